@@ -1,0 +1,72 @@
+"""Poise: inverse kinematics for anything with joints, characters and robots.
+
+    import poise
+
+    model = poise.load("humanoid")
+    T_world_hand = model.fk(model.rest, "hand_l")
+
+Names load when they are first used, so that `import poise` is quick and needs numpy alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from poise import errors, formats, kinematics, model, models, spatial, textbook
+    from poise.errors import PoiseError
+    from poise.kinematics import Motion, Pose
+    from poise.model import Frame, Joint, Model, ModelBuilder
+    from poise.formats import load
+    from poise.spatial import Rotation, Transform
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Frame": "poise.model",
+    "Joint": "poise.model",
+    "Model": "poise.model",
+    "ModelBuilder": "poise.model",
+    "Motion": "poise.kinematics",
+    "Pose": "poise.kinematics",
+    "PoiseError": "poise.errors",
+    "Rotation": "poise.spatial",
+    "Transform": "poise.spatial",
+    "load": "poise.formats",
+}
+_ROOMS = ("errors", "formats", "kinematics", "model", "models", "spatial", "textbook")
+
+__all__ = [
+    "Frame",
+    "Joint",
+    "Model",
+    "ModelBuilder",
+    "Motion",
+    "PoiseError",
+    "Pose",
+    "Rotation",
+    "Transform",
+    "errors",
+    "formats",
+    "kinematics",
+    "load",
+    "model",
+    "models",
+    "spatial",
+    "textbook",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+        globals()[name] = value
+        return value
+    if name in _ROOMS:
+        return importlib.import_module(f"poise.{name}")
+    raise AttributeError(f"module 'poise' has no attribute {name!r}; it has: {', '.join(__all__)}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

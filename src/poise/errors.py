@@ -1,0 +1,104 @@
+"""What Poise raises. A message says what was given, what exists, and what to type.
+
+    PoiseError
+    |- NameNotFound (KeyError)        a frame, joint, goal, model or method that is not there
+    |- ShapeMismatch (ValueError)     an array of the wrong shape
+    |- InvalidValue (ValueError)      a number that cannot be: non-finite, empty range, zero axis
+    |- InvalidModel (ValueError)      a body that cannot be: loops, duplicate names, impossible mimics
+    |- ModelMismatch (ValueError)     things of two different models mixed
+    |- FormatError (ValueError)       a file that cannot be read, with its path and line
+    |- MissingExtra (ImportError)     an optional package is not installed; the message has the command
+    `- GoalsMissed (RuntimeError)     raised only by Solution.raise_if_missed()
+
+Not reaching a goal is a result; misuse is an exception.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+__all__ = [
+    "FormatError",
+    "GoalsMissed",
+    "InvalidModel",
+    "InvalidValue",
+    "MissingExtra",
+    "ModelMismatch",
+    "NameNotFound",
+    "PoiseError",
+    "ShapeMismatch",
+    "name_not_found",
+]
+
+
+class PoiseError(Exception):
+    """The root: `except PoiseError` catches everything that Poise raises by itself."""
+
+
+class NameNotFound(PoiseError, KeyError):
+    """A name that is not there; `.name` is what was asked for, `.choices` what exists."""
+
+    def __init__(self, message: str, name: str = "", choices: tuple[str, ...] = ()) -> None:
+        super().__init__(message)
+        self.name = name
+        self.choices = choices
+
+    def __str__(self) -> str:
+        return str(self.args[0])  # KeyError would print the repr
+
+    def __reduce__(self) -> tuple[type[NameNotFound], tuple[str, str, tuple[str, ...]]]:
+        return type(self), (str(self.args[0]), self.name, self.choices)
+
+
+class ShapeMismatch(PoiseError, ValueError):
+    """An array of the wrong shape; the message names the argument and the shape it must have."""
+
+
+class InvalidValue(PoiseError, ValueError):
+    """A value that cannot be used; the message names the argument."""
+
+
+class InvalidModel(PoiseError, ValueError):
+    """A body that cannot be built; the message names the joint."""
+
+
+class ModelMismatch(PoiseError, ValueError):
+    """Things that belong to different models were mixed."""
+
+
+class FormatError(PoiseError, ValueError):
+    """A file that cannot be read. `.path` and `.line` say where."""
+
+    def __init__(self, message: str, path: str = "", line: int | None = None) -> None:
+        where = f"{path}:{line}: " if path and line is not None else f"{path}: " if path else ""
+        super().__init__(where + message)
+        self.message = message
+        self.path = path
+        self.line = line
+
+    def __reduce__(self) -> tuple[type[FormatError], tuple[str, str, int | None]]:
+        return type(self), (self.message, self.path, self.line)
+
+
+class MissingExtra(PoiseError, ImportError):
+    """An optional package is missing; the message has the command that installs it."""
+
+
+class GoalsMissed(PoiseError, RuntimeError):
+    """Some goals were not reached; raised only when asked for."""
+
+
+def name_not_found(what: str, name: str, choices: Iterable[str]) -> NameNotFound:
+    """The error for an unknown name: the closest matches where there are any, else what exists."""
+    known = tuple(sorted(choices))
+    lowered = {choice.lower(): choice for choice in known}
+    close = [lowered[m] for m in difflib.get_close_matches(str(name).lower(), lowered, n=3, cutoff=0.5)]
+    if close:
+        hint = f"Did you mean {' or '.join(map(repr, close))}?"
+    elif not known:
+        hint = f"There are no {what}s."
+    else:
+        shown = ", ".join(map(repr, known[:12])) + (f", ... ({len(known)} in all)" if len(known) > 12 else "")
+        hint = f"There are: {shown}."
+    return NameNotFound(f"no {what} is called {name!r}. {hint}", str(name), known)

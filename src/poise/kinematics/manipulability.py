@@ -1,0 +1,56 @@
+"""How well a frame can move from a pose: Yoshikawa's measure, the ellipsoid of velocities, the condition number.
+
+All read off the singular values s_i of the chosen rows of the world Jacobian, J = U diag(s) V^T.
+Source: T. Yoshikawa, Manipulability of robotic mechanisms, IJRR 4(2), 1985.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue
+from poise.model import Frame, Model
+
+__all__ = ["Manipulability", "manipulability"]
+
+_ROWS = {"linear": slice(0, 3), "angular": slice(3, 6), "both": slice(0, 6)}
+
+
+@dataclass(frozen=True, slots=True)
+class Manipulability:
+    """What the singular values say.
+
+    Attributes:
+        measure: Product of the singular values (Yoshikawa); 0 at a singularity.
+        singular_values: Descending: half-lengths of the velocity ellipsoid for unit joint velocity.
+        axes: Columns: directions of those half-lengths, in world axes.
+        condition: Largest over smallest singular value; infinite at a singularity.
+    """
+
+    measure: float
+    singular_values: NDArray[np.float64]
+    axes: NDArray[np.float64]
+    condition: float
+
+
+def manipulability(model: Model, q: ArrayLike, frame: str | Frame, *, rows: str = "linear") -> Manipulability:
+    """Manipulability of a frame in configuration q.
+
+    Args:
+        model: The body.
+        q: One configuration, (nq,).
+        frame: Which frame.
+        rows: "linear" [m/rad], "angular", or "both" (which mixes units: compare like with like only).
+    """
+    if rows not in _ROWS:
+        raise InvalidValue(f"rows must be 'linear', 'angular' or 'both', not {rows!r}.")
+    J = model.jacobian(np.asarray(q, dtype=np.float64), frame)[_ROWS[rows]]
+    axes, values, _ = np.linalg.svd(J, full_matrices=False)
+    full = np.zeros(J.shape[0])
+    full[: len(values)] = values
+    rounding = np.finfo(float).eps * max(J.shape) * full[0]
+    condition = float(full[0] / full[-1]) if full[-1] > rounding else float("inf")
+    return Manipulability(float(np.prod(full)), full, axes, condition)

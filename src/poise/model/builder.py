@@ -1,0 +1,142 @@
+"""ModelBuilder: a body from a few lines of Python, no file needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from numpy.typing import ArrayLike
+
+from poise.errors import InvalidModel
+from poise.model.joint import Mimic
+from poise.model.model import Model
+from poise.model.spec import FrameSpec, JointSpec
+
+__all__ = ["ModelBuilder"]
+
+
+class ModelBuilder:
+    """Collects joints and frames, in any order, and builds a frozen `Model`.
+
+    Example:
+        >>> builder = ModelBuilder("arm")
+        >>> _ = builder.add_joint("shoulder", None, "revolute", axis=(0, 0, 1), lower=-2, upper=2)
+        >>> _ = builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0))
+        >>> _ = builder.add_frame("hand", "elbow", (1, 0, 0))
+        >>> model = builder.build()
+        >>> model.nv
+        2
+    """
+
+    def __init__(self, name: str = "model") -> None:
+        if not isinstance(name, str):
+            raise InvalidModel(f"a model's name must be a string, not {name!r}.")
+        self.name = name
+        self.source = ""
+        self.notes: list[str] = []
+        self._specs: list[JointSpec | FrameSpec] = []
+        self._joints: set[str] = set()
+        self._frames: set[str] = set()
+
+    def add_joint(
+        self,
+        name: str,
+        parent: str | None,
+        kind: str,
+        *,
+        frame: str | None = None,
+        offset: Any = None,
+        axis: ArrayLike | None = None,
+        axis2: ArrayLike | None = None,
+        order: str | None = None,
+        pitch: float | None = None,
+        lower: ArrayLike | None = None,
+        upper: ArrayLike | None = None,
+        rest: ArrayLike | None = None,
+        mimic: Mimic | Sequence[Any] | None = None,
+        mass: float = 0.0,
+        center: ArrayLike = (0.0, 0.0, 0.0),
+        stiffness: float = 0.0,
+    ) -> ModelBuilder:
+        """Adds a joint and the frame that moves with it.
+
+        Args:
+            name: The joint's name, unique among joints.
+            parent: The frame (or joint, meaning its frame) that it hangs from; None for the world. May be added later.
+            kind: fixed, revolute, continuous, prismatic, screw, universal, euler, planar, translation3, ball or free.
+            frame: Name of the frame that moves with it; the joint's own name unless given.
+            offset: From the parent frame to the joint at q = 0: three numbers, a 4x4 matrix or a Transform.
+            axis: Axis in the joint's own frame, any length; z unless given (universal: x).
+            axis2: Second axis of a universal joint; y unless given.
+            order: Letters of an euler joint; "ZXY" means R = Rz Rx Ry.
+            pitch: Metres per radian of a screw joint.
+            lower: Lower bound: a number, or one per degree of freedom [rad, m]; None for none.
+            upper: Upper bound, likewise.
+            rest: The joint's numbers in the rest pose; zero, brought into the range, unless given.
+            mimic: (joint, ratio, offset): follow that joint instead of having a coordinate of one's own.
+            mass: Mass of what moves with the joint [kg].
+            center: Centre of that mass in the joint's frame [m].
+            stiffness: How much its motion is discouraged; 0 is neutral, larger moves less.
+
+        Returns:
+            The builder, so that calls can be chained.
+
+        Raises:
+            InvalidModel: A name is taken or not a name.
+            InvalidValue: A number cannot be (non-finite, zero axis, lower above upper, ...).
+            ShapeMismatch: Too many or too few numbers.
+        """
+        spec = JointSpec.checked(
+            name,
+            parent,
+            kind,
+            frame=frame,
+            offset=offset,
+            axis=axis,
+            axis2=axis2,
+            order=order,
+            pitch=pitch,
+            lower=lower,
+            upper=upper,
+            rest=rest,
+            mimic=mimic,
+            mass=mass,
+            center=center,
+            stiffness=stiffness,
+        )
+        self._extend([spec])
+        return self
+
+    def add_frame(
+        self,
+        name: str,
+        parent: str | None = None,
+        offset: Any = None,
+        *,
+        mass: float = 0.0,
+        center: ArrayLike = (0.0, 0.0, 0.0),
+    ) -> ModelBuilder:
+        """Adds a named place, fixed to `parent` (None: the world), and mass that sits there."""
+        self._extend([FrameSpec.checked(name, parent, offset, mass, center)])
+        return self
+
+    def build(self) -> Model:
+        """The model, frozen.
+
+        Raises:
+            InvalidModel: No joint or frame, a loop in the parents, a mimic that cannot be.
+            NameNotFound: A parent or mimicked joint that does not exist.
+        """
+        return Model(self.name, self._specs, source=self.source, notes=self.notes)
+
+    def _extend(self, specs: Iterable[JointSpec | FrameSpec]) -> None:
+        for spec in specs:
+            frame = spec.frame if isinstance(spec, JointSpec) else spec.name
+            if isinstance(spec, JointSpec) and spec.name in self._joints:
+                raise InvalidModel(f"two joints are called {spec.name!r}; rename one.")
+            if frame in self._frames:
+                raise InvalidModel(f"two frames are called {frame!r}; rename one (frame= names a joint's frame).")
+            self._frames.add(frame)
+            if isinstance(spec, JointSpec):
+                self._joints.add(spec.name)
+            self._specs.append(spec)

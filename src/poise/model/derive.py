@@ -1,0 +1,116 @@
+"""Models made from models: part of one, one with joints fixed, one with a tool; and configurations drawn at random."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue
+from poise.model.joint import Joint
+from poise.model.spec import FrameSpec, JointSpec, frozen, vector
+from poise.spatial import Rotation, Transform
+
+if TYPE_CHECKING:
+    from poise.model.model import Model
+
+__all__ = ["locked", "random_configuration", "subtree", "with_spec"]
+
+
+def remodel(model: Model, specs: list[JointSpec | FrameSpec], notes: list[str] | None = None) -> Model:
+    """A model of the same name and source from other specs."""
+    return type(model)(model.name, specs, source=model.source, notes=[*model.notes, *(notes or [])])
+
+
+def with_spec(model: Model, spec: FrameSpec) -> Model:
+    """The model and one more frame."""
+    if spec.name in model.frames:
+        raise InvalidValue(f"model {model.name!r} already has a frame called {spec.name!r}; choose another name.")
+    return remodel(model, [*model._layout.specs, spec])
+
+
+def subtree(model: Model, root: str) -> Model:
+    """The frames at and under `root`; a follower whose leader stays behind gets a coordinate of its own."""
+    layout = model._layout
+    inside = {layout.frames.index(root)}
+    for i in layout.order:
+        if layout.parents[i] in inside:
+            inside.add(i)
+    top = layout.specs[layout.frames.index(root)]
+    specs: list[JointSpec | FrameSpec] = [FrameSpec(root, None, Transform.identity(), top.mass, top.center)]
+    kept = {spec.name for i, spec in enumerate(layout.specs) if i in inside and spec is not top and isinstance(spec, JointSpec)}
+    notes = []
+    for i, spec in enumerate(layout.specs):
+        if i not in inside or spec is top:
+            continue
+        if isinstance(spec, JointSpec) and spec.mimic and layout.mimics[spec.name].joint not in kept:
+            notes.append(f"joint {spec.name!r} no longer mimics {spec.mimic.joint!r}, which is not in this part.")
+            spec = replace(spec, mimic=None)
+        specs.append(spec)
+    return remodel(model, specs, notes)
+
+
+def locked(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
+    """The model with the named joints fixed, and whatever follows them."""
+    values: dict[str, NDArray[np.float64]] = {}
+    for name, value in joints.items():
+        joint = model.joint(name)
+        if joint.mimic:
+            raise InvalidValue(f"joint {joint.name!r} follows {joint.mimic.joint!r}; lock that one instead.")
+        values[joint.name] = vector(value, joint.nq, f"the value of joint {joint.name!r}")
+    for joint in model.joints:
+        if joint.mimic and joint.mimic.joint in values:
+            leader = float(values[joint.mimic.joint][0])
+            values[joint.name] = np.array([joint.mimic.ratio * leader + joint.mimic.offset])
+    specs = [
+        fix(model, spec, values[spec.name]) if isinstance(spec, JointSpec) and spec.name in values else spec
+        for spec in model._layout.specs
+    ]
+    return remodel(model, specs)
+
+
+def fix(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> JointSpec:
+    """The joint as a fixed one that stands where `value` puts it."""
+    if spec.kind == "fixed":
+        return spec
+    alone = type(model)("alone", [replace(spec, parent=None, mimic=None)])
+    there = Transform.from_matrix(alone.fk(value, spec.frame))
+    none, zeros = frozen(np.zeros(0)), frozen(np.zeros(3))
+    return replace(
+        spec, kind="fixed", offset=there, axis=zeros, axis2=zeros, order="", pitch=0.0, lower=none, upper=none, rest=none, mimic=None
+    )
+
+
+def random_configuration(
+    model: Model, rng: np.random.Generator, size: int | tuple[int, ...] | None
+) -> NDArray[np.float64]:
+    """See Model.random."""
+    if not isinstance(rng, np.random.Generator):
+        raise InvalidValue(f"rng must be a numpy Generator, such as numpy.random.default_rng(0), not {rng!r}.")
+    shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+    q = np.zeros((*shape, model.nq))
+    for joint in model.joints:
+        if joint.nv:
+            q[..., joint.q] = random_joint(model, joint, rng, shape)
+    return q
+
+
+def random_joint(model: Model, joint: Joint, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """Numbers of one joint: even over its range, over a turn or over L where it has none."""
+    turns = {"planar": (False, False, True)}.get(joint.kind, (joint.kind not in ("prismatic", "translation3"),) * 3)
+    plain = joint.nv if joint.nq == joint.nv else joint.nv - 3
+    low, high = model.lower[joint.v][:plain].copy(), model.upper[joint.v][:plain].copy()
+    span = np.array([2 * np.pi if turn and joint.nq == joint.nv else 2 * model.length for turn in turns[:plain]])
+    both = np.isinf(low) & np.isinf(high)
+    low, high = np.where(both, -span / 2, low), np.where(both, span / 2, high)
+    low, high = np.where(np.isinf(low), high - span, low), np.where(np.isinf(high), low + span, high)
+    numbers = low + (high - low) * rng.random((*shape, plain))
+    if joint.nq == joint.nv:
+        return np.clip(numbers, low, high)
+    turn = Rotation.random(rng, shape).wxyz
+    return np.concatenate([numbers, turn], axis=-1)
+
+

@@ -1,0 +1,158 @@
+"""Joints and frames: the words a model is made of.
+
+A joint's q has `nq` numbers, its velocity `nv`; they differ for quaternions (ball, free).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.spatial import Transform
+
+__all__ = ["EULER_ORDERS", "KINDS", "Frame", "Joint", "KindFacts", "Mimic"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class KindFacts:
+    """What a kind of joint is: how many numbers, and which of its fields mean something."""
+
+    nq: int
+    nv: int
+    axis: tuple[float, float, float] | None = None  # the default axis, where it has one
+    limited: bool = True
+    meaning: str = ""
+
+
+_X, _Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+
+KINDS: dict[str, KindFacts] = {
+    "fixed": KindFacts(0, 0, limited=False, meaning="does not move"),
+    "revolute": KindFacts(1, 1, _Z, meaning="turns about an axis, with a range"),
+    "continuous": KindFacts(1, 1, _Z, limited=False, meaning="turns about an axis for ever"),
+    "prismatic": KindFacts(1, 1, _Z, meaning="slides along an axis"),
+    "screw": KindFacts(1, 1, _Z, meaning="turns, and slides `pitch` metres per radian"),
+    "universal": KindFacts(2, 2, _X, meaning="two turns, about axis then axis2"),
+    "euler": KindFacts(3, 3, meaning="three turns in the order of its letters, intrinsic"),
+    "planar": KindFacts(3, 3, _Z, meaning="slides in a plane and turns about its normal: x, y, angle"),
+    "translation3": KindFacts(3, 3, meaning="slides along x, y and z"),
+    "ball": KindFacts(4, 3, limited=False, meaning="turns freely: a quaternion wxyz"),
+    "free": KindFacts(7, 6, limited=False, meaning="moves freely: x y z, then a quaternion wxyz"),
+}
+
+EULER_ORDERS = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if a != b and b != c)
+
+
+@dataclass(frozen=True, slots=True)
+class Mimic:
+    """Follows another joint: value = ratio * leader + offset."""
+
+    joint: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+    def __iter__(self) -> Any:
+        return iter((self.joint, self.ratio, self.offset))
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Joint:
+    """One joint of a model. Equal to its name, so that `"elbow" in model.joints` works.
+
+    Attributes:
+        name: The joint's own name.
+        kind: One of `KINDS`.
+        parent: The frame it hangs from; None for the world.
+        frame: The frame that moves with it.
+        offset: From the parent frame to the joint at q = 0.
+        axis: Unit axis in the joint's own frame (zeros where the kind has none).
+        axis2: The second axis of a universal joint.
+        order: Letters of an Euler joint, such as "ZXY"; empty otherwise.
+        pitch: Metres per radian of a screw.
+        lower: Lower bound: a number for one-DOF kinds, an array of nv otherwise [rad, m].
+        upper: Upper bound, likewise.
+        q: Where its numbers are in q. A mimic follower points at its leader's.
+        v: Where its velocities are.
+        mimic: What it follows, or None.
+        mass: Mass that moves with it [kg].
+        center: Centre of that mass in the child frame [m].
+        stiffness: Weight of its motion in the norm that a solver minimises; 0 is neutral.
+        rest: Its numbers in `model.rest`.
+    """
+
+    name: str
+    kind: str
+    parent: str | None
+    frame: str
+    offset: Transform
+    axis: Floats
+    axis2: Floats
+    order: str
+    pitch: float
+    lower: float | Floats
+    upper: float | Floats
+    q: slice
+    v: slice
+    mimic: Mimic | None
+    mass: float
+    center: Floats
+    stiffness: float
+    rest: Floats = field(repr=False)
+
+    @property
+    def nq(self) -> int:
+        """How many numbers of q are its own (0 for a mimic follower)."""
+        return 0 if self.mimic else KINDS[self.kind].nq
+
+    @property
+    def nv(self) -> int:
+        """How many velocities are its own (0 for a mimic follower)."""
+        return 0 if self.mimic else KINDS[self.kind].nv
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return self.name == other
+        return self is other if not isinstance(other, Joint) else self.name == other.name and repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Frame:
+    """A named place on the body.
+
+    Attributes:
+        name: Its name; links, bodies, sites and nodes share one namespace.
+        parent: The frame it is attached to; None for the world.
+        joint: The joint that carries it, if it is a joint's child frame.
+        offset: From the parent frame; for a joint's child frame, at q = 0.
+        mass: Mass attached here [kg].
+        center: Centre of that mass in this frame [m].
+    """
+
+    name: str
+    parent: str | None
+    joint: str | None
+    offset: Transform
+    mass: float
+    center: Floats
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, str):
+            return self.name == other
+        return self is other if not isinstance(other, Frame) else repr(self) == repr(other)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    def __str__(self) -> str:
+        return self.name

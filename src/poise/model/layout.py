@@ -1,0 +1,169 @@
+"""From what the builder was told to a tree: parents resolved, loops refused, mimic chains collapsed, indices given."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidModel, name_not_found
+from poise.model.joint import KINDS, Mimic
+from poise.model.spec import FrameSpec, JointSpec
+
+__all__ = ["Layout", "lay_out"]
+
+Spec = JointSpec | FrameSpec
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The tree of a model.
+
+    Attributes:
+        specs: As declared.
+        frames: Frame names, as declared; frame i belongs to specs[i].
+        parents: Index of each frame's parent; -1 for the world.
+        order: Frame indices, depth first, parents first.
+        q_slices: For each joint, where its numbers are (a follower's are its leader's).
+        v_slices: For each joint, where its velocities are.
+        mimics: Followers, straight to the joint that leads the chain.
+        lower: Bounds of all velocities, followers' ranges pulled back onto their leaders.
+        upper: Likewise.
+    """
+
+    specs: tuple[Spec, ...]
+    frames: tuple[str, ...]
+    parents: tuple[int, ...]
+    order: tuple[int, ...]
+    q_slices: dict[str, slice]
+    v_slices: dict[str, slice]
+    mimics: dict[str, Mimic]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+    @property
+    def joints(self) -> list[JointSpec]:
+        """The joints, as declared."""
+        return [spec for spec in self.specs if isinstance(spec, JointSpec)]
+
+
+def lay_out(specs: Sequence[Spec]) -> Layout:
+    """The tree, or an error that names the joint at fault."""
+    if not specs:
+        raise InvalidModel("a model needs at least one joint or frame: call add_joint or add_frame first.")
+    frames = tuple(spec.frame if isinstance(spec, JointSpec) else spec.name for spec in specs)
+    parents = resolve_parents(specs, frames)
+    order = depth_first(parents, frames)
+    joints = {spec.name: spec for spec in specs if isinstance(spec, JointSpec)}
+    mimics = {name: lead(joints, name) for name, spec in joints.items() if spec.mimic}
+    q_slices, v_slices = give_indices(joints, mimics)
+    lower, upper = pull_back(joints, mimics, v_slices)
+    return Layout(tuple(specs), frames, parents, order, q_slices, v_slices, mimics, lower, upper)
+
+
+def resolve_parents(specs: Sequence[Spec], frames: tuple[str, ...]) -> tuple[int, ...]:
+    """The index of each parent; a joint's name means its frame where no frame has that name."""
+    index = {spec.name: i for i, spec in enumerate(specs) if isinstance(spec, JointSpec)}
+    index.update({name: i for i, name in enumerate(frames)})
+    parents = []
+    for spec in specs:
+        if spec.parent is not None and spec.parent not in index:
+            raise name_not_found("frame", spec.parent, frames)
+        parents.append(-1 if spec.parent is None else index[spec.parent])
+    return tuple(parents)
+
+
+def depth_first(parents: tuple[int, ...], frames: tuple[str, ...]) -> tuple[int, ...]:
+    """All frames, parents first and each subtree together; a loop is refused by name."""
+    children: list[list[int]] = [[] for _ in range(len(parents) + 1)]
+    for i, parent in enumerate(parents):
+        children[parent].append(i)
+    order: list[int] = []
+    stack = list(reversed(children[-1]))
+    while stack:
+        i = stack.pop()
+        order.append(i)
+        stack.extend(reversed(children[i]))
+    if len(order) < len(parents):
+        raise InvalidModel(f"the parents go round in a loop: {' -> '.join(find_loop(parents, frames, set(order)))}.")
+    return tuple(order)
+
+
+def find_loop(parents: tuple[int, ...], frames: tuple[str, ...], reached: set[int]) -> list[str]:
+    """Names around one loop, its first repeated at the end; long loops are shortened."""
+    at = next(i for i in range(len(parents)) if i not in reached)
+    seen: dict[int, int] = {}
+    walk: list[int] = []
+    while at not in seen:
+        seen[at] = len(walk)
+        walk.append(at)
+        at = parents[at]
+    loop = [frames[i] for i in walk[seen[at] :]] + [frames[at]]
+    return loop if len(loop) <= 8 else [*loop[:6], "...", loop[-1]]
+
+
+def lead(joints: dict[str, JointSpec], name: str) -> Mimic:
+    """The follower's relation to the joint that leads its chain of mimics."""
+    ratio, offset, at, seen = 1.0, 0.0, name, {name}
+    while (mimic := joints[at].mimic) is not None:
+        if mimic.joint not in joints:
+            raise name_not_found("joint", mimic.joint, joints)
+        if mimic.joint in seen:
+            raise InvalidModel(f"joint {name!r}: its mimics go round in a loop through {mimic.joint!r}.")
+        ratio, offset, at = ratio * mimic.ratio, ratio * mimic.offset + offset, mimic.joint
+        seen.add(at)
+    if KINDS[joints[at].kind].nv != 1:
+        raise InvalidModel(f"joint {name!r} mimics {at!r}, which is {joints[at].kind}; it must have one coordinate.")
+    if not (np.isfinite(ratio) and np.isfinite(offset)):
+        raise InvalidModel(f"joint {name!r}: the ratios of its mimics multiply to {ratio}; they must stay finite.")
+    return Mimic(at, ratio, offset)
+
+
+def give_indices(
+    joints: dict[str, JointSpec], mimics: dict[str, Mimic]
+) -> tuple[dict[str, slice], dict[str, slice]]:
+    """Where each joint's numbers are in q and v, in the order the joints were declared."""
+    q: dict[str, slice] = {}
+    v: dict[str, slice] = {}
+    nq = nv = 0
+    for name, spec in joints.items():
+        if name in mimics:
+            continue
+        facts = KINDS[spec.kind]
+        q[name], v[name] = slice(nq, nq + facts.nq), slice(nv, nv + facts.nv)
+        nq, nv = nq + facts.nq, nv + facts.nv
+    for name, mimic in mimics.items():
+        q[name], v[name] = q[mimic.joint], v[mimic.joint]
+    return q, v
+
+
+def pull_back(
+    joints: dict[str, JointSpec], mimics: dict[str, Mimic], v: dict[str, slice]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """All bounds; a follower's range, seen from its leader, narrows the leader's."""
+    free = [spec for spec in joints.values() if spec.name not in mimics]
+    lower = np.concatenate([np.zeros(0), *(range_of(spec, "lower") for spec in free)])
+    upper = np.concatenate([np.zeros(0), *(range_of(spec, "upper") for spec in free)])
+    for name, mimic in mimics.items():
+        spec, at = joints[name], v[mimic.joint].start
+        low, high = float(spec.lower[0]), float(spec.upper[0])
+        if mimic.ratio == 0.0:
+            if not low <= mimic.offset <= high:
+                raise InvalidModel(f"joint {name!r} mimics with ratio 0 and stands at {mimic.offset}, outside its range.")
+            continue
+        ends = sorted(((low - mimic.offset) / mimic.ratio, (high - mimic.offset) / mimic.ratio))
+        lower[at], upper[at] = max(lower[at], ends[0]), min(upper[at], ends[1])
+        if lower[at] > upper[at]:
+            raise InvalidModel(
+                f"joint {name!r} mimics {mimic.joint!r}, and no value of {mimic.joint!r} keeps both in their ranges."
+            )
+    lower.setflags(write=False)
+    upper.setflags(write=False)
+    return lower, upper
+
+
+def range_of(spec: JointSpec, side: str) -> NDArray[np.float64]:
+    bound: NDArray[np.float64] = getattr(spec, side)
+    return bound

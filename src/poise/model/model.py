@@ -1,0 +1,327 @@
+"""Model: a frozen tree of joints and frames, and its kinematics.
+
+The arithmetic is in native/kernels: `fk`, `jacobian` and their kin are single native calls that check, look up the
+frame and make the output array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue, name_not_found
+from poise.model import derive, show
+from poise.model.joint import KINDS, Floats, Frame, Joint
+from poise.model.layout import Layout, lay_out
+from poise.model.primitives import kernel_table
+from poise.model.spec import FrameSpec, JointSpec, frozen
+from poise.native import Body
+
+__all__ = ["Model"]
+
+Array = NDArray[Any]
+
+
+class Model:
+    """The body. Made by `ModelBuilder`, `poise.load` or `poise.models`; never changed afterwards.
+
+    Attributes:
+        name: What it is called.
+        nq: How many numbers a configuration q has.
+        nv: How many degrees of freedom: the length of velocities, steps, `lower` and `upper`.
+        frames: Names of all frames, in the order of `fk`'s output.
+        joints: All joints, in the order of q.
+        rest: The rest pose.
+        lower: Lower bounds, length nv; -inf where there is none.
+        upper: Upper bounds, length nv.
+        stiffness: Stiffness of each degree of freedom.
+        mass: Total mass [kg].
+        length: L, the longest path from the root [m]: the body's length scale.
+        source: The file or table it came from.
+        notes: What was assumed when it was read.
+    """
+
+    __slots__ = (
+        "_body",
+        "_frames",
+        "_joints",
+        "_layout",
+        "frames",
+        "joints",
+        "length",
+        "lower",
+        "mass",
+        "name",
+        "notes",
+        "nq",
+        "nv",
+        "rest",
+        "source",
+        "stiffness",
+        "upper",
+    )
+
+    name: str
+    nq: int
+    nv: int
+    frames: tuple[str, ...]
+    joints: tuple[Joint, ...]
+    rest: Floats
+    lower: Floats
+    upper: Floats
+    stiffness: Floats
+    mass: float
+    length: float
+    source: str
+    notes: tuple[str, ...]
+    _body: Body
+    _layout: Layout
+    _joints: dict[str, Joint]
+    _frames: dict[str, Frame]
+
+    def __init__(
+        self, name: str, specs: Sequence[JointSpec | FrameSpec], *, source: str = "", notes: Iterable[str] = ()
+    ) -> None:
+        layout = lay_out(specs)
+        table = kernel_table(layout)
+        joints = make_joints(layout)
+        own = [joint for joint in joints if joint.nv]
+        rest = np.concatenate([np.zeros(0), *(joint.rest for joint in own)])
+        for slot, value in {
+            "name": name,
+            "source": source,
+            "notes": tuple(notes),
+            "_layout": layout,
+            "_body": Body(table),
+            "nq": table["nq"],
+            "nv": table["nv"],
+            "frames": layout.frames,
+            "joints": joints,
+            "_joints": {joint.name: joint for joint in joints},
+            "_frames": {},
+            "rest": frozen(rest),
+            "lower": layout.lower,
+            "upper": layout.upper,
+            "stiffness": frozen(np.concatenate([np.zeros(0), *(np.full(j.nv, j.stiffness) for j in own)])),
+            "mass": float(sum(spec.mass for spec in layout.specs)),
+            "length": body_length(layout),
+        }.items():
+            object.__setattr__(self, slot, value)
+        object.__setattr__(self, "rest", frozen(self.clamp(self.rest)))
+
+    # -------------------------------------------------------------------------------------------- frozen
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a Model is frozen: {name!r} cannot be set. Build another one, or use locked() or with_frame().")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Model is frozen: {name!r} cannot be deleted.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return remake, (self.name, self._layout.specs, self.source, self.notes)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Model):
+            return NotImplemented
+        return self is other or (self.name == other.name and self._key() == other._key())
+
+    def __hash__(self) -> int:
+        return hash((self.name, self.nq, self.frames))
+
+    def _key(self) -> tuple[Any, ...]:
+        return tuple(spec.key() for spec in self._layout.specs)
+
+    # -------------------------------------------------------------------------------------------- names
+
+    def joint(self, name: str | Joint) -> Joint:
+        """The joint of that name.
+
+        Raises:
+            NameNotFound: There is none; the message has the closest names.
+        """
+        found = self._joints.get(str(name))
+        if found is None:
+            raise name_not_found("joint", str(name), self._joints)
+        return found
+
+    def frame(self, name: str | Frame) -> Frame:
+        """The frame of that name; a joint's name means the frame that moves with it.
+
+        Raises:
+            NameNotFound: There is none; the message has the closest names.
+        """
+        if not self._frames:
+            self._frames.update(make_frames(self._layout))
+        found = self._frames.get(str(name))
+        if found is None and str(name) in self._joints:
+            found = self._frames[self._joints[str(name)].frame]
+        if found is None:
+            raise name_not_found("frame", str(name), self._frames)
+        return found
+
+    # -------------------------------------------------------------------------------------------- kinematics
+
+    def fk(self, q: ArrayLike, frame: str | Frame | None = None) -> Array:
+        """Where a frame is: T_world_frame, (..., 4, 4); all of them, (..., n_frames, 4, 4), where `frame` is None.
+
+        Args:
+            q: Configuration, (..., nq). float32 in gives float32 out.
+            frame: Name of a frame, or of a joint, meaning its frame.
+        """
+        return self._body.fk(q, frame)
+
+    def jacobian(
+        self, q: ArrayLike, frame: str | Frame, *, point: ArrayLike | None = None, reference: str = "world"
+    ) -> Array:
+        """How fast a point of a frame moves per joint rate: twist = J v, rows [linear; angular], (..., 6, nv).
+
+        Args:
+            q: Configuration, (..., nq).
+            frame: Name of the frame.
+            point: Where on the body, in the frame's own coordinates [m]; its origin unless given.
+            reference: "world" (world axes, at the point), "body" (the frame's own axes, at the point) or "spatial"
+                (world axes, at the world origin, whatever the point).
+        """
+        return self._body.jacobian(q, frame, point, reference)
+
+    def jacobian_dot(
+        self, q: ArrayLike, v: ArrayLike, frame: str | Frame, *, point: ArrayLike | None = None, reference: str = "world"
+    ) -> Array:
+        """The time derivative of `jacobian` while the body moves with velocity v, (..., 6, nv)."""
+        return self._body.jacobian_dot(q, v, frame, point, reference)
+
+    def hessian(self, q: ArrayLike, frame: str | Frame) -> Array:
+        """H[r, i, k]: the derivative of entry (r, i) of the world Jacobian along v_k, (..., 6, nv, nv). Not symmetric."""
+        return self._body.hessian(q, frame)
+
+    def center_of_mass(self, q: ArrayLike) -> Array:
+        """Centre of all mass in the world, (..., 3) [m], the mass fixed to the world included."""
+        self._require_mass()
+        return self._body.center_of_mass(q)
+
+    def center_of_mass_jacobian(self, q: ArrayLike) -> Array:
+        """How fast the centre of mass moves per joint rate, (..., 3, nv)."""
+        self._require_mass()
+        return self._body.center_of_mass_jacobian(q)
+
+    def _require_mass(self) -> None:
+        if self.mass <= 0.0:
+            raise InvalidValue(f"model {self.name!r} has no mass, so no centre of mass: give its joints mass=.")
+
+    # -------------------------------------------------------------------------------------------- configurations
+
+    def integrate(self, q: ArrayLike, dq: ArrayLike) -> Array:
+        """q moved by the step dq (..., nv): numbers add, quaternions are turned by exp(dq) in body axes and stay unit."""
+        return self._body.integrate(q, dq)
+
+    def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
+        """The step from q0 to q1, (..., nv): `integrate(q0, difference(q0, q1))` is q1."""
+        return self._body.difference(q0, q1)
+
+    def clamp(self, q: ArrayLike) -> Array:
+        """The nearest configuration inside the ranges; quaternions are left as they are."""
+        out = np.array(self._body.integrate(q, np.zeros(self.nv)))
+        for joint in self.joints:
+            if joint.nv and joint.nq == joint.nv:
+                out[..., joint.q] = np.clip(out[..., joint.q], self.lower[joint.v], self.upper[joint.v])
+        return out
+
+    def random(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
+        """Configurations drawn evenly from the ranges, (*size, nq); within pi or L where there is no range."""
+        return derive.random_configuration(self, rng, size)
+
+    # -------------------------------------------------------------------------------------------- other models
+
+    def subtree(self, root: str | Frame) -> Model:
+        """The part of the body from frame `root` outwards, with `root` fixed at the world's origin."""
+        return derive.subtree(self, self.frame(root).name)
+
+    def locked(self, joints: Mapping[str, ArrayLike]) -> Model:
+        """The same body with some joints fixed at the given values; they leave q and stay as `fixed` joints.
+
+        Args:
+            joints: Joint name to value: a number, or as many as the joint has in q. Followers stop with their leader.
+        """
+        return derive.locked(self, joints)
+
+    def with_frame(self, name: str, parent: str | Frame, offset: Any = None) -> Model:
+        """The same body with one more frame, such as a tool."""
+        spec = FrameSpec.checked(name, self.frame(parent).name, offset, 0.0, (0.0, 0.0, 0.0))
+        return derive.with_spec(self, spec)
+
+    # -------------------------------------------------------------------------------------------- looking at it
+
+    def __repr__(self) -> str:
+        return f"<Model {self.name!r}: {len(self.joints)} joints, {self.nv} DOF, {len(self.frames)} frames>"
+
+    def __str__(self) -> str:
+        return show.tree(self)
+
+    def _repr_html_(self) -> str:
+        return show.html(self)
+
+
+def remake(name: str, specs: tuple[Any, ...], source: str, notes: tuple[str, ...]) -> Model:
+    """A model from its pickle."""
+    return Model(name, specs, source=source, notes=notes)
+
+
+def make_joints(layout: Layout) -> tuple[Joint, ...]:
+    """All joints, as declared."""
+    rows = zip(layout.specs, layout.parents, strict=True)
+    return tuple(make_joint(spec, parent, layout) for spec, parent in rows if isinstance(spec, JointSpec))
+
+
+def make_joint(spec: JointSpec, parent: int, layout: Layout) -> Joint:
+    """A joint with its place in q and v; the bounds of a leader are those that its followers leave it."""
+    v, one = layout.v_slices[spec.name], KINDS[spec.kind].nv == 1
+    mimic = layout.mimics.get(spec.name)
+    lower = spec.lower if mimic else layout.lower[v]
+    upper = spec.upper if mimic else layout.upper[v]
+    return Joint(
+        name=spec.name,
+        kind=spec.kind,
+        parent=None if parent < 0 else layout.frames[parent],
+        frame=spec.frame,
+        offset=spec.offset,
+        axis=spec.axis,
+        axis2=spec.axis2,
+        order=spec.order,
+        pitch=spec.pitch,
+        lower=float(lower[0]) if one else lower,
+        upper=float(upper[0]) if one else upper,
+        q=layout.q_slices[spec.name],
+        v=v,
+        mimic=mimic,
+        mass=spec.mass,
+        center=spec.center,
+        stiffness=spec.stiffness,
+        rest=spec.rest,
+    )
+
+
+def make_frames(layout: Layout) -> dict[str, Frame]:
+    """All frames by name."""
+    out = {}
+    for spec, name, parent in zip(layout.specs, layout.frames, layout.parents, strict=True):
+        joint = spec.name if isinstance(spec, JointSpec) else None
+        above = None if parent < 0 else layout.frames[parent]
+        out[name] = Frame(name, above, joint, spec.offset, spec.mass, spec.center)
+    return out
+
+
+def body_length(layout: Layout) -> float:
+    """L: the longest way from the root along offsets and slides [m]; 1 for a body without any length."""
+    reach: dict[int, float] = {-1: 0.0}
+    for i in layout.order:
+        spec = layout.specs[i]
+        step = float(np.linalg.norm(spec.offset.translation))
+        if isinstance(spec, JointSpec) and spec.kind in ("prismatic", "translation3"):
+            ends = np.maximum(np.abs(spec.lower), np.abs(spec.upper))
+            step += float(np.linalg.norm(ends[np.isfinite(ends)]))
+        reach[i] = reach[layout.parents[i]] + step
+    longest = max(reach.values())
+    return longest if longest > 0.0 else 1.0

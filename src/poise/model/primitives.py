@@ -1,0 +1,157 @@
+"""From joints to what the kernels know: primitives that turn about or slide along their own z axis.
+
+Euler, universal, planar, translation3 and free joints become several primitives; a fixed joint becomes none. A mimic
+follower reads its leader's coordinate through gain and bias. Everything here happens once, when a model is built.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model.joint import KINDS, Floats, Mimic
+from poise.model.layout import Layout
+from poise.model.spec import JointSpec
+
+__all__ = ["kernel_table"]
+
+REVOLUTE, PRISMATIC, SCREW, BALL = range(4)
+_E = np.eye(3)
+_AXES = {"X": _E[0], "Y": _E[1], "Z": _E[2]}
+
+
+def elementary_motions(spec: JointSpec) -> list[tuple[int, Floats]]:
+    """The primitives of a joint, (kind, axis) from the parent outwards; one coordinate each, a ball four."""
+    if spec.kind in ("revolute", "continuous"):
+        return [(REVOLUTE, spec.axis)]
+    if spec.kind == "prismatic":
+        return [(PRISMATIC, spec.axis)]
+    if spec.kind == "screw":
+        return [(SCREW, spec.axis)]
+    if spec.kind == "universal":
+        return [(REVOLUTE, spec.axis), (REVOLUTE, spec.axis2)]
+    if spec.kind == "euler":
+        return [(REVOLUTE, _AXES[letter]) for letter in spec.order]
+    if spec.kind == "planar":
+        x, y = plane_axes(spec.axis)
+        return [(PRISMATIC, x), (PRISMATIC, y), (REVOLUTE, spec.axis)]
+    if spec.kind == "ball":
+        return [(BALL, _E[2])]
+    slides = [(PRISMATIC, axis) for axis in _E] if spec.kind in ("translation3", "free") else []
+    return [*slides, (BALL, _E[2])] if spec.kind == "free" else slides
+
+
+def plane_axes(normal: Floats) -> tuple[Floats, Floats]:
+    """The two axes of a planar joint: x and y for normal z, and a right-handed pair in general."""
+    basis = basis_with_z(normal)
+    return basis[:, 0], basis[:, 1]
+
+
+def basis_with_z(axis: Floats) -> NDArray[np.float64]:
+    """A rotation whose third column is the unit `axis`; exact for x, y and z."""
+    k = int(np.argmax(np.abs(axis)))
+    if axis[k] == 1.0:
+        return np.roll(_E, k + 1, axis=1)  # a cyclic exchange of the axes
+    side = np.cross(_E[(k + 1) % 3], axis)
+    x = side / np.linalg.norm(side)
+    return np.stack([x, np.cross(axis, x), axis], axis=1)
+
+
+@dataclass(slots=True)
+class _Table:
+    """The growing arrays."""
+
+    ints: list[list[int]] = field(default_factory=list)
+    numbers: list[tuple[float, float, float]] = field(default_factory=list)
+    placements: list[NDArray[np.float64]] = field(default_factory=list)
+
+    def add(self, kind: int, parent: int, q: int, v: int, numbers: tuple[float, float, float], at: Any) -> int:
+        index = len(self.ints)
+        self.ints.append([kind, parent, index + 1, q, v])
+        self.numbers.append(numbers)
+        self.placements.append(at)
+        return index
+
+
+def expand(table: _Table, spec: JointSpec, layout: Layout, at: int, base: Any) -> tuple[int, Any]:
+    """Adds the primitives of a joint that stands at `base` of primitive `at`; returns the place of its frame."""
+    q, v = layout.q_slices[spec.name].start, layout.v_slices[spec.name].start
+    mimic = layout.mimics.get(spec.name, Mimic("", 1.0, 0.0))
+    for kind, axis in elementary_motions(spec):
+        if kind == BALL:
+            at, base = table.add(BALL, at, q, v, (1.0, 0.0, 0.0), base), np.eye(4)
+            continue
+        # along a negative axis the same motion is that of the positive axis backwards, which keeps the matrix exact
+        sign = -1.0 if float(axis[int(np.argmax(np.abs(axis)))]) == -1.0 else 1.0
+        turn = np.eye(4)
+        turn[:3, :3] = basis_with_z(sign * axis)
+        numbers = (sign * mimic.ratio, sign * mimic.offset, spec.pitch)
+        at = table.add(kind, at, q, v, numbers, base @ turn)
+        base, q, v = turn.T, q + 1, v + 1
+    return at, base
+
+
+def kernel_table(layout: Layout) -> dict[str, Any]:
+    """The arrays from which `native.Body` is made."""
+    table = _Table()
+    places: dict[int, tuple[int, Any]] = {-1: (-1, np.eye(4))}
+    for i in layout.order:
+        spec = layout.specs[i]
+        at, base = places[layout.parents[i]]
+        base = base @ spec.offset.matrix
+        if isinstance(spec, JointSpec) and KINDS[spec.kind].nv:
+            at, base = expand(table, spec, layout, at, base)
+        places[i] = (at, base)
+    close_subtrees(table.ints)
+    frames = [places[i] for i in range(len(layout.specs))]
+    n = len(table.ints)
+    placements = np.array(table.placements).reshape(n, 4, 4)
+    return {
+        "nq": sum(KINDS[s.kind].nq for s in layout.joints if s.name not in layout.mimics),
+        "nv": len(layout.lower),
+        "ints": table.ints,
+        "numbers": np.array(table.numbers).reshape(n, 3),
+        "R": np.ascontiguousarray(placements[:, :3, :3]),
+        "p": np.ascontiguousarray(placements[:, :3, 3]),
+        "mass": masses(layout, frames, n),
+        "frame_primitive": [at for at, _ in frames],
+        "frame_R": np.array([base[:3, :3] for _, base in frames]),
+        "frame_p": np.array([base[:3, 3] for _, base in frames]),
+        "frame_names": list(layout.frames),
+        "aliases": [(spec.name, i) for i, spec in enumerate(layout.specs) if isinstance(spec, JointSpec)],
+        "coordinates": coordinates(layout),
+    }
+
+
+def close_subtrees(ints: list[list[int]]) -> None:
+    """Fills in subtree_end: depth-first order makes every subtree a run."""
+    for row in reversed(ints):
+        if row[1] >= 0:
+            ints[row[1]][2] = max(ints[row[1]][2], row[2])
+
+
+def masses(layout: Layout, frames: list[tuple[int, Any]], n: int) -> NDArray[np.float64]:
+    """Mass and first moment carried by each primitive, in its own axes; the last row stands still in the world."""
+    out = np.zeros((n + 1, 4))
+    for spec, (at, base) in zip(layout.specs, frames, strict=True):
+        if spec.mass:
+            center = base[:3, :3] @ spec.center + base[:3, 3]
+            out[at if at >= 0 else n] += spec.mass * np.array([1.0, *center])
+    return out
+
+
+def coordinates(layout: Layout) -> list[list[int]]:
+    """Each coordinate of q: (index in q, index in v, 1 if it is a quaternion)."""
+    out: list[list[int]] = []
+    for spec in layout.joints:
+        if spec.name in layout.mimics:
+            continue
+        q, v, facts = layout.q_slices[spec.name].start, layout.v_slices[spec.name].start, KINDS[spec.kind]
+        plain = facts.nv if facts.nq == facts.nv else facts.nv - 3
+        out.extend([q + k, v + k, 0] for k in range(plain))
+        if facts.nq != facts.nv:
+            out.append([q + plain, v + plain, 1])
+    return out

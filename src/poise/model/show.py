@@ -1,0 +1,92 @@
+"""A model as people read it: a tree in text, a table in notebooks."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.model.joint import Joint
+
+if TYPE_CHECKING:
+    from poise.model.model import Model
+
+__all__ = ["html", "tree"]
+
+LONGEST = 120  # lines of a printed tree
+
+
+def tree(model: Model) -> str:
+    """The tree, one line a joint or frame; a chain runs straight down and only a branch is indented."""
+    layout = model._layout
+    children: dict[int, list[int]] = {}
+    for i in layout.order:
+        children.setdefault(layout.parents[i], []).append(i)
+    lines = [headline(model)]
+    stack = branches(children.get(-1, []), "  ")
+    while stack and len(lines) <= LONGEST:
+        i, first, rest = stack.pop()
+        lines.append(first + line(model, layout.frames[i]))
+        stack.extend(branches(children.get(i, []), rest))
+    if stack:
+        lines.append(f"  ... ({len(model.frames)} frames in all)")
+    return "\n".join(lines)
+
+
+def branches(below: list[int], prefix: str) -> list[tuple[int, str, str]]:
+    """Children, last first, each with the text before its own line and before the lines under it."""
+    if len(below) < 2:
+        return [(i, prefix, prefix) for i in below]
+    ends = [(prefix + "├ ", prefix + "│ ")] * (len(below) - 1) + [(prefix + "└ ", prefix + "  ")]
+    return [(i, *end) for i, end in zip(reversed(below), reversed(ends), strict=True)]
+
+
+def headline(model: Model) -> str:
+    """Name and numbers."""
+    mass = f", {model.mass:.3g} kg" if model.mass else ""
+    return f"{model.name}: {len(model.joints)} joints, {model.nv} degrees of freedom, {len(model.frames)} frames{mass}"
+
+
+def line(model: Model, frame: str) -> str:
+    """One frame of the tree, with the joint that carries it."""
+    carried = model.frame(frame).joint
+    if carried is None:
+        return frame
+    joint = model.joint(carried)
+    name = joint.name if joint.name == frame else f"{joint.name} -> {frame}"
+    return f"{name}  {describe(joint)}"
+
+
+def describe(joint: Joint) -> str:
+    """Kind, axis or order, range, and what it follows."""
+    words = [joint.kind]
+    if joint.order:
+        words.append(joint.order)
+    elif joint.axis.any():
+        words.append(axis_text(joint.axis))
+    bounds = np.stack([np.atleast_1d(joint.lower), np.atleast_1d(joint.upper)], axis=1)
+    if np.isfinite(bounds).any():
+        words.append(" ".join(f"[{low:.4g}, {high:.4g}]" for low, high in bounds))
+    if joint.mimic:
+        words.append(f"= {joint.mimic.ratio:g} * {joint.mimic.joint} + {joint.mimic.offset:g}")
+    return " ".join(words)
+
+
+def axis_text(axis: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
+    """An axis in a word where it has one."""
+    for k, letter in enumerate("xyz"):
+        if abs(axis[k]) == 1.0:
+            return letter if axis[k] > 0 else f"-{letter}"
+    return "(" + ", ".join(f"{x:.3g}" for x in axis) + ")"
+
+
+def html(model: Model) -> str:
+    """A table of the joints, for notebooks."""
+    rows = "".join(
+        f"<tr><td>{escape(j.name)}</td><td>{escape(j.parent or 'world')}</td><td>{escape(describe(j))}</td></tr>"
+        for j in model.joints[:LONGEST]
+    )
+    more = f"<p>... {len(model.joints)} joints in all</p>" if len(model.joints) > LONGEST else ""
+    head = "<tr><th>joint</th><th>parent</th><th>kind, axis, range</th></tr>"
+    return f"<p><b>{escape(headline(model))}</b></p><table>{head}{rows}</table>{more}"

@@ -1,0 +1,301 @@
+"""What a builder was told, checked one by one: the source from which models are made and remade."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidModel, InvalidValue, ShapeMismatch, name_not_found
+from poise.model.joint import EULER_ORDERS, KINDS, Floats, Mimic
+from poise.spatial import Transform, as_transform
+
+__all__ = ["FrameSpec", "JointSpec"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrameSpec:
+    """A frame as it was added."""
+
+    name: str
+    parent: str | None
+    offset: Transform
+    mass: float
+    center: Floats
+
+    @classmethod
+    def checked(cls, name: str, parent: Any, offset: Any, mass: float, center: ArrayLike) -> FrameSpec:
+        """The frame, or an error that names what is wrong with it."""
+        where = f"frame {name!r}"
+        return cls(
+            check_name(name, "frame"),
+            parent_name(parent, where),
+            check_offset(offset, where),
+            check_mass(mass, where),
+            vector(center, 3, f"{where}: center"),
+        )
+
+    def key(self) -> tuple[Any, ...]:
+        """Everything that makes it what it is, comparable."""
+        return self.name, self.parent, self.offset, self.mass, self.center.tobytes()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JointSpec:
+    """A joint as it was added. Bounds, rest and axes are arrays, read-only."""
+
+    name: str
+    parent: str | None
+    kind: str
+    frame: str
+    offset: Transform
+    axis: Floats
+    axis2: Floats
+    order: str
+    pitch: float
+    lower: Floats
+    upper: Floats
+    rest: Floats
+    mimic: Mimic | None
+    mass: float
+    center: Floats
+    stiffness: float
+
+    def key(self) -> tuple[Any, ...]:
+        """Everything that makes it what it is, comparable."""
+        fields = (getattr(self, name) for name in self.__slots__)
+        return tuple(f.tobytes() if isinstance(f, np.ndarray) else f for f in fields)
+
+    @classmethod
+    def checked(
+        cls,
+        name: str,
+        parent: Any,
+        kind: str,
+        *,
+        frame: str | None,
+        offset: Any,
+        axis: ArrayLike | None,
+        axis2: ArrayLike | None,
+        order: str | None,
+        pitch: float | None,
+        lower: ArrayLike | None,
+        upper: ArrayLike | None,
+        rest: ArrayLike | None,
+        mimic: Mimic | Sequence[Any] | None,
+        mass: float,
+        center: ArrayLike,
+        stiffness: float,
+    ) -> JointSpec:
+        """The joint, or an error that names what is wrong with it."""
+        check_name(name, "joint")
+        if not isinstance(kind, str) or kind not in KINDS:
+            raise name_not_found("joint kind", str(kind), KINDS)
+        where = f"joint {name!r}"
+        low, high = bounds(kind, lower, upper, where)
+        follows = check_mimic(mimic, kind, where)
+        return cls(
+            name=name,
+            parent=parent_name(parent, where),
+            kind=kind,
+            frame=check_name(name if frame is None else frame, "frame"),
+            offset=check_offset(offset, where),
+            axis=check_axis(kind, axis, where),
+            axis2=check_axis2(kind, axis, axis2, where),
+            order=check_order(kind, order, where),
+            pitch=check_pitch(kind, pitch, where),
+            lower=low,
+            upper=high,
+            rest=check_rest(kind, rest, low, high, where),
+            mimic=follows,
+            mass=check_mass(mass, where),
+            center=vector(center, 3, f"{where}: center"),
+            stiffness=check_not_negative(stiffness, f"{where}: stiffness"),
+        )
+
+
+# ------------------------------------------------------------------------------------------------ checks
+
+
+def frozen(array: NDArray[np.float64]) -> Floats:
+    """The array, read-only."""
+    array.setflags(write=False)
+    return array
+
+
+def vector(values: ArrayLike, size: int, what: str) -> Floats:
+    """`size` finite numbers, as a read-only array of their own."""
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"{what} must be {size} numbers, not {values!r}.") from None
+    if array.ndim == 0 and size == 1:
+        array = array.reshape(1)
+    if array.shape != (size,):
+        raise ShapeMismatch(f"{what} has shape {array.shape}; it must be {size} numbers.")
+    if not np.isfinite(array).all():
+        raise InvalidValue(f"{what} is {array.tolist()}; every number must be finite.")
+    return frozen(array)
+
+
+def number(value: Any, what: str) -> float:
+    """A finite number."""
+    return float(vector(value, 1, what)[0])
+
+
+def check_name(name: Any, what: str) -> str:
+    if not isinstance(name, str) or not name:
+        raise InvalidModel(f"a {what}'s name must be a non-empty string, not {name!r}.")
+    return name
+
+
+def parent_name(parent: Any, where: str) -> str | None:
+    if parent is None or (isinstance(parent, str) and parent):
+        return parent
+    name = getattr(parent, "name", None)
+    if isinstance(name, str) and name:
+        return name
+    raise InvalidModel(f"{where}: parent must be the name of a frame or joint, or None for the world, not {parent!r}.")
+
+
+def check_offset(offset: Any, where: str) -> Transform:
+    if offset is None:
+        return Transform.identity()
+    transform = as_transform(offset, f"{where}: offset")
+    if transform.translation.shape != (3,):
+        raise ShapeMismatch(f"{where}: offset must be one transform, not {transform.translation.shape[:-1]} of them.")
+    return transform
+
+
+def check_not_negative(value: Any, what: str) -> float:
+    x = number(value, what)
+    if x < 0:
+        raise InvalidValue(f"{what} is {x}; it must be zero or more.")
+    return x
+
+
+def check_mass(mass: Any, where: str) -> float:
+    return check_not_negative(mass, f"{where}: mass")
+
+
+def unit(axis: ArrayLike, what: str) -> Floats:
+    """A unit vector; exact where the axis is one of x, y, z already."""
+    a = vector(axis, 3, what)
+    largest = float(np.abs(a).max())
+    if largest == 0.0:
+        raise InvalidValue(f"{what} is zero; it must point somewhere, such as (0, 0, 1).")
+    a = a / largest  # so that the length neither overflows nor vanishes
+    return frozen(a / np.linalg.norm(a))
+
+
+def check_axis(kind: str, axis: ArrayLike | None, where: str) -> Floats:
+    default = KINDS[kind].axis
+    if default is None:
+        if axis is not None:
+            raise InvalidValue(f"{where}: a {kind} joint has no axis; leave it out.")
+        return frozen(np.zeros(3))
+    return unit(default if axis is None else axis, f"{where}: axis")
+
+
+def check_axis2(kind: str, axis: ArrayLike | None, axis2: ArrayLike | None, where: str) -> Floats:
+    if kind != "universal":
+        if axis2 is not None:
+            raise InvalidValue(f"{where}: only a universal joint has axis2, not a {kind} one; leave it out.")
+        return frozen(np.zeros(3))
+    second = unit((0.0, 1.0, 0.0) if axis2 is None else axis2, f"{where}: axis2")
+    if np.linalg.norm(np.cross(check_axis(kind, axis, where), second)) < 1e-9:
+        raise InvalidValue(f"{where}: axis and axis2 are parallel; a universal joint needs two different axes.")
+    return second
+
+
+def check_order(kind: str, order: str | None, where: str) -> str:
+    if kind != "euler":
+        if order is not None:
+            raise InvalidValue(f"{where}: only an euler joint has an order, not a {kind} one; leave it out.")
+        return ""
+    upper = "" if order is None else str(order).upper()
+    if upper not in EULER_ORDERS:
+        raise InvalidValue(f"{where}: order is {order!r}; it must be one of {', '.join(EULER_ORDERS)}.")
+    return upper
+
+
+def check_pitch(kind: str, pitch: float | None, where: str) -> float:
+    if kind != "screw":
+        if pitch is not None:
+            raise InvalidValue(f"{where}: only a screw joint has a pitch, not a {kind} one; leave it out.")
+        return 0.0
+    if pitch is None:
+        raise InvalidValue(f"{where}: a screw joint needs pitch= [metres per radian].")
+    return number(pitch, f"{where}: pitch")
+
+
+def bounds(kind: str, lower: ArrayLike | None, upper: ArrayLike | None, where: str) -> tuple[Floats, Floats]:
+    facts = KINDS[kind]
+    if not facts.limited and not (lower is None and upper is None):
+        instead = " Use kind 'revolute' for a range." if kind == "continuous" else ""
+        raise InvalidValue(f"{where}: a {kind} joint has no range; leave lower and upper out.{instead}")
+    low = bound(lower, facts.nv, -np.inf, f"{where}: lower")
+    high = bound(upper, facts.nv, np.inf, f"{where}: upper")
+    if (low > high).any():
+        i = int(np.argmax(low > high))
+        raise InvalidValue(f"{where}: lower {low[i]} is above upper {high[i]}; swap them.")
+    return low, high
+
+
+def bound(values: ArrayLike | None, size: int, default: float, what: str) -> Floats:
+    if values is None:
+        return frozen(np.full(size, default))
+    try:
+        array = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"{what} must be {size} numbers, not {values!r}.") from None
+    if array.ndim == 0:
+        array = array.reshape(1)
+    if array.shape != (size,):
+        raise ShapeMismatch(f"{what} has shape {array.shape}; it must be {size} number{'s' * (size != 1)}.")
+    if np.isnan(array).any() or (array == -default).any():
+        raise InvalidValue(f"{what} is {array.tolist()}; use None or {default} where there is no bound.")
+    return frozen(array)
+
+
+def check_rest(kind: str, rest: ArrayLike | None, low: Floats, high: Floats, where: str) -> Floats:
+    facts = KINDS[kind]
+    if rest is None:
+        return frozen(identity_of(kind) if facts.nq != facts.nv else np.clip(np.zeros(facts.nq), low, high))
+    values = vector(rest, facts.nq, f"{where}: rest")
+    if facts.nq != facts.nv:
+        turn = values[-4:]
+        length = float(np.linalg.norm(turn))
+        if length < 1e-6:
+            raise InvalidValue(f"{where}: rest has a quaternion of length {length}; it must be about 1 (w x y z).")
+        return frozen(np.concatenate([values[:-4], turn / length]))
+    if (values < low).any() or (values > high).any():
+        raise InvalidValue(f"{where}: rest {values.tolist()} is outside [{low.tolist()}, {high.tolist()}].")
+    return values
+
+
+def identity_of(kind: str) -> NDArray[np.float64]:
+    """The joint's numbers that mean no motion."""
+    q = np.zeros(KINDS[kind].nq)
+    if KINDS[kind].nq != KINDS[kind].nv:
+        q[-4] = 1.0
+    return q
+
+
+def check_mimic(mimic: Mimic | Sequence[Any] | None, kind: str, where: str) -> Mimic | None:
+    if mimic is None:
+        return None
+    if KINDS[kind].nv != 1:
+        raise InvalidModel(f"{where}: only joints with one degree of freedom can mimic, not a {kind} one.")
+    parts = (mimic,) if isinstance(mimic, str) else tuple(mimic)
+    if not 1 <= len(parts) <= 3:
+        raise InvalidModel(f"{where}: mimic must be (joint, ratio, offset), not {mimic!r}.")
+    leader = getattr(parts[0], "name", parts[0])
+    if not isinstance(leader, str):
+        raise InvalidModel(f"{where}: mimic must begin with a joint's name, not {parts[0]!r}.")
+    ratio = number(parts[1], f"{where}: mimic ratio") if len(parts) > 1 else 1.0
+    offset = number(parts[2], f"{where}: mimic offset") if len(parts) > 2 else 0.0
+    return Mimic(leader, ratio, offset)

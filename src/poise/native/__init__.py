@@ -1,0 +1,27 @@
+"""The only room that knows C++ exists: batch loops over the kernels, numpy in and numpy out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from poise.errors import ShapeMismatch
+from poise.native import _core
+from poise.native._core import Body, choose_level, level
+
+__all__ = ["Body", "broadcast_rows", "choose_level", "core", "level"]
+
+core = _core
+
+
+def broadcast_rows(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
+    """Two arrays of rows with the same leading shape, by numpy's rules; called by the bindings when they differ."""
+    try:
+        lead = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
+    except ValueError:
+        raise ShapeMismatch(
+            f"leading axes {a.shape[:-1]} and {b.shape[:-1]} do not broadcast together."
+        ) from None
+    wide = (np.broadcast_to(x, (*lead, x.shape[-1])) for x in (a, b))
+    return tuple(np.ascontiguousarray(x) for x in wide)

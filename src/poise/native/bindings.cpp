@@ -1,0 +1,364 @@
+// bindings.cpp: the door between Python and the kernels. Look-up, checks and the output array happen in one native call;
+// misuse is raised as poise.errors with the argument's name; loops run without the interpreter's lock.
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+#include "body_data.h"
+#include "ops.h"
+
+namespace poise {
+namespace {
+
+constexpr npy_intp gil_threshold = 64;  // rows from which releasing the lock is worth its price
+
+Scratch& scratch() {
+  thread_local Scratch s;
+  return s;
+}
+
+template <class F> void without_gil(npy_intp rows, const F& f) {
+  if (rows < gil_threshold) {
+    f();
+    return;
+  }
+  nb::gil_scoped_release release;
+  f();
+}
+
+template <class T> const Ops<T>& table() {
+  if constexpr (sizeof(T) == 8) {
+    return ops().f64;
+  } else {
+    return ops().f32;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- building
+
+template <class T> void fill(BodyArrays<T>& to, const Body& shape, const nb::dict& table) {
+  const auto doubles = [&](const char* key) { return as_array<double>(table[key], key); };
+  const Array R = doubles("R"), p = doubles("p"), numbers = doubles("numbers"), mass = doubles("mass");
+  const Array frame_R = doubles("frame_R"), frame_p = doubles("frame_p");
+  const auto ints = nb::cast<std::vector<std::vector<int>>>(table["ints"]);
+  const auto frame_primitive = nb::cast<std::vector<int>>(table["frame_primitive"]);
+  const std::size_t n = ints.size();
+  (void)shape;
+  to.primitives.resize(n);
+  to.masses.resize(n + 1);
+  for (std::size_t i = 0; i < n; ++i) {
+    Primitive<T>& b = to.primitives[i];
+    b.kind = ints[i][0];
+    b.parent = ints[i][1];
+    b.subtree_end = ints[i][2];
+    b.q_index = ints[i][3];
+    b.v_index = ints[i][4];
+    b.gain = static_cast<T>(numbers.data<double>()[3 * i]);
+    b.bias = static_cast<T>(numbers.data<double>()[3 * i + 1]);
+    b.pitch = static_cast<T>(numbers.data<double>()[3 * i + 2]);
+    for (std::size_t k = 0; k < 9; ++k) b.R[k] = static_cast<T>(R.data<double>()[9 * i + k]);
+    for (std::size_t k = 0; k < 3; ++k) b.p[k] = static_cast<T>(p.data<double>()[3 * i + k]);
+  }
+  for (std::size_t i = 0; i <= n; ++i) {
+    to.masses[i].mass = static_cast<T>(mass.data<double>()[4 * i]);
+    for (std::size_t k = 0; k < 3; ++k) to.masses[i].moment[k] = static_cast<T>(mass.data<double>()[4 * i + 1 + k]);
+  }
+  to.frames.resize(frame_primitive.size());
+  for (std::size_t i = 0; i < frame_primitive.size(); ++i) {
+    FrameData<T>& f = to.frames[i];
+    f.primitive = frame_primitive[i];
+    for (std::size_t k = 0; k < 9; ++k) f.R[k] = static_cast<T>(frame_R.data<double>()[9 * i + k]);
+    for (std::size_t k = 0; k < 3; ++k) f.p[k] = static_cast<T>(frame_p.data<double>()[3 * i + k]);
+  }
+}
+
+void make_body(Body* body, const nb::dict& table) {
+  new (body) Body();
+  body->n_q = nb::cast<int>(table["nq"]);
+  body->n_v = nb::cast<int>(table["nv"]);
+  fill(body->f64, *body, table);
+  fill(body->f32, *body, table);
+  for (const auto& c : nb::cast<std::vector<std::vector<int>>>(table["coordinates"])) {
+    body->coordinates.push_back({c[0], c[1], c[2]});
+  }
+  const auto names = nb::cast<std::vector<std::string>>(table["frame_names"]);
+  for (std::size_t i = 0; i < names.size(); ++i) body->frame_index.emplace(names[i], static_cast<int>(i));
+  for (const auto& [name, index] : nb::cast<std::vector<std::pair<std::string, int>>>(table["aliases"])) {
+    body->frame_index.emplace(name, index);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- arguments
+
+int frame_of(const Body& body, nb::handle frame) {
+  nb::object held;
+  if (!PyUnicode_Check(frame.ptr())) {
+    if (frame.is_none() || !nb::hasattr(frame, "name")) {
+      refuse("InvalidValue", "frame must be a name, not " + nb::cast<std::string>(nb::repr(frame)) + ".");
+    }
+    held = frame.attr("name");
+    frame = held;
+  }
+  Py_ssize_t size = 0;
+  const char* text = PyUnicode_AsUTF8AndSize(frame.ptr(), &size);
+  if (!text) throw nb::python_error();
+  const auto found = body.frame_index.find(std::string_view(text, static_cast<std::size_t>(size)));
+  if (found != body.frame_index.end()) return found->second;
+  nb::list names;
+  for (const auto& entry : body.frame_index) names.append(entry.first);
+  nb::object error = nb::module_::import_("poise.errors").attr("name_not_found")("frame", frame, names);
+  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+  throw nb::python_error();
+}
+
+// rows of `width` numbers, finite; quaternions among them not zero
+template <class T> Array rows_of(nb::handle x, int width, const char* name, const char* meaning) {
+  Array a = as_array<T>(x, name);
+  if (a.ndim() == 0 || a.dim(a.ndim() - 1) != width) {
+    refuse("ShapeMismatch", std::string(name) + " has shape " + shape_text(a) + "; its last axis must be " +
+                                std::to_string(width) + " (" + meaning + ").");
+  }
+  require_finite(a.data<T>(), a.size(), width, name);
+  return a;
+}
+
+template <class T> Array configurations(const Body& body, nb::handle q, const char* name = "q") {
+  Array a = rows_of<T>(q, body.n_q, name, "model.nq");
+  const npy_intp rows = body.n_q ? a.size() / body.n_q : 0;
+  for (const Coordinate& c : body.coordinates) {
+    if (!c.quaternion) continue;
+    for (npy_intp r = 0; r < rows; ++r) {
+      const T* x = a.data<T>() + r * body.n_q + c.q_index;
+      const T n2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3];
+      if (n2 > T(1e-12) && n2 < T(1e12)) continue;
+      refuse("InvalidValue", std::string(name) + "[" + std::to_string(c.q_index) + ":" + std::to_string(c.q_index + 4) +
+                                 "] is a quaternion of length " + std::to_string(std::sqrt(n2)) +
+                                 "; it must be about 1 (w x y z).");
+    }
+  }
+  return a;
+}
+
+npy_intp row_count(const Array& a) {
+  npy_intp n = 1;
+  for (int i = 0; i + 1 < a.ndim(); ++i) n *= a.dim(i);
+  return n;
+}
+
+// b with the leading shape of a, both possibly broadcast
+template <class T> std::pair<Array, Array> broadcast_rows(Array a, Array b) {
+  const int na = a.ndim() - 1, nb_ = b.ndim() - 1;
+  bool same = na == nb_;
+  for (int i = 0; same && i < na; ++i) same = a.dim(i) == b.dim(i);
+  if (same) return {std::move(a), std::move(b)};
+  nb::object pair = nb::module_::import_("poise.native").attr("broadcast_rows")(a.release(), b.release());
+  return {as_array<T>(pair[0], "q"), as_array<T>(pair[1], "v")};
+}
+
+struct Point {
+  bool given = false;
+  double f64[3] = {0, 0, 0};
+  float f32[3] = {0, 0, 0};
+  explicit Point(nb::handle point) {
+    if (point.is_none()) return;
+    const Array a = as_array<double>(point, "point");
+    if (a.ndim() != 1 || a.dim(0) != 3) {
+      refuse("ShapeMismatch", "point has shape " + shape_text(a) + "; it must be 3 numbers in the frame's coordinates.");
+    }
+    require_finite(a.data<double>(), 3, 3, "point");
+    given = true;
+    for (int i = 0; i < 3; ++i) f32[i] = static_cast<float>(f64[i] = a.data<double>()[i]);
+  }
+  template <class T> const T* data() const {
+    if (!given) return nullptr;
+    if constexpr (sizeof(T) == 8) {
+      return f64;
+    } else {
+      return f32;
+    }
+  }
+};
+
+int reference_of(nb::handle reference) {
+  if (PyUnicode_Check(reference.ptr())) {
+    const char* text = PyUnicode_AsUTF8(reference.ptr());
+    if (!text) throw nb::python_error();
+    const std::string_view name = text;
+    if (name == "world") return WORLD;
+    if (name == "body") return LOCAL;
+    if (name == "spatial") return SPATIAL;
+  }
+  refuse("InvalidValue",
+         "reference must be 'world', 'body' or 'spatial', not " + nb::cast<std::string>(nb::repr(reference)) + ".");
+}
+
+// f<double> or f<float>, by the dtype of q
+template <class F> nb::object by_type(nb::handle q, const F& f) { return is_float32(q) ? f(float{}) : f(double{}); }
+
+// ---------------------------------------------------------------------------------------------- operations
+
+nb::object fk(const Body& body, nb::handle q, nb::handle frame) {
+  return by_type(q, [&](auto zero) {
+    using T = decltype(zero);
+    const BodyArrays<T>& arrays = body.arrays<T>();
+    const BodyView<T> view = arrays.view(body.n_q, body.n_v);
+    const int index = frame.is_none() ? -1 : frame_of(body, frame);
+    const Array x = configurations<T>(body, q);
+    const npy_intp rows = row_count(x);
+    if (index >= 0) {
+      Array out = new_array<T>(x, {4, 4});
+      without_gil(rows, [&] {
+        table<T>().frame_fk(view, arrays.frames[static_cast<std::size_t>(index)], x.data<T>(),
+                            static_cast<std::size_t>(rows), out.data<T>(), scratch());
+      });
+      return out.release();
+    }
+    const int n = static_cast<int>(arrays.frames.size());
+    Array out = new_array<T>(x, {n, 4, 4});
+    without_gil(rows, [&] {
+      table<T>().all_fk(view, arrays.frames.data(), n, x.data<T>(), static_cast<std::size_t>(rows), out.data<T>(), scratch());
+    });
+    return out.release();
+  });
+}
+
+nb::object jacobian(const Body& body, nb::handle q, nb::handle frame, nb::handle point, nb::handle reference) {
+  return by_type(q, [&](auto zero) {
+    using T = decltype(zero);
+    const BodyArrays<T>& arrays = body.arrays<T>();
+    const int index = frame_of(body, frame), ref = reference_of(reference);
+    const Point at(point);
+    const Array x = configurations<T>(body, q);
+    const npy_intp rows = row_count(x);
+    Array out = new_array<T>(x, {6, body.n_v});
+    without_gil(rows, [&] {
+      table<T>().jacobian(arrays.view(body.n_q, body.n_v), arrays.frames[static_cast<std::size_t>(index)], at.data<T>(), ref,
+                          x.data<T>(), static_cast<std::size_t>(rows), out.data<T>(), scratch());
+    });
+    return out.release();
+  });
+}
+
+nb::object jacobian_dot(const Body& body, nb::handle q, nb::handle v, nb::handle frame, nb::handle point,
+                        nb::handle reference) {
+  return by_type(q, [&](auto zero) {
+    using T = decltype(zero);
+    const BodyArrays<T>& arrays = body.arrays<T>();
+    const int index = frame_of(body, frame), ref = reference_of(reference);
+    const Point at(point);
+    const auto [x, rate] =
+        broadcast_rows<T>(configurations<T>(body, q), rows_of<T>(v, body.n_v, "v", "model.nv"));
+    const npy_intp rows = row_count(x);
+    Array out = new_array<T>(x, {6, body.n_v});
+    const T *x_data = x.template data<T>(), *rate_data = rate.template data<T>();
+    without_gil(rows, [&] {
+      table<T>().jacobian_dot(arrays.view(body.n_q, body.n_v), arrays.frames[static_cast<std::size_t>(index)], at.data<T>(),
+                              ref, x_data, rate_data, static_cast<std::size_t>(rows), out.data<T>(), scratch());
+    });
+    return out.release();
+  });
+}
+
+nb::object hessian(const Body& body, nb::handle q, nb::handle frame) {
+  return by_type(q, [&](auto zero) {
+    using T = decltype(zero);
+    const BodyArrays<T>& arrays = body.arrays<T>();
+    const int index = frame_of(body, frame);
+    const Array x = configurations<T>(body, q);
+    const npy_intp rows = row_count(x);
+    Array out = new_array<T>(x, {6, body.n_v, body.n_v});
+    without_gil(rows, [&] {
+      table<T>().hessian(arrays.view(body.n_q, body.n_v), arrays.frames[static_cast<std::size_t>(index)], x.data<T>(),
+                         static_cast<std::size_t>(rows), out.data<T>(), scratch());
+    });
+    return out.release();
+  });
+}
+
+nb::object center(const Body& body, nb::handle q, bool jacobian) {
+  return by_type(q, [&](auto zero) {
+    using T = decltype(zero);
+    const BodyView<T> view = body.arrays<T>().view(body.n_q, body.n_v);
+    const Array x = configurations<T>(body, q);
+    const npy_intp rows = row_count(x);
+    Array out = jacobian ? new_array<T>(x, {3, body.n_v}) : new_array<T>(x, {3});
+    const auto run = jacobian ? table<T>().center_of_mass_jacobian : table<T>().center_of_mass;
+    without_gil(rows, [&] { run(view, x.data<T>(), static_cast<std::size_t>(rows), out.data<T>(), scratch()); });
+    return out.release();
+  });
+}
+
+nb::object integrate_q(const Body& body, nb::handle q, nb::handle dq) {
+  return by_type(q, [&](auto zero) {
+    using T = decltype(zero);
+    const auto [x, step] = broadcast_rows<T>(configurations<T>(body, q), rows_of<T>(dq, body.n_v, "dq", "model.nv"));
+    const npy_intp rows = row_count(x);
+    Array out = new_array<T>(x, {body.n_q});
+    const T *x_data = x.template data<T>(), *step_data = step.template data<T>();
+    without_gil(rows, [&] {
+      table<T>().integrate(body.arrays<T>().view(body.n_q, body.n_v), body.coordinates.data(),
+                           static_cast<int>(body.coordinates.size()), x_data, step_data, static_cast<std::size_t>(rows),
+                           out.data<T>(), scratch());
+    });
+    return out.release();
+  });
+}
+
+nb::object difference_q(const Body& body, nb::handle q0, nb::handle q1) {
+  return by_type(q0, [&](auto zero) {
+    using T = decltype(zero);
+    const auto [a, b] = broadcast_rows<T>(configurations<T>(body, q0, "q0"), configurations<T>(body, q1, "q1"));
+    const npy_intp rows = row_count(a);
+    Array out = new_array<T>(a, {body.n_v});
+    const T *a_data = a.template data<T>(), *b_data = b.template data<T>();
+    without_gil(rows, [&] {
+      table<T>().difference(body.arrays<T>().view(body.n_q, body.n_v), body.coordinates.data(),
+                            static_cast<int>(body.coordinates.size()), a_data, b_data, static_cast<std::size_t>(rows),
+                            out.data<T>(), scratch());
+    });
+    return out.release();
+  });
+}
+
+// ---------------------------------------------------------------------------------------------- rotations by themselves
+
+template <SpatialOps::Map SpatialOps::* map, int n_in, int n_out> nb::object spatial_rows(nb::handle x) {
+  const Array in = rows_of<double>(x, n_in, "rows", "numbers a row");
+  Array out = new_array<double>(in, {n_out});
+  (ops().spatial.*map)(in.data<double>(), static_cast<std::size_t>(row_count(in)), out.data<double>(), scratch());
+  return out.release();
+}
+
+}  // namespace
+}  // namespace poise
+
+NB_MODULE(_core, m) {
+  using namespace poise;
+  if (_import_array() < 0) throw nb::python_error();
+  m.doc() = "The native kernels. Private: use poise.Model and poise.spatial.";
+
+  nb::class_<Body>(m, "Body", "A body as the kernels see it: primitives, frames, masses.")
+      .def("__init__", make_body, nb::arg("table"))
+      .def("fk", fk, nb::arg("q"), nb::arg("frame").none())
+      .def("jacobian", jacobian, nb::arg("q"), nb::arg("frame").none(), nb::arg("point").none(), nb::arg("reference").none())
+      .def("jacobian_dot", jacobian_dot, nb::arg("q"), nb::arg("v"), nb::arg("frame").none(), nb::arg("point").none(),
+           nb::arg("reference").none())
+      .def("hessian", hessian, nb::arg("q"), nb::arg("frame").none())
+      .def("center_of_mass", [](const Body& b, nb::handle q) { return center(b, q, false); }, nb::arg("q"))
+      .def("center_of_mass_jacobian", [](const Body& b, nb::handle q) { return center(b, q, true); }, nb::arg("q"))
+      .def("integrate", integrate_q, nb::arg("q"), nb::arg("dq"))
+      .def("difference", difference_q, nb::arg("q0"), nb::arg("q1"));
+
+  m.def("matrix_of_quaternion", spatial_rows<&SpatialOps::matrix_of_quaternion, 4, 9>, nb::arg("rows"));
+  m.def("quaternion_of_matrix", spatial_rows<&SpatialOps::quaternion_of_matrix, 9, 4>, nb::arg("rows"));
+  m.def("log_of_quaternion", spatial_rows<&SpatialOps::log_of_quaternion, 4, 3>, nb::arg("rows"));
+  m.def("quaternion_of_log", spatial_rows<&SpatialOps::quaternion_of_log, 3, 4>, nb::arg("rows"));
+  m.def("exp_of_twist", spatial_rows<&SpatialOps::exp_of_twist, 6, 7>, nb::arg("rows"));
+  m.def("log_of_transform", spatial_rows<&SpatialOps::log_of_transform, 7, 6>, nb::arg("rows"));
+  m.def("quaternion_product", spatial_rows<&SpatialOps::quaternion_product, 8, 4>, nb::arg("rows"));
+  m.def("rotate_vector", spatial_rows<&SpatialOps::rotate_vector, 7, 3>, nb::arg("rows"));
+
+  m.def("level", [] { return std::string(ops().level); }, "The instruction level in use.");
+  m.def("choose_level", [](const std::string& name) { choose_level(name.c_str()); }, nb::arg("name"));
+}

@@ -1,0 +1,231 @@
+// portable.h: the only file with preprocessor conditions.
+//
+// Everything else in kernels/ is ordinary C++20 that a CPU compiler and NVRTC both read. Here are the things in which
+// they differ: function qualifiers, loop unrolling, the C library, and the SIMD pack.
+//
+// A scalar type S is float, double or Pack<T, N> (N problems side by side). `real_t<S>` is its lane type, `mask_t<S>`
+// what a comparison gives, and `select`, `any`, `all` work on both, so one source serves one problem or a pack of them.
+#pragma once
+
+#if defined(__CUDACC__)
+#define POISE_FN __host__ __device__ __forceinline__
+#define POISE_UNROLL _Pragma("unroll")
+#define POISE_ON_DEVICE 1
+#elif defined(_MSC_VER) && !defined(__clang__)
+#define POISE_FN __forceinline
+#define POISE_UNROLL
+#define POISE_ON_DEVICE 0
+#else
+#define POISE_FN inline __attribute__((always_inline))
+#define POISE_UNROLL
+#define POISE_ON_DEVICE 0
+#endif
+
+#if !defined(__CUDACC_RTC__)
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#endif
+
+#if defined(__GNUC__) || defined(__clang__)
+#define POISE_VECTOR_EXTENSION 1
+#else
+#define POISE_VECTOR_EXTENSION 0
+#endif
+
+// bytes in one SIMD register of the instruction level that this file is compiled for
+#if defined(__AVX512F__)
+#define POISE_REGISTER_BYTES 64
+#elif defined(__AVX2__)
+#define POISE_REGISTER_BYTES 32
+#else
+#define POISE_REGISTER_BYTES 16
+#endif
+
+namespace poise {
+
+// ---------------------------------------------------------------------------------------------- the pack
+
+#if !POISE_ON_DEVICE
+
+template <class T> struct LaneInt;
+template <> struct LaneInt<double> { using type = std::int64_t; };
+template <> struct LaneInt<float> { using type = std::int32_t; };
+
+#if POISE_VECTOR_EXTENSION
+template <class T, int N> struct VectorOf {
+  typedef T type __attribute__((vector_size(sizeof(T) * N)));
+};
+#else
+// compilers without vector types: the same operations lane by lane
+template <class T, int N> struct Lanes {
+  T lane[N];
+  T& operator[](int i) { return lane[i]; }
+  T operator[](int i) const { return lane[i]; }
+};
+template <class T, int N> struct VectorOf { using type = Lanes<T, N>; };
+#define POISE_LANEWISE(op)                                                                                    \
+  template <class T, int N> POISE_FN Lanes<T, N> operator op(const Lanes<T, N>& a, const Lanes<T, N>& b) {    \
+    Lanes<T, N> r;                                                                                            \
+    for (int i = 0; i < N; ++i) r.lane[i] = static_cast<T>(a.lane[i] op b.lane[i]);                           \
+    return r;                                                                                                 \
+  }
+POISE_LANEWISE(+)
+POISE_LANEWISE(-)
+POISE_LANEWISE(*)
+POISE_LANEWISE(/)
+POISE_LANEWISE(&)
+POISE_LANEWISE(|)
+#undef POISE_LANEWISE
+#endif
+
+template <class T, int N> struct Mask {
+  using Int = typename LaneInt<T>::type;
+  typename VectorOf<Int, N>::type v;
+  POISE_FN bool lane(int i) const { return v[i] != 0; }
+};
+
+template <class T, int N> struct Pack {
+  typename VectorOf<T, N>::type v;
+  Pack() = default;
+  POISE_FN Pack(T x) {
+    for (int i = 0; i < N; ++i) v[i] = x;
+  }
+  POISE_FN T lane(int i) const { return v[i]; }
+  POISE_FN void set(int i, T x) { v[i] = x; }
+};
+
+#define POISE_PACK_ARITHMETIC(op)                                                                             \
+  template <class T, int N> POISE_FN Pack<T, N> operator op(Pack<T, N> a, Pack<T, N> b) {                     \
+    Pack<T, N> r;                                                                                             \
+    r.v = a.v op b.v;                                                                                         \
+    return r;                                                                                                 \
+  }                                                                                                           \
+  template <class T, int N> POISE_FN Pack<T, N> operator op(Pack<T, N> a, T b) { return a op Pack<T, N>(b); } \
+  template <class T, int N> POISE_FN Pack<T, N> operator op(T a, Pack<T, N> b) { return Pack<T, N>(a) op b; } \
+  template <class T, int N> POISE_FN Pack<T, N>& operator op##=(Pack<T, N>& a, Pack<T, N> b) {                \
+    return a = a op b;                                                                                        \
+  }                                                                                                           \
+  template <class T, int N> POISE_FN Pack<T, N>& operator op##=(Pack<T, N>& a, T b) { return a = a op b; }
+POISE_PACK_ARITHMETIC(+)
+POISE_PACK_ARITHMETIC(-)
+POISE_PACK_ARITHMETIC(*)
+POISE_PACK_ARITHMETIC(/)
+#undef POISE_PACK_ARITHMETIC
+template <class T, int N> POISE_FN Pack<T, N> operator-(Pack<T, N> a) { return T(0) - a; }
+
+#if POISE_VECTOR_EXTENSION
+#define POISE_COMPARE_BODY(op) m.v = (a.v op b.v);
+#define POISE_SELECT_BODY r.v = (m.v ? a.v : b.v);
+#else
+#define POISE_COMPARE_BODY(op) \
+  for (int i = 0; i < N; ++i) m.v[i] = (a.v[i] op b.v[i]) ? -1 : 0;
+#define POISE_SELECT_BODY \
+  for (int i = 0; i < N; ++i) r.v[i] = m.v[i] ? a.v[i] : b.v[i];
+#endif
+#define POISE_PACK_COMPARE(op)                                                                              \
+  template <class T, int N> POISE_FN Mask<T, N> operator op(Pack<T, N> a, Pack<T, N> b) {                   \
+    Mask<T, N> m;                                                                                           \
+    POISE_COMPARE_BODY(op)                                                                                  \
+    return m;                                                                                               \
+  }                                                                                                         \
+  template <class T, int N> POISE_FN Mask<T, N> operator op(Pack<T, N> a, T b) { return a op Pack<T, N>(b); }
+POISE_PACK_COMPARE(<)
+POISE_PACK_COMPARE(<=)
+POISE_PACK_COMPARE(>)
+POISE_PACK_COMPARE(>=)
+#undef POISE_PACK_COMPARE
+
+template <class T, int N> POISE_FN Mask<T, N> operator&(Mask<T, N> a, Mask<T, N> b) { return {a.v & b.v}; }
+template <class T, int N> POISE_FN Mask<T, N> operator|(Mask<T, N> a, Mask<T, N> b) { return {a.v | b.v}; }
+template <class T, int N> POISE_FN Mask<T, N> operator!(Mask<T, N> a) {
+  Mask<T, N> r;
+  for (int i = 0; i < N; ++i) r.v[i] = a.v[i] ? 0 : -1;
+  return r;
+}
+template <class T, int N> POISE_FN bool any(Mask<T, N> m) {
+  bool r = false;
+  for (int i = 0; i < N; ++i) r |= m.v[i] != 0;
+  return r;
+}
+template <class T, int N> POISE_FN Pack<T, N> select(Mask<T, N> m, Pack<T, N> a, Pack<T, N> b) {
+  Pack<T, N> r;
+  POISE_SELECT_BODY
+  return r;
+}
+template <class T, int N> POISE_FN Pack<T, N> square_root(Pack<T, N> a) {
+  Pack<T, N> r;
+  for (int i = 0; i < N; ++i) r.v[i] = std::sqrt(a.v[i]);
+  return r;
+}
+
+#endif  // !POISE_ON_DEVICE
+
+// ---------------------------------------------------------------------------------------------- one scalar
+
+template <class S> struct ScalarTraits;
+template <> struct ScalarTraits<float> {
+  using Real = float;
+  using MaskType = bool;
+  static constexpr int lanes = 1;
+};
+template <> struct ScalarTraits<double> {
+  using Real = double;
+  using MaskType = bool;
+  static constexpr int lanes = 1;
+};
+#if !POISE_ON_DEVICE
+template <class T, int N> struct ScalarTraits<Pack<T, N>> {
+  using Real = T;
+  using MaskType = Mask<T, N>;
+  static constexpr int lanes = N;
+};
+template <class T> using NativePack = Pack<T, POISE_REGISTER_BYTES / static_cast<int>(sizeof(T))>;
+#endif
+
+template <class S> using real_t = typename ScalarTraits<S>::Real;
+template <class S> using mask_t = typename ScalarTraits<S>::MaskType;
+
+POISE_FN float select(bool m, float a, float b) { return m ? a : b; }
+POISE_FN double select(bool m, double a, double b) { return m ? a : b; }
+POISE_FN bool any(bool m) { return m; }
+
+#if POISE_ON_DEVICE
+POISE_FN float square_root(float x) { return sqrtf(x); }
+POISE_FN double square_root(double x) { return sqrt(x); }
+#else
+POISE_FN float square_root(float x) { return std::sqrt(x); }
+POISE_FN double square_root(double x) { return std::sqrt(x); }
+#endif
+
+template <class S> POISE_FN S minimum(S a, S b) { return select(a < b, a, b); }
+template <class S> POISE_FN S maximum(S a, S b) { return select(a > b, a, b); }
+template <class S> POISE_FN S absolute(S a) { return select(a < S(real_t<S>(0)), S(real_t<S>(0)) - a, a); }
+
+// ---------------------------------------------------------------------------------------------- trigonometry hooks
+
+// On the device the C library's own functions are right and fast; on the CPU trig.h has one polynomial for all lane
+// counts. `library_sincos` is the exact fallback for huge angles.
+#if POISE_ON_DEVICE
+constexpr bool has_device_trig = true;
+POISE_FN void library_sincos(float x, float& s, float& c) { sincosf(x, &s, &c); }
+POISE_FN void library_sincos(double x, double& s, double& c) { sincos(x, &s, &c); }
+POISE_FN float library_atan2(float y, float x) { return atan2f(y, x); }
+POISE_FN double library_atan2(double y, double x) { return atan2(y, x); }
+#else
+constexpr bool has_device_trig = false;
+template <class T> POISE_FN void library_sincos(T x, T& s, T& c) {
+  s = std::sin(x);
+  c = std::cos(x);
+}
+template <class T, int N> POISE_FN void library_sincos(Pack<T, N> x, Pack<T, N>& s, Pack<T, N>& c) {
+  for (int i = 0; i < N; ++i) {
+    s.v[i] = std::sin(x.v[i]);
+    c.v[i] = std::cos(x.v[i]);
+  }
+}
+template <class S> POISE_FN S library_atan2(S, S x) { return x; }  // never called on the CPU: trig.h has its own
+#endif
+
+}  // namespace poise

@@ -1,0 +1,60 @@
+// levels.cpp: chooses among the tables that ops.cpp was compiled into.
+#include <cstring>
+#include <new>
+
+#include "levels.h"
+#include "ops.h"
+
+namespace poise {
+
+#define POISE_DECLARE(level) \
+  namespace level {          \
+  extern const OpsTable table; \
+  }
+POISE_FOR_EACH_LEVEL(POISE_DECLARE)
+#undef POISE_DECLARE
+
+namespace {
+
+const OpsTable* best_table() {
+  const OpsTable* best = nullptr;
+#define POISE_TRY(level) \
+  if (machine_runs_##level()) best = &level::table;
+  POISE_FOR_EACH_LEVEL(POISE_TRY)
+#undef POISE_TRY
+  return best;
+}
+
+const OpsTable* chosen = best_table();
+
+}  // namespace
+
+namespace {
+constexpr std::align_val_t pack_alignment{64};
+}
+
+Scratch::Scratch() : block_(nullptr), size_(0) {}
+
+Scratch::~Scratch() { ::operator delete(block_, pack_alignment); }
+
+void* Scratch::reserve(std::size_t bytes) {
+  if (bytes > size_) {
+    ::operator delete(block_, pack_alignment);
+    block_ = nullptr;
+    size_ = 0;
+    block_ = ::operator new(bytes, pack_alignment);
+    size_ = bytes;
+  }
+  return block_;
+}
+
+const OpsTable& ops() { return *chosen; }
+
+void choose_level(const char* name) {
+#define POISE_TRY(level) \
+  if (std::strcmp(name, #level) == 0 && machine_runs_##level()) chosen = &level::table;
+  POISE_FOR_EACH_LEVEL(POISE_TRY)
+#undef POISE_TRY
+}
+
+}  // namespace poise
