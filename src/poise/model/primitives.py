@@ -1,4 +1,4 @@
-"""From joints to what the kernels know: primitives that turn about or slide along their own z axis.
+"""From joints to what the kernels know: primitives that turn about or slide along their own z axis, or move freely.
 
 Euler, universal, planar, translation3 and free joints become several primitives; a fixed joint becomes none. A mimic
 follower reads its leader's coordinate through gain and bias. Everything here happens once, when a model is built.
@@ -18,13 +18,13 @@ from poise.model.spec import JointSpec
 
 __all__ = ["kernel_table"]
 
-REVOLUTE, PRISMATIC, SCREW, BALL = range(4)
+REVOLUTE, PRISMATIC, SCREW, BALL, SLIDE3 = range(5)
 _E = np.eye(3)
 _AXES = {"X": _E[0], "Y": _E[1], "Z": _E[2]}
 
 
 def elementary_motions(spec: JointSpec) -> list[tuple[int, Floats]]:
-    """The primitives of a joint, (kind, axis) from the parent outwards; one coordinate each, a ball four."""
+    """The primitives of a joint, (kind, axis) from the parent outwards."""
     if spec.kind in ("revolute", "continuous"):
         return [(REVOLUTE, spec.axis)]
     if spec.kind == "prismatic":
@@ -40,8 +40,7 @@ def elementary_motions(spec: JointSpec) -> list[tuple[int, Floats]]:
         return [(PRISMATIC, x), (PRISMATIC, y), (REVOLUTE, spec.axis)]
     if spec.kind == "ball":
         return [(BALL, _E[2])]
-    slides = [(PRISMATIC, axis) for axis in _E] if spec.kind in ("translation3", "free") else []
-    return [*slides, (BALL, _E[2])] if spec.kind == "free" else slides
+    return [(SLIDE3, _E[2]), (BALL, _E[2])] if spec.kind == "free" else [(SLIDE3, _E[2])]
 
 
 def plane_axes(normal: Floats) -> tuple[Floats, Floats]:
@@ -54,7 +53,7 @@ def basis_with_z(axis: Floats) -> NDArray[np.float64]:
     """A rotation whose third column is the unit `axis`; exact for x, y and z."""
     k = int(np.argmax(np.abs(axis)))
     if axis[k] == 1.0:
-        return np.roll(_E, k + 1, axis=1)  # a cyclic exchange of the axes
+        return np.roll(_E, 2 - k, axis=1)  # a cyclic exchange of the axes
     side = np.cross(_E[(k + 1) % 3], axis)
     x = side / np.linalg.norm(side)
     return np.stack([x, np.cross(axis, x), axis], axis=1)
@@ -81,8 +80,9 @@ def expand(table: _Table, spec: JointSpec, layout: Layout, at: int, base: Any) -
     q, v = layout.q_slices[spec.name].start, layout.v_slices[spec.name].start
     mimic = layout.mimics.get(spec.name, Mimic("", 1.0, 0.0))
     for kind, axis in elementary_motions(spec):
-        if kind == BALL:
-            at, base = table.add(BALL, at, q, v, (1.0, 0.0, 0.0), base), np.eye(4)
+        if kind in (BALL, SLIDE3):
+            at, base = table.add(kind, at, q, v, (1.0, 0.0, 0.0), base), np.eye(4)
+            q, v = q + 3, v + 3
             continue
         # along a negative axis the same motion is that of the positive axis backwards, which keeps the matrix exact
         sign = -1.0 if float(axis[int(np.argmax(np.abs(axis)))]) == -1.0 else 1.0

@@ -37,6 +37,18 @@ template <class T> const Ops<T>& table() {
 
 // ---------------------------------------------------------------------------------------------- building
 
+// 0, 1 or 2 where R is the identity with its columns rolled by that much, exactly
+template <class T> int turn_of(const T* R) {
+  for (int turn = 0; turn < 3; ++turn) {
+    bool same = true;
+    for (int r = 0; r < 3; ++r) {
+      for (int c = 0; c < 3; ++c) same = same && R[3 * r + c] == T((r + turn) % 3 == c);
+    }
+    if (same) return turn;
+  }
+  return GENERAL_TURN;
+}
+
 template <class T> void fill(BodyArrays<T>& to, const Body& shape, const nb::dict& table) {
   const auto doubles = [&](const char* key) { return as_array<double>(table[key], key); };
   const Array R = doubles("R"), p = doubles("p"), numbers = doubles("numbers"), mass = doubles("mass");
@@ -44,7 +56,6 @@ template <class T> void fill(BodyArrays<T>& to, const Body& shape, const nb::dic
   const auto ints = nb::cast<std::vector<std::vector<int>>>(table["ints"]);
   const auto frame_primitive = nb::cast<std::vector<int>>(table["frame_primitive"]);
   const std::size_t n = ints.size();
-  (void)shape;
   to.primitives.resize(n);
   to.masses.resize(n + 1);
   for (std::size_t i = 0; i < n; ++i) {
@@ -59,6 +70,12 @@ template <class T> void fill(BodyArrays<T>& to, const Body& shape, const nb::dic
     b.pitch = static_cast<T>(numbers.data<double>()[3 * i + 2]);
     for (std::size_t k = 0; k < 9; ++k) b.R[k] = static_cast<T>(R.data<double>()[9 * i + k]);
     for (std::size_t k = 0; k < 3; ++k) b.p[k] = static_cast<T>(p.data<double>()[3 * i + k]);
+    b.turn = turn_of(b.R);
+  }
+  std::vector<bool> moved(static_cast<std::size_t>(shape.n_v), false);
+  for (const Primitive<T>& b : to.primitives) {
+    to.shared_columns = to.shared_columns || moved[static_cast<std::size_t>(b.v_index)];
+    moved[static_cast<std::size_t>(b.v_index)] = true;
   }
   for (std::size_t i = 0; i <= n; ++i) {
     to.masses[i].mass = static_cast<T>(mass.data<double>()[4 * i]);

@@ -13,9 +13,10 @@ template <class T> struct BodyArrays {
   std::vector<Primitive<T>> primitives;
   std::vector<Mass<T>> masses;
   std::vector<FrameData<T>> frames;
+  bool shared_columns = false;
 
   BodyView<T> view(int n_q, int n_v) const {
-    return {primitives.data(), masses.data(), static_cast<int>(primitives.size()), n_q, n_v};
+    return {primitives.data(), masses.data(), static_cast<int>(primitives.size()), n_q, n_v, shared_columns};
   }
 };
 

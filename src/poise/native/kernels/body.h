@@ -1,6 +1,7 @@
 // body.h: a body as the kernels see it.
 //
-// Joints of every kind are expanded when a model is built into four primitives that move along or about their own z axis.
+// Joints of every kind are expanded when a model is built into primitives: those that move along or about their own z axis,
+// a ball (quaternion), and a slide along three axes (the translation of a free base, one primitive instead of three).
 // Fixed joints are gone (they are frames), and so are mimic joints: each primitive reads `gain * q[q_index] + bias`.
 // Primitives stand in depth-first order, parents first, so the subtree of i is exactly [i, subtree_end).
 //
@@ -11,15 +12,18 @@
 
 namespace poise {
 
-enum Kind : int { REVOLUTE = 0, PRISMATIC = 1, SCREW = 2, BALL = 3 };
+enum Kind : int { REVOLUTE = 0, PRISMATIC = 1, SCREW = 2, BALL = 3, SLIDE3 = 4 };
+
+constexpr int GENERAL_TURN = -1;
 
 template <class T> struct Primitive {
   int kind;
   int parent;       // -1: the world
   int subtree_end;  // one past the last primitive that moves with this one
-  int q_index;      // first of 1 (or 4, ball) coordinates
-  int v_index;      // first of 1 (or 3, ball) velocities
-  T gain, bias;     // coordinate = gain * q[q_index] + bias; a ball has gain 1, bias 0
+  int q_index;      // first of its coordinates: 1, ball 4, slide3 3
+  int v_index;      // first of its velocities: 1, ball and slide3 3
+  int turn;         // R = roll(identity, turn) by columns for 0, 1, 2: no arithmetic needed; else GENERAL_TURN
+  T gain, bias;     // coordinate = gain * q[q_index] + bias; ball and slide3 have gain 1, bias 0
   T pitch;          // screw: metres along z per radian
   T R[9], p[3];     // the joint in its parent primitive, before it moves
 };
@@ -49,9 +53,13 @@ template <class T> struct BodyView {
   const Mass<T>* masses;  // count + 1 of them: the last is what stands still in the world
   int n_primitives;
   int n_q, n_v;
+  bool shared_columns;  // some velocity moves several primitives (mimic joints)
   POISE_FN int count() const { return n_primitives; }
   POISE_FN const Primitive<T>& operator[](int i) const { return primitives[i]; }
 };
+
+// how many velocities a primitive has
+POISE_FN constexpr int width_of(int kind) { return kind == BALL || kind == SLIDE3 ? 3 : 1; }
 
 // the value of a one-coordinate primitive
 template <class S, class P> POISE_FN S coordinate_of(const P& primitive, const S* q) {
