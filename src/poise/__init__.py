@@ -14,16 +14,21 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from poise import errors, formats, kinematics, model, models, spatial, textbook
+    from poise import errors, formats, goals, kinematics, methods, model, models, solvers, spatial, textbook
     from poise.errors import PoiseError
+    from poise.formats import load
     from poise.kinematics import Motion, Pose
     from poise.model import Frame, Joint, Model, ModelBuilder
-    from poise.formats import load
+    from poise.solvers import Solution, Solver, Status, solve
     from poise.spatial import Rotation, Transform
 
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Solution": "poise.solvers",
+    "Solver": "poise.solvers",
+    "Status": "poise.solvers",
+    "solve": "poise.solvers",
     "Frame": "poise.model",
     "Joint": "poise.model",
     "Model": "poise.model",
@@ -35,7 +40,7 @@ _HOMES = {
     "Transform": "poise.spatial",
     "load": "poise.formats",
 }
-_ROOMS = ("errors", "formats", "kinematics", "model", "models", "spatial", "textbook")
+_ROOMS = ("errors", "formats", "goals", "kinematics", "methods", "model", "models", "solvers", "spatial", "textbook")
 
 __all__ = [
     "Frame",
@@ -46,13 +51,20 @@ __all__ = [
     "PoiseError",
     "Pose",
     "Rotation",
+    "Solution",
+    "Solver",
+    "Status",
     "Transform",
     "errors",
     "formats",
+    "goals",
     "kinematics",
     "load",
+    "methods",
     "model",
     "models",
+    "solve",
+    "solvers",
     "spatial",
     "textbook",
 ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from operator import index
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def subtree(model: Model, root: str) -> Model:
     for i, spec in enumerate(layout.specs):
         if i not in inside or spec is top:
             continue
-        if isinstance(spec, JointSpec) and spec.mimic and layout.mimics[spec.name].joint not in kept:
+        if isinstance(spec, JointSpec) and spec.mimic and spec.mimic.joint not in kept:
             notes.append(f"joint {spec.name!r} no longer mimics {spec.mimic.joint!r}, which is not in this part.")
             spec = replace(spec, mimic=None)
         specs.append(spec)
@@ -55,6 +56,8 @@ def subtree(model: Model, root: str) -> Model:
 
 def locked(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
     """The model with the named joints fixed, and whatever follows them."""
+    if not isinstance(joints, Mapping):
+        raise InvalidValue(f"joints must be a mapping such as {{'elbow': 0.5}}, not {joints!r}.")
     values: dict[str, NDArray[np.float64]] = {}
     for name, value in joints.items():
         joint = model.joint(name)
@@ -90,12 +93,23 @@ def random_configuration(
     """See Model.random."""
     if not isinstance(rng, np.random.Generator):
         raise InvalidValue(f"rng must be a numpy Generator, such as numpy.random.default_rng(0), not {rng!r}.")
-    shape = () if size is None else (size,) if isinstance(size, (int, np.integer)) else tuple(size)
+    shape = shape_of(size)
     q = np.zeros((*shape, model.nq))
     for joint in model.joints:
         if joint.nv:
             q[..., joint.q] = random_joint(model, joint, rng, shape)
     return q
+
+
+def shape_of(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    """The leading axes that a size asks for."""
+    try:
+        lengths = () if size is None else (index(size),) if not isinstance(size, Iterable) else tuple(map(index, size))
+    except TypeError:
+        lengths = (-1,)
+    if any(length < 0 for length in lengths):
+        raise InvalidValue(f"size must be None, a count or a tuple of counts, not {size!r}.")
+    return lengths
 
 
 def random_joint(model: Model, joint: Joint, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ class Layout:
     """The tree of a model.
 
     Attributes:
-        specs: As declared.
+        specs: As declared, each parent by the name of its frame.
         frames: Frame names, as declared; frame i belongs to specs[i].
         parents: Index of each frame's parent; -1 for the world.
         order: Frame indices, depth first, parents first.
@@ -56,6 +56,7 @@ def lay_out(specs: Sequence[Spec]) -> Layout:
     frames = tuple(spec.frame if isinstance(spec, JointSpec) else spec.name for spec in specs)
     parents = resolve_parents(specs, frames)
     order = depth_first(parents, frames)
+    specs = [hung_on(spec, None if i < 0 else frames[i]) for spec, i in zip(specs, parents, strict=True)]
     joints = {spec.name: spec for spec in specs if isinstance(spec, JointSpec)}
     mimics = {name: lead(joints, name) for name, spec in joints.items() if spec.mimic}
     q_slices, v_slices = give_indices(joints, mimics)
@@ -73,6 +74,11 @@ def resolve_parents(specs: Sequence[Spec], frames: tuple[str, ...]) -> tuple[int
             raise name_not_found("frame", spec.parent, frames)
         parents.append(-1 if spec.parent is None else index[spec.parent])
     return tuple(parents)
+
+
+def hung_on(spec: Spec, parent: str | None) -> Spec:
+    """The spec with its parent's frame named, so that no frame added later can take a joint's name from it."""
+    return spec if spec.parent == parent else replace(spec, parent=parent)
 
 
 def depth_first(parents: tuple[int, ...], frames: tuple[str, ...]) -> tuple[int, ...]:

@@ -223,7 +223,7 @@ class Model:
 
     def clamp(self, q: ArrayLike) -> Array:
         """The nearest configuration inside the ranges; quaternions are left as they are."""
-        out = np.array(self._body.integrate(q, np.zeros(self.nv)))
+        out = np.array(self._body.integrate(q, np.zeros(self.nv, np.float32)))  # no step, of either width
         for joint in self.joints:
             if joint.nv and joint.nq == joint.nv:
                 out[..., joint.q] = np.clip(out[..., joint.q], self.lower[joint.v], self.upper[joint.v])

@@ -54,7 +54,7 @@ def basis_with_z(axis: Floats) -> NDArray[np.float64]:
     k = int(np.argmax(np.abs(axis)))
     if axis[k] == 1.0:
         return np.roll(_E, 2 - k, axis=1)  # a cyclic exchange of the axes
-    side = np.cross(_E[(k + 1) % 3], axis)
+    side = np.cross(_E[(k + 2) % 3], axis)
     x = side / np.linalg.norm(side)
     return np.stack([x, np.cross(axis, x), axis], axis=1)
 

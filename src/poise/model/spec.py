@@ -128,10 +128,7 @@ def frozen(array: NDArray[np.float64]) -> Floats:
 
 def vector(values: ArrayLike, size: int, what: str) -> Floats:
     """`size` finite numbers, as a read-only array of their own."""
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidValue(f"{what} must be {size} numbers, not {values!r}.") from None
+    array = floats(values, size, what)
     if array.ndim == 0 and size == 1:
         array = array.reshape(1)
     if array.shape != (size,):
@@ -139,6 +136,17 @@ def vector(values: ArrayLike, size: int, what: str) -> Floats:
     if not np.isfinite(array).all():
         raise InvalidValue(f"{what} is {array.tolist()}; every number must be finite.")
     return frozen(array)
+
+
+def floats(values: ArrayLike, size: int, what: str) -> NDArray[np.float64]:
+    """An array of its own, of any shape; `size` is only for the message."""
+    try:
+        array = np.array(values)
+        if array.dtype.kind in "fiubO":  # and not complex, whose imaginary part would vanish
+            return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InvalidValue(f"{what} must be {size} number{'s' * (size != 1)}, not {values!r}.")
 
 
 def number(value: Any, what: str) -> float:
@@ -149,6 +157,8 @@ def number(value: Any, what: str) -> float:
 def check_name(name: Any, what: str) -> str:
     if not isinstance(name, str) or not name:
         raise InvalidModel(f"a {what}'s name must be a non-empty string, not {name!r}.")
+    if any("\ud800" <= letter <= "\udfff" for letter in name):
+        raise InvalidModel(f"a {what}'s name must be whole characters, not {name!r}, which has half of one.")
     return name
 
 
@@ -248,10 +258,7 @@ def bounds(kind: str, lower: ArrayLike | None, upper: ArrayLike | None, where: s
 def bound(values: ArrayLike | None, size: int, default: float, what: str) -> Floats:
     if values is None:
         return frozen(np.full(size, default))
-    try:
-        array = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidValue(f"{what} must be {size} numbers, not {values!r}.") from None
+    array = floats(values, size, what)
     if array.ndim == 0:
         array = array.reshape(1)
     if array.shape != (size,):
@@ -290,7 +297,7 @@ def check_mimic(mimic: Mimic | Sequence[Any] | None, kind: str, where: str) -> M
         return None
     if KINDS[kind].nv != 1:
         raise InvalidModel(f"{where}: only joints with one degree of freedom can mimic, not a {kind} one.")
-    parts = (mimic,) if isinstance(mimic, str) else tuple(mimic)
+    parts = (mimic,) if isinstance(mimic, str) else tuple(mimic) if isinstance(mimic, (Sequence, Mimic)) else ()
     if not 1 <= len(parts) <= 3:
         raise InvalidModel(f"{where}: mimic must be (joint, ratio, offset), not {mimic!r}.")
     leader = getattr(parts[0], "name", parts[0])

@@ -7,6 +7,7 @@
 #include "arrays.h"
 #include "body_data.h"
 #include "ops.h"
+#include "solver_bindings.h"
 
 namespace poise {
 namespace {
@@ -376,6 +377,7 @@ NB_MODULE(_core, m) {
   m.def("quaternion_product", spatial_rows<&SpatialOps::quaternion_product, 8, 4>, nb::arg("rows"));
   m.def("rotate_vector", spatial_rows<&SpatialOps::rotate_vector, 7, 3>, nb::arg("rows"));
 
+  bind_solver(m);
   m.def("level", [] { return std::string(ops().level); }, "The instruction level in use.");
   m.def("choose_level", [](const std::string& name) { choose_level(name.c_str()); }, nb::arg("name"));
 }

@@ -10,22 +10,29 @@ namespace poise {
 #define POISE_DECLARE(level) \
   namespace level {          \
   extern const OpsTable table; \
+  extern const SolverOps solver_table; \
   }
 POISE_FOR_EACH_LEVEL(POISE_DECLARE)
 #undef POISE_DECLARE
 
 namespace {
 
-const OpsTable* best_table() {
-  const OpsTable* best = nullptr;
+struct Level {
+  const char* name;
+  const OpsTable* ops;
+  const SolverOps* solver;
+};
+
+Level best_level() {
+  Level best{};
 #define POISE_TRY(level) \
-  if (machine_runs_##level()) best = &level::table;
+  if (machine_runs_##level()) best = {#level, &level::table, &level::solver_table};
   POISE_FOR_EACH_LEVEL(POISE_TRY)
 #undef POISE_TRY
   return best;
 }
 
-const OpsTable* chosen = best_table();
+Level chosen = best_level();
 
 }  // namespace
 
@@ -48,11 +55,13 @@ void* Scratch::reserve(std::size_t bytes) {
   return block_;
 }
 
-const OpsTable& ops() { return *chosen; }
+const OpsTable& ops() { return *chosen.ops; }
+
+const SolverOps& solver_ops() { return *chosen.solver; }
 
 void choose_level(const char* name) {
 #define POISE_TRY(level) \
-  if (std::strcmp(name, #level) == 0 && machine_runs_##level()) chosen = &level::table;
+  if (std::strcmp(name, #level) == 0 && machine_runs_##level()) chosen = {#level, &level::table, &level::solver_table};
   POISE_FOR_EACH_LEVEL(POISE_TRY)
 #undef POISE_TRY
 }

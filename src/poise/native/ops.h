@@ -5,6 +5,7 @@
 
 #include "kernels/kinematics.h"
 #include "scratch.h"
+#include "solver.h"
 
 namespace poise {
 
@@ -45,6 +46,7 @@ struct OpsTable {
 };
 
 const OpsTable& ops();                // the best table that this machine can run
+const SolverOps& solver_ops();        // likewise
 void choose_level(const char* name);  // for tests: "baseline", "avx2", "avx512"; unknown or unsupported names are ignored
 
 }  // namespace poise

@@ -21,7 +21,7 @@ template <class T> struct Primitive {
   int parent;       // -1: the world
   int subtree_end;  // one past the last primitive that moves with this one
   int q_index;      // first of its coordinates: 1, ball 4, slide3 3
-  int v_index;      // first of its velocities: 1, ball and slide3 3
+  int v_index;      // first of its velocities: 1, ball and slide3 3; -1 in a problem that may not move it
   int turn;         // R = roll(identity, turn) by columns for 0, 1, 2: no arithmetic needed; else GENERAL_TURN
   T gain, bias;     // coordinate = gain * q[q_index] + bias; ball and slide3 have gain 1, bias 0
   T pitch;          // screw: metres along z per radian

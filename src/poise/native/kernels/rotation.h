@@ -179,7 +179,7 @@ template <class S> POISE_FN void exp_of_twist(const S* twist, S* q, S* p) {
   const S a = square_root(safe);
 
   // b = (1 - cos a) / a^2 = 2 sin(a/2)^2 / a^2, c = (a - sin a) / a^3
-  constexpr double b_series[] = {0.5, -1.0 / 24, 1.0 / 720, -1.0 / 40320, 1.0 / 3628800, -1.0 / 479001600};
+  constexpr double b_series[] = {0.5, -1.0 / 24, 1.0 / 720, -1.0 / 40320, 1.0 / 3628800, -1.0 / 479001600, 1.0 / 87178291200};
   constexpr double c_series[] = {1.0 / 6, -1.0 / 120, 1.0 / 5040, -1.0 / 362880, 1.0 / 39916800, -1.0 / 6227020800};
   S s, co;
   sine_cosine(a, s, co);

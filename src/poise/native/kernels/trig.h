@@ -1,7 +1,7 @@
 // trig.h: sine, cosine and arc tangent for float, double and packs of them.
 //
 // Why by hand: a C library has no function for N lanes at once, its calls do not inline, and its bits differ from one
-// platform to the next. One polynomial for every lane count gives the same bits to a problem solved alone and in a pack.
+// platform to the next. One polynomial serves every lane count.
 // Coefficients: Chebyshev fits of (sin r / r - 1) / r^2, (cos r - 1 + r^2/2) / r^4 and (atan r / r - 1) / r^2, made with
 // mpmath; reduction by pi/2 in three parts (Cody and Waite). Errors stay under 2 ulp for |x| < 1e5; beyond that the C
 // library is asked.

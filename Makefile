@@ -1,0 +1,126 @@
+# Each verb works on a fresh checkout: it makes .venv, installs what it needs, and runs. The second time it only
+# runs: stamp files remember what is installed, and what an install depends on (pyproject, CMake, the native sources)
+# brings it back when it changes.
+
+PYTHON ?= python3
+VENV   ?= .venv
+
+BIN    := $(VENV)/bin
+PIP    := $(BIN)/python -m pip
+STAMPS := $(VENV)/stamps
+
+# Poise is installed in place: an edited Python file needs nothing, an edited native file an incremental build.
+INSTALL = $(PIP) install --no-build-isolation --editable '$(1)' --config-settings=build-dir=build/$(2)
+NATIVE := $(shell find src/poise/native -name '*.h' -o -name '*.cpp' -o -name '*.cu' 2>/dev/null)
+SOURCES := $(STAMPS)/build pyproject.toml CMakeLists.txt $(NATIVE)
+EXAMPLE := $(firstword $(wildcard examples/01_*.py))
+
+# The sanitized build lives beside the ordinary one and never mixes with it.
+SANITIZE_VENV := .venv-sanitize
+SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
+                 ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format bench studio docs sanitize clean
+
+help:
+	@echo "make demo      build Poise and show what it does"
+	@echo "make test      build Poise and run every test"
+	@echo "make lint      style, types, import layers, C++ format"
+	@echo "make format    rewrite Python and C++ in the house style"
+	@echo "make bench     time kinematics beside Pinocchio"
+	@echo "make docs      build the documentation into site/"
+	@echo "make sanitize  run the tests on a build with AddressSanitizer and UBSan"
+	@echo "make studio    the browser studio (not there yet)"
+	@echo "make clean     remove everything that make made"
+
+# ------------------------------------------------------------------------------------------------ verbs
+
+demo: $(STAMPS)/poise
+	$(BIN)/python $(EXAMPLE)
+
+test: $(STAMPS)/peers $(STAMPS)/test
+	$(BIN)/python -m pytest $(ARGS)
+
+lint: lint-style lint-types lint-layers lint-native
+
+.PHONY: lint-style lint-types lint-layers lint-native
+lint-style: $(STAMPS)/lint
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+lint-types: $(STAMPS)/lint $(STAMPS)/poise
+	$(BIN)/mypy
+lint-layers: $(STAMPS)/lint $(STAMPS)/poise
+	$(BIN)/lint-imports --no-cache
+lint-native: $(STAMPS)/lint
+	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+
+format: $(STAMPS)/lint
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+	$(BIN)/clang-format -i $(NATIVE)
+
+bench: $(STAMPS)/peers
+	$(BIN)/python benchmarks/kinematics.py $(ARGS)
+
+studio:
+	@echo "The studio is not part of Poise yet: this version has models, kinematics and the textbook."
+	@echo "To see what there is, type: make demo"
+	@exit 1
+
+docs: $(STAMPS)/docs
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	@echo "Open site/index.html"
+
+sanitize:
+	@$(MAKE) --no-print-directory VENV=$(SANITIZE_VENV) sanitize-here
+
+clean:
+	rm -rf .venv .venv-sanitize build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find src tests tools examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.PHONY: sanitize-here
+sanitize-here: $(STAMPS)/sanitized $(STAMPS)/test
+	$(SANITIZE_ENV) $(BIN)/python -m pytest -m "not timing and not nvrtc" --hypothesis-profile=sanitize $(ARGS)
+
+# ------------------------------------------------------------------------------------------------ installs
+
+# What pip cannot bring is asked for here, in words, before anything else fails on it.
+$(STAMPS)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10))' \
+	  || { echo "Poise needs Python 3.10 or newer. Type: make PYTHON=python3.12 $(MAKECMDGOALS)"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null \
+	  || { echo "Python cannot make environments here. Type: sudo apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install --upgrade 'pip>=25.1'
+	@mkdir -p $(STAMPS) && touch $@
+
+$(STAMPS)/build: $(STAMPS)/venv pyproject.toml
+	@command -v "$${CXX:-c++}" >/dev/null \
+	  || { echo "Poise needs a C++20 compiler. Type: sudo apt install g++"; exit 1; }
+	@test -f "$$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("include"))')/Python.h" \
+	  || { echo "Python's headers are missing. Type: sudo apt install python3-dev"; exit 1; }
+	$(PIP) install --group build
+	@touch $@
+
+# `peers` is the ordinary install with one extra, so it stands for both. The build writes the native module's stub; a
+# copy beside the sources shows it to type checkers and editors.
+$(STAMPS)/poise: $(SOURCES)
+	$(call INSTALL,.,release)
+	@cp build/release/_core.pyi src/poise/native/
+	@touch $@
+
+$(STAMPS)/peers: $(SOURCES)
+	$(call INSTALL,.[peers],release)
+	@cp build/release/_core.pyi src/poise/native/
+	@touch $(STAMPS)/poise $@
+
+$(STAMPS)/sanitized: $(SOURCES)
+	$(call INSTALL,.,sanitize) --config-settings=cmake.define.POISE_SANITIZE=ON \
+	  --config-settings=cmake.build-type=Debug --config-settings=cmake.define.CMAKE_CXX_FLAGS_DEBUG=-O1
+	@touch $@
+
+$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml
+	$(PIP) install --group $*
+	@touch $@

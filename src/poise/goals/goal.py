@@ -1,0 +1,117 @@
+"""Goal: a wish with a weight and a priority, which may be missed.
+
+A goal says what it wants; `rows` says it again in the kernels' words. Targets are separate, so that a prepared solver takes new
+ones without being built again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.model import Model
+
+__all__ = ["Goal", "GoalRows", "Tolerance", "pack_target"]
+
+POSITION, ROTATION, POSE = range(3)
+
+Tolerance = float | tuple[float, float] | None
+
+
+@dataclass(frozen=True, slots=True)
+class GoalRows:
+    """A goal as the kernels see it.
+
+    Attributes:
+        op: Which residual: POSITION, ROTATION or POSE.
+        frame: Name of the frame it moves.
+        base: Name of the frame that the target is given in, or None for the world.
+        point: Where on the frame [m, in the frame].
+        weight: Six weights, [linear; angular]; zero where a component is free.
+        target: Rotation (9) and position (3).
+        exact: Whether the rotation rows need the exact derivative of the log (some axes free).
+        convert: Any target that the goal accepts, to those 12 numbers.
+    """
+
+    op: int
+    frame: str
+    base: str | None
+    point: NDArray[np.float64]
+    weight: NDArray[np.float64]
+    target: NDArray[np.float64]
+    exact: bool
+    convert: Callable[[Any], NDArray[np.float64]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What all goals have.
+
+    Attributes:
+        weight: Importance among goals of the same priority: one number, or 3 or 6 (one for each component). The cost is
+            sum |w r|^2 with r in units of the body's length L and in radians.
+        priority: 0 is served first, strictly; higher numbers in what freedom is left.
+        name: Its name in the solution; the frame's unless given.
+        tolerance: When it counts as reached: a number [m; rad for rotations], or (metres, radians).
+    """
+
+    weight: float | ArrayLike = 1.0
+    priority: int = 0
+    name: str | None = None
+    tolerance: Tolerance = None
+
+    default_name = "goal"
+    counts = True  # whether it must be within its tolerance for a solution to be reached
+
+    def rows(self, model: Model) -> GoalRows:
+        """The goal in the kernels' words."""
+        raise TypeError(f"{type(self).__name__} has no rows of its own.")
+
+    def check_common(self) -> None:
+        """Refuses weights, priorities and tolerances that cannot be."""
+        what = type(self).__name__
+        weights = np.asarray(self.weight, dtype=np.float64)
+        if weights.shape not in ((), (3,), (6,)):
+            raise ShapeMismatch(f"{what}: weight has shape {weights.shape}; give one number, 3 or 6.")
+        if not np.isfinite(weights).all() or (weights < 0).any():
+            raise InvalidValue(f"{what}: weight is {self.weight}; weights must be finite and not negative.")
+        if isinstance(self.priority, bool) or not isinstance(self.priority, (int, np.integer)) or self.priority < 0:
+            raise InvalidValue(f"{what}: priority is {self.priority!r}; it must be 0, 1, 2, ...")
+        if self.name is not None and (not isinstance(self.name, str) or not self.name):
+            raise InvalidValue(f"{what}: name must be a non-empty string, not {self.name!r}.")
+        if self.tolerance is not None:
+            values = np.atleast_1d(np.asarray(self.tolerance, dtype=np.float64))
+            if values.shape not in ((1,), (2,)) or not np.isfinite(values).all() or (values < 0).any():
+                raise InvalidValue(f"{what}: tolerance is {self.tolerance!r}; give a number or (metres, radians).")
+
+    def tolerances(self, model: Model, angular: bool) -> tuple[float, float]:
+        """Metres and radians; a lone number is metres, or radians for a goal that only turns."""
+        defaults = (1e-4 * min(1.0, model.length), 1e-3)
+        if self.tolerance is None:
+            return defaults
+        values = np.atleast_1d(np.asarray(self.tolerance, dtype=np.float64))
+        if len(values) == 2:
+            return float(values[0]), float(values[1])
+        return (defaults[0], float(values[0])) if angular else (float(values[0]), defaults[1])
+
+
+def six_weights(weight: float | ArrayLike, first: int, count: int) -> NDArray[np.float64]:
+    """Weights of components first ... first + count; one number means all of them."""
+    given = np.asarray(weight, dtype=np.float64)
+    out = np.zeros(6)
+    out[first : first + count] = given if given.ndim == 0 or len(given) == count else given[first : first + count]
+    return out
+
+
+def pack_target(rotation: ArrayLike | None, position: ArrayLike | None) -> NDArray[np.float64]:
+    """Rotation (9) and position (3) in one array; identity and zero where not given."""
+    out = np.zeros(12)
+    out[:9] = np.eye(3).ravel() if rotation is None else np.asarray(rotation, dtype=np.float64).ravel()
+    if position is not None:
+        out[9:] = position
+    return out

@@ -1,0 +1,76 @@
+"""Orient: turn a frame to a rotation, about all axes or some.
+
+    residual  r = log(R_target R^T)                 radians, world axes                 (all axes)
+    residual  r = R_target^T log(R_target R^T)      radians, the target's own axes      (some axes: the others are free)
+
+The Jacobian of the second form holds the inverse right Jacobian of SO(3), because with a free axis the angle may stay large.
+Source: Rabbani, section 3.3; Sola, Deray and Atchuthan, A micro Lie theory, 2018, eq. 144 (inverse right Jacobian).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.goals.goal import ROTATION, Goal, GoalRows, pack_target, six_weights
+from poise.model import Model
+from poise.spatial import Rotation, as_rotation
+
+__all__ = ["Orient"]
+
+
+@dataclass(frozen=True)
+class Orient(Goal):
+    """Turn a frame.
+
+    Attributes:
+        frame: The frame to turn.
+        rotation: A Rotation, 3x3 matrix, wxyz quaternion, or scipy Rotation.
+        axes: The target's axes about which the rotation matters, such as "xyz" or "xy" (free to spin about z).
+        relative_to: The frame in which the rotation is given; the world unless given.
+    """
+
+    frame: str
+    rotation: Any
+    _: KW_ONLY
+    axes: str = "xyz"
+    relative_to: str | None = None
+
+    default_name = "orient"
+
+    def __post_init__(self) -> None:
+        self.check_common()
+        object.__setattr__(self, "rotation", read_rotation(self.rotation))
+        letters = set(str(self.axes).lower())
+        if not letters or not letters <= set("xyz") or len(letters) != len(str(self.axes)):
+            raise InvalidValue(f"Orient: axes is {self.axes!r}; give some of the letters x, y and z, each once.")
+
+    def rows(self, model: Model) -> GoalRows:
+        """See Goal.rows."""
+        weight = six_weights(self.weight, 3, 3)
+        weight[3:] *= [axis in self.axes.lower() for axis in "xyz"]
+        return GoalRows(
+            op=ROTATION,
+            frame=self.frame,
+            base=self.relative_to,
+            point=np.zeros(3),
+            weight=weight,
+            target=self._convert(self.rotation),
+            exact=len(self.axes) < 3,
+            convert=self._convert,
+        )
+
+    def _convert(self, rotation: Any) -> NDArray[np.float64]:
+        return pack_target(read_rotation(rotation).matrix, None)
+
+
+def read_rotation(rotation: Any) -> Rotation:
+    """One rotation."""
+    turn = as_rotation(rotation, "rotation")
+    if turn.wxyz.shape != (4,):
+        raise ShapeMismatch(f"rotation must be one rotation, not {turn.wxyz.shape[:-1]} of them.")
+    return turn

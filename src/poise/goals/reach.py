@@ -1,0 +1,98 @@
+"""Reach: bring a frame, or a point of it, to a place.
+
+    residual  r = [p_target - p;  log(R_target R^T)]      metres (in units of L) and radians, world axes
+    Jacobian  J = [linear; angular] rows of the frame's world Jacobian at the point
+
+A 3-vector asks for the position alone. With `relative_to`, the target is given in that frame and moves with it.
+Source: Rabbani, A recipe to cook Jacobian, section 3.3 (orientation error R_d R_e^T).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.goals.goal import POSE, POSITION, Goal, GoalRows, pack_target, six_weights
+from poise.model import Model
+from poise.spatial import Transform, as_transform
+
+__all__ = ["Reach"]
+
+
+@dataclass(frozen=True)
+class Reach(Goal):
+    """Bring a frame to a position, or to a position and rotation.
+
+    Attributes:
+        frame: The frame to move; any link, site or joint.
+        target: Three numbers [m], or a Transform, a 4x4 matrix or an SE3-like object.
+        point: Where on the frame, in its own coordinates; its origin unless given.
+        relative_to: The frame in which the target is given; the world unless given.
+    """
+
+    frame: str
+    target: Any
+    _: KW_ONLY
+    point: ArrayLike | None = None
+    relative_to: str | None = None
+
+    default_name = "reach"
+
+    def __post_init__(self) -> None:
+        self.check_common()
+        object.__setattr__(self, "target", read_target(self.target))
+        if self.point is not None:
+            point = np.array(self.point, dtype=np.float64)
+            if point.shape != (3,) or not np.isfinite(point).all():
+                raise InvalidValue(f"Reach: point is {self.point!r}; it must be 3 finite numbers.")
+
+    @property
+    def with_rotation(self) -> bool:
+        """Whether the target fixes the rotation too."""
+        return isinstance(self.target, Transform)
+
+    def rows(self, model: Model) -> GoalRows:
+        """See Goal.rows."""
+        count = 6 if self.with_rotation else 3
+        return GoalRows(
+            op=POSE if self.with_rotation else POSITION,
+            frame=self.frame,
+            base=self.relative_to,
+            point=np.zeros(3) if self.point is None else np.array(self.point, dtype=np.float64),
+            weight=six_weights(self.weight, 0, count),
+            target=numbers(self.target),
+            exact=False,
+            convert=self._convert,
+        )
+
+    def _convert(self, target: Any) -> NDArray[np.float64]:
+        read = read_target(target)
+        if isinstance(read, Transform) != self.with_rotation:
+            wanted = "a transform" if self.with_rotation else "a point"
+            raise ShapeMismatch(f"goal on {self.frame!r}: it was made for {wanted}; the new target must be one too.")
+        return numbers(read)
+
+
+def read_target(target: Any) -> NDArray[np.float64] | Transform:
+    """A point (3,) or one Transform."""
+    if not isinstance(target, Transform) and np.shape(target) == (3,):
+        point = np.array(target, dtype=np.float64)
+        if not np.isfinite(point).all():
+            raise InvalidValue(f"target is {point.tolist()}; every number must be finite.")
+        point.setflags(write=False)
+        return point
+    transform = as_transform(target, "target")
+    if transform.translation.shape != (3,):
+        raise ShapeMismatch(f"target has shape {np.shape(target)}; give 3 numbers or one 4x4 transform.")
+    return transform
+
+
+def numbers(target: NDArray[np.float64] | Transform) -> NDArray[np.float64]:
+    """The target's 12 numbers."""
+    if isinstance(target, Transform):
+        return pack_target(target.rotation.matrix, target.translation)
+    return pack_target(None, target)

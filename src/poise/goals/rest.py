@@ -1,0 +1,76 @@
+"""Rest: stay near a pose, in what freedom the other goals leave.
+
+    cost  sum_i gain_i (q_i - rest_i)^2       on the manifold for quaternions (difference, not subtraction)
+
+It is no row of the solver but a diagonal, and lives strictly below the goals: it moves the body inside their null space. Its
+weight matters against other postures only. Source: Parent, The Jacobian, eq. 17-24 (control term with gains).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
+from poise.goals.goal import Goal
+from poise.kinematics import Pose
+from poise.model import Model
+
+__all__ = ["Rest"]
+
+
+@dataclass(frozen=True)
+class Rest(Goal):
+    """Stay near a pose.
+
+    Attributes:
+        pose: A Pose, or q; the model's rest pose unless given.
+        gains: How strongly each joint is drawn: {joint: gain}, or one number a degree of freedom; 1 unless given.
+    """
+
+    pose: Pose | ArrayLike | None = None
+    _: KW_ONLY
+    gains: Mapping[str, float] | ArrayLike | None = None
+
+    default_name = "rest"
+    counts = False
+
+    def __post_init__(self) -> None:
+        self.check_common()
+        if np.ndim(self.weight) != 0:
+            raise InvalidValue("Rest: weight must be one number; use gains for single joints.")
+
+    def wanted(self, model: Model) -> NDArray[np.float64]:
+        """The configuration to rest in."""
+        if self.pose is None:
+            return np.array(model.rest)
+        if isinstance(self.pose, Pose):
+            if self.pose.model != model:
+                raise ModelMismatch(f"Rest: the pose is of model {self.pose.model.name!r}, not of {model.name!r}.")
+            return np.array(self.pose.q)
+        return np.array(Pose(model, self.pose).q)
+
+    def gain(self, model: Model) -> NDArray[np.float64]:
+        """The gain of every degree of freedom, the weight included."""
+        out = np.ones(model.nv)
+        if isinstance(self.gains, Mapping):
+            for name, gain in self.gains.items():
+                out[model.joint(name).v] = check_gain(gain)
+        elif self.gains is not None:
+            given = np.asarray(self.gains, dtype=np.float64)
+            if given.shape != (model.nv,):
+                raise ShapeMismatch(f"Rest: gains has shape {given.shape}; it must be ({model.nv},), or {{joint: gain}}.")
+            out = np.array([check_gain(gain) for gain in given])
+        return out * float(np.asarray(self.weight)) ** 2
+
+
+def check_gain(gain: Any) -> float:
+    """A finite gain that is not negative."""
+    value = float(gain)
+    if not np.isfinite(value) or value < 0:
+        raise InvalidValue(f"Rest: a gain is {gain!r}; gains must be finite and not negative.")
+    return value

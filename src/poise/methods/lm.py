@@ -1,0 +1,48 @@
+"""Levenberg-Marquardt with damping from the error, bounded: the default.
+
+    minimise |J dq - r|^2 + lambda^2 dq^T W dq   within the joint ranges,   lambda^2 = damping * |r|^2 + floor
+
+Far from the goal the step is careful, near it the damping vanishes and convergence is quadratic (Chan and Lawrence 1988, General
+inverse kinematics with the error damped pseudoinverse). Joints that would leave their range are fixed at their bound and the step
+is solved again, `rounds` times, so that the others take over their part; every step starts free.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from poise.methods.method import Method, positive
+
+__all__ = ["LM"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LM(Method):
+    """Levenberg-Marquardt, bounded.
+
+    Attributes:
+        damping: Damping per squared error (Chan's 0.1).
+        floor: Damping that is left at the goal.
+        rounds: How often joints are fixed at a bound and the step solved again.
+    """
+
+    damping: float = 0.1
+    floor: float = 1e-6
+    rounds: int = 3
+
+    name: ClassVar[str] = "lm"
+    code: ClassVar[int] = 0
+    restarts: ClassVar[int] = 60
+    polish: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self.damping, "LM: damping", zero=True)
+        positive(self.floor, "LM: floor")
+
+    def settings(self) -> dict[str, Any]:
+        """See Method.settings."""
+        return {"damping": self.damping, "damping_floor": self.floor, "rounds": self.rounds, "options": np.zeros(4)}

@@ -1,0 +1,54 @@
+"""Method: how a step is made. The arithmetic is in native/kernels; a method holds settings, documentation and what it serves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from poise.errors import InvalidValue
+
+__all__ = ["Method"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Method:
+    """What all methods have.
+
+    Attributes:
+        stall_steps: Give up a search after so many steps without real progress.
+        stall_ratio: Progress is real when the cost falls below this fraction of the best so far.
+    """
+
+    stall_steps: int = 6
+    stall_ratio: float = 0.98
+
+    name: ClassVar[str] = ""
+    code: ClassVar[int] = 0  # the kernels' number for it
+    restarts: ClassVar[int] = 0  # searches after the first, where restarts="auto"
+    polish: ClassVar[bool] = False  # whether a missed goal is brought to its true minimum
+
+    def __post_init__(self) -> None:
+        if self.stall_steps < 1 or not 0 < self.stall_ratio <= 1:
+            raise InvalidValue(f"{type(self).__name__}: stall_steps must be 1 or more and stall_ratio in (0, 1].")
+
+    def settings(self) -> dict[str, Any]:
+        """What the kernels read: damping, damping_floor, rounds and up to four options."""
+        return {"damping": 0.0, "damping_floor": 0.0, "rounds": 3, "options": np.zeros(4)}
+
+    def workspace(self, rows: int, velocities: int, primitives: int) -> int:
+        """How many numbers of workspace the method needs beside what every method has."""
+        return 0
+
+    def refuse(self, rows: int, velocities: int) -> str | None:
+        """Why it cannot serve a problem of this size, in words; None if it can."""
+        return None
+
+
+def positive(value: float, what: str, *, zero: bool = False) -> float:
+    """A finite number above zero (or zero, where that is fine)."""
+    x = float(value)
+    if not np.isfinite(x) or x < 0 or (x == 0 and not zero):
+        raise InvalidValue(f"{what} is {value!r}; it must be a positive number.")
+    return x

@@ -1,0 +1,53 @@
+// dense.h: small dense linear algebra, for matrices that live in a workspace. No pivot is ever divided by blindly.
+//
+// Why by hand: LAPACK calls cost more than a 6x6 factorisation itself, do not run on packs or on a GPU thread, and would be
+// a dependency of the core.
+#pragma once
+#include "portable.h"
+
+namespace poise {
+
+// index of (r, c), c <= r, in a lower triangle packed by rows
+POISE_FN constexpr int packed(int r, int c) { return r * (r + 1) / 2 + c; }
+
+// Cholesky of a packed lower triangle in place, A = L L^T, with 1 / L_ii kept in `inverse`. `floor` > 0 keeps a pivot that
+// rounding made negative from spoiling the rest. M > 0: a size known when compiled, so that loops unroll.
+template <int M, class S> POISE_FN void cholesky(int m_run, S* A, S* inverse, real_t<S> floor) {
+  using T = real_t<S>;
+  const int m = M > 0 ? M : m_run;
+  POISE_UNROLL
+  for (int r = 0; r < m; ++r) {
+    POISE_UNROLL
+    for (int c = 0; c <= r; ++c) {
+      S x = A[packed(r, c)];
+      POISE_UNROLL
+      for (int k = 0; k < c; ++k) x -= A[packed(r, k)] * A[packed(c, k)];
+      if (r == c) {
+        inverse[r] = S(T(1)) / square_root(maximum(x, S(floor)));
+      } else {
+        A[packed(r, c)] = x * inverse[c];
+      }
+    }
+  }
+}
+
+// x <- (L L^T)^-1 x
+template <int M, class S> POISE_FN void cholesky_solve(int m_run, const S* A, const S* inverse, S* x) {
+  const int m = M > 0 ? M : m_run;
+  POISE_UNROLL
+  for (int r = 0; r < m; ++r) {
+    S y = x[r];
+    POISE_UNROLL
+    for (int k = 0; k < r; ++k) y -= A[packed(r, k)] * x[k];
+    x[r] = y * inverse[r];
+  }
+  POISE_UNROLL
+  for (int r = m - 1; r >= 0; --r) {
+    S y = x[r];
+    POISE_UNROLL
+    for (int k = r + 1; k < m; ++k) y -= A[packed(k, r)] * x[k];
+    x[r] = y * inverse[r];
+  }
+}
+
+}  // namespace poise

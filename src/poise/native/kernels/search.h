@@ -1,0 +1,144 @@
+// search.h: one search from one start, as a machine that can be stopped between its phases.
+//
+//   EVALUATED --propose--> PROPOSED --take the step, evaluate--> EVALUATED ... DONE
+//
+// Nothing here calls out: recording, clocks, single-stepping and a user's own code happen between two calls of `advance`. Limits,
+// acceptance and stopping are the same for every method; a method only proposes a step (rules.h) or sweeps over the body
+// (sweeps.h). Every step is taken, also uphill ones, because that is how hard targets are found; the best pose is kept.
+#pragma once
+#include "step.h"
+
+namespace poise {
+
+enum class Phase : int { FRESH = 0, EVALUATED = 1, PROPOSED = 2, DONE = 3 };
+enum class Outcome : int { RUNNING = 0, REACHED = 1, STALLED = 2, OUT_OF_STEPS = 3, STOPPED = 4 };
+
+template <class T> struct Settings {
+  int method;
+  int limits;          // LimitHandling
+  T damping;           // lambda of damped methods; for lm: damping = damping * cost + damping_floor
+  T damping_floor;
+  T reach;             // most radians (and, times L, metres) in one step
+  int max_steps;
+  int stall_steps;     // give up after so many steps without the cost falling below stall_ratio of the best
+  T stall_ratio;
+  int rounds;          // times that joints are fixed and the step solved again
+  T options[4];        // what else a method needs
+};
+
+// what a search reads and writes; all memory belongs to the caller
+template <class S> struct SearchState {
+  S* q;           // n_q
+  S* best_q;      // n_q
+  S* trial_q;     // n_q
+  S* rows;        // n_rows
+  S* errors;      // 2 for each goal
+  S* best_errors;
+  S* placements;  // 12 for each primitive
+  S* J;           // n_rows * n_v, column by column
+  S* dq;          // n_v
+  const S* origin;  // continuous mode: the start, from which no velocity may lead further than `span`; else null
+  S span;
+  StepWorkspace<S> work;
+  S* extra;       // what a method asked for
+  S cost, best_cost, best_posture, damping;
+  int steps, idle;
+  bool best_reached;
+  Phase phase;
+  Outcome outcome;
+};
+
+template <class S, class P> POISE_FN void copy_configuration(const P& problem, const S* from, S* to) {
+  for (int k = 0; k < problem.n_q; ++k) to[k] = from[k];
+}
+
+// sum of gain (q - wanted)^2: what the posture still asks for
+template <class S, class P> POISE_FN S posture_cost(const P& problem, const S* q, const Posture<S>& posture, S* work) {
+  using T = real_t<S>;
+  S cost = S(T(0));
+  if (!posture.gain) return cost;
+  difference(problem.coordinates, problem.n_coordinates, q, posture.wanted, work);
+  for (int c = 0; c < problem.n_v; ++c) cost += posture.gain[c] * work[c] * work[c];
+  return cost;
+}
+
+template <class S, class P> POISE_FN void begin_search(const P&, SearchState<S>& state) {
+  using T = real_t<S>;
+  state.phase = Phase::FRESH;
+  state.outcome = Outcome::RUNNING;
+  state.steps = 0;
+  state.idle = 0;
+  state.best_cost = S(T(1e30));
+  state.best_posture = S(T(1e30));
+  state.best_reached = false;
+  state.damping = S(T(0));
+}
+
+// keeps the pose if it is the best so far; returns whether that was real progress
+template <class S, class P>
+POISE_FN bool keep_best(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture, SearchState<S>& state) {
+  const bool reached = within_tolerance(problem, state.errors, real_t<S>(1));
+  const S asked = posture_cost(problem, state.q, posture, state.work.b);
+  const bool first = reached && !state.best_reached;
+  const bool better = reached ? first || asked < state.best_posture : !state.best_reached && state.cost < state.best_cost;
+  const S before = reached ? state.best_posture : state.best_cost, now = reached ? asked : state.cost;
+  const bool progress = first || (better && now < before * S(settings.stall_ratio));
+  if (better) {
+    state.best_cost = state.cost;
+    state.best_posture = asked;
+    state.best_reached = reached;
+    copy_configuration(problem, state.q, state.best_q);
+    for (int k = 0; k < 2 * problem.goals.count(); ++k) state.best_errors[k] = state.errors[k];
+  }
+  return progress;
+}
+
+// after an evaluation: stop, or go on?
+template <class S, class P>
+POISE_FN void judge(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture, SearchState<S>& state) {
+  using T = real_t<S>;
+  state.idle = keep_best(problem, settings, posture, state) ? 0 : state.idle + 1;
+  const bool settled = state.best_reached && (!posture.gain || state.idle > 1 || state.best_posture < S(T(1e-12)));
+  if (settled) {
+    state.outcome = Outcome::REACHED;
+  } else if (state.idle > settings.stall_steps) {
+    state.outcome = state.best_reached ? Outcome::REACHED : Outcome::STALLED;
+  } else if (state.steps >= settings.max_steps) {
+    state.outcome = state.best_reached ? Outcome::REACHED : Outcome::OUT_OF_STEPS;
+  }
+  state.phase = state.outcome == Outcome::RUNNING ? Phase::EVALUATED : Phase::DONE;
+}
+
+// room for every velocity in this step
+template <class S, class P>
+POISE_FN void find_room(const P& problem, const Settings<real_t<S>>& settings, SearchState<S>& state) {
+  room_to_move(problem, state.q, settings.limits != LIMITS_OFF, S(settings.reach), state.work);
+  if (!state.origin) return;
+  using T = real_t<S>;
+  difference(problem.coordinates, problem.n_coordinates, state.origin, state.q, state.work.b);
+  for (int c = 0; c < problem.n_v; ++c) {
+    const S most = state.span * S(problem.freedoms[c].angular ? T(1) : problem.scale);
+    state.work.low[c] = maximum(state.work.low[c], S(T(0)) - most - state.work.b[c]);
+    state.work.high[c] = minimum(state.work.high[c], most - state.work.b[c]);
+  }
+}
+
+// Levenberg-Marquardt with damping from the error (Chan and Lawrence 1988), bounded
+template <int M, class S, class P>
+POISE_FN void propose_lm(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture, const S* targets,
+                         SearchState<S>& state) {
+  assemble(problem, state.placements, targets, state.J);
+  find_room(problem, settings, state);
+  state.damping = S(settings.damping) * state.cost + S(settings.damping_floor);
+  bounded_step<M>(problem, state.q, state.J, state.rows, state.damping, posture, settings.rounds, state.work, state.dq);
+}
+
+// takes the proposed step and looks where it led
+template <class S, class P>
+POISE_FN void follow(const P& problem, const Settings<real_t<S>>& settings, const S* targets, SearchState<S>& state) {
+  take_step(problem, state.q, state.dq, settings.limits != LIMITS_OFF, state.q);
+  state.cost = evaluate(problem, state.q, targets, state.placements, state.rows, state.errors);
+  ++state.steps;
+}
+
+}  // namespace poise

@@ -1,0 +1,50 @@
+"""History: every evaluated pose of a recorded solve."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from poise.solvers.solver import Solver
+
+__all__ = ["History"]
+
+
+class History:
+    """What happened, one row an evaluated pose.
+
+    Attributes:
+        search: Which search it was in, from 1.
+        cost: Sum of squared weighted residuals.
+        damping: Damping of the step that led there; 0 where there was none.
+        errors: (rows, goals, 2): metres and radians.
+        q: (rows, nq).
+    """
+
+    __slots__ = ("_solver", "cost", "damping", "errors", "q", "search")
+
+    def __init__(self, solver: Solver) -> None:
+        rows = solver._native.history()
+        goals = len(solver.row_names)
+        self._solver = solver
+        self.search: NDArray[np.int64] = rows[:, 0].astype(np.int64)
+        self.cost: NDArray[np.float64] = rows[:, 1]
+        self.damping: NDArray[np.float64] = rows[:, 2]
+        self.errors: NDArray[np.float64] = rows[:, 3 : 3 + 2 * goals].reshape(-1, goals, 2)
+        self.q: NDArray[np.float64] = rows[:, 3 + 2 * goals :]
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    @property
+    def singular_values(self) -> NDArray[np.float64]:
+        """Singular values of the goals' weighted Jacobian at every pose, (rows, k), descending."""
+        solver = self._solver.copy()
+        values = [np.linalg.svd(solver._native.rows_jacobian(q)[0], compute_uv=False) for q in self.q]
+        return np.array(values)
+
+    def __repr__(self) -> str:
+        return f"<History: {len(self)} poses, {len(set(self.search.tolist()))} searches>"

@@ -1,0 +1,159 @@
+"""Solver: a prepared problem, reusable and allocation-free per call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InvalidValue, ModelMismatch
+from poise.goals import Goal, Rest
+from poise.kinematics import Pose
+from poise.methods import Method, by_name
+from poise.model import Model
+from poise.native import core
+from poise.solvers.history import History
+from poise.solvers.solution import Solution
+from poise.solvers.table import Options, name_goals, native_table
+
+__all__ = ["Solver", "solve"]
+
+
+class Solver:
+    """A model, goals and options, checked and prepared once.
+
+    A solver is for one thread at a time; `copy` is cheap.
+
+    Attributes:
+        model: The body.
+        goals: The goals by name.
+        row_names: Names of the goals that have errors (all but postures).
+    """
+
+    __slots__ = ("_native", "_options", "_start", "goals", "model", "row_names")
+
+    def __init__(
+        self,
+        model: Model,
+        goals: Iterable[Goal] | Goal,
+        *,
+        method: str | Method = "auto",
+        limits: Sequence[Any] = (),
+        limit_handling: str = "active",
+        joints: Sequence[str] | None = None,
+        stiffness: Any = None,
+        max_steps: int = 200,
+        time_limit: float | None = None,
+        step_limit: float | None = None,
+        restarts: int | str = "auto",
+        seed: int = 0,
+        mode: str = "nearest",
+        record: bool = False,
+    ) -> None:
+        if not isinstance(model, Model):
+            raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}.")
+        if len(tuple(limits)):
+            raise InvalidValue("limits= takes no rules yet beside the model's own joint ranges, which always hold.")
+        self.model = model
+        self.goals = name_goals([goals] if isinstance(goals, Goal) else goals)
+        self.row_names = tuple(name for name, goal in self.goals.items() if not isinstance(goal, Rest))
+        self._options = Options(
+            method=by_name(method),
+            limit_handling=limit_handling,
+            joints=joints,
+            stiffness=stiffness,
+            max_steps=max_steps,
+            time_limit=time_limit,
+            step_limit=step_limit,
+            restarts=restarts,
+            seed=seed,
+            mode=mode,
+            record=record,
+        )
+        self._native = core.Solver(model._body, native_table(model, self.goals, self._options))
+        self._start = np.array(model.rest)
+
+    def solve(
+        self, start: ArrayLike | Pose | None = None, targets: Mapping[str, Any] | None = None
+    ) -> Solution:
+        """Solves from `start` (the rest pose unless given), with new targets for some goals if given.
+
+        Args:
+            start: A Pose or q; may lie outside the limits. Ignored in mode="repeatable".
+            targets: Goal name to a new target of the same kind; it stays until replaced.
+        """
+        if start is None or self._options.mode == "repeatable":
+            start = self._start
+        elif isinstance(start, Pose):
+            start = start.q
+        raw = self._native.solve(start, targets)
+        return Solution(self, raw, History(self) if self._options.record else None)
+
+    def copy(self) -> Solver:
+        """Another solver of the same problem with memory of its own, for another thread."""
+        options = {name: getattr(self._options, name) for name in Options.__slots__}
+        return Solver(self.model, self.goals.values(), **options)
+
+    def __repr__(self) -> str:
+        return f"<Solver of {self.model.name!r}: {', '.join(self.goals)}>"
+
+
+def solve(
+    model: Model,
+    goals: Iterable[Goal] | Goal,
+    start: ArrayLike | Pose | None = None,
+    *,
+    method: str | Method = "auto",
+    limits: Sequence[Any] = (),
+    limit_handling: str = "active",
+    joints: Sequence[str] | None = None,
+    stiffness: Any = None,
+    max_steps: int = 200,
+    time_limit: float | None = None,
+    step_limit: float | None = None,
+    restarts: int | str = "auto",
+    seed: int = 0,
+    mode: str = "nearest",
+    record: bool = False,
+) -> Solution:
+    """Finds a pose that serves the goals, keeps the joint ranges, and says why where it cannot.
+
+    Args:
+        model: The body.
+        goals: One goal or several.
+        start: Where to start, a Pose or q; the rest pose unless given. May lie outside the limits.
+        method: A name from `poise.methods.names()`, or a method with settings.
+        limits: More rules that are never broken.
+        limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
+        joints: The only joints that may move; the others do not change by one bit.
+        stiffness: {joint: value}, an array of nv, one number, or "auto" (from bone lengths); larger moves less.
+        max_steps: Most steps in one search.
+        time_limit: Most seconds; the best pose so far is returned.
+        step_limit: Most radians (times L: metres) in one step; in one call where mode is "continuous".
+        restarts: How many more searches from spread seeds after a failed one; "auto" lets the method decide.
+        seed: Chooses other seeds.
+        mode: "nearest" (from start), "repeatable" (history-free, from the rest pose) or "continuous" (bounded, no jumps).
+        record: Keep every step in `solution.history`.
+
+    Returns:
+        The Solution; print it, or ask it `why()`.
+    """
+    solver = Solver(
+        model,
+        goals,
+        method=method,
+        limits=limits,
+        limit_handling=limit_handling,
+        joints=joints,
+        stiffness=stiffness,
+        max_steps=max_steps,
+        time_limit=time_limit,
+        step_limit=step_limit,
+        restarts=restarts,
+        seed=seed,
+        mode=mode,
+        record=record,
+    )
+    return solver.solve(start)

@@ -1,0 +1,21 @@
+"""Status: how a solve ended."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+__all__ = ["Status"]
+
+
+class Status(Enum):
+    """How a solve ended. Not reaching is a result, not an exception."""
+
+    REACHED = "reached"
+    STALLED = "stalled"
+    OUT_OF_STEPS = "out of steps"
+    OUT_OF_TIME = "out of time"
+    UNREACHABLE = "unreachable"
+    INVALID = "invalid"
+
+    def __str__(self) -> str:
+        return self.value

@@ -1,0 +1,236 @@
+"""From a model, goals and options to what the kernels read. Everything that can be refused is refused here, once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue, ShapeMismatch, name_not_found
+from poise.goals import Goal, Rest
+from poise.goals.goal import ROTATION, GoalRows
+from poise.methods import Method
+from poise.model import Model
+from poise.solvers.reach import reachable_ranges
+
+__all__ = ["MODES", "Options", "name_goals", "native_table"]
+
+LIMIT_HANDLING = {"active": 0, "freeze": 1, "penalty": 2, "clamp": 3, "off": 4}
+MODES = {"nearest": 0, "repeatable": 1, "continuous": 2}
+LONGEST_STEP = 1.0  # radians in one step, and times L metres, where no step_limit is given
+CONTINUOUS_SPAN = 0.2  # radians in one call of continuous mode, likewise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to solve; see `poise.solve`."""
+
+    method: Method
+    limit_handling: str
+    joints: Sequence[str] | None
+    stiffness: Any
+    max_steps: int
+    time_limit: float | None
+    step_limit: float | None
+    restarts: int | str
+    seed: int
+    mode: str
+    record: bool
+
+    def check(self) -> None:
+        """Refuses options that cannot be, each by name."""
+        if self.limit_handling not in LIMIT_HANDLING:
+            raise name_not_found("limit_handling", str(self.limit_handling), LIMIT_HANDLING)
+        if self.mode not in MODES:
+            raise name_not_found("mode", str(self.mode), MODES)
+        whole("max_steps", self.max_steps, 1)
+        whole("seed", self.seed, 0)
+        if self.restarts != "auto":
+            whole("restarts", self.restarts, 0)
+        for what in ("time_limit", "step_limit"):
+            value = getattr(self, what)
+            if value is not None and not (np.isfinite(value) and value > 0):
+                raise InvalidValue(f"{what} is {value!r}; it must be a positive number, or None.")
+
+
+def whole(what: str, value: Any, least: int) -> int:
+    """A whole number, `least` or more."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InvalidValue(f"{what} is {value!r}; it must be a whole number, {least} or more.")
+    return int(value)
+
+
+def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
+    """Goals by name: their own, else the frame's, else frame.kind, else numbered."""
+    given = list(goals)
+    named: dict[str, Goal] = {}
+    for goal in given:
+        if not isinstance(goal, Goal):
+            raise InvalidValue(f"goals must be a list of goals such as Reach(...), not {goal!r}.")
+        if goal.name is not None:
+            if goal.name in named:
+                raise InvalidValue(f"two goals are called {goal.name!r}; rename one.")
+            named[goal.name] = goal
+    for goal in given:
+        if goal.name is None:
+            named[free_name(goal, named)] = goal
+    return {name: goal for goal in given for name, held in named.items() if held is goal}
+
+
+def free_name(goal: Goal, taken: Mapping[str, Goal]) -> str:
+    """The first default name that is not taken."""
+    frame = getattr(goal, "frame", None)
+    choices = [goal.default_name] if frame is None else [str(frame), f"{frame}.{goal.default_name}"]
+    number = 2
+    while True:
+        for choice in choices:
+            if choice not in taken:
+                return choice
+        choices = [f"{choices[-1].rsplit('#', 1)[0]}#{number}"]
+        number += 1
+
+
+def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> dict[str, Any]:
+    """The arrays from which `native.core.Solver` is made."""
+    options.check()
+    rows = {name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)}
+    if not rows:
+        raise InvalidValue("give at least one goal that a frame can reach, such as Reach(frame, target).")
+    gain, wanted = posture(model, [goal for goal in goals.values() if isinstance(goal, Rest)])
+    moves = may_move(model, options.joints)
+    return {
+        "goals": [goal_table(model, name, goals[name], row) for name, row in rows.items()],
+        "may_move": moves.astype(np.float64),
+        "lower": np.array(model.lower),
+        "upper": np.array(model.upper),
+        "weight": 1.0 + stiffness(model, options.stiffness),
+        "posture_gain": gain,
+        "posture_wanted": wanted,
+        "reachable": reachable_ranges(model, list(rows.values()), moves, options.limit_handling != "off"),
+        "settings": settings(model, options),
+    }
+
+
+def goal_table(model: Model, name: str, goal: Goal, rows: GoalRows) -> dict[str, Any]:
+    """One goal's numbers."""
+    return {
+        "name": name,
+        "op": rows.op,
+        "frame": frame_index(model, rows.frame),
+        "base": -1 if rows.base is None else frame_index(model, rows.base),
+        "point": rows.point,
+        "weight": rows.weight,
+        "tolerance": np.array(goal.tolerances(model, rows.op == ROTATION)),
+        "target": rows.target,
+        "exact": int(rows.exact),
+        "convert": rows.convert,
+    }
+
+
+def frame_index(model: Model, frame: str) -> int:
+    """Where a frame is in model.frames; NameNotFound with the closest names otherwise."""
+    return model.frames.index(model.frame(frame).name)
+
+
+def settings(model: Model, options: Options) -> dict[str, Any]:
+    """Options and method settings, numbers only."""
+    continuous = options.mode == "continuous"
+    reach = options.step_limit if options.step_limit is not None and not continuous else LONGEST_STEP
+    span = options.step_limit if options.step_limit is not None else CONTINUOUS_SPAN
+    restarts = options.method.restarts if options.restarts == "auto" else int(options.restarts)
+    return {
+        **options.method.settings(),
+        "method": options.method.code,
+        "limits": LIMIT_HANDLING[options.limit_handling],
+        "reach": reach,
+        "span": span,
+        "max_steps": options.max_steps,
+        "stall_steps": options.method.stall_steps,
+        "stall_ratio": options.method.stall_ratio,
+        "mode": MODES[options.mode],
+        "searches": 1 + restarts,
+        "seed": options.seed,
+        "time_limit": -1.0 if options.time_limit is None else options.time_limit,
+        "polish": int(options.method.polish),
+        "scale": model.length,
+        "extra": 0,
+        "record": int(options.record),
+    }
+
+
+def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
+    """Which degrees of freedom may change."""
+    if joints is None:
+        return np.ones(model.nv, dtype=bool)
+    if isinstance(joints, str):
+        raise InvalidValue(f"joints must be a list of joint names, not {joints!r}; write joints=[{joints!r}].")
+    out = np.zeros(model.nv, dtype=bool)
+    for name in joints:
+        joint = model.joint(name)
+        if joint.mimic:
+            raise InvalidValue(f"joint {joint.name!r} follows {joint.mimic.joint!r}; name that one in joints.")
+        out[joint.v] = True
+    return out
+
+
+def stiffness(model: Model, given: Any) -> NDArray[np.float64]:
+    """Stiffness of every degree of freedom: the model's own, unless {joint: value} or an array says otherwise."""
+    out = np.array(model.stiffness)
+    if isinstance(given, Mapping):
+        for name, value in given.items():
+            out[model.joint(name).v] = value
+    elif isinstance(given, str):
+        if given != "auto":
+            raise InvalidValue(f"stiffness is {given!r}; give 'auto', {{joint: value}}, one number, or an array.")
+        out = automatic_stiffness(model)
+    elif given is not None:
+        values = np.asarray(given, dtype=np.float64)
+        if values.shape not in ((), (model.nv,)):
+            raise ShapeMismatch(f"stiffness has shape {values.shape}; it must be ({model.nv},), a number, or a dict.")
+        out = np.array(np.broadcast_to(values, (model.nv,)))
+    if not np.isfinite(out).all() or (out < 0).any():
+        raise InvalidValue("stiffness must be finite and not negative.")
+    return out
+
+
+def automatic_stiffness(model: Model) -> NDArray[np.float64]:
+    """Stiffness from bone length: a joint that swings a long part of the body is stiffer (Welman 1993).
+
+    A joint's swing is the longest way from it to a leaf; stiffness = (swing / mean swing)^2, so that equal steps sweep
+    about equal lengths.
+    """
+    swing: dict[str | None, float] = {}
+    for name in reversed([model._layout.frames[i] for i in model._layout.order]):
+        frame = model.frame(name)
+        reach = swing.get(name, 0.0) + float(np.linalg.norm(frame.offset.translation))
+        swing[frame.parent] = max(swing.get(frame.parent, 0.0), reach)
+    out = np.zeros(model.nv)
+    for joint in model.joints:
+        if joint.nv:
+            out[joint.v] = swing.get(joint.frame, 0.0)
+    mean = float(out.mean()) if len(out) else 0.0
+    squared: NDArray[np.float64] = (out / mean) ** 2 if mean > 0 else out
+    return squared
+
+
+def posture(model: Model, rests: Sequence[Rest]) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
+    """Gains and configuration of all postures together: their weighted mean, the largest gain made 1.
+
+    The posture lives strictly under the goals, so only the proportions of its gains matter.
+    """
+    if not rests:
+        return None, None
+    gains = [rest.gain(model) for rest in rests]
+    total = np.sum(gains, axis=0)
+    if total.max(initial=0.0) <= 0:
+        return None, None
+    wanted = rests[0].wanted(model)
+    share = gains[0].copy()
+    for rest, gain in zip(rests[1:], gains[1:], strict=True):
+        share = share + gain
+        part = np.divide(gain, share, out=np.zeros_like(gain), where=share > 0)
+        wanted = model.integrate(wanted, part * model.difference(wanted, rest.wanted(model)))
+    return total / total.max(), wanted

@@ -1,0 +1,105 @@
+"""The door of this room: a user's numbers become float64 arrays, or a refusal that names the argument."""
+
+from __future__ import annotations
+
+import math
+from types import EllipsisType
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue, ShapeMismatch
+
+Array: TypeAlias = NDArray[np.float64]
+Index: TypeAlias = int | slice | EllipsisType | NDArray[Any] | list[int] | tuple[Any, ...] | None
+
+
+def numbers(x: object, tail: tuple[int, ...], name: str) -> Array:
+    """A fresh array of finite float64 whose last axes are ``tail``.
+
+    Raises:
+        ShapeMismatch: the last axes are others.
+        InvalidValue: not real numbers, or not finite.
+    """
+    return finite(shaped(real(x, name), tail, name), name)
+
+
+def real(x: object, name: str) -> Array:
+    """A fresh float64 array of what was given, finite or not."""
+    if type(x) is np.ndarray and x.dtype == np.float64:
+        return x.copy()
+    found = ""
+    try:
+        array = np.array(x)
+        if array.dtype.kind in "fiubO" and x is not None:
+            return np.asarray(array, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        found = f" ({error})"
+    raise InvalidValue(f"{name} is {_described(x)}{found}; it must be an array of real numbers.")
+
+
+def _described(x: object) -> str:
+    return repr(x) if x is None or isinstance(x, str) else f"a {type(x).__name__}"
+
+
+def shaped(array: Array, tail: tuple[int, ...], name: str) -> Array:
+    """The array itself, its last axes being ``tail``."""
+    n = len(tail)
+    if array.ndim < n or array.shape[array.ndim - n :] != tail:
+        wanted = ", ".join(["...", *map(str, tail)])
+        raise ShapeMismatch(f"{name} has shape {array.shape}; it must be ({wanted}).")
+    return array
+
+
+def finite(array: Array, name: str) -> Array:
+    """The array itself, without NaN and infinity; the refusal shows the first one with its index."""
+    # a few numbers are checked faster one by one than by numpy
+    if all(map(math.isfinite, array.ravel().tolist())) if array.size <= 16 else np.isfinite(array).all():
+        return array
+    index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
+    raise InvalidValue(f"{name}{at(index)} is {array[index]}; every number must be finite.")
+
+
+def at(index: tuple[int, ...]) -> str:
+    """An index as it is typed; nothing where there is one only."""
+    return f"[{', '.join(map(str, index))}]" if index else ""
+
+
+def common_shape(a: tuple[int, ...], b: tuple[int, ...], names: str) -> tuple[int, ...]:
+    """Leading axes of two, by numpy's rules.
+
+    Raises:
+        ShapeMismatch: they do not broadcast together.
+    """
+    if a == b:
+        return a
+    try:
+        return np.broadcast_shapes(a, b)
+    except ValueError:
+        message = f"{names} have leading axes {a} and {b}, which do not broadcast together."
+        raise ShapeMismatch(message) from None
+
+
+def beside(a: Array, b: Array, names: str) -> Array:
+    """Rows of ``a`` and ``b`` side by side, leading axes broadcast, as kernels of two arguments take them."""
+    lead = common_shape(a.shape[:-1], b.shape[:-1], names)
+    split = a.shape[-1]
+    rows = np.zeros((*lead, split + b.shape[-1]))
+    rows[..., :split] = a
+    rows[..., split:] = b
+    return rows
+
+
+def leading(index: Index) -> tuple[Any, ...]:
+    """An index over the leading axes, completed so that the last axis stays whole."""
+    parts = index if isinstance(index, tuple) else (index,)
+    if any(part is Ellipsis for part in parts):
+        return (*parts, slice(None))
+    return (*parts, Ellipsis, slice(None))
+
+
+def text(array: Array) -> str:
+    """An array in a repr: six digits, the middle of a long batch left out."""
+    shown = array + 0.0  # no zero has a sign
+    return np.array2string(shown, precision=6, separator=", ", suppress_small=True, threshold=32, edgeitems=2)

@@ -1,0 +1,395 @@
+"""Rotations of space, as unit quaternions ``wxyz``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, SupportsIndex, cast, final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.native import core
+from poise.spatial.arrays import Array, Index, at, beside, finite, leading, numbers, real, shaped, text
+
+_IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
+_BACK = np.array([1.0, -1.0, -1.0, -1.0])
+_FAR = 2.5e-6  # how far an entry of a matrix may be from its rotation's; 6 digits are off by up to 2.2e-6
+_UNIT = 2e-15  # a squared length within this of one is one, to rounding
+_LOCKED = 1e-14  # sine or cosine of half the middle Euler angle below which the outer axes count as one
+
+
+@final
+class Rotation:
+    """A rotation, or a batch of them: quaternions ``wxyz`` ``(..., 4)``, made unit on the way in.
+
+    ``a @ b`` turns by ``b`` first, then by ``a``; ``a @ points`` turns points ``(..., 3)``. Leading axes
+    broadcast. ``==`` is exact and one bool; ``q`` and ``-q`` are one rotation.
+
+    Raises:
+        ShapeMismatch: the last axis is not 4.
+        InvalidValue: a quaternion is zero or not finite.
+    """
+
+    __array_ufunc__ = None  # numpy leaves the operators to us
+    __slots__ = ("_wxyz",)
+    _wxyz: Array
+
+    def __init__(self, wxyz: ArrayLike) -> None:
+        self._wxyz = _unit(numbers(wxyz, (4,), "wxyz"), "wxyz")
+        self._wxyz.setflags(write=False)
+
+    @classmethod
+    def _of(cls, wxyz: Array) -> Rotation:
+        """Of quaternions that are unit already; takes the array over."""
+        self = object.__new__(cls)
+        wxyz.setflags(write=False)
+        self._wxyz = wxyz
+        return self
+
+    # -------------------------------------------------------------------------------------- ways to make one
+
+    @classmethod
+    def identity(cls, shape: tuple[int, ...] = ()) -> Rotation:
+        """No rotation."""
+        return cls._of(np.tile(_IDENTITY, (*shape, 1)) if shape else _IDENTITY.copy())
+
+    @classmethod
+    def from_matrix(cls, matrix: ArrayLike) -> Rotation:
+        """The rotation of ``(..., 3, 3)`` matrices; entries may be rounded to 6 digits, not to fewer.
+
+        Raises:
+            ShapeMismatch: the last axes are not 3, 3.
+            InvalidValue: a matrix is not orthonormal, or mirrors (determinant -1), or is not finite.
+        """
+        return of_matrix(numbers(matrix, (3, 3), "matrix"), "matrix")
+
+    @classmethod
+    def from_vector(cls, vector: ArrayLike) -> Rotation:
+        """The exponential: a turn by ``|vector|`` [rad] about ``vector``, ``(..., 3)``."""
+        return _exp(numbers(vector, (3,), "vector"), "vector")
+
+    @classmethod
+    def from_axis_angle(cls, axis: ArrayLike, angle: ArrayLike) -> Rotation:
+        """A turn by ``angle`` [rad] about ``axis`` ``(..., 3)``, of any length but zero."""
+        turns = beside(_direction(axis, "axis"), numbers(angle, (), "angle")[..., None], "axis and angle")
+        return _exp(turns[..., :3] * turns[..., 3:], "angle")
+
+    @classmethod
+    def from_euler(cls, order: str, angles: ArrayLike) -> Rotation:
+        """Intrinsic Euler angles [rad] ``(..., 3)``: ``"ZXY"`` is ``Rz(a0) Rx(a1) Ry(a2)``. All 12 orders.
+
+        Raises:
+            InvalidValue: ``order`` is not three of X, Y, Z, or has a letter twice in a row.
+        """
+        axes = np.eye(3)[list(_euler_axes(order))]
+        turns = numbers(angles, (3,), "angles")
+        a, b, c = (_exp(turns[..., i, None] * axes[i], "angles") for i in range(3))
+        return a @ b @ c
+
+    @classmethod
+    def from_xyzw(cls, xyzw: ArrayLike) -> Rotation:
+        """Of quaternions whose real part comes last, as glTF, ROS and SciPy write them."""
+        return _of_xyzw(xyzw, "xyzw")
+
+    @classmethod
+    def between(cls, a: ArrayLike, b: ArrayLike) -> Rotation:
+        """The shortest rotation that turns direction ``a`` onto direction ``b``, both ``(..., 3)``.
+
+        Where they are opposite, a half turn about any normal is as short: one is chosen, always the same.
+        """
+        pair = beside(_direction(a, "a"), _direction(b, "b"), "a and b")
+        u = pair[..., :3]
+        middle = _bisector(u, pair[..., 3:])
+        cosine = np.sum(u * middle, axis=-1, keepdims=True)
+        return cls._of(_unit(np.concatenate([cosine, np.cross(u, middle)], axis=-1), "a and b"))
+
+    @classmethod
+    def random(cls, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Rotation:
+        """Uniform over all rotations."""
+        lead = () if size is None else (size,) if isinstance(size, SupportsIndex) else size
+        return cls._of(_unit(rng.standard_normal((*lead, 4)), "rng"))
+
+    # -------------------------------------------------------------------------------------- what it is
+
+    @property
+    def wxyz(self) -> Array:
+        """Unit quaternions ``(..., 4)``, read-only."""
+        return self._wxyz
+
+    @property
+    def matrix(self) -> Array:
+        """Rotation matrices ``(..., 3, 3)``."""
+        return cast(Array, core.matrix_of_quaternion(self._wxyz)).reshape(*self.shape, 3, 3)
+
+    @property
+    def angle(self) -> Array:
+        """The angle of the turn ``(...)`` [rad], in [0, pi]."""
+        vector = self.log()
+        return np.minimum(np.hypot(np.hypot(vector[..., 0], vector[..., 1]), vector[..., 2]), np.pi)
+
+    @property
+    def axis(self) -> Array:
+        """The unit axis ``(..., 3)`` of the turn by ``angle``; z where there is no turn."""
+        vector = np.where(self._wxyz[..., :1] < 0.0, -self._wxyz[..., 1:], self._wxyz[..., 1:])
+        still = np.all(vector == 0.0, axis=-1, keepdims=True)
+        return _normalized(np.where(still, [0.0, 0.0, 1.0], vector))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The leading axes; ``()`` for one rotation."""
+        return self._wxyz.shape[:-1]
+
+    def log(self) -> Array:
+        """The rotation vector ``(..., 3)``: axis times angle, the angle in [0, pi]."""
+        return cast(Array, core.log_of_quaternion(self._wxyz))
+
+    def to_euler(self, order: str) -> Array:
+        """Intrinsic Euler angles [rad] ``(..., 3)``, one a letter: the inverse of `from_euler`.
+
+        The outer two are in (-pi, pi]; the middle one is in [0, pi] where the first letter comes back last,
+        else in [-pi/2, pi/2]. At gimbal lock, where only a sum of the outer two is known, the last is zero.
+        """
+        return _euler_angles(self._wxyz, _euler_axes(order))
+
+    def adjoint(self) -> Array:
+        """What carries angular velocities along, ``(..., 3, 3)``: the matrix itself."""
+        return self.matrix
+
+    # -------------------------------------------------------------------------------------- what it does
+
+    def inverse(self) -> Rotation:
+        """The rotation back."""
+        return Rotation._of(self._wxyz * _BACK)
+
+    def apply(self, points: ArrayLike) -> Array:
+        """Points or directions ``(..., 3)``, turned; leading axes broadcast."""
+        rows = beside(self._wxyz, numbers(points, (3,), "points"), "rotation and points")
+        return cast(Array, core.rotate_vector(rows))
+
+    def slerp(self, other: Rotation | ArrayLike, t: ArrayLike) -> Rotation:
+        """At share ``t`` of the shortest way to ``other``: ``self exp(t log(self^-1 other))``."""
+        way = (self.inverse() @ as_rotation(other, "other")).log()
+        parts = beside(way, numbers(t, (), "t")[..., None], "rotations and t")
+        return self @ _exp(parts[..., :3] * parts[..., 3:], "t")
+
+    def almost_equal(self, other: Rotation | ArrayLike, tolerance: float = 1e-9) -> bool:
+        """Whether every turn from here to ``other`` is at most ``tolerance`` [rad]."""
+        return bool(np.all((self.inverse() @ as_rotation(other, "other")).angle <= tolerance))
+
+    @overload
+    def __matmul__(self, other: Rotation) -> Rotation: ...
+    @overload
+    def __matmul__(self, other: ArrayLike) -> Array: ...
+    def __matmul__(self, other: Rotation | ArrayLike) -> Rotation | Array:
+        if isinstance(other, Rotation):
+            rows = beside(self._wxyz, other._wxyz, "two rotations")
+            return Rotation._of(cast(Array, core.quaternion_product(rows)))
+        # numpy's own sign for "ask my reflected operator", which a Transform gives
+        if getattr(other, "__array_ufunc__", True) is None:
+            return NotImplemented
+        return self.apply(other)
+
+    # -------------------------------------------------------------------------------------- as a value
+
+    def __getitem__(self, index: Index) -> Rotation:
+        return Rotation._of(self._wxyz[leading(index)])
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("one Rotation has no length; a batch has.")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Rotation]:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return True  # and never a question of the length
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("a Rotation holds quaternions: its matrices cannot be had without a copy.")
+        return self.matrix.astype(dtype or np.float64, copy=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Rotation):
+            return NotImplemented
+        same = np.array_equal(self._wxyz, other._wxyz)
+        return same or np.array_equal(self._one_sign(), other._one_sign())
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self._one_sign().tobytes()))
+
+    def _one_sign(self) -> Array:
+        """One of ``q`` and ``-q``: the first number that is not zero is positive, and no zero has a sign."""
+        first = np.argmax(self._wxyz != 0.0, axis=-1)[..., None]
+        return self._wxyz * np.sign(np.take_along_axis(self._wxyz, first, axis=-1)) + 0.0
+
+    def __reduce__(self) -> tuple[Callable[[Array], Rotation], tuple[Array]]:
+        return Rotation._of, (np.array(self._wxyz),)
+
+    def __repr__(self) -> str:
+        return f"Rotation({text(self._wxyz)})"
+
+
+# ---------------------------------------------------------------------------------------- what counts as one
+
+
+def as_rotation(x: object, name: str = "rotation") -> Rotation:
+    """A Rotation of what was given: one itself, SciPy's, matrices ``(..., 3, 3)`` or wxyz ``(..., 4)``.
+
+    Raises:
+        ShapeMismatch: an array of another shape; the message says ``name``.
+        InvalidValue: not a rotation, or not numbers.
+    """
+    if isinstance(x, Rotation):
+        return x
+    if callable(as_quat := getattr(x, "as_quat", None)):
+        return _of_xyzw(as_quat(), name)
+    if callable(as_matrix := getattr(x, "as_matrix", None)):
+        x = as_matrix()
+    array = real(x, name)
+    if array.shape[-2:] == (3, 3):
+        return of_matrix(finite(array, name), name)
+    if array.shape[-1:] == (4,) and array.shape[-2:] != (4, 4):
+        return Rotation._of(_unit(finite(array, name), name))
+    wanted = "a Rotation, (..., 3, 3) matrices or (..., 4) quaternions wxyz"
+    raise ShapeMismatch(f"{name} has shape {array.shape}; it must be {wanted}.")
+
+
+def of_matrix(matrix: Array, name: str) -> Rotation:
+    """Of finite matrices: one that is close to the rotation of its own quaternion is a rotation."""
+    rows = shaped(matrix, (3, 3), name).reshape(*matrix.shape[:-2], 9)
+    wxyz = cast(Array, core.quaternion_of_matrix(rows))
+    try:
+        near = np.abs(cast(Array, core.matrix_of_quaternion(wxyz)) - rows) <= _FAR
+    except InvalidValue:  # numbers so large that they overflowed
+        near = np.abs(rows) < 2.0
+    if near.all():
+        return Rotation._of(wxyz)
+    index = tuple(int(i) for i in np.argwhere(~near.all(axis=-1))[0])
+    raise InvalidValue(f"{name}{at(index)} {_what_is_wrong(matrix[index])}")
+
+
+def _what_is_wrong(matrix: Array) -> str:
+    with np.errstate(all="ignore"):
+        off = float(np.abs(matrix @ matrix.T - np.eye(3)).max())
+        mirrors = bool(np.linalg.det(matrix) < 0.0)
+    if mirrors and off < 1e-3:
+        return "mirrors: its determinant is -1, that of a rotation is +1."
+    return f"is not orthonormal: R R^T is off the identity by {off:.2g}, more than 6 digits explain."
+
+
+def _of_xyzw(xyzw: object, name: str) -> Rotation:
+    return Rotation._of(_unit(np.roll(numbers(xyzw, (4,), name), 1, axis=-1), name))
+
+
+def _unit(wxyz: Array, name: str) -> Array:
+    """Quaternions made unit; those that are unit to rounding keep their bits, so that twice is once."""
+    if wxyz.ndim == 1:
+        w, x, y, z = wxyz.tolist()
+        squared = w * w + x * x + y * y + z * z
+        if abs(squared - 1.0) < _UNIT:
+            return wxyz
+        if 1e-190 < squared < 1e190:  # the last line of this function, for one
+            return cast(Array, core.quaternion_product(beside(_IDENTITY, wxyz, name)))
+    largest = np.max(np.abs(wxyz), axis=-1, keepdims=True)
+    if not largest.all():
+        index = tuple(int(i) for i in np.argwhere(largest[..., 0] == 0.0)[0])
+        raise InvalidValue(f"{name}{at(index)} is a quaternion of zeros, which is no rotation.")
+
+    # lengths whose square would overflow or vanish are brought near one first; a product is made unit
+    sane = np.where((largest > 1e-100) & (largest < 1e100), wxyz, wxyz / largest)
+    w, x, y, z = np.moveaxis(sane, -1, 0)
+    kept = np.abs(w * w + x * x + y * y + z * z - 1.0)[..., None] < _UNIT
+    return np.where(kept, sane, cast(Array, core.quaternion_product(beside(_IDENTITY, sane, name))))
+
+
+def _exp(vector: Array, name: str) -> Rotation:
+    wxyz = cast(Array, core.quaternion_of_log(vector))
+    if np.isnan(wxyz[..., 0]).any():
+        raise InvalidValue(f"{name} is too large: the square of the angle overflows.")
+    return Rotation._of(wxyz)
+
+
+# ---------------------------------------------------------------------------------------- directions
+
+
+def _direction(x: ArrayLike, name: str) -> Array:
+    vector = numbers(x, (3,), name)
+    if not vector.any(axis=-1).all():
+        raise InvalidValue(f"{name} is zero; it must have a direction.")
+    return _normalized(vector)
+
+
+def _normalized(vector: Array) -> Array:
+    """Unit vectors; the largest number is divided out first, so that no length is too long or too short."""
+    vector = vector / np.max(np.abs(vector), axis=-1, keepdims=True)
+    length: Array = np.linalg.norm(vector, axis=-1, keepdims=True)
+    return vector / length
+
+
+def _bisector(u: Array, v: Array) -> Array:
+    """The unit vector halfway between unit vectors: the turn from u to v is twice the turn from u to it.
+
+    Where they are almost opposite, rounding tilts ``u + v`` towards one of them, so it is levelled against
+    their difference; where nothing is left of it, the coordinate axis most across u is levelled instead.
+    """
+    half = (v - u) / 2.0
+    opposed = np.sum(half * half, axis=-1, keepdims=True)  # 0 where they are one, 1 where they are opposite
+
+    def levelled(x: Array) -> Array:
+        share: Array = np.sum(x * half, axis=-1, keepdims=True) / np.maximum(opposed, 0.5)
+        return x - half * share
+
+    middle, spare = levelled(u + v), levelled(np.eye(3)[np.argmin(np.abs(u), axis=-1)])
+    nothing = np.sum(middle * middle, axis=-1, keepdims=True) < _UNIT**2
+    middle = np.where(nothing, spare, middle)
+    return _normalized(np.where(opposed < 0.5, u + v, middle))
+
+
+# ---------------------------------------------------------------------------------------- Euler angles
+
+
+def _euler_axes(order: str) -> tuple[int, int, int]:
+    axes = tuple("XYZ".find(letter) for letter in str(order).upper())
+    if len(axes) != 3 or -1 in axes or axes[0] == axes[1] or axes[1] == axes[2]:
+        wanted = "three of the letters X, Y, Z, none twice in a row, such as 'ZXY'"
+        raise InvalidValue(f"order is {order!r}; it must be {wanted}.")
+    return axes
+
+
+def _euler_angles(wxyz: Array, axes: tuple[int, int, int]) -> Array:
+    """Angles of unit quaternions ``(..., 4)``.
+
+    For axes i, j, i, with k the third one and e = (i x j) . k::
+
+        w   = cos(a1/2) cos((a0 + a2)/2)      q_j =   sin(a1/2) cos((a0 - a2)/2)
+        q_i = cos(a1/2) sin((a0 + a2)/2)      q_k = e sin(a1/2) sin((a0 - a2)/2)
+
+    Axes i, j, k become this by a quarter turn about j on the right: ``Rk(a2) Rj(pi/2) = Rj(pi/2) Ri(-e a2)``.
+    Source: Bernardes and Viollet, Quaternion to Euler angles conversion, PLoS ONE 17(11), 2022; signs ours.
+    """
+    i, j = axes[0], axes[1]
+    k = 3 - i - j
+    e = 1.0 if (j - i) % 3 == 1 else -1.0
+    w, qi, qj, qk = wxyz[..., 0], wxyz[..., 1 + i], wxyz[..., 1 + j], wxyz[..., 1 + k]
+    three = axes[2] == k
+    if three:
+        w, qi, qj, qk = (x * np.sqrt(0.5) for x in (w - qj, qi - e * qk, qj + w, qk + e * qi))
+
+    # at gimbal lock one of the two says nothing; the other takes its place, and the last angle is zero
+    cosine, sine = np.hypot(w, qi), np.hypot(qj, qk)
+    half_sum, half_difference = np.arctan2(qi, w), np.arctan2(e * qk, qj)
+    half_sum = np.where(cosine < _LOCKED, half_difference, half_sum)
+    half_difference = np.where(sine < _LOCKED, half_sum, half_difference)
+
+    middle = 2.0 * np.arctan2(sine, cosine)
+    angles = np.stack([half_sum + half_difference, middle, half_sum - half_difference], axis=-1)
+    return _wrapped(angles * [1.0, 1.0, -e] - [0.0, np.pi / 2.0, 0.0] if three else angles)
+
+
+def _wrapped(angle: Array) -> Array:
+    """The same angle in (-pi, pi]; one that is there already keeps its bits."""
+    turned = angle - 2.0 * np.pi * np.ceil((angle - np.pi) / (2.0 * np.pi))
+    return np.where((angle > -np.pi) & (angle <= np.pi), angle, turned) + 0.0

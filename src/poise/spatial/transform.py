@@ -1,0 +1,297 @@
+"""Rigid motions of space: a rotation and a translation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, cast, final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.native import core
+from poise.spatial.arrays import Array, Index, beside, common_shape, finite, leading, numbers, real, text
+from poise.spatial.rotation import Rotation, as_rotation, of_matrix
+
+_BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
+
+
+@final
+class Transform:
+    """A rigid motion ``x -> R x + p``, or a batch: a `Rotation` and translations ``(..., 3)`` [m].
+
+    ``T_world_hand`` maps hand coordinates to world. ``a @ b`` moves by ``b`` first, then by ``a``, also where
+    one of them is a Rotation or a 4x4; ``a @ points`` moves points ``(..., 3)``. Leading axes broadcast.
+    ``==`` is exact and one bool; see `almost_equal`.
+
+    Args:
+        rotation: what `as_rotation` takes; none is the identity.
+        translation: ``(..., 3)`` [m]; none is zero.
+
+    Raises:
+        ShapeMismatch: shapes that are wrong or do not broadcast together.
+        InvalidValue: not a rotation, or not finite.
+    """
+
+    __array_ufunc__ = None  # numpy leaves operators to us
+    __slots__ = ("_rotation", "_translation")
+    _rotation: Rotation
+    _translation: Array
+
+    def __init__(self, rotation: object = None, translation: ArrayLike | None = None) -> None:
+        turn = Rotation.identity() if rotation is None else as_rotation(rotation, "rotation")
+        shift = np.zeros(3) if translation is None else numbers(translation, (3,), "translation")
+        if turn.shape != shift.shape[:-1]:
+            turn, shift = _widened(turn, shift)
+        shift.setflags(write=False)
+        self._rotation = turn
+        self._translation = shift
+
+    @classmethod
+    def _of(cls, rotation: Rotation, translation: Array) -> Transform:
+        """Of parts that are checked already and of one shape; takes the array over."""
+        self = object.__new__(cls)
+        translation.setflags(write=False)
+        self._rotation = rotation
+        self._translation = translation
+        return self
+
+    # -------------------------------------------------------------------------------------- ways to make one
+
+    @classmethod
+    def identity(cls, shape: tuple[int, ...] = ()) -> Transform:
+        """No motion."""
+        return cls._of(Rotation.identity(shape), np.zeros((*shape, 3)))
+
+    @classmethod
+    def from_matrix(cls, matrix: ArrayLike) -> Transform:
+        """Of ``(..., 4, 4)`` matrices ``[[R, p], [0, 1]]``.
+
+        Raises:
+            ShapeMismatch: the last axes are not 4, 4.
+            InvalidValue: the bottom row is not ``0 0 0 1``, or the upper left block is not a rotation.
+        """
+        return _from_matrix(numbers(matrix, (4, 4), "matrix"), "matrix")
+
+    @classmethod
+    def from_translation(cls, translation: ArrayLike) -> Transform:
+        """A shift by ``(..., 3)`` [m]."""
+        return cls(None, translation)
+
+    @classmethod
+    def from_rotation(cls, rotation: Rotation | ArrayLike) -> Transform:
+        """A turn about the origin."""
+        return cls(rotation, None)
+
+    @classmethod
+    def exp(cls, twist: ArrayLike) -> Transform:
+        """The motion by a constant twist ``[linear; angular]`` ``(..., 6)`` for one unit of time.
+
+        ``R = exp([w]x)`` and ``p = V(w) v``, with V the left Jacobian of SO(3).
+        """
+        return _exp(numbers(twist, (6,), "twist"), "twist")
+
+    # -------------------------------------------------------------------------------------- what it is
+
+    @property
+    def rotation(self) -> Rotation:
+        """Its rotation, of the same leading shape."""
+        return self._rotation
+
+    @property
+    def translation(self) -> Array:
+        """Where the origin goes ``(..., 3)`` [m], read-only."""
+        return self._translation
+
+    @property
+    def matrix(self) -> Array:
+        """Homogeneous matrices ``(..., 4, 4)``."""
+        matrix = np.zeros((*self.shape, 4, 4))
+        matrix[..., :3, :3] = self._rotation.matrix
+        matrix[..., :3, 3] = self._translation
+        matrix[..., 3, 3] = 1.0
+        return matrix
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The leading axes; ``()`` for one transform."""
+        return self._translation.shape[:-1]
+
+    def log(self) -> Array:
+        """The twist ``[linear; angular]`` ``(..., 6)`` whose `exp` this is, its angle in [0, pi]."""
+        rows = beside(self._rotation.wxyz, self._translation, "rotation and translation")
+        return cast(Array, core.log_of_transform(rows))
+
+    def adjoint(self) -> Array:
+        """What carries twists along, ``(..., 6, 6)``: ``[[R, [p]x R], [0, R]]``.
+
+        ``T exp(x) T^-1 = exp(Ad x)``: for ``T_world_hand``, a hand's twist in its own axes to world's.
+        """
+        turn = self._rotation.matrix
+        adjoint = np.zeros((*self.shape, 6, 6))
+        adjoint[..., :3, :3] = turn
+        adjoint[..., 3:, 3:] = turn
+        adjoint[..., :3, 3:] = np.cross(self._translation[..., None], turn, axis=-2)
+        return adjoint
+
+    # -------------------------------------------------------------------------------------- what it does
+
+    def inverse(self) -> Transform:
+        """The motion back: ``R^T, -R^T p``."""
+        back = self._rotation.inverse()
+        return Transform._of(back, 0.0 - back.apply(self._translation))
+
+    def apply(self, points: ArrayLike) -> Array:
+        """Points ``(..., 3)`` [m], moved: ``R x + p``; leading axes broadcast."""
+        return self._moved(numbers(points, (3,), "points"), "transform and points")
+
+    def _moved(self, points: Array, names: str) -> Array:
+        rows = beside(self._rotation.wxyz, points, names)
+        return cast(Array, core.rotate_vector(rows)) + self._translation
+
+    def interpolate(self, other: Transform | ArrayLike, t: ArrayLike) -> Transform:
+        """At share ``t`` of the screw motion to ``other``: ``self exp(t log(self^-1 other))``.
+
+        The twist is constant, so a turn bends the path. For a straight one interpolate the parts:
+        `Rotation.slerp` and the line between the translations.
+        """
+        way = (self.inverse() @ as_transform(other, "other")).log()
+        parts = beside(way, numbers(t, (), "t")[..., None], "transforms and t")
+        return self @ _exp(parts[..., :6] * parts[..., 6:], "t")
+
+    def almost_equal(self, other: object, tolerance: float | tuple[float, float] = 1e-9) -> bool:
+        """Whether every one is within ``tolerance`` of ``other``: a number, or ``(metres, radians)``."""
+        metres, radians = tolerance if isinstance(tolerance, tuple) else (tolerance, tolerance)
+        there = as_transform(other, "other")
+        common_shape(self.shape, there.shape, "two transforms")
+        apart = np.linalg.norm(self._translation - there._translation, axis=-1)
+        return bool(np.all(apart <= metres)) and self._rotation.almost_equal(there._rotation, radians)
+
+    @overload
+    def __matmul__(self, other: Transform | Rotation) -> Transform: ...
+    @overload
+    def __matmul__(self, other: ArrayLike) -> Any: ...
+    def __matmul__(self, other: Transform | Rotation | ArrayLike) -> Any:
+        if isinstance(other, Transform):
+            return _composed(self, other)
+        if isinstance(other, Rotation):
+            return _composed(self, Transform(other))
+        array = real(other, "right-hand side")
+        if array.shape[-2:] == (4, 4):
+            return _composed(self, _from_matrix(finite(array, "right-hand side"), "right-hand side"))
+        return self.apply(array)
+
+    def __rmatmul__(self, other: Rotation | ArrayLike) -> Transform:
+        if isinstance(other, Rotation):
+            return _composed(Transform(other), self)
+        return _composed(_from_matrix(numbers(other, (4, 4), "left-hand side"), "left-hand side"), self)
+
+    # -------------------------------------------------------------------------------------- as a value
+
+    def __getitem__(self, index: Index) -> Transform:
+        return Transform._of(self._rotation[index], self._translation[leading(index)])
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("one Transform has no length; a batch has.")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Transform]:
+        return (self[i] for i in range(len(self)))
+
+    def __bool__(self) -> bool:
+        return True  # and never a question of the length
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        if copy is False:
+            raise ValueError("a Transform holds its parts: its matrices cannot be had without a copy.")
+        return self.matrix.astype(dtype or np.float64, copy=False)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Transform):
+            return NotImplemented
+        return self._rotation == other._rotation and np.array_equal(self._translation, other._translation)
+
+    def __hash__(self) -> int:
+        return hash((self._rotation, (self._translation + 0.0).tobytes()))
+
+    def __reduce__(self) -> tuple[Callable[[Rotation, Array], Transform], tuple[Rotation, Array]]:
+        return Transform._of, (self._rotation, np.array(self._translation))
+
+    def __repr__(self) -> str:
+        return f"Transform({text(self._rotation.wxyz)}, {text(self._translation)})"
+
+
+# ---------------------------------------------------------------------------------------- what counts as one
+
+
+def as_transform(x: object, name: str = "target") -> Transform:
+    """A Transform of what was given.
+
+    One itself, matrices ``(..., 4, 4)``, translations ``(..., 3)``, or an object with ``.rotation`` and
+    ``.translation`` (Pinocchio's SE3, SciPy's RigidTransform), ``.homogeneous`` or ``.as_matrix()``.
+
+    Raises:
+        ShapeMismatch: an array of another shape; the message says ``name``.
+        InvalidValue: not a rigid motion, or not numbers.
+    """
+    if isinstance(x, Transform):
+        return x
+    if isinstance(x, Rotation):
+        raise InvalidValue(f"{name} is a Rotation, without a place; type Transform(rotation, translation).")
+    turn, shift = _field(x, "rotation"), _field(x, "translation")
+    if turn is not None and shift is not None:
+        rotation = as_rotation(turn, f"{name}.rotation")
+        return Transform(rotation, numbers(shift, (3,), f"{name}.translation"))
+    array = real(_homogeneous(x), name)
+    if array.shape[-2:] == (4, 4):
+        return _from_matrix(finite(array, name), name)
+    if array.shape[-1:] == (3,):
+        return Transform(None, finite(array, name))
+    wanted = "a Transform, (..., 4, 4) matrices or (..., 3) translations"
+    raise ShapeMismatch(f"{name} has shape {array.shape}; it must be {wanted}.")
+
+
+def _field(x: object, field: str) -> object:
+    """What an object holds under a name; nothing where that is a method."""
+    value = getattr(x, field, None)
+    return None if callable(value) else value
+
+
+def _homogeneous(x: object) -> object:
+    """The matrix of an object that offers one, else the object."""
+    if (matrix := _field(x, "homogeneous")) is not None:
+        return matrix
+    as_matrix = getattr(x, "as_matrix", None)
+    return as_matrix() if callable(as_matrix) else x
+
+
+def _from_matrix(matrix: Array, name: str) -> Transform:
+    """Of finite matrices ``(..., 4, 4)``."""
+    bottom = matrix[..., 3, :]
+    if not (np.abs(bottom - _BOTTOM) <= 1e-9).all():
+        wrong = bottom.reshape(-1, 4)[(np.abs(bottom - _BOTTOM) > 1e-9).any(axis=-1).argmax()]
+        raise InvalidValue(f"{name} has the bottom row {wrong.tolist()}; it must be [0, 0, 0, 1].")
+    rotation = of_matrix(matrix[..., :3, :3], f"the rotation in {name}")
+    return Transform._of(rotation, matrix[..., :3, 3].copy())
+
+
+# ---------------------------------------------------------------------------------------- the group
+
+
+def _composed(a: Transform, b: Transform) -> Transform:
+    return Transform._of(a._rotation @ b._rotation, a._moved(b._translation, "two transforms"))
+
+
+def _exp(twist: Array, name: str) -> Transform:
+    rows = cast(Array, core.exp_of_twist(twist))
+    if np.isnan(rows).any():
+        raise InvalidValue(f"{name} is too large: the motion overflows.")
+    return Transform._of(Rotation._of(rows[..., :4].copy()), rows[..., 4:].copy())
+
+
+def _widened(rotation: Rotation, translation: Array) -> tuple[Rotation, Array]:
+    """Both with their common leading shape."""
+    lead = common_shape(rotation.shape, translation.shape[:-1], "rotation and translation")
+    wxyz = np.broadcast_to(rotation.wxyz, (*lead, 4))
+    return Rotation._of(wxyz), np.broadcast_to(translation, (*lead, 3))

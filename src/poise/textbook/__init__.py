@@ -1,0 +1,171 @@
+"""The recipes as printed, in readable NumPy, equation by equation: for learning, and to check the rest.
+
+Nothing here calls Poise's compiled kernels; the tests hold the two against each other. One configuration at
+a time, float64, and clear before fast: use ``model.fk`` and ``model.jacobian`` for work.
+
+Where to find what the five texts describe:
+
+==================================================  =======================================================
+Rabbani, *A recipe to cook Jacobian* (2017)
+--------------------------------------------------  -------------------------------------------------------
+eq. 4 to 8: wedge, adjoint, twists                  `skew` `adjoint` `twist_matrix` `twist_exponential`
+eq. 7 to 10: product of exponentials                `product_of_exponentials` `exponential_jacobian`
+eq. 12, 13: another point, another frame            `point_jacobian` `world_jacobian` `spatial_jacobian`
+eq. 14, 15: derivative                              `adjoint_derivative` `jacobian_derivative`
+procedure 1, eq. 16 to 26                           `simple_jacobian` `euler_axes`
+procedure 2, eq. 11                                 `generic_jacobian`
+procedure 3, eq. 30 to 32                           `adjusted_jacobian`
+eq. 34, 35, figure 8: solvers                       `right_pseudoinverse` `damped_inverse` `solve_qr`
+section 3.3: rotation error                         `rotation_error`
+UCSD CSE169, *Inverse Kinematics, part 2* (2016)
+gradient descent, transpose, step size              `gradient_descent_1d` `transpose_step` `limited_step`
+basic Jacobian loop                                 `basic_ik`
+quaternion joints                                   `best_axis_column`
+scaled axis, stiffness                              `rotation_vector` `weighted_pseudoinverse`
+CIMAT, *Kinematics of redundant characters* (2014)
+eq. 2, 3: null space                                `controlled_step` `null_space_projector` `mid_range`
+eq. 4 to 6: singular values                         `truncated_svd_inverse` `damped_svd_inverse`
+Parent, *The Jacobian*
+eq. 13 to 16                                        `left_pseudoinverse` `solve_lu`
+eq. 17 to 24: control expression                    `control_term` `posture_cost` `posture_gradient`
+                                                    `controlled_step_by_elimination`
+DLUT, *Inverse kinematics* slides (2018)
+zero-length links, chain of transformations         `joint_motions` `forward_kinematics`
+truncated SVD, numerical Jacobian                   `truncated_svd_inverse` `numeric_jacobian`
+joint limits, CCD                                   `frozen_step` `ccd_angle`
+==================================================  =======================================================
+
+Each text has a page in the documentation, with its misprints.
+"""
+
+from poise.textbook.bodies import Step, configuration, forward_kinematics, integrate, joint_value, path
+from poise.textbook.control import (
+    control_term,
+    controlled_step,
+    controlled_step_by_elimination,
+    mid_range,
+    null_space_projector,
+    posture_cost,
+    posture_gradient,
+)
+from poise.textbook.derivatives import jacobian_derivative
+from poise.textbook.exponentials import (
+    Exponential,
+    exponential_jacobian,
+    exponentials,
+    product_of_exponentials,
+)
+from poise.textbook.frames import point_jacobian, spatial_jacobian, world_jacobian
+from poise.textbook.inverses import (
+    damped_inverse,
+    damped_svd_inverse,
+    left_pseudoinverse,
+    right_pseudoinverse,
+    solve_lu,
+    solve_qr,
+    truncated_svd_inverse,
+    weighted_pseudoinverse,
+)
+from poise.textbook.iteration import (
+    Trace,
+    basic_ik,
+    best_axis_column,
+    ccd_angle,
+    frozen_step,
+    gradient_descent_1d,
+    limited_step,
+    transpose_step,
+)
+from poise.textbook.jacobians import adjusted_jacobian, generic_jacobian, numeric_jacobian, simple_jacobian
+from poise.textbook.joints import Motion, joint_axes, joint_motions, joint_transform, plane_axes
+from poise.textbook.rotations import (
+    axis_rotation,
+    euler_axes,
+    euler_rotation,
+    quaternion_exponential,
+    quaternion_product,
+    quaternion_rotation,
+    quaternion_vector,
+    rotation_error,
+    rotation_quaternion,
+    rotation_vector,
+    skew,
+    unskew,
+)
+from poise.textbook.twists import (
+    adjoint,
+    adjoint_derivative,
+    inverse,
+    rigid,
+    twist_bracket,
+    twist_exponential,
+    twist_matrix,
+)
+
+__all__ = [
+    "Exponential",
+    "Motion",
+    "Step",
+    "Trace",
+    "adjoint",
+    "adjoint_derivative",
+    "adjusted_jacobian",
+    "axis_rotation",
+    "basic_ik",
+    "best_axis_column",
+    "ccd_angle",
+    "configuration",
+    "control_term",
+    "controlled_step",
+    "controlled_step_by_elimination",
+    "damped_inverse",
+    "damped_svd_inverse",
+    "euler_axes",
+    "euler_rotation",
+    "exponential_jacobian",
+    "exponentials",
+    "forward_kinematics",
+    "frozen_step",
+    "generic_jacobian",
+    "gradient_descent_1d",
+    "integrate",
+    "inverse",
+    "jacobian_derivative",
+    "joint_axes",
+    "joint_motions",
+    "joint_transform",
+    "joint_value",
+    "left_pseudoinverse",
+    "limited_step",
+    "mid_range",
+    "null_space_projector",
+    "numeric_jacobian",
+    "path",
+    "plane_axes",
+    "point_jacobian",
+    "posture_cost",
+    "posture_gradient",
+    "product_of_exponentials",
+    "quaternion_exponential",
+    "quaternion_product",
+    "quaternion_rotation",
+    "quaternion_vector",
+    "right_pseudoinverse",
+    "rigid",
+    "rotation_error",
+    "rotation_quaternion",
+    "rotation_vector",
+    "simple_jacobian",
+    "skew",
+    "solve_lu",
+    "solve_qr",
+    "spatial_jacobian",
+    "transpose_step",
+    "truncated_svd_inverse",
+    "twist_bracket",
+    "twist_exponential",
+    "twist_matrix",
+    "unskew",
+    "weighted_pseudoinverse",
+    "world_jacobian",
+]

@@ -1,0 +1,124 @@
+"""Walking a body: the path from the root to a frame, forward kinematics, and a step on the manifold.
+
+Source: Rabbani section 2.1 ("Identifying the main path"), DLUT slides ("A Chain of Transformations").
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.model import Joint, Model
+from poise.textbook.joints import joint_transform
+from poise.textbook.rotations import Array, quaternion_exponential, quaternion_product, quaternion_rotation
+from poise.textbook.twists import rigid
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of a path: a fixed offset, then (unless it leads to a plain frame) a joint.
+
+    Attributes:
+        offset: ``(4, 4)``, from the frame before to the joint's frame (or to the plain frame).
+        joint: the joint that follows the offset, or None.
+        value: the joint's own coordinates, mimicry resolved.
+        gain: by how much the joint moves per unit of the velocity in its slice: 1, or a follower's ratio.
+    """
+
+    offset: Array
+    joint: Joint | None
+    value: Array
+    gain: float
+
+    @property
+    def motion(self) -> Array:
+        """``T_joint_child``, the identity for a plain frame."""
+        return np.eye(4) if self.joint is None else joint_transform(self.joint, self.value)
+
+
+def configuration(model: Model, q: ArrayLike) -> Array:
+    """``q`` as a float64 vector of length ``model.nq``.
+
+    Raises:
+        ShapeMismatch: ``q`` has another shape. The textbook takes one configuration at a time.
+        InvalidValue: ``q`` is not finite.
+    """
+    vector = np.asarray(q, dtype=float)
+    if vector.shape != (model.nq,):
+        raise ShapeMismatch(f"q has shape {vector.shape}; the textbook takes one configuration, ({model.nq},)")
+    if not np.isfinite(vector).all():
+        raise InvalidValue("q holds a number that is not finite")
+    return vector
+
+
+def path(model: Model, q: ArrayLike, frame: str) -> tuple[Step, ...]:
+    """The steps from the world to ``frame``: the joints *on the path*, root first.
+
+    A joint that is not in here does not move the frame, and its Jacobian columns are zero.
+
+    Raises:
+        NameNotFound: the model has no such frame.
+        ShapeMismatch, InvalidValue: see :func:`configuration`.
+    """
+    vector = configuration(model, q)
+    carriers = {joint.frame: joint for joint in model.joints}
+    steps: list[Step] = []
+    name: str | None = model.frame(frame).name
+    while name is not None:
+        place, joint = model.frame(name), carriers.get(name)
+        offset = rigid(quaternion_rotation(place.offset.rotation.wxyz), place.offset.translation)
+        value, gain = (np.zeros(0), 1.0) if joint is None else joint_value(model, joint, vector)
+        steps.append(Step(offset, joint, value, gain))
+        name = place.parent
+    return tuple(reversed(steps))
+
+
+def joint_value(model: Model, joint: Joint, q: Array) -> tuple[Array, float]:
+    """A joint's own coordinates, and their rate per unit of the velocity in ``joint.v``.
+
+    A mimic follower has ``value = ratio * leader + offset``; followers of followers are resolved in turn.
+    """
+    if joint.mimic is None:
+        return q[joint.q], 1.0
+    value, gain = joint_value(model, model.joint(joint.mimic.joint), q)
+    return joint.mimic.ratio * value + joint.mimic.offset, joint.mimic.ratio * gain
+
+
+def forward_kinematics(model: Model, q: ArrayLike, frame: str) -> Array:
+    """``T_world_frame``, ``(4, 4)``: the product of offsets and joint transforms along the path.
+
+    Raises:
+        NameNotFound, ShapeMismatch, InvalidValue: see :func:`path`.
+    """
+    transform = np.eye(4)
+    for step in path(model, q, frame):
+        transform = transform @ step.offset @ step.motion
+    return transform
+
+
+def integrate(model: Model, q: ArrayLike, step: ArrayLike) -> Array:
+    """The configuration reached from ``q`` along ``step`` (length nv): sums, and quaternions on the right.
+
+    A ball joint goes to ``q * exp(step)`` with the step in body axes; a free joint adds its translation in
+    the parent's axes and turns as a ball. Other joints add their rates (Parent, "simple Euler integration").
+
+    Raises:
+        ShapeMismatch: ``q`` or ``step`` has the wrong length.
+    """
+    start, delta = configuration(model, q), np.asarray(step, dtype=float)
+    if delta.shape != (model.nv,):
+        raise ShapeMismatch(f"step has shape {delta.shape}; this model's is ({model.nv},)")
+    result = start.copy()
+    for joint in model.joints:
+        if joint.mimic is not None or joint.kind == "fixed":
+            continue
+        value, change = start[joint.q], delta[joint.v]
+        plain = {"ball": 0, "free": 3}.get(joint.kind, joint.nv)
+        moved = value[:plain] + change[:plain]
+        if plain < joint.nv:
+            moved = np.concatenate([moved, quaternion_product(value[plain:], quaternion_exponential(change[plain:]))])
+        result[joint.q] = moved
+    return result

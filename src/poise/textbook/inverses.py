@@ -1,0 +1,187 @@
+"""Inverting a Jacobian that is not square, or not regular: the shelf of the five texts.
+
+``jacobian`` is ``(m, n)``, m controlled numbers and n joint velocities. An ``..._inverse`` returns ``(n,
+m)``; a ``solve_...`` takes the error (length m) and returns the step (length n). Units of the step: rad and
+m, as the columns. Poise's ``damping`` is lambda in ``J J^T + lambda^2 I``: CIMAT and DLUT write it so;
+Rabbani's eq. 35 has ``lambda I``, so *his* lambda is the square of ours.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.textbook.rotations import Array
+
+
+def left_pseudoinverse(jacobian: ArrayLike) -> Array:
+    """``(J^T J)^-1 J^T``: the least-squares solution where columns are few; then ``J^+ J = I``.
+
+    It needs full *column* rank (n <= m). It is not the same matrix as :func:`right_pseudoinverse`, although
+    Parent's eq. 13 sets the two equal: for a J that is not square, only one of them exists. For the same
+    reason ``J^+ J = I`` and ``J J^+ = I`` (UCSD, "Pseudo-Inverse") hold together for square J alone.
+
+    Raises:
+        InvalidValue: J does not have full column rank.
+    """
+    j = _matrix(jacobian)
+    _need_rank(j, j.shape[1], "column", "right_pseudoinverse")
+    return np.asarray(np.linalg.solve(j.T @ j, j.T), dtype=float)
+
+
+def right_pseudoinverse(jacobian: ArrayLike) -> Array:
+    """``J^T (J J^T)^-1``: the shortest of the many solutions where rows are few; then ``J J^+ = I``.
+
+    It needs full *row* rank (m <= n), which a redundant body has away from its singular poses. Source:
+    Rabbani eq. 34; Parent eq. 14; CIMAT, "Redundant mechanisms".
+
+    Raises:
+        InvalidValue: J does not have full row rank.
+    """
+    j = _matrix(jacobian)
+    _need_rank(j, j.shape[0], "row", "left_pseudoinverse")
+    return np.asarray(np.linalg.solve(j @ j.T, j).T, dtype=float)
+
+
+def truncated_svd_inverse(jacobian: ArrayLike, threshold: float = 1e-9) -> Array:
+    """The pseudo-inverse of any matrix: ``sum of v_i u_i^T / s_i`` over those ``s_i > threshold * s_max``.
+
+    The least-squares solution, and of those the shortest; of any rank. Source: Rabbani figure 8; CIMAT eq. 4
+    and 5; DLUT, "Pseudoinverse using SVD" (the threshold is relative to the largest singular value).
+
+    Raises:
+        InvalidValue: ``threshold`` is not in [0, 1).
+    """
+    if not 0.0 <= threshold < 1.0:
+        raise InvalidValue(f"threshold is {threshold}; it is a fraction of the largest singular value, in [0, 1)")
+    u, values, vt = np.linalg.svd(_matrix(jacobian), full_matrices=False)
+    keep = values > threshold * values.max(initial=0.0)
+    return np.asarray(vt[keep].T / values[keep] @ u[:, keep].T)
+
+
+def damped_inverse(jacobian: ArrayLike, damping: float) -> Array:
+    """Damped least squares, ``J^T (J J^T + lambda^2 I)^-1`` with lambda = ``damping``: calm at singularities.
+
+    Its step minimises ``|J x - e|^2 + lambda^2 |x|^2``. DLUT prints ``J^T (J^T J + lambda^2 I)^-1``, whose
+    sizes do not match; either ``J^T (J J^T + ...)^-1`` or ``(J^T J + ...)^-1 J^T`` is meant, and those are
+    equal.
+
+    Source: Rabbani eq. 35 (``lambda I`` there is our ``lambda^2 I``); CIMAT, "Handling singularities".
+
+    Raises:
+        InvalidValue: ``damping`` is not positive.
+    """
+    j = _matrix(jacobian)
+    _need_damping(damping)
+    return np.asarray(np.linalg.solve(j @ j.T + damping**2 * np.eye(j.shape[0]), j).T, dtype=float)
+
+
+def damped_svd_inverse(jacobian: ArrayLike, damping: float) -> Array:
+    """:func:`damped_inverse` by singular values: ``sum of s_i / (s_i^2 + lambda^2) v_i u_i^T``.
+
+    Each direction's gain ``1/s`` is cut to at most ``1 / (2 lambda)``, and a dead direction gets zero.
+    Source: CIMAT eq. 6.
+
+    Raises:
+        InvalidValue: ``damping`` is not positive.
+    """
+    _need_damping(damping)
+    u, values, vt = np.linalg.svd(_matrix(jacobian), full_matrices=False)
+    return np.asarray(vt.T * (values / (values**2 + damping**2)) @ u.T)
+
+
+def weighted_pseudoinverse(jacobian: ArrayLike, stiffness: ArrayLike) -> Array:
+    """The exact solution that is shortest where joint i counts ``1 + stiffness_i``: stiff joints move less.
+
+    With ``W = diag(1 + s)``: ``J^+ = W^-1 J^T (J W^-1 J^T)^-1``. UCSD ("Units & Scaling") makes a joint stiff
+    by scaling its column up. Through a pseudo-inverse used unscaled it does move less, but the effector then
+    misses; through the transpose the same joint moves *more*. A norm means the same thing everywhere.
+
+    Raises:
+        InvalidValue: a stiffness is negative, or J does not have full row rank.
+        ShapeMismatch: there is not one stiffness per column.
+    """
+    j, s = _matrix(jacobian), np.asarray(stiffness, dtype=float)
+    if s.shape != (j.shape[1],):
+        raise ShapeMismatch(f"stiffness has shape {s.shape}; J has {j.shape[1]} columns")
+    if not (s >= 0.0).all():
+        raise InvalidValue("stiffness holds a number below zero; 0 is a free joint, larger moves less")
+    root = 1.0 / np.sqrt(1.0 + s)
+    return root[:, None] * right_pseudoinverse(j * root)
+
+
+def solve_qr(jacobian: ArrayLike, error: ArrayLike) -> Array:
+    """The step ``J^+ e`` by QR factors and back-substitution.
+
+    Tall or square J: ``J = Q R``, ``R x = Q^T e``, as Rabbani's figure 8 has it. A wide J has no square R:
+    then ``J^T = Q R`` and ``x = Q R^-T e``, the shortest solution.
+
+    Raises:
+        InvalidValue: J does not have full rank.
+        ShapeMismatch: ``error`` does not have one number per row.
+    """
+    j = _matrix(jacobian)
+    e = _error(j, error)
+    _need_rank(j, min(j.shape), "full", "truncated_svd_inverse")
+    if j.shape[0] >= j.shape[1]:
+        q, r = np.linalg.qr(j)
+        return _back_substitute(r, q.T @ e)
+    q, r = np.linalg.qr(j.T)
+    # R^T is lower triangular: read it upside down to substitute backwards
+    return np.asarray(q @ _back_substitute(r.T[::-1, ::-1], e[::-1])[::-1])
+
+
+def solve_lu(jacobian: ArrayLike, error: ArrayLike, damping: float = 0.0) -> Array:
+    """The step by elimination: ``(J J^T + lambda^2 I) beta = e``, then ``x = J^T beta``, and no inverse.
+
+    ``numpy.linalg.solve`` is an LU factorisation with pivots. Source: Parent eq. 14 to 16; Rabbani section
+    3.2.
+
+    Raises:
+        InvalidValue: ``damping`` is negative, or zero where J does not have full row rank.
+        ShapeMismatch: ``error`` does not have one number per row.
+    """
+    j = _matrix(jacobian)
+    e = _error(j, error)
+    if damping == 0.0:
+        _need_rank(j, j.shape[0], "row", "truncated_svd_inverse")
+    else:
+        _need_damping(damping)
+    beta = np.linalg.solve(j @ j.T + damping**2 * np.eye(j.shape[0]), e)
+    return np.asarray(j.T @ beta)
+
+
+def _back_substitute(upper: Array, right: Array) -> Array:
+    solution = np.zeros_like(right)
+    for i in range(len(right) - 1, -1, -1):
+        solution[i] = (right[i] - upper[i, i + 1 :] @ solution[i + 1 :]) / upper[i, i]
+    return solution
+
+
+def _matrix(jacobian: ArrayLike) -> Array:
+    matrix = np.asarray(jacobian, dtype=float)
+    if matrix.ndim != 2:
+        raise ShapeMismatch(f"jacobian has shape {matrix.shape}; the textbook takes one matrix, (m, n)")
+    return matrix
+
+
+def _error(jacobian: Array, error: ArrayLike) -> Array:
+    vector = np.asarray(error, dtype=float)
+    if vector.shape != (jacobian.shape[0],):
+        raise ShapeMismatch(f"error has shape {vector.shape}; J has {jacobian.shape[0]} rows")
+    return vector
+
+
+def _need_rank(jacobian: Array, needed: int, which: str, instead: str) -> None:
+    rank = int(np.linalg.matrix_rank(jacobian))
+    if rank < needed:
+        raise InvalidValue(
+            f"J is {jacobian.shape[0]} x {jacobian.shape[1]} and has rank {rank};"
+            f" {which} rank {needed} is needed here. Try {instead}, or damped_inverse, which serves any rank"
+        )
+
+
+def _need_damping(damping: float) -> None:
+    if not damping > 0.0:
+        raise InvalidValue(f"damping is {damping}; it must be positive (see truncated_svd_inverse for none)")

@@ -1,0 +1,173 @@
+"""The Jacobian, by the three procedures of Rabbani's recipe and by differences.
+
+Columns are per unit of the model's velocity (length nv); linear rows [m], angular rows [rad]. A joint that is
+not on the path to the frame has zero columns. A mimic follower adds its columns, times its ratio, to its
+leader's.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InvalidValue
+from poise.model import Joint, Model
+from poise.textbook.bodies import configuration, forward_kinematics, integrate, path
+from poise.textbook.joints import joint_axes, joint_motions
+from poise.textbook.rotations import Array, skew, unskew
+from poise.textbook.twists import adjoint, inverse
+
+Control: TypeAlias = Literal["both", "linear", "angular"]
+Reference: TypeAlias = Literal["world", "body", "spatial"]
+
+ROWS = {"both": slice(0, 6), "linear": slice(0, 3), "angular": slice(3, 6)}
+
+
+def simple_jacobian(model: Model, q: ArrayLike, frame: str) -> Array:
+    """Procedure 1: position rows ``(3, nv)`` in world axes at the frame's origin, by cross products.
+
+    ::
+
+        hinge:  w_axis x (w_p_e - w_p_j)          slide:  w_axis
+
+    A joint's axes are first turned as its Euler order asks (:func:`poise.textbook.euler_axes`). Printed for
+    revolute, continuous, universal, Euler and ball joints (a ball as the three axes of its child) and for the
+    root's translation (free, translation3: identity blocks); served here for every kind, slides by UCSD's
+    rule.
+
+    Source: Rabbani procedure 1, eq. 16 to 26; UCSD "Rotational" and "Translational DOFs"; Parent figure 1.
+
+    Raises:
+        NameNotFound, ShapeMismatch, InvalidValue: see :func:`poise.textbook.path`.
+    """
+    jacobian = np.zeros((3, model.nv))
+    effector = forward_kinematics(model, q, frame)[:3, 3]
+    transform = np.eye(4)
+    for step in path(model, q, frame):
+        # rotation of the joint's frame, before its own motion: the parent's axes in the text
+        turn = (transform @ step.offset)[:3, :3]
+        transform = transform @ step.offset @ step.motion
+        if step.joint is None:
+            continue
+        arm = effector - transform[:3, 3]
+        linear, angular = joint_axes(step.joint, step.value)
+        block = turn @ linear + np.cross(turn @ angular, arm, axisa=0).T
+        jacobian[:, step.joint.v] += step.gain * block
+    return jacobian
+
+
+def generic_jacobian(model: Model, q: ArrayLike, frame: str, *, control: Control = "both") -> Array:
+    """Procedure 2: the body Jacobian ``(6, nv)`` from one trimmed adjoint block per joint.
+
+    Walking from the frame to the root, joint j fills its columns with ``Ad(T_b_j) S_j``, where S_j keeps
+    those of the six unit twists that the joint is free in (all angular ones for a ball, one column for a
+    hinge, ...). ``control`` keeps the rows: ``"linear"`` or ``"angular"`` gives ``(3, nv)``.
+
+    A planar or free joint is its slides followed by its turn, in one place. Euler and universal joints are
+    refused: their rates are not components of the joint's twist, and the order of the angles must enter, as
+    it does in :func:`adjusted_jacobian`.
+
+    Source: Rabbani procedure 2, eq. 11, figure 5.
+
+    Raises:
+        InvalidValue: an Euler or universal joint is on the path; ``control`` is not one of the three.
+        NameNotFound, ShapeMismatch: see :func:`poise.textbook.path`.
+    """
+    rows = _rows(control)
+    jacobian = np.zeros((6, model.nv))
+    T_j_b = np.eye(4)
+    for step in reversed(path(model, q, frame)):
+        if step.joint is not None:
+            _refuse_ordered_angles(step.joint)
+            for motion in reversed(joint_motions(step.joint, step.value)):
+                first = step.joint.v.start + motion.first
+                block = adjoint(inverse(T_j_b)) @ motion.twists
+                jacobian[:, first : first + motion.count] += step.gain * block
+                T_j_b = motion.transform @ T_j_b
+        T_j_b = step.offset @ T_j_b
+    return jacobian[rows]
+
+
+def adjusted_jacobian(model: Model, q: ArrayLike, frame: str, *, control: Control = "both") -> Array:
+    """Procedure 3: the body Jacobian ``(6, nv)`` for every joint kind and every Euler order.
+
+    As procedure 2, with the rotation in joint j's adjoint replaced by ``R' = R_b_j R*``, where ``R* = R_p_j^T
+    A`` and the columns of A are the joint's axes in its parent (:func:`poise.textbook.joint_axes`). For a
+    ball joint A is ``R_p_j`` itself and R* the identity: the generic block comes back.
+
+    Source: Rabbani procedure 3, eq. 30 to 32.
+
+    Raises:
+        InvalidValue: ``control`` is not ``"both"``, ``"linear"`` or ``"angular"``.
+        NameNotFound, ShapeMismatch: see :func:`poise.textbook.path`.
+    """
+    rows = _rows(control)
+    jacobian = np.zeros((6, model.nv))
+    T_j_b = np.eye(4)
+    for step in reversed(path(model, q, frame)):
+        if step.joint is not None:
+            T_b_j = inverse(T_j_b)
+            linear, angular = (step.motion[:3, :3].T @ axes for axes in joint_axes(step.joint, step.value))
+            slides, turns = T_b_j[:3, :3] @ linear, T_b_j[:3, :3] @ angular
+            block = np.vstack([slides + skew(T_b_j[:3, 3]) @ turns, turns])
+            jacobian[:, step.joint.v] += step.gain * block
+        T_j_b = step.offset @ step.motion @ T_j_b
+    return jacobian[rows]
+
+
+def numeric_jacobian(
+    model: Model, q: ArrayLike, frame: str, *, epsilon: float = 6e-6, reference: Reference = "world"
+) -> Array:
+    """The Jacobian ``(6, nv)`` by central differences along each velocity, on the manifold.
+
+    ``T_dot = (T(q + epsilon e_i) - T(q - epsilon e_i)) / (2 epsilon)``; the rows are then ``p_dot`` and the
+    vector of ``R_dot R^T`` (``reference="world"``), the vector of ``T^-1 T_dot`` (``"body"``) or of ``T_dot
+    T^-1`` (``"spatial"``). The error is about ``epsilon^2 + 1e-16 / epsilon``, least near the default, the
+    cube root of the machine's precision: a smaller epsilon is *not* a better one.
+
+    Source: Rabbani introduction (finite differences); UCSD and DLUT, "resort to a numerical approximation".
+
+    Raises:
+        InvalidValue: ``epsilon`` is not positive, or ``reference`` is not one of the three.
+        NameNotFound, ShapeMismatch: see :func:`poise.textbook.path`.
+    """
+    if not epsilon > 0.0:
+        raise InvalidValue(f"epsilon is {epsilon}; it must be positive (metres or radians)")
+    start = configuration(model, q)
+    here = forward_kinematics(model, start, frame)
+    jacobian = np.zeros((6, model.nv))
+    for i, direction in enumerate(epsilon * np.eye(model.nv)):
+        ahead = forward_kinematics(model, integrate(model, start, direction), frame)
+        behind = forward_kinematics(model, integrate(model, start, -direction), frame)
+        jacobian[:, i] = _rate((ahead - behind) / (2.0 * epsilon), here, reference)
+    return jacobian
+
+
+def _rate(rate: Array, here: Array, reference: Reference) -> Array:
+    """The twist of a frame at ``here`` whose transform changes by ``rate``."""
+    match reference:
+        case "world":
+            return np.concatenate([rate[:3, 3], unskew(rate[:3, :3] @ here[:3, :3].T)])
+        case "body":
+            matrix = inverse(here) @ rate
+        case "spatial":
+            matrix = rate @ inverse(here)
+        case _:
+            raise InvalidValue(f"reference is {reference!r}; it is 'world', 'body' or 'spatial'")
+    return np.concatenate([matrix[:3, 3], unskew(matrix[:3, :3])])
+
+
+def _rows(control: Control) -> slice:
+    if control not in ROWS:
+        raise InvalidValue(f"control is {control!r}; it is one of {', '.join(ROWS)}")
+    return ROWS[control]
+
+
+def _refuse_ordered_angles(joint: Joint) -> None:
+    if joint.kind in ("euler", "universal"):
+        raise InvalidValue(
+            f"joint {joint.name!r} is of kind {joint.kind!r}, whose angles act in an order: "
+            "procedure 2 does not serve it, use poise.textbook.adjusted_jacobian (procedure 3)"
+        )

@@ -1,0 +1,194 @@
+"""What each kind of joint does, three times over: its transform, its axes, and its chain of simple motions.
+
+The three descriptions are written separately and checked against each other by the tests, because the recipes
+start from different ones: the cross products and the adjusted Jacobian from axes, the product of exponentials
+and the derivative from simple motions, forward kinematics from the transform.
+
+"The joint's frame" is the frame after the joint's offset and before its motion.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InvalidValue
+from poise.model import Joint
+from poise.textbook.rotations import (
+    LETTERS,
+    Array,
+    axis_rotation,
+    euler_axes,
+    euler_rotation,
+    quaternion_rotation,
+    quaternion_vector,
+)
+from poise.textbook.twists import rigid, twist_exponential
+
+
+@dataclass(frozen=True)
+class Motion:
+    """One simple motion of a joint: a hinge, a slide, a screw, or a ball.
+
+    Attributes:
+        twists: ``(6, k)`` unit twists in the frame that the motion ends in; a hinge, slide or screw has
+            the same ones in the frame that it starts from.
+        amounts: ``(k,)`` how far along each [rad or m]; for a ball, its rotation vector.
+        first: which of the joint's velocities the first twist belongs to.
+    """
+
+    twists: Array
+    amounts: Array
+    first: int = 0
+
+    @property
+    def transform(self) -> Array:
+        """The motion as a ``(4, 4)`` transform: ``exp(sum of twists * amounts)``."""
+        return twist_exponential(self.twists @ self.amounts)
+
+    @property
+    def count(self) -> int:
+        """How many velocities the motion takes: three for a ball, else one."""
+        return len(self.amounts)
+
+
+def joint_transform(joint: Joint, value: Array) -> Array:
+    """``T_joint_child`` of one joint at ``value``, its own coordinates.
+
+    Raises:
+        InvalidValue: the kind is not one of Poise's.
+    """
+    match joint.kind:
+        case "fixed":
+            return np.eye(4)
+        case "revolute" | "continuous":
+            return rigid(axis_rotation(joint.axis, value[0]))
+        case "prismatic":
+            return rigid(translation=value[0] * joint.axis)
+        case "screw":
+            return rigid(axis_rotation(joint.axis, value[0]), joint.pitch * value[0] * joint.axis)
+        case "universal":
+            return rigid(axis_rotation(joint.axis, value[0]) @ axis_rotation(joint.axis2, value[1]))
+        case "euler":
+            return rigid(euler_rotation(joint.order, value))
+        case "ball":
+            return rigid(quaternion_rotation(value))
+        case "planar":
+            return rigid(axis_rotation(joint.axis, value[2]), plane_axes(joint.axis) @ value[:2])
+        case "translation3":
+            return rigid(translation=value)
+        case "free":
+            return rigid(quaternion_rotation(value[3:]), value[:3])
+        case _:
+            raise _unknown(joint)
+
+
+def joint_axes(joint: Joint, value: Array) -> tuple[Array, Array]:
+    """The velocity of a joint's child frame per unit of each of its velocities, in the joint's frame.
+
+    Returns ``(linear, angular)``, each ``(3, k)`` for k degrees of freedom: the child's origin moves by the
+    first, and the child turns about itself by the second. For Euler joints the angular columns are Rabbani
+    eq. 21 to 26; a ball's are the child's own three axes; a prismatic joint's linear column is its axis
+    (UCSD, "Translational DOFs").
+
+    Raises:
+        InvalidValue: the kind is not one of Poise's.
+    """
+    match joint.kind:
+        case "fixed":
+            return np.zeros((3, 0)), np.zeros((3, 0))
+        case "revolute" | "continuous":
+            return np.zeros((3, 1)), joint.axis[:, None]
+        case "prismatic":
+            return joint.axis[:, None], np.zeros((3, 1))
+        case "screw":
+            return joint.pitch * joint.axis[:, None], joint.axis[:, None]
+        case "universal":
+            second = axis_rotation(joint.axis, value[0]) @ joint.axis2
+            return np.zeros((3, 2)), np.stack([joint.axis, second], axis=1)
+        case "euler":
+            return np.zeros((3, 3)), euler_axes(joint.order, value)
+        case "ball":
+            return np.zeros((3, 3)), quaternion_rotation(value)
+        case "planar":
+            slides, normal = plane_axes(joint.axis), joint.axis[:, None]
+            return np.hstack([slides, np.zeros((3, 1))]), np.hstack([np.zeros((3, 2)), normal])
+        case "translation3":
+            return np.eye(3), np.zeros((3, 3))
+        case "free":
+            turns = quaternion_rotation(value[3:])
+            return np.hstack([np.eye(3), np.zeros((3, 3))]), np.hstack([np.zeros((3, 3)), turns])
+        case _:
+            raise _unknown(joint)
+
+
+def joint_motions(joint: Joint, value: Array) -> tuple[Motion, ...]:
+    """A joint as simple motions one after another, joined by links of no length.
+
+    Euler and universal joints become hinges, planar and translation joints slides, a free joint three slides
+    and a ball. Source: the DLUT slides, "zero-length linkages".
+
+    Raises:
+        InvalidValue: the kind is not one of Poise's.
+    """
+    match joint.kind:
+        case "fixed":
+            return ()
+        case "revolute" | "continuous":
+            return (_hinge(joint.axis, value[0]),)
+        case "prismatic":
+            return (_slide(joint.axis, value[0]),)
+        case "screw":
+            return (_simple(joint.pitch * joint.axis, joint.axis, value[0], 0),)
+        case "universal":
+            return (_hinge(joint.axis, value[0]), _hinge(joint.axis2, value[1], 1))
+        case "euler":
+            return tuple(_hinge(LETTERS[c], value[i], i) for i, c in enumerate(joint.order))
+        case "ball":
+            return (_ball(value),)
+        case "planar":
+            first, second = plane_axes(joint.axis).T
+            return (_slide(first, value[0]), _slide(second, value[1], 1), _hinge(joint.axis, value[2], 2))
+        case "translation3":
+            return tuple(_slide(np.eye(3)[i], value[i], i) for i in range(3))
+        case "free":
+            return (*(_slide(np.eye(3)[i], value[i], i) for i in range(3)), _ball(value[3:], 3))
+        case _:
+            raise _unknown(joint)
+
+
+def plane_axes(normal: ArrayLike) -> Array:
+    """The two directions ``(3, 2)`` that a planar joint slides in: x and y where its normal is z.
+
+    They are the next two coordinate axes where the unit normal n is x, y or z. Otherwise, with c the second
+    coordinate axis after the normal's largest component: the first is along ``c x n``, the second is ``n x`` the first.
+    """
+    n = np.asarray(normal, dtype=float)
+    largest = int(np.argmax(np.abs(n)))
+    after, last = np.eye(3)[(largest + 1) % 3], np.eye(3)[(largest + 2) % 3]
+    if n[largest] == 1.0:
+        return np.stack([after, last], axis=1)
+    first = np.cross(last, n) / np.linalg.norm(np.cross(last, n))
+    return np.stack([first, np.cross(n, first)], axis=1)
+
+
+def _hinge(axis: ArrayLike, angle: float, first: int = 0) -> Motion:
+    return _simple((0.0, 0.0, 0.0), axis, angle, first)
+
+
+def _slide(axis: ArrayLike, distance: float, first: int = 0) -> Motion:
+    return _simple(axis, (0.0, 0.0, 0.0), distance, first)
+
+
+def _simple(linear: ArrayLike, angular: ArrayLike, amount: float, first: int) -> Motion:
+    return Motion(np.concatenate([linear, angular])[:, None], np.array([amount]), first)
+
+
+def _ball(wxyz: Array, first: int = 0) -> Motion:
+    return Motion(np.vstack([np.zeros((3, 3)), np.eye(3)]), quaternion_vector(wxyz), first)
+
+
+def _unknown(joint: Joint) -> InvalidValue:
+    return InvalidValue(f"joint {joint.name!r} has the kind {joint.kind!r}, which the textbook does not know")

@@ -1,0 +1,63 @@
+"""Importing Poise is free: quick, and it wakes none of the extras."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import poise
+
+BUDGET_MS = 150.0
+RUNS = 5
+
+EXTRAS = {
+    *("cupy", "imageio", "lxml", "matplotlib", "mujoco", "pinocchio", "pyarrow", "pygltflib", "ray", "rich"),
+    *("scipy", "trimesh", "typer", "viser", "yourdfpy"),
+}
+
+# Names load when they are first used: the second way touches every one, as a program would that needs them all.
+IMPORTS = {
+    "import": "import poise",
+    "every name": "import poise; [getattr(poise, name) for name in poise.__all__]",
+}
+
+TIME_IT = """
+import time, numpy
+before = time.perf_counter()
+{code}
+print(1e3 * (time.perf_counter() - before))
+"""
+
+LIST_MODULES = """
+import json, sys
+{code}
+print(json.dumps(sorted({{name.partition(".")[0] for name in sys.modules}})))
+"""
+
+
+def python(code: str) -> str:
+    """What a fresh interpreter prints."""
+    command = [sys.executable, "-W", "error", "-c", code]
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("way", IMPORTS)
+def test_import_takes_under_150_ms_beyond_numpy(way: str) -> None:
+    fastest = min(float(python(TIME_IT.format(code=IMPORTS[way]))) for _ in range(RUNS))
+    assert fastest < BUDGET_MS
+
+
+@pytest.mark.parametrize("way", IMPORTS)
+def test_import_loads_no_extra(way: str) -> None:
+    loaded = set(json.loads(python(LIST_MODULES.format(code=IMPORTS[way]))))
+    assert "poise" in loaded
+    assert loaded.isdisjoint(EXTRAS)
+
+
+def test_every_public_name_can_be_imported_first() -> None:
+    for name in poise.__all__:
+        python(f"from poise import {name}")

@@ -1,0 +1,66 @@
+"""Every instruction level that this machine runs gives the same answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from bodies import random_model
+from operations import OPERATIONS, Case, Floats, close
+from poise import Transform, native
+
+LEVELS = ("baseline", "avx2", "avx512")
+
+
+@pytest.fixture
+def at_home() -> Iterator[str]:
+    """The level chosen at import, put back afterwards."""
+    home = native.level()
+    yield home
+    native.choose_level(home)
+    assert native.level() == home
+
+
+def choose(level: str) -> None:
+    native.choose_level(level)
+    if native.level() != level:
+        pytest.skip(f"this machine does not run {level}")
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("operation", OPERATIONS)
+@pytest.mark.parametrize(("dtype", "tolerance"), [(np.float64, 1e-13), (np.float32, 1e-5)])
+def test_operations(operation: str, level: str, dtype: type, tolerance: float, at_home: str) -> None:
+    choose(level)
+    for seed, shape in enumerate([(), (1,), (2,), (3,), (5,), (8,), (13,), (16,), (21,), (3, 4), (0,)]):
+        case = Case.of(random_model(seed), seed, shape).cast(dtype)
+        native.choose_level(at_home)
+        expected = OPERATIONS[operation](case)
+        native.choose_level(level)
+        close(OPERATIONS[operation](case), expected, tolerance)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_rotations_and_transforms(level: str, at_home: str) -> None:
+    choose(level)
+    rng = np.random.default_rng(0)
+    angles = np.array([0.0, 1e-12, 1e-6, 1e-3, 1.0, 3.0, np.pi - 1e-9, 4.0, 5.0, 7.0, 0.5])
+    axes = rng.normal(size=(11, 3))
+    twists = np.hstack([rng.normal(size=(11, 3)), axes / np.linalg.norm(axes, axis=1, keepdims=True) * angles[:, None]])
+
+    def answers() -> list[Floats]:
+        moved = Transform.exp(twists)
+        return [moved.matrix, moved.log(), moved.rotation.log(), (moved @ moved).matrix, moved.apply(axes)]
+
+    native.choose_level(at_home)
+    expected = answers()
+    native.choose_level(level)
+    for actual, wanted in zip(answers(), expected, strict=True):
+        close(actual, wanted, 1e-13)
+
+
+def test_an_unknown_level_changes_nothing(at_home: str) -> None:
+    native.choose_level("abacus")
+    assert native.level() == at_home
