@@ -127,6 +127,20 @@ def test_any_difference_makes_models_differ(change: dict[str, Any]) -> None:
     assert other == arm(**change).build()
 
 
+def test_joints_and_frames_differ_where_they_differ() -> None:
+    model, other = arm().build(), arm(axis=(0, 1e-12, 1), offset=(0.4, 0, 1e-15)).build()
+    assert model.joint("shoulder") == other.joint("shoulder")
+    assert model.joint("elbow") != other.joint("elbow")
+    assert model.frame("tip") == other.frame("tip")
+    assert model.frame("elbow") != other.frame("elbow")
+    assert arm(rest=0.1).build().joint("elbow") != model.joint("elbow")
+    assert model.joint("elbow") != 3
+
+
+def test_zeros_have_no_sign() -> None:
+    assert arm(axis=-np.array([0.0, 0, -1]), center=(-0.0, 0, 0)).build() == arm(axis=(0, 0, 1)).build()
+
+
 def test_models_are_values() -> None:
     assert len({arm().build(), arm().build()}) == 1
     assert arm().build() != "arm"

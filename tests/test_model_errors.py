@@ -308,20 +308,22 @@ def test_a_kilometre_of_axes_and_no_rows() -> None:
     assert ARM.fk(np.zeros((0, 2**40, 5)), "tip").shape == (0, 2**40, 4, 4)
 
 
+MOST_AXES = (1,) * (63 if np.lib.NumpyVersion(np.__version__) >= "2.0.0" else 31) + (5,)
 OPEN: dict[str, Callable[[], Any]] = {
     "q is None": lambda: ARM.fk(None, "tip"),  # type: ignore[arg-type]
     "dq is None": lambda: ARM.integrate(Q, None),  # type: ignore[arg-type]
     "q1 is None": lambda: ARM.difference(Q, None),  # type: ignore[arg-type]
     "v is None": lambda: ARM.jacobian_dot(Q, None, "tip"),  # type: ignore[arg-type]
     "an integer beyond float": lambda: ARM.fk([10**400] * 5, "tip"),
-    "sixty-four axes": lambda: ARM.fk(Q.reshape((1,) * 63 + (5,)), "tip"),
-    "forty axes and a step": lambda: ARM.integrate(Q.reshape((1,) * 40 + (5,)), np.zeros(4)),
+    "all axes that numpy has": lambda: ARM.fk(Q.reshape(MOST_AXES), "tip"),
+    "all axes, and a step": lambda: ARM.integrate(Q.reshape(MOST_AXES), np.zeros(4)),
+    "a step whose length overflows": lambda: ARM.integrate(Q, np.full(4, 1e200)),
     "half a character": lambda: ARM.fk(Q, "\ud800"),
     "half a character of reference": lambda: ARM.jacobian(Q, "tip", reference="\ud800"),
 }
 
 
-@pytest.mark.xfail(strict=True, reason="the native door lets Python's own error through")
+@pytest.mark.xfail(strict=True, reason="the native door lets another error, or nan, through")
 @pytest.mark.parametrize("call", OPEN.values(), ids=OPEN)
 def test_the_native_door_speaks_in_poise_errors(call: Callable[[], Any]) -> None:
     with pytest.raises(PoiseError):
@@ -334,11 +336,6 @@ def test_the_configuration_decides_the_width(operation: str) -> None:
     case = Case.of(BODY, 1)
     narrow = replace(case, q=case.q.astype(np.float32))
     assert OPERATIONS[operation](narrow).dtype == np.float32
-
-
-@pytest.mark.xfail(strict=True, reason="the length of the step overflows and the quaternion is nan")
-def test_an_enormous_step_leaves_a_quaternion() -> None:
-    assert np.isfinite(ARM.integrate(Q, np.full(4, 1e200))).all()
 
 
 @pytest.mark.parametrize("size", [1e3, 1e6, 1e12, 1e22, 1e100, 1e308])

@@ -12,9 +12,11 @@ import poise
 
 NAMES = {
     *("Model", "ModelBuilder", "Joint", "Frame", "Pose", "Motion", "Transform", "Rotation"),
-    *("load", "PoiseError"),
+    *("load", "solve", "Solver", "Solution", "Status", "PoiseError"),
 }
-ROOMS = {"errors", "formats", "kinematics", "model", "models", "spatial", "textbook"}
+ROOMS = {
+    *("errors", "formats", "goals", "kinematics", "methods", "model", "models", "solvers", "spatial", "textbook"),
+}
 
 
 def test_the_list_is_the_written_one() -> None:

@@ -48,6 +48,12 @@ KINDS: dict[str, KindFacts] = {
 EULER_ORDERS = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if a != b and b != c)
 
 
+def alike(a: Any, b: Any) -> bool:
+    """Whether two of a class agree in every field, to the last bit."""
+    pairs = ((getattr(a, name), getattr(b, name)) for name in a.__slots__)
+    return all(np.array_equal(x, y) if isinstance(x, np.ndarray) else bool(x == y) for x, y in pairs)
+
+
 @dataclass(frozen=True, slots=True)
 class Mimic:
     """Follows another joint: value = ratio * leader + offset."""
@@ -117,7 +123,7 @@ class Joint:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             return self.name == other
-        return self is other if not isinstance(other, Joint) else self.name == other.name and repr(self) == repr(other)
+        return isinstance(other, Joint) and alike(self, other)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -149,7 +155,7 @@ class Frame:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             return self.name == other
-        return self is other if not isinstance(other, Frame) else repr(self) == repr(other)
+        return isinstance(other, Frame) and alike(self, other)
 
     def __hash__(self) -> int:
         return hash(self.name)

@@ -40,7 +40,7 @@ class FrameSpec:
 
     def key(self) -> tuple[Any, ...]:
         """Everything that makes it what it is, comparable."""
-        return self.name, self.parent, self.offset, self.mass, self.center.tobytes()
+        return self.name, self.parent, self.offset, self.mass, (self.center + 0.0).tobytes()  # no zero has a sign
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +67,7 @@ class JointSpec:
     def key(self) -> tuple[Any, ...]:
         """Everything that makes it what it is, comparable."""
         fields = (getattr(self, name) for name in self.__slots__)
-        return tuple(f.tobytes() if isinstance(f, np.ndarray) else f for f in fields)
+        return tuple((f + 0.0).tobytes() if isinstance(f, np.ndarray) else f for f in fields)
 
     @classmethod
     def checked(

@@ -1,29 +1,214 @@
 """How far a frame can be from a point that cannot move: the proof behind UNREACHABLE.
 
-Two points on the axes of neighbouring joints, or on the joint and the frame, keep their distance whatever the joints do. Folding
-these distances along the way from the first joint to the frame,
-
-    [near, far]  with a link l  ->  [max(0, near - l, l - far), far + l],
-
-bounds the frame's distance from the first joint's centre. Slides widen a link to a range of lengths. Where a base moves freely in
-space nothing is claimed.
+The way from the world to a frame is a chain of turns and slides; `distances.fold` bounds the distance between a point on its first
+axis, which cannot move, and the goal's point. For a goal relative to another frame the chain runs between the two, up to where
+their ways part and down again, and the centre is a point of that other frame. The same chain between the frames of two goals
+bounds how far apart their targets may be. Joints that follow others count as if they moved on their own; joints that may not move
+count as if they could be anywhere, unless the configuration is given. So a bound may be loose but never wrong. Above a free base
+nothing is claimed.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.goals.goal import ROTATION, GoalRows
 from poise.model import Model
+from poise.model.primitives import BALL as BALL_PRIMITIVE
+from poise.model.primitives import PRISMATIC, REVOLUTE, SLIDE3, kernel_table
+from poise.solvers.distances import BALL, SLIDE, TURN, Interval, Motion, fold
+from poise.spatial import Rotation
 
-__all__ = ["reachable_ranges"]
+__all__ = ["Freedom", "pair_range", "reachable_range", "reachable_ranges"]
+
+Floats = NDArray[np.float64]
+
+
+class Freedom(NamedTuple):
+    """What may move and how far; hashable.
+
+    Attributes:
+        moves: Which degrees of freedom may change, as bytes of a bool array.
+        limited: Whether joint ranges hold.
+        q: The configuration from which joints that may not move take their values, as bytes; None where it is not known.
+    """
+
+    moves: bytes
+    limited: bool
+    q: bytes | None = None
 
 
 def reachable_ranges(
     model: Model, goals: Sequence[GoalRows], moves: NDArray[np.bool_], limited: bool
 ) -> list[list[float]]:
-    """For each goal with a position in the world: (goal, centre x, y, z, nearest, farthest) [m]."""
-    return []
+    """For each goal with a position that can be bounded: [goal, centre x, y, z, nearest, farthest] [m].
+
+    The centre is in the goal's base frame, as its target is. Every point that the goal's point can have there, with the joints
+    that may move inside their ranges (`limited`) and the others anywhere, is from nearest to farthest of the centre.
+    """
+    freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
+    found = [(g, reachable_range(model, goal, freedom)) for g, goal in enumerate(goals)]
+    return [[g, *bound[0].tolist(), bound[1].near, bound[1].far] for g, bound in found if bound]
+
+
+def reachable_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats, Interval] | None:
+    """A goal's centre and distances; None where nothing can be claimed."""
+    if not asks_for_a_place(goal):
+        return None
+    base = None if goal.base is None else model.frame(goal.base).name
+    found = bound_of(model, model.frame(goal.frame).name, tuple(goal.point.tolist()), base, None, freedom)
+    return found if math.isfinite(found[1].far) else None
+
+
+def pair_range(model: Model, one: GoalRows, other: GoalRows, freedom: Freedom) -> Interval | None:
+    """How far apart the points of two goals can be [m]; None where nothing can be claimed."""
+    if not (asks_for_a_place(one) and asks_for_a_place(other)) or one.base != other.base:
+        return None
+    frames = model.frame(one.frame).name, model.frame(other.frame).name
+    points = tuple(one.point.tolist()), tuple(other.point.tolist())
+    _, found = bound_of(model, frames[1], points[1], frames[0], points[0], freedom)
+    return found if math.isfinite(found.far) else None
+
+
+def asks_for_a_place(goal: GoalRows) -> bool:
+    """Whether all three coordinates of a point are asked for."""
+    return goal.op != ROTATION and bool((goal.weight[:3] > 0).all())
+
+
+@lru_cache(maxsize=256)
+def bound_of(
+    model: Model,
+    frame: str,
+    point: tuple[float, ...],
+    base: str | None,
+    start: tuple[float, ...] | None,
+    freedom: Freedom,
+) -> tuple[Floats, Interval]:
+    """Distances of a frame's point from a point of `base` (the best one, where `start` is None), and that point in `base`."""
+    body = draw(model, freedom)
+    up, down = parted(body.way(base), body.way(frame))
+    motions = [motion.backwards() for i in reversed(up) for motion in reversed(body.motions[i])]
+    motions += [motion for i in down for motion in body.motions[i]]
+    T_world_base = body.place(base)
+    first = None if start is None else T_world_base[:3, :3] @ start + T_world_base[:3, 3]
+    T_world_frame = body.place(frame)
+    center, interval = fold(motions, T_world_frame[:3, :3] @ point + T_world_frame[:3, 3], first)
+    return T_world_base[:3, :3].T @ (center - T_world_base[:3, 3]), interval
+
+
+def parted(one: list[int], other: list[int]) -> tuple[list[int], list[int]]:
+    """Two ways from the root without what they share."""
+    shared = 0
+    while shared < min(len(one), len(other)) and one[shared] == other[shared]:
+        shared += 1
+    return one[shared:], other[shared:]
+
+
+# ------------------------------------------------------------------------------------------------ the body, drawn once
+
+
+class Drawing(NamedTuple):
+    """A body in one configuration: where its frames are and what each primitive may do from there.
+
+    Joints that may move stand at zero (slides in the middle of their range), the others where `q` says.
+    """
+
+    motions: list[list[Motion]]  # for each primitive
+    parents: list[int]
+    frames: dict[str, tuple[int, Floats]]  # primitive and T_world_frame
+
+    def way(self, frame: str | None) -> list[int]:
+        """The primitives from the root to a frame."""
+        out: list[int] = []
+        at = -1 if frame is None else self.frames[frame][0]
+        while at >= 0:
+            out.append(at)
+            at = self.parents[at]
+        return out[::-1]
+
+    def place(self, frame: str | None) -> Floats:
+        """T_world_frame."""
+        return np.eye(4) if frame is None else self.frames[frame][1]
+
+
+@lru_cache(maxsize=16)
+def table_of(model: Model) -> dict[str, Any]:
+    """The body as the kernels read it."""
+    return kernel_table(model._layout)
+
+
+@lru_cache(maxsize=32)
+def draw(model: Model, freedom: Freedom) -> Drawing:
+    """The body with all that its joints may do."""
+    table = table_of(model)
+    places: list[Floats] = []
+    motions: list[list[Motion]] = []
+    for i, ints in enumerate(table["ints"]):
+        T = placed(places, ints[1], table["R"][i], table["p"][i])
+        allowed = ranges(model, ints, table["numbers"][i], freedom)
+        turn, found = move(ints[0], T, allowed, table["numbers"][i][2])
+        places.append(T @ turn)
+        motions.append(found)
+    rows = zip(table["frame_names"], table["frame_primitive"], table["frame_R"], table["frame_p"], strict=True)
+    frames = {name: (at, placed(places, at, R, p)) for name, at, R, p in rows}
+    return Drawing(motions, [ints[1] for ints in table["ints"]], frames)
+
+
+def placed(places: list[Floats], parent: int, R: Floats, p: Floats) -> Floats:
+    """T_world of something that stands at R, p of a primitive."""
+    local = np.eye(4)
+    local[:3, :3], local[:3, 3] = R, p
+    return local if parent < 0 else places[parent] @ local
+
+
+def ranges(model: Model, ints: list[int], numbers: Floats, freedom: Freedom) -> list[tuple[float, float]] | Floats:
+    """Of a primitive that may move, the range of each of its values; of one that may not, the values themselves (known `q`)."""
+    kind, _, _, q, v = ints
+    wide = 3 if kind in (BALL_PRIMITIVE, SLIDE3) else 1
+    gain, bias = float(numbers[0]), float(numbers[1])
+    moves = bool(np.frombuffer(freedom.moves, dtype=bool)[v])
+    if not moves and freedom.q is not None:
+        values = np.frombuffer(freedom.q)[q : q + (4 if kind == BALL_PRIMITIVE else wide)]
+        return gain * values + bias
+    if not (moves and freedom.limited) or kind == BALL_PRIMITIVE:
+        return [(bias, bias) if gain == 0.0 else (-math.inf, math.inf)] * wide
+    ends = [(gain * float(model.lower[v + k]) + bias, gain * float(model.upper[v + k]) + bias) for k in range(wide)]
+    return [(bias, bias) if gain == 0.0 else (min(pair), max(pair)) for pair in ends]
+
+
+def move(
+    kind: int, T: Floats, allowed: list[tuple[float, float]] | Floats, pitch: float
+) -> tuple[Floats, list[Motion]]:
+    """Where a primitive that stands at T is drawn, relative to T, and what it may do from there."""
+    turn = np.eye(4)
+    if not isinstance(allowed, list):
+        if kind == BALL_PRIMITIVE:
+            turn[:3, :3] = Rotation(allowed).matrix
+        elif kind == SLIDE3:
+            turn[:3, 3] = allowed
+        else:
+            angle = 0.0 if kind == PRISMATIC else float(allowed[0])
+            c, s = math.cos(angle), math.sin(angle)
+            turn[:2, :2] = [[c, -s], [s, c]]
+            turn[2, 3] = {REVOLUTE: 0.0, PRISMATIC: 1.0}.get(kind, pitch) * float(allowed[0])
+        return turn, []
+    at, axis = T[:3, 3], T[:3, 2]
+    if kind == BALL_PRIMITIVE:
+        return turn, [Motion(BALL, at, axis)]
+    if kind == REVOLUTE:
+        return turn, [Motion(TURN, at, axis, *allowed[0])]
+    axes = [2] if kind != SLIDE3 else [0, 1, 2]
+    slides = []
+    for k, (low, high) in zip(axes, allowed, strict=True):
+        rate = 1.0 if kind in (PRISMATIC, SLIDE3) else pitch
+        ends = sorted((rate * low, rate * high)) if rate else [0.0, 0.0]
+        middle = 0.5 * (ends[0] + ends[1]) if math.isfinite(ends[0]) and math.isfinite(ends[1]) else 0.0
+        turn[k, 3] = middle
+        slides.append(Motion(SLIDE, at, T[:3, k], ends[0] - middle, ends[1] - middle))
+    return turn, slides if kind in (PRISMATIC, SLIDE3) else [*slides, Motion(TURN, at, axis, *allowed[0])]

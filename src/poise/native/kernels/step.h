@@ -135,7 +135,8 @@ template <class S, class P> POISE_FN void take_step(const P& problem, const S* q
   for (int i = 0; i < problem.n_coordinates; ++i) {
     const Coordinate at = problem.coordinates[i];
     const S before = q[at.q_index];
-    integrate(&at, 1, q, dq, out);
+    const Coordinate one[1] = {at};
+    integrate(one, 1, q, dq, out);
     if (at.quaternion || !bounded) continue;
     const auto& f = problem.freedoms[at.v_index];
     const S low = minimum(before, S(f.lower)), high = maximum(before, S(f.upper));

@@ -1,0 +1,93 @@
+// spike.h: the whole step on one small tree, compiled four ways: double, float, a SIMD pack, and NVRTC.
+//
+// The tree: a hinge, a ball on it, and on the ball two branches: a hinge with a mimic follower, and a slide. Two goals (a pose
+// and a point), a posture, bounds. Body and goals are compile-time constants, as the GPU wants them; numbers come in as arrays.
+#pragma once
+#include "search.h"
+
+namespace spike {
+
+using namespace poise;
+
+constexpr int n_primitives = 5, n_q = 7, n_v = 6, n_rows = 9, n_goals = 2;
+
+template <class T> struct Body {
+  bool shared_columns = true;
+  POISE_FN constexpr int count() const { return n_primitives; }
+  POISE_FN constexpr Primitive<T> operator[](int i) const {
+    // kind, parent, subtree_end, q, v, turn, gain, bias, pitch, R, p
+    const Primitive<T> all[n_primitives] = {
+        {REVOLUTE, -1, 5, 0, 0, 0, T(1), T(0), T(0), {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, T(0.3)}},
+        {BALL, 0, 5, 1, 1, 0, T(1), T(0), T(0), {1, 0, 0, 0, 1, 0, 0, 0, 1}, {T(0.4), 0, 0}},
+        {REVOLUTE, 1, 4, 5, 4, 1, T(1), T(0), T(0), {0, 1, 0, 0, 0, 1, 1, 0, 0}, {T(0.5), 0, 0}},
+        {REVOLUTE, 2, 4, 5, 4, 0, T(0.5), T(0.1), T(0), {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, T(0.4)}},
+        {PRISMATIC, 1, 5, 6, 5, 2, T(1), T(0), T(0), {0, 0, 1, 1, 0, 0, 0, 1, 0}, {0, T(0.5), 0}},
+    };
+    return all[i];
+  }
+};
+
+template <class T> struct Goals {
+  struct Frames {
+    POISE_FN constexpr FrameData<T> operator[](int i) const {
+      const FrameData<T> all[n_goals] = {{3, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, T(0.3), 0}},
+                                         {4, {1, 0, 0, 0, 1, 0, 0, 0, 1}, {0, 0, T(0.2)}}};
+      return all[i];
+    }
+  };
+  POISE_FN constexpr int count() const { return n_goals; }
+  POISE_FN constexpr Frames frames() const { return {}; }
+  POISE_FN constexpr GoalSpec<T> operator[](int i) const {
+    const GoalSpec<T> all[n_goals] = {{GOAL_POSE, 0, -1, 0, 0, 0, {1, 1, 1, T(0.5), T(0.5), T(0.5)}, {T(1e-4), T(1e-3)}},
+                                      {GOAL_POSITION, 1, -1, 6, 12, 0, {1, 1, 1, 0, 0, 0}, {T(1e-4), T(1e-3)}}};
+    return all[i];
+  }
+};
+
+struct Coordinates {
+  POISE_FN constexpr Coordinate operator[](int i) const {
+    const Coordinate all[4] = {{0, 0, 0}, {1, 1, 1}, {5, 4, 0}, {6, 5, 0}};
+    return all[i];
+  }
+};
+
+template <class T> struct Freedoms {
+  POISE_FN constexpr Freedom<T> operator[](int i) const {
+    const Freedom<T> all[n_v] = {{0, 1, T(-2), T(2), T(1)},      {-1, 1, T(-1e30), T(1e30), T(1)},
+                                 {-1, 1, T(-1e30), T(1e30), T(1)}, {-1, 1, T(-1e30), T(1e30), T(1)},
+                                 {5, 1, T(-1), T(1.5), T(2)},    {6, 0, T(-0.2), T(0.2), T(1)}};
+    return all[i];
+  }
+};
+
+template <class T> struct Problem {
+  using Real = T;
+  Body<T> body;
+  Goals<T> goals;
+  Coordinates coordinates;
+  Freedoms<T> freedoms;
+  static constexpr int n_coordinates = 4;
+  static constexpr int n_q = spike::n_q, n_v = spike::n_v, n_rows = spike::n_rows;
+  T scale = T(1);
+};
+
+// `steps` steps from q, in place; returns the cost that is left
+template <class S> POISE_FN S run(S* q, const S* targets, const S* wanted, const S* gain, int steps) {
+  using T = real_t<S>;
+  const Problem<T> problem;
+  S placements[12 * n_primitives], rows[n_rows], errors[2 * n_goals], J[n_rows * n_v], dq[n_v];
+  S inverse_D[n_v], b[n_v], A[n_rows * (n_rows + 1) / 2], pivots[n_rows], y[n_rows], low[n_v], high[n_v];
+  StepWorkspace<S> work{inverse_D, b, A, pivots, y, low, high};
+  const Posture<S> posture{wanted, gain};
+  S cost = evaluate(problem, q, targets, placements, rows, errors);
+  for (int k = 0; k < steps; ++k) {
+    assemble(problem, placements, targets, J);
+    room_to_move(problem, q, true, S(T(1)), work);
+    bounded_step<n_rows>(problem, q, J, rows, S(T(0.1)) * cost + S(T(1e-6)), posture, 3, work, dq);
+    take_step(problem, q, dq, true, q);
+    cost = evaluate(problem, q, targets, placements, rows, errors);
+  }
+  return cost;
+}
+
+}  // namespace spike
