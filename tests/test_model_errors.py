@@ -323,14 +323,12 @@ OPEN: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="the native door lets another error, or nan, through")
 @pytest.mark.parametrize("call", OPEN.values(), ids=OPEN)
 def test_the_native_door_speaks_in_poise_errors(call: Callable[[], Any]) -> None:
     with pytest.raises(PoiseError):
         call()
 
 
-@pytest.mark.xfail(strict=True, reason="float64 velocities beside a float32 configuration are refused")
 @pytest.mark.parametrize("operation", TAKES_VELOCITY)
 def test_the_configuration_decides_the_width(operation: str) -> None:
     case = Case.of(BODY, 1)

@@ -134,21 +134,18 @@ OPEN: dict[str, Callable[[poise.Model], Any]] = {
 }
 
 
-@pytest.mark.xfail(strict=True, reason="another error, or a warning, comes through")
 @pytest.mark.parametrize("call", OPEN.values(), ids=OPEN)
 def test_misuse_is_refused_in_poise_s_words(call: Callable[[poise.Model], Any]) -> None:
     with pytest.raises(PoiseError):
         call(follower())
 
 
-@pytest.mark.xfail(strict=True, reason="nothing holds on to the attributes")
 @pytest.mark.parametrize("make", [Pose, lambda model: Motion(model, model.rest[None])], ids=["Pose", "Motion"])
 def test_nothing_can_be_deleted(make: Callable[[poise.Model], Any]) -> None:
     with pytest.raises(AttributeError):
         del make(follower()).q
 
 
-@pytest.mark.xfail(strict=True, reason="quaternions are normalised again at each door, and move by a bit")
 def test_nothing_drifts_by_a_bit_on_its_way(humanoid: poise.Model) -> None:
     for q in humanoid.random(np.random.default_rng(0), 50):
         pose, motion = Pose(humanoid, q), Motion(humanoid, q[None])

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue
+from poise.errors import InvalidValue, ShapeMismatch
 from poise.model import Frame, Model
 
 __all__ = ["Manipulability", "manipulability"]
@@ -45,8 +45,10 @@ def manipulability(model: Model, q: ArrayLike, frame: str | Frame, *, rows: str 
         frame: Which frame.
         rows: "linear" [m/rad], "angular", or "both" (which mixes units: compare like with like only).
     """
-    if rows not in _ROWS:
+    if not isinstance(rows, str) or rows not in _ROWS:
         raise InvalidValue(f"rows must be 'linear', 'angular' or 'both', not {rows!r}.")
+    if np.ndim(q) != 1:
+        raise ShapeMismatch(f"q has shape {np.shape(q)}; it must be one configuration, ({model.nq},).")
     J = model.jacobian(np.asarray(q, dtype=np.float64), frame)[_ROWS[rows]]
     axes, values, _ = np.linalg.svd(J, full_matrices=False)
     full = np.zeros(J.shape[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Real
 from typing import Any, overload
 
 import numpy as np
@@ -33,12 +34,15 @@ class Motion:
     def __init__(self, model: Model, q: ArrayLike, fps: float = 30.0) -> None:
         object.__setattr__(self, "q", checked_configuration(model, q, 2))
         object.__setattr__(self, "model", model)
-        if not (np.isfinite(fps) and fps > 0):
-            raise InvalidValue(f"fps is {fps}; it must be a positive number.")
+        if not (isinstance(fps, Real) and np.isfinite(fps) and fps > 0):
+            raise InvalidValue(f"fps is {fps!r}; it must be a positive number.")
         object.__setattr__(self, "fps", float(fps))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Motion is frozen: {name!r} cannot be set.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Motion is frozen: {name!r} cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Motion, (self.model, self.q, self.fps)

@@ -11,20 +11,23 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.model import Frame, Model
 from poise.spatial import Transform
+from poise.spatial.arrays import real
 
 __all__ = ["Pose", "checked_configuration"]
 
 Floats = NDArray[np.float64]
 
 
-def checked_configuration(model: Model, q: ArrayLike, ndim: int) -> Floats:
+def checked_configuration(model: Model, q: ArrayLike | None, ndim: int) -> Floats:
     """A read-only copy of q with quaternions made unit; `ndim` axes, the last of length nq."""
     if not isinstance(model, Model):
         raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}.")
-    if np.ndim(q) != ndim:
+    given = real(q, "q")
+    if given.ndim != ndim:
         wanted = f"({model.nq},)" if ndim == 1 else f"(frames, {model.nq})"
-        raise ShapeMismatch(f"q has shape {np.shape(q)}; it must be {wanted}.")
-    out = np.array(model.integrate(np.asarray(q, dtype=np.float64), np.zeros(model.nv)))
+        raise ShapeMismatch(f"q has shape {given.shape}; it must be {wanted}.")
+    unit = model.integrate(given, np.zeros(model.nv))
+    out = np.where(np.abs(unit - given) <= 1e-15, given, unit)  # what is unit already does not move by a bit
     out.setflags(write=False)
     return out
 
@@ -43,11 +46,16 @@ class Pose:
     q: Floats
 
     def __init__(self, model: Model, q: ArrayLike | None = None) -> None:
-        object.__setattr__(self, "q", checked_configuration(model, model.rest if q is None else q, 1))
+        if q is None and isinstance(model, Model):
+            q = model.rest
+        object.__setattr__(self, "q", checked_configuration(model, q, 1))
         object.__setattr__(self, "model", model)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Pose is frozen: {name!r} cannot be set. Use replace().")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Pose is frozen: {name!r} cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Pose, (self.model, self.q)
@@ -75,6 +83,8 @@ class Pose:
             NameNotFound: There is no such joint.
             InvalidValue: The joint follows another one, or is fixed.
         """
+        if not isinstance(joints, Mapping):
+            raise InvalidValue(f"joints must be a mapping such as {{'elbow': 0.5}}, not {joints!r}.")
         q = self.q.copy()
         for name, value in joints.items():
             joint = self.model.joint(name)
@@ -82,7 +92,7 @@ class Pose:
                 raise InvalidValue(f"joint {joint.name!r} follows {joint.mimic.joint!r}; set that one instead.")
             if not joint.nq:
                 raise InvalidValue(f"joint {joint.name!r} is fixed; it has no value to set.")
-            values = np.asarray(value, dtype=np.float64).reshape(-1)
+            values = real(value, f"joint {joint.name!r}").reshape(-1)
             if values.shape != (joint.nq,):
                 raise ShapeMismatch(f"joint {joint.name!r} has {joint.nq} numbers in q, not {values.size}.")
             q[joint.q] = values

@@ -63,9 +63,14 @@ template <class T> Array as_array(nb::handle x, const char* name) {
       return Array(x.ptr());
     }
   }
-  PyObject* made = PyArray_FROM_OTF(x.ptr(), numpy_type<T>(), NPY_ARRAY_CARRAY_RO);
+  // real numbers of another width are taken at the width of T; one that does not fit becomes infinite and is refused
+  const bool real = PyArray_Check(x.ptr()) && PyArray_ISFLOAT(reinterpret_cast<PyArrayObject*>(x.ptr()));
+  PyObject* made = PyArray_FROM_OTF(x.ptr(), numpy_type<T>(), NPY_ARRAY_CARRAY_RO | (real ? NPY_ARRAY_FORCECAST : 0));
   if (!made) {
-    if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError)) throw nb::python_error();
+    if (!PyErr_ExceptionMatches(PyExc_TypeError) && !PyErr_ExceptionMatches(PyExc_ValueError) &&
+        !PyErr_ExceptionMatches(PyExc_OverflowError)) {
+      throw nb::python_error();
+    }
     nb::python_error cause;
     refuse("InvalidValue", std::string(name) + " is not an array of real numbers: " + cause.what());
   }
@@ -84,7 +89,12 @@ template <class T, int n> Array new_array(const Array& like, const npy_intp (&ta
   const int lead = like.ndim() - 1;
   for (int i = 0; i < lead; ++i) dims[i] = like.dim(i);
   for (int i = 0; i < n; ++i) dims[lead + i] = tail[i];
-  return Array(PyArray_SimpleNew(lead + n, dims, numpy_type<T>()));
+  PyObject* made = PyArray_SimpleNew(lead + n, dims, numpy_type<T>());
+  if (!made && PyErr_ExceptionMatches(PyExc_ValueError)) {
+    PyErr_Clear();
+    refuse("ShapeMismatch", "shape " + shape_text(like) + " is too much: the answer has more axes or numbers than an array can.");
+  }
+  return Array(made);
 }
 
 // every number finite, or a refusal that names the argument and the place

@@ -120,8 +120,9 @@ int frame_of(const Body& body, nb::handle frame) {
   }
   Py_ssize_t size = 0;
   const char* text = PyUnicode_AsUTF8AndSize(frame.ptr(), &size);
-  if (!text) throw nb::python_error();
-  const auto found = body.frame_index.find(std::string_view(text, static_cast<std::size_t>(size)));
+  if (!text) PyErr_Clear();  // half a character: no frame has such a name
+  const auto found =
+      text ? body.frame_index.find(std::string_view(text, static_cast<std::size_t>(size))) : body.frame_index.end();
   if (found != body.frame_index.end()) return found->second;
   nb::list names;
   for (const auto& entry : body.frame_index) names.append(entry.first);
@@ -201,8 +202,8 @@ struct Point {
 int reference_of(nb::handle reference) {
   if (PyUnicode_Check(reference.ptr())) {
     const char* text = PyUnicode_AsUTF8(reference.ptr());
-    if (!text) throw nb::python_error();
-    const std::string_view name = text;
+    if (!text) PyErr_Clear();
+    const std::string_view name = text ? text : "";
     if (name == "world") return WORLD;
     if (name == "body") return LOCAL;
     if (name == "spatial") return SPATIAL;
@@ -307,11 +308,25 @@ nb::object center(const Body& body, nb::handle q, bool jacobian) {
   });
 }
 
+// steps of quaternions whose length does not overflow
+template <class T> void require_turns(const Body& body, const T* step, npy_intp rows) {
+  for (const Coordinate& c : body.coordinates) {
+    if (!c.quaternion) continue;
+    for (npy_intp r = 0; r < rows; ++r) {
+      const T* w = step + r * body.n_v + c.v_index;
+      if (std::isfinite(w[0] * w[0] + w[1] * w[1] + w[2] * w[2])) continue;
+      refuse("InvalidValue", "dq[" + std::to_string(c.v_index) + ":" + std::to_string(c.v_index + 3) +
+                                 "] is too large a turn: its length overflows.");
+    }
+  }
+}
+
 nb::object integrate_q(const Body& body, nb::handle q, nb::handle dq) {
   return by_type(q, [&](auto zero) {
     using T = decltype(zero);
     const auto [x, step] = broadcast_rows<T>(configurations<T>(body, q), rows_of<T>(dq, body.n_v, "dq", "model.nv"));
     const npy_intp rows = row_count(x);
+    require_turns(body, step.template data<T>(), rows);
     Array out = new_array<T>(x, {body.n_q});
     const T *x_data = x.template data<T>(), *step_data = step.template data<T>();
     without_gil(rows, [&] {
@@ -358,15 +373,16 @@ NB_MODULE(_core, m) {
 
   nb::class_<Body>(m, "Body", "A body as the kernels see it: primitives, frames, masses.")
       .def("__init__", make_body, nb::arg("table"))
-      .def("fk", fk, nb::arg("q"), nb::arg("frame").none())
-      .def("jacobian", jacobian, nb::arg("q"), nb::arg("frame").none(), nb::arg("point").none(), nb::arg("reference").none())
-      .def("jacobian_dot", jacobian_dot, nb::arg("q"), nb::arg("v"), nb::arg("frame").none(), nb::arg("point").none(),
+      .def("fk", fk, nb::arg("q").none(), nb::arg("frame").none())
+      .def("jacobian", jacobian, nb::arg("q").none(), nb::arg("frame").none(), nb::arg("point").none(),
            nb::arg("reference").none())
-      .def("hessian", hessian, nb::arg("q"), nb::arg("frame").none())
-      .def("center_of_mass", [](const Body& b, nb::handle q) { return center(b, q, false); }, nb::arg("q"))
-      .def("center_of_mass_jacobian", [](const Body& b, nb::handle q) { return center(b, q, true); }, nb::arg("q"))
-      .def("integrate", integrate_q, nb::arg("q"), nb::arg("dq"))
-      .def("difference", difference_q, nb::arg("q0"), nb::arg("q1"));
+      .def("jacobian_dot", jacobian_dot, nb::arg("q").none(), nb::arg("v").none(), nb::arg("frame").none(),
+           nb::arg("point").none(), nb::arg("reference").none())
+      .def("hessian", hessian, nb::arg("q").none(), nb::arg("frame").none())
+      .def("center_of_mass", [](const Body& b, nb::handle q) { return center(b, q, false); }, nb::arg("q").none())
+      .def("center_of_mass_jacobian", [](const Body& b, nb::handle q) { return center(b, q, true); }, nb::arg("q").none())
+      .def("integrate", integrate_q, nb::arg("q").none(), nb::arg("dq").none())
+      .def("difference", difference_q, nb::arg("q0").none(), nb::arg("q1").none());
 
   m.def("matrix_of_quaternion", spatial_rows<&SpatialOps::matrix_of_quaternion, 4, 9>, nb::arg("rows"));
   m.def("quaternion_of_matrix", spatial_rows<&SpatialOps::quaternion_of_matrix, 9, 4>, nb::arg("rows"));

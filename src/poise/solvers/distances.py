@@ -23,7 +23,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Interval", "Motion", "fold"]
+__all__ = ["Interval", "Motion", "fold", "last_pivot"]
 
 Floats = NDArray[np.float64]
 
@@ -178,6 +178,12 @@ def place_nodes(motions: Sequence[Motion], end: Floats, start: Floats | None) ->
     if start is not None:
         return [_Node(-1, points[0]), *nodes]
     return nodes if nodes[0].index == 0 or not motions else [_Node(-1, nodes[0].point), *nodes]
+
+
+def last_pivot(motions: Sequence[Motion], end: Floats) -> Floats:
+    """The point of the last axis that is nearest to the pivot before it; the last motion must not be a slide."""
+    nodes = place_nodes(motions, end, None)
+    return nodes[-2].point if len(nodes) < 3 else slid(nodes[-2], nodes[-3].point, motions).point
 
 
 def is_elbow(motion: Motion) -> bool:

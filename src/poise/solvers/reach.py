@@ -22,10 +22,10 @@ from poise.goals.goal import ROTATION, GoalRows
 from poise.model import Model
 from poise.model.primitives import BALL as BALL_PRIMITIVE
 from poise.model.primitives import PRISMATIC, REVOLUTE, SLIDE3, kernel_table
-from poise.solvers.distances import BALL, SLIDE, TURN, Interval, Motion, fold
+from poise.solvers.distances import BALL, SLIDE, TURN, Interval, Motion, fold, last_pivot
 from poise.spatial import Rotation
 
-__all__ = ["Freedom", "pair_range", "reachable_range", "reachable_ranges"]
+__all__ = ["Freedom", "pair_range", "pivot_range", "reachable_range", "reachable_ranges"]
 
 Floats = NDArray[np.float64]
 
@@ -92,14 +92,38 @@ def bound_of(
 ) -> tuple[Floats, Interval]:
     """Distances of a frame's point from a point of `base` (the best one, where `start` is None), and that point in `base`."""
     body = draw(model, freedom)
-    up, down = parted(body.way(base), body.way(frame))
-    motions = [motion.backwards() for i in reversed(up) for motion in reversed(body.motions[i])]
-    motions += [motion for i in down for motion in body.motions[i]]
-    T_world_base = body.place(base)
-    first = None if start is None else T_world_base[:3, :3] @ start + T_world_base[:3, 3]
-    T_world_frame = body.place(frame)
-    center, interval = fold(motions, T_world_frame[:3, :3] @ point + T_world_frame[:3, 3], first)
-    return T_world_base[:3, :3].T @ (center - T_world_base[:3, 3]), interval
+    first = None if start is None else outward(body.place(base), np.array(start))
+    center, interval = fold(body.chain(base, frame), outward(body.place(frame), np.array(point)), first)
+    return inward(body.place(base), center), interval
+
+
+def pivot_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats, Floats, Interval] | None:
+    """Of the last joint before a goal's frame: a pivot in that frame, the centre in the goal's base, and their distances [m].
+
+    None where the frame hangs on a slide, or nothing can be claimed.
+    """
+    body = draw(model, freedom)
+    frame, base = model.frame(goal.frame).name, None if goal.base is None else model.frame(goal.base).name
+    motions = body.chain(base, frame)
+    if not motions or motions[-1].kind == SLIDE:
+        return None
+    pivot = last_pivot(motions, outward(body.place(frame), goal.point))
+    center, interval = fold(motions[:-1], pivot)
+    if not math.isfinite(interval.far):
+        return None
+    return inward(body.place(frame), pivot), inward(body.place(base), center), interval
+
+
+def outward(T: Floats, point: Floats) -> Floats:
+    """T times a point."""
+    moved: Floats = T[:3, :3] @ point + T[:3, 3]
+    return moved
+
+
+def inward(T: Floats, point: Floats) -> Floats:
+    """The inverse of T times a point."""
+    moved: Floats = T[:3, :3].T @ (point - T[:3, 3])
+    return moved
 
 
 def parted(one: list[int], other: list[int]) -> tuple[list[int], list[int]]:
@@ -135,6 +159,12 @@ class Drawing(NamedTuple):
     def place(self, frame: str | None) -> Floats:
         """T_world_frame."""
         return np.eye(4) if frame is None else self.frames[frame][1]
+
+    def chain(self, base: str | None, frame: str) -> list[Motion]:
+        """What lies between two frames: up from `base` to where their ways part, and down to `frame`."""
+        up, down = parted(self.way(base), self.way(frame))
+        back = [motion.backwards() for i in reversed(up) for motion in reversed(self.motions[i])]
+        return back + [motion for i in down for motion in self.motions[i]]
 
 
 @lru_cache(maxsize=16)

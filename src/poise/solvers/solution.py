@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,13 +14,17 @@ from poise.kinematics import Pose
 from poise.solvers.status import Status
 
 if TYPE_CHECKING:
+    from poise.goals.goal import GoalRows
     from poise.model import Model
+    from poise.solvers.binding import ActiveLimit, Conditioning
     from poise.solvers.history import History
+    from poise.solvers.proof import Proof
     from poise.solvers.solver import Solver
 
 __all__ = ["Solution"]
 
 _OUTCOMES = (Status.STALLED, Status.REACHED, Status.STALLED, Status.OUT_OF_STEPS, Status.OUT_OF_TIME)
+_UNKNOWN: Any = object()  # not asked for yet
 
 
 class Solution:
@@ -26,34 +32,64 @@ class Solution:
 
     Attributes:
         q: The best configuration, always there and always inside the limits.
-        status: How the solve ended.
         reached: Whether every goal is within its tolerance.
         steps: Steps taken, over all searches.
         searches: Searches made; more than one means that it restarted from a seed.
         seconds: How long it took inside the kernels.
+        history: Every evaluated pose, if the solver was asked to record; else None.
     """
 
-    __slots__ = ("_errors", "_raw", "_solver", "history", "q", "reached", "searches", "seconds", "status", "steps")
+    __slots__ = (
+        "_errors",
+        "_outcome",
+        "_proof",
+        "_solver",
+        "_targets",
+        "history",
+        "q",
+        "reached",
+        "searches",
+        "seconds",
+        "steps",
+    )
 
     q: NDArray[np.float64]
-    status: Status
     reached: bool
     steps: int
     searches: int
     seconds: float
     history: History | None
+    _outcome: Status
+    _proof: Proof | None
+    _targets: Mapping[str, Any]
 
     def __init__(self, solver: Solver, raw: tuple[Any, ...], history: History | None = None) -> None:
         self.q, self._errors, outcome, self.steps, self.searches, _, self.seconds, late, unreachable = raw
         self._solver = solver
+        self._targets = solver._targets
         self.history = history
         self.reached = outcome == 1
+        self._proof = None if self.reached else _UNKNOWN
         if self.reached:
-            self.status = Status.REACHED
+            self._outcome = Status.REACHED
         elif unreachable:
-            self.status = Status.UNREACHABLE
+            self._outcome = Status.UNREACHABLE
         else:
-            self.status = Status.OUT_OF_TIME if late else _OUTCOMES[outcome]
+            self._outcome = Status.OUT_OF_TIME if late else _OUTCOMES[outcome]
+
+    @property
+    def status(self) -> Status:
+        """How the solve ended; UNREACHABLE only where that is proved."""
+        return self._outcome if self.proof is None else Status.UNREACHABLE
+
+    @property
+    def proof(self) -> Proof | None:
+        """The distance that proves that no pose inside the limits serves the goals; None where nothing is proved."""
+        if self._proof is _UNKNOWN:
+            from poise.solvers.proof import find_proof
+
+            self._proof = find_proof(self)
+        return self._proof
 
     @property
     def model(self) -> Model:
@@ -70,6 +106,25 @@ class Solution:
         """What is left of each goal: (metres, radians) by name."""
         return {name: (float(e[0]), float(e[1])) for name, e in zip(self._solver.row_names, self._errors, strict=True)}
 
+    @property
+    def active_limits(self) -> tuple[ActiveLimit, ...]:
+        """The joint limits that the pose stands at, strongest first, and those that joints outside `joints=` lie beyond."""
+        from poise.solvers.binding import active_limits
+
+        return active_limits(self)
+
+    @property
+    def multipliers(self) -> dict[str, float]:
+        """How strongly each active limit holds the goals back: what the cost would fall by per radian or metre of more room."""
+        return {limit.name: limit.multiplier for limit in self.active_limits if not limit.exempt}
+
+    @property
+    def conditioning(self) -> Conditioning:
+        """Singular values of the goals' Jacobian at the pose, and the direction in which it can move least."""
+        from poise.solvers.binding import conditioning
+
+        return conditioning(self)
+
     def raise_if_missed(self) -> Solution:
         """The solution itself if every goal was reached.
 
@@ -85,6 +140,20 @@ class Solution:
         from poise.solvers.explain import explain
 
         return explain(self)
+
+    def _rows(self) -> dict[str, GoalRows]:
+        """The goals as the kernels saw them, with the targets of this call."""
+        rows = {name: self._solver.goals[name].rows(self.model) for name in self._solver.row_names}
+        return {
+            name: replace(row, target=row.convert(self._targets[name])) if name in self._targets else row
+            for name, row in rows.items()
+        }
+
+    def _twin(self) -> Solver:
+        """A solver of the same problem with the targets of this call, so that asking never disturbs the next one."""
+        twin = self._solver.copy()
+        twin._native.restart(self.q, self._targets)
+        return twin
 
     def __repr__(self) -> str:
         return f"<Solution: {self.status}, {self.steps} steps, {self.searches} searches>"

@@ -32,7 +32,7 @@ class Solver:
         row_names: Names of the goals that have errors (all but postures).
     """
 
-    __slots__ = ("_native", "_options", "_start", "goals", "model", "row_names")
+    __slots__ = ("_native", "_options", "_start", "_targets", "goals", "model", "row_names")
 
     def __init__(
         self,
@@ -74,6 +74,7 @@ class Solver:
         )
         self._native = core.Solver(model._body, native_table(model, self.goals, self._options))
         self._start = np.array(model.rest)
+        self._targets: Mapping[str, Any] = {}  # those given to solve, which replace the goals' own
 
     def solve(
         self, start: ArrayLike | Pose | None = None, targets: Mapping[str, Any] | None = None
@@ -89,12 +90,17 @@ class Solver:
         elif isinstance(start, Pose):
             start = start.q
         raw = self._native.solve(start, targets)
+        if targets:
+            self._targets = {**self._targets, **targets}
         return Solution(self, raw, History(self) if self._options.record else None)
 
     def copy(self) -> Solver:
-        """Another solver of the same problem with memory of its own, for another thread."""
+        """Another solver of the same problem and targets with memory of its own, for another thread."""
         options = {name: getattr(self._options, name) for name in Options.__slots__}
-        return Solver(self.model, self.goals.values(), **options)
+        twin = Solver(self.model, self.goals.values(), **options)
+        twin._native.restart(self._start, self._targets)
+        twin._targets = self._targets
+        return twin
 
     def __repr__(self) -> str:
         return f"<Solver of {self.model.name!r}: {', '.join(self.goals)}>"
