@@ -4,28 +4,23 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "arguments.h"
 #include "arrays.h"
 #include "body_data.h"
 #include "ops.h"
+#include "parallel.h"
 #include "solver_bindings.h"
 
 namespace poise {
 namespace {
-
-constexpr npy_intp gil_threshold = 64;  // rows from which releasing the lock is worth its price
 
 Scratch& scratch() {
   thread_local Scratch s;
   return s;
 }
 
-template <class F> void without_gil(npy_intp rows, const F& f) {
-  if (rows < gil_threshold) {
-    f();
-    return;
-  }
-  nb::gil_scoped_release release;
-  f();
+template <class T> T* row(const Array& a, std::size_t first, int width) {
+  return a.data<T>() + first * static_cast<std::size_t>(width);
 }
 
 template <class T> const Ops<T>& table() {
@@ -107,114 +102,6 @@ void make_body(Body* body, const nb::dict& table) {
   }
 }
 
-// ---------------------------------------------------------------------------------------------- arguments
-
-int frame_of(const Body& body, nb::handle frame) {
-  nb::object held;
-  if (!PyUnicode_Check(frame.ptr())) {
-    if (frame.is_none() || !nb::hasattr(frame, "name")) {
-      refuse("InvalidValue", "frame must be a name, not " + nb::cast<std::string>(nb::repr(frame)) + ".");
-    }
-    held = frame.attr("name");
-    frame = held;
-  }
-  Py_ssize_t size = 0;
-  const char* text = PyUnicode_AsUTF8AndSize(frame.ptr(), &size);
-  if (!text) PyErr_Clear();  // half a character: no frame has such a name
-  const auto found =
-      text ? body.frame_index.find(std::string_view(text, static_cast<std::size_t>(size))) : body.frame_index.end();
-  if (found != body.frame_index.end()) return found->second;
-  nb::list names;
-  for (const auto& entry : body.frame_index) names.append(entry.first);
-  nb::object error = nb::module_::import_("poise.errors").attr("name_not_found")("frame", frame, names);
-  PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
-  throw nb::python_error();
-}
-
-// rows of `width` numbers, finite; quaternions among them not zero
-template <class T> Array rows_of(nb::handle x, int width, const char* name, const char* meaning) {
-  Array a = as_array<T>(x, name);
-  if (a.ndim() == 0 || a.dim(a.ndim() - 1) != width) {
-    refuse("ShapeMismatch", std::string(name) + " has shape " + shape_text(a) + "; its last axis must be " +
-                                std::to_string(width) + " (" + meaning + ").");
-  }
-  require_finite(a.data<T>(), a.size(), width, name);
-  return a;
-}
-
-template <class T> Array configurations(const Body& body, nb::handle q, const char* name = "q") {
-  Array a = rows_of<T>(q, body.n_q, name, "model.nq");
-  const npy_intp rows = body.n_q ? a.size() / body.n_q : 0;
-  for (const Coordinate& c : body.coordinates) {
-    if (!c.quaternion) continue;
-    for (npy_intp r = 0; r < rows; ++r) {
-      const T* x = a.data<T>() + r * body.n_q + c.q_index;
-      const T n2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3];
-      if (n2 > T(1e-12) && n2 < T(1e12)) continue;
-      refuse("InvalidValue", std::string(name) + "[" + std::to_string(c.q_index) + ":" + std::to_string(c.q_index + 4) +
-                                 "] is a quaternion of length " + std::to_string(std::sqrt(n2)) +
-                                 "; it must be about 1 (w x y z).");
-    }
-  }
-  return a;
-}
-
-npy_intp row_count(const Array& a) {
-  npy_intp n = 1;
-  for (int i = 0; i + 1 < a.ndim(); ++i) n *= a.dim(i);
-  return n;
-}
-
-// b with the leading shape of a, both possibly broadcast
-template <class T> std::pair<Array, Array> broadcast_rows(Array a, Array b) {
-  const int na = a.ndim() - 1, nb_ = b.ndim() - 1;
-  bool same = na == nb_;
-  for (int i = 0; same && i < na; ++i) same = a.dim(i) == b.dim(i);
-  if (same) return {std::move(a), std::move(b)};
-  nb::object pair = nb::module_::import_("poise.native").attr("broadcast_rows")(a.release(), b.release());
-  return {as_array<T>(pair[0], "q"), as_array<T>(pair[1], "v")};
-}
-
-struct Point {
-  bool given = false;
-  double f64[3] = {0, 0, 0};
-  float f32[3] = {0, 0, 0};
-  explicit Point(nb::handle point) {
-    if (point.is_none()) return;
-    const Array a = as_array<double>(point, "point");
-    if (a.ndim() != 1 || a.dim(0) != 3) {
-      refuse("ShapeMismatch", "point has shape " + shape_text(a) + "; it must be 3 numbers in the frame's coordinates.");
-    }
-    require_finite(a.data<double>(), 3, 3, "point");
-    given = true;
-    for (int i = 0; i < 3; ++i) f32[i] = static_cast<float>(f64[i] = a.data<double>()[i]);
-  }
-  template <class T> const T* data() const {
-    if (!given) return nullptr;
-    if constexpr (sizeof(T) == 8) {
-      return f64;
-    } else {
-      return f32;
-    }
-  }
-};
-
-int reference_of(nb::handle reference) {
-  if (PyUnicode_Check(reference.ptr())) {
-    const char* text = PyUnicode_AsUTF8(reference.ptr());
-    if (!text) PyErr_Clear();
-    const std::string_view name = text ? text : "";
-    if (name == "world") return WORLD;
-    if (name == "body") return LOCAL;
-    if (name == "spatial") return SPATIAL;
-  }
-  refuse("InvalidValue",
-         "reference must be 'world', 'body' or 'spatial', not " + nb::cast<std::string>(nb::repr(reference)) + ".");
-}
-
-// f<double> or f<float>, by the dtype of q
-template <class F> nb::object by_type(nb::handle q, const F& f) { return is_float32(q) ? f(float{}) : f(double{}); }
-
 // ---------------------------------------------------------------------------------------------- operations
 
 nb::object fk(const Body& body, nb::handle q, nb::handle frame) {
@@ -227,16 +114,15 @@ nb::object fk(const Body& body, nb::handle q, nb::handle frame) {
     const npy_intp rows = row_count(x);
     if (index >= 0) {
       Array out = new_array<T>(x, {4, 4});
-      without_gil(rows, [&] {
-        table<T>().frame_fk(view, arrays.frames[static_cast<std::size_t>(index)], x.data<T>(),
-                            static_cast<std::size_t>(rows), out.data<T>(), scratch());
+      for_rows(rows, [&](std::size_t first, std::size_t n) {
+        table<T>().frame_fk(view, arrays.frames[static_cast<std::size_t>(index)], row<T>(x, first, body.n_q), n, row<T>(out, first, 16), scratch());
       });
       return out.release();
     }
     const int n = static_cast<int>(arrays.frames.size());
     Array out = new_array<T>(x, {n, 4, 4});
-    without_gil(rows, [&] {
-      table<T>().all_fk(view, arrays.frames.data(), n, x.data<T>(), static_cast<std::size_t>(rows), out.data<T>(), scratch());
+    for_rows(rows, [&](std::size_t first, std::size_t count) {
+      table<T>().all_fk(view, arrays.frames.data(), n, row<T>(x, first, body.n_q), count, row<T>(out, first, 16 * n), scratch());
     });
     return out.release();
   });
@@ -251,9 +137,9 @@ nb::object jacobian(const Body& body, nb::handle q, nb::handle frame, nb::handle
     const Array x = configurations<T>(body, q);
     const npy_intp rows = row_count(x);
     Array out = new_array<T>(x, {6, body.n_v});
-    without_gil(rows, [&] {
+    for_rows(rows, [&](std::size_t first, std::size_t n) {
       table<T>().jacobian(arrays.view(body.n_q, body.n_v), arrays.frames[static_cast<std::size_t>(index)], at.data<T>(), ref,
-                          x.data<T>(), static_cast<std::size_t>(rows), out.data<T>(), scratch());
+                          row<T>(x, first, body.n_q), n, row<T>(out, first, 6 * body.n_v), scratch());
     });
     return out.release();
   });
@@ -270,10 +156,11 @@ nb::object jacobian_dot(const Body& body, nb::handle q, nb::handle v, nb::handle
         broadcast_rows<T>(configurations<T>(body, q), rows_of<T>(v, body.n_v, "v", "model.nv"));
     const npy_intp rows = row_count(x);
     Array out = new_array<T>(x, {6, body.n_v});
-    const T *x_data = x.template data<T>(), *rate_data = rate.template data<T>();
-    without_gil(rows, [&] {
+    const Array &q_rows = x, &v_rows = rate;
+    for_rows(rows, [&](std::size_t first, std::size_t n) {
       table<T>().jacobian_dot(arrays.view(body.n_q, body.n_v), arrays.frames[static_cast<std::size_t>(index)], at.data<T>(),
-                              ref, x_data, rate_data, static_cast<std::size_t>(rows), out.data<T>(), scratch());
+                              ref, row<T>(q_rows, first, body.n_q), row<T>(v_rows, first, body.n_v), n,
+                              row<T>(out, first, 6 * body.n_v), scratch());
     });
     return out.release();
   });
@@ -287,9 +174,9 @@ nb::object hessian(const Body& body, nb::handle q, nb::handle frame) {
     const Array x = configurations<T>(body, q);
     const npy_intp rows = row_count(x);
     Array out = new_array<T>(x, {6, body.n_v, body.n_v});
-    without_gil(rows, [&] {
-      table<T>().hessian(arrays.view(body.n_q, body.n_v), arrays.frames[static_cast<std::size_t>(index)], x.data<T>(),
-                         static_cast<std::size_t>(rows), out.data<T>(), scratch());
+    for_rows(rows, [&](std::size_t first, std::size_t n) {
+      table<T>().hessian(arrays.view(body.n_q, body.n_v), arrays.frames[static_cast<std::size_t>(index)],
+                         row<T>(x, first, body.n_q), n, row<T>(out, first, 6 * body.n_v * body.n_v), scratch());
     });
     return out.release();
   });
@@ -303,7 +190,9 @@ nb::object center(const Body& body, nb::handle q, bool jacobian) {
     const npy_intp rows = row_count(x);
     Array out = jacobian ? new_array<T>(x, {3, body.n_v}) : new_array<T>(x, {3});
     const auto run = jacobian ? table<T>().center_of_mass_jacobian : table<T>().center_of_mass;
-    without_gil(rows, [&] { run(view, x.data<T>(), static_cast<std::size_t>(rows), out.data<T>(), scratch()); });
+    for_rows(rows, [&](std::size_t first, std::size_t n) {
+      run(view, row<T>(x, first, body.n_q), n, row<T>(out, first, jacobian ? 3 * body.n_v : 3), scratch());
+    });
     return out.release();
   });
 }
@@ -329,10 +218,10 @@ nb::object integrate_q(const Body& body, nb::handle q, nb::handle dq) {
     require_turns(body, step.template data<T>(), rows);
     Array out = new_array<T>(x, {body.n_q});
     const T *x_data = x.template data<T>(), *step_data = step.template data<T>();
-    without_gil(rows, [&] {
+    for_rows(rows, [&](std::size_t first, std::size_t n) {
       table<T>().integrate(body.arrays<T>().view(body.n_q, body.n_v), body.coordinates.data(),
-                           static_cast<int>(body.coordinates.size()), x_data, step_data, static_cast<std::size_t>(rows),
-                           out.data<T>(), scratch());
+                           static_cast<int>(body.coordinates.size()), x_data + first * static_cast<std::size_t>(body.n_q),
+                           step_data + first * static_cast<std::size_t>(body.n_v), n, row<T>(out, first, body.n_q), scratch());
     });
     return out.release();
   });
@@ -345,10 +234,10 @@ nb::object difference_q(const Body& body, nb::handle q0, nb::handle q1) {
     const npy_intp rows = row_count(a);
     Array out = new_array<T>(a, {body.n_v});
     const T *a_data = a.template data<T>(), *b_data = b.template data<T>();
-    without_gil(rows, [&] {
+    for_rows(rows, [&](std::size_t first, std::size_t n) {
       table<T>().difference(body.arrays<T>().view(body.n_q, body.n_v), body.coordinates.data(),
-                            static_cast<int>(body.coordinates.size()), a_data, b_data, static_cast<std::size_t>(rows),
-                            out.data<T>(), scratch());
+                            static_cast<int>(body.coordinates.size()), a_data + first * static_cast<std::size_t>(body.n_q),
+                            b_data + first * static_cast<std::size_t>(body.n_q), n, row<T>(out, first, body.n_v), scratch());
     });
     return out.release();
   });
@@ -395,5 +284,6 @@ NB_MODULE(_core, m) {
 
   bind_solver(m);
   m.def("level", [] { return std::string(ops().level); }, "The instruction level in use.");
+  m.def("set_threads", set_threads, nb::arg("count"), "How many threads a large batch may use; 0: as many as there are cores.");
   m.def("choose_level", [](const std::string& name) { choose_level(name.c_str()); }, nb::arg("name"));
 }

@@ -5,56 +5,65 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
+from poise.goals.goal import ROTATION
+
 if TYPE_CHECKING:
     from poise.solvers.solution import Solution
 
-__all__ = ["html", "table"]
+__all__ = ["html", "length_text", "table"]
+
+HEAD = ("goal", "position", "rotation", "reached")
+UNITS = (("m", 1.0), ("mm", 1e-3), ("um", 1e-6), ("nm", 1e-9))
 
 
 def rows(solution: Solution) -> list[tuple[str, str, str, str]]:
-    """goal, position error, rotation error, reached?"""
-    out = []
-    for name, (metres, radians) in solution.errors.items():
-        goal = solution._solver.goals[name]
-        kind = goal.rows(solution.model)
-        tolerance = goal.tolerances(solution.model, kind.op == 1)
-        good = metres <= tolerance[0] and radians <= tolerance[1]
-        out.append(
-            (
-                name,
-                "" if kind.op == 1 else length_text(metres),
-                "" if kind.op == 0 else f"{radians:.2g} rad",
-                "yes" if good else "no",
-            )
-        )
-    return out
+    """goal, position error, rotation error, reached? Postures have no errors and are listed last."""
+    out = [goal_row(solution, name, *errors) for name, errors in solution.errors.items()]
+    return out + [(name, "", "", "posture") for name in solution._solver.goals if name not in solution.errors]
 
 
-def length_text(metres: float) -> str:
-    """A length in the unit that reads best."""
-    for unit, size in (("m", 1.0), ("mm", 1e-3), ("um", 1e-6)):
-        if metres >= size or unit == "um":
-            return f"{metres / size:.3g} {unit}"
-    return f"{metres:.3g} m"
+def goal_row(solution: Solution, name: str, metres: float, radians: float) -> tuple[str, str, str, str]:
+    """One goal; an error that it does not ask about is left blank."""
+    goal = solution._solver.goals[name]
+    kind = goal.rows(solution.model)
+    allowed = goal.tolerances(solution.model, kind.op == ROTATION)
+    position = length_text(metres) if (kind.weight[:3] > 0).any() else ""
+    rotation = radians_text(radians) if (kind.weight[3:] > 0).any() else ""
+    return name, position, rotation, "yes" if metres <= allowed[0] and radians <= allowed[1] else "no"
+
+
+def length_text(metres: float, digits: int = 3) -> str:
+    """A length in the unit that reads best; below a picometre it is rounding, and 0."""
+    if metres < 1e-12:
+        return "0 m"
+    unit, size = next(((unit, size) for unit, size in UNITS if metres >= size), UNITS[-1])
+    return f"{metres / size:.{digits}g} {unit}"
+
+
+def radians_text(radians: float) -> str:
+    """An angle; below 1e-12 it is rounding, and 0."""
+    return f"{radians:.2g} rad" if radians >= 1e-12 else "0 rad"
 
 
 def table(solution: Solution) -> str:
-    """The small table that `print(solution)` shows."""
-    head = ("goal", "position", "rotation", "reached")
-    lines = [head, *rows(solution)]
+    """The small table that `print(solution)` shows: names to the left, numbers to the right."""
+    lines = [HEAD, *rows(solution)]
     widths = [max(len(line[k]) for line in lines) for k in range(4)]
-    text = ["  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines]
+    text = [
+        "  ".join([line[0].ljust(widths[0]), line[1].rjust(widths[1]), line[2].rjust(widths[2]), line[3]]) for line in lines
+    ]
     return "\n".join([headline(solution), *(f"  {line}" for line in text)])
 
 
 def headline(solution: Solution) -> str:
     """Status and effort in one line."""
+    steps = f"{solution.steps} step{'s' * (solution.steps != 1)}"
     searches = f", {solution.searches} searches" if solution.searches > 1 else ""
-    return f"{solution.status}: {solution.steps} steps{searches}, {solution.seconds * 1e6:.0f} us"
+    return f"{solution.status}: {steps}{searches}, {solution.seconds * 1e6:.0f} us"
 
 
 def html(solution: Solution) -> str:
     """The table for notebooks."""
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows(solution))
-    head = "<tr><th>goal</th><th>position</th><th>rotation</th><th>reached</th></tr>"
+    head = "<tr>" + "".join(f"<th>{cell}</th>" for cell in HEAD) + "</tr>"
     return f"<p><b>{escape(headline(solution))}</b></p><table>{head}{body}</table>"

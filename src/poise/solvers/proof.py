@@ -1,0 +1,129 @@
+"""Proof: a reason why no pose inside the limits can serve the goals, in numbers.
+
+Three kinds of distance are bounded (see reach.py): of a goal's point from a centre that cannot move; of the last pivot from that
+centre, where a goal asks for a whole transform and so says where this pivot must be; and of two goals' points from each other. A
+target beyond a bound by more than the tolerances and rounding is out of reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals.goal import POSE, ROTATION, GoalRows
+from poise.solvers.reach import Freedom, pair_range, pivot_range, reachable_range
+from poise.solvers.table import may_move
+
+if TYPE_CHECKING:
+    from poise.solvers.distances import Interval
+    from poise.solvers.solution import Solution
+
+__all__ = ["Proof", "find_proof"]
+
+ROUNDING = 1e-9  # of the lengths involved
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proof:
+    """A distance that the goals ask for and the body cannot have.
+
+    Attributes:
+        kind: "point", "pivot" or "pair".
+        goals: Names of the goals that it is about, one or two.
+        distance: What they ask for [m].
+        nearest: The least that can be [m].
+        farthest: The most that can be [m].
+        slack: What tolerances and rounding allow beyond that [m].
+        center: Where the distance is measured from, in the world or the frame that the goal is relative to; None for a pair.
+    """
+
+    kind: str
+    goals: tuple[str, ...]
+    distance: float
+    nearest: float
+    farthest: float
+    slack: float
+    center: NDArray[np.float64] | None
+
+    @property
+    def excess(self) -> float:
+        """How far beyond the bound it is [m]."""
+        return max(self.distance - self.farthest, self.nearest - self.distance)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it proves anything."""
+        return self.excess > self.slack
+
+
+def find_proof(solution: Solution, *, limited: bool = True) -> Proof | None:
+    """The proof with the largest excess; None where there is none. `limited`: inside the joint ranges."""
+    proofs = [proof for proof in candidates(solution, limited) if proof.holds]
+    return max(proofs, key=lambda proof: proof.excess, default=None)
+
+
+def candidates(solution: Solution, limited: bool) -> Iterator[Proof]:
+    """Every distance that is bounded."""
+    rows = solution._rows()
+    freedom = freedom_of(solution, limited)
+    for name, row in rows.items():
+        yield from of_one_goal(solution, name, row, freedom)
+    for one, other in combinations(rows, 2):
+        found = pair_range(solution.model, rows[one], rows[other], freedom)
+        if found:
+            apart = rows[one].target[9:] - rows[other].target[9:]
+            slack = tolerance(solution, one)[0] + tolerance(solution, other)[0]
+            yield measured(solution, "pair", (one, other), apart, found, slack, None)
+
+
+def of_one_goal(solution: Solution, name: str, row: GoalRows, freedom: Freedom) -> Iterator[Proof]:
+    """Distances of a goal's point and of its last pivot from a centre."""
+    metres, radians = tolerance(solution, name)
+    found = reachable_range(solution.model, row, freedom)
+    if found:
+        yield measured(solution, "point", (name,), row.target[9:] - found[0], found[1], metres, found[0])
+    pivot = pivot_range(solution.model, row, freedom) if fixes_the_frame(row) else None
+    if pivot:
+        local, center, interval = pivot
+        wanted = row.target[9:] + row.target[:9].reshape(3, 3) @ (local - row.point)
+        slack = metres + radians * float(np.linalg.norm(local - row.point))
+        yield measured(solution, "pivot", (name,), wanted - center, interval, slack, center)
+
+
+def measured(
+    solution: Solution,
+    kind: str,
+    goals: tuple[str, ...],
+    apart: NDArray[np.float64],
+    interval: Interval,
+    slack: float,
+    center: NDArray[np.float64] | None,
+) -> Proof:
+    """The proof, with room for rounding."""
+    distance = float(np.linalg.norm(apart))
+    room = slack + ROUNDING * (solution.model.length + distance)
+    return Proof(kind, goals, distance, interval.near, interval.far, room, center)
+
+
+def fixes_the_frame(row: GoalRows) -> bool:
+    """Whether a goal asks for all of a transform."""
+    return row.op == POSE and bool((row.weight > 0).all())
+
+
+def tolerance(solution: Solution, name: str) -> tuple[float, float]:
+    """A goal's tolerances: metres, radians."""
+    goal = solution._solver.goals[name]
+    return goal.tolerances(solution.model, goal.rows(solution.model).op == ROTATION)
+
+
+def freedom_of(solution: Solution, limited: bool) -> Freedom:
+    """What the solver was allowed to move; joints that it was not stand where the solution has them."""
+    options = solution._solver._options
+    moves = may_move(solution.model, options.joints)
+    known = None if moves.all() else solution.q.tobytes()
+    return Freedom(moves.tobytes(), limited and options.limit_handling != "off", known)
