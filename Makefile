@@ -116,9 +116,10 @@ $(STAMPS)/peers: $(SOURCES)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@
 
+# Forced inlining of instrumented kernels takes the compiler half an hour; as plain functions they take minutes.
 $(STAMPS)/sanitized: $(SOURCES)
-	$(call INSTALL,.,sanitize) --config-settings=cmake.define.POISE_SANITIZE=ON \
-	  --config-settings=cmake.build-type=Debug --config-settings=cmake.define.CMAKE_CXX_FLAGS_DEBUG=-O1
+	$(call INSTALL,.,sanitize) --config-settings=cmake.define.POISE_SANITIZE=ON --config-settings=cmake.build-type=Debug \
+	  --config-settings=cmake.define.CMAKE_CXX_FLAGS_DEBUG="-O1 -Dalways_inline=unused"
 	@touch $@
 
 $(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml

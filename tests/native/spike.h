@@ -76,8 +76,9 @@ template <class S> POISE_FN S run(S* q, const S* targets, const S* wanted, const
   using T = real_t<S>;
   const Problem<T> problem;
   S placements[12 * n_primitives], rows[n_rows], errors[2 * n_goals], J[n_rows * n_v], dq[n_v];
-  S inverse_D[n_v], b[n_v], A[n_rows * (n_rows + 1) / 2], pivots[n_rows], y[n_rows], low[n_v], high[n_v];
-  StepWorkspace<S> work{inverse_D, b, A, pivots, y, low, high};
+  S inverse_D[n_v], b[n_v], A[n_rows * (n_rows + 1) / 2], L[n_rows * (n_rows + 1) / 2], pivots[n_rows];
+  S y[n_rows], rhs[n_rows], low[n_v], high[n_v];
+  StepWorkspace<S> work{inverse_D, b, A, L, pivots, y, rhs, low, high};
   const Posture<S> posture{wanted, gain};
   S cost = evaluate(problem, q, targets, placements, rows, errors);
   for (int k = 0; k < steps; ++k) {

@@ -3,12 +3,41 @@
 from __future__ import annotations
 
 from poise.errors import InvalidValue, name_not_found
+from poise.methods.ccd import CCD
+from poise.methods.dls import DLS
+from poise.methods.fabrik import FABRIK
+from poise.methods.gradient import Gradient
+from poise.methods.halley import Halley
+from poise.methods.inverse import Inverse
 from poise.methods.lm import LM
 from poise.methods.method import Method
+from poise.methods.pseudoinverse import Pseudoinverse
+from poise.methods.qr import QR
+from poise.methods.sdls import SDLS
+from poise.methods.svd import SVD
+from poise.methods.transpose import Transpose
 
-__all__ = ["LM", "Method", "by_name", "names"]
+__all__ = [
+    "CCD",
+    "DLS",
+    "FABRIK",
+    "LM",
+    "QR",
+    "SDLS",
+    "SVD",
+    "Gradient",
+    "Halley",
+    "Inverse",
+    "Method",
+    "Pseudoinverse",
+    "Transpose",
+    "by_name",
+    "names",
+]
 
-_SHELF: dict[str, type[Method]] = {"auto": LM, "lm": LM}
+_RULES = (Transpose, Gradient, Inverse, Pseudoinverse, SVD, QR, DLS, SDLS, LM, Halley)
+_SWEEPS = (CCD, FABRIK)
+_SHELF: dict[str, type[Method]] = {"auto": LM, **{method.name: method for method in _RULES + _SWEEPS}}
 
 
 def names() -> tuple[str, ...]:

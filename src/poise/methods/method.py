@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
+from poise.model import Model
+from poise.model.joint import KINDS
 
 __all__ = ["Method"]
 
@@ -28,6 +32,13 @@ class Method:
     code: ClassVar[int] = 0  # the kernels' number for it
     restarts: ClassVar[int] = 0  # searches after the first, where restarts="auto"
     polish: ClassVar[bool] = False  # whether a missed goal is brought to its true minimum
+    longest_step: ClassVar[float] = 1.0  # radians in one step, and times L metres, where no step_limit is given
+
+    # what it serves; the rest is refused by name
+    joint_kinds: ClassVar[frozenset[str]] = frozenset({*KINDS, "mimic"})  # of the joints that move a goal
+    goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose", "posture"})
+    levels: ClassVar[bool] = True  # goals of several priorities
+    devices: ClassVar[frozenset[str]] = frozenset({"cpu"})
 
     def __post_init__(self) -> None:
         if self.stall_steps < 1 or not 0 < self.stall_ratio <= 1:
@@ -40,6 +51,10 @@ class Method:
     def workspace(self, rows: int, velocities: int, primitives: int) -> int:
         """How many numbers of workspace the method needs beside what every method has."""
         return 0
+
+    def refuse_body(self, model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> str | None:
+        """Why it cannot bring these frames to their goals with the velocities that may move, in words; None if it can."""
+        return None
 
     def refuse(self, rows: int, velocities: int) -> str | None:
         """Why it cannot serve a problem of this size, in words; None if it can."""

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "kernels/rules.h"
+#include "kernels/sweeps.h"
 #include "ops.h"
 #include "solver.h"
 
@@ -35,6 +36,12 @@ void advance(SolverData& solver) {
       judge(problem, solver.settings, solver.posture(), state);
       return;
     case Phase::EVALUATED:
+      if (is_sweep(solver.settings.method)) {
+        const bool moved = sweep(problem, solver.settings, solver.targets.data(), state);
+        if (!moved) state.outcome = Outcome::STALLED;
+        state.phase = moved ? Phase::PROPOSED : Phase::DONE;
+        return;
+      }
       propose(problem, solver.settings, solver.posture(), solver.targets.data(), state);
       state.phase = Phase::PROPOSED;
       return;

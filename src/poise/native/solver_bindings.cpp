@@ -8,6 +8,8 @@
 
 #include "arrays.h"
 #include "body_data.h"
+#include "kernels/rules.h"
+#include "kernels/sweeps.h"
 #include "ops.h"
 
 namespace poise {
@@ -175,6 +177,10 @@ void prepare(PreparedSolver* solver, const Body& body, const nb::dict& table) {
     const auto r = nb::cast<std::vector<double>>(entry);
     to.reachable.push_back({static_cast<int>(r[0]), {r[1], r[2], r[3]}, r[4], r[5]});
   }
+  const int rule = workspace_of_method(to.settings.method, to.settings.limits, to.n_rows, to.n_v);
+  if (to.extra < rule) to.extra = rule;
+  const int swept = sweep_memory(to.settings.method, static_cast<int>(to.goals.size()), static_cast<int>(to.primitives.size()));
+  if (to.extra < swept) to.extra = swept;
   allot(to);
 }
 
@@ -287,6 +293,15 @@ nb::tuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets) {
                         data.winner, data.seconds, data.out_of_time, data.proved_unreachable);
 }
 
+// (rows, velocities): rows that count, velocities that may move and that a goal depends on
+nb::tuple sizes_of(const PreparedSolver& solver) {
+  int rows = 0;
+  for (const GoalSpec<double>& goal : solver.data.goals) {
+    for (int k = goal.op == GOAL_ROTATION ? 3 : 0; k < (goal.op == GOAL_POSITION ? 3 : 6); ++k) rows += goal.weight[k] > 0;
+  }
+  return nb::make_tuple(rows, solver.data.n_v);
+}
+
 // the history of the last call, (rows, 3 + 2 goals + n_q): search, cost, damping, errors, q
 nb::object history_of(const PreparedSolver& solver) {
   const SolverData& d = solver.data;
@@ -344,6 +359,7 @@ void bind_solver(nb::module_& m) {
       .def("restart", restart, nb::arg("start"), nb::arg("targets").none())
       .def("advance", [](PreparedSolver& s) { solver_ops().advance(s.data); })
       .def("state", state_of)
+      .def("sizes", sizes_of)
       .def("history", history_of)
       .def("rows_jacobian", rows_jacobian, nb::arg("q"));
 }

@@ -1,11 +1,11 @@
-"""What holds an answer where it is: the limits that bind, how strongly, and the directions in which the body cannot move.
+"""What holds an answer where it is: limits that bind, how strongly, and directions in which the body cannot move.
 
 At the answer the cost |r|^2 is stationary but for the limits, r the weighted residuals and J their Jacobian:
 
     J^T r = mu / 2,   mu_i > 0 at an upper limit that binds, < 0 at a lower one, 0 where joint i is free.
 
-|mu_i| is the limit's multiplier: what the best cost falls by per radian (metre) that the limit is moved out. Source: Nocedal and
-Wright, Numerical Optimization, 2006, section 12.8 (Lagrange multipliers and sensitivity).
+The size of mu_i is the limit's multiplier: what the best cost falls by per radian (metre) that the limit is moved out.
+Source: Nocedal and Wright, Numerical Optimization, 2006, section 12.8 (Lagrange multipliers and sensitivity).
 """
 
 from __future__ import annotations
@@ -161,7 +161,7 @@ def free_columns(solution: Solution, at: Linearisation) -> NDArray[np.bool_]:
 
 
 def conditioning(solution: Solution) -> Conditioning:
-    """Singular values at the answer and the weakest direction, over the joints that can move and the rows that count."""
+    """Singular values and the weakest direction at the answer, over joints that can move and rows that count."""
     at = linearise(solution)
     weight = np.concatenate([row_weights(row.op, row.weight) for row in solution._rows().values()])
     J = at.J[:, free_columns(solution, at)] * (weight > 0)[:, None]

@@ -1,13 +1,13 @@
 """Which distances two points of a chain can have: intervals that hold whatever the joints do.
 
-A point on the axis of a turn belongs to the bodies on both its sides. Such pivots, one on each axis, cut a chain into links of
-fixed length; the interval of distances from the first pivot grows link by link,
+A point on the axis of a turn belongs to the bodies on both its sides. Such pivots, one on each axis, cut a chain into
+links of fixed length; the interval of distances from the first pivot grows link by link,
 
     [near, far]  with a link of [short, long]  ->  [max(0, near - long, short - far), far + long],
 
 the triangle inequality. Three things make it tight:
-- pivots slide along their axes to where the links are shortest, so those of axes that meet fall into one point; and for every
-  joint with a range, away from it, so that it bends between two long links;
+- pivots slide along their axes to where the links are shortest, so those of axes that meet fall into one point; and
+  for every joint with a range, away from it, so that it bends between two long links;
 - a link over one turn, as from shoulder to wrist over the elbow, has an exact interval by the law of cosines,
   d^2 = |a|^2 + |b|^2 - 2 (a.u)(b.u) - 2 (C cos x + S sin x), over the joint's own range;
 - all these ways to fold hold at once, so their intersection does.
@@ -212,8 +212,8 @@ def slid(node: _Node, towards: Floats, motions: Sequence[Motion]) -> _Node:
 def shortest_way(points: Floats, axes: Floats) -> Floats:
     """Slides each point along its axis (zero: it stays) so that the way through all of them is short.
 
-    Lengths are convex in the slides; each round solves the squared lengths weighted with the lengths of the round before
-    (Weiszfeld 1937). Any result is a valid choice of pivots: this one is nearly the best.
+    Lengths are convex in the slides; each round solves the squared lengths weighted with the lengths of the round
+    before (Weiszfeld 1937). Any result is a valid choice of pivots: this one is nearly the best.
     """
     if not axes.any():
         return points

@@ -66,7 +66,7 @@ def error_text(solution: Solution, name: str, *, allowed: bool = False) -> str:
     if row.op != ROTATION and not (allowed and metres <= bounds[0]):
         out.append(length_text(metres) + (f" (allowed: {length_text(bounds[0])})" if allowed else ""))
     if (row.weight[3:] > 0).any() and not (allowed and radians <= bounds[1]):
-        out.append(angle_text(radians) + (f" (allowed: {angle_text(bounds[1])})" if allowed else ""))
+        out.append(angle_text(radians) + (f" (allowed: {bounds[1]:.3g} rad)" if allowed else ""))
     return " and ".join(out)
 
 
@@ -86,11 +86,10 @@ def cause(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[str]:
         yield f"The steps ran out: {solution.steps} in {count(solution.searches, 'search', 'searches')} of {limit}."
     if solution._solver._options.mode == "continuous":
         more = can_go_on(solution)
-        yield f"One call moves each joint by at most {span_text(solution)}: call again from this pose." if more else (
-            "The branch ends here, and continuous mode never jumps to another."
-        )
         if more:
+            yield f"One call moves each joint by at most {span_text(solution)}: call again from this pose."
             return
+        yield "The branch ends here, and continuous mode never jumps to another."
     if limits:
         yield "Limits hold it back: " + "; ".join(limit_text(solution, limit) for limit in limits[:MOST_LISTED]) + "."
     conflicts = list(conflict_texts(solution))
@@ -172,11 +171,7 @@ def conflict_texts(solution: Solution) -> Iterator[str]:
         a, b = pulls[one], pulls[other]
         size = float(np.linalg.norm(a) * np.linalg.norm(b))
         if size > 0 and float(a @ b) < OPPOSED * size:
-            against = math.degrees(math.acos(max(-1.0, float(a @ b) / size)))
-            yield (
-                f"{one!r} and {other!r} are in conflict: they pull the joints {against:.0f} degrees apart (180: exactly against "
-                f"each other), and share the miss by their weights."
-            )
+            yield f"{one!r} and {other!r} are in conflict: a step towards one leads away from the other."
 
 
 def minimum_text(solution: Solution) -> str:
@@ -222,10 +217,10 @@ def move_target(solution: Solution) -> str:
     proof = solution.proof
     if proof is None:
         return "Relax first: no single limit, goal or option that was tried is enough; move the target."
-    direction = "closer" if proof.distance > proof.farthest else "away"
-    what = f"the target of {proof.goals[0]!r}" if len(proof.goals) == 1 else "the two targets"
-    apart = "" if len(proof.goals) == 1 else " together" if direction == "closer" else " apart"
-    return f"Relax first: move {what} {length_text(proof.excess)} {direction if not apart else ''}".rstrip() + f"{apart}."
+    far, by = proof.distance > proof.farthest, length_text(proof.excess)
+    if proof.kind == "pair":
+        return f"Relax first: bring the two targets {by} {'closer together' if far else 'farther apart'}."
+    return f"Relax first: move the target of {proof.goals[0]!r} {by} {'closer' if far else 'away'}."
 
 
 # ------------------------------------------------------------------------------------------------ words

@@ -1,8 +1,8 @@
 """Proof: a reason why no pose inside the limits can serve the goals, in numbers.
 
-Three kinds of distance are bounded (see reach.py): of a goal's point from a centre that cannot move; of the last pivot from that
-centre, where a goal asks for a whole transform and so says where this pivot must be; and of two goals' points from each other. A
-target beyond a bound by more than the tolerances and rounding is out of reach.
+Three kinds of distance are bounded (see reach.py): of a goal's point from a centre that cannot move; of the last
+pivot from that centre, where a goal asks for a whole transform and so says where this pivot must be; and of two
+goals' points from each other. A target beyond a bound by more than the tolerances and rounding is out of reach.
 """
 
 from __future__ import annotations
@@ -33,13 +33,10 @@ class Proof:
     """A distance that the goals ask for and the body cannot have.
 
     Attributes:
-        kind: "point", "pivot" or "pair".
-        goals: Names of the goals that it is about, one or two.
-        distance: What they ask for [m].
-        nearest: The least that can be [m].
-        farthest: The most that can be [m].
-        slack: What tolerances and rounding allow beyond that [m].
-        center: Where the distance is measured from, in the world or the frame that the goal is relative to; None for a pair.
+        kind: "point", "pivot" or "pair". goals: Names of the goals that it is about, one or two. distance: What they
+            ask for [m]. nearest: The least that can be [m]. farthest: The most that can be [m]. slack: What
+            tolerances and rounding allow beyond that [m]. center: Where the distance is measured from, in the world
+            or the frame that the goal is relative to; None for a pair.
     """
 
     kind: str

@@ -1,11 +1,11 @@
 """How far a frame can be from a point that cannot move: the proof behind UNREACHABLE.
 
-The way from the world to a frame is a chain of turns and slides; `distances.fold` bounds the distance between a point on its first
-axis, which cannot move, and the goal's point. For a goal relative to another frame the chain runs between the two, up to where
-their ways part and down again, and the centre is a point of that other frame. The same chain between the frames of two goals
-bounds how far apart their targets may be. Joints that follow others count as if they moved on their own; joints that may not move
-count as if they could be anywhere, unless the configuration is given. So a bound may be loose but never wrong. Above a free base
-nothing is claimed.
+The way from the world to a frame is a chain of turns and slides; `distances.fold` bounds the distance between a point
+on its first axis, which cannot move, and the goal's point. For a goal relative to another frame the chain runs
+between the two, up to where their ways part and down again, and the centre is a point of that other frame. The same
+chain between the frames of two goals bounds how far apart their targets may be. Joints that follow others count as if
+they moved on their own; joints that may not move count as if they could be anywhere, unless the configuration is
+given. So a bound may be loose but never wrong. Above a free base nothing is claimed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Freedom(NamedTuple):
     Attributes:
         moves: Which degrees of freedom may change, as bytes of a bool array.
         limited: Whether joint ranges hold.
-        q: The configuration from which joints that may not move take their values, as bytes; None where it is not known.
+        q: Where joints that may not move stand, as bytes of a configuration; None where it is not known.
     """
 
     moves: bytes
@@ -49,8 +49,9 @@ def reachable_ranges(
 ) -> list[list[float]]:
     """For each goal with a position that can be bounded: [goal, centre x, y, z, nearest, farthest] [m].
 
-    The centre is in the goal's base frame, as its target is. Every point that the goal's point can have there, with the joints
-    that may move inside their ranges (`limited`) and the others anywhere, is from nearest to farthest of the centre.
+    The centre is in the goal's base frame, as its target is. Every point that the goal's point can have there, with
+    the joints that may move inside their ranges (`limited`) and the others anywhere, is from nearest to farthest of
+    the centre.
     """
     freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
     found = [(g, reachable_range(model, goal, freedom)) for g, goal in enumerate(goals)]
@@ -90,7 +91,7 @@ def bound_of(
     start: tuple[float, ...] | None,
     freedom: Freedom,
 ) -> tuple[Floats, Interval]:
-    """Distances of a frame's point from a point of `base` (the best one, where `start` is None), and that point in `base`."""
+    """Distances of a frame's point from a point of `base` (the best, where `start` is None), and that point."""
     body = draw(model, freedom)
     first = None if start is None else outward(body.place(base), np.array(start))
     center, interval = fold(body.chain(base, frame), outward(body.place(frame), np.array(point)), first)
@@ -98,7 +99,7 @@ def bound_of(
 
 
 def pivot_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats, Floats, Interval] | None:
-    """Of the last joint before a goal's frame: a pivot in that frame, the centre in the goal's base, and their distances [m].
+    """Of the joint before a goal's frame: a pivot in that frame, the centre in the goal's base, their distances [m].
 
     None where the frame hangs on a slide, or nothing can be claimed.
     """
@@ -198,7 +199,7 @@ def placed(places: list[Floats], parent: int, R: Floats, p: Floats) -> Floats:
 
 
 def ranges(model: Model, ints: list[int], numbers: Floats, freedom: Freedom) -> list[tuple[float, float]] | Floats:
-    """Of a primitive that may move, the range of each of its values; of one that may not, the values themselves (known `q`)."""
+    """The range of each of a primitive's values; where it may not move and `q` is known, the values themselves."""
     kind, _, _, q, v = ints
     wide = 3 if kind in (BALL_PRIMITIVE, SLIDE3) else 1
     gain, bias = float(numbers[0]), float(numbers[1])

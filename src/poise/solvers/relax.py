@@ -5,18 +5,19 @@ Nothing is guessed: a relaxation is named only if solving with it reached every 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.errors import PoiseError
 from poise.goals import Reach
 from poise.native import core
 from poise.solvers.binding import ActiveLimit
 from poise.solvers.status import Status
-from poise.solvers.table import native_table
+from poise.solvers.table import Options, native_table
 
 if TYPE_CHECKING:
     from poise.goals import Goal
@@ -57,20 +58,31 @@ def helpful(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[tuple
 
 
 def trial(solution: Solution, relaxation: Relaxation) -> NDArray[np.float64] | None:
-    """The answer to the relaxed problem if it reaches every goal; None otherwise."""
+    """The answer to the relaxed problem if it reaches every goal; None otherwise, or where the method refuses it."""
     solver = solution._solver
     goals = solver.goals if relaxation.goals is None else dict(relaxation.goals)
     changes: dict[str, Any] = {"record": False, "time_limit": None, "restarts": FEW_SEARCHES, "mode": "nearest"}
     options = replace(solver._options, **{**changes, **dict(relaxation.options)})
+    try:
+        native = prepared(solution, relaxation, goals, options)
+    except PoiseError:
+        return None
+    if options.method.refuse(*native.sizes()) is not None:
+        return None
+    same = {name: target for name, target in solution._targets.items() if goals.get(name) is solver.goals[name]}
+    raw = native.solve(solution.q, same)
+    answer: NDArray[np.float64] = raw[0]
+    return answer if raw[2] == 1 else None
+
+
+def prepared(solution: Solution, relaxation: Relaxation, goals: Mapping[str, Goal], options: Options) -> Any:
+    """The relaxed problem for the kernels."""
     table = native_table(solution.model, goals, options)
     for limit in relaxation.limits:
         table[limit.side][limit.velocity] = -np.inf if limit.side == "lower" else np.inf
     if relaxation.limits:
         table["reachable"] = []
-    same = {name: target for name, target in solution._targets.items() if goals.get(name) is solver.goals[name]}
-    raw = core.Solver(solution.model._body, table).solve(solution.q, same)
-    answer: NDArray[np.float64] = raw[0]
-    return answer if raw[2] == 1 else None
+    return core.Solver(solution.model._body, table)
 
 
 def candidates(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:

@@ -36,7 +36,7 @@ def length_text(metres: float, digits: int = 3) -> str:
     """A length in the unit that reads best; below a picometre it is rounding, and 0."""
     if metres < 1e-12:
         return "0 m"
-    unit, size = next(((unit, size) for unit, size in UNITS if metres >= size), UNITS[-1])
+    unit, size = next(((unit, size) for unit, size in UNITS if 1.0005 * metres >= size), UNITS[-1])
     return f"{metres / size:.{digits}g} {unit}"
 
 
@@ -50,7 +50,8 @@ def table(solution: Solution) -> str:
     lines = [HEAD, *rows(solution)]
     widths = [max(len(line[k]) for line in lines) for k in range(4)]
     text = [
-        "  ".join([line[0].ljust(widths[0]), line[1].rjust(widths[1]), line[2].rjust(widths[2]), line[3]]) for line in lines
+        "  ".join([line[0].ljust(widths[0]), line[1].rjust(widths[1]), line[2].rjust(widths[2]), line[3]])
+        for line in lines
     ]
     return "\n".join([headline(solution), *(f"  {line}" for line in text)])
 

@@ -108,14 +108,14 @@ class Solution:
 
     @property
     def active_limits(self) -> tuple[ActiveLimit, ...]:
-        """The joint limits that the pose stands at, strongest first, and those that joints outside `joints=` lie beyond."""
+        """Limits that the pose stands at, strongest first; then those that joints not in `joints=` lie beyond."""
         from poise.solvers.binding import active_limits
 
         return active_limits(self)
 
     @property
     def multipliers(self) -> dict[str, float]:
-        """How strongly each active limit holds the goals back: what the cost would fall by per radian or metre of more room."""
+        """How strongly each active limit holds the goals back: fall of the cost per radian or metre of more room."""
         return {limit.name: limit.multiplier for limit in self.active_limits if not limit.exempt}
 
     @property

@@ -73,6 +73,9 @@ class Solver:
             record=record,
         )
         self._native = core.Solver(model._body, native_table(model, self.goals, self._options))
+        refused = self._options.method.refuse(*self._native.sizes())
+        if refused is not None:
+            raise InvalidValue(refused)
         self._start = np.array(model.rest)
         self._targets: Mapping[str, Any] = {}  # those given to solve, which replace the goals' own
 

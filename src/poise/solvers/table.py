@@ -15,12 +15,12 @@ from poise.goals.goal import ROTATION, GoalRows
 from poise.methods import Method
 from poise.model import Model
 from poise.solvers.reach import reachable_ranges
+from poise.solvers.serves import check_serves
 
 __all__ = ["MODES", "Options", "name_goals", "native_table"]
 
 LIMIT_HANDLING = {"active": 0, "freeze": 1, "penalty": 2, "clamp": 3, "off": 4}
 MODES = {"nearest": 0, "repeatable": 1, "continuous": 2}
-LONGEST_STEP = 1.0  # radians in one step, and times L metres, where no step_limit is given
 CONTINUOUS_SPAN = 0.2  # radians in one call of continuous mode, likewise
 
 
@@ -101,6 +101,7 @@ def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> d
         raise InvalidValue("give at least one goal that a frame can reach, such as Reach(frame, target).")
     gain, wanted = posture(model, [goal for goal in goals.values() if isinstance(goal, Rest)])
     moves = may_move(model, options.joints)
+    check_serves(options.method, model, goals, rows, moves)
     return {
         "goals": [goal_table(model, name, goals[name], row) for name, row in rows.items()],
         "may_move": moves.astype(np.float64),
@@ -138,7 +139,7 @@ def frame_index(model: Model, frame: str) -> int:
 def settings(model: Model, options: Options) -> dict[str, Any]:
     """Options and method settings, numbers only."""
     continuous = options.mode == "continuous"
-    reach = options.step_limit if options.step_limit is not None and not continuous else LONGEST_STEP
+    reach = options.step_limit if options.step_limit is not None and not continuous else options.method.longest_step
     span = options.step_limit if options.step_limit is not None else CONTINUOUS_SPAN
     restarts = options.method.restarts if options.restarts == "auto" else int(options.restarts)
     return {

@@ -25,24 +25,27 @@ POISE_FN void frame_fk(const Body& body, const F& frame, const S* q, S* R, S* p)
   }
 }
 
-// placements of all primitives: 12 numbers each, R then p
-template <class S, class Body> POISE_FN void place_all(const Body& body, const S* q, S* placements) {
-  for (int i = 0; i < body.count(); ++i) {
-    const auto& b = body[i];
-    S* R = placements + 12 * i;
-    S* p = R + 9;
-    if (b.parent < 0) {
-      start_at<S>(b, nullptr, R, p);
-    } else {
-      const S* up = placements + 12 * b.parent;
-      turn_right(up, b, R);
-      const S offset[3] = {S(b.p[0]), S(b.p[1]), S(b.p[2])};
-      rotate(up, offset, p);
-      POISE_UNROLL
-      for (int k = 0; k < 3; ++k) p[k] += up[9 + k];
-    }
-    move_right(b, q, R, p);
+// placement of primitive i (12 numbers, R then p) from its parent's
+template <class S, class Body> POISE_FN void place_one(const Body& body, int i, const S* q, S* placements) {
+  const auto& b = body[i];
+  S* R = placements + 12 * i;
+  S* p = R + 9;
+  if (b.parent < 0) {
+    start_at<S>(b, nullptr, R, p);
+  } else {
+    const S* up = placements + 12 * b.parent;
+    turn_right(up, b, R);
+    const S offset[3] = {S(b.p[0]), S(b.p[1]), S(b.p[2])};
+    rotate(up, offset, p);
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) p[k] += up[9 + k];
   }
+  move_right(b, q, R, p);
+}
+
+// placements of all primitives
+template <class S, class Body> POISE_FN void place_all(const Body& body, const S* q, S* placements) {
+  for (int i = 0; i < body.count(); ++i) place_one(body, i, q, placements);
 }
 
 // T_world_frame from the placements

@@ -15,9 +15,13 @@
 #define POISE_FN __forceinline
 #define POISE_UNROLL
 #define POISE_ON_DEVICE 0
+#elif defined(__clang__)
+#define POISE_FN inline __attribute__((always_inline))
+#define POISE_UNROLL _Pragma("unroll")
+#define POISE_ON_DEVICE 0
 #else
 #define POISE_FN inline __attribute__((always_inline))
-#define POISE_UNROLL
+#define POISE_UNROLL _Pragma("GCC unroll 8")
 #define POISE_ON_DEVICE 0
 #endif
 

@@ -1,6 +1,6 @@
 // rules.h: the Jacobian rules: how each method makes a step from J and r.
 #pragma once
-#include "search.h"
+#include "strategies.h"
 
 namespace poise {
 
@@ -20,10 +20,68 @@ enum MethodCode : int {
   METHOD_TWO_BONE = 22,
 };
 
-// proposes state.dq for the pose that was evaluated last
-template <class S, class P>
-POISE_FN void propose(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture, const S* targets,
-                      SearchState<S>& state) {
+// numbers of `extra` that a rule needs; the default step has memory of its own
+POISE_FN constexpr int workspace_of_method(int method, int limits, int m, int n) {
+  const bool default_step = method == METHOD_LM && limits != LIMITS_FREEZE && limits != LIMITS_PENALTY;
+  return method > METHOD_HALLEY || default_step ? 0 : rule_workspace(limits, m, n);
+}
+
+// Halley's third-order step: x0 from J, then x from K = J + (dJ along x0) / 2, whose product with x0 is the rows' expansion to
+// second order
+template <class S, class P> POISE_FN void halley_direction(const P& problem, const Settings<real_t<S>>& settings,
+                                                           const S* targets, RuleWork<S>& w, SearchState<S>& state) {
+  damped_direction(w.system, state.damping);
+  scaled_step(w, S(settings.reach), state.dq);
+  for (int k = 0; k < problem.n_rows * problem.n_v; ++k) w.K[k] = state.J[k];
+  add_curvature(problem, state.placements, targets, state.dq, real_t<S>(0.5), w.K);
+  fill_system(problem, w.K, w, state);
+  damped_direction(w.system, state.damping);
+}
+
+// the answer of a rule to its linear system
+template <class S, class P> POISE_FN void answer(const P& problem, const Settings<real_t<S>>& settings,
+                                                 const S* targets, RuleWork<S>& w, SearchState<S>& state) {
+  LinearSystem<S>& s = w.system;
+  switch (settings.method) {
+    case METHOD_GRADIENT:
+      return gradient_direction(s, S(settings.options[0]));
+    case METHOD_TRANSPOSE:
+      return transpose_direction(s);
+    case METHOD_INVERSE:
+      return inverse_direction(s);
+    case METHOD_PSEUDOINVERSE:
+      return truncated_direction(s, rank_tolerance(s));
+    case METHOD_SVD:
+      return truncated_direction(s, S(settings.options[0]));
+    case METHOD_QR:
+      return qr_direction(s);
+    case METHOD_SDLS:
+      clamp_blocks(s, S(settings.options[1]));
+      return selective_direction(s, S(settings.options[0]), settings.options[2] > 0);
+    case METHOD_HALLEY:
+      return halley_direction(problem, settings, targets, w, state);
+    default:
+      return damped_direction(s, state.damping);
+  }
+}
+
+// lambda^2 of this step: fixed under dls, from the error under lm and halley
+template <class S> POISE_FN S damping_of_step(const Settings<real_t<S>>& settings, S cost) {
+  switch (settings.method) {
+    case METHOD_DLS:
+      return S(settings.damping) * S(settings.damping);
+    case METHOD_LM:
+    case METHOD_HALLEY:
+      return S(settings.damping) * cost + S(settings.damping_floor);
+    default:
+      return S(0);
+  }
+}
+
+// the default, for sizes known when compiled where they are common
+template <class S, class P> POISE_FN void propose_default(const P& problem, const Settings<real_t<S>>& settings,
+                                                          const Posture<S>& posture, const S* targets,
+                                                          SearchState<S>& state) {
   if (problem.n_rows == 6) {
     propose_lm<6>(problem, settings, posture, targets, state);
   } else if (problem.n_rows == 3) {
@@ -31,6 +89,19 @@ POISE_FN void propose(const P& problem, const Settings<real_t<S>>& settings, con
   } else {
     propose_lm<0>(problem, settings, posture, targets, state);
   }
+}
+
+// proposes state.dq for the pose that was evaluated last
+template <class S, class P> POISE_FN void propose(const P& problem, const Settings<real_t<S>>& settings,
+                                                  const Posture<S>& posture, const S* targets, SearchState<S>& state) {
+  if (workspace_of_method(settings.method, settings.limits, 1, 1) == 0) {
+    propose_default(problem, settings, posture, targets, state);
+    return;
+  }
+  assemble(problem, state.placements, targets, state.J);
+  state.damping = damping_of_step(settings, state.cost);
+  propose_within_limits(problem, settings, posture, state,
+                        [&](RuleWork<S>& w) { answer(problem, settings, targets, w, state); });
 }
 
 }  // namespace poise

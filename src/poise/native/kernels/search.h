@@ -109,10 +109,9 @@ POISE_FN void judge(const P& problem, const Settings<real_t<S>>& settings, const
   state.phase = state.outcome == Outcome::RUNNING ? Phase::EVALUATED : Phase::DONE;
 }
 
-// room for every velocity in this step
-template <class S, class P>
-POISE_FN void find_room(const P& problem, const Settings<real_t<S>>& settings, SearchState<S>& state) {
-  room_to_move(problem, state.q, settings.limits != LIMITS_OFF, S(settings.reach), state.work);
+// room for every velocity in this step: to its bounds, and no more than `reach`
+template <class S, class P> POISE_FN void find_room(const P& problem, bool bounded, S reach, SearchState<S>& state) {
+  room_to_move(problem, state.q, bounded, reach, state.work);
   if (!state.origin) return;
   using T = real_t<S>;
   difference(problem.coordinates, problem.n_coordinates, state.origin, state.q, state.work.b);
@@ -123,6 +122,11 @@ POISE_FN void find_room(const P& problem, const Settings<real_t<S>>& settings, S
   }
 }
 
+template <class S, class P>
+POISE_FN void find_room(const P& problem, const Settings<real_t<S>>& settings, SearchState<S>& state) {
+  find_room(problem, settings.limits != LIMITS_OFF, S(settings.reach), state);
+}
+
 // Levenberg-Marquardt with damping from the error (Chan and Lawrence 1988), bounded
 template <int M, class S, class P>
 POISE_FN void propose_lm(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture, const S* targets,
@@ -130,7 +134,8 @@ POISE_FN void propose_lm(const P& problem, const Settings<real_t<S>>& settings, 
   assemble(problem, state.placements, targets, state.J);
   find_room(problem, settings, state);
   state.damping = S(settings.damping) * state.cost + S(settings.damping_floor);
-  bounded_step<M>(problem, state.q, state.J, state.rows, state.damping, posture, settings.rounds, state.work, state.dq);
+  const int rounds = settings.limits == LIMITS_CLAMP ? 0 : settings.rounds;
+  bounded_step<M>(problem, state.q, state.J, state.rows, state.damping, posture, rounds, state.work, state.dq);
 }
 
 // takes the proposed step and looks where it led

@@ -21,8 +21,10 @@ template <class S> struct StepWorkspace {
   S* inverse_D;  // n_v; 0 for a fixed joint
   S* b;          // n_v
   S* A;          // n_rows (n_rows + 1) / 2
+  S* L;          // n_rows (n_rows + 1) / 2: its factor
   S* pivots;     // n_rows
   S* y;          // n_rows
+  S* rhs;        // n_rows
   S* low;        // n_v: room to the bounds
   S* high;       // n_v
 };
@@ -45,28 +47,66 @@ POISE_FN void room_to_move(const P& problem, const S* q, bool bounded, S reach, 
   }
 }
 
-// A = J D^-1 J^T + damping I and y = r - J (fixed or posture part of dq); M as in dense.h
-template <int M, class S, class P>
-POISE_FN void normal_matrix(const P& problem, const S* J, const S* r, const S* dq, S damping, StepWorkspace<S>& w) {
+// triangle += scale * column column^T
+template <int M, class S> POISE_FN void add_square(int m_run, const S* column, S scale, S* A) {
+  const int m = M > 0 ? M : m_run;
+  POISE_UNROLL
+  for (int i = 0; i < m; ++i) {
+    const S scaled = column[i] * scale;
+    POISE_UNROLL
+    for (int k = 0; k <= i; ++k) A[packed(i, k)] += scaled * column[k];
+  }
+}
+
+// w.A = J D^-1 J^T + damping I
+template <int M, class S, class P> POISE_FN void normal_matrix(const P& problem, const S* J, S damping, StepWorkspace<S>& w) {
+  using T = real_t<S>;
+  const int m = M > 0 ? M : problem.n_rows;
+  const auto sum = [&](S* A) {
+    POISE_UNROLL
+    for (int i = 0; i < m; ++i) {
+      POISE_UNROLL
+      for (int k = 0; k <= i; ++k) A[packed(i, k)] = i == k ? damping : S(T(0));
+    }
+    for (int c = 0; c < problem.n_v; ++c) add_square<M>(m, J + c * m, w.inverse_D[c], A);
+  };
+  if constexpr (M > 0) {
+    S local[M * (M + 1) / 2];  // in registers
+    sum(local);
+    POISE_UNROLL
+    for (int k = 0; k < M * (M + 1) / 2; ++k) w.A[k] = local[k];
+  } else {
+    sum(w.A);
+  }
+}
+
+// rhs -= column * x
+template <int M, class S> POISE_FN void take_out(int m_run, const S* column, S x, S* rhs) {
+  const int m = M > 0 ? M : m_run;
+  POISE_UNROLL
+  for (int k = 0; k < m; ++k) rhs[k] -= column[k] * x;
+}
+
+// y = A^-1 rhs
+template <int M, class S, class P> POISE_FN void solve_normal(const P& problem, StepWorkspace<S>& w) {
   using T = real_t<S>;
   const int m = M > 0 ? M : problem.n_rows;
   POISE_UNROLL
-  for (int k = 0; k < m * (m + 1) / 2; ++k) w.A[k] = S(T(0));
-  POISE_UNROLL
-  for (int k = 0; k < m; ++k) {
-    w.A[packed(k, k)] = damping;
-    w.y[k] = r[k];
-  }
-  for (int c = 0; c < problem.n_v; ++c) {
-    const S* column = J + c * m;
-    const S known = dq[c];
+  for (int k = 0; k < m; ++k) w.y[k] = w.rhs[k];
+  if constexpr (M > 0) {
+    S L[M * (M + 1) / 2], pivots[M], y[M];
     POISE_UNROLL
-    for (int i = 0; i < m; ++i) {
-      const S scaled = column[i] * w.inverse_D[c];
-      w.y[i] -= column[i] * known;
-      POISE_UNROLL
-      for (int k = 0; k <= i; ++k) w.A[packed(i, k)] += scaled * column[k];
-    }
+    for (int k = 0; k < M * (M + 1) / 2; ++k) L[k] = w.A[k];
+    POISE_UNROLL
+    for (int k = 0; k < M; ++k) y[k] = w.rhs[k];
+    cholesky<M>(m, L, pivots, T(1e-30));
+    cholesky_solve<M>(m, L, pivots, y);
+    POISE_UNROLL
+    for (int k = 0; k < M; ++k) w.y[k] = y[k];
+  } else {
+    for (int k = 0; k < m * (m + 1) / 2; ++k) w.L[k] = w.A[k];
+    cholesky<M>(m, w.L, w.pivots, T(1e-30));
+    cholesky_solve<M>(m, w.L, w.pivots, w.y);
   }
 }
 
@@ -80,6 +120,9 @@ POISE_FN S free_step(const P& problem, const S* J, const StepWorkspace<S>& w, in
   for (int k = 0; k < m; ++k) x += column[k] * w.y[k];
   return w.inverse_D[c] * x;
 }
+
+// Taking a column out of A leaves an error of rounding times |A|: far below the damping in double, not in float, which sums again.
+template <class T> POISE_FN constexpr bool exact_downdate() { return sizeof(T) == 8; }
 
 // The step. `posture.gain` may be null. `rounds`: how often joints are fixed and the step solved again; then what is left over is
 // cut off at the bound.
@@ -99,33 +142,38 @@ POISE_FN void bounded_step(const P& problem, const S* q, const S* J, const S* r,
       w.inverse_D[c] = S(T(1)) / (S(problem.freedoms[c].weight) + posture.gain[c]);
     }
   }
+  const int m = M > 0 ? M : problem.n_rows;
+  POISE_UNROLL
+  for (int k = 0; k < m; ++k) w.rhs[k] = r[k];
+  bool given = posture.gain != nullptr;
   for (int c = 0; c < problem.n_v; ++c) {
     const mask_t<S> stuck = (w.low[c] > zero) | (w.high[c] < zero);  // outside its range: it must come back
     const S back = select(w.low[c] > zero, w.low[c], w.high[c]);
     dq[c] = select(stuck, back, w.inverse_D[c] * w.b[c]);
     w.inverse_D[c] = select(stuck, zero, w.inverse_D[c]);
     w.b[c] = select(stuck, zero, w.b[c]);
+    if (given || any(stuck)) take_out<M>(m, J + c * m, dq[c], w.rhs);
   }
+  normal_matrix<M>(problem, J, damping, w);
   for (int round = 0;; ++round) {
-    normal_matrix<M>(problem, J, r, dq, damping, w);
-    const int m = M > 0 ? M : problem.n_rows;
-    cholesky<M>(m, w.A, w.pivots, T(1e-30));
-    cholesky_solve<M>(m, w.A, w.pivots, w.y);
+    solve_normal<M>(problem, w);
 
-    // what would leave its range is fixed at the bound; a fixed joint keeps its step
+    // what would leave its range is fixed at the bound, and its part taken out of the system; a fixed joint keeps its step
     bool crossed = false;
     for (int c = 0; c < problem.n_v; ++c) {
       const mask_t<S> free = w.inverse_D[c] > zero;
       const S x = free_step<M>(problem, J, w, c);
       const mask_t<S> out = free & ((x < w.low[c]) | (x > w.high[c]));
       dq[c] = select(free, minimum(maximum(x, w.low[c]), w.high[c]), dq[c]);
+      if (!any(out) || round >= rounds) continue;
+      crossed = true;
+      const S before = w.inverse_D[c] * w.b[c];
+      take_out<M>(m, J + c * m, select(out, dq[c] - before, zero), w.rhs);
+      if (exact_downdate<T>()) add_square<M>(m, J + c * m, select(out, zero - w.inverse_D[c], zero), w.A);
       w.inverse_D[c] = select(out, zero, w.inverse_D[c]);
-      crossed = crossed || any(out);
     }
-    if (!crossed || round >= rounds) return;
-
-    // another round: the free ones start from their posture again
-    for (int c = 0; c < problem.n_v; ++c) dq[c] = select(w.inverse_D[c] > zero, w.inverse_D[c] * w.b[c], dq[c]);
+    if (!crossed) return;
+    if (!exact_downdate<T>()) normal_matrix<M>(problem, J, damping, w);
   }
 }
 

@@ -1,0 +1,46 @@
+"""Damped least squares: never further than the goal is worth.
+
+    dq = W^-1/2 A^T (A A^T + lambda^2 I)^-1 r     minimises     |r - J dq|^2 + lambda^2 dq^T W dq
+
+with A = J W^-1/2 and W = 1 + stiffness (Wampler 1986; Nakamura and Hanafusa 1986). Along singular vector i the
+pseudo-inverse's 1 / sigma_i becomes sigma_i / (sigma_i^2 + lambda^2), never above 1 / (2 lambda): calm at and near
+singular poses.
+
+The price is speed: the error along singular vector i shrinks by lambda^2 / (sigma_i^2 + lambda^2) a step, so
+convergence is linear and a large lambda makes the body indifferent to its goals. lm lets the damping vanish with
+the error instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from poise.methods.method import Method, positive
+
+__all__ = ["DLS"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class DLS(Method):
+    """Damped least squares.
+
+    Attributes:
+        damping: lambda, in the units of a residual: radians, and lengths in units of the body's L. For a lambda in
+            metres write damping=lambda / model.length.
+    """
+
+    damping: float = 0.1
+    stall_steps: int = 30
+    stall_ratio: float = 0.999
+
+    name: ClassVar[str] = "dls"
+    code: ClassVar[int] = 7
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self.damping, "DLS: damping")
+
+    def settings(self) -> dict[str, Any]:
+        """See Method.settings."""
+        return {**super().settings(), "damping": self.damping}

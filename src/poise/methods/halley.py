@@ -1,0 +1,48 @@
+"""Halley's rule: third order, from the kinematic Hessian.
+
+    dq0 = damped step of J,     K = J + 1/2 dJ(dq0),     dq = damped step of K
+
+J + 1/2 dJ(dq0) times dq0 is the expansion of the forward kinematics to second order, so the error after a step is
+of third order in the error before it (Halley 1694; for systems Cuyt and Rall 1985). dJ(dq0), the derivative of the
+Jacobian along the first step, is the kinematic Hessian contracted with dq0; it costs as much as J itself
+(kernels/curvature.h). Damping as in lm: lambda^2 = damping |r|^2 + floor.
+
+Fewer steps than Newton near the goal, each about twice the price. Far from it the expansion promises nothing: steps
+are bounded, but lm is the safer start. Where a rotation goal leaves axes free, only the joints' curvature is taken
+along, and the order is two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from poise.methods.method import Method, positive
+
+__all__ = ["Halley"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Halley(Method):
+    """Halley's third-order rule.
+
+    Attributes:
+        damping: Damping per squared error.
+        floor: Damping that is left at the goal.
+    """
+
+    damping: float = 0.1
+    floor: float = 1e-9
+    stall_steps: int = 20
+
+    name: ClassVar[str] = "halley"
+    code: ClassVar[int] = 9
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self.damping, "Halley: damping", zero=True)
+        positive(self.floor, "Halley: floor")
+
+    def settings(self) -> dict[str, Any]:
+        """See Method.settings."""
+        return {**super().settings(), "damping": self.damping, "damping_floor": self.floor}

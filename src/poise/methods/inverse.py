@@ -1,0 +1,40 @@
+"""Inverse Jacobian: Newton's method, for problems with as many goal rows as degrees of freedom.
+
+    dq = J^-1 r          (elimination with row pivots)
+
+Quadratic near the goal (Whitney 1969, Resolved motion rate control). Rows that have no weight do not count, so a
+planar arm with two joints is square under Reach(frame, target, weight=(1, 1, 0)).
+
+Any other size is refused by name: there is no inverse. Where a limit takes a joint out of the step, or a pivot is
+at rounding (a singular pose), the step is the least-squares one (see qr). Near singular poses steps are as long as
+the step limit lets them be. Stiffness says nothing here: the step is the only one there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from poise.methods.method import Method
+
+__all__ = ["Inverse"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inverse(Method):
+    """Inverse of a square Jacobian; it has no settings of its own."""
+
+    stall_steps: int = 20
+
+    name: ClassVar[str] = "inverse"
+    code: ClassVar[int] = 3
+
+    def refuse(self, rows: int, velocities: int) -> str | None:
+        """See Method.refuse."""
+        if rows == velocities:
+            return None
+        return (
+            f"method 'inverse' needs a square Jacobian; this problem has {rows} goal rows and {velocities} degrees of "
+            "freedom that move them. Use method='pseudoinverse' (or 'dls', calm near singular poses), or name "
+            f"{rows} degrees of freedom in joints=."
+        )

@@ -1,0 +1,48 @@
+"""Truncated SVD: the pseudo-inverse without the directions that are nearly lost.
+
+    dq = W^-1/2 sum over sigma_i > threshold * sigma_1 of  v_i (u_i . r) / sigma_i,     J W^-1/2 = sum sigma_i u_i v_i^T
+
+(Maciejewski and Klein 1989, numerical filtering without the damping.) What is lost is left alone: near a singular
+pose the step stays shorter than |r| / (threshold sigma_1).
+
+At the threshold a direction comes and goes from one step to the next, and with it the motion: dls and sdls fade it
+out instead. A goal that can only be reached along a cut direction is not reached: lower the threshold.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from poise.errors import InvalidValue
+from poise.methods.method import Method, positive
+
+__all__ = ["SVD"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SVD(Method):
+    """Truncated SVD.
+
+    Attributes:
+        threshold: Singular values below this part of the largest are cut: in (0, 1).
+    """
+
+    threshold: float = 0.01
+    stall_steps: int = 20
+
+    name: ClassVar[str] = "svd"
+    code: ClassVar[int] = 5
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if positive(self.threshold, "SVD: threshold") >= 1:
+            raise InvalidValue(
+                f"SVD: threshold is {self.threshold!r}; it must be below 1, else every direction is cut."
+            )
+
+    def settings(self) -> dict[str, Any]:
+        """See Method.settings."""
+        return {**super().settings(), "options": np.array([self.threshold, 0.0, 0.0, 0.0])}

@@ -1,0 +1,67 @@
+"""What a method serves: the goals, the joints that move them, and whole bodies. The rest is refused by name, with who does serve it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.goals import Goal
+from poise.goals.goal import POSE, POSITION, ROTATION, GoalRows
+from poise.methods import Method, by_name, names
+from poise.model import Model
+from poise.model.joint import Joint
+
+__all__ = ["check_serves", "joints_above"]
+
+GOAL_KINDS = {POSITION: "position", ROTATION: "rotation", POSE: "pose"}
+
+
+def check_serves(
+    method: Method,
+    model: Model,
+    goals: Mapping[str, Goal],
+    rows: Mapping[str, GoalRows],
+    moves: NDArray[np.bool_],
+) -> None:
+    """Raises InvalidValue where the method cannot serve a goal, a joint on its way, or the body."""
+    for name in goals:
+        kind = GOAL_KINDS.get(rows[name].op, type(goals[name]).__name__) if name in rows else "posture"
+        if kind not in method.goal_kinds:
+            article = f"goal {name!r} is a {kind} goal, which method {method.name!r} does not serve"
+            raise refusal(article, lambda other, kind=kind: kind in other.goal_kinds)  # type: ignore[misc]
+    levels = {int(goal.priority) for name, goal in goals.items() if name in rows}
+    if len(levels) > 1 and not method.levels:
+        raise refusal(f"method {method.name!r} serves goals of one priority only", lambda other: other.levels)
+    for row in rows.values():
+        for joint in joints_above(model, row, moves):
+            kind = "mimic" if joint.mimic else joint.kind
+            if kind not in method.joint_kinds:
+                what = f"joint {joint.name!r} is {kind}, which method {method.name!r} does not serve"
+                raise refusal(what, lambda other, kind=kind: kind in other.joint_kinds)  # type: ignore[misc]
+    reason = method.refuse_body(model, [row.frame for row in rows.values()], moves)
+    if reason is not None:
+        raise InvalidValue(reason)
+
+
+def refusal(what: str, serves: Callable[[Method], bool]) -> InvalidValue:
+    """The error, with the methods that do serve it."""
+    able = [name for name in names() if serves(by_name(name))]
+    return InvalidValue(f"{what}; {', '.join(able)} do.")
+
+
+def joints_above(model: Model, rows: GoalRows, moves: NDArray[np.bool_]) -> list[Joint]:
+    """The joints that move a goal's frame, or what its target is given in, and may move."""
+    found: dict[str, Joint] = {}
+    for frame in (rows.frame, rows.base):
+        above = None if frame is None else model.frame(frame).name
+        while above is not None:
+            at = model.frame(above)
+            if at.joint is not None:
+                joint = model.joint(at.joint)
+                if moves[joint.v].any():
+                    found[joint.name] = joint
+            above = at.parent
+    return list(found.values())

@@ -1,0 +1,49 @@
+"""The whole step, compiled four ways from one header: double, float, a SIMD pack, NVRTC."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import nvrtc
+
+HERE = Path(__file__).parent / "native"
+KERNELS = Path(__file__).parent.parent / "src" / "poise" / "native" / "kernels"
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no C++ compiler on this machine: apt-get install g++")
+    program = tmp_path_factory.mktemp("spike") / "spike"
+    flags = ["-std=c++20", "-O2", "-fno-math-errno", "-ffp-contract=off", "-I", str(KERNELS)]
+    subprocess.run([compiler, *flags, str(HERE / "spike.cpp"), "-o", str(program)], check=True)
+    lines = subprocess.run([str(program)], check=True, capture_output=True, text=True).stdout.splitlines()
+    return {line.split()[0]: line.split(maxsplit=1)[1] for line in lines}
+
+
+def test_double_solves_every_problem(figures: dict[str, str]) -> None:
+    assert figures["solved"] == "64 of 64"
+
+
+def test_a_pack_gives_the_same_bits_as_one_by_one(figures: dict[str, str]) -> None:
+    assert float(figures["pack_double"]) == 0.0
+
+
+@pytest.mark.parametrize("kind", ["float_cost", "pack_float_cost"])
+def test_float_reaches_as_well(figures: dict[str, str], kind: str) -> None:
+    assert float(figures[kind]) < 1e-9
+
+
+@pytest.mark.nvrtc
+def test_the_device_compiles_it_without_spills(closing_table: Callable[[str, str], None]) -> None:
+    headers = {path.name: path.read_text("utf-8") for path in [*KERNELS.glob("*.h"), HERE / "spike.h"]}
+    compiled = nvrtc.compile((HERE / "spike.cu").read_text("utf-8"), headers, "sm_90")
+    closing_table(f"spike.cu for sm_90, NVRTC {nvrtc.version()}", nvrtc.table(compiled.kernels))
+    assert compiled.kernels["spike_float"].spill_bytes == 0
