@@ -11,9 +11,10 @@ STAMPS := $(VENV)/stamps
 
 # Poise is installed in place: an edited Python file needs nothing, an edited native file an incremental build.
 INSTALL = $(PIP) install --no-build-isolation --editable '$(1)' --config-settings=build-dir=build/$(2)
-NATIVE := $(shell find src/poise/native -name '*.h' -o -name '*.cpp' -o -name '*.cu' 2>/dev/null)
+NATIVE := $(shell find src/poise/native -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.in')
 SOURCES := $(STAMPS)/build pyproject.toml CMakeLists.txt $(NATIVE)
-EXAMPLE := $(firstword $(wildcard examples/01_*.py))
+CXX_FILES := $(filter-out %.in,$(NATIVE)) $(wildcard tests/native/*.*)
+EXAMPLES := $(sort $(wildcard examples/[0-9]*.py))
 
 # The sanitized build lives beside the ordinary one and never mixes with it.
 SANITIZE_VENV := .venv-sanitize
@@ -38,7 +39,7 @@ help:
 # ------------------------------------------------------------------------------------------------ verbs
 
 demo: $(STAMPS)/poise
-	$(BIN)/python $(EXAMPLE)
+	@for example in $(EXAMPLES); do echo "--- $$example"; $(BIN)/python $$example || exit 1; done
 
 test: $(STAMPS)/peers $(STAMPS)/test
 	$(BIN)/python -m pytest $(ARGS)
@@ -54,18 +55,18 @@ lint-types: $(STAMPS)/lint $(STAMPS)/poise
 lint-layers: $(STAMPS)/lint $(STAMPS)/poise
 	$(BIN)/lint-imports --no-cache
 lint-native: $(STAMPS)/lint
-	$(BIN)/clang-format --dry-run --Werror $(NATIVE)
+	$(BIN)/clang-format --dry-run --Werror $(CXX_FILES)
 
 format: $(STAMPS)/lint
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
-	$(BIN)/clang-format -i $(NATIVE)
+	$(BIN)/clang-format -i $(CXX_FILES)
 
 bench: $(STAMPS)/peers
 	$(BIN)/python benchmarks/kinematics.py $(ARGS)
 
 studio:
-	@echo "The studio is not part of Poise yet: this version has models, kinematics and the textbook."
+	@echo "The studio is not part of Poise yet: this version works without a picture."
 	@echo "To see what there is, type: make demo"
 	@exit 1
 

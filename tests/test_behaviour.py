@@ -20,8 +20,6 @@ from poise.errors import InvalidValue, PoiseError
 from poise.goals import Goal, Orient, Reach, Rest
 
 TIP = "panda_hand_tcp"
-SADDLE = "needs a step out of a stationary start (J^T r = 0)"
-OUTSIDE = "needs the way back into the ranges to come before the goals, and to keep the bound of a call"
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +64,6 @@ def test_limits_are_never_broken(model: poise.Model, seed: int, mode: str) -> No
     assert np.isfinite(solution.q).all()
 
 
-@pytest.mark.xfail(reason=OUTSIDE)
 @given(model=models(kinds=("revolute", "prismatic", "euler")), seed=st.integers(0, 2**32 - 1))
 def test_the_answer_is_inside_from_outside_too(model: poise.Model, seed: int) -> None:
     """Also where the start, outside, already serves the goal."""
@@ -101,7 +98,6 @@ def test_a_start_outside_returns_in_bounded_steps(panda: poise.Model) -> None:
     assert poise.solve(panda, Reach(TIP, (0.4, 0.2, 0.5)), start).reached
 
 
-@pytest.mark.xfail(reason=OUTSIDE)
 def test_a_start_outside_in_continuous_mode_gets_no_worse(panda: poise.Model) -> None:
     q = np.array(panda.rest)
     q[3] = 0.9
@@ -160,7 +156,6 @@ def test_a_straight_arm_moves_to_a_goal_on_its_own_forearm(name: str, x: float) 
     assert poise.solve(model, Reach("tip", (x, 0, 0)), np.zeros(model.nq)).reached
 
 
-@pytest.mark.xfail(reason=SADDLE)
 @pytest.mark.parametrize("options", [{"restarts": 0}, {"mode": "continuous"}])
 def test_it_moves_without_restarts_too(options: dict[str, Any]) -> None:
     model = poise.load("planar3")
@@ -171,7 +166,6 @@ def test_it_moves_without_restarts_too(options: dict[str, Any]) -> None:
     assert solver.solve(q).reached
 
 
-@pytest.mark.xfail(reason=SADDLE)
 @pytest.mark.parametrize("target", [(-5.0, 0, 0), (-3.5, 0, 0)])
 def test_a_straight_arm_turns_round_to_a_goal_behind_it(target: tuple[float, ...]) -> None:
     model = poise.load("planar3")

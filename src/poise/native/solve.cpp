@@ -43,6 +43,7 @@ void advance(SolverData& solver) {
         return;
       }
       propose(problem, solver.settings, solver.posture(), solver.targets.data(), state);
+      nudge_if_stuck(problem, solver.settings, state);
       state.phase = Phase::PROPOSED;
       return;
     case Phase::PROPOSED:
@@ -134,8 +135,11 @@ bool run(SolverData& solver, Clock::time_point begun) {
 void keep(SolverData& solver, bool first) {
   const SearchState<S>& state = solver.state;
   solver.total_steps += state.steps;
-  const bool better = first || state.best_reached || state.best_cost < solver.best_cost;
+  const bool closer = first || state.best_outside < solver.best_outside;
+  const bool better = closer || (state.best_outside == solver.best_outside &&
+                                 (state.best_reached || state.best_cost < solver.best_cost));
   if (!better) return;
+  solver.best_outside = state.best_outside;
   solver.winner = solver.total_searches;
   solver.best_cost = state.best_cost;
   for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = state.best_q[k];
@@ -166,6 +170,8 @@ template <int M> void polish_rows(SolverData& solver, Clock::time_point begun) {
   copy_configuration(problem, s.q, s.trial_q);
   s.cost = evaluate(problem, s.q, targets, s.placements, s.rows, s.errors);
   S damping = 1e-3 * s.cost + solver.settings.damping_floor;
+  s.damping = damping;
+  note(solver);
   int quiet = 0;
   for (int k = 0; k < 4 * solver.settings.max_steps && damping < 1e12 && quiet < 4 && !late(solver, begun); ++k) {
     assemble(problem, s.placements, targets, s.J);
@@ -204,6 +210,17 @@ void polish(SolverData& solver, Clock::time_point begun) {
   }
 }
 
+// joints on which no goal depends, brought back into their ranges
+void bring_back_idle(SolverData& solver, bool tethered) {
+  if (solver.settings.limits == LIMITS_OFF) return;
+  for (const Freedom<S>& f : solver.idle) {
+    double& x = solver.start[static_cast<std::size_t>(f.q_index)];
+    const double most = tethered ? solver.span * (f.angular ? 1.0 : solver.scale) : 1e300;
+    const double inside = minimum(maximum(x, f.lower), f.upper);
+    x = minimum(maximum(inside, x - most), x + most);
+  }
+}
+
 void solve(SolverData& solver) {
   const Clock::time_point begun = Clock::now();
   solver.total_steps = 0;
@@ -212,6 +229,7 @@ void solve(SolverData& solver) {
   solver.out_of_time = false;
   solver.proved_unreachable = proved_unreachable(solver);
   const bool tethered = solver.mode == Mode::CONTINUOUS;
+  bring_back_idle(solver, tethered);
   solver.state.origin = tethered ? solver.start.data() : nullptr;
   solver.state.span = solver.span;
   const int searches = solver.proved_unreachable || tethered ? 1 : solver.searches;

@@ -15,6 +15,7 @@ struct SolverData {
   std::vector<GoalSpec<double>> goals;
   std::vector<Coordinate> coordinates;  // of the velocities that may move
   std::vector<Freedom<double>> freedoms;
+  std::vector<Freedom<double>> idle;    // joints that may move but that no goal depends on
   bool shared_columns = false;
   int n_q = 0, n_v = 0, n_rows = 0;
   double scale = 1.0;
@@ -47,7 +48,7 @@ struct SolverData {
   bool out_of_time = false, proved_unreachable = false;
   double seconds = 0.0;
   std::vector<double> best_q, best_errors;
-  double best_cost = 0.0;
+  double best_cost = 0.0, best_outside = 0.0;
   std::vector<double> history;  // rows of: search, cost, damping, errors, q
 
   Problem<double, BodyView<double>, GoalList<double>> problem() const {

@@ -112,7 +112,11 @@ std::vector<int> choose_columns(SolverData& to, const Body& body, const nb::dict
   for (Coordinate at : body.coordinates) {
     const auto v = static_cast<std::size_t>(at.v_index);
     const int wide = at.quaternion ? 3 : 1;
-    if (!wanted[v] || may[v] == 0.0) continue;
+    if (may[v] == 0.0) continue;
+    if (!wanted[v]) {
+      if (!at.quaternion) to.idle.push_back({at.q_index, turns[v] ? 1 : 0, lower[v], upper[v], 1.0});
+      continue;
+    }
     at.v_index = to.n_v;
     to.coordinates.push_back(at);
     for (int k = 0; k < wide; ++k) {

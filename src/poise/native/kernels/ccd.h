@@ -12,17 +12,17 @@ namespace poise {
 // options of the method
 enum CcdOption : int { CCD_INSIDE_OUT = 0, CCD_TURN = 1 };
 
-POISE_FN constexpr int ccd_memory(int goals) { return 1 + 24 * goals; }
+POISE_LARGE_FN constexpr int ccd_memory(int goals) { return 1 + 24 * goals; }
 
 template <class S, class P>
-POISE_FN void load_goals(const P& problem, const S* placements, const S* targets, GoalPlace<S>* places) {
+POISE_LARGE_FN void load_goals(const P& problem, const S* placements, const S* targets, GoalPlace<S>* places) {
   for (int g = 0; g < problem.goals.count(); ++g) {
     place_goal(problem.goals[g], problem.goals.frames(), placements, targets, places[g]);
   }
 }
 
 // does primitive i carry the frame (1) or what the target is given in (2)?
-template <class P, class Goal> POISE_FN int carried(const P& problem, const Goal& goal, int i) {
+template <class P, class Goal> POISE_LARGE_FN int carried(const P& problem, const Goal& goal, int i) {
   const int end = problem.body[i].subtree_end;
   const int on = problem.goals.frames()[goal.frame].primitive;
   const int under = goal.base < 0 ? -1 : problem.goals.frames()[goal.base].primitive;
@@ -30,7 +30,7 @@ template <class P, class Goal> POISE_FN int carried(const P& problem, const Goal
 }
 
 // p <- center + R (p - center) + shift
-template <class S> POISE_FN void move_point(const S* R, const S* center, const S* shift, S* p) {
+template <class S> POISE_LARGE_FN void move_point(const S* R, const S* center, const S* shift, S* p) {
   S arm[3];
   subtract(p, center, arm);
   rotate(R, arm, arm);
@@ -38,7 +38,7 @@ template <class S> POISE_FN void move_point(const S* R, const S* center, const S
 }
 
 template <class S, class P>
-POISE_FN void move_goals(const P& problem, int i, const S* R, const S* center, const S* shift, GoalPlace<S>* places) {
+POISE_LARGE_FN void move_goals(const P& problem, int i, const S* R, const S* center, const S* shift, GoalPlace<S>* places) {
   for (int g = 0; g < problem.goals.count(); ++g) {
     const int under = carried(problem, problem.goals[g], i);
     if (under & 1) {
@@ -53,7 +53,7 @@ POISE_FN void move_goals(const P& problem, int i, const S* R, const S* center, c
 }
 
 // the target's position with unequal weights met; returns c = (w / L)^2
-template <class S, class Goal> POISE_FN S wanted_point(const Goal& goal, const GoalPlace<S>& at, S scale, S* t) {
+template <class S, class Goal> POISE_LARGE_FN S wanted_point(const Goal& goal, const GoalPlace<S>& at, S scale, S* t) {
   S w = S(0);
   for (int k = 0; k < 3; ++k) w = maximum(w, S(goal.weight[k]));
   for (int k = 0; k < 3; ++k) {
@@ -64,7 +64,7 @@ template <class S, class Goal> POISE_FN S wanted_point(const Goal& goal, const G
 }
 
 // the target's rotation likewise (free axes are the target's own); returns c = w^2 / 2, for the chord is 2 |angle|^2
-template <class S, class Goal> POISE_FN S wanted_rotation(const Goal& goal, const GoalPlace<S>& at, S* T) {
+template <class S, class Goal> POISE_LARGE_FN S wanted_rotation(const Goal& goal, const GoalPlace<S>& at, S* T) {
   S w = S(0);
   for (int k = 0; k < 3; ++k) w = maximum(w, S(goal.weight[3 + k]));
   const bool equal = goal.weight[3] == goal.weight[4] && goal.weight[4] == goal.weight[5];
@@ -84,7 +84,7 @@ template <class S, class Goal> POISE_FN S wanted_rotation(const Goal& goal, cons
 
 // M of all goals about `center` for primitive i
 template <class S, class P>
-POISE_FN void pull_of_goals(const P& problem, int i, const S* center, const GoalPlace<S>* places, S* M) {
+POISE_LARGE_FN void pull_of_goals(const P& problem, int i, const S* center, const GoalPlace<S>* places, S* M) {
   clear_pull(M);
   for (int g = 0; g < problem.goals.count(); ++g) {
     const auto& goal = problem.goals[g];
@@ -107,7 +107,7 @@ POISE_FN void pull_of_goals(const P& problem, int i, const S* center, const Goal
 }
 
 // the slide of primitive i, in the world, that is best for all goals: their mean error
-template <class S, class P> POISE_FN void best_slide(const P& problem, int i, const GoalPlace<S>* places, S* slide) {
+template <class S, class P> POISE_LARGE_FN void best_slide(const P& problem, int i, const GoalPlace<S>* places, S* slide) {
   S total = S(0);
   for (int k = 0; k < 3; ++k) slide[k] = S(0);
   for (int g = 0; g < problem.goals.count(); ++g) {
@@ -125,19 +125,19 @@ template <class S, class P> POISE_FN void best_slide(const P& problem, int i, co
 // ---------------------------------------------------------------------------------------------- one joint
 
 // a coordinate's change, made stiff and put in its room
-template <class S, class P> POISE_FN S fit_step(const P& problem, const SearchState<S>& state, int v, S x) {
+template <class S, class P> POISE_LARGE_FN S fit_step(const P& problem, const SearchState<S>& state, int v, S x) {
   return clamped(x / S(problem.freedoms[v].weight), state.work.low[v], state.work.high[v]);
 }
 
 // trial_q of one primitive from its part of dq
-template <class S, class B> POISE_FN void take_part(const B& b, SearchState<S>& state) {
+template <class S, class B> POISE_LARGE_FN void take_part(const B& b, SearchState<S>& state) {
   for (int k = 0; k < (b.kind == BALL ? 1 : width_of(b.kind)); ++k) {
     const Coordinate at{b.q_index + k, b.v_index + k, b.kind == BALL};
     integrate(&at, 1, state.q, state.dq, state.trial_q);
   }
 }
 
-template <class S, class P> POISE_FN void turn_ball(const P& problem, int i, GoalPlace<S>* places, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN void turn_ball(const P& problem, int i, GoalPlace<S>* places, SearchState<S>& state) {
   const S* at = state.placements + 12 * i;
   const int v = problem.body[i].v_index;
   S M[9], R[9], turn[4], *w = state.dq + v;
@@ -154,7 +154,7 @@ template <class S, class P> POISE_FN void turn_ball(const P& problem, int i, Goa
   move_goals(problem, i, R, at + 9, still, places);
 }
 
-template <class S, class P> POISE_FN void turn_hinge(const P& problem, int i, GoalPlace<S>* places, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN void turn_hinge(const P& problem, int i, GoalPlace<S>* places, SearchState<S>& state) {
   const auto& b = problem.body[i];
   const S* at = state.placements + 12 * i;
   const S axis[3] = {at[2], at[5], at[8]}, still[3] = {S(0), S(0), S(0)};
@@ -168,7 +168,7 @@ template <class S, class P> POISE_FN void turn_hinge(const P& problem, int i, Go
   move_goals(problem, i, R, at + 9, still, places);
 }
 
-template <class S, class P> POISE_FN void slide_joint(const P& problem, int i, GoalPlace<S>* places, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN void slide_joint(const P& problem, int i, GoalPlace<S>* places, SearchState<S>& state) {
   const auto& b = problem.body[i];
   const S* at = state.placements + 12 * i;
   const S identity[9] = {S(1), S(0), S(0), S(0), S(1), S(0), S(0), S(0), S(1)};
@@ -190,7 +190,7 @@ template <class S, class P> POISE_FN void slide_joint(const P& problem, int i, G
 // A velocity without a closed form (a screw, or mimic joints that turn together): x = j.r / |j| (|j| + |r|), whose denominator
 // bounds the curvature of a turning point, so that it never overshoots; near the goal it is the Gauss-Newton step.
 template <class S, class P>
-POISE_FN void turn_together(const P& problem, int v, const S* targets, GoalPlace<S>* places, SearchState<S>& state) {
+POISE_LARGE_FN void turn_together(const P& problem, int v, const S* targets, GoalPlace<S>* places, SearchState<S>& state) {
   S jj = S(0), rr = S(0), jr = S(0);
   const S per_scale = S(1) / S(problem.scale);
   for (int g = 0; g < problem.goals.count(); ++g) {
@@ -220,7 +220,7 @@ POISE_FN void turn_together(const P& problem, int v, const S* targets, GoalPlace
 
 // ---------------------------------------------------------------------------------------------- the sweep
 
-template <class P> POISE_FN bool moves_with_others(const P& problem, int i) {
+template <class P> POISE_LARGE_FN bool moves_with_others(const P& problem, int i) {
   if (!problem.body.shared_columns) return false;
   int n = 0;
   for (int k = 0; k < problem.body.count(); ++k) n += problem.body[k].v_index == problem.body[i].v_index;
@@ -228,7 +228,7 @@ template <class P> POISE_FN bool moves_with_others(const P& problem, int i) {
 }
 
 // was this velocity met before in the sweep?
-template <class P> POISE_FN bool met_before(const P& problem, int i, bool inside_out) {
+template <class P> POISE_LARGE_FN bool met_before(const P& problem, int i, bool inside_out) {
   for (int k = 0; k < problem.body.count(); ++k) {
     if (problem.body[k].v_index == problem.body[i].v_index && (inside_out ? k < i : k > i)) return true;
   }
@@ -237,7 +237,7 @@ template <class P> POISE_FN bool met_before(const P& problem, int i, bool inside
 
 // every joint once, in `order`; the step is left in state.dq. The room must be known and the goals loaded.
 template <class S, class P>
-POISE_FN void descend_joints(const P& problem, bool inside_out, const S* targets, GoalPlace<S>* places, SearchState<S>& state) {
+POISE_LARGE_FN void descend_joints(const P& problem, bool inside_out, const S* targets, GoalPlace<S>* places, SearchState<S>& state) {
   for (int c = 0; c < problem.n_v; ++c) state.dq[c] = S(0);
   copy_configuration(problem, state.q, state.trial_q);
   const int n = problem.body.count();
@@ -265,7 +265,7 @@ POISE_FN void descend_joints(const P& problem, bool inside_out, const S* targets
 
 // One sweep of CCD into state.dq; false where nothing moves any more.
 template <class S, class P>
-POISE_FN bool sweep_ccd(const P& problem, const Settings<real_t<S>>& settings, const S* targets, SearchState<S>& state) {
+POISE_LARGE_FN bool sweep_ccd(const P& problem, const Settings<real_t<S>>& settings, const S* targets, SearchState<S>& state) {
   S* nudged = state.extra;
   auto* places = reinterpret_cast<GoalPlace<S>*>(state.extra + 1);
   if (state.steps == 0) *nudged = S(0);

@@ -16,7 +16,7 @@ namespace poise {
 
 template <class S> struct Twist { S v[3], w[3]; };
 
-template <class S> POISE_FN void add_twist(S scale, const Twist<S>& a, Twist<S>& out) {
+template <class S> POISE_LARGE_FN void add_twist(S scale, const Twist<S>& a, Twist<S>& out) {
   POISE_UNROLL
   for (int r = 0; r < 3; ++r) {
     out.v[r] += scale * a.v[r];
@@ -25,7 +25,7 @@ template <class S> POISE_FN void add_twist(S scale, const Twist<S>& a, Twist<S>&
 }
 
 // the place of the i-th primitive on the way, and its sign; 0 if it moves nothing between the two frames
-template <class S, class P, class Goal> POISE_FN int sign_of_primitive(const P& problem, const Goal& goal, int i) {
+template <class S, class P, class Goal> POISE_LARGE_FN int sign_of_primitive(const P& problem, const Goal& goal, int i) {
   const auto& b = problem.body[i];
   const int on = problem.goals.frames()[goal.frame].primitive;
   const int under = goal.base < 0 ? -1 : problem.goals.frames()[goal.base].primitive;
@@ -34,7 +34,7 @@ template <class S, class P, class Goal> POISE_FN int sign_of_primitive(const P& 
 }
 
 // the columns of one primitive at `point`, signed, and the twist that they make together under the step d
-template <class S, class P> POISE_FN int signed_columns(const P& problem, int i, int sign, const S* placements,
+template <class S, class P> POISE_LARGE_FN int signed_columns(const P& problem, int i, int sign, const S* placements,
                                                         const S* point, const S* d, Twist<S>* columns, Twist<S>& own) {
   const auto& b = problem.body[i];
   const int width = width_of(b.kind);
@@ -51,7 +51,7 @@ template <class S, class P> POISE_FN int signed_columns(const P& problem, int i,
 }
 
 // the change of one column, from the twists before, of its own primitive, and after
-template <class S> POISE_FN void bend_column(const Twist<S>& column, const Twist<S>& before, const Twist<S>& own,
+template <class S> POISE_LARGE_FN void bend_column(const Twist<S>& column, const Twist<S>& before, const Twist<S>& own,
                                              const Twist<S>& after, Twist<S>& out) {
   const S half = S(0.5);
   Twist<S> turning = before, moving = after;
@@ -67,7 +67,7 @@ template <class S> POISE_FN void bend_column(const Twist<S>& column, const Twist
 }
 
 // K += scale * (derivative of J along the step d); K and J column by column as in problem.h
-template <class S, class P> POISE_FN void add_curvature(const P& problem, const S* placements, const S* targets,
+template <class S, class P> POISE_LARGE_FN void add_curvature(const P& problem, const S* placements, const S* targets,
                                                         const S* d, real_t<S> scale, S* K) {
   const int m = problem.n_rows, n = problem.body.count();
   for (int g = 0; g < problem.goals.count(); ++g) {

@@ -18,7 +18,7 @@ template <class S> struct LinearSystem {
   int paired;  // rows in blocks of three (goals); the rows after them stand alone
 };
 
-POISE_FN constexpr int direction_workspace(int m, int n) {
+POISE_LARGE_FN constexpr int direction_workspace(int m, int n) {
   // a copy of A beside the largest of: left vectors and values; a packed triangle and two vectors; QR's own
   const int svd = m * m + 2 * m, triangle = m * (m + 1) / 2 + 2 * m;
   const int largest = svd > triangle ? svd : triangle;
@@ -26,18 +26,18 @@ POISE_FN constexpr int direction_workspace(int m, int n) {
 }
 
 // x = A^T y
-template <class S> POISE_FN void transposed_times(const LinearSystem<S>& s, const S* y, S* x) {
+template <class S> POISE_LARGE_FN void transposed_times(const LinearSystem<S>& s, const S* y, S* x) {
   for (int c = 0; c < s.n; ++c) x[c] = S(0);
   for (int k = 0; k < s.m; ++k) add_scaled(s.n, y[k], s.A + k * s.n, x);
 }
 
-template <class S> POISE_FN S* copy_of_matrix(const LinearSystem<S>& s) {
+template <class S> POISE_LARGE_FN S* copy_of_matrix(const LinearSystem<S>& s) {
   for (int k = 0; k < s.m * s.n; ++k) s.work[k] = s.A[k];
   return s.work;
 }
 
 // x = gain A^T r / |A|^2: downhill on |r|^2 / 2, by less than the way to the minimum of every direction where gain <= 1
-template <class S> POISE_FN void gradient_direction(LinearSystem<S>& s, S gain) {
+template <class S> POISE_LARGE_FN void gradient_direction(LinearSystem<S>& s, S gain) {
   transposed_times(s, s.r, s.x);
   const S size = inner(s.m * s.n, s.A, s.A);
   const S step = size > S(0) ? gain / size : S(0);
@@ -45,7 +45,7 @@ template <class S> POISE_FN void gradient_direction(LinearSystem<S>& s, S gain) 
 }
 
 // x = alpha A^T r with the alpha for which |r - A x| is least: <r, A A^T r> / |A A^T r|^2
-template <class S> POISE_FN void transpose_direction(LinearSystem<S>& s) {
+template <class S> POISE_LARGE_FN void transpose_direction(LinearSystem<S>& s) {
   transposed_times(s, s.r, s.x);
   S along = S(0), size = S(0);
   for (int k = 0; k < s.m; ++k) {
@@ -58,7 +58,7 @@ template <class S> POISE_FN void transpose_direction(LinearSystem<S>& s) {
 }
 
 // x = A^T (A A^T + squared I)^-1 r
-template <class S> POISE_FN void damped_direction(LinearSystem<S>& s, S squared) {
+template <class S> POISE_LARGE_FN void damped_direction(LinearSystem<S>& s, S squared) {
   const int m = s.m;
   S* G = s.work;
   S* pivots = G + m * (m + 1) / 2;
@@ -74,7 +74,7 @@ template <class S> POISE_FN void damped_direction(LinearSystem<S>& s, S squared)
 }
 
 // x = sum over sigma_i > cut * largest of right_i (left_i . r) / sigma_i
-template <class S> POISE_FN void truncated_direction(LinearSystem<S>& s, S cut) {
+template <class S> POISE_LARGE_FN void truncated_direction(LinearSystem<S>& s, S cut) {
   S* right = copy_of_matrix(s);
   S* left = s.work + s.m * s.n;
   S* sigma = left + s.m * s.m;
@@ -86,16 +86,16 @@ template <class S> POISE_FN void truncated_direction(LinearSystem<S>& s, S cut) 
   }
 }
 
-template <class S> POISE_FN S rank_tolerance(const LinearSystem<S>& s) { return S(s.m + s.n) * rounding<S>(); }
+template <class S> POISE_LARGE_FN S rank_tolerance(const LinearSystem<S>& s) { return S(s.m + s.n) * rounding<S>(); }
 
-template <class S> POISE_FN void qr_direction(LinearSystem<S>& s) {
+template <class S> POISE_LARGE_FN void qr_direction(LinearSystem<S>& s) {
   S* B = copy_of_matrix(s);
   minimum_norm(s.m, s.n, B, s.r, rank_tolerance(s), s.work + s.m * s.n, s.x);
 }
 
 // x = A^-1 r over the rows and columns that are not zero. Where these are not as many, or a pivot is at rounding, there is no inverse:
 // the least-squares step instead.
-template <class S> POISE_FN void inverse_direction(LinearSystem<S>& s) {
+template <class S> POISE_LARGE_FN void inverse_direction(LinearSystem<S>& s) {
   S* square = s.work;
   S* b = square + s.n * s.n;
   S* columns = b + s.n;
@@ -126,20 +126,20 @@ template <class S> POISE_FN void inverse_direction(LinearSystem<S>& s) {
 // ---------------------------------------------------------------------------------------------- selective damping
 
 // length of rows [k, k + width) of one column, or of one vector (stride 1)
-template <class S> POISE_FN S block_length(const S* at, int width, int stride) {
+template <class S> POISE_LARGE_FN S block_length(const S* at, int width, int stride) {
   S sum = S(0);
   for (int r = 0; r < width; ++r) sum += at[r * stride] * at[r * stride];
   return square_root(sum);
 }
 
-template <class S> POISE_FN S largest_motion(const LinearSystem<S>& s, const S* x) {
+template <class S> POISE_LARGE_FN S largest_motion(const LinearSystem<S>& s, const S* x) {
   S most = S(0);
   for (int c = 0; c < s.n; ++c) most = maximum(most, absolute(s.root[c] * x[c]));
   return most;
 }
 
 // errors of effectors that are far are cut to `most`, direction kept
-template <class S> POISE_FN void clamp_blocks(LinearSystem<S>& s, S most) {
+template <class S> POISE_LARGE_FN void clamp_blocks(LinearSystem<S>& s, S most) {
   for (int k = 0; k < s.paired; k += 3) {
     const S size = block_length(s.r + k, 3, 1);
     for (int i = 0; i < 3 && size > most; ++i) s.r[k + i] *= most / size;
@@ -149,7 +149,7 @@ template <class S> POISE_FN void clamp_blocks(LinearSystem<S>& s, S most) {
 // Buss and Kim 2005. For every singular vector: N = sum over effectors of |left block|, M = sum of |right_c| |column block| / sigma, and
 // the step along it is clamped to gamma = min(1, N / M) gamma_max; the sum is clamped to gamma_max.
 // `soft`: scale by gamma / (gamma + size) instead, as the authors' own program does.
-template <class S> POISE_FN void selective_direction(LinearSystem<S>& s, S most, bool soft) {
+template <class S> POISE_LARGE_FN void selective_direction(LinearSystem<S>& s, S most, bool soft) {
   const int m = s.m, n = s.n;
   S* right = copy_of_matrix(s);
   S* left = s.work + m * n;
@@ -180,7 +180,7 @@ template <class S> POISE_FN void selective_direction(LinearSystem<S>& s, S most,
 // ---------------------------------------------------------------------------------------------- posture
 
 // x += (I - A^+ A) z: the projector is the exact one under every rule, so that a posture never disturbs a goal
-template <class S> POISE_FN void add_posture(LinearSystem<S>& s, S* z) {
+template <class S> POISE_LARGE_FN void add_posture(LinearSystem<S>& s, S* z) {
   S* B = copy_of_matrix(s);
   project_out(s.m, s.n, B, rank_tolerance(s), s.work + s.m * s.n, z);
   add_scaled(s.n, S(1), z, s.x);

@@ -12,7 +12,7 @@
 
 namespace poise {
 
-POISE_FN constexpr int fabrik_memory(int goals, int primitives) { return 1 + 27 * goals + 16 * primitives; }
+POISE_LARGE_FN constexpr int fabrik_memory(int goals, int primitives) { return 1 + 27 * goals + 16 * primitives; }
 
 template <class S> struct FabrikMemory {
   S* nudged;
@@ -23,7 +23,7 @@ template <class S> struct FabrikMemory {
   S* fresh;              // 12 for each primitive: placements as the forward pass makes them
 };
 
-template <class S, class P> POISE_FN FabrikMemory<S> fabrik_parts(const P& problem, S* extra) {
+template <class S, class P> POISE_LARGE_FN FabrikMemory<S> fabrik_parts(const P& problem, S* extra) {
   const int g = problem.goals.count(), n = problem.body.count();
   S* next = extra + 1;
   return {extra,           reinterpret_cast<GoalPlace<S>*>(next), next + 24 * g, next + 27 * g, next + 27 * g + 3 * n,
@@ -33,25 +33,25 @@ template <class S, class P> POISE_FN FabrikMemory<S> fabrik_parts(const P& probl
 // ---------------------------------------------------------------------------------------------- the tree of joints
 
 // the first primitive at or above i that may move; -1 if there is none
-template <class P> POISE_FN int mover(const P& problem, int i) {
+template <class P> POISE_LARGE_FN int mover(const P& problem, int i) {
   while (i >= 0 && problem.body[i].v_index < 0) i = problem.body[i].parent;
   return i;
 }
-template <class P> POISE_FN int mover_above(const P& problem, int i) { return mover(problem, problem.body[i].parent); }
-template <class P> POISE_FN int mover_of_goal(const P& problem, int g) {
+template <class P> POISE_LARGE_FN int mover_above(const P& problem, int i) { return mover(problem, problem.body[i].parent); }
+template <class P> POISE_LARGE_FN int mover_of_goal(const P& problem, int g) {
   return mover(problem, problem.goals.frames()[problem.goals[g].frame].primitive);
 }
 
-template <class S> POISE_FN const S* origin_of(const S* placements, int i) { return placements + 12 * i + 9; }
+template <class S> POISE_LARGE_FN const S* origin_of(const S* placements, int i) { return placements + 12 * i + 9; }
 
-template <class S> POISE_FN S distance(const S* a, const S* b) {
+template <class S> POISE_LARGE_FN S distance(const S* a, const S* b) {
   S d[3];
   subtract(a, b, d);
   return length(d);
 }
 
 // is i a hinge that turns about the same point as the hinge above it?
-template <class S, class P> POISE_FN bool follows(const P& problem, const S* placements, int i) {
+template <class S, class P> POISE_LARGE_FN bool follows(const P& problem, const S* placements, int i) {
   const int above = mover_above(problem, i);
   if (above < 0 || problem.body[i].kind != REVOLUTE || problem.body[above].kind != REVOLUTE) return false;
   return distance(origin_of(placements, i), origin_of(placements, above)) < S(1e-9) * S(problem.scale);
@@ -59,7 +59,7 @@ template <class S, class P> POISE_FN bool follows(const P& problem, const S* pla
 
 // the hinges that turn about the same point as i, from i on; one for a ball
 template <class S, class P>
-POISE_FN int gather_group(const P& problem, const S* placements, const FabrikMemory<S>& at, int i, int* members) {
+POISE_LARGE_FN int gather_group(const P& problem, const S* placements, const FabrikMemory<S>& at, int i, int* members) {
   int n = 1, last = i;
   members[0] = i;
   for (int k = i + 1; k < problem.body[i].subtree_end && n < MOST_TOGETHER; ++k) {
@@ -78,7 +78,7 @@ POISE_FN int gather_group(const P& problem, const S* placements, const FabrikMem
 // ---------------------------------------------------------------------------------------------- backward
 
 // Where the joint at `joint` goes when what it carries goes from `end` to `wanted`: at the same distance, on the line to where it is.
-template <class S> POISE_FN void reach_back(const S* joint, const S* end, const S* wanted, S* out) {
+template <class S> POISE_LARGE_FN void reach_back(const S* joint, const S* end, const S* wanted, S* out) {
   const S bone = distance(joint, end);
   S line[3];
   subtract(joint, wanted, line);
@@ -90,12 +90,12 @@ template <class S> POISE_FN void reach_back(const S* joint, const S* end, const 
   for (int k = 0; k < 3; ++k) out[k] = wanted[k] + (size > S(0) ? bone * line[k] / size : S(0));
 }
 
-template <class S> POISE_FN void add_wish(const S* place, S weight, S* wanted, S* total) {
+template <class S> POISE_LARGE_FN void add_wish(const S* place, S weight, S* wanted, S* total) {
   for (int k = 0; k < 3; ++k) wanted[k] += weight * place[k];
   *total += weight;
 }
 
-template <class S, class P> POISE_FN void reach_backward(const P& problem, const S* placements, FabrikMemory<S>& at) {
+template <class S, class P> POISE_LARGE_FN void reach_backward(const P& problem, const S* placements, FabrikMemory<S>& at) {
   const int n = problem.body.count();
   for (int k = 0; k < 3 * n; ++k) at.wanted[k] = S(0);
   for (int k = 0; k < n; ++k) at.weight[k] = S(0);
@@ -120,7 +120,7 @@ template <class S, class P> POISE_FN void reach_backward(const P& problem, const
 
 // ---------------------------------------------------------------------------------------------- forward
 
-template <class S> POISE_FN S trace_after(const S* R, const S* M) {
+template <class S> POISE_LARGE_FN S trace_after(const S* R, const S* M) {
   S sum = S(0);
   for (int r = 0; r < 3; ++r) {
     for (int c = 0; c < 3; ++c) sum += R[3 * r + c] * M[3 * c + r];
@@ -130,7 +130,7 @@ template <class S> POISE_FN S trace_after(const S* R, const S* M) {
 
 // one wish in M: what is at `old` should point to `wanted`; `turned` takes directions from before the sweep to now
 template <class S>
-POISE_FN S pull_bone(S c, const S* turned, const S* old_joint, const S* old, const S* joint, const S* wanted, S* M) {
+POISE_LARGE_FN S pull_bone(S c, const S* turned, const S* old_joint, const S* old, const S* joint, const S* wanted, S* M) {
   S u[3], t[3];
   subtract(old, old_joint, u);
   rotate(turned, u, u);
@@ -144,7 +144,7 @@ POISE_FN S pull_bone(S c, const S* turned, const S* old_joint, const S* old, con
 // M of everything that hangs directly from primitive `last`, turned about the place of primitive i. Returns tr(R M) of a turn that
 // points everything exactly.
 template <class S, class P>
-POISE_FN S pull_of_bones(const P& problem, const S* placements, const FabrikMemory<S>& at, int i, int last, const S* turned, S* M) {
+POISE_LARGE_FN S pull_of_bones(const P& problem, const S* placements, const FabrikMemory<S>& at, int i, int last, const S* turned, S* M) {
   clear_pull(M);
   S ideal = S(0);
   const S *before = origin_of(placements, i), *now = origin_of(at.fresh, i);
@@ -166,7 +166,7 @@ POISE_FN S pull_of_bones(const P& problem, const S* placements, const FabrikMemo
 }
 
 template <class S, class P>
-POISE_FN S point_ball(const P& problem, const FabrikMemory<S>& at, int i, const S* M, SearchState<S>& state) {
+POISE_LARGE_FN S point_ball(const P& problem, const FabrikMemory<S>& at, int i, const S* M, SearchState<S>& state) {
   S R[9], *w = state.dq + problem.body[i].v_index;
   best_ball(M, 4, R);
   log_of_matrix(R, w);
@@ -176,7 +176,7 @@ POISE_FN S point_ball(const P& problem, const FabrikMemory<S>& at, int i, const 
 }
 
 template <class S, class P>
-POISE_FN S point_hinges(const P& problem, int n, const int* members, const S* turned, const S* M, SearchState<S>& state) {
+POISE_LARGE_FN S point_hinges(const P& problem, int n, const int* members, const S* turned, const S* M, SearchState<S>& state) {
   S axes[3 * MOST_TOGETHER], low[MOST_TOGETHER], high[MOST_TOGETHER], x[MOST_TOGETHER];
   for (int k = 0; k < n; ++k) {
     const auto& b = problem.body[members[k]];
@@ -203,14 +203,14 @@ POISE_FN S point_hinges(const P& problem, int n, const int* members, const S* tu
 
 // points joint i, and the hinges that turn about the same point
 template <class S, class P>
-POISE_FN S point_joint(const P& problem, const FabrikMemory<S>& at, int n, const int* members, const S* turned, const S* M,
+POISE_LARGE_FN S point_joint(const P& problem, const FabrikMemory<S>& at, int n, const int* members, const S* turned, const S* M,
                        SearchState<S>& state) {
   if (problem.body[members[0]].kind == BALL) return point_ball(problem, at, members[0], M, state);
   return point_hinges(problem, n, members, turned, M, state);
 }
 
 // true where every joint could point what it carries to its place
-template <class S, class P> POISE_FN bool reach_forward(const P& problem, FabrikMemory<S>& at, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN bool reach_forward(const P& problem, FabrikMemory<S>& at, SearchState<S>& state) {
   bool cut = false;
   for (int c = 0; c < problem.n_v; ++c) state.dq[c] = S(0);
   copy_configuration(problem, state.q, state.trial_q);
@@ -236,7 +236,7 @@ template <class S, class P> POISE_FN bool reach_forward(const P& problem, Fabrik
 
 // ---------------------------------------------------------------------------------------------- special cases
 
-template <class S, class P> POISE_FN S miss_of(const P& problem, const GoalPlace<S>* places) {
+template <class S, class P> POISE_LARGE_FN S miss_of(const P& problem, const GoalPlace<S>* places) {
   S sum = S(0), t[3];
   for (int g = 0; g < problem.goals.count(); ++g) {
     const S c = wanted_point(problem.goals[g], places[g], S(problem.scale), t), d = distance(places[g].p, t);
@@ -248,7 +248,7 @@ template <class S, class P> POISE_FN S miss_of(const P& problem, const GoalPlace
 // Joints that cannot follow (their axes, their ranges) leave the effectors where nobody asked for them. Then a sweep of CCD from
 // the same pose is tried too, and the better of the two is taken.
 template <class S, class P>
-POISE_FN void repair(const P& problem, const S* targets, FabrikMemory<S>& at, SearchState<S>& state) {
+POISE_LARGE_FN void repair(const P& problem, const S* targets, FabrikMemory<S>& at, SearchState<S>& state) {
   load_goals(problem, at.fresh, targets, at.places);
   const S reached = miss_of(problem, at.places);
   S* kept = state.work.inverse_D;
@@ -271,7 +271,7 @@ template <class S> struct Stretch {
 };
 
 template <class S, class P>
-POISE_FN Stretch<S> stretch_of(const P& problem, const S* placements, const FabrikMemory<S>& at, int g) {
+POISE_LARGE_FN Stretch<S> stretch_of(const P& problem, const S* placements, const FabrikMemory<S>& at, int g) {
   Stretch<S> out{S(0), S(0), S(0), {S(0), S(0), S(0)}};
   S line[3], off[3], t[3];
   wanted_point(problem.goals[g], at.places[g], S(problem.scale), t);
@@ -300,7 +300,7 @@ POISE_FN Stretch<S> stretch_of(const P& problem, const S* placements, const Fabr
 
 // the bones laid straight towards a target that they cannot reach
 template <class S, class P>
-POISE_FN void lay_straight(const P& problem, const S* placements, const Stretch<S>& way, FabrikMemory<S>& at) {
+POISE_LARGE_FN void lay_straight(const P& problem, const S* placements, const Stretch<S>& way, FabrikMemory<S>& at) {
   S t[3];
   wanted_point(problem.goals[0], at.places[0], S(problem.scale), t);
   S left = way.bones;
@@ -315,7 +315,7 @@ POISE_FN void lay_straight(const P& problem, const S* placements, const Stretch<
 }
 
 // a chain that lies on the line to a target within its reach: no bone would leave the line
-template <class S, class P> POISE_FN bool in_line(const P& problem, const S* placements, const FabrikMemory<S>& at) {
+template <class S, class P> POISE_LARGE_FN bool in_line(const P& problem, const S* placements, const FabrikMemory<S>& at) {
   for (int g = 0; g < problem.goals.count(); ++g) {
     const Stretch<S> way = stretch_of(problem, placements, at, g);
     if (way.distance >= way.bones || way.off_line > S(1e-9) * way.bones) return false;
@@ -325,7 +325,7 @@ template <class S, class P> POISE_FN bool in_line(const P& problem, const S* pla
 
 // One iteration of FABRIK into state.dq; false where nothing moves any more.
 template <class S, class P>
-POISE_FN bool sweep_fabrik(const P& problem, const Settings<real_t<S>>& settings, const S* targets, SearchState<S>& state) {
+POISE_LARGE_FN bool sweep_fabrik(const P& problem, const Settings<real_t<S>>& settings, const S* targets, SearchState<S>& state) {
   FabrikMemory<S> at = fabrik_parts(problem, state.extra);
   if (state.steps == 0) *at.nudged = S(0);
   find_room(problem, settings, state);

@@ -9,23 +9,23 @@
 
 namespace poise {
 
-template <class T> POISE_FN constexpr T rounding() { return sizeof(T) == 8 ? T(2.3e-16) : T(1.2e-7); }
+template <class T> POISE_LARGE_FN constexpr T rounding() { return sizeof(T) == 8 ? T(2.3e-16) : T(1.2e-7); }
 
-template <class S> POISE_FN S inner(int n, const S* a, const S* b) {
+template <class S> POISE_LARGE_FN S inner(int n, const S* a, const S* b) {
   S sum = S(0);
   for (int k = 0; k < n; ++k) sum += a[k] * b[k];
   return sum;
 }
 
 // y += scale * x
-template <class S> POISE_FN void add_scaled(int n, S scale, const S* x, S* y) {
+template <class S> POISE_LARGE_FN void add_scaled(int n, S scale, const S* x, S* y) {
   for (int k = 0; k < n; ++k) y[k] += scale * x[k];
 }
 
 // ---------------------------------------------------------------------------------------------- singular values
 
 // (a, b) <- (c a - s b, s a + c b)
-template <class S> POISE_FN void turn_rows(int n, S c, S s, S* a, S* b) {
+template <class S> POISE_LARGE_FN void turn_rows(int n, S c, S s, S* a, S* b) {
   for (int k = 0; k < n; ++k) {
     const S x = a[k], y = b[k];
     a[k] = c * x - s * y;
@@ -36,7 +36,7 @@ template <class S> POISE_FN void turn_rows(int n, S c, S s, S* a, S* b) {
 // One-sided Jacobi (Hestenes 1958): rows of B are turned in pairs until they are orthogonal. On return
 // A = sum_i sigma_i left_i right_i^T with right_i row i of B (unit, or zero where sigma_i is) and left_i row i of `left` (m x m).
 // The order is none in particular. Returns the largest singular value.
-template <class S> POISE_FN S jacobi_svd(int m, int n, S* B, S* left, S* sigma) {
+template <class S> POISE_LARGE_FN S jacobi_svd(int m, int n, S* B, S* left, S* sigma) {
   const S eps = rounding<S>();
   for (int k = 0; k < m * m; ++k) left[k] = S(k % (m + 1) == 0 ? 1 : 0);
   S total = inner(m * n, B, B);
@@ -72,14 +72,14 @@ template <class S> POISE_FN S jacobi_svd(int m, int n, S* B, S* left, S* sigma) 
 // ---------------------------------------------------------------------------------------------- rank-revealing QR
 
 // x <- H x with H = I - tau v v^T, v = (0 ... 0, 1, row[k + 1], ... row[n - 1])
-template <class S> POISE_FN void reflect(int n, int k, const S* row, S tau, S* x) {
+template <class S> POISE_LARGE_FN void reflect(int n, int k, const S* row, S tau, S* x) {
   const S y = tau * (x[k] + inner(n - k - 1, row + k + 1, x + k + 1));
   x[k] -= y;
   add_scaled(n - k - 1, S(0) - y, row + k + 1, x + k + 1);
 }
 
 // the reflector that turns row[k ...] into (beta, 0 ... 0); beta stays in row[k], v behind it. Returns tau.
-template <class S> POISE_FN S make_reflector(int n, int k, S* row) {
+template <class S> POISE_LARGE_FN S make_reflector(int n, int k, S* row) {
   const S rest = inner(n - k - 1, row + k + 1, row + k + 1);
   const S alpha = row[k];
   if (!(rest > S(0))) return S(0);
@@ -94,7 +94,7 @@ template <class S> POISE_FN S make_reflector(int n, int k, S* row) {
 // Pivoted Householder QR of A^T, that is A = P^T L Q^T (Businger and Golub 1965). On return the lower trapezoid of B holds L, the
 // upper one the reflectors, tau their factors, order[i] the row of A that became row i. Returns the rank: rows whose remainder is
 // under `tolerance` of the longest row are what the others say already.
-template <class S> POISE_FN int pivoted_qr(int m, int n, S* B, S* tau, S* order, S tolerance) {
+template <class S> POISE_LARGE_FN int pivoted_qr(int m, int n, S* B, S* tau, S* order, S tolerance) {
   for (int i = 0; i < m; ++i) order[i] = S(i);
   const int most = m < n ? m : n;
   S longest = S(0);
@@ -127,24 +127,24 @@ template <class S> POISE_FN int pivoted_qr(int m, int n, S* B, S* tau, S* order,
 }
 
 // x <- Q x
-template <class S> POISE_FN void apply_q(int n, int rank, const S* B, const S* tau, S* x) {
+template <class S> POISE_LARGE_FN void apply_q(int n, int rank, const S* B, const S* tau, S* x) {
   for (int k = rank - 1; k >= 0; --k) reflect(n, k, B + k * n, tau[k], x);
 }
 
 // x <- Q^T x
-template <class S> POISE_FN void apply_q_transposed(int n, int rank, const S* B, const S* tau, S* x) {
+template <class S> POISE_LARGE_FN void apply_q_transposed(int n, int rank, const S* B, const S* tau, S* x) {
   for (int k = 0; k < rank; ++k) reflect(n, k, B + k * n, tau[k], x);
 }
 
 // how many numbers `minimum_norm` needs
-POISE_FN constexpr int qr_workspace(int m, int n) {
+POISE_LARGE_FN constexpr int qr_workspace(int m, int n) {
   const int k = m < n ? m : n;
   return k + m + k * m + 2 * k + 2 * m;
 }
 
 // x = A^+ r, the shortest of the least-squares solutions, by a complete orthogonal decomposition; B (a copy of A) is overwritten.
 // Rank m: L y = P r. Less: y is the least-squares solution of that, from a second QR, of L's columns. x = Q (y, 0).
-template <class S> POISE_FN int minimum_norm(int m, int n, S* B, const S* r, S tolerance, S* work, S* x) {
+template <class S> POISE_LARGE_FN int minimum_norm(int m, int n, S* B, const S* r, S tolerance, S* work, S* x) {
   S* tau = work;
   S* order = tau + (m < n ? m : n);
   const int rank = pivoted_qr(m, n, B, tau, order, tolerance);
@@ -174,7 +174,7 @@ template <class S> POISE_FN int minimum_norm(int m, int n, S* B, const S* r, S t
 }
 
 // z <- (I - A^+ A) z: what of z no row of A sees; B (a copy of A) is overwritten; work: 2 m numbers
-template <class S> POISE_FN void project_out(int m, int n, S* B, S tolerance, S* work, S* z) {
+template <class S> POISE_LARGE_FN void project_out(int m, int n, S* B, S tolerance, S* work, S* z) {
   const int rank = pivoted_qr(m, n, B, work, work + m, tolerance);
   apply_q_transposed(n, rank, B, work, z);
   for (int k = 0; k < rank; ++k) z[k] = S(0);
@@ -184,7 +184,7 @@ template <class S> POISE_FN void project_out(int m, int n, S* B, S tolerance, S*
 // ---------------------------------------------------------------------------------------------- square systems
 
 // x <- A^-1 x by elimination with row pivots; A (n x n) is overwritten. False where a pivot is at rounding: there is no inverse.
-template <class S> POISE_FN bool solve_square(int n, S* A, S* x) {
+template <class S> POISE_LARGE_FN bool solve_square(int n, S* A, S* x) {
   S largest = S(0);
   for (int k = 0; k < n * n; ++k) largest = maximum(largest, absolute(A[k]));
   for (int k = 0; k < n; ++k) {

@@ -1,5 +1,8 @@
 // portable.h: the only file with preprocessor conditions.
 //
+// POISE_FN is inlined always. POISE_LARGE_FN may stay a function on the CPU; it is `static`, because a source is compiled for several
+// instruction levels and the linker must not take one level's function for another's.
+//
 // Everything else in kernels/ is ordinary C++20 that a CPU compiler and NVRTC both read. Here are the things in which
 // they differ: function qualifiers, loop unrolling, the C library, and the SIMD pack.
 //
@@ -9,18 +12,22 @@
 
 #if defined(__CUDACC__)
 #define POISE_FN __host__ __device__ __forceinline__
+#define POISE_LARGE_FN __host__ __device__ __forceinline__
 #define POISE_UNROLL _Pragma("unroll")
 #define POISE_ON_DEVICE 1
 #elif defined(_MSC_VER) && !defined(__clang__)
 #define POISE_FN __forceinline
+#define POISE_LARGE_FN static inline
 #define POISE_UNROLL
 #define POISE_ON_DEVICE 0
 #elif defined(__clang__)
 #define POISE_FN inline __attribute__((always_inline))
+#define POISE_LARGE_FN static inline
 #define POISE_UNROLL _Pragma("unroll")
 #define POISE_ON_DEVICE 0
 #else
 #define POISE_FN inline __attribute__((always_inline))
+#define POISE_LARGE_FN static inline
 #define POISE_UNROLL _Pragma("GCC unroll 8")
 #define POISE_ON_DEVICE 0
 #endif

@@ -47,7 +47,7 @@ template <class S> struct Posture {
 // Residuals at q: rows (weighted, lengths in units of the scale), errors (metres, radians for each goal), placements kept.
 // Returns the cost |rows|^2.
 template <class S, class P>
-POISE_FN S evaluate(const P& problem, const S* q, const S* targets, S* placements, S* rows, S* errors) {
+POISE_LARGE_FN S evaluate(const P& problem, const S* q, const S* targets, S* placements, S* rows, S* errors) {
   using T = real_t<S>;
   place_all(problem.body, q, placements);
   S cost = S(T(0));
@@ -74,7 +74,7 @@ template <class S, class P> POISE_FN mask_t<S> within_tolerance(const P& problem
 }
 
 // Jacobian of the rows at the placements, column by column: J[column * n_rows + row]
-template <class S, class P> POISE_FN void assemble(const P& problem, const S* placements, const S* targets, S* J) {
+template <class S, class P> POISE_LARGE_FN void assemble(const P& problem, const S* placements, const S* targets, S* J) {
   using T = real_t<S>;
   const int m = problem.n_rows;
   const T per_scale = T(1) / problem.scale;

@@ -21,14 +21,14 @@ enum MethodCode : int {
 };
 
 // numbers of `extra` that a rule needs; the default step has memory of its own
-POISE_FN constexpr int workspace_of_method(int method, int limits, int m, int n) {
+POISE_LARGE_FN constexpr int workspace_of_method(int method, int limits, int m, int n) {
   const bool default_step = method == METHOD_LM && limits != LIMITS_FREEZE && limits != LIMITS_PENALTY;
   return method > METHOD_HALLEY || default_step ? 0 : rule_workspace(limits, m, n);
 }
 
 // Halley's third-order step: x0 from J, then x from K = J + (dJ along x0) / 2, whose product with x0 is the rows' expansion to
 // second order
-template <class S, class P> POISE_FN void halley_direction(const P& problem, const Settings<real_t<S>>& settings,
+template <class S, class P> POISE_LARGE_FN void halley_direction(const P& problem, const Settings<real_t<S>>& settings,
                                                            const S* targets, RuleWork<S>& w, SearchState<S>& state) {
   damped_direction(w.system, state.damping);
   scaled_step(w, S(settings.reach), state.dq);
@@ -39,7 +39,7 @@ template <class S, class P> POISE_FN void halley_direction(const P& problem, con
 }
 
 // the answer of a rule to its linear system
-template <class S, class P> POISE_FN void answer(const P& problem, const Settings<real_t<S>>& settings,
+template <class S, class P> POISE_LARGE_FN void answer(const P& problem, const Settings<real_t<S>>& settings,
                                                  const S* targets, RuleWork<S>& w, SearchState<S>& state) {
   LinearSystem<S>& s = w.system;
   switch (settings.method) {
@@ -66,7 +66,7 @@ template <class S, class P> POISE_FN void answer(const P& problem, const Setting
 }
 
 // lambda^2 of this step: fixed under dls, from the error under lm and halley
-template <class S> POISE_FN S damping_of_step(const Settings<real_t<S>>& settings, S cost) {
+template <class S> POISE_LARGE_FN S damping_of_step(const Settings<real_t<S>>& settings, S cost) {
   switch (settings.method) {
     case METHOD_DLS:
       return S(settings.damping) * S(settings.damping);
@@ -79,7 +79,7 @@ template <class S> POISE_FN S damping_of_step(const Settings<real_t<S>>& setting
 }
 
 // the default, for sizes known when compiled where they are common
-template <class S, class P> POISE_FN void propose_default(const P& problem, const Settings<real_t<S>>& settings,
+template <class S, class P> POISE_LARGE_FN void propose_default(const P& problem, const Settings<real_t<S>>& settings,
                                                           const Posture<S>& posture, const S* targets,
                                                           SearchState<S>& state) {
   if (problem.n_rows == 6) {
@@ -92,7 +92,7 @@ template <class S, class P> POISE_FN void propose_default(const P& problem, cons
 }
 
 // proposes state.dq for the pose that was evaluated last
-template <class S, class P> POISE_FN void propose(const P& problem, const Settings<real_t<S>>& settings,
+template <class S, class P> POISE_LARGE_FN void propose(const P& problem, const Settings<real_t<S>>& settings,
                                                   const Posture<S>& posture, const S* targets, SearchState<S>& state) {
   if (workspace_of_method(settings.method, settings.limits, 1, 1) == 0) {
     propose_default(problem, settings, posture, targets, state);

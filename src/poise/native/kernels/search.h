@@ -41,8 +41,8 @@ template <class S> struct SearchState {
   S span;
   StepWorkspace<S> work;
   S* extra;       // what a method asked for
-  S cost, best_cost, best_posture, damping;
-  int steps, idle;
+  S cost, best_cost, best_posture, best_outside, damping;
+  int steps, idle, nudges;
   bool best_reached;
   Phase phase;
   Outcome outcome;
@@ -70,20 +70,41 @@ template <class S, class P> POISE_FN void begin_search(const P&, SearchState<S>&
   state.idle = 0;
   state.best_cost = S(T(1e30));
   state.best_posture = S(T(1e30));
+  state.best_outside = S(T(1e30));
   state.best_reached = false;
+  state.nudges = 0;
   state.damping = S(T(0));
 }
 
-// keeps the pose if it is the best so far; returns whether that was real progress
+// how far the worst joint is outside its range; a start may be, an answer may not while it can come back
+template <class S, class P> POISE_FN S outside_of(const P& problem, const Settings<real_t<S>>& settings, const S* q) {
+  using T = real_t<S>;
+  S worst = S(T(0));
+  if (settings.limits == LIMITS_OFF) return worst;
+  for (int c = 0; c < problem.n_v; ++c) {
+    const auto& f = problem.freedoms[c];
+    if (f.q_index < 0) continue;
+    worst = maximum(worst, maximum(S(f.lower) - q[f.q_index], q[f.q_index] - S(f.upper)));
+  }
+  return worst;
+}
+
+// Keeps the pose if it is the best so far: first by how far it is outside the ranges, then by reaching, then by cost (or posture).
+// Returns whether that was real progress.
 template <class S, class P>
 POISE_FN bool keep_best(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture, SearchState<S>& state) {
-  const bool reached = within_tolerance(problem, state.errors, real_t<S>(1));
+  using T = real_t<S>;
+  const S outside = outside_of(problem, settings, state.q);
+  if (outside > state.best_outside) return false;
+  const bool closer = outside < state.best_outside;
+  const bool reached = within_tolerance(problem, state.errors, T(1)) && !(outside > S(T(0)));
   const S asked = posture_cost(problem, state.q, posture, state.work.b);
-  const bool first = reached && !state.best_reached;
-  const bool better = reached ? first || asked < state.best_posture : !state.best_reached && state.cost < state.best_cost;
+  const bool first = closer || (reached && !state.best_reached);
+  const bool better = first || (reached ? asked < state.best_posture : !state.best_reached && state.cost < state.best_cost);
   const S before = reached ? state.best_posture : state.best_cost, now = reached ? asked : state.cost;
   const bool progress = first || (better && now < before * S(settings.stall_ratio));
   if (better) {
+    state.best_outside = outside;
     state.best_cost = state.cost;
     state.best_posture = asked;
     state.best_reached = reached;
@@ -117,8 +138,9 @@ template <class S, class P> POISE_FN void find_room(const P& problem, bool bound
   difference(problem.coordinates, problem.n_coordinates, state.origin, state.q, state.work.b);
   for (int c = 0; c < problem.n_v; ++c) {
     const S most = state.span * S(problem.freedoms[c].angular ? T(1) : problem.scale);
-    state.work.low[c] = maximum(state.work.low[c], S(T(0)) - most - state.work.b[c]);
-    state.work.high[c] = minimum(state.work.high[c], most - state.work.b[c]);
+    const S back = S(T(0)) - most - state.work.b[c], on = most - state.work.b[c];
+    state.work.low[c] = minimum(maximum(state.work.low[c], back), on);
+    state.work.high[c] = minimum(maximum(state.work.high[c], back), on);
   }
 }
 
@@ -136,6 +158,29 @@ POISE_FN void propose_lm(const P& problem, const Settings<real_t<S>>& settings, 
   state.damping = S(settings.damping) * state.cost + S(settings.damping_floor);
   const int rounds = settings.limits == LIMITS_CLAMP ? 0 : settings.rounds;
   bounded_step<M>(problem, state.q, state.J, state.rows, state.damping, posture, rounds, state.work, state.dq);
+}
+
+// A missed goal and a step of nothing: the pose is stationary, such as a straight arm whose goal lies on its own line. Turn every joint
+// a little, each by its own amount, so that the next step sees a way; a true minimum comes back to itself. `state.work` has the room.
+template <class S, class P>
+POISE_FN void nudge_if_stuck(const P& problem, const Settings<real_t<S>>& settings, SearchState<S>& state) {
+  using T = real_t<S>;
+  S largest = S(T(0));
+  for (int c = 0; c < problem.n_v; ++c) {
+    const S per_unit = S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
+    largest = maximum(largest, absolute(state.dq[c]) * per_unit);
+  }
+  if (state.best_reached || state.nudges >= 2 || largest > S(T(1e-7))) return;
+  ++state.nudges;
+  find_room(problem, settings, state);
+  for (int c = 0; c < problem.n_v; ++c) {
+    // golden-ratio steps: no two joints turn alike, and the same every time
+    const T spread = T((c + 1) * state.nudges) * T(0.6180339887498949);
+    const T size = T(0.03) + T(0.04) * (spread - T(static_cast<int>(spread)));
+    const T turn = problem.freedoms[c].angular ? size : size * problem.scale;
+    const S wanted = S(c % 2 ? T(0) - turn : turn);
+    state.dq[c] = minimum(maximum(wanted, state.work.low[c]), state.work.high[c]);
+  }
 }
 
 // takes the proposed step and looks where it led

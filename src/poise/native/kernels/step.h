@@ -127,7 +127,7 @@ template <class T> POISE_FN constexpr bool exact_downdate() { return sizeof(T) =
 // The step. `posture.gain` may be null. `rounds`: how often joints are fixed and the step solved again; then what is left over is
 // cut off at the bound.
 template <int M, class S, class P>
-POISE_FN void bounded_step(const P& problem, const S* q, const S* J, const S* r, S damping, const Posture<S>& posture,
+POISE_LARGE_FN void bounded_step(const P& problem, const S* q, const S* J, const S* r, S damping, const Posture<S>& posture,
                            int rounds, StepWorkspace<S>& w, S* dq) {
   using T = real_t<S>;
   const S zero = S(T(0));

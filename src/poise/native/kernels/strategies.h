@@ -27,14 +27,14 @@ template <class S> struct RuleWork {
 };
 
 // rows of the system at most: a pulled joint has one of its own
-POISE_FN constexpr int most_rows(int limits, int m, int n) { return limits == LIMITS_PENALTY ? m + n : m; }
+POISE_LARGE_FN constexpr int most_rows(int limits, int m, int n) { return limits == LIMITS_PENALTY ? m + n : m; }
 
-POISE_FN constexpr int rule_workspace(int limits, int m, int n) {
+POISE_LARGE_FN constexpr int rule_workspace(int limits, int m, int n) {
   const int rows = most_rows(limits, m, n);
   return rows * n + rows + 5 * n + m * n + direction_workspace(rows, n);
 }
 
-template <class S, class P> POISE_FN RuleWork<S> cut_workspace(const P& problem, int limits, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN RuleWork<S> cut_workspace(const P& problem, int limits, SearchState<S>& state) {
   const int m = problem.n_rows, n = problem.n_v, rows = most_rows(limits, m, n);
   RuleWork<S> w;
   S* next = state.extra;
@@ -54,7 +54,7 @@ template <class S, class P> POISE_FN RuleWork<S> cut_workspace(const P& problem,
 
 // who is outside its range must come back; everyone else is free
 template <class S, class P>
-POISE_FN void begin_rule(const P& problem, const Settings<real_t<S>>& settings, RuleWork<S>& w, SearchState<S>& state) {
+POISE_LARGE_FN void begin_rule(const P& problem, const Settings<real_t<S>>& settings, RuleWork<S>& w, SearchState<S>& state) {
   find_room(problem, settings.limits != LIMITS_OFF, S(real_t<S>(1e30)), state);
   for (int c = 0; c < problem.n_v; ++c) {
     w.unit[c] = problem.freedoms[c].angular ? S(1) : S(problem.scale);
@@ -68,7 +68,7 @@ POISE_FN void begin_rule(const P& problem, const Settings<real_t<S>>& settings, 
 
 // A and r from the matrix J (column by column), without what is held; then the rows of those that are pulled
 template <class S, class P>
-POISE_FN void fill_system(const P& problem, const S* J, RuleWork<S>& w, const SearchState<S>& state) {
+POISE_LARGE_FN void fill_system(const P& problem, const S* J, RuleWork<S>& w, const SearchState<S>& state) {
   LinearSystem<S>& s = w.system;
   const int m = problem.n_rows, n = s.n;
   for (int k = 0; k < m; ++k) s.r[k] = state.rows[k];
@@ -90,7 +90,7 @@ POISE_FN void fill_system(const P& problem, const S* J, RuleWork<S>& w, const Se
 
 // the posture's own step: the gradient of its cost, in the measure of the step
 template <class S, class P>
-POISE_FN void posture_step(const P& problem, const Posture<S>& posture, RuleWork<S>& w, const SearchState<S>& state) {
+POISE_LARGE_FN void posture_step(const P& problem, const Posture<S>& posture, RuleWork<S>& w, const SearchState<S>& state) {
   difference(problem.coordinates, problem.n_coordinates, state.q, posture.wanted, w.z);
   for (int c = 0; c < problem.n_v; ++c) {
     w.z[c] *= w.hold[c] == S(HELD) ? S(0) : posture.gain[c] * w.system.root[c] / w.unit[c];
@@ -98,7 +98,7 @@ POISE_FN void posture_step(const P& problem, const Posture<S>& posture, RuleWork
 }
 
 // dq of all that is not held, scaled as a whole so that nothing moves further than `reach`
-template <class S> POISE_FN void scaled_step(const RuleWork<S>& w, S reach, S* dq) {
+template <class S> POISE_LARGE_FN void scaled_step(const RuleWork<S>& w, S reach, S* dq) {
   const LinearSystem<S>& s = w.system;
   S most = S(0);
   for (int c = 0; c < s.n; ++c) most = maximum(most, w.hold[c] == S(HELD) ? S(0) : absolute(s.root[c] * s.x[c]));
@@ -109,7 +109,7 @@ template <class S> POISE_FN void scaled_step(const RuleWork<S>& w, S reach, S* d
 }
 
 // holds, or pulls, what would leave its range; true if there is somebody new
-template <class S> POISE_FN bool mark_crossings(int limits, RuleWork<S>& w, SearchState<S>& state) {
+template <class S> POISE_LARGE_FN bool mark_crossings(int limits, RuleWork<S>& w, SearchState<S>& state) {
   bool crossed = false;
   for (int c = 0; c < w.system.n; ++c) {
     const S low = state.work.low[c], high = state.work.high[c];
@@ -127,7 +127,7 @@ template <class S> POISE_FN bool mark_crossings(int limits, RuleWork<S>& w, Sear
 }
 
 // what is still outside is cut off at the bound
-template <class S> POISE_FN void cut_off(const RuleWork<S>& w, SearchState<S>& state) {
+template <class S> POISE_LARGE_FN void cut_off(const RuleWork<S>& w, SearchState<S>& state) {
   for (int c = 0; c < w.system.n; ++c) {
     if (w.hold[c] != S(HELD)) state.dq[c] = minimum(maximum(state.dq[c], state.work.low[c]), state.work.high[c]);
   }
@@ -135,7 +135,7 @@ template <class S> POISE_FN void cut_off(const RuleWork<S>& w, SearchState<S>& s
 
 // the whole of it: `direction(w)` answers w.system, as often as the limits ask for
 template <class S, class P, class Direction>
-POISE_FN void propose_within_limits(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture,
+POISE_LARGE_FN void propose_within_limits(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture,
                                     SearchState<S>& state, const Direction& direction) {
   RuleWork<S> w = cut_workspace(problem, settings.limits, state);
   begin_rule(problem, settings, w, state);

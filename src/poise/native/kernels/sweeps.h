@@ -6,18 +6,18 @@
 
 namespace poise {
 
-POISE_FN constexpr bool is_sweep(int method) {
+POISE_LARGE_FN constexpr bool is_sweep(int method) {
   return method == METHOD_CCD || method == METHOD_FABRIK || method == METHOD_TWO_BONE;
 }
 
 // numbers of workspace in state.extra
-POISE_FN constexpr int sweep_memory(int method, int goals, int primitives) {
+POISE_LARGE_FN constexpr int sweep_memory(int method, int goals, int primitives) {
   return !is_sweep(method) ? 0 : method == METHOD_FABRIK ? fabrik_memory(goals, primitives) : ccd_memory(goals);
 }
 
 // one sweep; false where nothing moves any more
 template <class S, class P>
-POISE_FN bool sweep(const P& problem, const Settings<real_t<S>>& settings, const S* targets, SearchState<S>& state) {
+POISE_LARGE_FN bool sweep(const P& problem, const Settings<real_t<S>>& settings, const S* targets, SearchState<S>& state) {
   if (settings.method == METHOD_FABRIK) return sweep_fabrik(problem, settings, targets, state);
   return sweep_ccd(problem, settings, targets, state);
 }

@@ -15,42 +15,42 @@ namespace poise {
 
 template <class T> constexpr T pi_of = T(3.14159265358979323846);
 
-template <class S> POISE_FN S signed_angle(S y, S x) { return y < S(0) ? -positive_atan2(-y, x) : positive_atan2(y, x); }
-template <class S> POISE_FN S length(const S* a) { return square_root(dot(a, a)); }
-template <class S> POISE_FN S clamped(S x, S low, S high) { return minimum(maximum(x, low), high); }
+template <class S> POISE_LARGE_FN S signed_angle(S y, S x) { return y < S(0) ? -positive_atan2(-y, x) : positive_atan2(y, x); }
+template <class S> POISE_LARGE_FN S length(const S* a) { return square_root(dot(a, a)); }
+template <class S> POISE_LARGE_FN S clamped(S x, S low, S high) { return minimum(maximum(x, low), high); }
 
-template <class S> POISE_FN void subtract(const S* a, const S* b, S* out) {
+template <class S> POISE_LARGE_FN void subtract(const S* a, const S* b, S* out) {
   for (int k = 0; k < 3; ++k) out[k] = a[k] - b[k];
 }
 
 // ---------------------------------------------------------------------------------------------- the matrix M
 
-template <class S> POISE_FN void clear_pull(S* M) {
+template <class S> POISE_LARGE_FN void clear_pull(S* M) {
   for (int k = 0; k < 9; ++k) M[k] = S(0);
 }
 
 // a point at u that should be at t
-template <class S> POISE_FN void pull_point(S c, const S* u, const S* t, S* M) {
+template <class S> POISE_LARGE_FN void pull_point(S c, const S* u, const S* t, S* M) {
   for (int r = 0; r < 3; ++r) {
     for (int k = 0; k < 3; ++k) M[3 * r + k] += c * u[r] * t[k];
   }
 }
 
 // a frame at F that should be at T
-template <class S> POISE_FN void pull_frame(S c, const S* F, const S* T, S* M) {
+template <class S> POISE_LARGE_FN void pull_frame(S c, const S* F, const S* T, S* M) {
   for (int r = 0; r < 3; ++r) {
     for (int k = 0; k < 3; ++k) M[3 * r + k] += c * dot(F + 3 * r, T + 3 * k);
   }
 }
 
 // b(n) = n . v for every axis n
-template <class S> POISE_FN void twist_of(const S* M, S* v) {
+template <class S> POISE_LARGE_FN void twist_of(const S* M, S* v) {
   v[0] = M[5] - M[7];
   v[1] = M[6] - M[2];
   v[2] = M[1] - M[3];
 }
 
-template <class S> POISE_FN S cosine_part(const S* M, const S* n) {
+template <class S> POISE_LARGE_FN S cosine_part(const S* M, const S* n) {
   S Mn[3];
   rotate(M, n, Mn);
   return M[0] + M[4] + M[8] - dot(n, Mn);
@@ -59,7 +59,7 @@ template <class S> POISE_FN S cosine_part(const S* M, const S* n) {
 // ---------------------------------------------------------------------------------------------- one axis
 
 // where a cos x + b sin x is greatest within [low, high]; the nearest of equal turns
-template <class S> POISE_FN S best_angle(S a, S b, S low, S high) {
+template <class S> POISE_LARGE_FN S best_angle(S a, S b, S low, S high) {
   const S turn = S(2) * pi_of<S>;
   if (!(a * a + b * b > S(0))) return clamped(S(0), low, high);
   S x = signed_angle(b, a);
@@ -74,14 +74,14 @@ template <class S> POISE_FN S best_angle(S a, S b, S low, S high) {
   return a * c_low + b * s_low > a * c_high + b * s_high ? low : high;
 }
 
-template <class S> POISE_FN S best_hinge(const S* M, const S* axis, S low, S high) {
+template <class S> POISE_LARGE_FN S best_hinge(const S* M, const S* axis, S low, S high) {
   S v[3];
   twist_of(M, v);
   return best_angle(cosine_part(M, axis), dot(axis, v), low, high);
 }
 
 // rotation by angle x about unit axis n
-template <class S> POISE_FN void rotation_about(const S* n, S x, S* R) {
+template <class S> POISE_LARGE_FN void rotation_about(const S* n, S x, S* R) {
   S s, c;
   sine_cosine(x, s, c);
   const S d = S(1) - c;
@@ -99,7 +99,7 @@ template <class S> POISE_FN void rotation_about(const S* n, S x, S* R) {
 // ---------------------------------------------------------------------------------------------- a ball
 
 // the axis about which tr(R M) rises most; where it does not, the one about which half a turn gains most. False at the top.
-template <class S> POISE_FN bool best_axis(const S* M, S* n) {
+template <class S> POISE_LARGE_FN bool best_axis(const S* M, S* n) {
   S size = S(0);
   for (int k = 0; k < 9; ++k) size += absolute(M[k]);
   twist_of(M, n);
@@ -124,7 +124,7 @@ template <class S> POISE_FN bool best_axis(const S* M, S* n) {
 
 // the rotation of greatest tr(R M), by the steepest axis and its best angle a few times; for one point it is the shortest turn,
 // and exact at once
-template <class S> POISE_FN void best_ball(const S* M, int passes, S* R) {
+template <class S> POISE_LARGE_FN void best_ball(const S* M, int passes, S* R) {
   S left[9], n[3], step[9];
   for (int k = 0; k < 9; ++k) {
     R[k] = S(k % 4 == 0);
@@ -145,7 +145,7 @@ constexpr int MOST_TOGETHER = 6;
 
 // angles about unit axes a, b, c (each at its present place in the world) with Rot(a) Rot(b) Rot(c) = R, the smaller of the two
 // answers; false where there is none. From a . Rot(b) c = a . R c (Paden and Kahan).
-template <class S> POISE_FN bool three_angles(const S* R, const S* axes, S* x) {
+template <class S> POISE_LARGE_FN bool three_angles(const S* R, const S* axes, S* x) {
   const S *a = axes, *b = axes + 3, *c = axes + 6;
   S Rc[3], bc[3];
   rotate(R, c, Rc);
@@ -188,7 +188,7 @@ template <class S> POISE_FN bool three_angles(const S* R, const S* axes, S* x) {
 
 // The turns x of n hinges through one point, within [low, high], for the greatest tr(Rot_1 ... Rot_n M): exact for three that
 // are free, else hinge by hinge until none gains.
-template <class S> POISE_FN void best_hinges(const S* M, int n, const S* axes, const S* low, const S* high, S* x) {
+template <class S> POISE_LARGE_FN void best_hinges(const S* M, int n, const S* axes, const S* low, const S* high, S* x) {
   for (int k = 0; k < n; ++k) x[k] = clamped(S(0), low[k], high[k]);
   if (n == 3) {
     S R[9], y[3];
@@ -227,7 +227,7 @@ template <class S> POISE_FN void best_hinges(const S* M, int n, const S* axes, c
 
 // how far each velocity may go in this sweep: ranges, step limit, continuous mode, and at most `turn` radians
 template <class S, class P>
-POISE_FN void find_turning_room(const P& problem, const Settings<real_t<S>>& settings, S turn, SearchState<S>& state) {
+POISE_LARGE_FN void find_turning_room(const P& problem, const Settings<real_t<S>>& settings, S turn, SearchState<S>& state) {
   find_room(problem, settings, state);
   for (int c = 0; c < problem.n_v; ++c) {
     if (!problem.freedoms[c].angular) continue;
@@ -237,7 +237,7 @@ POISE_FN void find_turning_room(const P& problem, const Settings<real_t<S>>& set
 }
 
 // a ball's rotation vector (in its own axes), made stiff, and shortened to the room it has
-template <class S, class P> POISE_FN void fit_ball(const P& problem, const SearchState<S>& state, int v, S* w) {
+template <class S, class P> POISE_LARGE_FN void fit_ball(const P& problem, const SearchState<S>& state, int v, S* w) {
   S fraction = S(1) / S(problem.freedoms[v].weight);
   S most = S(1e30);
   for (int k = 0; k < 3; ++k) {
@@ -254,7 +254,7 @@ template <class S, class P> POISE_FN void fit_ball(const P& problem, const Searc
 }
 
 // the largest turn (radians) or slide (in units of the scale) of a step
-template <class S, class P> POISE_FN S size_of_step(const P& problem, const S* dq) {
+template <class S, class P> POISE_LARGE_FN S size_of_step(const P& problem, const S* dq) {
   S most = S(0);
   for (int c = 0; c < problem.n_v; ++c) {
     most = maximum(most, absolute(dq[c]) / (problem.freedoms[c].angular ? S(1) : S(problem.scale)));
@@ -264,7 +264,7 @@ template <class S, class P> POISE_FN S size_of_step(const P& problem, const S* d
 
 // A small bend of every joint, the same every time: out of poses from which no joint alone leads further, such as a straight
 // chain with its target on its own line, where the best turn is 0/0.
-template <class S, class P> POISE_FN void nudge(const P& problem, S size, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN void nudge(const P& problem, S size, SearchState<S>& state) {
   S share = S(0);
   for (int c = 0; c < problem.n_v; ++c) {
     share += S(0.61803398874989485);
