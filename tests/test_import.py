@@ -26,9 +26,9 @@ IMPORTS = {
 
 TIME_IT = """
 import time, numpy
-before = time.perf_counter()
+before = time.process_time()
 {code}
-print(1e3 * (time.perf_counter() - before))
+print(1e3 * (time.process_time() - before))
 """
 
 LIST_MODULES = """

@@ -1,0 +1,40 @@
+"""How much arithmetic one step of each method takes, in multiplications: the table of Rabbani's figure 8, for our kernels.
+
+m rows (3 for a point, 6 for a pose), n velocities. Evaluating the body (its transforms and the Jacobian) is common to all Jacobian
+rules and counted apart, as `body_arithmetic`.
+"""
+
+from __future__ import annotations
+
+__all__ = ["body_arithmetic", "step_arithmetic"]
+
+SWEEPS = 6  # of one-sided Jacobi until the columns are orthogonal, about
+
+
+def body_arithmetic(rows: int, velocities: int) -> int:
+    """Transforms of all joints (about 60 each) and the columns of J (about 3 a row)."""
+    return 60 * velocities + 3 * rows * velocities
+
+
+def step_arithmetic(method: str, rows: int, velocities: int) -> int | None:
+    """Multiplications from J and r to the step; None where a method has no such count."""
+    m, n = rows, velocities
+    square = m * n * (m + 1) // 2
+    dual = square + m**3 // 6 + m * m + m * n
+    svd = SWEEPS * (m * (m - 1) // 2) * 6 * n + 2 * m * n
+    counts = {
+        "gradient": m * n,
+        "transpose": 3 * m * n,
+        "inverse": n**3 // 3 + n * n,
+        "pseudoinverse": svd,
+        "svd": svd,
+        "qr": 2 * m * m * n + m * m + m * n,
+        "dls": dual,
+        "sdls": svd + 6 * m * n,
+        "lm": dual,
+        "halley": 2 * dual + 9 * m * n,
+        "ccd": 60 * n + 40 * n,
+        "fabrik": 40 * n,
+        "two_bone": 120,
+    }
+    return counts.get(method)

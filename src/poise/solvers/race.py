@@ -1,0 +1,145 @@
+"""The race: all methods on one problem set, in one table.
+
+Every method gets the same targets, from random poses of the body, and the same start. What a method refuses is said, not hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue, PoiseError
+from poise.goals import Reach
+from poise.methods import Method, by_name, names
+from poise.methods.arithmetic import step_arithmetic
+from poise.model import Model
+from poise.solvers.solver import Solver
+
+__all__ = ["Race", "Racer", "race"]
+
+
+@dataclass(frozen=True, slots=True)
+class Racer:
+    """One method's result.
+
+    Attributes:
+        method: Its name.
+        reached: Fraction of targets reached.
+        steps: Mean steps, over all searches.
+        searches: Mean searches.
+        microseconds: Mean time inside the kernels.
+        arithmetic: Multiplications from the Jacobian to the step, where the method has such a count.
+        curve: Mean error [m, or rad where larger] by step over the recorded problems, each held at its end.
+        refused: Why it does not serve this problem, in its own words; empty if it does.
+    """
+
+    method: str
+    reached: float = 0.0
+    steps: float = 0.0
+    searches: float = 0.0
+    microseconds: float = 0.0
+    arithmetic: int | None = None
+    curve: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
+    refused: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Race:
+    """All results, and what was raced."""
+
+    model: str
+    frame: str
+    problems: int
+    racers: tuple[Racer, ...]
+
+    def __str__(self) -> str:
+        head = f"{'method':14} {'reached':>8} {'steps':>8} {'searches':>9} {'us':>9} {'mult/step':>10}"
+        lines = [f"{self.problems} targets for {self.frame!r} of {self.model!r}", head]
+        for r in self.racers:
+            if r.refused:
+                lines.append(f"{r.method:14} refused: {r.refused}")
+                continue
+            count = "" if r.arithmetic is None else str(r.arithmetic)
+            figures = f"{100 * r.reached:7.2f}% {r.steps:8.1f} {r.searches:9.2f} {r.microseconds:9.1f} {count:>10}"
+            lines.append(f"{r.method:14} {figures}")
+        return "\n".join(lines)
+
+
+def race(
+    model: Model,
+    frame: str | None = None,
+    *,
+    methods: Sequence[str | Method] | None = None,
+    problems: int = 100,
+    rotation: bool = False,
+    max_steps: int = 1000,
+    restarts: int | str = 0,
+    seed: int = 0,
+    recorded: int = 10,
+) -> Race:
+    """Races methods on targets from random poses.
+
+    Args:
+        model: The body.
+        frame: Which frame reaches; the last one unless given.
+        methods: Names or methods with settings; the whole shelf unless given.
+        problems: How many targets.
+        rotation: Whether the targets fix the rotation too.
+        max_steps: Most steps in one search.
+        restarts: More searches after a failed one; 0 compares the methods themselves.
+        seed: Chooses the targets.
+        recorded: How many problems are recorded for the error curves.
+    """
+    if problems < 1:
+        raise InvalidValue(f"problems is {problems}; it must be 1 or more.")
+    at = model.frames[-1] if frame is None else model.frame(frame).name
+    poses = model.random(np.random.default_rng(seed), problems)
+    transforms = model.fk(poses, at)
+    targets = transforms if rotation else np.ascontiguousarray(transforms[:, :3, 3])
+    chosen = [by_name(method) for method in (methods or [n for n in names() if n != "auto"])]
+    options: dict[str, Any] = {"max_steps": max_steps, "restarts": restarts}
+    racers = tuple(run(model, at, method, targets, recorded, options) for method in chosen)
+    return Race(model.name, at, problems, racers)
+
+
+def run(
+    model: Model, frame: str, method: Method, targets: NDArray[np.float64], recorded: int, options: dict[str, Any]
+) -> Racer:
+    """One method over all targets."""
+    try:
+        goal = Reach(frame, targets[0], name="target")
+        solver = Solver(model, goal, method=method, **options)
+        answers = [solver.solve(None, {"target": target}) for target in targets]
+        watched = Solver(model, goal, method=method, record=True, **options)
+        curves = [curve_of(watched.solve(None, {"target": target})) for target in targets[:recorded]]
+    except PoiseError as error:
+        return Racer(method.name, refused=str(error))
+    rows = 6 if targets.ndim == 3 else 3
+    return Racer(
+        method=method.name,
+        reached=float(np.mean([a.reached for a in answers])),
+        steps=float(np.mean([a.steps for a in answers])),
+        searches=float(np.mean([a.searches for a in answers])),
+        microseconds=float(np.mean([a.seconds for a in answers])) * 1e6,
+        arithmetic=step_arithmetic(method.name, rows, model.nv),
+        curve=mean_curve(curves),
+    )
+
+
+def curve_of(solution: Any) -> NDArray[np.float64]:
+    """The larger of metres and radians, step by step."""
+    history = solution.history
+    if history is None or not len(history):
+        return np.zeros(1)
+    return np.asarray(history.errors.max(axis=(1, 2)))
+
+
+def mean_curve(curves: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """The geometric mean of curves of different lengths, each held at its last value."""
+    longest = max((len(c) for c in curves), default=1)
+    held = [np.concatenate([c, np.full(longest - len(c), c[-1])]) for c in curves]
+    return np.asarray(np.exp(np.mean(np.log(np.maximum(held, 1e-12)), axis=0))) if held else np.zeros(1)
