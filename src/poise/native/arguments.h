@@ -113,6 +113,6 @@ inline int reference_of(nb::handle reference) {
 }
 
 // f<double> or f<float>, by the dtype of q
-template <class F> nb::object by_type(nb::handle q, const F& f) { return is_float32(q) ? f(float{}) : f(double{}); }
+template <class F> NumpyArray by_type(nb::handle q, const F& f) { return is_float32(q) ? f(float{}) : f(double{}); }
 
 }  // namespace poise

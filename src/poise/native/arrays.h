@@ -14,6 +14,14 @@ namespace poise {
 
 namespace nb = nanobind;
 
+// a numpy array, so named in the generated stub
+class NumpyArray : public nb::object {
+ public:
+  NB_OBJECT_DEFAULT(NumpyArray, nb::object, "numpy.typing.NDArray[typing.Any]", PyArray_Check)
+};
+using AnyDict = nb::typed<nb::dict, nb::str, nb::any>;
+using AnyTuple = nb::typed<nb::tuple, nb::any, nb::ellipsis>;
+
 // raises poise.errors.<kind>(message)
 [[noreturn]] inline void refuse(const char* kind, const std::string& message) {
   nb::object type = nb::module_::import_("poise.errors").attr(kind);
@@ -38,10 +46,10 @@ class Array {
   const npy_intp* dims() const { return PyArray_DIMS(get()); }
   npy_intp size() const { return PyArray_SIZE(get()); }
   template <class T> T* data() const { return static_cast<T*>(PyArray_DATA(get())); }
-  nb::object release() {
+  NumpyArray release() {
     PyObject* out = object_;
     object_ = nullptr;
-    return nb::steal(out);
+    return nb::steal<NumpyArray>(out);
   }
 
  private:

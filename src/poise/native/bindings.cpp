@@ -86,7 +86,7 @@ template <class T> void fill(BodyArrays<T>& to, const Body& shape, const nb::dic
   }
 }
 
-void make_body(Body* body, const nb::dict& table) {
+void make_body(Body* body, const AnyDict& table) {
   new (body) Body();
   body->n_q = nb::cast<int>(table["nq"]);
   body->n_v = nb::cast<int>(table["nv"]);
@@ -104,7 +104,7 @@ void make_body(Body* body, const nb::dict& table) {
 
 // ---------------------------------------------------------------------------------------------- operations
 
-nb::object fk(const Body& body, nb::handle q, nb::handle frame) {
+NumpyArray fk(const Body& body, nb::handle q, nb::handle frame) {
   return by_type(q, [&](auto zero) {
     using T = decltype(zero);
     const BodyArrays<T>& arrays = body.arrays<T>();
@@ -128,7 +128,7 @@ nb::object fk(const Body& body, nb::handle q, nb::handle frame) {
   });
 }
 
-nb::object jacobian(const Body& body, nb::handle q, nb::handle frame, nb::handle point, nb::handle reference) {
+NumpyArray jacobian(const Body& body, nb::handle q, nb::handle frame, nb::handle point, nb::handle reference) {
   return by_type(q, [&](auto zero) {
     using T = decltype(zero);
     const BodyArrays<T>& arrays = body.arrays<T>();
@@ -145,7 +145,7 @@ nb::object jacobian(const Body& body, nb::handle q, nb::handle frame, nb::handle
   });
 }
 
-nb::object jacobian_dot(const Body& body, nb::handle q, nb::handle v, nb::handle frame, nb::handle point,
+NumpyArray jacobian_dot(const Body& body, nb::handle q, nb::handle v, nb::handle frame, nb::handle point,
                         nb::handle reference) {
   return by_type(q, [&](auto zero) {
     using T = decltype(zero);
@@ -166,7 +166,7 @@ nb::object jacobian_dot(const Body& body, nb::handle q, nb::handle v, nb::handle
   });
 }
 
-nb::object hessian(const Body& body, nb::handle q, nb::handle frame) {
+NumpyArray hessian(const Body& body, nb::handle q, nb::handle frame) {
   return by_type(q, [&](auto zero) {
     using T = decltype(zero);
     const BodyArrays<T>& arrays = body.arrays<T>();
@@ -182,7 +182,7 @@ nb::object hessian(const Body& body, nb::handle q, nb::handle frame) {
   });
 }
 
-nb::object center(const Body& body, nb::handle q, bool jacobian) {
+NumpyArray center(const Body& body, nb::handle q, bool jacobian) {
   return by_type(q, [&](auto zero) {
     using T = decltype(zero);
     const BodyView<T> view = body.arrays<T>().view(body.n_q, body.n_v);
@@ -210,7 +210,7 @@ template <class T> void require_turns(const Body& body, const T* step, npy_intp 
   }
 }
 
-nb::object integrate_q(const Body& body, nb::handle q, nb::handle dq) {
+NumpyArray integrate_q(const Body& body, nb::handle q, nb::handle dq) {
   return by_type(q, [&](auto zero) {
     using T = decltype(zero);
     const auto [x, step] = broadcast_rows<T>(configurations<T>(body, q), rows_of<T>(dq, body.n_v, "dq", "model.nv"));
@@ -227,7 +227,7 @@ nb::object integrate_q(const Body& body, nb::handle q, nb::handle dq) {
   });
 }
 
-nb::object difference_q(const Body& body, nb::handle q0, nb::handle q1) {
+NumpyArray difference_q(const Body& body, nb::handle q0, nb::handle q1) {
   return by_type(q0, [&](auto zero) {
     using T = decltype(zero);
     const auto [a, b] = broadcast_rows<T>(configurations<T>(body, q0, "q0"), configurations<T>(body, q1, "q1"));
@@ -245,7 +245,7 @@ nb::object difference_q(const Body& body, nb::handle q0, nb::handle q1) {
 
 // ---------------------------------------------------------------------------------------------- rotations by themselves
 
-template <SpatialOps::Map SpatialOps::* map, int n_in, int n_out> nb::object spatial_rows(nb::handle x) {
+template <SpatialOps::Map SpatialOps::* map, int n_in, int n_out> NumpyArray spatial_rows(nb::handle x) {
   const Array in = rows_of<double>(x, n_in, "rows", "numbers a row");
   Array out = new_array<double>(in, {n_out});
   (ops().spatial.*map)(in.data<double>(), static_cast<std::size_t>(row_count(in)), out.data<double>(), scratch());

@@ -147,7 +147,7 @@ void take_settings(SolverData& to, const nb::dict& table) {
   to.record = whole("record") != 0;
 }
 
-void prepare(PreparedSolver* solver, const Body& body, const nb::dict& table) {
+void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table) {
   new (solver) PreparedSolver();
   SolverData& to = solver->data;
   std::vector<int> roots;
@@ -283,7 +283,7 @@ Array fresh(const std::vector<double>& from, std::vector<npy_intp> shape) {
 }
 
 // (q, errors, outcome, steps, searches, winner, seconds, out of time, proved unreachable)
-nb::tuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets) {
+AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets) {
   read_start(solver, start);
   if (!targets.is_none()) read_targets(solver, nb::cast<nb::dict>(targets));
   SolverData& data = solver.data;
@@ -298,7 +298,7 @@ nb::tuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets) {
 }
 
 // (rows, velocities): rows that count, velocities that may move and that a goal depends on
-nb::tuple sizes_of(const PreparedSolver& solver) {
+AnyTuple sizes_of(const PreparedSolver& solver) {
   int rows = 0;
   for (const GoalSpec<double>& goal : solver.data.goals) {
     for (int k = goal.op == GOAL_ROTATION ? 3 : 0; k < (goal.op == GOAL_POSITION ? 3 : 6); ++k) rows += goal.weight[k] > 0;
@@ -307,14 +307,14 @@ nb::tuple sizes_of(const PreparedSolver& solver) {
 }
 
 // the history of the last call, (rows, 3 + 2 goals + n_q): search, cost, damping, errors, q
-nb::object history_of(const PreparedSolver& solver) {
+NumpyArray history_of(const PreparedSolver& solver) {
   const SolverData& d = solver.data;
   const auto width = static_cast<npy_intp>(3 + 2 * d.goals.size()) + d.n_q;
   return fresh(d.history, {static_cast<npy_intp>(d.history.size()) / width, width}).release();
 }
 
 // rows of the Jacobian at q, weighted and scaled as the solver sees them, (n_rows, n_v), and the velocities they belong to
-nb::object rows_jacobian(PreparedSolver& solver, nb::handle q) {
+AnyTuple rows_jacobian(PreparedSolver& solver, nb::handle q) {
   read_start(solver, q);
   SolverData& d = solver.data;
   solver_ops().restart(d);
@@ -337,10 +337,10 @@ void restart(PreparedSolver& solver, nb::handle start, nb::handle targets) {
   solver_ops().restart(solver.data);
 }
 
-nb::dict state_of(const PreparedSolver& solver) {
+AnyDict state_of(const PreparedSolver& solver) {
   const SolverData& d = solver.data;
   const SearchState<double>& s = d.state;
-  nb::dict out;
+  AnyDict out;
   out["phase"] = static_cast<int>(s.phase);
   out["outcome"] = static_cast<int>(s.outcome);
   out["steps"] = s.steps;

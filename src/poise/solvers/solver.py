@@ -54,7 +54,7 @@ class Solver:
     ) -> None:
         if not isinstance(model, Model):
             raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}.")
-        if len(tuple(limits)):
+        if tuple(limits):
             raise InvalidValue("limits= takes no rules yet beside the model's own joint ranges, which always hold.")
         self.model = model
         self.goals = name_goals([goals] if isinstance(goals, Goal) else goals)

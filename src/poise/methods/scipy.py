@@ -1,0 +1,50 @@
+"""Scipy: the solver as a black box. Our residual and Jacobian, SciPy's optimiser.
+
+    minimise |r(q0 (+) x)|^2 over the step x from the start, within the joint ranges where the optimiser knows bounds
+
+Steps are taken on the manifold, so ball joints and floating bases work as with every other method. "trf", "dogbox", "L-BFGS-B", "TNC",
+"SLSQP" and "trust-constr" keep the ranges inside the solve; "lm", "CG", "BFGS" and "trust-ncg" know no bounds: their answer is clamped.
+Source: UCSD CSE169, "Jacobian Method as a Black Box" and "Other Numerical Methods".
+
+When it fails: it is slow (each evaluation crosses into Python), local, and stops on its own criteria; it is there to compare with.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from poise.errors import name_not_found
+from poise.methods.method import Method
+
+__all__ = ["LEAST_SQUARES", "MINIMIZERS", "WITHOUT_BOUNDS", "Scipy"]
+
+LEAST_SQUARES = ("trf", "dogbox", "lm")
+MINIMIZERS = ("L-BFGS-B", "TNC", "SLSQP", "trust-constr", "CG", "BFGS", "trust-ncg")
+WITHOUT_BOUNDS = ("lm", "CG", "BFGS", "trust-ncg")
+
+
+@dataclass(frozen=True)
+class Scipy(Method):
+    """SciPy's optimisers over our residual and Jacobian.
+
+    Attributes:
+        optimizer: "trf", "dogbox" or "lm" (scipy.optimize.least_squares), or "L-BFGS-B", "TNC", "SLSQP", "trust-constr", "CG", "BFGS"
+            or "trust-ncg" (scipy.optimize.minimize).
+    """
+
+    optimizer: str = "trf"
+
+    name: ClassVar[str] = "scipy"
+    goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose"})
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.optimizer not in (*LEAST_SQUARES, *MINIMIZERS):
+            raise name_not_found("SciPy optimizer", str(self.optimizer), (*LEAST_SQUARES, *MINIMIZERS))
+
+    def settings(self) -> dict[str, Any]:
+        """See Method.settings: the kernels evaluate, they do not step."""
+        return {"damping": 0.1, "damping_floor": 1e-6, "rounds": 0, "options": np.zeros(4)}

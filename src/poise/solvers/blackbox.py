@@ -1,0 +1,185 @@
+"""The driver of methods.Scipy: SciPy's optimiser over the kernels' residual and Jacobian."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import MissingExtra
+from poise.goals import Goal
+from poise.methods import LM
+from poise.methods.scipy import LEAST_SQUARES, WITHOUT_BOUNDS, Scipy
+from poise.model import Model
+from poise.native import core
+from poise.solvers.table import Options, native_table
+
+__all__ = ["BlackBox"]
+
+REACHED, STALLED, OUT_OF_STEPS = 1, 2, 3
+Floats = NDArray[np.float64]
+
+
+class BlackBox:
+    """Stands where a native solver would: the same calls, the same answers."""
+
+    def __init__(self, model: Model, goals: Mapping[str, Goal], options: Options, method: Scipy) -> None:
+        try:
+            import scipy.optimize
+        except ImportError:
+            raise MissingExtra("methods.Scipy needs SciPy. Type: pip install 'poise[scipy]'") from None
+        self._scipy = scipy.optimize
+        self._model, self._options, self._method = model, options, method
+        table = native_table(model, goals, replace(options, method=LM(), restarts=0))
+        self._table = table
+        self._native = core.Solver(model._body, table)
+        self._rows: list[list[float]] = []
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._native, name)  # restart, advance, state, rows_jacobian, sizes: as the kernels do
+
+    def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> tuple[Any, ...]:
+        """See native.core.Solver.solve."""
+        begun = time.perf_counter()
+        q0 = np.array(start, dtype=np.float64)
+        self._native.restart(q0, targets)
+        self._rows = []
+        moving = self._native.rows_jacobian(q0)[2]
+        seen: list[int] = [0]
+
+        def at(x: Floats) -> Floats:
+            step = np.zeros(self._model.nv)
+            step[moving] = x
+            q = self._model.integrate(q0, step)
+            return np.where(np.isin(np.arange(len(q)), self._moving_coordinates(moving)), q, q0)
+
+        def residual(x: Floats) -> Floats:
+            seen[0] += 1
+            r = self._native.rows_jacobian(at(x))[1]
+            if self._options.record:
+                self._note(at(x))
+            return np.asarray(-r)
+
+        def jacobian(x: Floats) -> Floats:
+            J = self._native.rows_jacobian(at(x))[0]
+            return np.asarray(J @ self._turning(x, moving))
+
+        x, done = self._optimize(residual, jacobian, q0, moving)
+        q = at(x)
+        if self._options.limit_handling != "off":
+            q = np.where(np.isin(np.arange(len(q)), self._moving_coordinates(moving)), self._model.clamp(q), q0)
+        errors = self._errors(q)
+        reached = self._within(errors)
+        outcome = REACHED if reached else STALLED if done else OUT_OF_STEPS
+        return q, errors, outcome, seen[0], 1, 1, time.perf_counter() - begun, False, False
+
+    def history(self) -> Floats:
+        """See native.core.Solver.history."""
+        width = 3 + 2 * len(self._table["goals"]) + self._model.nq
+        return np.array(self._rows).reshape(-1, width)
+
+    # -------------------------------------------------------------------------------------------- inside
+
+    def _optimize(self, residual: Any, jacobian: Any, q0: Floats, moving: list[int]) -> tuple[Floats, bool]:
+        """The step that SciPy finds, and whether it stopped by itself."""
+        name, steps = self._method.optimizer, self._options.max_steps
+        low, high = self._bounds(q0, moving)
+        zero = np.clip(np.zeros(len(moving)), low, high)
+        if name in LEAST_SQUARES:
+            free = {} if name in WITHOUT_BOUNDS else {"bounds": (low, high)}
+            rows, columns = jacobian(zero).shape
+            if name == "lm" and rows < columns:  # MINPACK wants as many residuals as unknowns: add zeros
+                pad = np.zeros(columns - rows)
+                found = self._scipy.least_squares(
+                    lambda x: np.concatenate([residual(x), pad]),
+                    zero,
+                    lambda x: np.vstack([jacobian(x), np.zeros((columns - rows, columns))]),
+                    method=name,
+                    max_nfev=steps,
+                    xtol=1e-12,
+                )
+                return found.x, found.status > 0
+            found = self._scipy.least_squares(
+                residual, zero, jacobian, method=name, max_nfev=steps, xtol=1e-12, ftol=1e-12, gtol=1e-12, **free
+            )
+            return found.x, found.status > 0
+        options: dict[str, Any] = {"maxiter": steps}
+        extra: dict[str, Any] = {} if name in WITHOUT_BOUNDS else {"bounds": self._scipy.Bounds(low, high)}
+        if name in ("trust-ncg", "trust-constr"):
+            extra["hess"] = lambda x: 2 * jacobian(x).T @ jacobian(x)
+        found = self._scipy.minimize(
+            lambda x: float(residual(x) @ residual(x)),
+            zero,
+            jac=lambda x: 2 * jacobian(x).T @ residual(x),
+            method=name,
+            tol=1e-14,
+            options=options,
+            **extra,
+        )
+        return np.asarray(found.x), bool(found.success)
+
+    def _bounds(self, q0: Floats, moving: list[int]) -> tuple[Floats, Floats]:
+        """Bounds of the step; none where limits are off, and never an empty range for a start outside."""
+        low, high = np.full(len(moving), -np.inf), np.full(len(moving), np.inf)
+        if self._options.limit_handling == "off":
+            return low, high
+        coordinate = {v: q for joint in self._model.joints for q, v in plain_coordinates(joint)}
+        for k, v in enumerate(moving):
+            if v in coordinate:
+                x = q0[coordinate[v]]
+                low[k] = min(self._model.lower[v] - x, 0.0)
+                high[k] = max(self._model.upper[v] - x, 0.0)
+                if low[k] >= high[k]:
+                    high[k] = low[k] + 1e-12
+        return low, high
+
+    def _moving_coordinates(self, moving: list[int]) -> list[int]:
+        """Which numbers of q belong to the velocities that move."""
+        chosen = set(moving)
+        out: list[int] = []
+        for joint in self._model.joints:
+            if joint.nv and chosen & set(range(joint.v.start, joint.v.stop)):
+                out.extend(range(joint.q.start, joint.q.stop))
+        return out
+
+    def _turning(self, x: Floats, moving: list[int]) -> Floats:
+        """d(velocity) / dx: the identity, and the right Jacobian of SO(3) in the blocks of quaternions."""
+        out = np.eye(len(moving))
+        place = {v: k for k, v in enumerate(moving)}
+        for joint in self._model.joints:
+            if joint.nv and joint.nq != joint.nv and joint.v.stop - 1 in place:
+                at = [place[v] for v in range(joint.v.stop - 3, joint.v.stop)]
+                out[np.ix_(at, at)] = right_jacobian(x[at])
+        return out
+
+    def _errors(self, q: Floats) -> Floats:
+        self._native.restart(q, None)
+        self._native.advance()
+        return np.asarray(self._native.state()["errors"])
+
+    def _within(self, errors: Floats) -> bool:
+        tolerances = np.array([goal["tolerance"] for goal in self._table["goals"]])
+        return bool((errors <= tolerances).all())
+
+    def _note(self, q: Floats) -> None:
+        errors = self._errors(q)
+        self._rows.append([1.0, float(self._native.state()["cost"]), 0.0, *errors.ravel(), *q])
+
+
+def plain_coordinates(joint: Any) -> list[tuple[int, int]]:
+    """(index in q, index in v) of a joint's numbers that are no quaternion."""
+    plain = joint.nv if joint.nq == joint.nv else joint.nv - 3
+    return [(joint.q.start + k, joint.v.start + k) for k in range(plain)]
+
+
+def right_jacobian(w: Floats) -> Floats:
+    """How exp(w) turns, in body axes, per change of w: I - (1 - cos a) / a^2 [w] + (a - sin a) / a^3 [w]^2."""
+    a = float(np.linalg.norm(w))
+    wedge = np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
+    if a < 1e-4:
+        return np.asarray(np.eye(3) - wedge / 2 + wedge @ wedge / 6)
+    return np.asarray(np.eye(3) - (1 - np.cos(a)) / a**2 * wedge + (a - np.sin(a)) / a**3 * wedge @ wedge)
