@@ -14,8 +14,10 @@ from poise.methods.method import Method
 from poise.methods.pseudoinverse import Pseudoinverse
 from poise.methods.qr import QR
 from poise.methods.sdls import SDLS
+from poise.methods.sequential import Sequential
 from poise.methods.svd import SVD
 from poise.methods.transpose import Transpose
+from poise.methods.two_bone import TwoBone
 
 __all__ = [
     "CCD",
@@ -30,13 +32,15 @@ __all__ = [
     "Inverse",
     "Method",
     "Pseudoinverse",
+    "Sequential",
     "Transpose",
+    "TwoBone",
     "by_name",
     "names",
 ]
 
 _RULES = (Transpose, Gradient, Inverse, Pseudoinverse, SVD, QR, DLS, SDLS, LM, Halley)
-_SWEEPS = (CCD, FABRIK)
+_SWEEPS = (CCD, FABRIK, TwoBone, Sequential)
 _SHELF: dict[str, type[Method]] = {"auto": LM, **{method.name: method for method in _RULES + _SWEEPS}}
 
 

@@ -3,16 +3,22 @@
     backward   p_n = t,   p_i = p_(i+1) + d_i (p_i - p_(i+1)) / |p_i - p_(i+1)|      from the effectors to the root
     forward    p_0 = its place,   p_(i+1) = p_i + d_i (p_(i+1) - p_i) / |p_(i+1) - p_i|     back to the effectors
 
-on the places of the joints, d_i the bones' lengths. Where branches meet, the joint takes the weighted mean of what they ask for. Here the
-forward half turns the joints of the real body one after the other, hinges about their axes and all in their ranges, so every
-iteration ends in a pose of the body. A target out of a single chain's reach is answered in one iteration by the straight chain; a chain
-that lies on the line to its target is bent a little first.
+on the places of the joints, d_i the bones' lengths. Where branches meet, the joint takes the weighted mean of
+what they ask for. Here the forward half turns the joints of the real body one after the other, hinges about
+their axes and all in their ranges, so every iteration ends in a pose of the body. A target out of a single
+chain's reach is answered in one iteration by the straight chain; a chain that lies on the line to its target
+is bent a little first.
 
-Source: Aristidou and Lasenby, FABRIK: a fast, iterative solver for the inverse kinematics problem, Graphical Models 73(5), 2011;
-Aristidou, Chrysanthou and Lasenby, Extending FABRIK with model constraints, Computer Animation and Virtual Worlds 27(1), 2016.
+Source: Aristidou and Lasenby, FABRIK: a fast, iterative solver for the inverse kinematics problem, Graphical
+Models 73(5), 2011; Aristidou, Chrysanthou and Lasenby, Extending FABRIK with model constraints, Computer
+Animation and Virtual Worlds 27(1), 2016.
 
-When it fails: it reasons about places, so it serves positions and turning joints alone; with tight ranges, or hinges whose axes
-all differ, backward and forward halves may ask for different things for ever, and it stalls short of the goal.
+Where axes or ranges keep a joint from pointing where it should, the iteration may end anywhere; then a sweep of CCD
+from the same pose is made too, and the better of the two is taken. Chains of free balls, and of hinges in a plane,
+never need it.
+
+When it fails: it reasons about places, so it serves positions and turning joints alone; with tight ranges, or hinges
+whose axes all differ, it is no better than CCD and costs more.
 """
 
 from __future__ import annotations

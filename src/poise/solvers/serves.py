@@ -1,4 +1,4 @@
-"""What a method serves: the goals, the joints that move them, and whole bodies. The rest is refused by name, with who does serve it."""
+"""What a method serves: goals, the joints that move them, and whole bodies; the rest is refused by name."""
 
 from __future__ import annotations
 

@@ -13,10 +13,10 @@ from poise.goals import Goal, Rest
 from poise.kinematics import Pose
 from poise.methods import Method, by_name
 from poise.model import Model
-from poise.native import core
+from poise.solvers.drivers import prepare
 from poise.solvers.history import History
 from poise.solvers.solution import Solution
-from poise.solvers.table import Options, name_goals, native_table
+from poise.solvers.table import Options, name_goals
 
 __all__ = ["Solver", "solve"]
 
@@ -72,7 +72,7 @@ class Solver:
             mode=mode,
             record=record,
         )
-        self._native = core.Solver(model._body, native_table(model, self.goals, self._options))
+        self._native = prepare(model, self.goals, self._options)
         refused = self._options.method.refuse(*self._native.sizes())
         if refused is not None:
             raise InvalidValue(refused)

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import MissingExtra
+from poise.errors import InvalidValue, MissingExtra
+from poise.kinematics import Pose
 from poise.solvers.race import Race
+from poise.solvers.solution import Solution
+from poise.studio.stick import Camera, draw_pose, draw_targets, is_planar
 
-__all__ = ["figure", "plot_race", "save_figure"]
+__all__ = ["figure", "plot_history", "plot_pose", "plot_race", "save_figure"]
 
 # distinct in hue and in lightness, readable on white and in grey (Okabe and Ito's palette)
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 DASHES = ("-", "--", ":")
+LEAST = 1e-12  # what an error of nothing is drawn as
 
 
-def figure(width: float = 7.0, height: float = 4.2) -> tuple[Any, Any]:
-    """A figure and its axes, drawn without a display.
+def figure(width: float = 7.0, height: float = 4.2, panels: int = 1) -> tuple[Any, Any]:
+    """A figure and its axes (one, or an array of `panels` side by side), drawn without a display.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -31,11 +37,12 @@ def figure(width: float = 7.0, height: float = 4.2) -> tuple[Any, Any]:
         raise MissingExtra("pictures need matplotlib. Type: pip install 'poise[studio]'") from None
     made = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(made)
-    axes = made.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.grid(True, color="#dddddd", linewidth=0.6)
-    axes.set_axisbelow(True)
-    return made, axes
+    every = made.subplots(1, panels, squeeze=False)[0]
+    for axes in every:
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(True, color="#dddddd", linewidth=0.6)
+        axes.set_axisbelow(True)
+    return made, every[0] if panels == 1 else every
 
 
 def save_figure(made: Any, path: str | PathLike[str]) -> Path:
@@ -59,3 +66,93 @@ def plot_race(race: Race, path: str | PathLike[str]) -> Path:
     axes.set_title(f"{race.frame} of {race.model}", loc="left", fontsize=11)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
     return save_figure(made, path)
+
+
+def plot_pose(
+    pose: Pose,
+    path: str | PathLike[str],
+    *,
+    ghosts: Sequence[Pose] = (),
+    targets: Sequence[ArrayLike] = (),
+    camera: Camera | None = None,
+    title: str = "",
+) -> Path:
+    """A body as a stick figure.
+
+    Args:
+        pose: What is drawn.
+        path: Where the picture goes; the ending chooses the format.
+        ghosts: Other poses of the same or another body, drawn pale behind it: where it came from, other answers.
+        targets: Points of the world [m], drawn as crosses.
+        camera: From where; a body that moves in the xy plane is seen from above, others from the side, with a shadow.
+        title: A line above the picture.
+    """
+    made, axes = figure(5.0, 4.2)
+    draw_scene(axes, pose, ghosts=ghosts, targets=targets, camera=camera)
+    axes.set_title(title, loc="left", fontsize=11)
+    return save_figure(made, path)
+
+
+def draw_scene(
+    axes: Any,
+    pose: Pose,
+    *,
+    ghosts: Sequence[Pose] = (),
+    targets: Sequence[ArrayLike] = (),
+    camera: Camera | None = None,
+    color: str = COLORS[0],
+) -> None:
+    """A pose, its ghosts and its targets, in equal units on both axes; see `plot_pose`."""
+    view = camera or (Camera.above() if is_planar(pose.model) else Camera())
+    for ghost in ghosts:
+        draw_pose(axes, ghost, view, color=color, ghost=True)
+    draw_pose(axes, pose, view, color=color)
+    draw_targets(axes, targets, view)
+    axes.set_aspect("equal")
+    axes.margins(0.1)
+    if view.floor is not None:
+        axes.set_axis_off()
+
+
+def plot_history(solutions: Solution | Mapping[str, Solution], path: str | PathLike[str]) -> Path:
+    """How the error fell: one curve a goal and unit, or one curve for each of several solutions by name.
+
+    Raises:
+        InvalidValue: A solution has no history; solve with record=True.
+    """
+    made, axes = figure()
+    curves = named_curves(solutions) if isinstance(solutions, Mapping) else goal_curves(solutions)
+    draw_curves(axes, dict(curves))
+    return save_figure(made, path)
+
+
+def draw_curves(axes: Any, curves: Mapping[str, NDArray[np.float64]]) -> None:
+    """Errors by step, logarithmic."""
+    for k, (label, curve) in enumerate(curves.items()):
+        style = DASHES[(k // len(COLORS)) % len(DASHES)]
+        axes.semilogy(np.maximum(curve, LEAST), style, color=COLORS[k % len(COLORS)], linewidth=1.8, label=label)
+    axes.set_xlabel("step")
+    axes.set_ylabel("error [m or rad]")
+    axes.legend(frameon=False, fontsize=9)
+
+
+def goal_curves(solution: Solution) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Metres and radians of every goal, those that it asks about."""
+    errors = recorded_errors(solution)
+    for k, name in enumerate(solution.errors):
+        for unit, part in enumerate(("m", "rad")):
+            if errors[:, k, unit].any():
+                yield f"{name} [{part}]", errors[:, k, unit]
+
+
+def named_curves(solutions: Mapping[str, Solution]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """The largest error of each solution."""
+    for name, solution in solutions.items():
+        yield name, recorded_errors(solution).max(axis=(1, 2))
+
+
+def recorded_errors(solution: Solution) -> NDArray[np.float64]:
+    """(poses, goals, 2) of a recorded solution."""
+    if solution.history is None:
+        raise InvalidValue("the solution has no history; solve with record=True.")
+    return solution.history.errors

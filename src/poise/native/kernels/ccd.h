@@ -37,8 +37,8 @@ template <class S> POISE_LARGE_FN void move_point(const S* R, const S* center, c
   for (int k = 0; k < 3; ++k) p[k] = center[k] + arm[k] + shift[k];
 }
 
-template <class S, class P>
-POISE_LARGE_FN void move_goals(const P& problem, int i, const S* R, const S* center, const S* shift, GoalPlace<S>* places) {
+template <class S, class P> POISE_LARGE_FN void move_goals(const P& problem, int i, const S* R, const S* center,
+                                                           const S* shift, GoalPlace<S>* places) {
   for (int g = 0; g < problem.goals.count(); ++g) {
     const int under = carried(problem, problem.goals[g], i);
     if (under & 1) {
@@ -107,7 +107,8 @@ POISE_LARGE_FN void pull_of_goals(const P& problem, int i, const S* center, cons
 }
 
 // the slide of primitive i, in the world, that is best for all goals: their mean error
-template <class S, class P> POISE_LARGE_FN void best_slide(const P& problem, int i, const GoalPlace<S>* places, S* slide) {
+template <class S, class P>
+POISE_LARGE_FN void best_slide(const P& problem, int i, const GoalPlace<S>* places, S* slide) {
   S total = S(0);
   for (int k = 0; k < 3; ++k) slide[k] = S(0);
   for (int g = 0; g < problem.goals.count(); ++g) {
@@ -137,7 +138,8 @@ template <class S, class B> POISE_LARGE_FN void take_part(const B& b, SearchStat
   }
 }
 
-template <class S, class P> POISE_LARGE_FN void turn_ball(const P& problem, int i, GoalPlace<S>* places, SearchState<S>& state) {
+template <class S, class P>
+POISE_LARGE_FN void turn_ball(const P& problem, int i, GoalPlace<S>* places, SearchState<S>& state) {
   const S* at = state.placements + 12 * i;
   const int v = problem.body[i].v_index;
   S M[9], R[9], turn[4], *w = state.dq + v;
@@ -154,7 +156,8 @@ template <class S, class P> POISE_LARGE_FN void turn_ball(const P& problem, int 
   move_goals(problem, i, R, at + 9, still, places);
 }
 
-template <class S, class P> POISE_LARGE_FN void turn_hinge(const P& problem, int i, GoalPlace<S>* places, SearchState<S>& state) {
+template <class S, class P>
+POISE_LARGE_FN void turn_hinge(const P& problem, int i, GoalPlace<S>* places, SearchState<S>& state) {
   const auto& b = problem.body[i];
   const S* at = state.placements + 12 * i;
   const S axis[3] = {at[2], at[5], at[8]}, still[3] = {S(0), S(0), S(0)};
@@ -168,7 +171,8 @@ template <class S, class P> POISE_LARGE_FN void turn_hinge(const P& problem, int
   move_goals(problem, i, R, at + 9, still, places);
 }
 
-template <class S, class P> POISE_LARGE_FN void slide_joint(const P& problem, int i, GoalPlace<S>* places, SearchState<S>& state) {
+template <class S, class P>
+POISE_LARGE_FN void slide_joint(const P& problem, int i, GoalPlace<S>* places, SearchState<S>& state) {
   const auto& b = problem.body[i];
   const S* at = state.placements + 12 * i;
   const S identity[9] = {S(1), S(0), S(0), S(0), S(1), S(0), S(0), S(0), S(1)};
@@ -189,8 +193,8 @@ template <class S, class P> POISE_LARGE_FN void slide_joint(const P& problem, in
 
 // A velocity without a closed form (a screw, or mimic joints that turn together): x = j.r / |j| (|j| + |r|), whose denominator
 // bounds the curvature of a turning point, so that it never overshoots; near the goal it is the Gauss-Newton step.
-template <class S, class P>
-POISE_LARGE_FN void turn_together(const P& problem, int v, const S* targets, GoalPlace<S>* places, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN void turn_together(const P& problem, int v, const S* targets,
+                                                              GoalPlace<S>* places, SearchState<S>& state) {
   S jj = S(0), rr = S(0), jr = S(0);
   const S per_scale = S(1) / S(problem.scale);
   for (int g = 0; g < problem.goals.count(); ++g) {
@@ -236,8 +240,8 @@ template <class P> POISE_LARGE_FN bool met_before(const P& problem, int i, bool 
 }
 
 // every joint once, in `order`; the step is left in state.dq. The room must be known and the goals loaded.
-template <class S, class P>
-POISE_LARGE_FN void descend_joints(const P& problem, bool inside_out, const S* targets, GoalPlace<S>* places, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN void descend_joints(const P& problem, bool inside_out, const S* targets,
+                                                               GoalPlace<S>* places, SearchState<S>& state) {
   for (int c = 0; c < problem.n_v; ++c) state.dq[c] = S(0);
   copy_configuration(problem, state.q, state.trial_q);
   const int n = problem.body.count();
@@ -264,8 +268,8 @@ POISE_LARGE_FN void descend_joints(const P& problem, bool inside_out, const S* t
 }
 
 // One sweep of CCD into state.dq; false where nothing moves any more.
-template <class S, class P>
-POISE_LARGE_FN bool sweep_ccd(const P& problem, const Settings<real_t<S>>& settings, const S* targets, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN bool sweep_ccd(const P& problem, const Settings<real_t<S>>& settings,
+                                                          const S* targets, SearchState<S>& state) {
   S* nudged = state.extra;
   auto* places = reinterpret_cast<GoalPlace<S>*>(state.extra + 1);
   if (state.steps == 0) *nudged = S(0);

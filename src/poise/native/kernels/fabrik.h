@@ -26,7 +26,11 @@ template <class S> struct FabrikMemory {
 template <class S, class P> POISE_LARGE_FN FabrikMemory<S> fabrik_parts(const P& problem, S* extra) {
   const int g = problem.goals.count(), n = problem.body.count();
   S* next = extra + 1;
-  return {extra,           reinterpret_cast<GoalPlace<S>*>(next), next + 24 * g, next + 27 * g, next + 27 * g + 3 * n,
+  return {extra,
+          reinterpret_cast<GoalPlace<S>*>(next),
+          next + 24 * g,
+          next + 27 * g,
+          next + 27 * g + 3 * n,
           next + 27 * g + 4 * n};
 }
 
@@ -37,7 +41,9 @@ template <class P> POISE_LARGE_FN int mover(const P& problem, int i) {
   while (i >= 0 && problem.body[i].v_index < 0) i = problem.body[i].parent;
   return i;
 }
-template <class P> POISE_LARGE_FN int mover_above(const P& problem, int i) { return mover(problem, problem.body[i].parent); }
+template <class P> POISE_LARGE_FN int mover_above(const P& problem, int i) {
+  return mover(problem, problem.body[i].parent);
+}
 template <class P> POISE_LARGE_FN int mover_of_goal(const P& problem, int g) {
   return mover(problem, problem.goals.frames()[problem.goals[g].frame].primitive);
 }
@@ -67,7 +73,8 @@ POISE_LARGE_FN int gather_group(const P& problem, const S* placements, const Fab
     // a branch, or an effector of its own, ends the group
     bool whole = follows(problem, placements, k) && problem.body[k].subtree_end == problem.body[last].subtree_end;
     for (int g = 0; g < problem.goals.count(); ++g) {
-      if (mover_of_goal(problem, g) == last) whole = whole && distance(at.places[g].p, origin_of(placements, last)) < S(1e-9) * S(problem.scale);
+      if (mover_of_goal(problem, g) == last)
+        whole = whole && distance(at.places[g].p, origin_of(placements, last)) < S(1e-9) * S(problem.scale);
     }
     if (!whole) break;
     members[n++] = last = k;
@@ -95,7 +102,8 @@ template <class S> POISE_LARGE_FN void add_wish(const S* place, S weight, S* wan
   *total += weight;
 }
 
-template <class S, class P> POISE_LARGE_FN void reach_backward(const P& problem, const S* placements, FabrikMemory<S>& at) {
+template <class S, class P>
+POISE_LARGE_FN void reach_backward(const P& problem, const S* placements, FabrikMemory<S>& at) {
   const int n = problem.body.count();
   for (int k = 0; k < 3 * n; ++k) at.wanted[k] = S(0);
   for (int k = 0; k < n; ++k) at.weight[k] = S(0);
@@ -129,8 +137,8 @@ template <class S> POISE_LARGE_FN S trace_after(const S* R, const S* M) {
 }
 
 // one wish in M: what is at `old` should point to `wanted`; `turned` takes directions from before the sweep to now
-template <class S>
-POISE_LARGE_FN S pull_bone(S c, const S* turned, const S* old_joint, const S* old, const S* joint, const S* wanted, S* M) {
+template <class S> POISE_LARGE_FN S pull_bone(S c, const S* turned, const S* old_joint, const S* old, const S* joint,
+                                              const S* wanted, S* M) {
   S u[3], t[3];
   subtract(old, old_joint, u);
   rotate(turned, u, u);
@@ -143,8 +151,9 @@ POISE_LARGE_FN S pull_bone(S c, const S* turned, const S* old_joint, const S* ol
 
 // M of everything that hangs directly from primitive `last`, turned about the place of primitive i. Returns tr(R M) of a turn that
 // points everything exactly.
-template <class S, class P>
-POISE_LARGE_FN S pull_of_bones(const P& problem, const S* placements, const FabrikMemory<S>& at, int i, int last, const S* turned, S* M) {
+template <class S, class P> POISE_LARGE_FN S pull_of_bones(const P& problem, const S* placements,
+                                                           const FabrikMemory<S>& at, int i, int last, const S* turned,
+                                                           S* M) {
   clear_pull(M);
   S ideal = S(0);
   const S *before = origin_of(placements, i), *now = origin_of(at.fresh, i);
@@ -175,8 +184,8 @@ POISE_LARGE_FN S point_ball(const P& problem, const FabrikMemory<S>& at, int i, 
   return trace_after(R, M);
 }
 
-template <class S, class P>
-POISE_LARGE_FN S point_hinges(const P& problem, int n, const int* members, const S* turned, const S* M, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN S point_hinges(const P& problem, int n, const int* members, const S* turned,
+                                                          const S* M, SearchState<S>& state) {
   S axes[3 * MOST_TOGETHER], low[MOST_TOGETHER], high[MOST_TOGETHER], x[MOST_TOGETHER];
   for (int k = 0; k < n; ++k) {
     const auto& b = problem.body[members[k]];
@@ -202,17 +211,18 @@ POISE_LARGE_FN S point_hinges(const P& problem, int n, const int* members, const
 }
 
 // points joint i, and the hinges that turn about the same point
-template <class S, class P>
-POISE_LARGE_FN S point_joint(const P& problem, const FabrikMemory<S>& at, int n, const int* members, const S* turned, const S* M,
-                       SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN S point_joint(const P& problem, const FabrikMemory<S>& at, int n,
+                                                         const int* members, const S* turned, const S* M,
+                                                         SearchState<S>& state) {
   if (problem.body[members[0]].kind == BALL) return point_ball(problem, at, members[0], M, state);
   return point_hinges(problem, n, members, turned, M, state);
 }
 
 // true where every joint could point what it carries to its place
-template <class S, class P> POISE_LARGE_FN bool reach_forward(const P& problem, FabrikMemory<S>& at, SearchState<S>& state) {
+template <class S, class P>
+POISE_LARGE_FN bool reach_forward(const P& problem, FabrikMemory<S>& at, SearchState<S>& state) {
   bool cut = false;
-  for (int c = 0; c < problem.n_v; ++c) state.dq[c] = S(0);
+  for (int c = 0; c < problem.n_v; ++c) state.dq[c] = clamped(S(0), state.work.low[c], state.work.high[c]);
   copy_configuration(problem, state.q, state.trial_q);
   for (int i = 0; i < problem.body.count(); ++i) {
     const auto& b = problem.body[i];
@@ -315,7 +325,8 @@ POISE_LARGE_FN void lay_straight(const P& problem, const S* placements, const St
 }
 
 // a chain that lies on the line to a target within its reach: no bone would leave the line
-template <class S, class P> POISE_LARGE_FN bool in_line(const P& problem, const S* placements, const FabrikMemory<S>& at) {
+template <class S, class P>
+POISE_LARGE_FN bool in_line(const P& problem, const S* placements, const FabrikMemory<S>& at) {
   for (int g = 0; g < problem.goals.count(); ++g) {
     const Stretch<S> way = stretch_of(problem, placements, at, g);
     if (way.distance >= way.bones || way.off_line > S(1e-9) * way.bones) return false;
@@ -324,8 +335,8 @@ template <class S, class P> POISE_LARGE_FN bool in_line(const P& problem, const 
 }
 
 // One iteration of FABRIK into state.dq; false where nothing moves any more.
-template <class S, class P>
-POISE_LARGE_FN bool sweep_fabrik(const P& problem, const Settings<real_t<S>>& settings, const S* targets, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN bool sweep_fabrik(const P& problem, const Settings<real_t<S>>& settings,
+                                                             const S* targets, SearchState<S>& state) {
   FabrikMemory<S> at = fabrik_parts(problem, state.extra);
   if (state.steps == 0) *at.nudged = S(0);
   find_room(problem, settings, state);
@@ -335,11 +346,14 @@ POISE_LARGE_FN bool sweep_fabrik(const P& problem, const Settings<real_t<S>>& se
     nudge(problem, S(0.2), state);
     return true;
   }
-  reach_backward(problem, state.placements, at);
-  if (problem.goals.count() == 1 && state.steps == 0) {
-    const Stretch<S> way = stretch_of(problem, state.placements, at, 0);
-    if (way.distance >= way.bones) lay_straight(problem, state.placements, way, at);
+  const Stretch<S> way = stretch_of(problem, state.placements, at, 0);
+  const bool too_far = problem.goals.count() == 1 && way.distance >= way.bones;
+  if (too_far && way.off_line < S(1e-7) * way.bones &&
+      distance(way.root, at.places[0].p) > way.bones * (S(1) - S(1e-12))) {
+    return false;  // it lies straight towards the target: there is no better pose
   }
+  reach_backward(problem, state.placements, at);
+  if (too_far && state.steps == 0) lay_straight(problem, state.placements, way, at);
   if (!reach_forward(problem, at, state)) repair(problem, targets, at, state);
   return size_of_step(problem, state.dq) > S(1e-12);
 }

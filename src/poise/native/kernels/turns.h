@@ -15,7 +15,9 @@ namespace poise {
 
 template <class T> constexpr T pi_of = T(3.14159265358979323846);
 
-template <class S> POISE_LARGE_FN S signed_angle(S y, S x) { return y < S(0) ? -positive_atan2(-y, x) : positive_atan2(y, x); }
+template <class S> POISE_LARGE_FN S signed_angle(S y, S x) {
+  return y < S(0) ? -positive_atan2(-y, x) : positive_atan2(y, x);
+}
 template <class S> POISE_LARGE_FN S length(const S* a) { return square_root(dot(a, a)); }
 template <class S> POISE_LARGE_FN S clamped(S x, S low, S high) { return minimum(maximum(x, low), high); }
 
@@ -143,9 +145,13 @@ template <class S> POISE_LARGE_FN void best_ball(const S* M, int passes, S* R) {
 
 constexpr int MOST_TOGETHER = 6;
 
-// angles about unit axes a, b, c (each at its present place in the world) with Rot(a) Rot(b) Rot(c) = R, the smaller of the two
-// answers; false where there is none. From a . Rot(b) c = a . R c (Paden and Kahan).
-template <class S> POISE_LARGE_FN bool three_angles(const S* R, const S* axes, S* x) {
+// the part of x that lies outside [low, high]
+template <class S> POISE_LARGE_FN S outside(S x, S low, S high) { return maximum(S(0), maximum(low - x, x - high)); }
+
+// Angles about unit axes a, b, c (each at its present place in the world) with Rot(a) Rot(b) Rot(c) = R; of the two answers the
+// one inside [low, high], else the smaller. Returns how far outside it is; -1 where there is no answer. From
+// a . Rot(b) c = a . R c (Paden and Kahan, subproblem 2).
+template <class S> POISE_LARGE_FN S three_angles(const S* R, const S* axes, const S* low, const S* high, S* x) {
   const S *a = axes, *b = axes + 3, *c = axes + 6;
   S Rc[3], bc[3];
   rotate(R, c, Rc);
@@ -153,12 +159,12 @@ template <class S> POISE_LARGE_FN bool three_angles(const S* R, const S* axes, S
   const S along = dot(a, b) * dot(b, c);
   const S p = dot(a, c) - along, q = dot(a, bc), want = dot(a, Rc) - along;
   const S size = square_root(p * p + q * q);
-  if (!(size > S(1e-9)) || absolute(want) > size * S(1.000001)) return false;
+  if (!(size > S(1e-9)) || absolute(want) > size * S(1.000001)) return S(-1);
   const S ratio = clamped(want / size, S(-1), S(1));
   const S middle = signed_angle(q, p), half = positive_atan2(square_root(S(1) - ratio * ratio), ratio);
-  S best = S(1e30);
+  S best = S(1e30), best_out = S(0);
   for (int side = -1; side <= 1; side += 2) {
-    S y[3], turn[9], bent[3], rest[9], M[9];
+    S y[3], turn[9], bent[3], rest[9], M[9], out = S(0), moved = S(0);
     y[1] = middle + S(side) * half;
     if (y[1] > pi_of<S>) y[1] -= S(2) * pi_of<S>;
     if (y[1] < -pi_of<S>) y[1] += S(2) * pi_of<S>;
@@ -177,23 +183,31 @@ template <class S> POISE_LARGE_FN bool three_angles(const S* R, const S* axes, S
     S w[3];
     log_of_matrix(rest, w);
     y[2] = dot(w, c);
-    const S moved = absolute(y[0]) + absolute(y[1]) + absolute(y[2]);
-    if (moved < best) {
-      best = moved;
+    for (int k = 0; k < 3; ++k) {
+      // the same turn the other way round, where only that is inside
+      const S other = y[k] > S(0) ? y[k] - S(2) * pi_of<S> : y[k] + S(2) * pi_of<S>;
+      if (outside(y[k], low[k], high[k]) > outside(other, low[k], high[k])) y[k] = other;
+      out += outside(y[k], low[k], high[k]);
+      moved += absolute(y[k]);
+    }
+    if (moved + S(1e3) * out < best) {
+      best = moved + S(1e3) * out;
+      best_out = out;
       for (int k = 0; k < 3; ++k) x[k] = y[k];
     }
   }
-  return true;
+  return best_out;
 }
 
 // The turns x of n hinges through one point, within [low, high], for the greatest tr(Rot_1 ... Rot_n M): exact for three that
 // are free, else hinge by hinge until none gains.
-template <class S> POISE_LARGE_FN void best_hinges(const S* M, int n, const S* axes, const S* low, const S* high, S* x) {
+template <class S>
+POISE_LARGE_FN void best_hinges(const S* M, int n, const S* axes, const S* low, const S* high, S* x) {
   for (int k = 0; k < n; ++k) x[k] = clamped(S(0), low[k], high[k]);
   if (n == 3) {
     S R[9], y[3];
     best_ball(M, 4, R);
-    if (three_angles(R, axes, y)) {
+    if (three_angles(R, axes, low, high, y) >= S(0)) {
       for (int k = 0; k < 3; ++k) x[k] = clamped(y[k], low[k], high[k]);
     }
   }
@@ -213,7 +227,8 @@ template <class S> POISE_LARGE_FN void best_hinges(const S* M, int n, const S* a
       }
       S product[9];
       for (int r = 0; r < 3; ++r) {
-        for (int c = 0; c < 3; ++c) product[3 * r + c] = N[3 * r] * A[c] + N[3 * r + 1] * A[3 + c] + N[3 * r + 2] * A[6 + c];
+        for (int c = 0; c < 3; ++c)
+          product[3 * r + c] = N[3 * r] * A[c] + N[3 * r + 1] * A[3 + c] + N[3 * r + 2] * A[6 + c];
       }
       const S before = x[k];
       x[k] = best_hinge(product, axes + 3 * k, low[k], high[k]);
@@ -226,8 +241,8 @@ template <class S> POISE_LARGE_FN void best_hinges(const S* M, int n, const S* a
 // ---------------------------------------------------------------------------------------------- room
 
 // how far each velocity may go in this sweep: ranges, step limit, continuous mode, and at most `turn` radians
-template <class S, class P>
-POISE_LARGE_FN void find_turning_room(const P& problem, const Settings<real_t<S>>& settings, S turn, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN void find_turning_room(const P& problem, const Settings<real_t<S>>& settings,
+                                                                  S turn, SearchState<S>& state) {
   find_room(problem, settings, state);
   for (int c = 0; c < problem.n_v; ++c) {
     if (!problem.freedoms[c].angular) continue;

@@ -1,0 +1,155 @@
+"""Draws docs/pictures/*.png: type `python docs/make_pictures.py`, or name the pictures that you want.
+
+The pictures of the failure gallery are drawn from what the page's own snippets leave behind, so the two cannot differ.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from PIL import Image
+
+import poise
+from poise.solvers import race
+from poise.studio.plots import COLORS, draw_curves, draw_scene, figure, plot_race, recorded_errors, save_figure
+from poise.studio.stick import Camera
+
+DOCS = Path(__file__).resolve().parent
+PICTURES = DOCS / "pictures"
+
+MISSED, FOUND = COLORS[3], COLORS[2]
+Names = dict[str, Any]
+
+
+def singular(page: Names) -> Any:
+    """The first step against the bend, and the error by step from a nearly straight arm."""
+    made, (left, right) = figure(8.0, 3.6, panels=2)
+    bends = np.geomspace(1e-3, 0.4, 40)
+    for k, method in enumerate(page["methods"]):
+        steps = [page["first_step"](method, bend) for bend in bends]
+        left.loglog(bends, steps, color=COLORS[k], linewidth=1.8, label=method)
+    left.set(xlabel="bend of the elbow [rad]", ylabel="first step [rad]")
+    left.legend(frameon=False, fontsize=9)
+    runs = {method: recorded_errors(page["pulled_in"](method, 0.01))[:, 0, 0] for method in page["methods"]}
+    draw_curves(right, runs)
+    right.set(ylabel="error [m]", ylim=(1e-6, None))
+    right.set_title("from a bend of 0.01 rad", loc="left", fontsize=10)
+    right.get_legend().remove()
+    return made
+
+
+def unreachable(page: Names) -> Any:
+    """The stretched arm, and the circle that it cannot leave."""
+    made, axes = figure(5.0, 4.2)
+    solution = page["far"]
+    turn = np.linspace(0, 2 * np.pi, 200)
+    axes.plot(3 * np.cos(turn), 3 * np.sin(turn), "--", color="#999999", linewidth=1.2)
+    draw_scene(axes, solution.pose, ghosts=[poise.Pose(solution.model)], targets=[(3.2, 1.4, 0.0)])
+    axes.set(xlim=(-0.5, 3.7), ylim=(-0.6, 2.9))
+    axes.text(2.2, 2.2, "farthest: 3 m", fontsize=9, color="#666666")
+    return made
+
+
+def local_minimum(page: Names) -> Any:
+    """Where one search ended, and where a restart ended."""
+    made, (left, right) = figure(7.6, 4.0, panels=2)
+    camera, target = Camera(azimuth=np.radians(-60)), page["target"][:3, 3]
+    draw_scene(left, page["stuck"].pose, targets=[target], camera=camera, color=MISSED)
+    draw_scene(right, page["found"].pose, targets=[target], camera=camera, color=FOUND)
+    missed = 1e3 * page["stuck"].errors["tool0"][0]
+    left.set_title(f"one search: {missed:.0f} mm away", loc="left", fontsize=10)
+    right.set_title(f"search {page['found'].searches}: reached", loc="left", fontsize=10)
+    share_limits(left, right)
+    return made
+
+
+def limit_trap(page: Names) -> Any:
+    """The trapped arm, and the error over both angles with the search on it."""
+    made, (left, right) = figure(8.2, 3.8, panels=2)
+    trapped, freed = page["trapped"], page["freed"]
+    draw_scene(left, trapped.pose, targets=[(1.25, 0, 0)], ghosts=[poise.Pose(trapped.model)], color=MISSED)
+    draw_scene(left, freed.pose, color=FOUND)
+    left.set(xlabel="x [m]", ylabel="y [m]")
+
+    model = trapped.model
+    shoulder, elbow = np.meshgrid(np.linspace(-1.6, 2.0, 181), np.linspace(-2.5, 2.5, 201))
+    hand = model.fk(np.stack([shoulder, elbow], axis=-1), "hand")[..., :3, 3]
+    error = np.linalg.norm(hand - (1.25, 0, 0), axis=-1)
+    right.contourf(shoulder, elbow, error, levels=np.linspace(0, error.max(), 13), cmap="Blues_r")
+    right.axvspan(-1.6, -0.3, color="#555555", alpha=0.55, linewidth=0)
+    right.text(-0.95, -2.2, "outside\nthe range", ha="center", fontsize=9, color="white")
+    q = trapped.history.q
+    right.plot(*q.T, "o-", color="white", markersize=3, linewidth=1.4)
+    for place, color in ((q[0], "white"), (trapped.q, MISSED), (freed.q, FOUND)):
+        right.plot(*place, "o", color=color, markersize=8, markeredgecolor="black", markeredgewidth=0.8)
+    right.set(xlabel="shoulder [rad]", ylabel="elbow [rad]", xlim=(-1.6, 2.0), ylim=(-2.5, 2.5))
+    right.grid(False)
+    return made
+
+
+def over_damped(page: Names) -> Any:
+    """Error by step for every damping."""
+    made, axes = figure(7.0, 3.8)
+    draw_curves(axes, {name: recorded_errors(run)[:, 0, 0] for name, run in page["runs"].items()})
+    axes.axhline(1e-4, color="#999999", linewidth=1, linestyle="--")
+    axes.text(60, 1.2e-4, "tolerance", ha="right", fontsize=9, color="#666666")
+    axes.set(ylabel="error [m]", xlim=(0, 60), ylim=(1e-6, 1))
+    axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
+    return made
+
+
+GALLERY: dict[str, Callable[[Names], Any]] = {
+    "singular": singular,
+    "unreachable": unreachable,
+    "local_minimum": local_minimum,
+    "limit_trap": limit_trap,
+    "over_damped": over_damped,
+}
+
+
+def share_limits(left: Any, right: Any) -> None:
+    """The same piece of the picture plane for both panels."""
+    for axis in ("x", "y"):
+        both = [getattr(axes, f"get_{axis}lim")() for axes in (left, right)]
+        limits = min(low for low, _ in both), max(high for _, high in both)
+        for axes in (left, right):
+            getattr(axes, f"set_{axis}lim")(limits)
+
+
+def draw_gallery(wanted: set[str]) -> None:
+    """Runs the page section by section, and draws each section's picture when its snippets have run."""
+    page = (DOCS / "failures.md").read_text("utf-8")
+    names: Names = {"__name__": "docs"}
+    for section in page.split("\n## ")[1:]:
+        for code in re.findall(r"^```python\n(.*?)^```$", section, re.MULTILINE | re.DOTALL):
+            with redirect_stdout(None):
+                exec(code, names)
+        picture = section.splitlines()[0].lower().replace(" ", "_").replace("-", "_")
+        if picture in wanted:
+            slim(save_figure(GALLERY[picture](names), PICTURES / f"{picture}.png"))
+
+
+def draw_race() -> None:
+    """The error curves of the solver shelf."""
+    model = poise.load("panda")
+    slim(plot_race(race(model, problems=60, recorded=60), PICTURES / "race.png"))
+
+
+def slim(path: Path) -> None:
+    """Keeps 255 colours, more than a plot needs: a third of the size."""
+    with Image.open(path) as image:
+        few = image.convert("RGB").quantize(255, Image.Quantize.MAXCOVERAGE)
+    few.save(path, optimize=True)
+
+
+if __name__ == "__main__":
+    asked = set(sys.argv[1:]) or {*GALLERY, "race"}
+    draw_gallery(asked & set(GALLERY))
+    if "race" in asked:
+        draw_race()

@@ -1,0 +1,58 @@
+"""Sequential: the body part by part: limbs alone if they can, else root, spine, limbs.
+
+    round 0        every limb for itself, the rest held
+    round 1, 2 ... the root takes the mean of what is still wanted, then the spine, then every limb
+    last           all parts at once, from where they are (`finish`)
+
+Each part is a small problem of its own, solved by the closed form of a limb (two_bone) where it is one, else
+by bounded Levenberg-Marquardt; so the root moves only when the limbs cannot do it, and limbs cost next to
+nothing. It is block coordinate descent on the cost of all goals. Parts are read from the tree: a limb is the
+way from a goal inward to the first branch, the root is what comes before the first branch, the spine what
+lies between; or they are given by name.
+
+Source: Tolani, Goswami and Badler 2000 for the limbs; Kulpa and Multon, Fast inverse kinematics and kinetics
+solver for human-like figures, Humanoids 2005, for the order of the parts.
+
+When it fails: goals that need several parts at once in a way that no part alone leads to, such as a deep bend
+with pinned feet, creep; that is what `finish` is for. In mode="continuous" there is one pass, root, spine,
+limbs, so that no joint moves twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from poise.errors import InvalidValue
+from poise.methods.method import Method
+
+__all__ = ["Sequential"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sequential(Method):
+    """Part by part.
+
+    Attributes:
+        parts: Joint names of each part, in the order of solving; None reads root, spine and limbs from the tree.
+        rounds: Most passes over the parts.
+        finish: Whether what is still missed is then solved with all parts at once.
+    """
+
+    parts: Sequence[Sequence[str]] | None = None
+    rounds: int = 4
+    finish: bool = True
+
+    name: ClassVar[str] = "sequential"
+    code: ClassVar[int] = 0
+    levels: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
+            raise InvalidValue(f"Sequential: rounds is {self.rounds!r}; it must be a whole number, 1 or more.")
+        if self.parts is not None:
+            empty = not len(self.parts) or any(isinstance(part, str) or not len(part) for part in self.parts)
+            if isinstance(self.parts, str) or empty:
+                raise InvalidValue(f"Sequential: parts is {self.parts!r}; give lists of joint names, none empty.")

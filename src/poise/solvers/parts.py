@@ -1,0 +1,80 @@
+"""The parts of a body as its tree shows them: root, spine, limbs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model import Model
+from poise.model.joint import Joint
+
+__all__ = ["Parts", "find_parts"]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """Joint names of each part; empty where there is none.
+
+    Attributes:
+        root: What carries the whole body.
+        spine: What lies between the root and the limbs.
+        limbs: One for each goal frame; frames that share a limb share the entry.
+    """
+
+    root: tuple[str, ...]
+    spine: tuple[str, ...]
+    limbs: tuple[tuple[str, ...], ...]
+
+
+def find_parts(model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> Parts:
+    """Reads the parts of a body for goals on these frames.
+
+    A limb is the way from the frame inward to the first frame from which something else branches off. Of the joints
+    above all limbs, those before the first branch are the root and the others the spine.
+    """
+    joints_under: dict[str | None, list[Joint]] = {}
+    for joint in model.joints:
+        joints_under.setdefault(_body(model, joint.parent), []).append(joint)
+    limbs: dict[tuple[str, ...], None] = {}
+    above: dict[str, bool] = {}  # joints above limbs, and whether they come before the first branch
+    for frame in frames:
+        way = [joint for joint in ways_up(model, frame) if joint.nv]
+        branched = [len(joints_under.get(_body(model, joint.parent), ())) > 1 for joint in way]
+        end = branched.index(True) + 1 if True in branched else len(way)
+        limbs[tuple(joint.name for joint in reversed(way[:end]))] = None
+        for k in range(end, len(way)):
+            above[way[k].name] = not any(branched[k:])
+    taken = {name for limb in limbs for name in limb}
+    free = {joint.name for joint in model.joints if joint.nv and moves[joint.v].any() and not joint.mimic}
+    order = [joint.name for joint in model.joints if joint.name in free & above.keys() - taken]
+    kept = [tuple(name for name in limb if name in free) for limb in limbs]
+    return Parts(
+        root=tuple(name for name in order if above[name]),
+        spine=tuple(name for name in order if not above[name]),
+        limbs=tuple(limb for limb in kept if limb),
+    )
+
+
+def ways_up(model: Model, frame: str) -> list[Joint]:
+    """The joints that carry a frame, the outermost first."""
+    way = []
+    above: str | None = model.frame(frame).name
+    while above is not None:
+        at = model.frame(above)
+        if at.joint is not None:
+            way.append(model.joint(at.joint))
+        above = at.parent
+    return way
+
+
+def _body(model: Model, frame: str | None) -> str | None:
+    """The frame of the joint that carries this one: frames on one rigid body count as one place."""
+    while frame is not None:
+        at = model.frame(frame)
+        if at.joint is not None and model.joint(at.joint).nv:
+            return at.name
+        frame = at.parent
+    return None

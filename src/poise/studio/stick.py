@@ -1,0 +1,113 @@
+"""A body as a stick figure on flat axes: lines between frames, dots at joints, a cross at each target.
+
+A body whose joints all turn about z, or slide across it, is drawn from above. Any other is seen through a `Camera`,
+without perspective but with its shadow on the floor: the shadow says where in space a line runs, which a flat picture
+cannot.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.kinematics import Pose
+from poise.model import Model
+
+__all__ = ["Camera", "draw_pose", "draw_targets", "is_planar"]
+
+Floats = NDArray[np.float64]
+
+SHADOW = "#e4e4e4"
+TARGET = "#D55E00"
+
+
+@dataclass(frozen=True, slots=True)
+class Camera:
+    """How space is laid flat.
+
+    Attributes:
+        azimuth: From where around the body [rad]; 0 looks along -x.
+        elevation: From how high [rad]; pi / 2 looks straight down.
+        up: The body's upward axis, "y" or "z".
+        floor: Height at which shadows fall [m]; None draws none.
+    """
+
+    azimuth: float = math.radians(-55)
+    elevation: float = math.radians(22)
+    up: str = "z"
+    floor: float | None = 0.0
+
+    @classmethod
+    def above(cls) -> Camera:
+        """Straight down, x to the right and y up: for arms that move in the xy plane."""
+        return cls(-math.pi / 2, math.pi / 2, "z", None)
+
+    def flat(self, points: ArrayLike) -> Floats:
+        """Points of the world (..., 3) to the picture (..., 2)."""
+        xyz = np.asarray(points, dtype=np.float64)
+        if self.up == "y":
+            xyz = np.stack([xyz[..., 2], xyz[..., 0], xyz[..., 1]], axis=-1)
+        sa, ca = math.sin(self.azimuth), math.cos(self.azimuth)
+        se, ce = math.sin(self.elevation), math.cos(self.elevation)
+        out: Floats = xyz @ np.array([[-sa, -se * ca], [ca, -se * sa], [0.0, ce]])
+        return out
+
+    def shadow(self, points: ArrayLike) -> Floats:
+        """Where the points' shadows fall, in the picture."""
+        on_floor = np.array(points, dtype=np.float64)
+        on_floor[..., "xyz".index(self.up)] = 0.0 if self.floor is None else self.floor
+        return self.flat(on_floor)
+
+
+def is_planar(model: Model) -> bool:
+    """Whether nothing in the body leaves the plane in which it starts, across z."""
+    T = model.fk(np.array(model.rest))
+    for joint in model.joints:
+        axis = T[model.frames.index(joint.frame), :3, :3] @ joint.axis
+        turns, slides = joint.kind in ("revolute", "continuous", "planar"), joint.kind == "prismatic"
+        if joint.nv and not (turns and abs(axis[2]) > 1 - 1e-9) and not (slides and abs(axis[2]) < 1e-9):
+            return False
+    return bool(np.ptp(T[:, 2, 3]) < 1e-9)
+
+
+def bones(model: Model) -> list[tuple[int, int]]:
+    """Pairs of frames, parent and child, between which a line is drawn."""
+    place = {name: k for k, name in enumerate(model.frames)}
+    parents = [(model.frame(name).parent, k) for name, k in place.items()]
+    return [(place[parent], k) for parent, k in parents if parent is not None]
+
+
+def draw_pose(axes: Any, pose: Pose, camera: Camera, *, color: str, ghost: bool = False) -> None:
+    """One pose: its bones, its joints and, where there is a floor, its shadow. Of a ghost, the bones alone, pale."""
+    points: Floats = pose.model.fk(pose.q)[:, :3, 3]
+    lines = bones(pose.model)
+    if camera.floor is not None and not ghost:
+        draw_lines(axes, camera.shadow(points), lines, color=SHADOW, linewidth=5, zorder=1)
+    width, alpha = (1.6, 0.35) if ghost else (3.2, 1.0)
+    draw_lines(axes, camera.flat(points), lines, color=color, linewidth=width, alpha=alpha, zorder=2 if ghost else 3)
+    if not ghost:
+        moving = [pose.model.frames.index(joint.frame) for joint in pose.model.joints if joint.nv]
+        x, y = camera.flat(points[moving]).T
+        axes.plot(x, y, "o", markersize=5.5, color="white", markeredgecolor=color, markeredgewidth=1.5, zorder=4)
+
+
+def draw_lines(axes: Any, flat: Floats, lines: Sequence[tuple[int, int]], **style: Any) -> None:
+    """Lines between points of the picture, as one path with gaps."""
+    path = np.full((3 * len(lines), 2), np.nan)
+    path[0::3], path[1::3] = flat[[a for a, _ in lines]], flat[[b for _, b in lines]]
+    axes.plot(*path.T, solid_capstyle="round", **style)
+
+
+def draw_targets(axes: Any, targets: Sequence[ArrayLike], camera: Camera) -> None:
+    """A cross at each target, and where there is a floor the plumb line below it."""
+    for target in targets:
+        x, y = camera.flat(target)
+        if camera.floor is not None:
+            below = camera.shadow(target)
+            axes.plot([x, below[0]], [y, below[1]], ":", color=TARGET, linewidth=1, zorder=1)
+        axes.plot(x, y, "x", color=TARGET, markersize=9, markeredgewidth=2.4, zorder=5)
