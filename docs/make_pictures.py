@@ -35,12 +35,12 @@ def singular(page: Names) -> Any:
         steps = [page["first_step"](method, bend) for bend in bends]
         left.loglog(bends, steps, color=COLORS[k], linewidth=1.8, label=method)
     left.set(xlabel="bend of the elbow [rad]", ylabel="first step [rad]")
-    left.legend(frameon=False, fontsize=9)
     runs = {method: recorded_errors(page["pulled_in"](method, 0.01))[:, 0, 0] for method in page["methods"]}
     draw_curves(right, runs)
     right.set(ylabel="error [m]", ylim=(1e-6, None))
     right.set_title("from a bend of 0.01 rad", loc="left", fontsize=10)
     right.get_legend().remove()
+    made.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False, fontsize=9)
     return made
 
 
@@ -58,8 +58,8 @@ def unreachable(page: Names) -> Any:
 
 def local_minimum(page: Names) -> Any:
     """Where one search ended, and where a restart ended."""
-    made, (left, right) = figure(7.6, 4.0, panels=2)
-    camera, target = Camera(azimuth=np.radians(-60)), page["target"][:3, 3]
+    made, (left, right) = figure(6.0, 4.0, panels=2)
+    camera, target = Camera(azimuth=np.radians(-100), elevation=np.radians(15)), page["target"][:3, 3]
     draw_scene(left, page["stuck"].pose, targets=[target], camera=camera, color=MISSED)
     draw_scene(right, page["found"].pose, targets=[target], camera=camera, color=FOUND)
     missed = 1e3 * page["stuck"].errors["tool0"][0]

@@ -32,7 +32,7 @@ def shared() -> None:
 
 @app.command(
     "race",
-    epilog="Examples:  poise race  |  poise race panda --rotation --problems 1000  |  poise race snake100 --out race.png",
+    epilog="Examples: poise race | poise race panda --rotation --problems 1000 | poise race snake100 --out race.png",
 )
 def race_command(
     model: Annotated[str, typer.Argument(help="A built-in body.")] = "panda",

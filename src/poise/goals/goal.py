@@ -1,7 +1,7 @@
 """Goal: a wish with a weight and a priority, which may be missed.
 
-A goal says what it wants; `rows` says it again in the kernels' words. Targets are separate, so that a prepared solver takes new
-ones without being built again.
+A goal says what it wants; `rows` says it again in the kernels' words. Targets are separate, so that a prepared
+solver takes new ones without being built again.
 """
 
 from __future__ import annotations

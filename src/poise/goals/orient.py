@@ -3,8 +3,9 @@
     residual  r = log(R_target R^T)                 radians, world axes                 (all axes)
     residual  r = R_target^T log(R_target R^T)      radians, the target's own axes      (some axes: the others are free)
 
-The Jacobian of the second form holds the inverse right Jacobian of SO(3), because with a free axis the angle may stay large.
-Source: Rabbani, section 3.3; Sola, Deray and Atchuthan, A micro Lie theory, 2018, eq. 144 (inverse right Jacobian).
+The Jacobian of the second form holds the inverse right Jacobian of SO(3), because with a free axis the angle may
+stay large. Source: Rabbani, section 3.3; Sola, Deray and Atchuthan, A micro Lie theory, 2018, eq. 144 (inverse
+right Jacobian).
 """
 
 from __future__ import annotations

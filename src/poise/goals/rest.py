@@ -2,8 +2,9 @@
 
     cost  sum_i gain_i (q_i - rest_i)^2       on the manifold for quaternions (difference, not subtraction)
 
-It is no row of the solver but a diagonal, and lives strictly below the goals: it moves the body inside their null space. Its
-weight matters against other postures only. Source: Parent, The Jacobian, eq. 17-24 (control term with gains).
+It is no row of the solver but a diagonal, and lives strictly below the goals: it moves the body inside their null
+space. Its weight matters against other postures only. Source: Parent, The Jacobian, eq. 17-24 (control term with
+gains).
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ class Rest(Goal):
         elif self.gains is not None:
             given = np.asarray(self.gains, dtype=np.float64)
             if given.shape != (model.nv,):
-                raise ShapeMismatch(f"Rest: gains has shape {given.shape}; it must be ({model.nv},), or {{joint: gain}}.")
+                raise ShapeMismatch(
+                    f"Rest: gains has shape {given.shape}; it must be ({model.nv},), or {{joint: gain}}."
+                )
             out = np.array([check_gain(gain) for gain in given])
         return out * float(np.asarray(self.weight)) ** 2
 

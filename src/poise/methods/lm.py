@@ -2,9 +2,10 @@
 
     minimise |J dq - r|^2 + lambda^2 dq^T W dq   within the joint ranges,   lambda^2 = damping * |r|^2 + floor
 
-Far from the goal the step is careful, near it the damping vanishes and convergence is quadratic (Chan and Lawrence 1988, General
-inverse kinematics with the error damped pseudoinverse). Joints that would leave their range are fixed at their bound and the step
-is solved again, `rounds` times, so that the others take over their part; every step starts free.
+Far from the goal the step is careful, near it the damping vanishes and convergence is quadratic (Chan and Lawrence
+1988, General inverse kinematics with the error damped pseudoinverse). Joints that would leave their range are fixed
+at their bound and the step is solved again, `rounds` times, so that the others take over their part; every step
+starts free.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Method: how a step is made. The arithmetic is in native/kernels; a method holds settings, documentation and what it serves."""
+"""Method: how a step is made.
+
+The arithmetic is in native/kernels; a method holds settings, documentation and what it serves.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class Method:
     # what it serves; the rest is refused by name
     joint_kinds: ClassVar[frozenset[str]] = frozenset({*KINDS, "mimic"})  # of the joints that move a goal
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose", "posture"})
-    levels: ClassVar[bool] = True  # goals of several priorities
+    levels: ClassVar[bool] = False  # goals of several priorities
     devices: ClassVar[frozenset[str]] = frozenset({"cpu"})
 
     def __post_init__(self) -> None:
@@ -53,7 +56,10 @@ class Method:
         return 0
 
     def refuse_body(self, model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> str | None:
-        """Why it cannot bring these frames to their goals with the velocities that may move, in words; None if it can."""
+        """Why it cannot bring these frames to their goals with the velocities that may move, in words.
+
+        None if it can.
+        """
         return None
 
     def refuse(self, rows: int, velocities: int) -> str | None:

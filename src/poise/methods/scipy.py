@@ -2,11 +2,13 @@
 
     minimise |r(q0 (+) x)|^2 over the step x from the start, within the joint ranges where the optimiser knows bounds
 
-Steps are taken on the manifold, so ball joints and floating bases work as with every other method. "trf", "dogbox", "L-BFGS-B", "TNC",
-"SLSQP" and "trust-constr" keep the ranges inside the solve; "lm", "CG", "BFGS" and "trust-ncg" know no bounds: their answer is clamped.
-Source: UCSD CSE169, "Jacobian Method as a Black Box" and "Other Numerical Methods".
+Steps are taken on the manifold, so ball joints and floating bases work as with every other method. "trf", "dogbox",
+"L-BFGS-B", "TNC", "SLSQP" and "trust-constr" keep the ranges inside the solve; "lm", "CG", "BFGS" and "trust-ncg"
+know no bounds: their answer is clamped. Source: UCSD CSE169, "Jacobian Method as a Black Box" and "Other Numerical
+Methods".
 
-When it fails: it is slow (each evaluation crosses into Python), local, and stops on its own criteria; it is there to compare with.
+When it fails: it is slow (each evaluation crosses into Python), local, and stops on its own criteria; it is there
+to compare with.
 """
 
 from __future__ import annotations
@@ -31,8 +33,8 @@ class Scipy(Method):
     """SciPy's optimisers over our residual and Jacobian.
 
     Attributes:
-        optimizer: "trf", "dogbox" or "lm" (scipy.optimize.least_squares), or "L-BFGS-B", "TNC", "SLSQP", "trust-constr", "CG", "BFGS"
-            or "trust-ncg" (scipy.optimize.minimize).
+        optimizer: "trf", "dogbox" or "lm" (scipy.optimize.least_squares), or "L-BFGS-B", "TNC", "SLSQP",
+            "trust-constr", "CG", "BFGS" or "trust-ncg" (scipy.optimize.minimize).
     """
 
     optimizer: str = "trf"

@@ -42,15 +42,18 @@ def subtree(model: Model, root: str) -> Model:
             inside.add(i)
     top = layout.specs[layout.frames.index(root)]
     specs: list[JointSpec | FrameSpec] = [FrameSpec(root, None, Transform.identity(), top.mass, top.center)]
-    kept = {spec.name for i, spec in enumerate(layout.specs) if i in inside and spec is not top and isinstance(spec, JointSpec)}
+    kept = {
+        spec.name
+        for i, spec in enumerate(layout.specs)
+        if i in inside and spec is not top and isinstance(spec, JointSpec)
+    }
     notes = []
-    for i, spec in enumerate(layout.specs):
-        if i not in inside or spec is top:
-            continue
+    for spec in (s for i, s in enumerate(layout.specs) if i in inside and s is not top):
         if isinstance(spec, JointSpec) and spec.mimic and spec.mimic.joint not in kept:
             notes.append(f"joint {spec.name!r} no longer mimics {spec.mimic.joint!r}, which is not in this part.")
-            spec = replace(spec, mimic=None)
-        specs.append(spec)
+            specs.append(replace(spec, mimic=None))
+        else:
+            specs.append(spec)
     return remodel(model, specs, notes)
 
 
@@ -83,7 +86,17 @@ def fix(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> JointSpec:
     there = Transform.from_matrix(alone.fk(value, spec.frame))
     none, zeros = frozen(np.zeros(0)), frozen(np.zeros(3))
     return replace(
-        spec, kind="fixed", offset=there, axis=zeros, axis2=zeros, order="", pitch=0.0, lower=none, upper=none, rest=none, mimic=None
+        spec,
+        kind="fixed",
+        offset=there,
+        axis=zeros,
+        axis2=zeros,
+        order="",
+        pitch=0.0,
+        lower=none,
+        upper=none,
+        rest=none,
+        mimic=None,
     )
 
 
@@ -126,5 +139,3 @@ def random_joint(model: Model, joint: Joint, rng: np.random.Generator, shape: tu
         return np.clip(numbers, low, high)
     turn = Rotation.random(rng, shape).wxyz
     return np.concatenate([numbers, turn], axis=-1)
-
-

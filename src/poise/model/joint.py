@@ -45,7 +45,7 @@ KINDS: dict[str, KindFacts] = {
     "free": KindFacts(7, 6, limited=False, meaning="moves freely: x y z, then a quaternion wxyz"),
 }
 
-EULER_ORDERS = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if a != b and b != c)
+EULER_ORDERS = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if b not in (a, c))
 
 
 def alike(a: Any, b: Any) -> bool:

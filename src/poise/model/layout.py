@@ -127,9 +127,7 @@ def lead(joints: dict[str, JointSpec], name: str) -> Mimic:
     return Mimic(at, ratio, offset)
 
 
-def give_indices(
-    joints: dict[str, JointSpec], mimics: dict[str, Mimic]
-) -> tuple[dict[str, slice], dict[str, slice]]:
+def give_indices(joints: dict[str, JointSpec], mimics: dict[str, Mimic]) -> tuple[dict[str, slice], dict[str, slice]]:
     """Where each joint's numbers are in q and v, in the order the joints were declared."""
     q: dict[str, slice] = {}
     v: dict[str, slice] = {}
@@ -157,7 +155,9 @@ def pull_back(
         low, high = float(spec.lower[0]), float(spec.upper[0])
         if mimic.ratio == 0.0:
             if not low <= mimic.offset <= high:
-                raise InvalidModel(f"joint {name!r} mimics with ratio 0 and stands at {mimic.offset}, outside its range.")
+                raise InvalidModel(
+                    f"joint {name!r} mimics with ratio 0 and stands at {mimic.offset}, outside its range."
+                )
             continue
         ends = sorted(((low - mimic.offset) / mimic.ratio, (high - mimic.offset) / mimic.ratio))
         lower[at], upper[at] = max(lower[at], ends[0]), min(upper[at], ends[1])

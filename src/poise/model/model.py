@@ -115,7 +115,9 @@ class Model:
     # -------------------------------------------------------------------------------------------- frozen
 
     def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a Model is frozen: {name!r} cannot be set. Build another one, or use locked() or with_frame().")
+        raise AttributeError(
+            f"a Model is frozen: {name!r} cannot be set. Build another one, or use locked() or with_frame()."
+        )
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a Model is frozen: {name!r} cannot be deleted.")
@@ -188,13 +190,22 @@ class Model:
         return self._body.jacobian(q, frame, point, reference)
 
     def jacobian_dot(
-        self, q: ArrayLike, v: ArrayLike, frame: str | Frame, *, point: ArrayLike | None = None, reference: str = "world"
+        self,
+        q: ArrayLike,
+        v: ArrayLike,
+        frame: str | Frame,
+        *,
+        point: ArrayLike | None = None,
+        reference: str = "world",
     ) -> Array:
         """The time derivative of `jacobian` while the body moves with velocity v, (..., 6, nv)."""
         return self._body.jacobian_dot(q, v, frame, point, reference)
 
     def hessian(self, q: ArrayLike, frame: str | Frame) -> Array:
-        """H[r, i, k]: the derivative of entry (r, i) of the world Jacobian along v_k, (..., 6, nv, nv). Not symmetric."""
+        """H[r, i, k]: the derivative of entry (r, i) of the world Jacobian along v_k, (..., 6, nv, nv).
+
+        Not symmetric.
+        """
         return self._body.hessian(q, frame)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
@@ -214,7 +225,7 @@ class Model:
     # -------------------------------------------------------------------------------------------- configurations
 
     def integrate(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """q moved by the step dq (..., nv): numbers add, quaternions are turned by exp(dq) in body axes and stay unit."""
+        """q moved by the step dq (..., nv): numbers add, quaternions turn by exp(dq) in body axes and stay unit."""
         return self._body.integrate(q, dq)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:

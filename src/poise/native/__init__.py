@@ -21,7 +21,5 @@ def broadcast_rows(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> tuple[np
         lead = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
         wide = [np.broadcast_to(x, (*lead, x.shape[-1])) for x in (a, b)]
     except (ValueError, RuntimeError):  # RuntimeError: more axes than numpy broadcasts
-        raise ShapeMismatch(
-            f"leading axes {a.shape[:-1]} and {b.shape[:-1]} do not broadcast together."
-        ) from None
+        raise ShapeMismatch(f"leading axes {a.shape[:-1]} and {b.shape[:-1]} do not broadcast together.") from None
     return tuple(np.ascontiguousarray(x) for x in wide)

@@ -1,6 +1,7 @@
 """The race: all methods on one problem set, in one table.
 
-Every method gets the same targets, from random poses of the body, and the same start. What a method refuses is said, not hidden.
+Every method gets the same targets, from random poses of the body, and the same start. What a method refuses is
+said, not hidden.
 """
 
 from __future__ import annotations

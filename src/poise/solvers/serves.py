@@ -49,7 +49,7 @@ def check_serves(
 def refusal(what: str, serves: Callable[[Method], bool]) -> InvalidValue:
     """The error, with the methods that do serve it."""
     able = [name for name in names() if serves(by_name(name))]
-    return InvalidValue(f"{what}; {', '.join(able)} do.")
+    return InvalidValue(f"{what}; {', '.join(able)} do." if able else f"{what}; no method does yet.")
 
 
 def joints_above(model: Model, rows: GoalRows, moves: NDArray[np.bool_]) -> list[Joint]:

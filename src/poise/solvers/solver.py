@@ -79,9 +79,7 @@ class Solver:
         self._start = np.array(model.rest)
         self._targets: Mapping[str, Any] = {}  # those given to solve, which replace the goals' own
 
-    def solve(
-        self, start: ArrayLike | Pose | None = None, targets: Mapping[str, Any] | None = None
-    ) -> Solution:
+    def solve(self, start: ArrayLike | Pose | None = None, targets: Mapping[str, Any] | None = None) -> Solution:
         """Solves from `start` (the rest pose unless given), with new targets for some goals if given.
 
         Args:
@@ -143,7 +141,8 @@ def solve(
         step_limit: Most radians (times L: metres) in one step; in one call where mode is "continuous".
         restarts: How many more searches from spread seeds after a failed one; "auto" lets the method decide.
         seed: Chooses other seeds.
-        mode: "nearest" (from start), "repeatable" (history-free, from the rest pose) or "continuous" (bounded, no jumps).
+        mode: "nearest" (from start), "repeatable" (history-free, from the rest pose) or "continuous" (bounded, no
+            jumps).
         record: Keep every step in `solution.history`.
 
     Returns:
