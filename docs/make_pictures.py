@@ -1,6 +1,7 @@
 """Draws docs/pictures/*.png: type `python docs/make_pictures.py`, or name the pictures that you want.
 
 The pictures of the failure gallery are drawn from what the page's own snippets leave behind, so the two cannot differ.
+The race writes its tables into docs/shelf.md too.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import numpy as np
 from PIL import Image
 
 import poise
-from poise.solvers import race
+from poise.solvers import Race, race
+from poise.solvers.race import Racer
 from poise.studio.plots import COLORS, draw_curves, draw_scene, figure, plot_race, recorded_errors, save_figure
 from poise.studio.stick import Camera
 
@@ -136,9 +138,30 @@ def draw_gallery(wanted: set[str]) -> None:
 
 
 def draw_race() -> None:
-    """The error curves of the solver shelf."""
+    """The error curves of the solver shelf, and its tables."""
     model = poise.load("panda")
-    slim(plot_race(race(model, problems=60, recorded=60), PICTURES / "race.png"))
+    points, transforms = (race(model, problems=300, recorded=100, rotation=rotation) for rotation in (False, True))
+    slim(plot_race(points, PICTURES / "race.png"))
+    page = DOCS / "shelf.md"
+    before, rest = page.read_text("utf-8").split("<!-- race -->\n")
+    after = rest.split("<!-- end -->\n")[1]
+    tables = f"{race_table(points, 'points')}\n{race_table(transforms, 'transforms')}"
+    page.write_text(f"{before}<!-- race -->\n{tables}<!-- end -->\n{after}", "utf-8")
+
+
+def race_table(result: Race, what: str) -> str:
+    """A race in Markdown."""
+    head = f"| {what} | reached | steps | us | mult/step |\n|---|---:|---:|---:|---:|\n"
+    return head + "".join(race_row(racer) for racer in result.racers)
+
+
+def race_row(racer: Racer) -> str:
+    """One method; what refuses to race has a row too."""
+    if racer.refused:
+        return f"| `{racer.method}` | refused | | | |\n"
+    count = "" if racer.arithmetic is None else str(racer.arithmetic)
+    figures = f"{100 * racer.reached:.1f} % | {racer.steps:.1f} | {racer.microseconds:.0f} | {count}"
+    return f"| `{racer.method}` | {figures} |\n"
 
 
 def slim(path: Path) -> None:

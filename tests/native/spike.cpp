@@ -19,8 +19,10 @@ double noise(unsigned i) {
 
 // a reachable problem: the targets of a random configuration
 void make(int i, double* q, double* targets) {
-  double x[spike::n_q] = {2 * noise(9 * i) - 1, 1, noise(9 * i + 1) - 0.5, noise(9 * i + 2) - 0.5, noise(9 * i + 3) - 0.5,
-                          2 * noise(9 * i + 4) - 0.8, 0.3 * noise(9 * i + 5) - 0.15};
+  double x[spike::n_q] = {2 * noise(9 * i) - 1,         1,
+                          noise(9 * i + 1) - 0.5,       noise(9 * i + 2) - 0.5,
+                          noise(9 * i + 3) - 0.5,       2 * noise(9 * i + 4) - 0.8,
+                          0.3 * noise(9 * i + 5) - 0.15};
   quaternion_normalize(x + 1);
   double placements[12 * spike::n_primitives];
   const spike::Problem<double> problem;

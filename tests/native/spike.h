@@ -38,8 +38,9 @@ template <class T> struct Goals {
   POISE_FN constexpr int count() const { return n_goals; }
   POISE_FN constexpr Frames frames() const { return {}; }
   POISE_FN constexpr GoalSpec<T> operator[](int i) const {
-    const GoalSpec<T> all[n_goals] = {{GOAL_POSE, 0, -1, 0, 0, 0, {1, 1, 1, T(0.5), T(0.5), T(0.5)}, {T(1e-4), T(1e-3)}},
-                                      {GOAL_POSITION, 1, -1, 6, 12, 0, {1, 1, 1, 0, 0, 0}, {T(1e-4), T(1e-3)}}};
+    const GoalSpec<T> all[n_goals] = {
+        {GOAL_POSE, 0, -1, 0, 0, 0, {1, 1, 1, T(0.5), T(0.5), T(0.5)}, {T(1e-4), T(1e-3)}},
+        {GOAL_POSITION, 1, -1, 6, 12, 0, {1, 1, 1, 0, 0, 0}, {T(1e-4), T(1e-3)}}};
     return all[i];
   }
 };
@@ -53,9 +54,11 @@ struct Coordinates {
 
 template <class T> struct Freedoms {
   POISE_FN constexpr Freedom<T> operator[](int i) const {
-    const Freedom<T> all[n_v] = {{0, 1, T(-2), T(2), T(1)},      {-1, 1, T(-1e30), T(1e30), T(1)},
-                                 {-1, 1, T(-1e30), T(1e30), T(1)}, {-1, 1, T(-1e30), T(1e30), T(1)},
-                                 {5, 1, T(-1), T(1.5), T(2)},    {6, 0, T(-0.2), T(0.2), T(1)}};
+    const T none = T(1e30);
+    const Freedom<T> all[n_v] = {
+        freedom(0, true, T(-2), T(2), T(1), T(1)),   freedom(-1, true, -none, none, T(1), T(1)),
+        freedom(-1, true, -none, none, T(1), T(1)),  freedom(-1, true, -none, none, T(1), T(1)),
+        freedom(5, true, T(-1), T(1.5), T(2), T(1)), freedom(6, false, T(-0.2), T(0.2), T(1), T(1))};
     return all[i];
   }
 };

@@ -51,10 +51,6 @@ class Method:
         """What the kernels read: damping, damping_floor, rounds and up to four options."""
         return {"damping": 0.0, "damping_floor": 0.0, "rounds": 3, "options": np.zeros(4)}
 
-    def workspace(self, rows: int, velocities: int, primitives: int) -> int:
-        """How many numbers of workspace the method needs beside what every method has."""
-        return 0
-
     def refuse_body(self, model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> str | None:
         """Why it cannot bring these frames to their goals with the velocities that may move, in words.
 

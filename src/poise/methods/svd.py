@@ -30,7 +30,7 @@ class SVD(Method):
         threshold: Singular values below this part of the largest are cut: in (0, 1).
     """
 
-    threshold: float = 0.01
+    threshold: float = 1e-3
     stall_steps: int = 20
 
     name: ClassVar[str] = "svd"

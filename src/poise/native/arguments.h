@@ -83,7 +83,8 @@ struct Point {
     if (point.is_none()) return;
     const Array a = as_array<double>(point, "point");
     if (a.ndim() != 1 || a.dim(0) != 3) {
-      refuse("ShapeMismatch", "point has shape " + shape_text(a) + "; it must be 3 numbers in the frame's coordinates.");
+      refuse("ShapeMismatch",
+             "point has shape " + shape_text(a) + "; it must be 3 numbers in the frame's coordinates.");
     }
     require_finite(a.data<double>(), 3, 3, "point");
     given = true;

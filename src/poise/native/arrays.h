@@ -100,7 +100,8 @@ template <class T, int n> Array new_array(const Array& like, const npy_intp (&ta
   PyObject* made = PyArray_SimpleNew(lead + n, dims, numpy_type<T>());
   if (!made && PyErr_ExceptionMatches(PyExc_ValueError)) {
     PyErr_Clear();
-    refuse("ShapeMismatch", "shape " + shape_text(like) + " is too much: the answer has more axes or numbers than an array can.");
+    refuse("ShapeMismatch",
+           "shape " + shape_text(like) + " is too much: the answer has more axes or numbers than an array can.");
   }
   return Array(made);
 }
@@ -114,8 +115,8 @@ template <class T> void require_finite(const T* x, npy_intp n, npy_intp width, c
     if (x[i] - x[i] == 0) continue;
     std::string where = "[" + std::to_string(i % width) + "]";
     if (n > width) where += " of row " + std::to_string(i / width);
-    refuse("InvalidValue", std::string(name) + where + " is " + (x[i] != x[i] ? "nan" : "infinite") +
-                               "; every number must be finite.");
+    refuse("InvalidValue",
+           std::string(name) + where + " is " + (x[i] != x[i] ? "nan" : "infinite") + "; every number must be finite.");
   }
 }
 

@@ -115,14 +115,16 @@ NumpyArray fk(const Body& body, nb::handle q, nb::handle frame) {
     if (index >= 0) {
       Array out = new_array<T>(x, {4, 4});
       for_rows(rows, [&](std::size_t first, std::size_t n) {
-        table<T>().frame_fk(view, arrays.frames[static_cast<std::size_t>(index)], row<T>(x, first, body.n_q), n, row<T>(out, first, 16), scratch());
+        table<T>().frame_fk(view, arrays.frames[static_cast<std::size_t>(index)], row<T>(x, first, body.n_q), n,
+                            row<T>(out, first, 16), scratch());
       });
       return out.release();
     }
     const int n = static_cast<int>(arrays.frames.size());
     Array out = new_array<T>(x, {n, 4, 4});
     for_rows(rows, [&](std::size_t first, std::size_t count) {
-      table<T>().all_fk(view, arrays.frames.data(), n, row<T>(x, first, body.n_q), count, row<T>(out, first, 16 * n), scratch());
+      table<T>().all_fk(view, arrays.frames.data(), n, row<T>(x, first, body.n_q), count, row<T>(out, first, 16 * n),
+                        scratch());
     });
     return out.release();
   });
@@ -138,8 +140,8 @@ NumpyArray jacobian(const Body& body, nb::handle q, nb::handle frame, nb::handle
     const npy_intp rows = row_count(x);
     Array out = new_array<T>(x, {6, body.n_v});
     for_rows(rows, [&](std::size_t first, std::size_t n) {
-      table<T>().jacobian(arrays.view(body.n_q, body.n_v), arrays.frames[static_cast<std::size_t>(index)], at.data<T>(), ref,
-                          row<T>(x, first, body.n_q), n, row<T>(out, first, 6 * body.n_v), scratch());
+      table<T>().jacobian(arrays.view(body.n_q, body.n_v), arrays.frames[static_cast<std::size_t>(index)], at.data<T>(),
+                          ref, row<T>(x, first, body.n_q), n, row<T>(out, first, 6 * body.n_v), scratch());
     });
     return out.release();
   });
@@ -152,14 +154,13 @@ NumpyArray jacobian_dot(const Body& body, nb::handle q, nb::handle v, nb::handle
     const BodyArrays<T>& arrays = body.arrays<T>();
     const int index = frame_of(body, frame), ref = reference_of(reference);
     const Point at(point);
-    const auto [x, rate] =
-        broadcast_rows<T>(configurations<T>(body, q), rows_of<T>(v, body.n_v, "v", "model.nv"));
+    const auto [x, rate] = broadcast_rows<T>(configurations<T>(body, q), rows_of<T>(v, body.n_v, "v", "model.nv"));
     const npy_intp rows = row_count(x);
     Array out = new_array<T>(x, {6, body.n_v});
     const Array &q_rows = x, &v_rows = rate;
     for_rows(rows, [&](std::size_t first, std::size_t n) {
-      table<T>().jacobian_dot(arrays.view(body.n_q, body.n_v), arrays.frames[static_cast<std::size_t>(index)], at.data<T>(),
-                              ref, row<T>(q_rows, first, body.n_q), row<T>(v_rows, first, body.n_v), n,
+      table<T>().jacobian_dot(arrays.view(body.n_q, body.n_v), arrays.frames[static_cast<std::size_t>(index)],
+                              at.data<T>(), ref, row<T>(q_rows, first, body.n_q), row<T>(v_rows, first, body.n_v), n,
                               row<T>(out, first, 6 * body.n_v), scratch());
     });
     return out.release();
@@ -219,9 +220,10 @@ NumpyArray integrate_q(const Body& body, nb::handle q, nb::handle dq) {
     Array out = new_array<T>(x, {body.n_q});
     const T *x_data = x.template data<T>(), *step_data = step.template data<T>();
     for_rows(rows, [&](std::size_t first, std::size_t n) {
-      table<T>().integrate(body.arrays<T>().view(body.n_q, body.n_v), body.coordinates.data(),
-                           static_cast<int>(body.coordinates.size()), x_data + first * static_cast<std::size_t>(body.n_q),
-                           step_data + first * static_cast<std::size_t>(body.n_v), n, row<T>(out, first, body.n_q), scratch());
+      table<T>().integrate(
+          body.arrays<T>().view(body.n_q, body.n_v), body.coordinates.data(), static_cast<int>(body.coordinates.size()),
+          x_data + first * static_cast<std::size_t>(body.n_q), step_data + first * static_cast<std::size_t>(body.n_v),
+          n, row<T>(out, first, body.n_q), scratch());
     });
     return out.release();
   });
@@ -235,9 +237,10 @@ NumpyArray difference_q(const Body& body, nb::handle q0, nb::handle q1) {
     Array out = new_array<T>(a, {body.n_v});
     const T *a_data = a.template data<T>(), *b_data = b.template data<T>();
     for_rows(rows, [&](std::size_t first, std::size_t n) {
-      table<T>().difference(body.arrays<T>().view(body.n_q, body.n_v), body.coordinates.data(),
-                            static_cast<int>(body.coordinates.size()), a_data + first * static_cast<std::size_t>(body.n_q),
-                            b_data + first * static_cast<std::size_t>(body.n_q), n, row<T>(out, first, body.n_v), scratch());
+      table<T>().difference(
+          body.arrays<T>().view(body.n_q, body.n_v), body.coordinates.data(), static_cast<int>(body.coordinates.size()),
+          a_data + first * static_cast<std::size_t>(body.n_q), b_data + first * static_cast<std::size_t>(body.n_q), n,
+          row<T>(out, first, body.n_v), scratch());
     });
     return out.release();
   });
@@ -268,8 +271,11 @@ NB_MODULE(_core, m) {
       .def("jacobian_dot", jacobian_dot, nb::arg("q").none(), nb::arg("v").none(), nb::arg("frame").none(),
            nb::arg("point").none(), nb::arg("reference").none())
       .def("hessian", hessian, nb::arg("q").none(), nb::arg("frame").none())
-      .def("center_of_mass", [](const Body& b, nb::handle q) { return center(b, q, false); }, nb::arg("q").none())
-      .def("center_of_mass_jacobian", [](const Body& b, nb::handle q) { return center(b, q, true); }, nb::arg("q").none())
+      .def(
+          "center_of_mass", [](const Body& b, nb::handle q) { return center(b, q, false); }, nb::arg("q").none())
+      .def(
+          "center_of_mass_jacobian", [](const Body& b, nb::handle q) { return center(b, q, true); },
+          nb::arg("q").none())
       .def("integrate", integrate_q, nb::arg("q").none(), nb::arg("dq").none())
       .def("difference", difference_q, nb::arg("q0").none(), nb::arg("q1").none());
 
@@ -284,6 +290,7 @@ NB_MODULE(_core, m) {
 
   bind_solver(m);
   m.def("level", [] { return std::string(ops().level); }, "The instruction level in use.");
-  m.def("set_threads", set_threads, nb::arg("count"), "How many threads a large batch may use; 0: as many as there are cores.");
+  m.def("set_threads", set_threads, nb::arg("count"),
+        "How many threads a large batch may use; 0: as many as there are cores.");
   m.def("choose_level", [](const std::string& name) { choose_level(name.c_str()); }, nb::arg("name"));
 }

@@ -7,9 +7,9 @@
 
 namespace poise {
 
-#define POISE_DECLARE(level) \
-  namespace level {          \
-  extern const OpsTable table; \
+#define POISE_DECLARE(level)           \
+  namespace level {                    \
+  extern const OpsTable table;         \
   extern const SolverOps solver_table; \
   }
 POISE_FOR_EACH_LEVEL(POISE_DECLARE)

@@ -46,8 +46,8 @@ template <class T, int n_in> std::size_t pack_room(const Rows<const T> (&in)[n_i
   return sizeof(NativePack<T>) * total;
 }
 
-template <class T, int n_in, class Kernel>
-void run_packs(const Rows<const T> (&in)[n_in], const Rows<T>& out, std::size_t batch, void* memory, const Kernel& kernel) {
+template <class T, int n_in, class Kernel> void run_packs(const Rows<const T> (&in)[n_in], const Rows<T>& out,
+                                                          std::size_t batch, void* memory, const Kernel& kernel) {
   using P = NativePack<T>;
   constexpr std::size_t lanes = ScalarTraits<P>::lanes;
   P* packed[n_in];
@@ -67,9 +67,9 @@ void run_packs(const Rows<const T> (&in)[n_in], const Rows<T>& out, std::size_t 
 constexpr std::size_t few = 4;  // rows that are not worth a pack
 
 // Runs `kernel(in, out, work)` for every row: a few one by one, straight on the caller's memory; many in packs.
-template <class T, int n_in, class Kernel>
-void for_each_problem(const Rows<const T> (&in)[n_in], const Rows<T>& out, int work, std::size_t batch, Scratch& scratch,
-                      const Kernel& kernel) {
+template <class T, int n_in, class Kernel> void for_each_problem(const Rows<const T> (&in)[n_in], const Rows<T>& out,
+                                                                 int work, std::size_t batch, Scratch& scratch,
+                                                                 const Kernel& kernel) {
   if (batch >= few) {
     run_packs(in, out, batch, scratch.reserve(pack_room(in, out, work)), kernel);
     return;
@@ -95,7 +95,8 @@ template <class T> struct Path {
 
 template <class T> std::size_t path_room(const BodyView<T>& body) {
   const auto n = static_cast<std::size_t>(body.count());
-  return n * sizeof(Primitive<T>) + (5 * n + 2 * static_cast<std::size_t>(body.n_q) + 2 * static_cast<std::size_t>(body.n_v)) * sizeof(int) + 64;
+  return n * sizeof(Primitive<T>) +
+         (5 * n + 2 * static_cast<std::size_t>(body.n_q) + 2 * static_cast<std::size_t>(body.n_v)) * sizeof(int) + 64;
 }
 
 // number of `place` among the `n` places so far; appended where it is new
@@ -150,8 +151,8 @@ template <class T> void write_last_row(T* out) {
 
 template <class P> using scalar_of = std::remove_cv_t<std::remove_pointer_t<P>>;
 
-template <class T>
-void frame_fk_rows(const BodyView<T>& body, const FrameData<T>& frame, const T* q, std::size_t batch, T* out, Scratch& s) {
+template <class T> void frame_fk_rows(const BodyView<T>& body, const FrameData<T>& frame, const T* q, std::size_t batch,
+                                      T* out, Scratch& s) {
   const Rows<T> result{out, 16, 12};
   for (std::size_t b = 0; b < batch; ++b) write_last_row(result.row(b));
   const auto kernel = [](const BodyView<T>& on, const FrameData<T>& at) {
@@ -175,9 +176,8 @@ void frame_fk_rows(const BodyView<T>& body, const FrameData<T>& frame, const T* 
   run_packs(in, result, batch, memory + room, kernel(path.body, path.frame));
 }
 
-template <class T>
-void all_fk_rows(const BodyView<T>& body, const FrameData<T>* frames, int n_frames, const T* q, std::size_t batch, T* out,
-                 Scratch& s) {
+template <class T> void all_fk_rows(const BodyView<T>& body, const FrameData<T>* frames, int n_frames, const T* q,
+                                    std::size_t batch, T* out, Scratch& s) {
   const Rows<const T> in[] = {{q, body.n_q, body.n_q}};
   for_each_problem<T>(in, Rows<T>{out, 16 * n_frames, 16 * n_frames}, 12 * body.count(), batch, s,
                       [&](auto rows, auto* result, auto* work) {
@@ -193,9 +193,9 @@ void all_fk_rows(const BodyView<T>& body, const FrameData<T>* frames, int n_fram
 }
 
 // Jacobian-like results: (6, n_v) a row, of which only the columns on the way to the frame are not zero
-template <class T, int n_in, class Kernel>
-void on_path_rows(const BodyView<T>& body, const FrameData<T>& frame, const T* const (&data)[n_in], std::size_t batch, T* out,
-                  Scratch& s, const Kernel& kernel) {
+template <class T, int n_in, class Kernel> void on_path_rows(const BodyView<T>& body, const FrameData<T>& frame,
+                                                             const T* const (&data)[n_in], std::size_t batch, T* out,
+                                                             Scratch& s, const Kernel& kernel) {
   const int widths[] = {body.n_q, body.n_v};
   Rows<const T> in[n_in];
   for (int k = 0; k < n_in; ++k) in[k] = {data[k], widths[k], widths[k]};
@@ -219,9 +219,8 @@ void on_path_rows(const BodyView<T>& body, const FrameData<T>& frame, const T* c
             kernel(path.body, path.frame));
 }
 
-template <class T>
-void jacobian_rows(const BodyView<T>& body, const FrameData<T>& frame, const T* point, int reference, const T* q,
-                   std::size_t batch, T* out, Scratch& s) {
+template <class T> void jacobian_rows(const BodyView<T>& body, const FrameData<T>& frame, const T* point, int reference,
+                                      const T* q, std::size_t batch, T* out, Scratch& s) {
   const T* const data[] = {q};
   on_path_rows(body, frame, data, batch, out, s, [&](const BodyView<T>& on, const FrameData<T>& at) {
     return [&, point, reference](auto rows, auto* J, auto*) {
@@ -230,9 +229,9 @@ void jacobian_rows(const BodyView<T>& body, const FrameData<T>& frame, const T* 
   });
 }
 
-template <class T>
-void jacobian_dot_rows(const BodyView<T>& body, const FrameData<T>& frame, const T* point, int reference, const T* q,
-                       const T* v, std::size_t batch, T* out, Scratch& s) {
+template <class T> void jacobian_dot_rows(const BodyView<T>& body, const FrameData<T>& frame, const T* point,
+                                          int reference, const T* q, const T* v, std::size_t batch, T* out,
+                                          Scratch& s) {
   const T* const data[] = {q, v};
   on_path_rows(body, frame, data, batch, out, s, [&](const BodyView<T>& on, const FrameData<T>& at) {
     return [&, point, reference](auto rows, auto* J_dot, auto*) {
@@ -242,18 +241,18 @@ void jacobian_dot_rows(const BodyView<T>& body, const FrameData<T>& frame, const
 }
 
 // always one by one: the result is quadratic in the joints, and packs of it would not fit a cache
-template <class T>
-void hessian_rows(const BodyView<T>& body, const FrameData<T>& frame, const T* q, std::size_t batch, T* out, Scratch& s) {
+template <class T> void hessian_rows(const BodyView<T>& body, const FrameData<T>& frame, const T* q, std::size_t batch,
+                                     T* out, Scratch& s) {
   const std::size_t n = static_cast<std::size_t>(body.n_v);
   // a mimic joint adds a column of its own: count primitives, up to three columns each
-  auto* path = static_cast<PathColumn<T>*>(s.reserve(sizeof(PathColumn<T>) * 3 * static_cast<std::size_t>(body.count() + 1)));
+  auto* path =
+      static_cast<PathColumn<T>*>(s.reserve(sizeof(PathColumn<T>) * 3 * static_cast<std::size_t>(body.count() + 1)));
   for (std::size_t b = 0; b < batch; ++b) {
     frame_hessian(body, frame, q + b * static_cast<std::size_t>(body.n_q), body.n_v, path, out + b * 6 * n * n);
   }
 }
 
-template <class T>
-void center_rows(const BodyView<T>& body, const T* q, std::size_t batch, T* out, Scratch& s) {
+template <class T> void center_rows(const BodyView<T>& body, const T* q, std::size_t batch, T* out, Scratch& s) {
   const Rows<const T> in[] = {{q, body.n_q, body.n_q}};
   const int n = body.count();
   for_each_problem<T>(in, Rows<T>{out, 3, 3}, 16 * n, batch, s, [&](auto rows, auto* result, auto* work) {
@@ -266,34 +265,31 @@ template <class T>
 void center_jacobian_rows(const BodyView<T>& body, const T* q, std::size_t batch, T* out, Scratch& s) {
   const Rows<const T> in[] = {{q, body.n_q, body.n_q}};
   const int n = body.count();
-  for_each_problem<T>(in, Rows<T>{out, 3 * body.n_v, 3 * body.n_v}, 16 * n, batch, s, [&](auto rows, auto* result, auto* work) {
-    using S = scalar_of<decltype(result)>;
-    S center[3];
-    center_of_mass(body, rows[0], body.n_v, work, work + 12 * n, center, result);
-  });
+  for_each_problem<T>(in, Rows<T>{out, 3 * body.n_v, 3 * body.n_v}, 16 * n, batch, s,
+                      [&](auto rows, auto* result, auto* work) {
+                        using S = scalar_of<decltype(result)>;
+                        S center[3];
+                        center_of_mass(body, rows[0], body.n_v, work, work + 12 * n, center, result);
+                      });
 }
 
-template <class T>
-void integrate_rows(const BodyView<T>& body, const Coordinate* coordinates, int n, const T* q, const T* dq,
-                    std::size_t batch, T* out, Scratch& s) {
+template <class T> void integrate_rows(const BodyView<T>& body, const Coordinate* coordinates, int n, const T* q,
+                                       const T* dq, std::size_t batch, T* out, Scratch& s) {
   const Rows<const T> in[] = {{q, body.n_q, body.n_q}, {dq, body.n_v, body.n_v}};
-  for_each_problem<T>(in, Rows<T>{out, body.n_q, body.n_q}, 0, batch, s, [&](auto rows, auto* result, auto*) {
-    integrate(coordinates, n, rows[0], rows[1], result);
-  });
+  for_each_problem<T>(in, Rows<T>{out, body.n_q, body.n_q}, 0, batch, s,
+                      [&](auto rows, auto* result, auto*) { integrate(coordinates, n, rows[0], rows[1], result); });
 }
 
-template <class T>
-void difference_rows(const BodyView<T>& body, const Coordinate* coordinates, int n, const T* q0, const T* q1,
-                     std::size_t batch, T* out, Scratch& s) {
+template <class T> void difference_rows(const BodyView<T>& body, const Coordinate* coordinates, int n, const T* q0,
+                                        const T* q1, std::size_t batch, T* out, Scratch& s) {
   const Rows<const T> in[] = {{q0, body.n_q, body.n_q}, {q1, body.n_q, body.n_q}};
-  for_each_problem<T>(in, Rows<T>{out, body.n_v, body.n_v}, 0, batch, s, [&](auto rows, auto* result, auto*) {
-    difference(coordinates, n, rows[0], rows[1], result);
-  });
+  for_each_problem<T>(in, Rows<T>{out, body.n_v, body.n_v}, 0, batch, s,
+                      [&](auto rows, auto* result, auto*) { difference(coordinates, n, rows[0], rows[1], result); });
 }
 
 template <class T> constexpr Ops<T> body_ops() {
-  return {frame_fk_rows<T>,  all_fk_rows<T>,          jacobian_rows<T>,  jacobian_dot_rows<T>, hessian_rows<T>,
-          center_rows<T>,    center_jacobian_rows<T>, integrate_rows<T>, difference_rows<T>};
+  return {frame_fk_rows<T>, all_fk_rows<T>,          jacobian_rows<T>,  jacobian_dot_rows<T>, hessian_rows<T>,
+          center_rows<T>,   center_jacobian_rows<T>, integrate_rows<T>, difference_rows<T>};
 }
 
 // ---------------------------------------------------------------------------------------------- spatial

@@ -11,9 +11,10 @@ namespace poise {
 
 template <class T> struct Ops {
   void (*frame_fk)(const BodyView<T>&, const FrameData<T>&, const T* q, std::size_t batch, T* out, Scratch&);
-  void (*all_fk)(const BodyView<T>&, const FrameData<T>*, int n_frames, const T* q, std::size_t batch, T* out, Scratch&);
-  void (*jacobian)(const BodyView<T>&, const FrameData<T>&, const T* point, int reference, const T* q, std::size_t batch,
-                   T* out, Scratch&);
+  void (*all_fk)(const BodyView<T>&, const FrameData<T>*, int n_frames, const T* q, std::size_t batch, T* out,
+                 Scratch&);
+  void (*jacobian)(const BodyView<T>&, const FrameData<T>&, const T* point, int reference, const T* q,
+                   std::size_t batch, T* out, Scratch&);
   void (*jacobian_dot)(const BodyView<T>&, const FrameData<T>&, const T* point, int reference, const T* q, const T* v,
                        std::size_t batch, T* out, Scratch&);
   void (*hessian)(const BodyView<T>&, const FrameData<T>&, const T* q, std::size_t batch, T* out, Scratch&);
@@ -45,8 +46,9 @@ struct OpsTable {
   SpatialOps spatial;
 };
 
-const OpsTable& ops();                // the best table that this machine can run
-const SolverOps& solver_ops();        // likewise
-void choose_level(const char* name);  // for tests: "baseline", "avx2", "avx512"; unknown or unsupported names are ignored
+const OpsTable& ops();          // the best table that this machine can run
+const SolverOps& solver_ops();  // likewise
+void choose_level(
+    const char* name);  // for tests: "baseline", "avx2", "avx512"; unknown or unsupported names are ignored
 
 }  // namespace poise

@@ -12,7 +12,7 @@ namespace poise {
 
 constexpr std::size_t rows_worth_releasing = 64;   // from here on the lock is given up
 constexpr std::size_t rows_worth_a_thread = 2048;  // each thread gets at least so many
-constexpr std::size_t row_grain = 64;              // threads meet at multiples of this, so that packs are the same for any number
+constexpr std::size_t row_grain = 64;  // threads meet at multiples of this, so that packs are the same for any number
 
 inline std::size_t& thread_limit() {
   static std::size_t limit = 0;

@@ -73,8 +73,9 @@ double spread(unsigned i, unsigned base) {
   return x;
 }
 
-constexpr unsigned primes[] = {2,  3,  5,  7,  11, 13, 17, 19, 23, 29, 31,  37,  41,  43,  47,  53,  59,  61,  67,  71,
-                               73, 79, 83, 89, 97, 101, 103, 107, 109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173};
+constexpr unsigned primes[] = {2,   3,   5,   7,   11,  13,  17,  19,  23,  29,  31,  37,  41,  43,
+                               47,  53,  59,  61,  67,  71,  73,  79,  83,  89,  97,  101, 103, 107,
+                               109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173};
 constexpr unsigned n_primes = sizeof(primes) / sizeof(primes[0]);
 
 // Halton's sequence, one prime a velocity; beyond forty velocities an odd multiplier keeps reused primes apart
@@ -178,7 +179,8 @@ template <int M> void polish_rows(SolverData& solver, Clock::time_point begun) {
     find_room(problem, solver.settings, s);
     S cost = s.cost;
     for (; damping < 1e12; damping *= 4) {
-      bounded_step<M>(problem, s.q, s.J, s.rows, damping, Posture<S>{nullptr, nullptr}, solver.settings.rounds, s.work, s.dq);
+      bounded_step<M>(problem, s.q, s.J, s.rows, damping, Posture<S>{nullptr, nullptr}, solver.settings.rounds, s.work,
+                      s.dq);
       take_step(problem, s.q, s.dq, solver.settings.limits != LIMITS_OFF, s.trial_q);
       cost = evaluate(problem, s.trial_q, targets, s.placements, s.work.y, s.errors);
       if (cost < s.cost) break;

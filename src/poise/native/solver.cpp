@@ -12,11 +12,25 @@ void allot(SolverData& solver) {
   };
   SearchState<double>& s = solver.state;
   const Part parts[] = {
-      {&s.q, q},           {&s.best_q, q},      {&s.trial_q, q},         {&s.rows, m},           {&s.errors, 2 * g},
-      {&s.best_errors, 2 * g}, {&s.placements, 12 * solver.primitives.size()}, {&s.J, m * v}, {&s.dq, v},
-      {&s.work.inverse_D, v},  {&s.work.b, v},  {&s.work.A, m * (m + 1) / 2}, {&s.work.L, m * (m + 1) / 2},
-      {&s.work.pivots, m}, {&s.work.y, m}, {&s.work.rhs, m},
-      {&s.work.low, v},    {&s.work.high, v},   {&s.extra, static_cast<std::size_t>(solver.extra)},
+      {&s.q, q},
+      {&s.best_q, q},
+      {&s.trial_q, q},
+      {&s.rows, m},
+      {&s.errors, 2 * g},
+      {&s.best_errors, 2 * g},
+      {&s.placements, 12 * solver.primitives.size()},
+      {&s.J, m * v},
+      {&s.dq, v},
+      {&s.work.inverse_D, v},
+      {&s.work.b, v},
+      {&s.work.A, m * (m + 1) / 2},
+      {&s.work.L, m * (m + 1) / 2},
+      {&s.work.pivots, m},
+      {&s.work.y, m},
+      {&s.work.rhs, m},
+      {&s.work.low, v},
+      {&s.work.high, v},
+      {&s.extra, static_cast<std::size_t>(solver.extra)},
   };
   std::size_t total = 0;
   for (const Part& part : parts) total += part.size + 1;

@@ -15,7 +15,7 @@ struct SolverData {
   std::vector<GoalSpec<double>> goals;
   std::vector<Coordinate> coordinates;  // of the velocities that may move
   std::vector<Freedom<double>> freedoms;
-  std::vector<Freedom<double>> idle;    // joints that may move but that no goal depends on
+  std::vector<Freedom<double>> idle;  // joints that may move but that no goal depends on
   bool shared_columns = false;
   int n_q = 0, n_v = 0, n_rows = 0;
   double scale = 1.0;
@@ -24,13 +24,13 @@ struct SolverData {
   // how to solve it
   Settings<double> settings{};
   Mode mode = Mode::NEAREST;
-  int searches = 1;           // the first from the start, the others from seeds
+  int searches = 1;  // the first from the start, the others from seeds
   unsigned seed = 0;
-  double time_limit = -1.0;   // seconds; negative: none
-  double span = 0.0;          // continuous mode: most radians (times L: metres) in one call
-  bool polish = false;        // bring a missed goal to its true minimum
-  int extra = 0;              // numbers of workspace that the method asked for
-  bool record = false;        // keep every evaluated pose in `history`
+  double time_limit = -1.0;  // seconds; negative: none
+  double span = 0.0;         // continuous mode: most radians (times L: metres) in one call
+  bool polish = false;       // bring a missed goal to its true minimum
+  int extra = 0;             // numbers of workspace that the method asked for
+  bool record = false;       // keep every evaluated pose in `history`
 
   // for each goal with a position: a point that cannot move and the distances from it that can be
   struct Reachable {
@@ -72,9 +72,9 @@ struct SolverData {
 void allot(SolverData& solver);
 
 struct SolverOps {
-  void (*solve)(SolverData&);      // from start and targets to the best pose
-  void (*restart)(SolverData&);    // begins one search at start
-  void (*advance)(SolverData&);    // one phase of it
+  void (*solve)(SolverData&);    // from start and targets to the best pose
+  void (*restart)(SolverData&);  // begins one search at start
+  void (*advance)(SolverData&);  // one phase of it
 };
 
 }  // namespace poise

@@ -98,15 +98,15 @@ void take_goals(PreparedSolver& solver, const Body& body, const nb::dict& table,
 std::vector<int> choose_columns(SolverData& to, const Body& body, const nb::dict& table, const std::vector<int>& index,
                                 bool posture) {
   const std::vector<double> may = numbers(table, "may_move"), lower = numbers(table, "lower"),
-                            upper = numbers(table, "upper"), weight = numbers(table, "weight");
+                            upper = numbers(table, "upper"), weight = numbers(table, "weight"),
+                            turns = numbers(table, "turns");
   std::vector<int> column(static_cast<std::size_t>(body.n_v), -1);
-  std::vector<bool> wanted(column.size(), posture), turns(column.size(), true);
+  std::vector<bool> wanted(column.size(), posture);
   for (std::size_t i = 0; i < index.size(); ++i) {
     const Primitive<double>& b = body.f64.primitives[i];
     for (int k = 0; k < width_of(b.kind); ++k) {
       const auto v = static_cast<std::size_t>(b.v_index + k);
       if (index[i] >= 0) wanted[v] = true;
-      turns[v] = b.kind != PRISMATIC && b.kind != SLIDE3;
     }
   }
   for (Coordinate at : body.coordinates) {
@@ -114,7 +114,7 @@ std::vector<int> choose_columns(SolverData& to, const Body& body, const nb::dict
     const int wide = at.quaternion ? 3 : 1;
     if (may[v] == 0.0) continue;
     if (!wanted[v]) {
-      if (!at.quaternion) to.idle.push_back({at.q_index, turns[v] ? 1 : 0, lower[v], upper[v], 1.0});
+      if (!at.quaternion) to.idle.push_back(freedom(at.q_index, turns[v] != 0.0, lower[v], upper[v], 1.0, to.scale));
       continue;
     }
     at.v_index = to.n_v;
@@ -122,7 +122,8 @@ std::vector<int> choose_columns(SolverData& to, const Body& body, const nb::dict
     for (int k = 0; k < wide; ++k) {
       const std::size_t c = v + static_cast<std::size_t>(k);
       column[c] = to.n_v++;
-      to.freedoms.push_back({at.quaternion ? -1 : at.q_index, turns[c] ? 1 : 0, lower[c], upper[c], weight[c]});
+      to.freedoms.push_back(
+          freedom(at.quaternion ? -1 : at.q_index, turns[c] != 0.0, lower[c], upper[c], weight[c], to.scale));
     }
   }
   return column;
@@ -132,8 +133,9 @@ void take_settings(SolverData& to, const nb::dict& table) {
   const auto settings = nb::cast<nb::dict>(table["settings"]);
   const auto number = [&](const char* key) { return nb::cast<double>(settings[key]); };
   const auto whole = [&](const char* key) { return nb::cast<int>(settings[key]); };
-  to.settings = {whole("method"),    whole("limits"),      number("damping"),     number("damping_floor"), number("reach"),
-                 whole("max_steps"), whole("stall_steps"), number("stall_ratio"), whole("rounds"),         {}};
+  to.settings = {
+      whole("method"),    whole("limits"),      number("damping"),     number("damping_floor"), number("reach"),
+      whole("max_steps"), whole("stall_steps"), number("stall_ratio"), whole("rounds"),         {}};
   const std::vector<double> options = numbers(settings, "options");
   for (std::size_t k = 0; k < 4 && k < options.size(); ++k) to.settings.options[k] = options[k];
   to.mode = static_cast<Mode>(whole("mode"));
@@ -160,6 +162,7 @@ void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table) {
   const std::vector<int> index = needed_primitives(body.f64.primitives, roots);
   const bool posture = !table["posture_gain"].is_none();
   to.n_q = body.n_q;
+  take_settings(to, table);
   const std::vector<int> column = choose_columns(to, body, table, index, posture);
   take_primitives(to, body, index, column);
   to.shared_columns = body.f64.shared_columns;
@@ -168,7 +171,6 @@ void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table) {
     if (column[v] >= 0) solver->velocities[static_cast<std::size_t>(column[v])] = static_cast<int>(v);
   }
   take_goals(*solver, body, table, index);
-  take_settings(to, table);
   if (posture) {
     const std::vector<double> gain = numbers(table, "posture_gain");
     to.posture_wanted = numbers(table, "posture_wanted");
@@ -183,7 +185,8 @@ void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table) {
   }
   const int rule = workspace_of_method(to.settings.method, to.settings.limits, to.n_rows, to.n_v);
   if (to.extra < rule) to.extra = rule;
-  const int swept = sweep_memory(to.settings.method, static_cast<int>(to.goals.size()), static_cast<int>(to.primitives.size()));
+  const int swept =
+      sweep_memory(to.settings.method, static_cast<int>(to.goals.size()), static_cast<int>(to.primitives.size()));
   if (to.extra < swept) to.extra = swept;
   allot(to);
 }
@@ -248,7 +251,8 @@ void read_targets(PreparedSolver& solver, const nb::dict& targets) {
     std::size_t g = 0;
     while (g < solver.names.size() && solver.names[g] != name) ++g;
     if (g == solver.names.size()) {
-      nb::object error = nb::module_::import_("poise.errors").attr("name_not_found")("goal", key, nb::cast(solver.names));
+      nb::object error =
+          nb::module_::import_("poise.errors").attr("name_not_found")("goal", key, nb::cast(solver.names));
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
       throw nb::python_error();
     }
@@ -293,15 +297,16 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets) {
   }
   Array q = fresh(data.best_q, {data.n_q});
   Array errors = fresh(data.best_errors, {static_cast<npy_intp>(data.goals.size()), 2});
-  return nb::make_tuple(q.release(), errors.release(), static_cast<int>(data.outcome), data.total_steps, data.total_searches,
-                        data.winner, data.seconds, data.out_of_time, data.proved_unreachable);
+  return nb::make_tuple(q.release(), errors.release(), static_cast<int>(data.outcome), data.total_steps,
+                        data.total_searches, data.winner, data.seconds, data.out_of_time, data.proved_unreachable);
 }
 
 // (rows, velocities): rows that count, velocities that may move and that a goal depends on
 AnyTuple sizes_of(const PreparedSolver& solver) {
   int rows = 0;
   for (const GoalSpec<double>& goal : solver.data.goals) {
-    for (int k = goal.op == GOAL_ROTATION ? 3 : 0; k < (goal.op == GOAL_POSITION ? 3 : 6); ++k) rows += goal.weight[k] > 0;
+    for (int k = goal.op == GOAL_ROTATION ? 3 : 0; k < (goal.op == GOAL_POSITION ? 3 : 6); ++k)
+      rows += goal.weight[k] > 0;
   }
   return nb::make_tuple(rows, solver.data.n_v);
 }
@@ -324,8 +329,8 @@ AnyTuple rows_jacobian(PreparedSolver& solver, nb::handle q) {
   for (int c = 0; c < d.n_v; ++c) {
     for (int r = 0; r < d.n_rows; ++r) J[static_cast<std::size_t>(r * d.n_v + c)] = d.state.J[c * d.n_rows + r];
   }
-  return nb::make_tuple(fresh(J, {d.n_rows, d.n_v}).release(), fresh(listed(d.state.rows, d.n_rows), {d.n_rows}).release(),
-                        nb::cast(solver.velocities));
+  return nb::make_tuple(fresh(J, {d.n_rows, d.n_v}).release(),
+                        fresh(listed(d.state.rows, d.n_rows), {d.n_rows}).release(), nb::cast(solver.velocities));
 }
 
 // one search, phase by phase: for recording, teaching and tests
@@ -347,7 +352,9 @@ AnyDict state_of(const PreparedSolver& solver) {
   out["cost"] = s.cost;
   out["damping"] = s.damping;
   out["q"] = fresh(listed(s.q, d.n_q), {d.n_q}).release();
-  out["errors"] = fresh(listed(s.errors, 2 * static_cast<int>(d.goals.size())), {static_cast<npy_intp>(d.goals.size()), 2}).release();
+  out["errors"] =
+      fresh(listed(s.errors, 2 * static_cast<int>(d.goals.size())), {static_cast<npy_intp>(d.goals.size()), 2})
+          .release();
   out["rows"] = fresh(listed(s.rows, d.n_rows), {d.n_rows}).release();
   out["dq"] = fresh(listed(s.dq, d.n_v), {d.n_v}).release();
   out["J"] = fresh(listed(s.J, d.n_rows * d.n_v), {d.n_v, d.n_rows}).release();  // transposed

@@ -108,6 +108,7 @@ def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> d
         "lower": np.array(model.lower),
         "upper": np.array(model.upper),
         "weight": 1.0 + stiffness(model, options.stiffness),
+        "turns": turning(model),
         "posture_gain": gain,
         "posture_wanted": wanted,
         "reachable": reachable_ranges(model, list(rows.values()), moves, options.limit_handling != "off"),
@@ -174,6 +175,16 @@ def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
         if joint.mimic:
             raise InvalidValue(f"joint {joint.name!r} follows {joint.mimic.joint!r}; name that one in joints.")
         out[joint.v] = True
+    return out
+
+
+def turning(model: Model) -> NDArray[np.float64]:
+    """1 for each degree of freedom that turns, 0 for each that slides."""
+    slides = {"prismatic": 1, "translation3": 3, "planar": 2, "free": 3}  # how many, always the first ones
+    out = np.ones(model.nv)
+    for joint in model.joints:
+        if joint.nv:
+            out[joint.v.start : joint.v.start + slides.get(joint.kind, 0)] = 0.0
     return out
 
 

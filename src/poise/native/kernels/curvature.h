@@ -25,7 +25,8 @@ template <class S> POISE_LARGE_FN void add_twist(S scale, const Twist<S>& a, Twi
 }
 
 // the place of the i-th primitive on the way, and its sign; 0 if it moves nothing between the two frames
-template <class S, class P, class Goal> POISE_LARGE_FN int sign_of_primitive(const P& problem, const Goal& goal, int i) {
+template <class S, class P, class Goal>
+POISE_LARGE_FN int sign_of_primitive(const P& problem, const Goal& goal, int i) {
   const auto& b = problem.body[i];
   const int on = problem.goals.frames()[goal.frame].primitive;
   const int under = goal.base < 0 ? -1 : problem.goals.frames()[goal.base].primitive;
@@ -35,7 +36,8 @@ template <class S, class P, class Goal> POISE_LARGE_FN int sign_of_primitive(con
 
 // the columns of one primitive at `point`, signed, and the twist that they make together under the step d
 template <class S, class P> POISE_LARGE_FN int signed_columns(const P& problem, int i, int sign, const S* placements,
-                                                        const S* point, const S* d, Twist<S>* columns, Twist<S>& own) {
+                                                              const S* point, const S* d, Twist<S>* columns,
+                                                              Twist<S>& own) {
   const auto& b = problem.body[i];
   const int width = width_of(b.kind);
   own = Twist<S>{};
@@ -52,7 +54,7 @@ template <class S, class P> POISE_LARGE_FN int signed_columns(const P& problem, 
 
 // the change of one column, from the twists before, of its own primitive, and after
 template <class S> POISE_LARGE_FN void bend_column(const Twist<S>& column, const Twist<S>& before, const Twist<S>& own,
-                                             const Twist<S>& after, Twist<S>& out) {
+                                                   const Twist<S>& after, Twist<S>& out) {
   const S half = S(0.5);
   Twist<S> turning = before, moving = after;
   add_twist(half, own, turning);
@@ -68,7 +70,7 @@ template <class S> POISE_LARGE_FN void bend_column(const Twist<S>& column, const
 
 // K += scale * (derivative of J along the step d); K and J column by column as in problem.h
 template <class S, class P> POISE_LARGE_FN void add_curvature(const P& problem, const S* placements, const S* targets,
-                                                        const S* d, real_t<S> scale, S* K) {
+                                                              const S* d, real_t<S> scale, S* K) {
   const int m = problem.n_rows, n = problem.body.count();
   for (int g = 0; g < problem.goals.count(); ++g) {
     const auto& goal = problem.goals[g];

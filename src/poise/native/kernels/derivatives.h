@@ -18,9 +18,9 @@ template <class S> POISE_FN void add_bracket(const S* a, const S* b, S scale, S*
 }
 
 // the twist of `point` of `frame` in its own axes for velocity v, and T_world_frame at that point
-template <class S, class Body, class F>
-POISE_FN void frame_twist(const Body& body, const F& frame, const real_t<S>* point, const S* q, const S* v, S* R,
-                          S* p, S* twist) {
+template <class S, class Body, class F> POISE_FN void frame_twist(const Body& body, const F& frame,
+                                                                  const real_t<S>* point, const S* q, const S* v, S* R,
+                                                                  S* p, S* twist) {
   S columns[18];
   start_at<S>(frame, point, R, p);
   for (int r = 0; r < 6; ++r) twist[r] = S(real_t<S>(0));
@@ -40,9 +40,9 @@ POISE_FN void frame_twist(const Body& body, const F& frame, const real_t<S>* poi
 // In the frame's own axes a column changes by what moves between its joint and the frame: d(col)/dt = -ad(distal) col, with
 // `distal` the twist of the joints passed so far. A reference that turns with the frame adds its own rate: world axes add
 // the rotation, the spatial reference the whole twist.
-template <class S, class Body, class F>
-POISE_FN void frame_jacobian_dot(const Body& body, const F& frame, const real_t<S>* point, int reference, const S* q,
-                                 const S* v, int n_v, S* J_dot) {
+template <class S, class Body, class F> POISE_FN void frame_jacobian_dot(const Body& body, const F& frame,
+                                                                         const real_t<S>* point, int reference,
+                                                                         const S* q, const S* v, int n_v, S* J_dot) {
   using T = real_t<S>;
   for (int k = 0; k < 6 * n_v; ++k) J_dot[k] = S(T(0));
   S R[9], p[3], carried[6], distal[6], columns[18];

@@ -15,12 +15,12 @@ enum GoalOp : int { GOAL_POSITION = 0, GOAL_ROTATION = 1, GOAL_POSE = 2 };
 
 template <class T> struct GoalSpec {
   int op;
-  int frame;      // index into the problem's frames; the goal's point is folded into it
-  int base;       // frame that the target is given in, or -1 for the world
-  int first_row;  // where its rows start
-  int target;     // where its numbers start among the targets: R (9) then p (3)
-  int exact;      // use the exact derivative of the rotation's log: where some axes are free
-  T weight[6];    // [linear; angular]; 0 where a component is free
+  int frame;       // index into the problem's frames; the goal's point is folded into it
+  int base;        // frame that the target is given in, or -1 for the world
+  int first_row;   // where its rows start
+  int target;      // where its numbers start among the targets: R (9) then p (3)
+  int exact;       // use the exact derivative of the rotation's log: where some axes are free
+  T weight[6];     // [linear; angular]; 0 where a component is free
   T tolerance[2];  // metres, radians
 };
 
@@ -28,12 +28,13 @@ POISE_FN constexpr int rows_of_goal(int op) { return op == GOAL_POSE ? 6 : 3; }
 
 // where a goal's frame is and where it should be
 template <class S> struct GoalPlace {
-  S R[9], p[3];              // now, in the world
+  S R[9], p[3];                // now, in the world
   S target_R[9], target_p[3];  // wanted, in the world
 };
 
-template <class S, class Goal, class Frames>
-POISE_FN void place_goal(const Goal& goal, const Frames& frames, const S* placements, const S* targets, GoalPlace<S>& at) {
+template <class S, class Goal, class Frames> POISE_FN void place_goal(const Goal& goal, const Frames& frames,
+                                                                      const S* placements, const S* targets,
+                                                                      GoalPlace<S>& at) {
   frame_from(frames[goal.frame], placements, at.R, at.p);
   const S* R = targets + goal.target;
   if (goal.base < 0) {
@@ -97,7 +98,7 @@ POISE_FN void goal_residual(const Goal& goal, const GoalPlace<S>& at, real_t<S> 
 // `turning` times the angular part.
 template <class S> struct GoalWrench {
   S point[3];
-  S turning[9];
+  S turning[9] = {};
 };
 
 template <class S, class Goal>
@@ -116,8 +117,9 @@ POISE_FN void goal_wrench(const Goal& goal, const GoalPlace<S>& at, GoalWrench<S
   const S half = square_root(safe) * S(T(0.5));
   S s, c;
   sine_cosine(half, s, c);
-  const S d = select(small, S(T(1.0 / 12)) + a2 * (S(T(1.0 / 720)) + a2 * (S(T(1.0 / 30240)) + a2 * S(T(1.0 / 1209600)))),
-                     (S(T(1)) - half * c / s) / safe);
+  const S d =
+      select(small, S(T(1.0 / 12)) + a2 * (S(T(1.0 / 720)) + a2 * (S(T(1.0 / 30240)) + a2 * S(T(1.0 / 1209600)))),
+             (S(T(1)) - half * c / s) / safe);
   POISE_UNROLL
   for (int k = 0; k < 3; ++k) {
     // row k of the product is Jr^-T applied to the target's axis k: a - w x a / 2 + d w x (w x a)
@@ -154,9 +156,9 @@ POISE_FN void world_column(const P& primitive, int k, const S* placement, const 
 }
 
 // adds sign * (rows of the goal) to column `out`
-template <class S, class Goal>
-POISE_FN void add_goal_column(const Goal& goal, const GoalWrench<S>& wrench, real_t<S> per_scale, const S* linear,
-                              const S* angular, real_t<S> sign, S* out) {
+template <class S, class Goal> POISE_FN void add_goal_column(const Goal& goal, const GoalWrench<S>& wrench,
+                                                             real_t<S> per_scale, const S* linear, const S* angular,
+                                                             real_t<S> sign, S* out) {
   int row = 0;
   if (goal.op != GOAL_ROTATION) {
     POISE_UNROLL
@@ -166,7 +168,8 @@ POISE_FN void add_goal_column(const Goal& goal, const GoalWrench<S>& wrench, rea
   if (goal.op != GOAL_POSITION) {
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) {
-      out[row + k] += goal.exact ? S(sign) * dot(wrench.turning + 3 * k, angular) : S(sign * goal.weight[3 + k]) * angular[k];
+      out[row + k] +=
+          goal.exact ? S(sign) * dot(wrench.turning + 3 * k, angular) : S(sign * goal.weight[3 + k]) * angular[k];
     }
   }
 }

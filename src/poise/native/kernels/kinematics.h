@@ -141,9 +141,9 @@ POISE_FN void refer(const Body& body, const F& frame, int reference, const S* R,
 }
 
 // Jacobian (6, n_v) of `point` (in the frame's coordinates) of `frame`
-template <class S, class Body, class F>
-POISE_FN void frame_jacobian(const Body& body, const F& frame, const real_t<S>* point, int reference, const S* q,
-                             int n_v, S* J) {
+template <class S, class Body, class F> POISE_FN void frame_jacobian(const Body& body, const F& frame,
+                                                                     const real_t<S>* point, int reference, const S* q,
+                                                                     int n_v, S* J) {
   for (int k = 0; k < 6 * n_v; ++k) J[k] = S(real_t<S>(0));
   S R[9], p[3], columns[18];
   start_at<S>(frame, point, R, p);

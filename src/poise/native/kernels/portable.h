@@ -65,9 +65,7 @@ template <> struct LaneInt<double> { using type = std::int64_t; };
 template <> struct LaneInt<float> { using type = std::int32_t; };
 
 #if POISE_VECTOR_EXTENSION
-template <class T, int N> struct VectorOf {
-  typedef T type __attribute__((vector_size(sizeof(T) * N)));
-};
+template <class T, int N> struct VectorOf { typedef T type __attribute__((vector_size(sizeof(T) * N))); };
 #else
 // compilers without vector types: the same operations lane by lane
 template <class T, int N> struct Lanes {
@@ -76,11 +74,11 @@ template <class T, int N> struct Lanes {
   T operator[](int i) const { return lane[i]; }
 };
 template <class T, int N> struct VectorOf { using type = Lanes<T, N>; };
-#define POISE_LANEWISE(op)                                                                                    \
-  template <class T, int N> POISE_FN Lanes<T, N> operator op(const Lanes<T, N>& a, const Lanes<T, N>& b) {    \
-    Lanes<T, N> r;                                                                                            \
-    for (int i = 0; i < N; ++i) r.lane[i] = static_cast<T>(a.lane[i] op b.lane[i]);                           \
-    return r;                                                                                                 \
+#define POISE_LANEWISE(op)                                                                                 \
+  template <class T, int N> POISE_FN Lanes<T, N> operator op(const Lanes<T, N>& a, const Lanes<T, N>& b) { \
+    Lanes<T, N> r;                                                                                         \
+    for (int i = 0; i < N; ++i) r.lane[i] = static_cast<T>(a.lane[i] op b.lane[i]);                        \
+    return r;                                                                                              \
   }
 POISE_LANEWISE(+)
 POISE_LANEWISE(-)
@@ -107,18 +105,16 @@ template <class T, int N> struct Pack {
   POISE_FN void set(int i, T x) { v[i] = x; }
 };
 
-#define POISE_PACK_ARITHMETIC(op)                                                                             \
-  template <class T, int N> POISE_FN Pack<T, N> operator op(Pack<T, N> a, Pack<T, N> b) {                     \
-    Pack<T, N> r;                                                                                             \
-    r.v = a.v op b.v;                                                                                         \
-    return r;                                                                                                 \
-  }                                                                                                           \
-  template <class T, int N> POISE_FN Pack<T, N> operator op(Pack<T, N> a, T b) { return a op Pack<T, N>(b); } \
-  template <class T, int N> POISE_FN Pack<T, N> operator op(T a, Pack<T, N> b) { return Pack<T, N>(a) op b; } \
-  template <class T, int N> POISE_FN Pack<T, N>& operator op##=(Pack<T, N>& a, Pack<T, N> b) {                \
-    return a = a op b;                                                                                        \
-  }                                                                                                           \
-  template <class T, int N> POISE_FN Pack<T, N>& operator op##=(Pack<T, N>& a, T b) { return a = a op b; }
+#define POISE_PACK_ARITHMETIC(op)                                                                                      \
+  template <class T, int N> POISE_FN Pack<T, N> operator op(Pack<T, N> a, Pack<T, N> b) {                              \
+    Pack<T, N> r;                                                                                                      \
+    r.v = a.v op b.v;                                                                                                  \
+    return r;                                                                                                          \
+  }                                                                                                                    \
+  template <class T, int N> POISE_FN Pack<T, N> operator op(Pack<T, N> a, T b) { return a op Pack<T, N>(b); }          \
+  template <class T, int N> POISE_FN Pack<T, N> operator op(T a, Pack<T, N> b) { return Pack<T, N>(a) op b; }          \
+  template <class T, int N> POISE_FN Pack<T, N>& operator op## = (Pack<T, N> & a, Pack<T, N> b) { return a = a op b; } \
+  template <class T, int N> POISE_FN Pack<T, N>& operator op## = (Pack<T, N> & a, T b) { return a = a op b; }
 POISE_PACK_ARITHMETIC(+)
 POISE_PACK_ARITHMETIC(-)
 POISE_PACK_ARITHMETIC(*)
@@ -135,12 +131,12 @@ template <class T, int N> POISE_FN Pack<T, N> operator-(Pack<T, N> a) { return T
 #define POISE_SELECT_BODY \
   for (int i = 0; i < N; ++i) r.v[i] = m.v[i] ? a.v[i] : b.v[i];
 #endif
-#define POISE_PACK_COMPARE(op)                                                                              \
-  template <class T, int N> POISE_FN Mask<T, N> operator op(Pack<T, N> a, Pack<T, N> b) {                   \
-    Mask<T, N> m;                                                                                           \
-    POISE_COMPARE_BODY(op)                                                                                  \
-    return m;                                                                                               \
-  }                                                                                                         \
+#define POISE_PACK_COMPARE(op)                                                            \
+  template <class T, int N> POISE_FN Mask<T, N> operator op(Pack<T, N> a, Pack<T, N> b) { \
+    Mask<T, N> m;                                                                         \
+    POISE_COMPARE_BODY(op)                                                                \
+    return m;                                                                             \
+  }                                                                                       \
   template <class T, int N> POISE_FN Mask<T, N> operator op(Pack<T, N> a, T b) { return a op Pack<T, N>(b); }
 POISE_PACK_COMPARE(<)
 POISE_PACK_COMPARE(<=)

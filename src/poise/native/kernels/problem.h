@@ -12,21 +12,22 @@ enum LimitHandling : int { LIMITS_ACTIVE = 0, LIMITS_FREEZE = 1, LIMITS_PENALTY 
 
 // one velocity of the problem: bounds are on its coordinate, infinite where there are none (quaternions have none)
 template <class T> struct Freedom {
-  int q_index;     // its coordinate, -1 for the velocities of a quaternion
-  int angular;     // 1 if it turns, 0 if it slides
+  int q_index;  // its coordinate, -1 for the velocities of a quaternion
+  int angular;  // 1 if it turns, 0 if it slides
   T lower, upper;
-  T weight;        // 1 + stiffness
+  T weight;  // 1 + stiffness
+  T unit2;   // the square of what it is measured in: 1 for turns, L^2 for slides
 };
 
 template <class T, class Body, class Goals> struct Problem {
   using Real = T;
   Body body;
-  Goals goals;                    // goals[i], goals.count(), goals.frames()
+  Goals goals;  // goals[i], goals.count(), goals.frames()
   const Coordinate* coordinates;
   int n_coordinates;
-  const Freedom<T>* freedoms;     // n_v of them
+  const Freedom<T>* freedoms;  // n_v of them
   int n_q, n_v, n_rows;
-  T scale;                        // L: lengths are measured in it
+  T scale;  // L: lengths are measured in it
 };
 
 template <class T> struct GoalList {
@@ -43,6 +44,12 @@ template <class S> struct Posture {
   const S* wanted;  // n_q: the configuration to rest in
   const S* gain;    // n_v: how strongly, relative to the damping (strictly below the goals)
 };
+
+// a freedom of the problem
+template <class T>
+POISE_FN constexpr Freedom<T> freedom(int q_index, bool angular, T lower, T upper, T weight, T scale) {
+  return {q_index, angular ? 1 : 0, lower, upper, weight, angular ? T(1) : scale * scale};
+}
 
 // Residuals at q: rows (weighted, lengths in units of the scale), errors (metres, radians for each goal), placements kept.
 // Returns the cost |rows|^2.
@@ -74,7 +81,8 @@ template <class S, class P> POISE_FN mask_t<S> within_tolerance(const P& problem
 }
 
 // Jacobian of the rows at the placements, column by column: J[column * n_rows + row]
-template <class S, class P> POISE_LARGE_FN void assemble(const P& problem, const S* placements, const S* targets, S* J) {
+template <class S, class P>
+POISE_LARGE_FN void assemble(const P& problem, const S* placements, const S* targets, S* J) {
   using T = real_t<S>;
   const int m = problem.n_rows;
   const T per_scale = T(1) / problem.scale;

@@ -179,7 +179,8 @@ template <class S> POISE_FN void exp_of_twist(const S* twist, S* q, S* p) {
   const S a = square_root(safe);
 
   // b = (1 - cos a) / a^2 = 2 sin(a/2)^2 / a^2, c = (a - sin a) / a^3
-  constexpr double b_series[] = {0.5, -1.0 / 24, 1.0 / 720, -1.0 / 40320, 1.0 / 3628800, -1.0 / 479001600, 1.0 / 87178291200};
+  constexpr double b_series[] = {0.5,           -1.0 / 24,        1.0 / 720,        -1.0 / 40320,
+                                 1.0 / 3628800, -1.0 / 479001600, 1.0 / 87178291200};
   constexpr double c_series[] = {1.0 / 6, -1.0 / 120, 1.0 / 5040, -1.0 / 362880, 1.0 / 39916800, -1.0 / 6227020800};
   S s, co;
   sine_cosine(a, s, co);
@@ -195,8 +196,8 @@ template <class S> POISE_FN void translation_log(const S* w, const S* p, S* v) {
   const mask_t<S> small = a2 < S(T(0.25));
   const S safe = select(small, S(T(1)), a2);
   const S half = square_root(safe) * S(T(0.5));
-  constexpr double d_series[] = {1.0 / 12,       1.0 / 720,         1.0 / 30240,       1.0 / 1209600,
-                                 1.0 / 47900160, 5.284190138687493e-10, 1.338253653068468e-11};
+  constexpr double d_series[] = {
+      1.0 / 12, 1.0 / 720, 1.0 / 30240, 1.0 / 1209600, 1.0 / 47900160, 5.284190138687493e-10, 1.338253653068468e-11};
   S s, c;
   sine_cosine(half, s, c);
   const S d = select(small, series_of(d_series, a2), (S(T(1)) - half * c / s) / safe);

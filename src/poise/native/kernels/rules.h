@@ -29,7 +29,8 @@ POISE_LARGE_FN constexpr int workspace_of_method(int method, int limits, int m, 
 // Halley's third-order step: x0 from J, then x from K = J + (dJ along x0) / 2, whose product with x0 is the rows' expansion to
 // second order
 template <class S, class P> POISE_LARGE_FN void halley_direction(const P& problem, const Settings<real_t<S>>& settings,
-                                                           const S* targets, RuleWork<S>& w, SearchState<S>& state) {
+                                                                 const S* targets, RuleWork<S>& w,
+                                                                 SearchState<S>& state) {
   damped_direction(w.system, state.damping);
   scaled_step(w, S(settings.reach), state.dq);
   for (int k = 0; k < problem.n_rows * problem.n_v; ++k) w.K[k] = state.J[k];
@@ -40,7 +41,7 @@ template <class S, class P> POISE_LARGE_FN void halley_direction(const P& proble
 
 // the answer of a rule to its linear system
 template <class S, class P> POISE_LARGE_FN void answer(const P& problem, const Settings<real_t<S>>& settings,
-                                                 const S* targets, RuleWork<S>& w, SearchState<S>& state) {
+                                                       const S* targets, RuleWork<S>& w, SearchState<S>& state) {
   LinearSystem<S>& s = w.system;
   switch (settings.method) {
     case METHOD_GRADIENT:
@@ -80,8 +81,8 @@ template <class S> POISE_LARGE_FN S damping_of_step(const Settings<real_t<S>>& s
 
 // the default, for sizes known when compiled where they are common
 template <class S, class P> POISE_LARGE_FN void propose_default(const P& problem, const Settings<real_t<S>>& settings,
-                                                          const Posture<S>& posture, const S* targets,
-                                                          SearchState<S>& state) {
+                                                                const Posture<S>& posture, const S* targets,
+                                                                SearchState<S>& state) {
   if (problem.n_rows == 6) {
     propose_lm<6>(problem, settings, posture, targets, state);
   } else if (problem.n_rows == 3) {
@@ -93,7 +94,8 @@ template <class S, class P> POISE_LARGE_FN void propose_default(const P& problem
 
 // proposes state.dq for the pose that was evaluated last
 template <class S, class P> POISE_LARGE_FN void propose(const P& problem, const Settings<real_t<S>>& settings,
-                                                  const Posture<S>& posture, const S* targets, SearchState<S>& state) {
+                                                        const Posture<S>& posture, const S* targets,
+                                                        SearchState<S>& state) {
   if (workspace_of_method(settings.method, settings.limits, 1, 1) == 0) {
     propose_default(problem, settings, posture, targets, state);
     return;

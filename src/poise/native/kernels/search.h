@@ -15,32 +15,32 @@ enum class Outcome : int { RUNNING = 0, REACHED = 1, STALLED = 2, OUT_OF_STEPS =
 
 template <class T> struct Settings {
   int method;
-  int limits;          // LimitHandling
-  T damping;           // lambda of damped methods; for lm: damping = damping * cost + damping_floor
+  int limits;  // LimitHandling
+  T damping;   // lambda of damped methods; for lm: damping = damping * cost + damping_floor
   T damping_floor;
-  T reach;             // most radians (and, times L, metres) in one step
+  T reach;  // most radians (and, times L, metres) in one step
   int max_steps;
-  int stall_steps;     // give up after so many steps without the cost falling below stall_ratio of the best
+  int stall_steps;  // give up after so many steps without the cost falling below stall_ratio of the best
   T stall_ratio;
-  int rounds;          // times that joints are fixed and the step solved again
-  T options[4];        // what else a method needs
+  int rounds;    // times that joints are fixed and the step solved again
+  T options[4];  // what else a method needs
 };
 
 // what a search reads and writes; all memory belongs to the caller
 template <class S> struct SearchState {
-  S* q;           // n_q
-  S* best_q;      // n_q
-  S* trial_q;     // n_q
-  S* rows;        // n_rows
-  S* errors;      // 2 for each goal
+  S* q;        // n_q
+  S* best_q;   // n_q
+  S* trial_q;  // n_q
+  S* rows;     // n_rows
+  S* errors;   // 2 for each goal
   S* best_errors;
-  S* placements;  // 12 for each primitive
-  S* J;           // n_rows * n_v, column by column
-  S* dq;          // n_v
+  S* placements;    // 12 for each primitive
+  S* J;             // n_rows * n_v, column by column
+  S* dq;            // n_v
   const S* origin;  // continuous mode: the start, from which no velocity may lead further than `span`; else null
   S span;
   StepWorkspace<S> work;
-  S* extra;       // what a method asked for
+  S* extra;  // what a method asked for
   S cost, best_cost, best_posture, best_outside, damping;
   int steps, idle, nudges;
   bool best_reached;
@@ -58,7 +58,8 @@ template <class S, class P> POISE_FN S posture_cost(const P& problem, const S* q
   S cost = S(T(0));
   if (!posture.gain) return cost;
   difference(problem.coordinates, problem.n_coordinates, q, posture.wanted, work);
-  for (int c = 0; c < problem.n_v; ++c) cost += posture.gain[c] * work[c] * work[c];
+  for (int c = 0; c < problem.n_v; ++c)
+    cost += posture.gain[c] * work[c] * work[c] * S(T(1) / problem.freedoms[c].unit2);
   return cost;
 }
 
@@ -91,8 +92,8 @@ template <class S, class P> POISE_FN S outside_of(const P& problem, const Settin
 
 // Keeps the pose if it is the best so far: first by how far it is outside the ranges, then by reaching, then by cost (or posture).
 // Returns whether that was real progress.
-template <class S, class P>
-POISE_FN bool keep_best(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture, SearchState<S>& state) {
+template <class S, class P> POISE_FN bool keep_best(const P& problem, const Settings<real_t<S>>& settings,
+                                                    const Posture<S>& posture, SearchState<S>& state) {
   using T = real_t<S>;
   const S outside = outside_of(problem, settings, state.q);
   if (outside > state.best_outside) return false;
@@ -100,7 +101,8 @@ POISE_FN bool keep_best(const P& problem, const Settings<real_t<S>>& settings, c
   const bool reached = within_tolerance(problem, state.errors, T(1)) && !(outside > S(T(0)));
   const S asked = posture_cost(problem, state.q, posture, state.work.b);
   const bool first = closer || (reached && !state.best_reached);
-  const bool better = first || (reached ? asked < state.best_posture : !state.best_reached && state.cost < state.best_cost);
+  const bool better =
+      first || (reached ? asked < state.best_posture : !state.best_reached && state.cost < state.best_cost);
   const S before = reached ? state.best_posture : state.best_cost, now = reached ? asked : state.cost;
   const bool progress = first || (better && now < before * S(settings.stall_ratio));
   if (better) {
@@ -115,8 +117,8 @@ POISE_FN bool keep_best(const P& problem, const Settings<real_t<S>>& settings, c
 }
 
 // after an evaluation: stop, or go on?
-template <class S, class P>
-POISE_FN void judge(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture, SearchState<S>& state) {
+template <class S, class P> POISE_FN void judge(const P& problem, const Settings<real_t<S>>& settings,
+                                                const Posture<S>& posture, SearchState<S>& state) {
   using T = real_t<S>;
   state.idle = keep_best(problem, settings, posture, state) ? 0 : state.idle + 1;
   const bool settled = state.best_reached && (!posture.gain || state.idle > 1 || state.best_posture < S(T(1e-12)));
@@ -150,9 +152,9 @@ POISE_FN void find_room(const P& problem, const Settings<real_t<S>>& settings, S
 }
 
 // Levenberg-Marquardt with damping from the error (Chan and Lawrence 1988), bounded
-template <int M, class S, class P>
-POISE_FN void propose_lm(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture, const S* targets,
-                         SearchState<S>& state) {
+template <int M, class S, class P> POISE_FN void propose_lm(const P& problem, const Settings<real_t<S>>& settings,
+                                                            const Posture<S>& posture, const S* targets,
+                                                            SearchState<S>& state) {
   assemble(problem, state.placements, targets, state.J);
   find_room(problem, settings, state);
   state.damping = S(settings.damping) * state.cost + S(settings.damping_floor);

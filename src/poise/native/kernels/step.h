@@ -2,7 +2,7 @@
 //
 //   minimise |J dq - r|^2 + damping dq^T W dq + damping sum h_i (q_i + dq_i - wanted_i)^2   within the bounds
 //
-// W = 1 + stiffness and h (posture) are diagonal, so with D = W + h and b = h (wanted - q) the step is
+// Slides are measured in units of L. W = 1 + stiffness and h (posture) are diagonal, so with D = W + h and b = h (wanted - q) the step is
 //
 //   dq = D^-1 (J^T y + b),   (J D^-1 J^T + damping I) y = r - J D^-1 b
 //
@@ -59,7 +59,8 @@ template <int M, class S> POISE_FN void add_square(int m_run, const S* column, S
 }
 
 // w.A = J D^-1 J^T + damping I
-template <int M, class S, class P> POISE_FN void normal_matrix(const P& problem, const S* J, S damping, StepWorkspace<S>& w) {
+template <int M, class S, class P>
+POISE_FN void normal_matrix(const P& problem, const S* J, S damping, StepWorkspace<S>& w) {
   using T = real_t<S>;
   const int m = M > 0 ? M : problem.n_rows;
   const auto sum = [&](S* A) {
@@ -126,20 +127,21 @@ template <class T> POISE_FN constexpr bool exact_downdate() { return sizeof(T) =
 
 // The step. `posture.gain` may be null. `rounds`: how often joints are fixed and the step solved again; then what is left over is
 // cut off at the bound.
-template <int M, class S, class P>
-POISE_LARGE_FN void bounded_step(const P& problem, const S* q, const S* J, const S* r, S damping, const Posture<S>& posture,
-                           int rounds, StepWorkspace<S>& w, S* dq) {
+template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& problem, const S* q, const S* J,
+                                                                    const S* r, S damping, const Posture<S>& posture,
+                                                                    int rounds, StepWorkspace<S>& w, S* dq) {
   using T = real_t<S>;
   const S zero = S(T(0));
   for (int c = 0; c < problem.n_v; ++c) {
     w.b[c] = zero;
-    w.inverse_D[c] = S(T(1) / problem.freedoms[c].weight);
+    w.inverse_D[c] = S(problem.freedoms[c].unit2 / problem.freedoms[c].weight);
   }
   if (posture.gain) {
     difference(problem.coordinates, problem.n_coordinates, q, posture.wanted, w.b);
     for (int c = 0; c < problem.n_v; ++c) {
-      w.b[c] *= posture.gain[c];
-      w.inverse_D[c] = S(T(1)) / (S(problem.freedoms[c].weight) + posture.gain[c]);
+      const auto& f = problem.freedoms[c];
+      w.b[c] *= posture.gain[c] * S(T(1) / f.unit2);
+      w.inverse_D[c] = S(f.unit2) / (S(f.weight) + posture.gain[c]);
     }
   }
   const int m = M > 0 ? M : problem.n_rows;

@@ -34,7 +34,8 @@ POISE_LARGE_FN constexpr int rule_workspace(int limits, int m, int n) {
   return rows * n + rows + 5 * n + m * n + direction_workspace(rows, n);
 }
 
-template <class S, class P> POISE_LARGE_FN RuleWork<S> cut_workspace(const P& problem, int limits, SearchState<S>& state) {
+template <class S, class P>
+POISE_LARGE_FN RuleWork<S> cut_workspace(const P& problem, int limits, SearchState<S>& state) {
   const int m = problem.n_rows, n = problem.n_v, rows = most_rows(limits, m, n);
   RuleWork<S> w;
   S* next = state.extra;
@@ -53,8 +54,8 @@ template <class S, class P> POISE_LARGE_FN RuleWork<S> cut_workspace(const P& pr
 }
 
 // who is outside its range must come back; everyone else is free
-template <class S, class P>
-POISE_LARGE_FN void begin_rule(const P& problem, const Settings<real_t<S>>& settings, RuleWork<S>& w, SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN void begin_rule(const P& problem, const Settings<real_t<S>>& settings,
+                                                           RuleWork<S>& w, SearchState<S>& state) {
   find_room(problem, settings.limits != LIMITS_OFF, S(real_t<S>(1e30)), state);
   for (int c = 0; c < problem.n_v; ++c) {
     w.unit[c] = problem.freedoms[c].angular ? S(1) : S(problem.scale);
@@ -89,8 +90,8 @@ POISE_LARGE_FN void fill_system(const P& problem, const S* J, RuleWork<S>& w, co
 }
 
 // the posture's own step: the gradient of its cost, in the measure of the step
-template <class S, class P>
-POISE_LARGE_FN void posture_step(const P& problem, const Posture<S>& posture, RuleWork<S>& w, const SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN void posture_step(const P& problem, const Posture<S>& posture,
+                                                             RuleWork<S>& w, const SearchState<S>& state) {
   difference(problem.coordinates, problem.n_coordinates, state.q, posture.wanted, w.z);
   for (int c = 0; c < problem.n_v; ++c) {
     w.z[c] *= w.hold[c] == S(HELD) ? S(0) : posture.gain[c] * w.system.root[c] / w.unit[c];
@@ -135,8 +136,9 @@ template <class S> POISE_LARGE_FN void cut_off(const RuleWork<S>& w, SearchState
 
 // the whole of it: `direction(w)` answers w.system, as often as the limits ask for
 template <class S, class P, class Direction>
-POISE_LARGE_FN void propose_within_limits(const P& problem, const Settings<real_t<S>>& settings, const Posture<S>& posture,
-                                    SearchState<S>& state, const Direction& direction) {
+POISE_LARGE_FN void propose_within_limits(const P& problem, const Settings<real_t<S>>& settings,
+                                          const Posture<S>& posture, SearchState<S>& state,
+                                          const Direction& direction) {
   RuleWork<S> w = cut_workspace(problem, settings.limits, state);
   begin_rule(problem, settings, w, state);
   const bool again =

@@ -1,0 +1,198 @@
+"""The arms of the benchmarks as tables, apart from Poise: what the peers are built from and what every answer is checked with.
+
+Rows are Craig's modified Denavit-Hartenberg parameters, `T = Tx(a) Rx(alpha) Tz(d) Rz(q)`, retyped from the makers' documents.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import poise
+
+Array = NDArray[np.float64]
+
+PI = math.pi
+TOLERANCE = (1e-4, 1e-3)  # metres and radians
+ROUNDING = (1e-9, 1e-9)  # of another arithmetic: what a checked answer may exceed a tolerance or a range by
+
+
+@dataclass(frozen=True)
+class Arm:
+    """A serial arm of hinges.
+
+    Attributes:
+        name: What it is called in the tables.
+        rows: (a, alpha, d, lower, upper) of every joint [m, rad].
+        flange: How far the tool frame is along the last axis [m].
+        elbow: A bent pose from which a path can be tracked.
+        locked: Which joint the closed form is tried with at fixed values, None where it has six joints anyway.
+    """
+
+    name: str
+    rows: tuple[tuple[float, float, float, float, float], ...]
+    flange: float
+    elbow: tuple[float, ...]
+    locked: int | None = None
+
+    @cached_property
+    def lower(self) -> Array:
+        """Lower ends of the ranges."""
+        return np.array([row[3] for row in self.rows])
+
+    @cached_property
+    def upper(self) -> Array:
+        """Upper ends of the ranges."""
+        return np.array([row[4] for row in self.rows])
+
+    @cached_property
+    def middle(self) -> Array:
+        """The middle of the ranges, where every search starts."""
+        return 0.5 * (self.lower + self.upper)
+
+    def fk(self, q: Array) -> Array:
+        """The tool frame in the world, by plain products of 4x4 matrices: (..., n) to (..., 4, 4)."""
+        T = np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4))
+        for i, (a, alpha, d, _, _) in enumerate(self.rows):
+            T = T @ place(a, alpha, d) @ turn(q[..., i])
+        return np.asarray(T @ place(0.0, 0.0, self.flange))
+
+    def errors(self, q: Array, T_wanted: Array) -> tuple[float, float]:
+        """Metres and radians between where q leads and where it should."""
+        T = self.fk(q)
+        R = T_wanted[:3, :3] @ T[:3, :3].T
+        axis = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]])
+        angle = math.atan2(float(np.linalg.norm(axis)), float(np.trace(R)) - 1.0)
+        return float(np.linalg.norm(T_wanted[:3, 3] - T[:3, 3])), angle
+
+    def serves(self, q: Any, T_wanted: Array) -> bool:
+        """Whether q is inside the ranges and reaches the target, to TOLERANCE."""
+        if q is None or not np.isfinite(q).all():
+            return False
+        inside = (q >= self.lower - ROUNDING[1]).all() and (q <= self.upper + ROUNDING[1]).all()
+        metres, radians = self.errors(np.asarray(q), T_wanted)
+        return bool(inside) and metres <= TOLERANCE[0] + ROUNDING[0] and radians <= TOLERANCE[1] + ROUNDING[1]
+
+    def urdf(self) -> str:
+        """The arm as a URDF, with the tool frame `tool`."""
+        links = ['<link name="base"/>']
+        joints = []
+        parent = "base"
+        for i, (a, alpha, d, lower, upper) in enumerate(self.rows, 1):
+            links.append(LINK.format(name=f"link{i}"))
+            xyz = f"{a!r} {-math.sin(alpha) * d!r} {math.cos(alpha) * d!r}"
+            limit = f'<axis xyz="0 0 1"/><limit lower="{lower!r}" upper="{upper!r}" effort="100" velocity="10"/>'
+            joints.append(
+                JOINT.format(i=i, kind="revolute", parent=parent, child=f"link{i}", xyz=xyz, roll=alpha, rest=limit)
+            )
+            parent = f"link{i}"
+        links.append(LINK.format(name="tool"))
+        joints.append(
+            JOINT.format(
+                i="_tool", kind="fixed", parent=parent, child="tool", xyz=f"0 0 {self.flange!r}", roll=0.0, rest=""
+            )
+        )
+        head = f'<robot name="{self.name}"><mujoco><compiler fusestatic="false" balanceinertia="true"/></mujoco>'
+        return "\n".join([head, *links, *joints, "</robot>"])
+
+
+LINK = (
+    '<link name="{name}"><inertial><mass value="1"/><origin xyz="0 0 0"/>'
+    '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
+)
+JOINT = (
+    '<joint name="joint{i}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
+    '<origin xyz="{xyz}" rpy="{roll!r} 0 0"/>{rest}</joint>'
+)
+
+
+def place(a: float, alpha: float, d: float) -> Array:
+    """`Tx(a) Rx(alpha) Tz(d)`."""
+    c, s = math.cos(alpha), math.sin(alpha)
+    return np.array([[1.0, 0.0, 0.0, a], [0.0, c, -s, -s * d], [0.0, s, c, c * d], [0.0, 0.0, 0.0, 1.0]])
+
+
+def turn(q: Array) -> Array:
+    """`Rz(q)`, batched."""
+    T = np.zeros((*q.shape, 4, 4))
+    T[..., 0, 0] = T[..., 1, 1] = np.cos(q)
+    T[..., 1, 0] = np.sin(q)
+    T[..., 0, 1] = -np.sin(q)
+    T[..., 2, 2] = T[..., 3, 3] = 1.0
+    return T
+
+
+# Franka Control Interface documentation; the flange is panda_link8
+PANDA = Arm(
+    "panda",
+    (
+        (0.0, 0.0, 0.333, -2.8973, 2.8973),
+        (0.0, -PI / 2, 0.0, -1.7628, 1.7628),
+        (0.0, PI / 2, 0.316, -2.8973, 2.8973),
+        (0.0825, PI / 2, 0.0, -3.0718, -0.0698),
+        (-0.0825, -PI / 2, 0.384, -2.8973, 2.8973),
+        (0.0, PI / 2, 0.0, -0.0175, 3.7525),
+        (0.088, PI / 2, 0.0, -2.8973, 2.8973),
+    ),
+    flange=0.107,
+    elbow=(0.0, -PI / 4, 0.0, -3 * PI / 4, 0.0, PI / 2, PI / 4),
+    locked=6,
+)
+
+
+def ur5(turns: float = 2 * PI) -> Arm:
+    """Universal Robots UR5 (CB series): the maker's DH table, every joint +-360 degrees unless `turns` says otherwise."""
+    table = (
+        (0.0, 0.0, 0.089159),
+        (0.0, PI / 2, 0.0),
+        (-0.425, 0.0, 0.0),
+        (-0.39225, 0.0, 0.10915),
+        (0.0, PI / 2, 0.09465),
+        (0.0, -PI / 2, 0.0823),
+    )
+    rows = tuple((a, alpha, d, -turns, turns) for a, alpha, d in table)
+    return Arm("ur5", rows, flange=0.0, elbow=(0.0, -PI / 2, PI / 2, -PI / 2, -PI / 2, 0.0))
+
+
+UR5 = ur5()
+
+# KUKA LBR iiwa 14 R820, specification
+IIWA14 = Arm(
+    "iiwa14",
+    tuple(
+        (0.0, alpha, d, -math.radians(range_), math.radians(range_))
+        for alpha, d, range_ in (
+            (0.0, 0.36, 170.0),
+            (-PI / 2, 0.0, 120.0),
+            (PI / 2, 0.42, 170.0),
+            (PI / 2, 0.0, 120.0),
+            (-PI / 2, 0.40, 170.0),
+            (-PI / 2, 0.0, 120.0),
+            (PI / 2, 0.081, 175.0),
+        )
+    ),
+    flange=0.045,
+    elbow=(0.0, PI / 4, 0.0, -PI / 2, 0.0, PI / 4, 0.0),
+    locked=2,
+)
+
+ARMS = {"panda": PANDA, "ur5": UR5, "iiwa14": IIWA14}
+
+
+def model_of(arm: Arm) -> tuple[poise.Model, str]:
+    """The arm in Poise and its tool frame: the built-in body, or the table through the builder."""
+    built_in = {"panda": "panda_link8", "iiwa14": "iiwa_link_ee"}
+    if arm.name in built_in:
+        return poise.load(arm.name), built_in[arm.name]
+    builder = poise.ModelBuilder(arm.name)
+    parent = None
+    for i, (a, alpha, d, lower, upper) in enumerate(arm.rows, 1):
+        builder.add_joint(f"joint{i}", parent, "revolute", offset=place(a, alpha, d), lower=lower, upper=upper)
+        parent = f"joint{i}"
+    builder.add_frame("tool", parent, (0.0, 0.0, arm.flange))
+    return builder.build(), "tool"

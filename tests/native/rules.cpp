@@ -1,0 +1,163 @@
+// rules.cpp: the factorisations, and every Jacobian rule under every limit strategy on the spike's tree, in double and float.
+// Memory is exactly what the kernels ask for, so that a sanitizer sees every step beyond it. Prints the worst errors.
+#include "rules.h"
+
+#include <cstdio>
+#include <vector>
+
+#include "spike.h"
+
+using namespace poise;
+
+namespace {
+
+double noise(unsigned i) {
+  unsigned x = i * 2654435761u + 12345u;
+  x ^= x >> 16;
+  x *= 0x7feb352du;
+  x ^= x >> 15;
+  return 2 * double(x) / 4294967296.0 - 1;
+}
+
+template <class T> std::vector<T> zeros(int n) { return std::vector<T>(std::size_t(n), T(0)); }
+
+template <class T> double size_of(const std::vector<T>& a) {
+  return double(square_root(inner(int(a.size()), a.data(), a.data())));
+}
+
+// m x n of the given rank
+template <class T> std::vector<T> matrix(int m, int n, int rank, unsigned seed) {
+  std::vector<T> A = zeros<T>(m * n);
+  for (int k = 0; k < rank; ++k) {
+    for (int r = 0; r < m; ++r) {
+      for (int c = 0; c < n; ++c)
+        A[std::size_t(r * n + c)] += T(noise(seed + 977u * k + r) * noise(seed + 977u * k + 500u + c));
+    }
+  }
+  return A;
+}
+
+// |A - sum sigma left right^T| and |right right^T - 1| where sigma counts
+template <class T> double svd_error(int m, int n, int rank, unsigned seed) {
+  const std::vector<T> A = matrix<T>(m, n, rank, seed);
+  std::vector<T> B = A, left = zeros<T>(m * m), sigma = zeros<T>(m), rest = A;
+  const T largest = jacobi_svd(m, n, B.data(), left.data(), sigma.data());
+  double worst = 0;
+  for (int i = 0; i < m; ++i) {
+    for (int r = 0; r < m; ++r)
+      add_scaled(n, -sigma[i] * left[std::size_t(i * m + r)], B.data() + i * n, rest.data() + r * n);
+    for (int k = 0; k < m; ++k) {
+      const T overlap = inner(m, left.data() + i * m, left.data() + k * m);
+      worst = maximum(worst, double(absolute(overlap - T(i == k))));
+      if (sigma[i] > T(1e-3) * largest && sigma[k] > T(1e-3) * largest) {
+        worst = maximum(worst, double(absolute(inner(n, B.data() + i * n, B.data() + k * n) - T(i == k))));
+      }
+    }
+  }
+  return maximum(worst, size_of(rest) / size_of(A));
+}
+
+// the minimum-norm solution: A^T (r - A x) = 0, and x in the row space; the projector kills the rows and leaves the rest
+template <class T> double qr_error(int m, int n, int rank, unsigned seed, int& found) {
+  const std::vector<T> A = matrix<T>(m, n, rank, seed);
+  std::vector<T> B = A, r = zeros<T>(m), x = zeros<T>(n), work = zeros<T>(qr_workspace(m, n));
+  for (int k = 0; k < m; ++k) r[std::size_t(k)] = T(noise(seed + 31u * k));
+  found = minimum_norm(m, n, B.data(), r.data(), T(m + n) * rounding<T>(), work.data(), x.data());
+  std::vector<T> gradient = zeros<T>(n), z = x, z_work = zeros<T>(2 * m);
+  for (int k = 0; k < m; ++k) {
+    add_scaled(n, r[std::size_t(k)] - inner(n, A.data() + k * n, x.data()), A.data() + k * n, gradient.data());
+  }
+  B = A;
+  project_out(m, n, B.data(), T(m + n) * rounding<T>(), z_work.data(), z.data());
+  return maximum(size_of(gradient) / size_of(A) / size_of(r), size_of(z) / size_of(x));
+}
+
+template <class T> double square_error(int n, unsigned seed) {
+  const std::vector<T> A = matrix<T>(n, n, n, seed);
+  std::vector<T> B = A, r = zeros<T>(n), x;
+  for (int k = 0; k < n; ++k) r[std::size_t(k)] = T(noise(seed + 31u * k));
+  x = r;
+  if (!solve_square(n, B.data(), x.data())) return 1e30;
+  for (int k = 0; k < n; ++k) r[std::size_t(k)] -= inner(n, A.data() + k * n, x.data());
+  return size_of(r) / size_of(A) / size_of(x);
+}
+
+template <class T> void factors(const char* name) {
+  const int shapes[][3] = {{6, 7, 6}, {9, 6, 6}, {3, 50, 3}, {24, 50, 24}, {6, 7, 4},
+                           {9, 6, 3}, {1, 1, 1}, {6, 6, 5},  {3, 2, 0}};
+  double svd = 0, qr = 0, square = 0;
+  int wrong_rank = 0;
+  for (const auto& s : shapes) {
+    for (unsigned seed = 1; seed < 20; ++seed) {
+      int found = 0;
+      svd = maximum(svd, s[2] ? svd_error<T>(s[0], s[1], s[2], seed) : 0.0);
+      qr = maximum(qr, s[2] ? qr_error<T>(s[0], s[1], s[2], seed, found) : 0.0);
+      wrong_rank += s[2] != found;
+      square = maximum(square, square_error<T>(s[0], seed));
+    }
+  }
+  std::vector<T> singular = matrix<T>(5, 5, 4, 3), b(5, T(1));
+  std::printf("svd_%s %.3e\nqr_%s %.3e\nwrong_rank_%s %d\nsquare_%s %.3e\nsingular_%s %d\n", name, svd, name, qr, name,
+              wrong_rank, name, square, name, int(solve_square(5, singular.data(), b.data())));
+}
+
+// `steps` of a rule on the spike's tree, towards a pose that is near, or far and beside a bound; the cost that is left, or
+// infinity where a limit was broken
+template <class T> double run(int method, int limits, bool posture, bool far) {
+  const int steps = method == METHOD_GRADIENT || method == METHOD_TRANSPOSE ? 3000 : 60;
+  const spike::Problem<T> problem;
+  constexpr int m = spike::n_rows, n = spike::n_v, g = spike::n_goals;
+  std::vector<T> memory(12 * spike::n_primitives + m + 2 * g + m * n + n), step(4 * n + m * (m + 1) + 3 * m);
+  std::vector<T> extra = zeros<T>(workspace_of_method(method, limits, m, n));
+  T q[spike::n_q] = {0, 1, 0, 0, 0, 0, 0}, targets[24];
+  T there[spike::n_q] = {T(0.5), 1, T(0.2), T(-0.1), T(0.3), T(0.7), T(0.1)};
+  const T beside[spike::n_q] = {T(1.9), 1, T(0.6), T(-0.5), T(0.4), T(1.45), T(0.195)};
+  for (int k = 0; far && k < spike::n_q; ++k) there[k] = beside[k];
+  T wanted[spike::n_q] = {0, 1, 0, 0, 0, 0, 0}, gain[n] = {1, 1, 1, 1, 1, 1};
+  quaternion_normalize(there + 1);
+  SearchState<T> s{};
+  s.q = q;
+  s.placements = memory.data();
+  s.rows = s.placements + 12 * spike::n_primitives;
+  s.errors = s.rows + m;
+  s.J = s.errors + 2 * g;
+  s.dq = s.J + m * n;
+  T* w = step.data();
+  const auto take = [&w](int size) { return (w += size) - size; };
+  s.work = {take(n), take(n), take(m * (m + 1) / 2), take(m * (m + 1) / 2), take(m), take(m), take(m),
+            take(n), take(n)};
+  s.extra = extra.data();
+  place_all(problem.body, there, s.placements);
+  for (int k = 0; k < g; ++k)
+    frame_from(problem.goals.frames()[k], s.placements, targets + 12 * k, targets + 12 * k + 9);
+  s.cost = evaluate(problem, q, targets, s.placements, s.rows, s.errors);
+  Settings<T> settings{method, limits, T(0.1), T(1e-6), T(1), steps, 50, T(1), 3, {T(1), T(1e30), 0, 0}};
+  if (method == METHOD_SVD) settings.options[0] = T(1e-3);
+  for (int k = 0; k < steps; ++k) {
+    propose(problem, settings, posture ? Posture<T>{wanted, gain} : Posture<T>{nullptr, nullptr}, targets, s);
+    follow(problem, settings, targets, s);
+    for (int c = 0; c < n; ++c) {
+      const auto f = problem.freedoms[c];
+      if (f.q_index >= 0 && limits != LIMITS_OFF && (q[f.q_index] < f.lower || q[f.q_index] > f.upper)) return 1e30;
+    }
+  }
+  return double(s.cost);
+}
+
+}  // namespace
+
+int main() {
+  factors<double>("double");
+  factors<float>("float");
+  for (int method = METHOD_LM; method <= METHOD_HALLEY; ++method) {
+    for (int limits = LIMITS_ACTIVE; limits <= LIMITS_OFF; ++limits) {
+      for (int posture = 0; posture < 2; ++posture) {
+        for (int far = 0; far < 2; ++far) {
+          std::printf("rule_%d_%d_%d_%d %.3e %.3e\n", method, limits, posture, far,
+                      run<double>(method, limits, posture, far), run<float>(method, limits, posture, far));
+        }
+      }
+    }
+  }
+  return 0;
+}
