@@ -10,6 +10,7 @@ import re
 import sys
 from collections.abc import Callable
 from contextlib import redirect_stdout
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +18,19 @@ import numpy as np
 from PIL import Image
 
 import poise
+from poise.goals import Reach
 from poise.solvers import Race, race
 from poise.solvers.race import Racer
-from poise.studio.plots import COLORS, draw_curves, draw_scene, figure, plot_race, recorded_errors, save_figure
+from poise.studio.plots import (
+    COLORS,
+    draw_curves,
+    draw_scene,
+    figure,
+    goal_curves,
+    plot_race,
+    recorded_errors,
+    save_figure,
+)
 from poise.studio.stick import Camera
 
 DOCS = Path(__file__).resolve().parent
@@ -32,15 +43,15 @@ Names = dict[str, Any]
 def singular(page: Names) -> Any:
     """The first step against the bend, and the error by step from a nearly straight arm."""
     made, (left, right) = figure(8.0, 3.6, panels=2)
-    bends = np.geomspace(1e-3, 0.4, 40)
+    bends = np.geomspace(3e-4, 0.4, 60)
     for k, method in enumerate(page["methods"]):
         steps = [page["first_step"](method, bend) for bend in bends]
         left.loglog(bends, steps, color=COLORS[k], linewidth=1.8, label=method)
     left.set(xlabel="bend of the elbow [rad]", ylabel="first step [rad]")
-    runs = {method: recorded_errors(page["pulled_in"](method, 0.01))[:, 0, 0] for method in page["methods"]}
+    runs = {method: recorded_errors(page["pulled_in"](method, 0.001))[:, 0, 0] for method in page["methods"]}
     draw_curves(right, runs)
     right.set(ylabel="error [m]", ylim=(1e-6, None))
-    right.set_title("from a bend of 0.01 rad", loc="left", fontsize=10)
+    right.set_title("from a bend of 0.001 rad", loc="left", fontsize=10)
     right.get_legend().remove()
     made.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False, fontsize=9)
     return made
@@ -106,6 +117,16 @@ def over_damped(page: Names) -> Any:
     return made
 
 
+def solving() -> Any:
+    """The arm of the page on solving, and its error by step."""
+    made, (left, right) = figure(7.6, 3.6, panels=2)
+    model, target = poise.load("panda"), (0.4, 0.3, 0.5)
+    solution = poise.solve(model, Reach("panda_hand_tcp", target), record=True)
+    draw_scene(left, solution.pose, ghosts=[poise.Pose(model)], targets=[target], camera=Camera(np.radians(-75)))
+    draw_curves(right, dict(goal_curves(solution)))
+    return made
+
+
 GALLERY: dict[str, Callable[[Names], Any]] = {
     "singular": singular,
     "unreachable": unreachable,
@@ -140,13 +161,22 @@ def draw_gallery(wanted: set[str]) -> None:
 def draw_race() -> None:
     """The error curves of the solver shelf, and its tables."""
     model = poise.load("panda")
-    points, transforms = (race(model, problems=300, recorded=100, rotation=rotation) for rotation in (False, True))
+    points, transforms = (quiet_race(model, rotation) for rotation in (False, True))
     slim(plot_race(points, PICTURES / "race.png"))
     page = DOCS / "shelf.md"
     before, rest = page.read_text("utf-8").split("<!-- race -->\n")
     after = rest.split("<!-- end -->\n")[1]
     tables = f"{race_table(points, 'points')}\n{race_table(transforms, 'transforms')}"
     page.write_text(f"{before}<!-- race -->\n{tables}<!-- end -->\n{after}", "utf-8")
+
+
+def quiet_race(model: poise.Model, rotation: bool) -> Race:
+    """The race, with the least mean time of several runs: other work on the machine only ever adds to it."""
+    runs = [race(model, problems=200, recorded=50, rotation=rotation) for _ in range(5)]
+    quickest = [
+        min(racers, key=lambda racer: racer.microseconds) for racers in zip(*(r.racers for r in runs), strict=True)
+    ]
+    return replace(runs[0], racers=tuple(quickest))
 
 
 def race_table(result: Race, what: str) -> str:
@@ -172,7 +202,9 @@ def slim(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    asked = set(sys.argv[1:]) or {*GALLERY, "race"}
+    asked = set(sys.argv[1:]) or {*GALLERY, "solving", "race"}
     draw_gallery(asked & set(GALLERY))
+    if "solving" in asked:
+        slim(save_figure(solving(), PICTURES / "solving.png"))
     if "race" in asked:
         draw_race()

@@ -105,6 +105,7 @@ template <class T, int N> struct Pack {
   POISE_FN void set(int i, T x) { v[i] = x; }
 };
 
+// clang-format off
 #define POISE_PACK_ARITHMETIC(op)                                                                                      \
   template <class T, int N> POISE_FN Pack<T, N> operator op(Pack<T, N> a, Pack<T, N> b) {                              \
     Pack<T, N> r;                                                                                                      \
@@ -113,13 +114,14 @@ template <class T, int N> struct Pack {
   }                                                                                                                    \
   template <class T, int N> POISE_FN Pack<T, N> operator op(Pack<T, N> a, T b) { return a op Pack<T, N>(b); }          \
   template <class T, int N> POISE_FN Pack<T, N> operator op(T a, Pack<T, N> b) { return Pack<T, N>(a) op b; }          \
-  template <class T, int N> POISE_FN Pack<T, N>& operator op## = (Pack<T, N> & a, Pack<T, N> b) { return a = a op b; } \
-  template <class T, int N> POISE_FN Pack<T, N>& operator op## = (Pack<T, N> & a, T b) { return a = a op b; }
+  template <class T, int N> POISE_FN Pack<T, N>& operator op##=(Pack<T, N>& a, Pack<T, N> b) { return a = a op b; } \
+  template <class T, int N> POISE_FN Pack<T, N>& operator op##=(Pack<T, N>& a, T b) { return a = a op b; }
 POISE_PACK_ARITHMETIC(+)
 POISE_PACK_ARITHMETIC(-)
 POISE_PACK_ARITHMETIC(*)
 POISE_PACK_ARITHMETIC(/)
 #undef POISE_PACK_ARITHMETIC
+// clang-format on
 template <class T, int N> POISE_FN Pack<T, N> operator-(Pack<T, N> a) { return T(0) - a; }
 
 #if POISE_VECTOR_EXTENSION
