@@ -1,10 +1,12 @@
-"""Arms from Python, side by side with other libraries in one run: `python benchmarks/arms.py [--targets 10000] [--no-peers]`.
+"""Arms from Python, side by side with other libraries in one run: `python benchmarks/arms.py [--targets 10000]`.
 
-Targets are tool frames of random poses inside the ranges; every search starts in the middle of the ranges, which is singular for two of
-the three arms. An answer counts if an FK that shares nothing with Poise (robots.py) finds it within 1e-4 m, 1e-3 rad and the ranges; a
-`reached` that does not hold is counted as false. Poise is called as a user calls it, `solver.solve(start, {name: T})`, on a prepared
-Solver. Times are of single calls by the wall clock; the CPU column is the process's own mean time, which a busy machine disturbs less,
-and the ratio is of that. The libraries take turns, a block of targets each, so that a slow minute hits all of them.
+Targets are tool frames of random poses inside the ranges; every search starts in the middle of the ranges, which is
+singular for two of the three arms. An answer counts if an FK that shares nothing with Poise (robots.py) finds it within
+1e-4 m, 1e-3 rad and the ranges; a `reached` that does not hold is counted as false.
+
+Poise is called as a user calls it, `solver.solve(start, {name: T})`, on a prepared Solver. Mean, p50 and p99 are of
+single calls by the wall clock. The CPU column is the process's own mean time, which a busy machine disturbs less; the
+ratio is of that. The libraries take turns, a block of targets each, so that a slow minute hits all of them.
 """
 
 from __future__ import annotations
@@ -220,10 +222,9 @@ def main() -> None:
     options = parser.parse_args()
     wanted = [] if options.no_peers else [p for p in PEERS if options.peers is None or p.name in options.peers]
     arms = [ARMS[name] for name in options.arms]
-    print(
-        f"{machine()}\nPython {platform.python_version()}, numpy {np.__version__}, poise {poise.__version__} at {native.level()}"
-    )
-    print(f"{versions(wanted)}\nUR5: the maker's DH table (CB series), every joint +-360 degrees")
+    print(f"{machine()}\nPython {platform.python_version()}, numpy {np.__version__}")
+    print(f"poise {poise.__version__} at level {native.level()}, {versions(wanted)}")
+    print("UR5: the maker's DH table (CB series), every joint +-360 degrees")
     for arm in arms:
         compare(arm, options.targets, wanted)
     print(f"\nwhere Poise's time goes, us: {min(options.targets, 2000)} targets, best of some turns")

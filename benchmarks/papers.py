@@ -1,7 +1,7 @@
 """Published results beside ours, on the published problems: `python benchmarks/papers.py [--problems 10000]`.
 
-Iterations, successes and errors do not depend on the machine, so these are what is compared. Each section's docstring says what the
-paper did and what had to be guessed.
+Iterations, successes and errors do not depend on the machine, so these are what is compared. Each section's docstring
+says what the paper did and what had to be guessed.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from robots import PI, Array, model_of, ur5
 
 import poise
 from poise.goals import Reach
-from poise.methods import CCD, DLS, LM, SDLS, SVD, Method, Transpose, by_name
+from poise.methods import CCD, DLS, LM, SDLS, SVD, Halley, Method, Transpose
 
 # ------------------------------------------------------------------------------------------ FABRIK, table 1
 
@@ -29,7 +29,7 @@ AWAY = 0.6
 
 
 def chain(bones: int = 9) -> poise.Model:
-    """The paper's chain: 900 mm along x, ten joints p1 ... p10, the last of which is the effector; nine that turn freely."""
+    """The paper's chain: 900 mm along x, joints p1 ... p10, of which the last is the effector and nine turn freely."""
     builder = poise.ModelBuilder("chain")
     bone = (CHAIN / bones, 0.0, 0.0)
     for i in range(bones):
@@ -60,13 +60,16 @@ class Runs:
 
     @classmethod
     def of(cls, answers: Sequence[poise.Solution], *, most: float = math.inf, first: int = 0) -> Runs:
-        """Sums up; answers of more than `most` steps do not count, and every search counts `first` iterations more than its steps."""
+        """Sums up. Answers of more than `most` steps do not count; a search counts `first` more than its steps."""
         good = [a for a in answers if a.reached and a.steps <= most]
         iterations = [a.steps + first * a.searches for a in good] or [math.nan]
-        searches = [a.searches for a in good] or [math.nan]
-        us = 1e6 * float(np.mean([a.seconds for a in answers]))
         return cls(
-            len(good), len(answers), float(np.mean(iterations)), float(np.median(iterations)), float(np.mean(searches)), us
+            solved=len(good),
+            problems=len(answers),
+            iterations=float(np.mean(iterations)),
+            median=float(np.median(iterations)),
+            searches=float(np.mean([a.searches for a in good] or [math.nan])),
+            microseconds=1e6 * float(np.mean([a.seconds for a in answers])),
         )
 
 
@@ -74,7 +77,8 @@ def chain_runs(method: str | Method, runs: int = 20, seed: int = 0) -> Runs:
     """Seeded targets all round, 600 mm from the root, from the straight chain, to 1e-3 mm."""
     directions = np.random.default_rng(seed).normal(size=(runs, 3))
     targets = AWAY * directions / np.linalg.norm(directions, axis=1, keepdims=True)
-    solver = poise.Solver(chain(), Reach("tip", targets[0], tolerance=1e-6), method=method, max_steps=20_000, restarts=0)
+    goal = Reach("tip", targets[0], tolerance=1e-6)
+    solver = poise.Solver(chain(), goal, method=method, max_steps=20_000, restarts=0)
     return Runs.of([solver.solve(None, {"tip": target}) for target in targets])
 
 
@@ -86,14 +90,14 @@ def chain_answer(target: Sequence[float], start: Array | None = None) -> poise.S
 def fabrik() -> None:
     """Aristidou and Lasenby, FABRIK, Graphical Models 73(5), 2011, table 1.
 
-    Their units of damping are not stated; 1.1 is taken in lengths of the chain. The start is not stated either: straight.
+    Not stated: the units of the damping (1.1 is taken in lengths of the chain) and the start (straight is taken).
     """
     print("FABRIK, table 1: a chain of 10 joints, 900 mm, targets 600 mm from the root, 1e-3 mm, mean of 20 runs")
     print(f"{'':34}{'iterations':>12}{'published':>11}{'solved':>9}{'us':>9}")
     rows: list[tuple[str, str | Method, float | None]] = [
         ("fabrik", "fabrik", 15.5),
         ("ccd", "ccd", 26.3),
-        ("ccd, turns not limited", CCD(turn_limit=math.inf), 26.3),
+        ("ccd, turns without bound", CCD(turn_limit=math.inf), 26.3),
         ("transpose", "transpose", 1311),
         ("dls, their damping 1.1", DLS(damping=1.1), 999),
         ("dls", "dls", 999),
@@ -106,11 +110,15 @@ def fabrik() -> None:
         them = "" if published is None else f"{published:g}"
         print(f"{label:34}{r.iterations:12.2f}{them:>11}{r.solved:6}/{r.problems}{r.microseconds:9.1f}")
     ahead, behind = chain_answer((AWAY, 0.0, 0.0)), chain_answer((-AWAY, 0.0, 0.0))
-    print(f"a target in line with the straight chain: {ahead.status} in {ahead.steps}, behind the root in {behind.steps}")
+    print(
+        f"a target in line with the straight chain: {ahead.status} in {ahead.steps}, behind the root in {behind.steps}"
+    )
     for target in ((1.0, 2.0, 0.0), (0.0, 0.0, 0.95)):
         far = chain_answer(target, chain().random(np.random.default_rng(0)))
         gap = far.errors["tip"][0] - (math.dist(target, (0, 0, 0)) - CHAIN)
-        print(f"out of reach at {target}: {far.status} in {far.steps} (published 1), residual minus (d - L): {gap:.1e} m")
+        print(
+            f"out of reach at {target}: {far.status} in {far.steps} (published 1), residual minus (d - L): {gap:.1e} m"
+        )
 
 
 # ------------------------------------------------------------------------------------------ Buss and Kim
@@ -146,7 +154,7 @@ def waves(shape: str, T: float) -> Array:
 def tracking_errors(
     shape: str, method: Method, step_limit: float, *, settle: int = 400, steps: int = 2000, moved: float = 0.0
 ) -> Array:
-    """Sum over the effectors of the distance to the target, after one update a step; `moved` shifts the start by rounding."""
+    """Sum of the effectors' distances to their targets after one update a step; `moved` shifts the start."""
     model = tree(shape)
     names = [f"n{e}" for e in shapes()[shape]["effectors"]]
     goals = [Reach(name, np.zeros(3), tolerance=0.0) for name in names]
@@ -162,30 +170,30 @@ def tracking_errors(
 
 
 def authors_methods(shape: str, length: float) -> list[tuple[str, Method, float, float | None]]:
-    """Label, method with the authors' settings, their longest turn [deg], published error; lambda in metres is lambda / L here."""
+    """Label, method as the authors set it (lambda metres: lambda / L here), its longest turn [deg], published error."""
     y = shape == "y"
     best = 0.6 if y else 1.1
-    rows = [
+    return [
         ("transpose", Transpose(), 30.0, 0.533 if y else 2.685),
         ("pseudoinverse, cut at 0.01", SVD(threshold=0.01), 5.0, 0.514 if y else 2.065),
         (f"dls, damping {best}", DLS(damping=best / length), 45.0, 0.4522 if y else 1.9788),
         ("dls, damping 0.7", DLS(damping=0.7 / length), 45.0, None if y else 1.840),
         ("sdls, target clamp 0.4", SDLS(target_clamp=0.4 / length), 45.0, 0.433 if y else 1.745),
         ("lm (the default)", LM(), 45.0, None),
+        ("halley", Halley(), 45.0, None),
     ]
-    return rows
 
 
 def buss() -> None:
     """Buss and Kim, Selectively damped least squares, J. Graphics Tools 10(3), 2005.
 
-    The authors' demo: T = 0.005 k, one update a step, 400 steps to settle, the mean of the next 2000. Published values are of their own
-    program. Targets run out of reach, so errors do not vanish. Where the motion is chaotic, starts 1e-9 rad apart end apart:
-    lowest and highest of five are given.
+    The authors' demo: T = 0.005 k for k = 1, 2, ..., one update a step, 400 steps to settle, the mean of the next 2000.
+    Published values are of their own program. Targets run out of reach, so errors do not vanish. Where the motion is
+    chaotic, starts 1e-9 rad apart end apart: lowest and highest of five are given.
     """
     for shape in ("y", "double_y"):
-        model = tree(shape)
-        print(f"\nBuss and Kim, {shape.replace('_', '-')}: {model.nv} joints, {len(shapes()[shape]['effectors'])} effectors, error a step")
+        model, effectors = tree(shape), len(shapes()[shape]["effectors"])
+        print(f"\nBuss and Kim, {shape}: {model.nv} joints, {effectors} effectors, mean error a step")
         print(f"{'':30}{'ours':>9}{'published':>11}{'largest':>9}{'starts 1e-9 apart':>20}")
         for label, method, degrees, published in authors_methods(shape, model.length):
             runs = [tracking_errors(shape, method, math.radians(degrees), moved=1e-9 * k) for k in range(5)]
@@ -215,7 +223,7 @@ class Problems:
         return cls(model, tool, model.fk(poses[:count], tool), start)
 
     def run(self, method: str | Method, *, metric: bool = False, searches: int = 1, **options: Any) -> Runs:
-        """All of them. E = |e|^2 / 2 < 1e-6 holds where 1e-3 m and 1e-3 rad do. `metric`: lengths count in metres, not in L."""
+        """All of them. E = |e|^2 / 2 < 1e-6 holds where 1e-3 m and 1e-3 rad do. `metric`: lengths in metres, not L."""
         length = self.model.length
         weight = (length, length, length, 1.0, 1.0, 1.0) if metric else 1.0
         goal = Reach(self.tool, self.targets[0], weight=weight, tolerance=(1e-3, 1e-3), name="target")
@@ -251,19 +259,19 @@ def line(label: str, r: Runs, published: str) -> None:
 def haviland(count: int) -> None:
     """Haviland and Corke, Manipulator differential kinematics, parts I and II, IEEE RAM 2023; the notebooks' own seeds.
 
-    All problems share one random start. Their "unsolved" on the Panda are answers that are thrown away because angles are wrapped to half a
-    turn although joint 6 goes further.
+    All their problems share one random start. What they leave unsolved on the Panda needs joint 6 beyond half a turn,
+    to which they wrap every angle.
     """
     print(f"\nHaviland and Corke, {count} poses, E < 1e-6; an iteration is an evaluation of the error")
     print(f"{'':50}{'mean':>8}{'median':>8}{'searches':>10}{'unsolved%':>10}{'us':>8}   published")
     arm = ur5_problems(count)
     one, many = {"max_steps": 500}, {"max_steps": 30, "searches": 100}
-    line("UR5, Chan 0.1, one search of 500", arm.run(CHAN, metric=True, **one, **FREE), "9.43 / 9 / 9.61 % unsolved")
-    line("UR5, Chan 0.1, 100 searches of 30", arm.run(CHAN, metric=True, **many, **FREE), "15.33 / 9, 1.20 searches, 0 %")
+    line("UR5, Chan 0.1, one search of 500", arm.run(CHAN, metric=True, **one, **FREE), "9.43 / 9, 9.61 %")
+    line("UR5, Chan 0.1, 100 searches of 30", arm.run(CHAN, metric=True, **many, **FREE), "15.33 / 9, 1.20, 0 %")
     line("UR5, the default, 100 searches of 30", arm.run("auto", **many, limit_handling="off"), "")
     arm = panda_problems(count)
-    best = "42.42 / 14, 2.12 searches, 0.76 % (QP)"
-    line("Panda in its ranges, Chan 0.1, bounded", arm.run(CHAN, metric=True, **many), "37.55 / 18, 3.81 searches, 0.91 %")
+    best = "42.42 / 14, 2.12, 0.76 % (QP)"
+    line("Panda in its ranges, Chan 0.1, bounded", arm.run(CHAN, metric=True, **many), "37.55 / 18, 3.81, 0.91 %")
     line("Panda in its ranges, the default, their start", arm.run("auto", **many), best)
     middle = replace(arm, start=0.5 * (arm.model.lower + arm.model.upper))
     line("Panda in its ranges, the default, from the middle", middle.run("auto", **many), best)

@@ -1,7 +1,7 @@
-"""Other libraries on the same problem, each as its manual says it is used, with settings that were tried until it did best.
+"""Other libraries on the same problem, each used as its manual says, with the best of the few settings tried.
 
-A peer builds from an `Arm` (robots.py) a function `solve(start, T) -> Answer`; building is not timed. All of it is optional: what does not
-import is named in the tables with the command that installs it.
+A peer makes of an `Arm` (robots.py) a function `solve(start, T) -> Answer`; making it is not timed. All of them are
+optional: what does not import is named in the tables with the command that installs it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-
 from robots import PI, TOLERANCE, Arm, Array, place
 
 
@@ -76,32 +75,29 @@ def toolbox(arm: Arm) -> Solve:
     mask = np.array([100.0, 100.0, 100.0, 1.0, 1.0, 1.0])
 
     def solve(start: Array, T: Array) -> Answer:
-        out = ets.ik_LM(
-            T, q0=start, ilimit=30, slimit=100, tol=5e-7, mask=mask, joint_limits=True, k=0.1, method="chan"
-        )
+        out = ets.ik_LM(T, q0=start, ilimit=30, slimit=100, tol=5e-7, mask=mask, k=0.1, method="chan")
         return Answer(out.q, bool(out.success), out.iterations, out.searches)
 
     return solve
 
 
 def closed_form(arm: Arm) -> Solve | None:
-    """EAIK: all answers in closed form; a seventh joint is locked at 40 values, the middle ones first, until one is in range."""
+    """EAIK: all answers in closed form; a seventh joint is locked at up to 40 values, the middle ones first."""
     from eaik.IK_Homogeneous import HomogeneousRobot
 
     T = np.eye(4)
     frames = [T := T @ place(a, alpha, d) for a, alpha, d, _, _ in arm.rows]
     zero = np.array([*frames, T @ place(0.0, 0.0, arm.flange)])
-    values = [0.0]
-    if arm.locked is not None:
-        values = sorted(
-            np.linspace(arm.lower[arm.locked], arm.upper[arm.locked], 42)[1:-1],
-            key=lambda x: abs(x - arm.middle[arm.locked]),
-        )
-    robots = [HomogeneousRobot(zero, None if arm.locked is None else [(arm.locked, float(x))]) for x in values]
+    if arm.locked is None:
+        robots = [HomogeneousRobot(zero)]
+    else:
+        low, middle, high = (float(at[arm.locked]) for at in (arm.lower, arm.middle, arm.upper))
+        values = sorted(np.linspace(low, high, 42)[1:-1], key=lambda x: abs(x - middle))
+        robots = [HomogeneousRobot(zero, [(arm.locked, float(x))]) for x in values]
     if not robots[0].hasKnownDecomposition():
         return None
 
-    def solve(start: Array, T: Array) -> Answer:
+    def solve(_start: Array, T: Array) -> Answer:
         for tried, robot in enumerate(robots, 1):
             found = robot.IK(T)
             if not found.num_solutions():
@@ -137,14 +133,15 @@ def klampt(arm: Arm) -> Solve:
         solver.setTolerance(0.5 * TOLERANCE[0])
         whole[joints] = start
         robot.setConfig(whole.tolist())
-        steps = 0
-        for search in range(1, 101):
+        steps = searches = 0
+        reached = False
+        while not reached and searches < 100:
+            if searches:
+                solver.sampleInitial()
             reached = solver.solve()
             steps += solver.lastSolveIters()
-            if reached:
-                break
-            solver.sampleInitial()
-        return Answer(np.array(robot.getConfig())[joints], reached, steps, search)
+            searches += 1
+        return Answer(np.array(robot.getConfig())[joints], reached, steps, searches)
 
     return solve
 
@@ -168,13 +165,12 @@ def trac_ik(arm: Arm) -> Solve:
 
 
 def pin_loop(arm: Arm) -> Solve:
-    """The loop of Pinocchio's manual: damped steps of the frame's log, clipped to the ranges, up to 20 searches of 100 steps."""
+    """The loop of Pinocchio's manual with Chan's damping, clipped to the ranges, up to 20 searches of 100 steps."""
     import pinocchio as pin
 
     model = pin.buildModelFromXML(arm.urdf())
     data, tool = model.createData(), model.getFrameId("tool")
-    rng = np.random.default_rng(0)
-    damping = 1e-6 * np.eye(6)
+    rng, one = np.random.default_rng(0), np.eye(6)
 
     def search(q: Array, wanted: Any) -> tuple[Array, bool, int]:
         for step in range(100):
@@ -184,10 +180,8 @@ def pin_loop(arm: Arm) -> Solve:
             if np.linalg.norm(error[:3]) < TOLERANCE[0] and np.linalg.norm(error[3:]) < TOLERANCE[1]:
                 return q, True, step
             J = pin.Jlog6(here.inverse()) @ pin.computeFrameJacobian(model, data, q, tool, pin.LOCAL)
-            q = q + np.clip(
-                J.T @ np.linalg.solve(J @ J.T + damping + 0.1 * (error @ error) * np.eye(6), error), -1.0, 1.0
-            )
-            q = np.clip(q, arm.lower, arm.upper)
+            y = np.linalg.solve(J @ J.T + (0.1 * (error @ error) + 1e-6) * one, error)
+            q = np.clip(q + np.clip(J.T @ y, -1.0, 1.0), arm.lower, arm.upper)
         return q, False, 100
 
     def solve(start: Array, T: Array) -> Answer:
@@ -268,9 +262,8 @@ def ikpy_chain(arm: Arm) -> Solve:
 
     with urdf_file(arm) as path, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        chain = Chain.from_urdf_file(
-            path, base_elements=["base"], active_links_mask=[False, *[True] * len(arm.rows), False]
-        )
+        moves = [False, *[True] * len(arm.rows), False]
+        chain = Chain.from_urdf_file(path, base_elements=["base"], active_links_mask=moves)
 
     def solve(start: Array, T: Array) -> Answer:
         begin = np.concatenate([[0.0], start, [0.0]])

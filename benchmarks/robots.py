@@ -1,6 +1,7 @@
-"""The arms of the benchmarks as tables, apart from Poise: what the peers are built from and what every answer is checked with.
+"""The arms of the benchmarks as tables, apart from Poise: peers are built from them, every answer is checked by them.
 
-Rows are Craig's modified Denavit-Hartenberg parameters, `T = Tx(a) Rx(alpha) Tz(d) Rz(q)`, retyped from the makers' documents.
+Rows are Craig's modified Denavit-Hartenberg parameters, `T = Tx(a) Rx(alpha) Tz(d) Rz(q)`, retyped from the makers'
+documents.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ Array = NDArray[np.float64]
 
 PI = math.pi
 TOLERANCE = (1e-4, 1e-3)  # metres and radians
-ROUNDING = (1e-9, 1e-9)  # of another arithmetic: what a checked answer may exceed a tolerance or a range by
+ROUNDING = 1e-9  # what a checked answer may exceed a tolerance or a range by: another arithmetic found it
 
 
 @dataclass(frozen=True)
@@ -74,29 +75,21 @@ class Arm:
         """Whether q is inside the ranges and reaches the target, to TOLERANCE."""
         if q is None or not np.isfinite(q).all():
             return False
-        inside = (q >= self.lower - ROUNDING[1]).all() and (q <= self.upper + ROUNDING[1]).all()
+        inside = (q >= self.lower - ROUNDING).all() and (q <= self.upper + ROUNDING).all()
         metres, radians = self.errors(np.asarray(q), T_wanted)
-        return bool(inside) and metres <= TOLERANCE[0] + ROUNDING[0] and radians <= TOLERANCE[1] + ROUNDING[1]
+        return bool(inside) and metres <= TOLERANCE[0] + ROUNDING and radians <= TOLERANCE[1] + ROUNDING
 
     def urdf(self) -> str:
         """The arm as a URDF, with the tool frame `tool`."""
-        links = ['<link name="base"/>']
-        joints = []
-        parent = "base"
+        links, joints, parent = ['<link name="base"/>'], [], "base"
         for i, (a, alpha, d, lower, upper) in enumerate(self.rows, 1):
-            links.append(LINK.format(name=f"link{i}"))
             xyz = f"{a!r} {-math.sin(alpha) * d!r} {math.cos(alpha) * d!r}"
-            limit = f'<axis xyz="0 0 1"/><limit lower="{lower!r}" upper="{upper!r}" effort="100" velocity="10"/>'
-            joints.append(
-                JOINT.format(i=i, kind="revolute", parent=parent, child=f"link{i}", xyz=xyz, roll=alpha, rest=limit)
-            )
+            limits = f'<axis xyz="0 0 1"/><limit lower="{lower!r}" upper="{upper!r}" effort="100" velocity="10"/>'
+            links.append(LINK.format(name=f"link{i}"))
+            joints.append(JOINT.format(i, "revolute", parent, f"link{i}", xyz, alpha, limits))
             parent = f"link{i}"
         links.append(LINK.format(name="tool"))
-        joints.append(
-            JOINT.format(
-                i="_tool", kind="fixed", parent=parent, child="tool", xyz=f"0 0 {self.flange!r}", roll=0.0, rest=""
-            )
-        )
+        joints.append(JOINT.format("_tool", "fixed", parent, "tool", f"0 0 {self.flange!r}", 0.0, ""))
         head = f'<robot name="{self.name}"><mujoco><compiler fusestatic="false" balanceinertia="true"/></mujoco>'
         return "\n".join([head, *links, *joints, "</robot>"])
 
@@ -106,8 +99,7 @@ LINK = (
     '<inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>'
 )
 JOINT = (
-    '<joint name="joint{i}" type="{kind}"><parent link="{parent}"/><child link="{child}"/>'
-    '<origin xyz="{xyz}" rpy="{roll!r} 0 0"/>{rest}</joint>'
+    '<joint name="joint{}" type="{}"><parent link="{}"/><child link="{}"/><origin xyz="{}" rpy="{!r} 0 0"/>{}</joint>'
 )
 
 
@@ -146,7 +138,7 @@ PANDA = Arm(
 
 
 def ur5(turns: float = 2 * PI) -> Arm:
-    """Universal Robots UR5 (CB series): the maker's DH table, every joint +-360 degrees unless `turns` says otherwise."""
+    """Universal Robots UR5 (CB series): the maker's DH table; every joint turns by `turns` each way."""
     table = (
         (0.0, 0.0, 0.089159),
         (0.0, PI / 2, 0.0),

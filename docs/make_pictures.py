@@ -1,7 +1,7 @@
 """Draws docs/pictures/*.png: type `python docs/make_pictures.py`, or name the pictures that you want.
 
 The pictures of the failure gallery are drawn from what the page's own snippets leave behind, so the two cannot differ.
-The race writes its tables into docs/shelf.md too.
+The race writes its table into docs/shelf.md too.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ def singular(page: Names) -> Any:
         steps = [page["first_step"](method, bend) for bend in bends]
         left.loglog(bends, steps, color=COLORS[k], linewidth=1.8, label=method)
     left.set(xlabel="bend of the elbow [rad]", ylabel="first step [rad]")
-    runs = {method: recorded_errors(page["pulled_in"](method, 0.001))[:, 0, 0] for method in page["methods"]}
+    runs = {method: recorded_errors(page["pulled_in"](method, 0.003))[:, 0, 0] for method in page["methods"]}
     draw_curves(right, runs)
     right.set(ylabel="error [m]", ylim=(1e-6, None))
-    right.set_title("from a bend of 0.001 rad", loc="left", fontsize=10)
+    right.set_title("from a bend of 0.003 rad", loc="left", fontsize=10)
     right.get_legend().remove()
     made.legend(*left.get_legend_handles_labels(), loc="outside lower center", ncols=5, frameon=False, fontsize=9)
     return made
@@ -159,15 +159,15 @@ def draw_gallery(wanted: set[str]) -> None:
 
 
 def draw_race() -> None:
-    """The error curves of the solver shelf, and its tables."""
+    """The error curves of the solver shelf, and its table."""
     model = poise.load("panda")
     points, transforms = (quiet_race(model, rotation) for rotation in (False, True))
     slim(plot_race(points, PICTURES / "race.png"))
     page = DOCS / "shelf.md"
     before, rest = page.read_text("utf-8").split("<!-- race -->\n")
     after = rest.split("<!-- end -->\n")[1]
-    tables = f"{race_table(points, 'points')}\n{race_table(transforms, 'transforms')}"
-    page.write_text(f"{before}<!-- race -->\n{tables}<!-- end -->\n{after}", "utf-8")
+    table = race_table(points, transforms)
+    page.write_text(f"{before}<!-- race -->\n{table}<!-- end -->\n{after}", "utf-8")
 
 
 def quiet_race(model: poise.Model, rotation: bool) -> Race:
@@ -179,19 +179,19 @@ def quiet_race(model: poise.Model, rotation: bool) -> Race:
     return replace(runs[0], racers=tuple(quickest))
 
 
-def race_table(result: Race, what: str) -> str:
-    """A race in Markdown."""
-    head = f"| {what} | reached | steps | us | mult/step |\n|---|---:|---:|---:|---:|\n"
-    return head + "".join(race_row(racer) for racer in result.racers)
+def race_table(points: Race, transforms: Race) -> str:
+    """Both races in Markdown, a line a method."""
+    head = "| | points | steps | us | mult/step | transforms | steps | us | mult/step |\n|---|" + "---:|" * 8 + "\n"
+    both = zip(points.racers, transforms.racers, strict=True)
+    return head + "".join(f"| `{one.method}` | {figures(one)} | {figures(two)} |\n" for one, two in both)
 
 
-def race_row(racer: Racer) -> str:
-    """One method; what refuses to race has a row too."""
+def figures(racer: Racer) -> str:
+    """One method's four cells; who refuses to race has them too."""
     if racer.refused:
-        return f"| `{racer.method}` | refused | | | |\n"
+        return "refused | | |"
     count = "" if racer.arithmetic is None else str(racer.arithmetic)
-    figures = f"{100 * racer.reached:.1f} % | {racer.steps:.1f} | {racer.microseconds:.0f} | {count}"
-    return f"| `{racer.method}` | {figures} |\n"
+    return f"{100 * racer.reached:.1f} % | {racer.steps:.1f} | {racer.microseconds:.0f} | {count}"
 
 
 def slim(path: Path) -> None:
