@@ -5,8 +5,10 @@ from poise.goals import Reach, Rest
 
 model = poise.load("humanoid")
 
-# both hands, and otherwise as relaxed as possible
-solution = poise.solve(model, [Reach("hand_l", (0.40, 1.20, 0.30)), Reach("hand_r", (-0.30, 1.00, 0.35)), Rest()])
+# both hands, the feet where they stand (the pelvis is free to move: pin what should stay), otherwise relaxed
+hands = [Reach("hand_l", (0.40, 1.20, 0.30)), Reach("hand_r", (-0.30, 1.00, 0.35))]
+feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
+solution = poise.solve(model, [*hands, *feet, Rest()])
 print(solution)
 assert solution.reached
 

@@ -99,6 +99,6 @@ def name_not_found(what: str, name: str, choices: Iterable[str]) -> NameNotFound
     elif not known:
         hint = f"There are no {what}s."
     else:
-        shown = ", ".join(map(repr, known[:12])) + (f", ... ({len(known)} in all)" if len(known) > 12 else "")
+        shown = ", ".join(map(repr, known[:20])) + (f", ... ({len(known)} in all)" if len(known) > 20 else "")
         hint = f"There are: {shown}."
     return NameNotFound(f"no {what} is called {name!r}. {hint}", str(name), known)

@@ -7,7 +7,7 @@ solver takes new ones without being built again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -48,7 +48,7 @@ class GoalRows:
     convert: Callable[[Any], NDArray[np.float64]]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Goal:
     """What all goals have.
 
@@ -72,10 +72,23 @@ class Goal:
         """The goal in the kernels' words."""
         raise TypeError(f"{type(self).__name__} has no rows of its own.")
 
+    def _key(self) -> tuple[Any, ...]:
+        parts = (getattr(self, f.name) for f in fields(self))
+        return tuple(np.asarray(p).tobytes() if isinstance(p, (np.ndarray, list)) else p for p in parts)
+
+    def __eq__(self, other: object) -> bool:
+        return type(self) is type(other) and isinstance(other, Goal) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash((type(self), self.name, getattr(self, "frame", None)))
+
     def check_common(self) -> None:
         """Refuses weights, priorities and tolerances that cannot be."""
         what = type(self).__name__
-        weights = np.asarray(self.weight, dtype=np.float64)
+        weights = np.array(self.weight, dtype=np.float64)
+        weights.setflags(write=False)
+        if weights.ndim:
+            object.__setattr__(self, "weight", weights)
         if weights.shape not in ((), (3,), (6,)):
             raise ShapeMismatch(f"{what}: weight has shape {weights.shape}; give one number, 3 or 6.")
         if not np.isfinite(weights).all() or (weights < 0).any():
@@ -100,9 +113,11 @@ class Goal:
         return (defaults[0], float(values[0])) if angular else (float(values[0]), defaults[1])
 
 
-def six_weights(weight: float | ArrayLike, first: int, count: int) -> NDArray[np.float64]:
-    """Weights of components first ... first + count; one number means all of them."""
+def six_weights(weight: float | ArrayLike, first: int, count: int, what: str) -> NDArray[np.float64]:
+    """Weights of components first ... first + count: one number for all, one each, or six of which these are taken."""
     given = np.asarray(weight, dtype=np.float64)
+    if given.ndim and len(given) not in (count, 6):
+        raise ShapeMismatch(f"{what}: weight has {len(given)} numbers; give one, {count} or 6.")
     out = np.zeros(6)
     out[first : first + count] = given if given.ndim == 0 or len(given) == count else given[first : first + count]
     return out

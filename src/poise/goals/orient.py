@@ -1,7 +1,7 @@
 """Orient: turn a frame to a rotation, about all axes or some.
 
-    residual  r = log(R_target R^T)                 radians, world axes                 (all axes)
-    residual  r = R_target^T log(R_target R^T)      radians, the target's own axes      (some axes: the others are free)
+    residual  r = log(R_target R^T)                radians, world axes
+    residual  r = R_target^T log(R_target R^T)     radians, the target's own axes: where axes are free or weights uneven
 
 The Jacobian of the second form holds the inverse right Jacobian of SO(3), because with a free axis the angle may
 stay large. Source: Rabbani, section 3.3; Sola, Deray and Atchuthan, A micro Lie theory, 2018, eq. 144 (inverse
@@ -24,7 +24,7 @@ from poise.spatial import Rotation, as_rotation
 __all__ = ["Orient"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Orient(Goal):
     """Turn a frame.
 
@@ -52,7 +52,7 @@ class Orient(Goal):
 
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
-        weight = six_weights(self.weight, 3, 3)
+        weight = six_weights(self.weight, 3, 3, "Orient")
         weight[3:] *= [axis in self.axes.lower() for axis in "xyz"]
         return GoalRows(
             op=ROTATION,
@@ -61,7 +61,7 @@ class Orient(Goal):
             point=np.zeros(3),
             weight=weight,
             target=self._convert(self.rotation),
-            exact=len(self.axes) < 3,
+            exact=len(set(weight[3:].tolist())) > 1,
             convert=self._convert,
         )
 

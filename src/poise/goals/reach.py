@@ -3,7 +3,8 @@
     residual  r = [p_target - p;  log(R_target R^T)]      metres (in units of L) and radians, world axes
     Jacobian  J = [linear; angular] rows of the frame's world Jacobian at the point
 
-A 3-vector asks for the position alone. With `relative_to`, the target is given in that frame and moves with it.
+Uneven rotation weights are along the target's own axes (see Orient). A 3-vector asks for the position alone. With
+`relative_to`, the target is given in that frame and moves with it.
 Source: Rabbani, A recipe to cook Jacobian, section 3.3 (orientation error R_d R_e^T).
 """
 
@@ -22,8 +23,10 @@ from poise.spatial import Transform, as_transform
 
 __all__ = ["Reach"]
 
+LARGEST = 1e100  # metres
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, eq=False)
 class Reach(Goal):
     """Bring a frame to a position, or to a position and rotation.
 
@@ -45,10 +48,16 @@ class Reach(Goal):
     def __post_init__(self) -> None:
         self.check_common()
         object.__setattr__(self, "target", read_target(self.target))
+        weights = six_weights(self.weight, 0, 6 if self.with_rotation else 3, "Reach")
+        if self.relative_to is not None and len(set(weights[:3].tolist())) > 1:
+            raise InvalidValue("Reach: with relative_to, the three position weights must be equal.")
         if self.point is not None:
             point = np.array(self.point, dtype=np.float64)
-            if point.shape != (3,) or not np.isfinite(point).all():
+            if point.shape != (3,):
                 raise InvalidValue(f"Reach: point is {self.point!r}; it must be 3 finite numbers.")
+            check_lengths(point, "Reach: point")
+            point.setflags(write=False)
+            object.__setattr__(self, "point", point)
 
     @property
     def with_rotation(self) -> bool:
@@ -58,14 +67,15 @@ class Reach(Goal):
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
         count = 6 if self.with_rotation else 3
+        weight = six_weights(self.weight, 0, count, "Reach")
         return GoalRows(
             op=POSE if self.with_rotation else POSITION,
             frame=self.frame,
             base=self.relative_to,
             point=np.zeros(3) if self.point is None else np.array(self.point, dtype=np.float64),
-            weight=six_weights(self.weight, 0, count),
+            weight=weight,
             target=numbers(self.target),
-            exact=False,
+            exact=self.with_rotation and len(set(weight[3:].tolist())) > 1,
             convert=self._convert,
         )
 
@@ -81,14 +91,23 @@ def read_target(target: Any) -> NDArray[np.float64] | Transform:
     """A point (3,) or one Transform."""
     if not isinstance(target, Transform) and np.shape(target) == (3,):
         point = np.array(target, dtype=np.float64)
-        if not np.isfinite(point).all():
-            raise InvalidValue(f"target is {point.tolist()}; every number must be finite.")
+        check_lengths(point, "target")
         point.setflags(write=False)
         return point
     transform = as_transform(target, "target")
     if transform.translation.shape != (3,):
-        raise ShapeMismatch(f"target has shape {np.shape(target)}; give 3 numbers or one 4x4 transform.")
+        raise ShapeMismatch(
+            f"target has shape {np.shape(target)}; give 3 numbers or one 4x4 transform. For many targets, make a "
+            "Solver once and call solver.solve(start, {name: target}) for each."
+        )
+    check_lengths(transform.translation, "target")
     return transform
+
+
+def check_lengths(values: NDArray[np.float64], what: str) -> None:
+    """Refuses numbers that are not finite, or so large that their squares would not be."""
+    if not (np.abs(values) < LARGEST).all():
+        raise InvalidValue(f"{what} is {values.tolist()}; every number must be finite (and below {LARGEST:g}).")
 
 
 def numbers(target: NDArray[np.float64] | Transform) -> NDArray[np.float64]:

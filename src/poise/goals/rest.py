@@ -1,6 +1,6 @@
 """Rest: stay near a pose, in what freedom the other goals leave.
 
-    cost  sum_i gain_i (q_i - rest_i)^2       on the manifold for quaternions (difference, not subtraction)
+    cost  sum_i gain_i (q_i - rest_i)^2       radians, lengths in units of L; difference on the manifold for quaternions
 
 It is no row of the solver but a diagonal, and lives strictly below the goals: it moves the body inside their null
 space. Its weight matters against other postures only. Source: Parent, The Jacobian, eq. 17-24 (control term with
@@ -24,9 +24,11 @@ from poise.model import Model
 __all__ = ["Rest"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Rest(Goal):
-    """Stay near a pose.
+    """Stay near a pose, strictly below the goals: it never costs them anything.
+
+    `weight` therefore matters against other postures only. Slides are measured in units of the body's length L.
 
     Attributes:
         pose: A Pose, or q; the model's rest pose unless given.

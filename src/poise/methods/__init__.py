@@ -13,6 +13,7 @@ from poise.methods.lm import LM
 from poise.methods.method import Method
 from poise.methods.pseudoinverse import Pseudoinverse
 from poise.methods.qr import QR
+from poise.methods.scipy import Scipy
 from poise.methods.sdls import SDLS
 from poise.methods.sequential import Sequential
 from poise.methods.svd import SVD
@@ -32,6 +33,7 @@ __all__ = [
     "Inverse",
     "Method",
     "Pseudoinverse",
+    "Scipy",
     "Sequential",
     "Transpose",
     "TwoBone",
@@ -57,6 +59,8 @@ def by_name(method: str | Method) -> Method:
     """
     if isinstance(method, Method):
         return method
+    if isinstance(method, type) and issubclass(method, Method):
+        raise InvalidValue(f"method is a class; write {method.__name__}() for its default settings.")
     if not isinstance(method, str):
         raise InvalidValue(f"method must be a name or a poise.methods object, not {method!r}.")
     if method not in _SHELF:

@@ -25,19 +25,21 @@ class LM(Method):
     """Levenberg-Marquardt, bounded.
 
     Attributes:
-        damping: Damping per squared error (Chan's 0.1).
+        damping: Damping per squared error; 0.05 |r|^2 is Chan's 0.1 times half the squared error.
         floor: Damping that is left at the goal.
         rounds: How often joints are fixed at a bound and the step solved again.
     """
 
-    damping: float = 0.1
+    damping: float = 0.05
     floor: float = 1e-6
     rounds: int = 3
+    stall_steps: int = 4
 
     name: ClassVar[str] = "lm"
     code: ClassVar[int] = 0
     restarts: ClassVar[int] = 60
     polish: ClassVar[bool] = True
+    scale_free: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -35,6 +35,7 @@ class Method:
     code: ClassVar[int] = 0  # the kernels' number for it
     restarts: ClassVar[int] = 0  # searches after the first, where restarts="auto"
     polish: ClassVar[bool] = False  # whether a missed goal is brought to its true minimum
+    scale_free: ClassVar[bool] = False  # whether only the proportions of weights and stiffness matter to it
     longest_step: ClassVar[float] = 1.0  # radians in one step, and times L metres, where no step_limit is given
 
     # what it serves; the rest is refused by name

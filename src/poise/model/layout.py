@@ -159,7 +159,7 @@ def pull_back(
                     f"joint {name!r} mimics with ratio 0 and stands at {mimic.offset}, outside its range."
                 )
             continue
-        ends = sorted(((low - mimic.offset) / mimic.ratio, (high - mimic.offset) / mimic.ratio))
+        ends = sorted(exact_end(mimic, bound, low, high) for bound in (low, high))
         lower[at], upper[at] = max(lower[at], ends[0]), min(upper[at], ends[1])
         if lower[at] > upper[at]:
             raise InvalidModel(
@@ -168,6 +168,17 @@ def pull_back(
     lower.setflags(write=False)
     upper.setflags(write=False)
     return lower, upper
+
+
+def exact_end(mimic: Mimic, bound: float, low: float, high: float) -> float:
+    """The leader's value at a follower's bound, moved by units in the last place until the follower is inside."""
+    end = (bound - mimic.offset) / mimic.ratio
+    inward = np.inf if (bound == low) == (mimic.ratio > 0) else -np.inf
+    for _ in range(8):
+        if not np.isfinite(end) or low <= mimic.ratio * end + mimic.offset <= high:
+            break
+        end = float(np.nextafter(end, inward))
+    return end
 
 
 def range_of(spec: JointSpec, side: str) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-// levels.cpp: chooses among the tables that ops.cpp was compiled into.
+// levels.cpp: chooses among the tables that ops.cpp and solve.cpp were compiled into.
 #include <cstring>
 #include <new>
 
@@ -7,9 +7,11 @@
 
 namespace poise {
 
-#define POISE_DECLARE(level)           \
+#define POISE_DECLARE(level, solver)   \
   namespace level {                    \
   extern const OpsTable table;         \
+  }                                    \
+  namespace solver {                   \
   extern const SolverOps solver_table; \
   }
 POISE_FOR_EACH_LEVEL(POISE_DECLARE)
@@ -25,8 +27,8 @@ struct Level {
 
 Level best_level() {
   Level best{};
-#define POISE_TRY(level) \
-  if (machine_runs_##level()) best = {#level, &level::table, &level::solver_table};
+#define POISE_TRY(level, solver) \
+  if (machine_runs_##level()) best = {#level, &level::table, &solver::solver_table};
   POISE_FOR_EACH_LEVEL(POISE_TRY)
 #undef POISE_TRY
   return best;
@@ -60,8 +62,8 @@ const OpsTable& ops() { return *chosen.ops; }
 const SolverOps& solver_ops() { return *chosen.solver; }
 
 void choose_level(const char* name) {
-#define POISE_TRY(level) \
-  if (std::strcmp(name, #level) == 0 && machine_runs_##level()) chosen = {#level, &level::table, &level::solver_table};
+#define POISE_TRY(level, solver) \
+  if (std::strcmp(name, #level) == 0 && machine_runs_##level()) chosen = {#level, &level::table, &solver::solver_table};
   POISE_FOR_EACH_LEVEL(POISE_TRY)
 #undef POISE_TRY
 }

@@ -26,6 +26,13 @@ void note(SolverData& solver) {
   solver.history.insert(solver.history.end(), s.q, s.q + solver.n_q);
 }
 
+// The posture waits until the goals are reached, then moves the body in what they leave free, a step at a time: where such a step
+// leads off the goals, the next ones bring it back without the posture. So it can never cost them a search, and what is kept is the
+// best posture among the poses that reach.
+Posture<S> wish_of(const SolverData& solver) {
+  return solver.state.at_goal ? solver.posture() : Posture<S>{nullptr, nullptr};
+}
+
 void advance(SolverData& solver) {
   const auto problem = solver.problem();
   SearchState<S>& state = solver.state;
@@ -42,7 +49,7 @@ void advance(SolverData& solver) {
         state.phase = moved ? Phase::PROPOSED : Phase::DONE;
         return;
       }
-      propose(problem, solver.settings, solver.posture(), solver.targets.data(), state);
+      propose(problem, solver.settings, wish_of(solver), solver.targets.data(), state);
       nudge_if_stuck(problem, solver.settings, state);
       state.phase = Phase::PROPOSED;
       return;
@@ -81,11 +88,12 @@ constexpr unsigned n_primes = sizeof(primes) / sizeof(primes[0]);
 // Halton's sequence, one prime a velocity; beyond forty velocities an odd multiplier keeps reused primes apart
 double seed_number(const SolverData& solver, unsigned search, unsigned c) {
   const unsigned i = search + 20 + solver.seed * 409u;
-  const double x = spread(i * (1 + 2 * (c / n_primes)), primes[c % n_primes]);
-  return x;
+  return spread(i * (1 + 2 * (c / n_primes)), primes[c % n_primes]);
 }
 
-// a start for search number `search` > 0: even over each range; a turn or a body length about the start where there is none
+// A start for search number `search` > 0: even over the middle part of each range, first half of it, then more and more (joints far
+// from their bounds have the most ways to go: measured 1.37 against 1.42 searches on the Panda, 1.25 against 1.43 on the UR5); a turn
+// or a body length about the start where there is no range.
 void seed_start(const SolverData& solver, unsigned search, S* q) {
   constexpr double pi = 3.14159265358979323846;
   for (int c = 0; c < solver.n_v; ++c) {
@@ -96,7 +104,9 @@ void seed_start(const SolverData& solver, unsigned search, S* q) {
     double low = f.lower, high = f.upper;
     if (!(low > -1e30)) low = high < 1e30 ? high - 2 * half : middle - half;
     if (!(high < 1e30)) high = low + 2 * half;
-    const double x = low + (high - low) * seed_number(solver, search, static_cast<unsigned>(c));
+    const double part = minimum(1.0, 0.5 + 0.025 * (search - 1));
+    const double x =
+        0.5 * (low + high) + part * (high - low) * (seed_number(solver, search, static_cast<unsigned>(c)) - 0.5);
     q[f.q_index] = minimum(maximum(x, low), high);
   }
   for (const Coordinate& at : solver.coordinates) {
@@ -195,11 +205,13 @@ template <int M> void polish_rows(SolverData& solver, Clock::time_point begun) {
     ++solver.total_steps;
   }
   s.cost = evaluate(problem, s.q, targets, s.placements, s.rows, s.errors);
-  if (!(s.cost <= solver.best_cost)) return;
+  const S outside = outside_of(problem, solver.settings, s.q);
+  if (outside > solver.best_outside || (outside == solver.best_outside && !(s.cost <= solver.best_cost))) return;
+  solver.best_outside = outside;
   solver.best_cost = s.cost;
   for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = s.q[k];
   for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = s.errors[k];
-  if (within_tolerance(problem, s.errors, 1.0)) solver.outcome = Outcome::REACHED;
+  if (within_tolerance(problem, s.errors, 1.0) && !(outside > 0.0)) solver.outcome = Outcome::REACHED;
 }
 
 void polish(SolverData& solver, Clock::time_point begun) {
@@ -234,7 +246,7 @@ void solve(SolverData& solver) {
   bring_back_idle(solver, tethered);
   solver.state.origin = tethered ? solver.start.data() : nullptr;
   solver.state.span = solver.span;
-  const int searches = solver.proved_unreachable || tethered ? 1 : solver.searches;
+  const int searches = solver.proved_unreachable || tethered || solver.n_v == 0 ? 1 : solver.searches;
   for (int search = 0; search < searches; ++search) {
     restart(solver);
     if (search > 0) seed_start(solver, static_cast<unsigned>(search), solver.state.q);
@@ -244,7 +256,6 @@ void solve(SolverData& solver) {
     if (solver.outcome == Outcome::REACHED || solver.out_of_time) break;
   }
   if (solver.outcome != Outcome::REACHED && solver.polish && !solver.out_of_time) {
-    // out of reach: the nearest pose is where the first search stopped, not where a far seed happened to end
     polish(solver, begun);
     solver.out_of_time = late(solver, begun) && solver.outcome != Outcome::REACHED;
   }

@@ -20,6 +20,8 @@ struct PreparedSolver {
   std::vector<std::string> names;      // of the goals
   std::vector<nb::object> converters;  // any target to 12 numbers, for what is not a plain array
   std::vector<int> velocities;         // of the body, in the order of the problem's columns
+  std::vector<int> quaternions;        // where the quaternions of q start, of joints that may move or not
+  std::vector<double> pending;         // targets being read
 };
 
 // ---------------------------------------------------------------------------------------------- preparing
@@ -47,7 +49,8 @@ void take_primitives(SolverData& to, const Body& body, const std::vector<int>& i
     if (index[i] < 0) continue;
     Primitive<double> b = body.f64.primitives[i];
     b.parent = b.parent < 0 ? -1 : index[static_cast<std::size_t>(b.parent)];
-    b.v_index = column[static_cast<std::size_t>(b.v_index)];
+    b.v_index =
+        b.gain == 0.0 ? -1 : column[static_cast<std::size_t>(b.v_index)];  // a follower with ratio 0 stands still
     b.subtree_end = static_cast<int>(to.primitives.size()) + 1;
     to.primitives.push_back(b);
   }
@@ -163,6 +166,9 @@ void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table) {
   const bool posture = !table["posture_gain"].is_none();
   to.n_q = body.n_q;
   take_settings(to, table);
+  for (const Coordinate& c : body.coordinates) {
+    if (c.quaternion) solver->quaternions.push_back(c.q_index);
+  }
   const std::vector<int> column = choose_columns(to, body, table, index, posture);
   take_primitives(to, body, index, column);
   to.shared_columns = body.f64.shared_columns;
@@ -207,6 +213,8 @@ bool read_rotation(const double* R, int stride, double* to) {
   return true;
 }
 
+constexpr double largest_length = 1e100;  // squares of more would overflow
+
 // the plain cases: 3 numbers for a point, 3x3 for a rotation, 4x4 for both; false if it is something else
 bool read_plain(const GoalSpec<double>& goal, nb::handle value, double* to) {
   if (!PyArray_CheckExact(value.ptr())) return false;
@@ -225,24 +233,22 @@ bool read_plain(const GoalSpec<double>& goal, nb::handle value, double* to) {
   } else {
     return false;
   }
-  return to[9] - to[9] == 0 && to[10] - to[10] == 0 && to[11] - to[11] == 0;
+  return absolute(to[9]) < largest_length && absolute(to[10]) < largest_length && absolute(to[11]) < largest_length;
 }
 
 // a target's 12 numbers; what is not a plain array is read, or refused, by the goal's own converter
 void read_target(PreparedSolver& solver, std::size_t g, nb::handle value) {
   const GoalSpec<double>& goal = solver.data.goals[g];
-  double fresh_target[12];
-  double* to = solver.data.targets.data() + goal.target;
-  for (int k = 0; k < 12; ++k) fresh_target[k] = to[k];
-  if (!read_plain(goal, value, fresh_target)) {
-    const nb::object converted = solver.converters[g](value);
-    const Array twelve = as_array<double>(converted, "target");
-    for (int k = 0; k < 12; ++k) fresh_target[k] = twelve.data<double>()[k];
-  }
-  for (int k = 0; k < 12; ++k) to[k] = fresh_target[k];
+  double* to = solver.pending.data() + goal.target;
+  if (read_plain(goal, value, to)) return;
+  const nb::object converted = solver.converters[g](value);
+  const Array twelve = as_array<double>(converted, "target");
+  for (int k = 0; k < 12; ++k) to[k] = twelve.data<double>()[k];
 }
 
+// all of them or, where one is refused, none
 void read_targets(PreparedSolver& solver, const nb::dict& targets) {
+  solver.pending = solver.data.targets;
   for (auto [key, value] : targets) {
     Py_ssize_t size = 0;
     const char* text = PyUnicode_Check(key.ptr()) ? PyUnicode_AsUTF8AndSize(key.ptr(), &size) : "";
@@ -258,6 +264,7 @@ void read_targets(PreparedSolver& solver, const nb::dict& targets) {
     }
     read_target(solver, g, value);
   }
+  solver.data.targets.swap(solver.pending);
 }
 
 void read_start(PreparedSolver& solver, nb::handle start) {
@@ -267,15 +274,19 @@ void read_start(PreparedSolver& solver, nb::handle start) {
                                 ",), one configuration.");
   }
   require_finite(q.data<double>(), q.dim(0), q.dim(0), "start");
-  for (const Coordinate& c : solver.data.coordinates) {
-    if (!c.quaternion) continue;
-    const double* x = q.data<double>() + c.q_index;
+  for (int at : solver.quaternions) {
+    const double* x = q.data<double>() + at;
     const double n2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3];
     if (n2 > 1e-12 && n2 < 1e12) continue;
-    refuse("InvalidValue", "start[" + std::to_string(c.q_index) + ":" + std::to_string(c.q_index + 4) +
+    refuse("InvalidValue", "start[" + std::to_string(at) + ":" + std::to_string(at + 4) +
                                "] is not a quaternion of length about 1 (w x y z).");
   }
   for (std::size_t k = 0; k < solver.data.start.size(); ++k) solver.data.start[k] = q.data<double>()[k];
+
+  // quaternions that may move are made unit; the others do not change by one bit
+  for (const Coordinate& c : solver.data.coordinates) {
+    if (c.quaternion) quaternion_normalize(solver.data.start.data() + c.q_index);
+  }
 }
 
 std::vector<double> listed(const double* x, int n) { return {x, x + n}; }

@@ -166,6 +166,8 @@ def conditioning(solution: Solution) -> Conditioning:
     weight = np.concatenate([row_weights(row.op, row.weight) for row in solution._rows().values()])
     J = at.J[:, free_columns(solution, at)] * (weight > 0)[:, None]
     rows = int((weight > 0).sum())
+    if rows == 0 or J.shape[1] == 0:
+        return Conditioning(np.zeros(rows), np.inf, "", "", np.zeros(3))
     u, values, _ = np.linalg.svd(J, full_matrices=True)
     values = np.pad(values, (0, max(0, rows - len(values))))[:rows]
     # the last of the counting rows' directions: those without a weight have none and come after

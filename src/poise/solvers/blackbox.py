@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import MissingExtra
+from poise.errors import InvalidValue, MissingExtra
 from poise.goals import Goal
-from poise.methods import LM
 from poise.methods.scipy import LEAST_SQUARES, WITHOUT_BOUNDS, Scipy
 from poise.model import Model
 from poise.native import core
+from poise.solvers.inside import bring_inside
 from poise.solvers.table import Options, native_table
 
 __all__ = ["BlackBox"]
@@ -34,7 +33,8 @@ class BlackBox:
             raise MissingExtra("methods.Scipy needs SciPy. Type: pip install 'poise[scipy]'") from None
         self._scipy = scipy.optimize
         self._model, self._options, self._method = model, options, method
-        table = native_table(model, goals, replace(options, method=LM(), restarts=0))
+        refuse_options(options)
+        table = native_table(model, goals, options)
         self._table = table
         self._native = core.Solver(model._body, table)
         self._rows: list[list[float]] = []
@@ -45,7 +45,7 @@ class BlackBox:
     def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> tuple[Any, ...]:
         """See native.core.Solver.solve."""
         begun = time.perf_counter()
-        q0 = np.array(start, dtype=np.float64)
+        q0 = bring_inside(self._model, start, self._options)
         self._native.restart(q0, targets)
         self._rows = []
         moving = self._native.rows_jacobian(q0)[2]
@@ -168,6 +168,21 @@ class BlackBox:
     def _note(self, q: Floats) -> None:
         errors = self._errors(q)
         self._rows.append([1.0, float(self._native.state()["cost"]), 0.0, *errors.ravel(), *q])
+
+
+def refuse_options(options: Options) -> None:
+    """SciPy's optimisers know nothing of these: refused by name rather than ignored."""
+    ignored = {
+        "mode": options.mode == "continuous",
+        "time_limit": options.time_limit is not None,
+        "step_limit": options.step_limit is not None,
+        "stiffness": options.stiffness is not None,
+        "restarts": options.restarts not in ("auto", 0),
+    }
+    for name, given in ignored.items():
+        if given:
+            value = getattr(options, name)
+            raise InvalidValue(f"methods.Scipy does not know {name}={value!r}; leave it out, or use method='lm'.")
 
 
 def plain_coordinates(joint: Any) -> list[tuple[int, int]]:

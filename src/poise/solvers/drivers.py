@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from poise.goals import Goal
-from poise.methods import Sequential
-from poise.methods.scipy import Scipy
+from poise.methods import Scipy, Sequential
 from poise.model import Model
 from poise.native import core
 from poise.solvers.blackbox import BlackBox

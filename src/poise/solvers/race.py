@@ -74,7 +74,7 @@ def race(
     model: Model,
     frame: str | None = None,
     *,
-    methods: Sequence[str | Method] | None = None,
+    methods: Sequence[str | Method] | str | Method | None = None,
     problems: int = 100,
     rotation: bool = False,
     max_steps: int = 1000,
@@ -95,6 +95,10 @@ def race(
         seed: Chooses the targets.
         recorded: How many problems are recorded for the error curves.
     """
+    if not isinstance(model, Model):
+        raise InvalidValue(f"model must be a poise.Model, not {model!r}; poise.load(name) gives one.")
+    if isinstance(methods, (str, Method)):
+        methods = [methods]
     if problems < 1:
         raise InvalidValue(f"problems is {problems}; it must be 1 or more.")
     at = model.frames[-1] if frame is None else model.frame(frame).name

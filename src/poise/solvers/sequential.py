@@ -16,6 +16,7 @@ from poise.goals.goal import ROTATION
 from poise.methods import LM, Method, Sequential, TwoBone
 from poise.model import Model
 from poise.native import core
+from poise.solvers.inside import bring_inside, is_inside
 from poise.solvers.parts import find_parts, ways_up
 from poise.solvers.table import Options, may_move, native_table
 
@@ -66,6 +67,7 @@ class PartByPart:
 
     def __init__(self, model: Model, goals: Mapping[str, Goal], options: Options, method: Sequential) -> None:
         self._whole = core.Solver(model._body, native_table(model, goals, replace(options, method=LM(), max_steps=1)))
+        self._model = model
         self._options = options
         self._rounds = method.rounds
         moves = may_move(model, options.joints)
@@ -89,7 +91,7 @@ class PartByPart:
         """See native.core.Solver.solve."""
         begun = time.perf_counter()
         self._history = []
-        state = self._look(start, targets)
+        state = self._look(bring_inside(self._model, start, self._options), targets)
         q, best, steps, late = state["q"], state, 0, False
         passes = [self._order]
         if self._options.mode != "continuous":
@@ -124,7 +126,8 @@ class PartByPart:
         return state
 
     def _reached(self, state: Mapping[str, Any]) -> bool:
-        return bool((state["errors"] <= self._tolerances).all())
+        near = bool((state["errors"] <= self._tolerances).all())
+        return near and is_inside(self._model, state["q"], self._options)
 
     def restart(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> None:
         """See native.core.Solver.restart: takes new targets, here for every part."""

@@ -34,7 +34,8 @@ def check_serves(
             raise refusal(article, lambda other, kind=kind: kind in other.goal_kinds)  # type: ignore[misc]
     levels = {int(goal.priority) for name, goal in goals.items() if name in rows}
     if len(levels) > 1 and not method.levels:
-        raise refusal(f"method {method.name!r} serves goals of one priority only", lambda other: other.levels)
+        what = f"method {method.name!r} serves goals of one priority only (weight=100 holds a pin)"
+        raise refusal(what, lambda other: other.levels)
     for row in rows.values():
         for joint in joints_above(model, row, moves):
             kind = "mimic" if joint.mimic else joint.kind

@@ -31,7 +31,8 @@ class Solution:
     """The answer of a solve.
 
     Attributes:
-        q: The best configuration, always there and always inside the limits.
+        q: The best configuration, always there, and inside the limits (unless limit_handling is "off"; joints that
+            `joints=` excludes stay where they are).
         reached: Whether every goal is within its tolerance.
         steps: Steps taken, over all searches.
         searches: Searches made; more than one means that it restarted from a seed.

@@ -62,7 +62,7 @@ class Solver:
         self._options = Options(
             method=by_name(method),
             limit_handling=limit_handling,
-            joints=joints,
+            joints=joints if joints is None or isinstance(joints, str) else tuple(joints),
             stiffness=stiffness,
             max_steps=max_steps,
             time_limit=time_limit,
@@ -89,7 +89,11 @@ class Solver:
         if start is None or self._options.mode == "repeatable":
             start = self._start
         elif isinstance(start, Pose):
+            if start.model is not self.model and start.model != self.model:
+                raise ModelMismatch(f"start is a pose of model {start.model.name!r}, not of {self.model.name!r}.")
             start = start.q
+        if targets:
+            targets = own_copies(targets)
         raw = self._native.solve(start, targets)
         if targets:
             self._targets = {**self._targets, **targets}
@@ -105,6 +109,13 @@ class Solver:
 
     def __repr__(self) -> str:
         return f"<Solver of {self.model.name!r}: {', '.join(self.goals)}>"
+
+
+def own_copies(targets: Mapping[str, Any]) -> dict[str, Any]:
+    """The targets, arrays copied: a caller may change its own while a solution still refers to them."""
+    if not isinstance(targets, Mapping):
+        raise InvalidValue(f"targets must be {{goal name: target}}, not {targets!r}.")
+    return {name: x.copy() if isinstance(x, np.ndarray) else x for name, x in targets.items()}
 
 
 def solve(
@@ -141,8 +152,8 @@ def solve(
         step_limit: Most radians (times L: metres) in one step; in one call where mode is "continuous".
         restarts: How many more searches from spread seeds after a failed one; "auto" lets the method decide.
         seed: Chooses other seeds.
-        mode: "nearest" (from start), "repeatable" (history-free, from the rest pose) or "continuous" (bounded, no
-            jumps).
+        mode: "nearest" (from start), "repeatable" (history-free, from the rest pose) or "continuous" (no jumps: at most
+            0.2 rad a call, or `step_limit`).
         record: Keep every step in `solution.history`.
 
     Returns:

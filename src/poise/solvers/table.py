@@ -21,7 +21,8 @@ __all__ = ["MODES", "Options", "name_goals", "native_table"]
 
 LIMIT_HANDLING = {"active": 0, "freeze": 1, "penalty": 2, "clamp": 3, "off": 4}
 MODES = {"nearest": 0, "repeatable": 1, "continuous": 2}
-CONTINUOUS_SPAN = 0.2  # radians in one call of continuous mode, likewise
+MOST = 10**8  # of anything that is counted
+CONTINUOUS_SPAN = 0.2  # radians, and times L metres, in one call of continuous mode where no step_limit is given
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,32 +53,37 @@ class Options:
             whole("restarts", self.restarts, 0)
         for what in ("time_limit", "step_limit"):
             value = getattr(self, what)
-            if value is not None and not (np.isfinite(value) and value > 0):
+            if value is not None and not (isinstance(value, (int, float, np.number)) and 0 < value < np.inf):
                 raise InvalidValue(f"{what} is {value!r}; it must be a positive number, or None.")
+        if not isinstance(self.record, (bool, np.bool_)):
+            raise InvalidValue(f"record is {self.record!r}; it must be True or False.")
 
 
 def whole(what: str, value: Any, least: int) -> int:
     """A whole number, `least` or more."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
-        raise InvalidValue(f"{what} is {value!r}; it must be a whole number, {least} or more.")
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= MOST:
+        raise InvalidValue(f"{what} is {value!r}; it must be a whole number from {least} to {MOST}.")
     return int(value)
 
 
 def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
     """Goals by name: their own, else the frame's, else frame.kind, else numbered."""
+    if not isinstance(goals, Iterable):
+        raise InvalidValue(f"goals must be a goal or a list of goals such as Reach(...), not {goals!r}.")
     given = list(goals)
     named: dict[str, Goal] = {}
     for goal in given:
         if not isinstance(goal, Goal):
             raise InvalidValue(f"goals must be a list of goals such as Reach(...), not {goal!r}.")
+        if goal.name is not None and goal.name in named:
+            raise InvalidValue(f"two goals are called {goal.name!r}; rename one.")
         if goal.name is not None:
-            if goal.name in named:
-                raise InvalidValue(f"two goals are called {goal.name!r}; rename one.")
             named[goal.name] = goal
+    ordered: dict[str, Goal] = {}
     for goal in given:
-        if goal.name is None:
-            named[free_name(goal, named)] = goal
-    return {name: goal for goal in given for name, held in named.items() if held is goal}
+        name = free_name(goal, {**named, **ordered}) if goal.name is None else goal.name
+        ordered[name] = goal
+    return ordered
 
 
 def free_name(goal: Goal, taken: Mapping[str, Goal]) -> str:
@@ -102,12 +108,14 @@ def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> d
     gain, wanted = posture(model, [goal for goal in goals.values() if isinstance(goal, Rest)])
     moves = may_move(model, options.joints)
     check_serves(options.method, model, goals, rows, moves)
+    weights = 1.0 + stiffness(model, options.stiffness)
+    unit = heaviest(rows) if options.method.scale_free else 1.0
     return {
-        "goals": [goal_table(model, name, goals[name], row) for name, row in rows.items()],
+        "goals": [goal_table(model, name, goals[name], row, unit) for name, row in rows.items()],
         "may_move": moves.astype(np.float64),
         "lower": np.array(model.lower),
         "upper": np.array(model.upper),
-        "weight": 1.0 + stiffness(model, options.stiffness),
+        "weight": weights / least(weights, moves) if options.method.scale_free else weights,
         "turns": turning(model),
         "posture_gain": gain,
         "posture_wanted": wanted,
@@ -116,15 +124,26 @@ def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> d
     }
 
 
-def goal_table(model: Model, name: str, goal: Goal, rows: GoalRows) -> dict[str, Any]:
-    """One goal's numbers."""
+def heaviest(rows: Mapping[str, GoalRows]) -> float:
+    """The largest weight of all: only the proportions of weights matter, so it becomes 1."""
+    largest = max(float(row.weight.max()) for row in rows.values())
+    return largest if largest > 0 else 1.0
+
+
+def least(weights: NDArray[np.float64], moves: NDArray[np.bool_]) -> float:
+    """The smallest weight of what may move: a stiffness common to all joints then changes nothing."""
+    return float(weights[moves].min()) if moves.any() else 1.0
+
+
+def goal_table(model: Model, name: str, goal: Goal, rows: GoalRows, unit: float) -> dict[str, Any]:
+    """One goal's numbers, its weights in units of the heaviest."""
     return {
         "name": name,
         "op": rows.op,
         "frame": frame_index(model, rows.frame),
         "base": -1 if rows.base is None else frame_index(model, rows.base),
         "point": rows.point,
-        "weight": rows.weight,
+        "weight": rows.weight / unit,
         "tolerance": np.array(goal.tolerances(model, rows.op == ROTATION)),
         "target": rows.target,
         "exact": int(rows.exact),

@@ -41,8 +41,9 @@ template <class T> struct GoalList {
 
 // the run-time posture: D and g of the design; null where there is none
 template <class S> struct Posture {
-  const S* wanted;  // n_q: the configuration to rest in
-  const S* gain;    // n_v: how strongly, relative to the damping (strictly below the goals)
+  const S* wanted;               // n_q: the configuration to rest in
+  const S* gain;                 // n_v: how strongly, relative to the damping (strictly below the goals)
+  S strength = S(real_t<S>(1));  // all gains are multiplied by it
 };
 
 // a freedom of the problem

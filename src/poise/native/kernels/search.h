@@ -41,9 +41,10 @@ template <class S> struct SearchState {
   S span;
   StepWorkspace<S> work;
   S* extra;  // what a method asked for
-  S cost, best_cost, best_posture, best_outside, damping;
+  S cost, best_cost, best_posture, best_outside, damping, strength;
   int steps, idle, nudges;
   bool best_reached;
+  bool at_goal;  // the pose that was evaluated last reaches
   Phase phase;
   Outcome outcome;
 };
@@ -73,7 +74,9 @@ template <class S, class P> POISE_FN void begin_search(const P&, SearchState<S>&
   state.best_posture = S(T(1e30));
   state.best_outside = S(T(1e30));
   state.best_reached = false;
+  state.at_goal = false;
   state.nudges = 0;
+  state.strength = S(T(1));
   state.damping = S(T(0));
 }
 
@@ -96,6 +99,7 @@ template <class S, class P> POISE_FN bool keep_best(const P& problem, const Sett
                                                     const Posture<S>& posture, SearchState<S>& state) {
   using T = real_t<S>;
   const S outside = outside_of(problem, settings, state.q);
+  state.at_goal = false;
   if (outside > state.best_outside) return false;
   const bool closer = outside < state.best_outside;
   const bool reached = within_tolerance(problem, state.errors, T(1)) && !(outside > S(T(0)));
@@ -104,7 +108,13 @@ template <class S, class P> POISE_FN bool keep_best(const P& problem, const Sett
   const bool better =
       first || (reached ? asked < state.best_posture : !state.best_reached && state.cost < state.best_cost);
   const S before = reached ? state.best_posture : state.best_cost, now = reached ? asked : state.cost;
-  const bool progress = first || (better && now < before * S(settings.stall_ratio));
+  const S enough = reached ? S(T(0.999)) : S(settings.stall_ratio);
+  const bool progress = first || (better && now < before * enough);
+  if (reached && state.best_reached) {
+    state.strength =
+        better ? minimum(state.strength * S(T(4)), S(T(1000))) : maximum(state.strength * S(T(0.25)), S(T(0.01)));
+  }
+  state.at_goal = reached;
   if (better) {
     state.best_outside = outside;
     state.best_cost = state.cost;
@@ -121,7 +131,9 @@ template <class S, class P> POISE_FN void judge(const P& problem, const Settings
                                                 const Posture<S>& posture, SearchState<S>& state) {
   using T = real_t<S>;
   state.idle = keep_best(problem, settings, posture, state) ? 0 : state.idle + 1;
-  const bool settled = state.best_reached && (!posture.gain || state.idle > 1 || state.best_posture < S(T(1e-12)));
+  const int patience = settings.stall_steps > 5 ? settings.stall_steps : 5;
+  const bool settled =
+      state.best_reached && (!posture.gain || state.idle > patience || state.best_posture < S(T(1e-12)));
   if (settled) {
     state.outcome = Outcome::REACHED;
   } else if (state.idle > settings.stall_steps) {
@@ -159,7 +171,11 @@ template <int M, class S, class P> POISE_FN void propose_lm(const P& problem, co
   find_room(problem, settings, state);
   state.damping = S(settings.damping) * state.cost + S(settings.damping_floor);
   const int rounds = settings.limits == LIMITS_CLAMP ? 0 : settings.rounds;
-  bounded_step<M>(problem, state.q, state.J, state.rows, state.damping, posture, rounds, state.work, state.dq);
+
+  // at the goal the posture alone is left to improve: longer steps towards it while they pay, shorter when they do not
+  Posture<S> wish = posture;
+  wish.strength = state.strength;
+  bounded_step<M>(problem, state.q, state.J, state.rows, state.damping, wish, rounds, state.work, state.dq);
 }
 
 // A missed goal and a step of nothing: the pose is stationary, such as a straight arm whose goal lies on its own line. Turn every joint

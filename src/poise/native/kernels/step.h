@@ -140,8 +140,9 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
     difference(problem.coordinates, problem.n_coordinates, q, posture.wanted, w.b);
     for (int c = 0; c < problem.n_v; ++c) {
       const auto& f = problem.freedoms[c];
-      w.b[c] *= posture.gain[c] * S(T(1) / f.unit2);
-      w.inverse_D[c] = S(f.unit2) / (S(f.weight) + posture.gain[c]);
+      const S gain = posture.strength * posture.gain[c];
+      w.b[c] *= gain * S(T(1) / f.unit2);
+      w.inverse_D[c] = S(f.unit2) / (S(f.weight) + gain);
     }
   }
   const int m = M > 0 ? M : problem.n_rows;

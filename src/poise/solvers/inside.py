@@ -1,0 +1,43 @@
+"""Starts outside the joint ranges, for the drivers that are not kernels: brought back first, as the kernels do."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.model import Model
+from poise.solvers.table import CONTINUOUS_SPAN, Options, may_move, turning
+
+__all__ = ["bring_inside", "is_inside"]
+
+
+def bring_inside(model: Model, start: ArrayLike, options: Options) -> NDArray[np.float64]:
+    """The start with every joint that may move inside its range; in continuous mode within the bound of a call."""
+    q = np.array(start, dtype=np.float64)
+    if options.limit_handling == "off":
+        return q
+    span = np.full(model.nv, np.inf)
+    if options.mode == "continuous":
+        most = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
+        span = np.where(turning(model) > 0, most, most * model.length)
+    for at, v in ranged(model, options):
+        inside = np.clip(q[at], model.lower[v], model.upper[v])
+        q[at] = np.clip(inside, q[at] - span[v], q[at] + span[v])
+    return q
+
+
+def is_inside(model: Model, q: NDArray[np.float64], options: Options) -> bool:
+    """Whether every joint that may move is inside its range."""
+    if options.limit_handling == "off":
+        return True
+    return all(model.lower[v] <= q[at] <= model.upper[v] for at, v in ranged(model, options))
+
+
+def ranged(model: Model, options: Options) -> list[tuple[int, int]]:
+    """(index in q, index in v) of every plain coordinate that may move."""
+    moves = may_move(model, options.joints)
+    pairs: list[tuple[int, int]] = []
+    for joint in model.joints:
+        plain = joint.nv if joint.nq == joint.nv else joint.nv - 3
+        pairs += [(joint.q.start + k, joint.v.start + k) for k in range(max(plain, 0))]
+    return [(at, v) for at, v in pairs if moves[v]]
