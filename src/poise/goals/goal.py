@@ -117,7 +117,10 @@ def six_weights(weight: float | ArrayLike, first: int, count: int, what: str) ->
     """Weights of components first ... first + count: one number for all, one each, or six of which these are taken."""
     given = np.asarray(weight, dtype=np.float64)
     if given.ndim and len(given) not in (count, 6):
-        raise ShapeMismatch(f"{what}: weight has {len(given)} numbers; give one, {count} or 6.")
+        several = "6" if count == 6 else f"{count} or 6"
+        raise ShapeMismatch(
+            f"{what}: weight has {len(given)} numbers; give one{' or' if count == 6 else ','} {several}."
+        )
     out = np.zeros(6)
     out[first : first + count] = given if given.ndim == 0 or len(given) == count else given[first : first + count]
     return out

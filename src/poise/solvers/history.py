@@ -24,12 +24,13 @@ class History:
         q: (rows, nq).
     """
 
-    __slots__ = ("_solver", "cost", "damping", "errors", "q", "search")
+    __slots__ = ("_solver", "_targets", "cost", "damping", "errors", "q", "search")
 
     def __init__(self, solver: Solver) -> None:
         rows = solver._native.history()
         goals = len(solver.row_names)
         self._solver = solver
+        self._targets = dict(solver._targets)
         self.search: NDArray[np.int64] = rows[:, 0].astype(np.int64)
         self.cost: NDArray[np.float64] = rows[:, 1]
         self.damping: NDArray[np.float64] = rows[:, 2]
@@ -42,7 +43,7 @@ class History:
     @property
     def singular_values(self) -> NDArray[np.float64]:
         """Singular values of the goals' weighted Jacobian at every pose, (rows, k), descending."""
-        solver = self._solver.copy()
+        solver = self._solver.with_targets(self._targets)
         values = [np.linalg.svd(solver._native.rows_jacobian(q)[0], compute_uv=False) for q in self.q]
         return np.array(values)
 

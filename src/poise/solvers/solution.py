@@ -24,7 +24,13 @@ if TYPE_CHECKING:
 __all__ = ["Solution"]
 
 _OUTCOMES = (Status.STALLED, Status.REACHED, Status.STALLED, Status.OUT_OF_STEPS, Status.OUT_OF_TIME)
-_UNKNOWN: Any = object()  # not asked for yet
+
+
+class _Unknown:
+    """Not asked for yet; the class itself stands for it, so that it survives a pickle."""
+
+
+_UNKNOWN: Any = _Unknown
 
 
 class Solution:

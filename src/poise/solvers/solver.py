@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -101,14 +102,29 @@ class Solver:
 
     def copy(self) -> Solver:
         """Another solver of the same problem and targets with memory of its own, for another thread."""
+        return self.with_targets(self._targets)
+
+    def with_targets(self, targets: Mapping[str, Any]) -> Solver:
+        """Another solver of the same problem that has these targets in place of the goals' own."""
         options = {name: getattr(self._options, name) for name in Options.__slots__}
-        twin = Solver(self.model, self.goals.values(), **options)
-        twin._native.restart(self._start, self._targets)
-        twin._targets = self._targets
+        goals = [replace(goal, name=name) for name, goal in self.goals.items()]
+        twin = Solver(self.model, goals, **options)
+        twin._native.restart(self._start, dict(targets))
+        twin._targets = dict(targets)
         return twin
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        options = {name: getattr(self._options, name) for name in Options.__slots__}
+        return remake, (self.model, self.goals, options, dict(self._targets))
 
     def __repr__(self) -> str:
         return f"<Solver of {self.model.name!r}: {', '.join(self.goals)}>"
+
+
+def remake(model: Model, goals: Mapping[str, Goal], options: dict[str, Any], targets: dict[str, Any]) -> Solver:
+    """A solver from its pickle."""
+    named = [replace(goal, name=name) for name, goal in goals.items()]
+    return Solver(model, named, **options).with_targets(targets)
 
 
 def own_copies(targets: Mapping[str, Any]) -> dict[str, Any]:
