@@ -33,17 +33,21 @@ class Rest(Goal):
     Attributes:
         pose: A Pose, or q; the model's rest pose unless given.
         gains: How strongly each joint is drawn: {joint: gain}, or one number a degree of freedom; 1 unless given.
+        power: The exponent of the cost; only 2 is there yet.
     """
 
     pose: Pose | ArrayLike | None = None
     _: KW_ONLY
     gains: Mapping[str, float] | ArrayLike | None = None
+    power: int = 2
 
     default_name = "rest"
     counts = False
 
     def __post_init__(self) -> None:
         self.check_common()
+        if self.power != 2:
+            raise InvalidValue(f"Rest: power is {self.power!r}; only 2 is there yet.")
         if np.ndim(self.weight) != 0:
             raise InvalidValue("Rest: weight must be one number; use gains for single joints.")
 

@@ -129,9 +129,9 @@ def remake(model: Model, goals: Mapping[str, Goal], options: dict[str, Any], tar
 
 def own_copies(targets: Mapping[str, Any]) -> dict[str, Any]:
     """The targets, arrays copied: a caller may change its own while a solution still refers to them."""
-    if not isinstance(targets, Mapping):
+    if type(targets) is not dict and not isinstance(targets, Mapping):
         raise InvalidValue(f"targets must be {{goal name: target}}, not {targets!r}.")
-    return {name: x.copy() if isinstance(x, np.ndarray) else x for name, x in targets.items()}
+    return {name: x.copy() if type(x) is np.ndarray else x for name, x in targets.items()}
 
 
 def solve(

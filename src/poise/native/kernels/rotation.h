@@ -100,6 +100,9 @@ template <class S> POISE_FN void direction_of_matrix(const S* R, S* q) {
   q[1] = wx;
   q[2] = wy;
   q[3] = wz;
+  if constexpr (ScalarTraits<S>::lanes == 1) {
+    if (ww > one) return;  // less than a third of a turn, the usual case: good as it is
+  }
   S best = ww;
   const S rows[3][5] = {{xx, wx, xx, xy, xz}, {yy, wy, xy, yy, yz}, {zz, wz, xz, yz, zz}};
   POISE_UNROLL
