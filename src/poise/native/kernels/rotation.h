@@ -101,9 +101,9 @@ template <class S> POISE_FN void direction_of_matrix(const S* R, S* q) {
   q[2] = wy;
   q[3] = wz;
   if constexpr (ScalarTraits<S>::lanes == 1) {
-    if (ww > one) return;  // less than a third of a turn, the usual case: good as it is
+    if (ww > one) return;
   }
-  S best = ww;
+  S best = select(ww > one, S(T(5)), ww);  // less than a third of a turn, the usual case, is good as it is
   const S rows[3][5] = {{xx, wx, xx, xy, xz}, {yy, wy, xy, yy, yz}, {zz, wz, xz, yz, zz}};
   POISE_UNROLL
   for (int k = 0; k < 3; ++k) {
