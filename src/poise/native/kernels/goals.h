@@ -111,15 +111,7 @@ POISE_FN void goal_wrench(const Goal& goal, const GoalPlace<S>& at, GoalWrench<S
   // rows of R_target^T Jr^-1(w): the log changes by Jr^-1 under a turn of the frame in world axes
   S w[3];
   rotation_error(at, w);
-  const S a2 = dot(w, w);
-  const mask_t<S> small = a2 < S(T(0.25));
-  const S safe = select(small, S(T(1)), a2);
-  const S half = square_root(safe) * S(T(0.5));
-  S s, c;
-  sine_cosine(half, s, c);
-  const S d =
-      select(small, S(T(1.0 / 12)) + a2 * (S(T(1.0 / 720)) + a2 * (S(T(1.0 / 30240)) + a2 * S(T(1.0 / 1209600)))),
-             (S(T(1)) - half * c / s) / safe);
+  const S d = inverse_jacobian_term(dot(w, w));
   POISE_UNROLL
   for (int k = 0; k < 3; ++k) {
     // row k of the product is Jr^-T applied to the target's axis k: a - w x a / 2 + d w x (w x a)

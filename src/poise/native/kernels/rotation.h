@@ -192,10 +192,9 @@ template <class S> POISE_FN void exp_of_twist(const S* twist, S* q, S* p) {
   bend(w, b, c, twist, p);
 }
 
-// translation part of the log: v = V(w)^-1 p, with w = log R already known
-template <class S> POISE_FN void translation_log(const S* w, const S* p, S* v) {
+// the coefficient d of both inverse Jacobians of SO(3), I -+ [w] / 2 + d [w]^2, for a2 = |w|^2
+template <class S> POISE_FN S inverse_jacobian_term(S a2) {
   using T = real_t<S>;
-  const S a2 = dot(w, w);
   const mask_t<S> small = a2 < S(T(0.25));
   const S safe = select(small, S(T(1)), a2);
   const S half = square_root(safe) * S(T(0.5));
@@ -203,8 +202,12 @@ template <class S> POISE_FN void translation_log(const S* w, const S* p, S* v) {
       1.0 / 12, 1.0 / 720, 1.0 / 30240, 1.0 / 1209600, 1.0 / 47900160, 5.284190138687493e-10, 1.338253653068468e-11};
   S s, c;
   sine_cosine(half, s, c);
-  const S d = select(small, series_of(d_series, a2), (S(T(1)) - half * c / s) / safe);
-  bend(w, S(T(-0.5)), d, p, v);
+  return select(small, series_of(d_series, a2), (S(T(1)) - half * c / s) / safe);
+}
+
+// translation part of the log: v = V(w)^-1 p, with w = log R already known
+template <class S> POISE_FN void translation_log(const S* w, const S* p, S* v) {
+  bend(w, S(real_t<S>(-0.5)), inverse_jacobian_term(dot(w, w)), p, v);
 }
 
 }  // namespace poise
