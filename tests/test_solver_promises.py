@@ -203,3 +203,13 @@ def test_scipy_turns_ball_joints_and_records() -> None:
 def test_nothing_weighs_nothing(panda: poise.Model) -> None:
     answer = poise.solve(panda, Reach(TCP, NEAR, weight=0.0))
     assert answer.conditioning.condition == np.inf
+
+
+@pytest.mark.parametrize("method", ["lm", "dls", "ccd"])
+def test_a_call_in_continuous_mode_never_exceeds_its_bound(panda: poise.Model, method: str) -> None:
+    rng = np.random.default_rng(6)
+    solver = poise.Solver(panda, Reach(TCP, NEAR, name="a"), mode="continuous", step_limit=0.05, method=method)
+    for _ in range(200):
+        start = panda.random(rng)
+        moved = solver.solve(start, {"a": panda.fk(panda.random(rng), TCP)[:3, 3]}).q - start
+        assert np.abs(moved).max() <= 0.05

@@ -145,7 +145,7 @@ void take_settings(SolverData& to, const nb::dict& table) {
   to.searches = whole("searches");
   to.seed = static_cast<unsigned>(whole("seed"));
   to.time_limit = number("time_limit");
-  to.span = number("span");
+  to.span = number("span") * (1.0 - 1e-12);  // so that rounding of q never shows as more than was allowed
   to.polish = whole("polish") != 0;
   to.scale = number("scale");
   to.extra = whole("extra");
