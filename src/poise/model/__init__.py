@@ -1,7 +1,23 @@
-"""The body: joints, frames, the frozen model and its builder."""
+"""The body: joints, frames, the frozen model and its builder; the shapes on it."""
 
 from poise.model.builder import ModelBuilder
-from poise.model.joint import EULER_ORDERS, KINDS, Frame, Joint, Mimic
+from poise.model.joint import EULER_ORDERS, KINDS, BallRange, Frame, Joint, Mimic
 from poise.model.model import Model
+from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
-__all__ = ["EULER_ORDERS", "KINDS", "Frame", "Joint", "Mimic", "Model", "ModelBuilder"]
+__all__ = [
+    "EULER_ORDERS",
+    "KINDS",
+    "BallRange",
+    "Box",
+    "Capsule",
+    "Cylinder",
+    "Frame",
+    "Joint",
+    "Mesh",
+    "Mimic",
+    "Model",
+    "ModelBuilder",
+    "Shape",
+    "Sphere",
+]

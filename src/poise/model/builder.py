@@ -8,9 +8,11 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from poise.errors import InvalidModel
-from poise.model.joint import Mimic
+from poise.model.attached import Attached
+from poise.model.joint import BallRange, Mimic
 from poise.model.model import Model
-from poise.model.spec import FrameSpec, JointSpec
+from poise.model.shapes import Geometry, Shape
+from poise.model.spec import FrameSpec, JointSpec, check_name
 
 __all__ = ["ModelBuilder"]
 
@@ -34,9 +36,14 @@ class ModelBuilder:
         self.name = name
         self.source = ""
         self.notes: list[str] = []
+        self.up = "z"
+        self.units = "m"
         self._specs: list[JointSpec | FrameSpec] = []
         self._joints: set[str] = set()
         self._frames: set[str] = set()
+        self._shapes: list[Shape] = []
+        self._poses: dict[str, ArrayLike] = {}
+        self._roles: dict[str, str] = {}
 
     def add_joint(
         self,
@@ -57,6 +64,7 @@ class ModelBuilder:
         mass: float = 0.0,
         center: ArrayLike = (0.0, 0.0, 0.0),
         stiffness: float = 0.0,
+        cone: BallRange | None = None,
     ) -> ModelBuilder:
         """Adds a joint and the frame that moves with it.
 
@@ -77,6 +85,7 @@ class ModelBuilder:
             mass: Mass of what moves with the joint [kg].
             center: Centre of that mass in the joint's frame [m].
             stiffness: How much its motion is discouraged; 0 is neutral, larger moves less.
+            cone: How far a ball joint may turn; None for no bound.
 
         Returns:
             The builder, so that calls can be chained.
@@ -103,6 +112,7 @@ class ModelBuilder:
             mass=mass,
             center=center,
             stiffness=stiffness,
+            cone=cone,
         )
         self._extend([spec])
         return self
@@ -120,14 +130,57 @@ class ModelBuilder:
         self._extend([FrameSpec.checked(name, parent, offset, mass, center)])
         return self
 
+    def add_shape(
+        self,
+        frame: str,
+        shape: Geometry,
+        *,
+        offset: Any = None,
+        use: str = "both",
+        color: Sequence[float] | None = None,
+    ) -> ModelBuilder:
+        """Adds a solid or a mesh that moves with a frame.
+
+        Args:
+            frame: Name of the frame (or joint, meaning its frame). May be added later.
+            shape: A Sphere, Capsule, Cylinder, Box or Mesh of `poise.model`.
+            offset: From the frame to the solid's own axes.
+            use: "visual", "collision" or "both".
+            color: Red, green, blue and maybe opacity, 0 to 1.
+        """
+        self._shapes.append(Shape.checked(frame, shape, offset, use, color))
+        return self
+
+    def add_pose(self, name: str, q: ArrayLike) -> ModelBuilder:
+        """Adds a named configuration of the whole body, (nq,); its length is checked by `build`."""
+        if check_name(name, "pose") in self._poses:
+            raise InvalidModel(f"two poses are called {name!r}; rename one.")
+        self._poses[name] = q
+        return self
+
+    def add_role(self, role: str, frame: str) -> ModelBuilder:
+        """Says which frame plays a role on a body, such as "hand_l"; each role once."""
+        if check_name(role, "role") in self._roles:
+            raise InvalidModel(f"the role {role!r} is given twice, to {self._roles[role]!r} and {frame!r}.")
+        self._roles[role] = check_name(getattr(frame, "name", frame), "frame")
+        return self
+
     def build(self) -> Model:
         """The model, frozen.
 
         Raises:
             InvalidModel: No joint or frame, a loop in the parents, a mimic that cannot be.
-            NameNotFound: A parent or mimicked joint that does not exist.
+            NameNotFound: A parent, a mimicked joint, or the frame of a shape or role that does not exist.
+            ShapeMismatch: A pose with too many or too few numbers.
         """
-        return Model(self.name, self._specs, source=self.source, notes=self.notes)
+        attached = Attached(
+            shapes=tuple(self._shapes),
+            poses=tuple(self._poses.items()),
+            roles=tuple(self._roles.items()),
+            up=self.up,
+            units=self.units,
+        )
+        return Model(self.name, self._specs, source=self.source, notes=self.notes, attached=attached)
 
     def _extend(self, specs: Iterable[JointSpec | FrameSpec]) -> None:
         for spec in specs:

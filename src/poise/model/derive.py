@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue
+from poise.model.attached import carried_over
 from poise.model.joint import Joint
 from poise.model.spec import FrameSpec, JointSpec, frozen, vector
 from poise.spatial import Rotation, Transform
@@ -22,8 +23,9 @@ __all__ = ["locked", "random_configuration", "subtree", "with_spec"]
 
 
 def remodel(model: Model, specs: list[JointSpec | FrameSpec], notes: list[str] | None = None) -> Model:
-    """A model of the same name and source from other specs."""
-    return type(model)(model.name, specs, source=model.source, notes=[*model.notes, *(notes or [])])
+    """A model of the same name and source from other specs, with what still hangs on them."""
+    notes = [*model.notes, *(notes or [])]
+    return type(model)(model.name, specs, source=model.source, notes=notes, attached=carried_over(model, specs))
 
 
 def with_spec(model: Model, spec: FrameSpec) -> Model:
@@ -97,6 +99,7 @@ def fix(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> JointSpec:
         upper=none,
         rest=none,
         mimic=None,
+        cone=None,
     )
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from poise.spatial import Transform
 
-__all__ = ["EULER_ORDERS", "KINDS", "Frame", "Joint", "KindFacts", "Mimic"]
+__all__ = ["EULER_ORDERS", "KINDS", "BallRange", "Frame", "Joint", "KindFacts", "Mimic"]
 
 Floats = NDArray[np.float64]
 
@@ -66,6 +66,27 @@ class Mimic:
         return iter((self.joint, self.ratio, self.offset))
 
 
+@dataclass(frozen=True, slots=True)
+class BallRange:
+    """How far a ball joint may turn from q = (1, 0, 0, 0); None where it is free. Angles in radians.
+
+    The turn is split into a twist about `axis` and a swing that carries the axis away from itself:
+    ``R = R_swing R_twist``.
+
+    Attributes:
+        swing: Half the opening of a round cone; or two angles, about the two directions beside the axis (x and y for
+            axis z), which span an elliptic cone.
+        twist: Lowest and highest turn about the axis.
+        axis: The unit axis of twist, in the joint's own frame.
+        angle: Largest turn in all, about any axis.
+    """
+
+    swing: float | tuple[float, float] | None = None
+    twist: tuple[float, float] | None = None
+    axis: tuple[float, float, float] = (0.0, 0.0, 1.0)
+    angle: float | None = None
+
+
 @dataclass(frozen=True, eq=False, slots=True)
 class Joint:
     """One joint of a model. Equal to its name, so that `"elbow" in model.joints` works.
@@ -89,6 +110,7 @@ class Joint:
         center: Centre of that mass in the child frame [m].
         stiffness: Weight of its motion in the norm that a solver minimises; 0 is neutral.
         rest: Its numbers in `model.rest`.
+        cone: How far a ball joint may turn, or None.
     """
 
     name: str
@@ -109,6 +131,7 @@ class Joint:
     center: Floats
     stiffness: float
     rest: Floats = field(repr=False)
+    cone: BallRange | None = None
 
     @property
     def nq(self) -> int:

@@ -14,9 +14,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, name_not_found
 from poise.model import derive, show
+from poise.model.attached import Attached, read_only
 from poise.model.joint import KINDS, Floats, Frame, Joint
 from poise.model.layout import Layout, lay_out
 from poise.model.primitives import kernel_table
+from poise.model.shapes import Shape
 from poise.model.spec import FrameSpec, JointSpec, frozen
 from poise.native import Body
 
@@ -42,9 +44,15 @@ class Model:
         length: L, the longest path from the root [m]: the body's length scale.
         source: The file or table it came from.
         notes: What was assumed when it was read.
+        shapes: Solids and meshes fixed to its frames.
+        poses: Named configurations, such as a file's key poses.
+        roles: What its frames are on a body: role, such as "hand_l", to frame.
+        up: The world's up axis: "x", "y" or "z".
+        units: What its lengths are in: "m", or what the file says where its numbers were kept.
     """
 
     __slots__ = (
+        "_attached",
         "_body",
         "_frames",
         "_joints",
@@ -58,9 +66,14 @@ class Model:
         "notes",
         "nq",
         "nv",
+        "poses",
         "rest",
+        "roles",
+        "shapes",
         "source",
         "stiffness",
+        "units",
+        "up",
         "upper",
     )
 
@@ -77,15 +90,28 @@ class Model:
     length: float
     source: str
     notes: tuple[str, ...]
+    shapes: tuple[Shape, ...]
+    poses: Mapping[str, Floats]
+    roles: Mapping[str, str]
+    up: str
+    units: str
+    _attached: Attached
     _body: Body
     _layout: Layout
     _joints: dict[str, Joint]
     _frames: dict[str, Frame]
 
     def __init__(
-        self, name: str, specs: Sequence[JointSpec | FrameSpec], *, source: str = "", notes: Iterable[str] = ()
+        self,
+        name: str,
+        specs: Sequence[JointSpec | FrameSpec],
+        *,
+        source: str = "",
+        notes: Iterable[str] = (),
+        attached: Attached | None = None,
     ) -> None:
         layout = lay_out(specs)
+        attached = (attached or Attached()).settled(layout)
         table = kernel_table(layout)
         joints = make_joints(layout)
         own = [joint for joint in joints if joint.nv]
@@ -94,6 +120,12 @@ class Model:
             "name": name,
             "source": source,
             "notes": tuple(notes),
+            "shapes": attached.shapes,
+            "poses": read_only(attached.poses),
+            "roles": read_only(attached.roles),
+            "up": attached.up,
+            "units": attached.units,
+            "_attached": attached,
             "_layout": layout,
             "_body": Body(table),
             "nq": table["nq"],
@@ -123,7 +155,7 @@ class Model:
         raise AttributeError(f"a Model is frozen: {name!r} cannot be deleted.")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return remake, (self.name, self._layout.specs, self.source, self.notes)
+        return remake, (self.name, self._layout.specs, self.source, self.notes, self._attached)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Model):
@@ -134,7 +166,7 @@ class Model:
         return hash((self.name, self.nq, self.frames))
 
     def _key(self) -> tuple[Any, ...]:
-        return tuple(spec.key() for spec in self._layout.specs)
+        return (*(spec.key() for spec in self._layout.specs), self._attached.key())
 
     # -------------------------------------------------------------------------------------------- names
 
@@ -275,9 +307,11 @@ class Model:
         return show.html(self)
 
 
-def remake(name: str, specs: tuple[Any, ...], source: str, notes: tuple[str, ...]) -> Model:
+def remake(
+    name: str, specs: tuple[Any, ...], source: str, notes: tuple[str, ...], attached: Attached | None = None
+) -> Model:
     """A model from its pickle."""
-    return Model(name, specs, source=source, notes=notes)
+    return Model(name, specs, source=source, notes=notes, attached=attached)
 
 
 def make_joints(layout: Layout) -> tuple[Joint, ...]:
@@ -311,6 +345,7 @@ def make_joint(spec: JointSpec, parent: int, layout: Layout) -> Joint:
         center=spec.center,
         stiffness=spec.stiffness,
         rest=spec.rest,
+        cone=spec.cone,
     )
 
 

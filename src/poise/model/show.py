@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poise.model.joint import Joint
+from poise.model.joint import BallRange, Joint
 
 if TYPE_CHECKING:
     from poise.model.model import Model
@@ -45,7 +45,13 @@ def branches(below: list[int], prefix: str) -> list[tuple[int, str, str]]:
 def headline(model: Model) -> str:
     """Name and numbers."""
     mass = f", {model.mass:.3g} kg" if model.mass else ""
-    return f"{model.name}: {len(model.joints)} joints, {model.nv} degrees of freedom, {len(model.frames)} frames{mass}"
+    counts = ((len(model.shapes), "shape"), (len(model.poses), "named pose"))
+    more = "".join(f", {n} {what}{'s' * (n != 1)}" for n, what in counts if n)
+    units = "" if model.units == "m" else f", lengths in {model.units}"
+    return (
+        f"{model.name}: {len(model.joints)} joints, {model.nv} degrees of freedom, {len(model.frames)} frames"
+        f"{mass}{more}{units}"
+    )
 
 
 def line(model: Model, frame: str) -> str:
@@ -68,9 +74,23 @@ def describe(joint: Joint) -> str:
     bounds = np.stack([np.atleast_1d(joint.lower), np.atleast_1d(joint.upper)], axis=1)
     if np.isfinite(bounds).any():
         words.append(" ".join(f"[{low:.4g}, {high:.4g}]" for low, high in bounds))
+    if joint.cone:
+        words.append(cone_text(joint.cone))
     if joint.mimic:
         words.append(f"= {joint.mimic.ratio:g} * {joint.mimic.joint} + {joint.mimic.offset:g}")
     return " ".join(words)
+
+
+def cone_text(cone: BallRange) -> str:
+    """What bounds a ball joint, in radians."""
+    words = []
+    if cone.swing is not None:
+        words.append("swing " + " x ".join(f"{a:.4g}" for a in np.atleast_1d(cone.swing)))
+    if cone.twist is not None:
+        words.append(f"twist [{cone.twist[0]:.4g}, {cone.twist[1]:.4g}]")
+    if cone.angle is not None:
+        words.append(f"at most {cone.angle:.4g}")
+    return ", ".join(words)
 
 
 def axis_text(axis: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:

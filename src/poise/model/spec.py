@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidModel, InvalidValue, ShapeMismatch, name_not_found
-from poise.model.joint import EULER_ORDERS, KINDS, Floats, Mimic
+from poise.model.joint import EULER_ORDERS, KINDS, BallRange, Floats, Mimic
 from poise.spatial import Transform, as_transform
 
 __all__ = ["FrameSpec", "JointSpec"]
@@ -63,6 +63,7 @@ class JointSpec:
     mass: float
     center: Floats
     stiffness: float
+    cone: BallRange | None = None
 
     def key(self) -> tuple[Any, ...]:
         """Everything that makes it what it is, comparable."""
@@ -89,6 +90,7 @@ class JointSpec:
         mass: float,
         center: ArrayLike,
         stiffness: float,
+        cone: BallRange | None = None,
     ) -> JointSpec:
         """The joint, or an error that names what is wrong with it."""
         check_name(name, "joint")
@@ -114,6 +116,7 @@ class JointSpec:
             mass=check_mass(mass, where),
             center=vector(center, 3, f"{where}: center"),
             stiffness=check_not_negative(stiffness, f"{where}: stiffness"),
+            cone=check_cone(kind, cone, where),
         )
 
 
@@ -306,3 +309,27 @@ def check_mimic(mimic: Mimic | Sequence[Any] | None, kind: str, where: str) -> M
     ratio = number(parts[1], f"{where}: mimic ratio") if len(parts) > 1 else 1.0
     offset = number(parts[2], f"{where}: mimic offset") if len(parts) > 2 else 0.0
     return Mimic(leader, ratio, offset)
+
+
+def check_cone(kind: str, cone: Any, where: str) -> BallRange | None:
+    """A ball joint's range with its angles checked, its axis unit."""
+    if cone is None:
+        return None
+    if kind != "ball" or not isinstance(cone, BallRange):
+        raise InvalidValue(f"{where}: cone must be a BallRange, on a ball joint only; not {cone!r} on a {kind} one.")
+    twist = None if cone.twist is None else tuple(vector(cone.twist, 2, f"{where}: twist").tolist())
+    if twist is not None and twist[0] > twist[1]:
+        raise InvalidValue(f"{where}: twist goes from {twist[0]} to {twist[1]}; swap them.")
+    swing = cone.swing
+    if isinstance(swing, Sequence | np.ndarray) and np.ndim(swing):
+        x, y = vector(swing, 2, f"{where}: swing")
+        swing = half_turn(x, f"{where}: swing"), half_turn(y, f"{where}: swing")
+    elif swing is not None:
+        swing = half_turn(swing, f"{where}: swing")
+    angle = None if cone.angle is None else half_turn(cone.angle, f"{where}: angle")
+    return BallRange(swing, twist, tuple(unit(cone.axis, f"{where}: cone axis").tolist()), angle)
+
+
+def half_turn(value: Any, what: str) -> float:
+    """An angle from 0 to pi; more than pi is no bound and becomes pi."""
+    return min(check_not_negative(value, what), float(np.pi))

@@ -111,6 +111,7 @@ def hand() -> Model:
     digits = (THUMB, *FINGERS)
     builder = ModelBuilder(name="hand")
     builder.source = "Buryanov and Kotiuk, Int. J. Morphology 28(3), 2010"
+    builder.up = "y"
     builder.notes.append("places of the metacarpals in the palm are read from drawings, not measured")
     builder.add_frame("forearm", None, (0.0, -FOREARM / 1000.0, 0.0))
     fingers = sum(_mass(segment) for digit in digits for segment in digit.segments)

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model, ModelBuilder
-from poise.models.figure import Angles, Mark, Part, add_figure
+from poise.models.figure import Angles, Mark, Part, add_figure, other_side
 
 MASS = 75.0  # [kg]
 
@@ -116,6 +116,7 @@ def _standing(height: float) -> Model:
     """The figure with its pelvis at that height [m]."""
     builder = ModelBuilder(name="humanoid")
     builder.source = "de Leva, J. Biomechanics 29(9), 1996; Boone and Azen, J. Bone Joint Surg. 61-A, 1979"
+    builder.up = "y"
     builder.notes.append("y is up; it faces +z, its left side is at +x")
     builder.add_joint(
         "pelvis",
@@ -128,6 +129,9 @@ def _standing(height: float) -> Model:
     )
     stance = STANCE | {"ankle_l": _flat_ankle(HIP_REST, KNEE_REST)}
     add_figure(builder, TRUNK + ARM + LEG, MARKS, stance)
+    for name in ("pelvis", *(row.name for row in TRUNK + ARM + LEG + MARKS)):
+        for role in sorted({name, other_side(name)}):
+            builder.add_role(role, role)
     return builder.build()
 
 

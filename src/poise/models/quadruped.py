@@ -97,6 +97,7 @@ def quadruped() -> Model:
     """
     builder = ModelBuilder(name="quadruped")
     builder.source = "Jaegger et al., Am. J. Vet. Res. 63(7), 2002; Fischer and Lilje, Dogs in Motion, 2011"
+    builder.up = "y"
     builder.notes.append("y is up; it faces +z, its left side is at +x; lengths and masses are rounded, not measured")
     builder.add_joint(
         "pelvis",

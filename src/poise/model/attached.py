@@ -1,0 +1,126 @@
+"""What a model carries besides joints and frames, because files carry it: shapes, named poses, roles, up, units."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.errors import InvalidModel, InvalidValue, name_not_found
+from poise.model.joint import KINDS, Floats
+from poise.model.layout import Layout
+from poise.model.shapes import Shape
+from poise.model.spec import FrameSpec, JointSpec, frozen, vector
+
+if TYPE_CHECKING:
+    from poise.model.model import Model
+
+__all__ = ["Attached", "carried_over"]
+
+UPS = ("x", "y", "z")
+UNITS = ("m", "dm", "cm", "mm", "in", "ft", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """All of it, as it was added.
+
+    Attributes:
+        shapes: Solids, each fixed to a frame.
+        poses: Name and configuration.
+        roles: Role and frame.
+        up: The world's up axis.
+        units: What lengths are in.
+    """
+
+    shapes: tuple[Shape, ...] = ()
+    poses: tuple[tuple[str, ArrayLike], ...] = ()
+    roles: tuple[tuple[str, str], ...] = ()
+    up: str = "z"
+    units: str = "m"
+
+    def settled(self, layout: Layout) -> Attached:
+        """The same with every name and number held against the tree.
+
+        Raises:
+            NameNotFound: A shape or role names a frame that is not there.
+            InvalidModel: An unknown up axis or unit.
+            InvalidValue: A pose has a number or quaternion that cannot be.
+            ShapeMismatch: A pose has too many or too few numbers.
+        """
+        if self.up not in UPS:
+            raise InvalidModel(f"a model's up axis must be 'x', 'y' or 'z', not {self.up!r}.")
+        if self.units not in UNITS:
+            raise InvalidModel(f"a model's units must be one of {', '.join(map(repr, UNITS))}, not {self.units!r}.")
+        joints = {spec.name: spec.frame for spec in layout.joints}
+        names = joints | {name: name for name in layout.frames}
+        return replace(
+            self,
+            shapes=tuple(replace(shape, frame=known(names, shape.frame)) for shape in self.shapes),
+            poses=tuple((name, checked_pose(layout, name, q)) for name, q in self.poses),
+            roles=tuple((role, known(names, frame)) for role, frame in self.roles),
+        )
+
+    def key(self) -> tuple[Any, ...]:
+        """Everything that makes it what it is, comparable."""
+        poses = tuple((name, (np.asarray(q, np.float64) + 0.0).tobytes()) for name, q in sorted(self.poses, key=first))
+        return self.shapes, poses, tuple(sorted(self.roles)), self.up, self.units
+
+
+def first(pair: tuple[str, Any]) -> str:
+    """The name of a named thing."""
+    return pair[0]
+
+
+def known(names: Mapping[str, str], name: str) -> str:
+    """The frame that the name means."""
+    if name not in names:
+        raise name_not_found("frame", name, names)
+    return names[name]
+
+
+def checked_pose(layout: Layout, name: str, q: ArrayLike) -> Floats:
+    """A configuration of this tree, its quaternions made unit; it may lie outside the ranges."""
+    own = [spec for spec in layout.joints if spec.name not in layout.mimics]
+    values = np.array(vector(q, sum(KINDS[spec.kind].nq for spec in own), f"pose {name!r}"))
+    for spec in own:
+        if KINDS[spec.kind].nq != KINDS[spec.kind].nv:
+            turn = values[layout.q_slices[spec.name]][-4:]  # a view
+            length = float(np.linalg.norm(turn))
+            if not 1e-6 < length < np.inf:
+                raise InvalidValue(f"pose {name!r}: joint {spec.name!r} has a quaternion of length {length}.")
+            if abs(length - 1.0) > 1e-15:
+                turn /= length
+    return frozen(values)
+
+
+def read_only(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
+    """A mapping that nobody can change."""
+    return MappingProxyType(dict(pairs))
+
+
+def carried_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attached:
+    """What a model of these specs, all from `model`, keeps: what hangs on its frames, and its part of each pose."""
+    frames = {spec.frame if isinstance(spec, JointSpec) else spec.name for spec in specs}
+    own = [s.name for s in specs if isinstance(s, JointSpec) and not s.mimic and KINDS[s.kind].nq]
+    old = model._attached
+    return replace(
+        old,
+        shapes=tuple(shape for shape in old.shapes if shape.frame in frames),
+        poses=tuple((name, part_of(model, q, own)) for name, q in old.poses),
+        roles=tuple((role, frame) for role, frame in old.roles if frame in frames),
+    )
+
+
+def part_of(model: Model, q: Any, joints: Sequence[str]) -> Floats:
+    """The numbers of some joints, one after another; a former follower's come from its leader."""
+    parts = []
+    for name in joints:
+        joint = model.joint(name)
+        values = q[joint.q]
+        parts.append(joint.mimic.ratio * values + joint.mimic.offset if joint.mimic else values)
+    return np.concatenate([np.zeros(0), *parts])
