@@ -7,7 +7,7 @@ solver takes new ones without being built again.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,14 @@ from poise.model import Model
 
 __all__ = ["Goal", "GoalRows", "Tolerance", "pack_target"]
 
-POSITION, ROTATION, POSE = range(3)
+POSITION, ROTATION, POSE, ALIGN, LOOK, DISTANCE, ANGLE, PLANES, COM, BALANCE, CUSTOM = range(11)
+ANGULAR = frozenset({ROTATION, ALIGN, LOOK, ANGLE})  # whose only error is an angle
 
 Tolerance = float | tuple[float, float] | None
+
+
+def _zeros() -> NDArray[np.float64]:
+    return np.zeros(3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +33,42 @@ class GoalRows:
     """A goal as the kernels see it.
 
     Attributes:
-        op: Which residual: POSITION, ROTATION or POSE.
-        frame: Name of the frame it moves.
+        op: Which residual: POSITION, ROTATION, ... CUSTOM.
+        frame: Name of the frame it moves; None where it is about the whole body.
         base: Name of the frame that the target is given in, or None for the world.
         point: Where on the frame [m, in the frame].
         weight: Six weights, [linear; angular]; zero where a component is free.
-        target: Rotation (9) and position (3).
+        target: Rotation (9) and position (3); then what the operation or `ranged` adds.
         exact: Whether the rotation rows need the exact derivative of the log (some axes free).
-        convert: Any target that the goal accepts, to those 12 numbers.
+        convert: Any target that the goal accepts, to those numbers.
+        point2: Where on the base [m, in the base].
+        axis: A unit axis of the frame, in the frame.
+        axis2: A unit axis of the base, in the base.
+        local: Whether position rows are along the target's own axes instead of the world's.
+        ranged: Whether 12 more numbers follow the target: lowest and highest deviation of the six components.
+        size: How many rows, where the operation does not say.
+        points: Frames and points on them: the contacts of a balance.
+        residual: Of CUSTOM: q to `size` numbers.
+        jacobian: Of CUSTOM: q to (size, nv).
     """
 
     op: int
-    frame: str
+    frame: str | None
     base: str | None
     point: NDArray[np.float64]
     weight: NDArray[np.float64]
     target: NDArray[np.float64]
     exact: bool
     convert: Callable[[Any], NDArray[np.float64]]
+    point2: NDArray[np.float64] = field(default_factory=_zeros)
+    axis: NDArray[np.float64] = field(default_factory=_zeros)
+    axis2: NDArray[np.float64] = field(default_factory=_zeros)
+    local: bool = False
+    ranged: bool = False
+    size: int = 0
+    points: tuple[tuple[str, NDArray[np.float64]], ...] = ()
+    residual: Callable[[Any], NDArray[np.float64]] | None = None
+    jacobian: Callable[[Any], NDArray[np.float64]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -111,6 +134,15 @@ class Goal:
         if len(values) == 2:
             return float(values[0]), float(values[1])
         return (defaults[0], float(values[0])) if angular else (float(values[0]), defaults[1])
+
+
+def one_weight(weight: float | ArrayLike, components: slice | int, what: str) -> NDArray[np.float64]:
+    """Six weights: the same number for some components, zero for the others."""
+    if np.ndim(weight) != 0:
+        raise ShapeMismatch(f"{what}: weight has {np.size(weight)} numbers; give one.")
+    out = np.zeros(6)
+    out[components] = weight
+    return out
 
 
 def six_weights(weight: float | ArrayLike, first: int, count: int, what: str) -> NDArray[np.float64]:

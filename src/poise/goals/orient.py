@@ -3,6 +3,9 @@
     residual  r = log(R_target R^T)                radians, world axes
     residual  r = R_target^T log(R_target R^T)     radians, the target's own axes: where axes are free or weights uneven
 
+With `within`, component k counts as zero while the deviation -r_k is inside its range, and as the distance to the
+nearer end outside.
+
 The Jacobian of the second form holds the inverse right Jacobian of SO(3), because with a free axis the angle may
 stay large. Source: Rabbani, section 3.3; Sola, Deray and Atchuthan, A micro Lie theory, 2018, eq. 144 (inverse
 right Jacobian).
@@ -10,6 +13,7 @@ right Jacobian).
 
 from __future__ import annotations
 
+import math
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
@@ -18,6 +22,7 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.goal import ROTATION, Goal, GoalRows, pack_target, six_weights
+from poise.goals.range import Range
 from poise.model import Model
 from poise.spatial import Rotation, as_rotation
 
@@ -33,6 +38,8 @@ class Orient(Goal):
         rotation: A Rotation, 3x3 matrix, wxyz quaternion, or scipy Rotation.
         axes: The target's axes about which the rotation matters, such as "xyz" or "xy" (free to spin about z).
         relative_to: The frame in which the rotation is given; the world unless given.
+        within: How far it may turn away about each of the target's axes [rad]: one angle for all, or three, each an
+            angle (to both sides) or a Range; exact unless given.
     """
 
     frame: str
@@ -40,6 +47,7 @@ class Orient(Goal):
     _: KW_ONLY
     axes: str = "xyz"
     relative_to: str | None = None
+    within: Any = None
 
     default_name = "orient"
 
@@ -49,6 +57,8 @@ class Orient(Goal):
         letters = set(str(self.axes).lower())
         if not letters or not letters <= set("xyz") or len(letters) != len(str(self.axes)):
             raise InvalidValue(f"Orient: axes is {self.axes!r}; give some of the letters x, y and z, each once.")
+        if self.within is not None:
+            object.__setattr__(self, "within", read_play(self.within))
 
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
@@ -61,12 +71,37 @@ class Orient(Goal):
             point=np.zeros(3),
             weight=weight,
             target=self._convert(self.rotation),
-            exact=len(set(weight[3:].tolist())) > 1,
+            exact=self.within is not None or len(set(weight[3:].tolist())) > 1,
             convert=self._convert,
+            ranged=self.within is not None,
         )
 
     def _convert(self, rotation: Any) -> NDArray[np.float64]:
-        return pack_target(read_rotation(rotation).matrix, None)
+        target = pack_target(read_rotation(rotation).matrix, None)
+        if self.within is None:
+            return target
+        low, high = np.array([play.ends for play in self.within]).T
+        return np.concatenate([target, np.zeros(3), low, np.zeros(3), high])
+
+
+def read_play(within: Any) -> tuple[Range, Range, Range]:
+    """Three ranges of angles that hold zero."""
+    given = within if isinstance(within, (tuple, list, np.ndarray)) else (within,) * 3
+    if len(given) != 3:
+        raise ShapeMismatch(f"Orient: within has {len(given)} angles; give one, or three.")
+    x, y, z = (play if isinstance(play, Range) else both_sides(play) for play in given)
+    for play in (x, y, z):
+        if not play.ends[0] <= 0.0 <= play.ends[1]:
+            raise InvalidValue(f"Orient: within has {play}; the target itself must be inside: low <= 0 <= high.")
+    return x, y, z
+
+
+def both_sides(angle: Any) -> Range:
+    """From -angle to angle."""
+    size = math.inf if angle is None else float(angle)
+    if not size >= 0.0:
+        raise InvalidValue(f"Orient: within is {angle!r}; an angle must be zero or more [rad].")
+    return Range(-size, size)
 
 
 def read_rotation(rotation: Any) -> Rotation:

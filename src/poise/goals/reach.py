@@ -3,8 +3,13 @@
     residual  r = [p_target - p;  log(R_target R^T)]      metres (in units of L) and radians, world axes
     Jacobian  J = [linear; angular] rows of the frame's world Jacobian at the point
 
-Uneven rotation weights are along the target's own axes (see Orient). A 3-vector asks for the position alone. With
-`relative_to`, the target is given in that frame and moves with it.
+Uneven rotation weights are along the target's own axes (see Orient). A 3-vector asks for the position alone; a Range in
+place of a coordinate asks for anything between two values, and its row is the distance to the nearer one. With
+`relative_to`, the target is given in that frame and moves with it; uneven position weights and ranges are then along
+that frame's axes (of a transform: along its own axes):
+
+    residual  r = R_target^T (p_target - p)
+
 Source: Rabbani, A recipe to cook Jacobian, section 3.3 (orientation error R_d R_e^T).
 """
 
@@ -18,12 +23,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.goal import POSE, POSITION, Goal, GoalRows, pack_target, six_weights
+from poise.goals.range import Range, pack_place, read_place
+from poise.kinematics.regions import LARGEST
 from poise.model import Model
 from poise.spatial import Transform, as_transform
 
 __all__ = ["Reach"]
-
-LARGEST = 1e100  # metres
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +37,7 @@ class Reach(Goal):
 
     Attributes:
         frame: The frame to move; any link, site or joint.
-        target: Three numbers [m], or a Transform, a 4x4 matrix or an SE3-like object.
+        target: Three numbers [m], each of which may be a Range; or a Transform, a 4x4 matrix or an SE3-like object.
         point: Where on the frame, in its own coordinates; its origin unless given.
         relative_to: The frame in which the target is given; the world unless given.
     """
@@ -48,9 +53,7 @@ class Reach(Goal):
     def __post_init__(self) -> None:
         self.check_common()
         object.__setattr__(self, "target", read_target(self.target))
-        weights = six_weights(self.weight, 0, 6 if self.with_rotation else 3, "Reach")
-        if self.relative_to is not None and len(set(weights[:3].tolist())) > 1:
-            raise InvalidValue("Reach: with relative_to, the three position weights must be equal.")
+        six_weights(self.weight, 0, 6 if self.with_rotation else 3, "Reach")
         if self.point is not None:
             point = np.array(self.point, dtype=np.float64)
             if point.shape != (3,):
@@ -64,6 +67,11 @@ class Reach(Goal):
         """Whether the target fixes the rotation too."""
         return isinstance(self.target, Transform)
 
+    @property
+    def ranged(self) -> bool:
+        """Whether a coordinate is a Range."""
+        return isinstance(self.target, tuple)
+
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
         count = 6 if self.with_rotation else 3
@@ -74,9 +82,11 @@ class Reach(Goal):
             base=self.relative_to,
             point=np.zeros(3) if self.point is None else np.array(self.point, dtype=np.float64),
             weight=weight,
-            target=numbers(self.target),
+            target=self._convert(self.target),
             exact=self.with_rotation and len(set(weight[3:].tolist())) > 1,
             convert=self._convert,
+            local=self.relative_to is not None and (self.ranged or len(set(weight[:3].tolist())) > 1),
+            ranged=self.ranged,
         )
 
     def _convert(self, target: Any) -> NDArray[np.float64]:
@@ -84,11 +94,19 @@ class Reach(Goal):
         if isinstance(read, Transform) != self.with_rotation:
             wanted = "a transform" if self.with_rotation else "a point"
             raise ShapeMismatch(f"goal on {self.frame!r}: it was made for {wanted}; the new target must be one too.")
+        if self.ranged:
+            return pack_place(read, ranged=True)
+        if isinstance(read, tuple):
+            raise ShapeMismatch(
+                f"goal on {self.frame!r}: it was made for a point without ranges; the new target must be one too."
+            )
         return numbers(read)
 
 
-def read_target(target: Any) -> NDArray[np.float64] | Transform:
-    """A point (3,) or one Transform."""
+def read_target(target: Any) -> Any:
+    """A point (3,), three coordinates with a Range among them, or one Transform."""
+    if isinstance(target, (tuple, list)) and any(isinstance(part, Range) for part in target):
+        return read_place(target, "target")
     if not isinstance(target, Transform) and np.shape(target) == (3,):
         point = np.array(target, dtype=np.float64)
         check_lengths(point, "target")

@@ -1,6 +1,6 @@
 """Rest: stay near a pose, in what freedom the other goals leave.
 
-    cost  sum_i gain_i (q_i - rest_i)^2       radians, lengths in units of L; difference on the manifold for quaternions
+    cost  sum_i gain_i (q_i - rest_i)^power   radians, lengths in units of L; difference on the manifold for quaternions
 
 It is no row of the solver but a diagonal, and lives strictly below the goals: it moves the body inside their null
 space. Its weight matters against other postures only. Source: Parent, The Jacobian, eq. 17-24 (control term with
@@ -23,6 +23,8 @@ from poise.model import Model
 
 __all__ = ["Rest"]
 
+MOST_POWER = 20
+
 
 @dataclass(frozen=True, eq=False)
 class Rest(Goal):
@@ -33,7 +35,7 @@ class Rest(Goal):
     Attributes:
         pose: A Pose, or q; the model's rest pose unless given.
         gains: How strongly each joint is drawn: {joint: gain}, or one number a degree of freedom; 1 unless given.
-        power: The exponent of the cost; only 2 is there yet.
+        power: The exponent of the cost, even: 2, or more to leave small deviations alone and resist large ones.
     """
 
     pose: Pose | ArrayLike | None = None
@@ -46,10 +48,12 @@ class Rest(Goal):
 
     def __post_init__(self) -> None:
         self.check_common()
-        if self.power != 2:
-            raise InvalidValue(f"Rest: power is {self.power!r}; only 2 is there yet.")
+        what = type(self).__name__
+        whole = isinstance(self.power, (int, np.integer)) and not isinstance(self.power, bool)
+        if not whole or self.power < 2 or self.power % 2 or self.power > MOST_POWER:
+            raise InvalidValue(f"{what}: power is {self.power!r}; it must be an even number from 2 to {MOST_POWER}.")
         if np.ndim(self.weight) != 0:
-            raise InvalidValue("Rest: weight must be one number; use gains for single joints.")
+            raise InvalidValue(f"{what}: weight must be one number; use gains for single joints.")
 
     def wanted(self, model: Model) -> NDArray[np.float64]:
         """The configuration to rest in."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch, name_not_found
 from poise.goals import Goal, Rest
-from poise.goals.goal import ROTATION, GoalRows
+from poise.goals.goal import ANGULAR, GoalRows
 from poise.methods import Method
 from poise.model import Model
 from poise.solvers.reach import reachable_ranges
@@ -141,19 +141,29 @@ def goal_table(model: Model, name: str, goal: Goal, rows: GoalRows, unit: float)
         "name": name,
         "op": rows.op,
         "frame": frame_index(model, rows.frame),
-        "base": -1 if rows.base is None else frame_index(model, rows.base),
+        "base": frame_index(model, rows.base),
         "point": rows.point,
+        "point2": rows.point2,
+        "axis": rows.axis,
+        "axis2": rows.axis2,
         "weight": rows.weight / unit,
-        "tolerance": np.array(goal.tolerances(model, rows.op == ROTATION)),
+        "tolerance": np.array(goal.tolerances(model, rows.op in ANGULAR)),
         "target": rows.target,
         "exact": int(rows.exact),
+        "local": int(rows.local),
+        "ranged": int(rows.ranged),
+        "size": rows.size,
+        "points": [(frame_index(model, frame), point) for frame, point in rows.points],
+        "level": int(goal.priority),
         "convert": rows.convert,
+        "residual": rows.residual,
+        "jacobian": rows.jacobian,
     }
 
 
-def frame_index(model: Model, frame: str) -> int:
-    """Where a frame is in model.frames; NameNotFound with the closest names otherwise."""
-    return model.frames.index(model.frame(frame).name)
+def frame_index(model: Model, frame: str | None) -> int:
+    """Where a frame is in model.frames, -1 for none; NameNotFound with the closest names otherwise."""
+    return -1 if frame is None else model.frames.index(model.frame(frame).name)
 
 
 def settings(model: Model, options: Options) -> dict[str, Any]:

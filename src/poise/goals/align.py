@@ -1,0 +1,68 @@
+"""Align: keep an axis of a frame along a direction.
+
+    residual  r = rotation vector that takes a to d       radians, world axes
+              a = R axis,  d = the direction
+    |r| is the angle between the two; where they are opposite, r is a half turn about any axis across them.
+
+The frame is free to spin about the direction. A tray that stays level, an umbrella that stays upright, a pole that says
+where an elbow or a knee points.
+Source: Zhao and Badler, Inverse kinematics positioning using nonlinear programming for highly articulated figures,
+ACM TOG 13(4), 1994 (orientation goals given by directions).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals.direction import read_axis
+from poise.goals.goal import ALIGN, Goal, GoalRows, one_weight, pack_target
+from poise.model import Model
+
+__all__ = ["Align"]
+
+
+@dataclass(frozen=True, eq=False)
+class Align(Goal):
+    """Keep an axis of a frame along a direction.
+
+    Attributes:
+        frame: The frame to turn.
+        axis: Its axis: a letter such as "y" or "-z", or three numbers.
+        direction: Where the axis shall point: a letter, or three numbers of any length.
+        relative_to: The frame in whose axes the direction is given; the world unless given.
+    """
+
+    frame: str
+    axis: Any
+    direction: Any
+    _: KW_ONLY
+    relative_to: str | None = None
+
+    default_name = "align"
+
+    def __post_init__(self) -> None:
+        self.check_common()
+        object.__setattr__(self, "axis", read_axis(self.axis, "Align: axis"))
+        object.__setattr__(self, "direction", read_axis(self.direction, "Align: direction"))
+        one_weight(self.weight, 3, "Align")
+
+    def rows(self, model: Model) -> GoalRows:
+        """See Goal.rows."""
+        return GoalRows(
+            op=ALIGN,
+            frame=self.frame,
+            base=self.relative_to,
+            point=np.zeros(3),
+            weight=one_weight(self.weight, slice(3, 6), "Align"),
+            target=self._convert(self.direction),
+            exact=False,
+            convert=self._convert,
+            axis=np.array(self.axis),
+        )
+
+    def _convert(self, direction: Any) -> NDArray[np.float64]:
+        return pack_target(None, read_axis(direction, "Align: direction"))

@@ -1,0 +1,86 @@
+"""Angle: keep two axes at an angle, or within a range of angles.
+
+    residual  r = theta_wanted - theta,  theta = angle(R_a axis_a, R_b axis_b)       radians, one row
+    theta_wanted is the value of [low, high] that is nearest to theta: r is zero inside the range
+
+theta = atan2(|a x b|, a . b), from 0 to pi: an acos would lose half its digits at both ends. The row's
+Jacobian is the unit vector along b x a, on the turn of frame a minus that of b; where the axes are parallel, any unit
+vector across them. To make two axes parallel, Align is smoother. Source: the gradient of an angle.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.goals.direction import read_axis
+from poise.goals.distance import pack_span
+from poise.goals.goal import ANGLE, Goal, GoalRows, one_weight
+from poise.goals.range import Range, read_range
+from poise.model import Model
+
+__all__ = ["Angle"]
+
+
+@dataclass(frozen=True, eq=False)
+class Angle(Goal):
+    """Keep an axis of one frame at an angle to an axis of another, or to a direction of the world.
+
+    Attributes:
+        frame_a: The one frame.
+        axis_a: Its axis: a letter such as "z" or "-y", or three numbers.
+        frame_b: The other frame; None for the world.
+        axis_b: Its axis, likewise.
+        angle: A number from 0 to pi [rad], a Range, or (low, high).
+    """
+
+    frame_a: str
+    axis_a: Any
+    frame_b: str | None
+    axis_b: Any
+    angle: Any
+
+    default_name = "angle"
+
+    def __post_init__(self) -> None:
+        self.check_common()
+        object.__setattr__(self, "axis_a", read_axis(self.axis_a, "Angle: axis_a"))
+        object.__setattr__(self, "axis_b", read_axis(self.axis_b, "Angle: axis_b"))
+        object.__setattr__(self, "angle", read_angle(self.angle))
+        if self.frame_b is not None and str(self.frame_b) == str(self.frame_a):
+            raise InvalidValue(f"Angle: both axes are of frame {self.frame_a!r}; the angle between them cannot change.")
+        one_weight(self.weight, 3, "Angle")
+
+    @property
+    def frame(self) -> str:
+        """The frame that it is named after."""
+        return self.frame_a
+
+    def rows(self, model: Model) -> GoalRows:
+        """See Goal.rows."""
+        return GoalRows(
+            op=ANGLE,
+            frame=self.frame_a,
+            base=self.frame_b,
+            point=np.zeros(3),
+            weight=one_weight(self.weight, 3, "Angle"),
+            target=self._convert(self.angle),
+            exact=False,
+            convert=self._convert,
+            axis=np.array(self.axis_a),
+            axis2=np.array(self.axis_b),
+            ranged=True,
+        )
+
+    def _convert(self, angle: Any) -> NDArray[np.float64]:
+        return pack_span(None, read_angle(angle))
+
+
+def read_angle(angle: Any) -> Range:
+    """A range of angles."""
+    return read_range(angle, "Angle: angle", 0.0, math.pi)

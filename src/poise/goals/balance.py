@@ -1,0 +1,110 @@
+"""Balance: keep the centre of mass over the supports.
+
+    seen along the world's up axis, with the contact points of the supports where the pose has them:
+    rows      r_k = min(d_k - n_k . c - margin, 0)        metres (in units of L), one row for each edge of their hull
+              c the centre of mass, n_k . x <= d_k the half-plane of edge k
+
+The hull moves with the contacts, and so does the Jacobian. It is static balance on level ground: no forces, no
+friction. Source: McGhee and Frank, On the stability properties of quadruped creeping gaits, 1968 (support polygon);
+Baerlocher and Boulic, An inverse kinematics architecture enforcing an arbitrary number of strict priority levels, 2004
+(as a goal).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+
+from poise.errors import InvalidValue
+from poise.goals.center_of_mass import require_mass
+from poise.goals.contacts import Contact, contact_points, distinct, up_of
+from poise.goals.goal import BALANCE, Goal, GoalRows, one_weight, pack_target
+from poise.kinematics.regions import length, place
+from poise.model import Model
+
+__all__ = ["Balance"]
+
+MOST_POINTS = 32
+
+
+@dataclass(frozen=True, eq=False)
+class Balance(Goal):
+    """Keep the centre of mass over the convex hull of the supports.
+
+    Attributes:
+        support: Frames that stand on the ground. Of each, the contacts are its own origin and the lowest places of its
+            part and of those that hang on it, as the heel, ball and toe of a foot. A pair (frame, point) is that one
+            point of the frame instead, in its own coordinates.
+        margin: How far inside the hull it shall stay [m].
+    """
+
+    support: Any
+    _: KW_ONLY
+    margin: float = 0.0
+
+    default_name = "balance"
+
+    def __post_init__(self) -> None:
+        self.check_common()
+        object.__setattr__(self, "support", read_support(self.support))
+        object.__setattr__(self, "margin", length(self.margin, "Balance: margin"))
+        one_weight(self.weight, 0, "Balance")
+
+    def contacts(self, model: Model) -> list[Contact]:
+        """The contact points: frames and points on them."""
+        found: list[Contact] = []
+        for part in self.support:
+            if isinstance(part, tuple):
+                found.append((model.frame(part[0]).name, np.array(part[1])))
+            else:
+                found.extend(contact_points(model, part))
+        return distinct(model, found)
+
+    def rows(self, model: Model) -> GoalRows:
+        """See Goal.rows."""
+        require_mass(model, "Balance")
+        contacts = self.contacts(model)
+        if len(contacts) > MOST_POINTS:
+            raise InvalidValue(
+                f"Balance: the supports have {len(contacts)} contact points, and {MOST_POINTS} is the most; "
+                "name single points as (frame, point)."
+            )
+        return GoalRows(
+            op=BALANCE,
+            frame=None,
+            base=None,
+            point=np.zeros(3),
+            weight=one_weight(self.weight, 0, "Balance"),
+            target=np.append(pack_target(None, up_of(model)), self.margin),
+            exact=False,
+            convert=lambda margin: np.append(pack_target(None, up_of(model)), length(margin, "Balance: margin")),
+            size=max(4, len(contacts)),
+            points=tuple(contacts),
+        )
+
+
+def read_support(support: Any) -> tuple[Any, ...]:
+    """Frames, and pairs of frame and point."""
+    if isinstance(support, str) or not isinstance(support, Iterable):
+        given: tuple[Any, ...] = (support,)
+    else:
+        given = tuple(support)
+    if len(given) == 2 and isinstance(given[0], str) and not isinstance(given[1], str) and np.shape(given[1]) == (3,):
+        given = (given,)  # one pair, without its brackets
+    if not given:
+        raise InvalidValue("Balance: support is empty; give the frames that stand on the ground, such as a foot.")
+    return tuple(read_part(part) for part in given)
+
+
+def read_part(part: Any) -> Any:
+    """One support."""
+    if isinstance(part, (tuple, list)):
+        if len(part) != 2:
+            raise InvalidValue(f"Balance: {part!r} is no support; give a frame, or (frame, point).")
+        return str(part[0]), place(part[1], f"Balance: the point on {part[0]!r}")
+    if not isinstance(part, str) and not hasattr(part, "name"):
+        raise InvalidValue(f"Balance: {part!r} is no support; give a frame, or (frame, point).")
+    return str(part)

@@ -1,0 +1,102 @@
+"""Contacts: the points on which a part of the body stands.
+
+Of a support such as a foot they are its own origin and, of all that is fixed to the same rigid part or to the parts
+that hang on it by one joint (the toes of a foot), what is lowest in the rest pose: within 1 % of the body's length L of
+the lowest. Frames count, and the corners and ends of collision solids.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals.direction import LETTERS
+from poise.model import Model
+from poise.model.shapes import Box, Capsule, Cylinder, Geometry, Sphere
+
+__all__ = ["Contact", "contact_points", "up_of"]
+
+Floats = NDArray[np.float64]
+Contact = tuple[str, Floats]
+
+LAYER = 0.01  # of L: how far above the lowest point others still touch the ground
+SAME = 1e-6  # of L: nearer than this, two points are one
+
+
+def up_of(model: Model) -> Floats:
+    """The world's up axis."""
+    return np.array(LETTERS[model.up])
+
+
+def contact_points(model: Model, support: str) -> list[Contact]:
+    """Where a support touches the ground: frames and points on them."""
+    frame = model.frame(support).name
+    parts = rigid_parts(model)
+    below = {root for root in parts.values() if root is not None and parts[parent_of(model, root)] == parts[frame]}
+    near = [name for name in model.frames if parts[name] == parts[frame] or parts[name] in below]
+    candidates = [(name, np.zeros(3)) for name in near] + list(solid_points(model, set(near)))
+    heights = [float(place(model, contact) @ up_of(model)) for contact in candidates]
+    ground = min(heights) + LAYER * model.length
+    lowest = [contact for contact, height in zip(candidates, heights, strict=True) if height <= ground]
+    return distinct(model, [(frame, np.zeros(3)), *lowest])
+
+
+def rigid_parts(model: Model) -> dict[str | None, str | None]:
+    """Each frame to the one that carries its rigid part, the child of the last joint that moves; None is the world."""
+    out: dict[str | None, str | None] = {None: None}
+    for name in (model._layout.frames[i] for i in model._layout.order):
+        frame = model.frame(name)
+        moving = frame.joint is not None and model.joint(frame.joint).kind != "fixed"
+        out[name] = name if moving else out[frame.parent]
+    return out
+
+
+def parent_of(model: Model, frame: str) -> str | None:
+    """The frame above."""
+    return model.frame(frame).parent
+
+
+def place(model: Model, contact: Contact) -> Floats:
+    """Where a contact is in the rest pose."""
+    T = model.fk(model.rest, contact[0])
+    moved: Floats = T[:3, :3] @ contact[1] + T[:3, 3]
+    return moved
+
+
+def distinct(model: Model, contacts: Iterable[Contact]) -> list[Contact]:
+    """The contacts without those that are at the place of an earlier one."""
+    found: list[Contact] = []
+    places: list[Floats] = []
+    for contact in contacts:
+        at = place(model, contact)
+        if all(np.linalg.norm(at - other) > SAME * model.length for other in places):
+            found.append(contact)
+            places.append(at)
+    return found
+
+
+def solid_points(model: Model, frames: set[str]) -> Iterable[Contact]:
+    """Corners and ends of the collision solids of some frames, in those frames."""
+    for shape in model.shapes:
+        if shape.frame in frames and shape.use in ("both", "collision"):
+            for point in ends_of(shape.shape):
+                yield shape.frame, np.asarray(shape.offset.apply(point))
+
+
+def ends_of(solid: Geometry) -> Iterable[Floats]:
+    """Where a solid would touch the ground: the corners of a box, the ends of a capsule, the rim of a cylinder."""
+    if isinstance(solid, Box):
+        signs = itertools.product((-0.5, 0.5), repeat=3)
+        return [np.array(sign) * np.array(solid.size) for sign in signs]
+    if isinstance(solid, Sphere):
+        return [np.zeros(3)]
+    if isinstance(solid, Capsule):
+        return [np.array([0.0, 0.0, end * solid.length]) for end in (-0.5, 0.5)]
+    if isinstance(solid, Cylinder):
+        turns = np.arange(4) * (np.pi / 2)
+        rim = [(solid.radius * np.cos(turn), solid.radius * np.sin(turn)) for turn in turns]
+        return [np.array([x, y, end * solid.length]) for x, y in rim for end in (-0.5, 0.5)]
+    return []

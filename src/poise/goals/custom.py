@@ -1,0 +1,181 @@
+"""Custom: any residual that Python can compute.
+
+    residual  r(q) -> 0                 your units, one row for each number
+    Jacobian  dr / dq, (size, nv): as given, or central differences on the manifold
+              column i = (r(q + h e_i) - r(q - h e_i)) / 2h,   h = 6e-6 rad (times L: metres)
+              q + d being model.integrate(q, d)
+
+A Jacobian that is given is held against differences, at the rest pose and at another one, when the goal is first used
+with a model; where they disagree, it is refused with the worst entry. Source: Nocedal and Wright, Numerical
+Optimization, 2006, section 8.1 (central differences, and their step).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.goals.goal import CUSTOM, Goal, GoalRows, one_weight, pack_target
+from poise.model import Model
+
+__all__ = ["Custom"]
+
+Floats = NDArray[np.float64]
+Function = Callable[[Floats], Any]
+
+STEP = 6e-6  # cube root of the rounding error
+AGREE = 1e-4  # of the largest entry of the row: how well a Jacobian must agree with differences
+MOST_ROWS = 1000
+TOLERANCE = 1e-4
+
+
+@dataclass(frozen=True, eq=False)
+class Custom(Goal):
+    """A wish of your own: bring a residual to zero.
+
+    Attributes:
+        residual: From q (nq numbers) to `size` numbers.
+        jacobian: From q to (size, nv), the derivative of the residual per velocity; differences unless given.
+        size: How many numbers the residual has.
+        tolerance: Reached when the length of the residual is below this [your units]; 1e-4 unless given.
+    """
+
+    residual: Function
+    jacobian: Function | None = None
+    _: KW_ONLY
+    size: int
+
+    default_name = "custom"
+
+    def __post_init__(self) -> None:
+        self.check_common()
+        if not callable(self.residual):
+            raise InvalidValue(f"Custom: residual must be a function of q, not {self.residual!r}.")
+        if self.jacobian is not None and not callable(self.jacobian):
+            raise InvalidValue(f"Custom: jacobian must be a function of q, or None, not {self.jacobian!r}.")
+        whole = isinstance(self.size, (int, np.integer)) and not isinstance(self.size, bool)
+        if not whole or not 1 <= self.size <= MOST_ROWS:
+            raise InvalidValue(f"Custom: size is {self.size!r}; it must be a whole number from 1 to {MOST_ROWS}.")
+        one_weight(self.weight, 0, "Custom")
+
+    def rows(self, model: Model) -> GoalRows:
+        """See Goal.rows."""
+        self._check(model)
+        return GoalRows(
+            op=CUSTOM,
+            frame=None,
+            base=None,
+            point=np.zeros(3),
+            weight=one_weight(self.weight, 0, "Custom"),
+            target=pack_target(None, None),
+            exact=False,
+            convert=self._convert,
+            size=int(self.size),
+            residual=self._residual,
+            jacobian=lambda q: self._jacobian(model, q),
+        )
+
+    def tolerances(self, model: Model, angular: bool) -> tuple[float, float]:
+        """Of the residual's length, in its own units."""
+        values = np.atleast_1d(np.asarray(TOLERANCE if self.tolerance is None else self.tolerance, dtype=np.float64))
+        return float(values[0]), 0.0
+
+    def _convert(self, target: Any) -> Floats:
+        raise InvalidValue(f"Custom: it has no target to be {target!r}; let the residual read what changes.")
+
+    def _residual(self, q: Any) -> Floats:
+        return checked(self.residual(own(q)), (int(self.size),), "residual")
+
+    def _jacobian(self, model: Model, q: Any) -> Floats:
+        if self.jacobian is None:
+            return self._differences(model, own(q))
+        return checked(self.jacobian(own(q)), (int(self.size), model.nv), "jacobian")
+
+    def _differences(self, model: Model, q: Floats) -> Floats:
+        ahead, behind = self._moved(model, q)
+        return (ahead - behind) / (2.0 * steps(model))
+
+    def _moved(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
+        """The residual a step ahead and a step behind along each velocity, (size, nv) each."""
+        moves = np.diag(steps(model))
+        sides = [[self._residual(model.integrate(q, sign * move)) for move in moves] for sign in (1.0, -1.0)]
+        shape = (model.nv, int(self.size))
+        return np.reshape(sides[0], shape).T, np.reshape(sides[1], shape).T
+
+    def _check(self, model: Model) -> None:
+        """Holds the residual and its Jacobian against each other, once for a model."""
+        if self.__dict__.get("_checked") is model:
+            return
+        for q in trial_poses(model):
+            here = self._residual(q)
+            if self.jacobian is not None:
+                ahead, behind = self._moved(model, q)
+                compare(self._jacobian(model, q), here, ahead, behind, steps(model), model)
+        object.__setattr__(self, "_checked", model)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name != "_checked"}
+
+
+def own(q: Any) -> Floats:
+    """A copy, which the user's function may change."""
+    return np.array(q, dtype=np.float64)
+
+
+def steps(model: Model) -> Floats:
+    """The step of differences along each velocity: radians, or metres in proportion to the body."""
+    out = np.full(model.nv, STEP)
+    slides = {"prismatic": 1, "translation3": 3, "planar": 2, "free": 3}  # how many, always the first ones
+    for joint in model.joints:
+        if joint.nv:
+            out[joint.v.start : joint.v.start + slides.get(joint.kind, 0)] *= model.length
+    return out
+
+
+def trial_poses(model: Model) -> list[Floats]:
+    """The rest pose, and one near it without its symmetries, inside the ranges."""
+    rest = np.array(model.rest)
+    turn = 0.3 * np.sin(1.0 + 2.7 * np.arange(model.nv)) * steps(model) / STEP
+    return [rest, np.array(model.clamp(model.integrate(rest, turn)))]
+
+
+def checked(values: Any, shape: tuple[int, ...], what: str) -> Floats:
+    """What a user's function returned, as float64 of that shape."""
+    try:
+        out = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"Custom: {what} returned {values!r}; it must return an array of numbers.") from None
+    if out.shape != shape:
+        if out.size == int(np.prod(shape)) and out.ndim <= 1 and what == "residual":
+            return out.reshape(shape)  # one number for one row
+        raise ShapeMismatch(f"Custom: {what} returned shape {out.shape}; it must be {shape}.")
+    if not np.isfinite(out).all():
+        raise InvalidValue(f"Custom: {what} returned a number that is not finite.")
+    return out
+
+
+def compare(given: Floats, here: Floats, ahead: Floats, behind: Floats, step: Floats, model: Model) -> None:
+    """Refuses a Jacobian that neither central nor one-sided differences confirm; a kink is not held against it."""
+    both = (ahead - behind) / (2.0 * step)
+    sides = [(ahead - here[:, None]) / step, (here[:, None] - behind) / step]
+    misses = np.minimum.reduce([np.abs(given - difference) for difference in (both, *sides)])
+    scale = np.maximum(np.abs(both), np.abs(given)).max(axis=1, keepdims=True, initial=0.0)
+    noise = 1e-15 * np.abs(here)[:, None] / step
+    wrong = misses > AGREE * scale + 10.0 * noise
+    if wrong.any():
+        row, column = (int(i) for i in np.unravel_index(np.argmax(np.where(wrong, misses, 0.0)), wrong.shape))
+        raise InvalidValue(
+            f"Custom: jacobian[{row}, {column}] is {given[row, column]:.6g} but differences of the residual give "
+            f"{both[row, column]:.6g} (velocity {column} is of joint {joint_of(model, column)!r}). Columns are "
+            "derivatives per velocity (nv), not per number of q; leave jacobian out to have differences used."
+        )
+
+
+def joint_of(model: Model, column: int) -> str:
+    """The joint that a velocity belongs to."""
+    return next(j.name for j in model.joints if not j.mimic and j.v.start <= column < j.v.stop)

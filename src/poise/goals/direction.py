@@ -1,0 +1,39 @@
+"""Directions as people write them: a letter such as "z" or "-y", or three numbers of any length but zero."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.kinematics.regions import Triple, place, triple
+from poise.model.spec import unit
+
+__all__ = ["LETTERS", "beside", "read_axis", "read_point"]
+
+LETTERS = {
+    sign + letter: tuple(float(x) for x in factor * np.eye(3)[k])
+    for sign, factor in (("", 1.0), ("+", 1.0), ("-", -1.0))
+    for k, letter in enumerate("xyz")
+}
+
+
+def read_axis(axis: Any, what: str) -> Triple:
+    """A unit vector."""
+    if isinstance(axis, str):
+        if axis.lower() not in LETTERS:
+            raise InvalidValue(f"{what} is {axis!r}; give a letter such as 'z' or '-y', or 3 numbers.")
+        return triple(np.array(LETTERS[axis.lower()]))
+    return triple(unit(axis, what))
+
+
+def read_point(point: Any, what: str) -> Triple | None:
+    """A point of a frame; None stays None, its origin."""
+    return None if point is None else place(point, what)
+
+
+def beside(point: Triple | None) -> NDArray[np.float64]:
+    """The point as an array; zeros for a frame's origin."""
+    return np.zeros(3) if point is None else np.array(point)

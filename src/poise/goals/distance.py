@@ -1,0 +1,96 @@
+"""Distance: keep two points apart, or together, by a length or within a range.
+
+    residual  r = d_wanted - d,  d = |p_a - p_b|            metres (in units of L), one row
+    d_wanted is the value of [low, high] that is nearest to d: r is zero inside the range
+
+The row's Jacobian is the unit vector from b to a, on the motion of a minus that of b; where the two points coincide,
+any unit vector. Source: the gradient of a norm.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.goals.direction import beside, read_point
+from poise.goals.goal import DISTANCE, Goal, GoalRows, one_weight, pack_target
+from poise.goals.range import Range, read_range
+from poise.kinematics.regions import LARGEST, place
+from poise.model import Model
+
+__all__ = ["Distance", "pack_span"]
+
+
+@dataclass(frozen=True, eq=False)
+class Distance(Goal):
+    """Keep a frame at a distance from another frame, or from a place.
+
+    Attributes:
+        frame_a: The one frame.
+        frame_b: The other frame; or a fixed place, three numbers [m].
+        distance: A number [m], a Range, or (low, high).
+        point_a: Where on the one frame, in its own coordinates; its origin unless given.
+        point_b: Where on the other frame, likewise.
+    """
+
+    frame_a: str
+    frame_b: Any
+    distance: Any
+    _: KW_ONLY
+    point_a: Any = None
+    point_b: Any = None
+
+    default_name = "distance"
+
+    def __post_init__(self) -> None:
+        self.check_common()
+        object.__setattr__(self, "distance", read_distance(self.distance))
+        object.__setattr__(self, "point_a", read_point(self.point_a, "Distance: point_a"))
+        object.__setattr__(self, "point_b", read_point(self.point_b, "Distance: point_b"))
+        if not isinstance(self.frame_b, str) and not hasattr(self.frame_b, "name"):
+            object.__setattr__(self, "frame_b", place(self.frame_b, "Distance: frame_b, a place,"))
+            if self.point_b is not None:
+                raise InvalidValue("Distance: frame_b is a place, so it has no point_b; leave that out.")
+        one_weight(self.weight, 0, "Distance")
+
+    @property
+    def frame(self) -> str:
+        """The frame that it is named after."""
+        return self.frame_a
+
+    def rows(self, model: Model) -> GoalRows:
+        """See Goal.rows."""
+        fixed = isinstance(self.frame_b, tuple)
+        return GoalRows(
+            op=DISTANCE,
+            frame=self.frame_a,
+            base=None if fixed else self.frame_b,
+            point=beside(self.point_a),
+            weight=one_weight(self.weight, 0, "Distance"),
+            target=self._convert(self.distance),
+            exact=False,
+            convert=self._convert,
+            point2=beside(self.point_b),
+            ranged=True,
+        )
+
+    def _convert(self, distance: Any) -> NDArray[np.float64]:
+        fixed = beside(self.frame_b if isinstance(self.frame_b, tuple) else None)
+        return pack_span(fixed, read_distance(distance))
+
+
+def read_distance(distance: Any) -> Range:
+    """A range of lengths."""
+    return read_range(distance, "Distance: distance", 0.0, math.nextafter(LARGEST, 0.0))
+
+
+def pack_span(place: NDArray[np.float64] | None, span: Range, least: float = 0.0) -> NDArray[np.float64]:
+    """Target numbers of one row: the range is absolute, in the first place of each half."""
+    low, high = np.zeros(6), np.zeros(6)
+    low[0], high[0] = max(least, span.ends[0]), span.ends[1]
+    return np.concatenate([pack_target(None, place), low, high])

@@ -1,0 +1,72 @@
+"""LookAt: point an axis of a frame at a place.
+
+    residual  r = rotation vector that takes a to d       radians, world axes
+              a = R axis,  d = (p_target - p) / |p_target - p|
+    |r| is the angle between the two; where they are opposite, r is a half turn about any axis across them.
+
+The Jacobian holds both the turn of the axis and the motion of the eye, which turns d. Where the target is at the eye
+itself no direction is wanted, and r is zero.
+Source: Zhao and Badler, Inverse kinematics positioning using nonlinear programming for highly articulated figures,
+ACM TOG 13(4), 1994 (aiming-at goals).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals.direction import beside, read_axis, read_point
+from poise.goals.goal import LOOK, Goal, GoalRows, one_weight, pack_target
+from poise.kinematics.regions import place
+from poise.model import Model
+
+__all__ = ["LookAt"]
+
+
+@dataclass(frozen=True, eq=False)
+class LookAt(Goal):
+    """Point an axis of a frame at a place: a gaze, a lamp, a camera.
+
+    Attributes:
+        frame: The frame that looks.
+        target: The place to look at, three numbers [m].
+        axis: The frame's axis that shall point there: a letter such as "z" or "-y", or three numbers.
+        point: Where on the frame the eye is, in its own coordinates; its origin unless given.
+        relative_to: The frame in which the target is given, such as a hand to look at; the world unless given.
+    """
+
+    frame: str
+    target: Any
+    _: KW_ONLY
+    axis: Any = "z"
+    point: Any = None
+    relative_to: str | None = None
+
+    default_name = "look_at"
+
+    def __post_init__(self) -> None:
+        self.check_common()
+        object.__setattr__(self, "target", place(self.target, "LookAt: target"))
+        object.__setattr__(self, "axis", read_axis(self.axis, "LookAt: axis"))
+        object.__setattr__(self, "point", read_point(self.point, "LookAt: point"))
+        one_weight(self.weight, 3, "LookAt")
+
+    def rows(self, model: Model) -> GoalRows:
+        """See Goal.rows."""
+        return GoalRows(
+            op=LOOK,
+            frame=self.frame,
+            base=self.relative_to,
+            point=beside(self.point),
+            weight=one_weight(self.weight, slice(3, 6), "LookAt"),
+            target=self._convert(self.target),
+            exact=False,
+            convert=self._convert,
+            axis=np.array(self.axis),
+        )
+
+    def _convert(self, target: Any) -> NDArray[np.float64]:
+        return pack_target(None, place(target, "LookAt: target"))

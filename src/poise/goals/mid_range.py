@@ -1,0 +1,67 @@
+"""MidRange: keep joints near the middle of their ranges, in what freedom the other goals leave.
+
+    cost  sum_i gain_i ((q_i - middle_i) / half_i)^power      half_i: half the range; joints without a range are free
+
+At either end of a range every joint costs the same, whether it turns or slides. Like Rest it is no row of the solver,
+and lives strictly below the goals. Source: Liegeois, Automatic supervisory control of the configuration and behavior of
+multibody mechanisms, IEEE SMC 7(12), 1977.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals.rest import Rest
+from poise.model import Model
+
+__all__ = ["MidRange"]
+
+
+@dataclass(frozen=True, eq=False)
+class MidRange(Rest):
+    """Stay near the middle of all ranges, strictly below the goals: it never costs them anything.
+
+    Attributes:
+        gains: How strongly each joint is drawn: {joint: gain}, or one number a degree of freedom; 1 unless given.
+        power: The exponent of the cost, even.
+    """
+
+    pose: None = field(default=None, init=False, repr=False)
+
+    default_name = "mid_range"
+
+    def wanted(self, model: Model) -> NDArray[np.float64]:
+        """The middle of every range; the rest pose where there is none."""
+        out = np.array(model.rest)
+        for joint in model.joints:
+            if joint.nv and joint.nq == joint.nv:
+                half = half_range(model)[joint.v]
+                ranged = np.isfinite(half)
+                middle = model.lower[joint.v] + np.where(ranged, half, 0.0)
+                out[joint.q] = np.where(ranged, middle, out[joint.q])
+        return out
+
+    def gain(self, model: Model) -> NDArray[np.float64]:
+        """The gain of every degree of freedom, the weight included; slides in units of L."""
+        half = half_range(model)
+        unit = np.ones(model.nv)
+        for joint in model.joints:
+            if joint.nv:
+                unit[joint.v] = np.where(slides(joint.kind, joint.nv), model.length, 1.0)
+        scale = np.where(np.isfinite(half) & (half > 0), unit / np.where(half > 0, half, 1.0), 0.0)
+        out: NDArray[np.float64] = super().gain(model) * scale**self.power
+        return out
+
+
+def half_range(model: Model) -> NDArray[np.float64]:
+    """Half of each range; infinite where an end is open."""
+    return np.where(np.isfinite(model.lower) & np.isfinite(model.upper), (model.upper - model.lower) / 2, np.inf)
+
+
+def slides(kind: str, nv: int) -> NDArray[np.bool_]:
+    """Which of a joint's degrees of freedom slide: always the first ones."""
+    count = {"prismatic": 1, "translation3": 3, "planar": 2, "free": 3}.get(kind, 0)
+    return np.arange(nv) < count

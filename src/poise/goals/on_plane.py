@@ -1,0 +1,86 @@
+"""OnPlane: keep a point of a frame on a plane.
+
+    residual  r = n . (p_plane - p)          metres (in units of L), one row that counts
+    Jacobian  n on the linear rows of the frame's world Jacobian at the point
+
+It is Reach along the third axis of a target whose z is the normal, the two others being free.
+Source: Zhao and Badler, Inverse kinematics positioning using nonlinear programming for highly articulated figures,
+ACM TOG 13(4), 1994 (plane goals).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.goals.direction import beside, read_axis, read_point
+from poise.goals.goal import POSITION, Goal, GoalRows, one_weight, pack_target
+from poise.kinematics.regions import Triple, place
+from poise.model import Model
+from poise.spatial import Rotation
+
+__all__ = ["OnPlane", "pack_axis", "read_pair"]
+
+
+@dataclass(frozen=True, eq=False)
+class OnPlane(Goal):
+    """Keep a frame, or a point of it, on a plane.
+
+    Attributes:
+        frame: The frame to move.
+        point: A point of the plane, three numbers [m].
+        normal: The plane's normal, of either sign: a letter such as "y", or three numbers.
+        at: Where on the frame, in its own coordinates; its origin unless given.
+        relative_to: The frame in which the plane is given; the world unless given.
+    """
+
+    frame: str
+    point: Any
+    normal: Any
+    _: KW_ONLY
+    at: Any = None
+    relative_to: str | None = None
+
+    default_name = "on_plane"
+
+    def __post_init__(self) -> None:
+        self.check_common()
+        object.__setattr__(self, "point", place(self.point, "OnPlane: point"))
+        object.__setattr__(self, "normal", read_axis(self.normal, "OnPlane: normal"))
+        object.__setattr__(self, "at", read_point(self.at, "OnPlane: at"))
+        one_weight(self.weight, 2, "OnPlane")
+
+    def rows(self, model: Model) -> GoalRows:
+        """See Goal.rows."""
+        return GoalRows(
+            op=POSITION,
+            frame=self.frame,
+            base=self.relative_to,
+            point=beside(self.at),
+            weight=one_weight(self.weight, 2, "OnPlane"),
+            target=pack_axis(self.point, self.normal),
+            exact=False,
+            convert=self._convert,
+            local=True,
+        )
+
+    def _convert(self, target: Any) -> NDArray[np.float64]:
+        return pack_axis(*read_pair(target, self.normal, "OnPlane", "normal"))
+
+
+def pack_axis(point: Triple, axis: Triple) -> NDArray[np.float64]:
+    """Target numbers of a place whose third axis points along `axis`."""
+    return pack_target(Rotation.between((0.0, 0.0, 1.0), axis).matrix, point)
+
+
+def read_pair(target: Any, axis: Triple, what: str, second: str) -> tuple[Triple, Triple]:
+    """A new target: a point, the axis as before; or (point, axis)."""
+    if np.ndim(target) == 1 and not any(isinstance(part, str) for part in target):
+        return place(target, f"{what}: point"), axis
+    if len(target) != 2:
+        raise InvalidValue(f"{what}: a new target is a point, or (point, {second}), not {target!r}.")
+    return place(target[0], f"{what}: point"), read_axis(target[1], f"{what}: {second}")

@@ -1,0 +1,124 @@
+"""Range: a target that is anything between two numbers.
+
+    deviation  0 where low <= x <= high, else the distance to the nearer end      metres or radians
+
+Source: Beeson and Ames, TRAC-IK, Humanoids 2015 (tolerances per Cartesian axis).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.goals.goal import pack_target
+from poise.kinematics.regions import LARGEST
+from poise.model.spec import number, vector
+
+__all__ = ["Range", "pack_place", "read_place", "read_range"]
+
+Place = NDArray[np.float64] | tuple[Any, Any, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """Anything from `low` to `high`; None (or infinity) leaves that side open."""
+
+    low: float | None = None
+    high: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", end(self.low, -math.inf, "low"))
+        object.__setattr__(self, "high", end(self.high, math.inf, "high"))
+        low, high = self.ends
+        if low > high:
+            raise InvalidValue(f"Range: low is {low} and high is {high}; low must not be above high.")
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """Both ends; infinite where open."""
+        return (
+            -math.inf if self.low is None else float(self.low),
+            math.inf if self.high is None else float(self.high),
+        )
+
+    @property
+    def center(self) -> float:
+        """The middle; the end that is there where one side is open; 0 where both are."""
+        low, high = self.ends
+        if math.isinf(low):
+            return 0.0 if math.isinf(high) else high
+        return low if math.isinf(high) else low + 0.5 * (high - low)
+
+    def around(self, center: float) -> tuple[float, float]:
+        """Lowest and highest deviation from `center`."""
+        low, high = self.ends
+        return low - center, high - center
+
+
+def end(value: Any, open_end: float, what: str) -> float | None:
+    """One end as a number; None where it is open."""
+    if value is None:
+        return None
+    try:
+        if float(value) == open_end:
+            return None
+    except (TypeError, ValueError):
+        pass
+    found = number(value, f"Range: {what}")
+    if abs(found) >= LARGEST:
+        raise InvalidValue(f"Range: {what} is {found}; it must be below {LARGEST:g}.")
+    return found
+
+
+def read_range(value: Any, what: str, least: float, most: float) -> Range:
+    """A number, a Range or (low, high), as a Range inside [least, most]."""
+    if isinstance(value, Range):
+        found = value
+    elif isinstance(value, (tuple, list)) and len(value) == 2:
+        found = Range(*value)
+    else:
+        exact = number(value, what)
+        found = Range(exact, exact)
+    for side, bound in zip(("low", "high"), (found.low, found.high), strict=True):
+        if bound is not None and not least <= bound <= most:
+            allowed = f"from {least:g} to {most:.6g}" if math.isfinite(most) else f"{least:g} or more"
+            raise InvalidValue(f"{what} is {value!r}; its {side} end must be {allowed}.")
+    return found
+
+
+def read_place(target: Any, what: str) -> Place:
+    """Three coordinates [m]: an array; or a tuple of numbers and Ranges where there is a Range among them."""
+    if isinstance(target, (tuple, list)) and any(isinstance(x, Range) for x in target):
+        if len(target) != 3:
+            raise InvalidValue(f"{what} has {len(target)} coordinates; it must have 3.")
+        x, y, z = (part if isinstance(part, Range) else float(one(part, what)) for part in target)
+        return x, y, z
+    point = vector(target, 3, what)
+    if not (np.abs(point) < LARGEST).all():
+        raise InvalidValue(f"{what} is {point.tolist()}; every number must be finite (and below {LARGEST:g}).")
+    return point
+
+
+def one(value: Any, what: str) -> float:
+    """One coordinate."""
+    found = number(value, f"{what}: a coordinate")
+    if abs(found) >= LARGEST:
+        raise InvalidValue(f"{what}: a coordinate is {found}; it must be below {LARGEST:g}.")
+    return found
+
+
+def pack_place(place: Place, ranged: bool) -> NDArray[np.float64]:
+    """Target numbers of a place; with `ranged`, followed by lowest and highest deviation of the six components."""
+    parts = [part if isinstance(part, Range) else Range(part, part) for part in place]
+    target = pack_target(None, [part.center for part in parts])
+    if not ranged:
+        return target
+    low, high = np.zeros(6), np.zeros(6)
+    for k, part in enumerate(parts):
+        low[k], high[k] = part.around(target[9 + k])
+    return np.concatenate([target, low, high])
