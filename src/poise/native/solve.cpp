@@ -1,30 +1,13 @@
 // solve.cpp: from a start to the best pose: searches, restarts, polish. Compiled once per instruction level.
-#include <chrono>
-
-#include "kernels/rules.h"
 #include "kernels/sweeps.h"
 #include "ops.h"
-#include "solver.h"
+#include "strict.h"
 
 namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-using S = double;
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
-
 // ---------------------------------------------------------------------------------------------- one search
-
-// a row of the history; the only place that may allocate, and only when asked to record
-void note(SolverData& solver) {
-  if (!solver.record) return;
-  const SearchState<S>& s = solver.state;
-  solver.history.insert(solver.history.end(), {static_cast<double>(solver.total_searches), s.cost, s.damping});
-  solver.history.insert(solver.history.end(), s.errors, s.errors + 2 * solver.goals.size());
-  solver.history.insert(solver.history.end(), s.q, s.q + solver.n_q);
-}
 
 // The posture waits until the goals are reached, then moves the body in what they leave free, a step at a time: where such a step
 // leads off the goals, the next ones bring it back without the posture. So it can never cost them a search, and what is kept is the
@@ -38,7 +21,7 @@ void advance(SolverData& solver) {
   SearchState<S>& state = solver.state;
   switch (state.phase) {
     case Phase::FRESH:
-      state.cost = evaluate(problem, state.q, solver.targets.data(), state.placements, state.rows, state.errors);
+      look(solver);
       note(solver);
       judge(problem, solver.settings, solver.posture(), state);
       return;
@@ -49,12 +32,15 @@ void advance(SolverData& solver) {
         state.phase = moved ? Phase::PROPOSED : Phase::DONE;
         return;
       }
+      assemble_all(solver);
       propose(problem, solver.settings, wish_of(solver), solver.targets.data(), state);
       nudge_if_stuck(problem, solver.settings, state);
       state.phase = Phase::PROPOSED;
       return;
     case Phase::PROPOSED:
-      follow(problem, solver.settings, solver.targets.data(), state);
+      take_step(problem, state.q, state.dq, solver.settings.limits != LIMITS_OFF, state.q);
+      ++state.steps;
+      look(solver);
       note(solver);
       judge(problem, solver.settings, solver.posture(), state);
       return;
@@ -68,70 +54,7 @@ void restart(SolverData& solver) {
   begin_search(solver.problem(), solver.state);
 }
 
-// ---------------------------------------------------------------------------------------------- seeds
-
-// the i-th number of the van der Corput sequence in a base: evenly spread in [0, 1) however many are taken
-double spread(unsigned i, unsigned base) {
-  double x = 0.0, f = 1.0;
-  for (; i > 0; i /= base) {
-    f /= base;
-    x += f * (i % base);
-  }
-  return x;
-}
-
-constexpr unsigned primes[] = {2,   3,   5,   7,   11,  13,  17,  19,  23,  29,  31,  37,  41,  43,
-                               47,  53,  59,  61,  67,  71,  73,  79,  83,  89,  97,  101, 103, 107,
-                               109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173};
-constexpr unsigned n_primes = sizeof(primes) / sizeof(primes[0]);
-
-// Halton's sequence, one prime a velocity; beyond forty velocities an odd multiplier keeps reused primes apart
-double seed_number(const SolverData& solver, unsigned search, unsigned c) {
-  const unsigned i = search + 20 + solver.seed * 409u;
-  return spread(i * (1 + 2 * (c / n_primes)), primes[c % n_primes]);
-}
-
-// A start for search number `search` > 0: even over the middle part of each range, first half of it, then more and more (joints far
-// from their bounds have the most ways to go: measured 1.37 against 1.42 searches on the Panda, 1.25 against 1.43 on the UR5); a turn
-// or a body length about the start where there is no range.
-void seed_start(const SolverData& solver, unsigned search, S* q) {
-  constexpr double pi = 3.14159265358979323846;
-  for (int c = 0; c < solver.n_v; ++c) {
-    const Freedom<S>& f = solver.freedoms[static_cast<std::size_t>(c)];
-    if (f.q_index < 0) continue;
-    const double half = f.angular ? pi : 0.5 * solver.scale;
-    const double middle = solver.start[static_cast<std::size_t>(f.q_index)];
-    double low = f.lower, high = f.upper;
-    if (!(low > -1e30)) low = high < 1e30 ? high - 2 * half : middle - half;
-    if (!(high < 1e30)) high = low + 2 * half;
-    const double part = minimum(1.0, 0.5 + 0.025 * (search - 1));
-    const double x =
-        0.5 * (low + high) + part * (high - low) * (seed_number(solver, search, static_cast<unsigned>(c)) - 0.5);
-    q[f.q_index] = minimum(maximum(x, low), high);
-  }
-  for (const Coordinate& at : solver.coordinates) {
-    if (!at.quaternion) continue;
-    // three even numbers to an even rotation (Shoemake 1992)
-    const auto c = static_cast<unsigned>(at.v_index);
-    const double u = seed_number(solver, search, c), a = 2 * pi * seed_number(solver, search, c + 1),
-                 b = 2 * pi * seed_number(solver, search, c + 2);
-    S sa, ca, sb, cb;
-    sine_cosine(a, sa, ca);
-    sine_cosine(b, sb, cb);
-    S* x = q + at.q_index;
-    const double v = square_root(1.0 - u), w = square_root(u);
-    x[0] = w * cb;
-    x[1] = v * sa;
-    x[2] = v * ca;
-    x[3] = w * sb;
-  }
-}
-
 // ---------------------------------------------------------------------------------------------- the whole solve
-
-bool late(const SolverData& solver, Clock::time_point begun) {
-  return solver.time_limit >= 0.0 && seconds_since(begun) >= solver.time_limit;
-}
 
 // runs the search that has begun; true if time ran out
 bool run(SolverData& solver, Clock::time_point begun) {
@@ -175,36 +98,39 @@ bool proved_unreachable(const SolverData& solver) {
 // minimum itself, so that a goal out of reach is answered by the same still pose every time.
 template <int M> void polish_rows(SolverData& solver, Clock::time_point begun) {
   const auto problem = solver.problem();
-  const S* targets = solver.targets.data();
   SearchState<S>& s = solver.state;
   copy_configuration(problem, solver.best_q.data(), s.q);
-  copy_configuration(problem, s.q, s.trial_q);
-  s.cost = evaluate(problem, s.q, targets, s.placements, s.rows, s.errors);
+  look(solver);
   S damping = 1e-3 * s.cost + solver.settings.damping_floor;
   s.damping = damping;
   note(solver);
   int quiet = 0;
   for (int k = 0; k < 4 * solver.settings.max_steps && damping < 1e12 && quiet < 4 && !late(solver, begun); ++k) {
-    assemble(problem, s.placements, targets, s.J);
+    assemble_all(solver);
     find_room(problem, solver.settings, s);
-    S cost = s.cost;
-    for (; damping < 1e12; damping *= 4) {
-      bounded_step<M>(problem, s.q, s.J, s.rows, damping, Posture<S>{nullptr, nullptr}, solver.settings.rounds, s.work,
-                      s.dq);
-      take_step(problem, s.q, s.dq, solver.settings.limits != LIMITS_OFF, s.trial_q);
-      cost = evaluate(problem, s.trial_q, targets, s.placements, s.work.y, s.errors);
-      if (cost < s.cost) break;
+    const S before = s.cost;
+    copy_configuration(problem, s.q, s.trial_q);
+    for (int r = 0; r < solver.n_rows; ++r) s.trial_rows[r] = s.rows[r];
+    bool better = false;
+    for (; damping < 1e12 && !better; damping *= better ? 1.0 : 4.0) {
+      bounded_step<M>(problem, s.trial_q, s.J, s.trial_rows, damping, Posture<S>{nullptr, nullptr},
+                      solver.settings.rounds, s.work, s.dq);
+      copy_configuration(problem, s.trial_q, s.q);
+      take_step(problem, s.trial_q, s.dq, solver.settings.limits != LIMITS_OFF, s.q);
+      look(solver);
+      better = s.cost < before;
     }
-    if (!(cost < s.cost)) break;
-    quiet = cost > s.cost * (1.0 - 1e-13) ? quiet + 1 : 0;
-    copy_configuration(problem, s.trial_q, s.q);
-    s.cost = evaluate(problem, s.q, targets, s.placements, s.rows, s.errors);
+    if (!better) {
+      copy_configuration(problem, s.trial_q, s.q);
+      break;
+    }
+    quiet = s.cost > before * (1.0 - 1e-13) ? quiet + 1 : 0;
     s.damping = damping;
     note(solver);
     damping *= 0.2;
     ++solver.total_steps;
   }
-  s.cost = evaluate(problem, s.q, targets, s.placements, s.rows, s.errors);
+  look(solver);
   const S outside = outside_of(problem, solver.settings, s.q);
   if (outside > solver.best_outside || (outside == solver.best_outside && !(s.cost <= solver.best_cost))) return;
   solver.best_outside = outside;
@@ -235,8 +161,8 @@ void bring_back_idle(SolverData& solver, bool tethered) {
   }
 }
 
-void solve(SolverData& solver) {
-  const Clock::time_point begun = Clock::now();
+// everything that one call starts with
+void begin(SolverData& solver) {
   solver.total_steps = 0;
   solver.total_searches = 0;
   solver.history.clear();
@@ -246,6 +172,20 @@ void solve(SolverData& solver) {
   bring_back_idle(solver, tethered);
   solver.state.origin = tethered ? solver.start.data() : nullptr;
   solver.state.span = solver.span;
+  solver.state.window = nullptr;
+  if (solver.window.empty()) return;
+  for (std::size_t c = 0; c < solver.velocities.size(); ++c) {
+    const auto v = static_cast<std::size_t>(solver.velocities[c]);
+    solver.own_window[2 * c] = solver.window[2 * v];
+    solver.own_window[2 * c + 1] = solver.window[2 * v + 1];
+  }
+  solver.state.window = solver.own_window.data();
+}
+
+void solve_plainly(SolverData& solver) {
+  const Clock::time_point begun = Clock::now();
+  begin(solver);
+  const bool tethered = solver.mode == Mode::CONTINUOUS;
   const int searches = solver.proved_unreachable || tethered || solver.n_v == 0 ? 1 : solver.searches;
   for (int search = 0; search < searches; ++search) {
     restart(solver);
@@ -259,6 +199,17 @@ void solve(SolverData& solver) {
     polish(solver, begun);
     solver.out_of_time = late(solver, begun) && solver.outcome != Outcome::REACHED;
   }
+  solver.seconds = seconds_since(begun);
+}
+
+void solve(SolverData& solver) {
+  if (!solver.strict) {
+    solve_plainly(solver);
+    return;
+  }
+  const Clock::time_point begun = Clock::now();
+  begin(solver);
+  solve_strictly(solver, begun, solve_plainly);
   solver.seconds = seconds_since(begun);
 }
 

@@ -2,14 +2,103 @@
 #include "solver.h"
 
 namespace poise {
+namespace {
+
+struct Part {
+  double** at;
+  std::size_t size;
+};
+
+// every part its own piece of one block, with eight spare numbers so that loops over whole registers stay inside
+void hand_out(const Part* parts, std::size_t n, std::vector<double>& memory) {
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < n; ++i) total += parts[i].size + 8;
+  memory.assign(total, 0.0);
+  double* next = memory.data();
+  for (std::size_t i = 0; i < n; ++i) {
+    *parts[i].at = next;
+    next += parts[i].size + 8;
+  }
+}
+
+constexpr int most_held = 24;  // inequalities that one level may hold
+constexpr int most_near = 32;  // limits beyond the joints' ranges that one step looks at
+
+void find_levels(SolverData& solver) {
+  StrictState& t = solver.strictly;
+  t.level_rows.clear();
+  t.level_goals.clear();
+  int level = -1;
+  for (std::size_t g = 0; g < solver.goals.size(); ++g) {
+    if (solver.goals[g].level == level) continue;
+    level = solver.goals[g].level;
+    t.level_rows.push_back(solver.goals[g].first_row);
+    t.level_goals.push_back(static_cast<int>(g));
+  }
+  t.level_rows.push_back(solver.n_rows);
+  t.level_goals.push_back(static_cast<int>(solver.goals.size()));
+}
+
+void allot_strict(SolverData& solver, std::size_t placements) {
+  find_levels(solver);
+  StrictState& t = solver.strictly;
+  HierarchyWork<double>& w = t.work;
+  const auto q = static_cast<std::size_t>(solver.n_q), m = static_cast<std::size_t>(solver.n_rows);
+  const std::size_t g = solver.goals.size(), n_limits = solver.limits.size(), levels = t.level_rows.size();
+  const std::size_t near = n_limits < most_near ? n_limits : most_near, all = m + near;
+  w.n = solver.n_v;
+  w.stride = hierarchy_stride(solver.n_v);
+  w.most_rows = static_cast<int>(all);
+  w.most_held = most_held;
+  const auto stride = static_cast<std::size_t>(w.stride);
+  const auto point = [&](StrictPoint& p) {
+    return std::vector<Part>{
+        {&p.q, q},           {&p.rows, m},      {&p.errors, 2 * g}, {&p.room, 2 * m}, {&p.placements, placements},
+        {&p.gaps, n_limits}, {&p.costs, levels}};
+  };
+  std::vector<Part> parts = {
+      {&w.scale, stride},
+      {&w.rows, all * stride},
+      {&w.r, all},
+      {&w.basis, (all + most_held + 1) * stride},
+      {&w.L, all * all},
+      {&w.normal, all * (all + 1) / 2},
+      {&w.pivots, all},
+      {&w.y, all},
+      {&w.rho, all},
+      {&w.x, stride},
+      {&w.z, stride},
+      {&w.held, stride},
+      {&w.trial, stride},
+      {&t.guard, 2 * g},
+      {&t.bar, 2 * g},
+      {&t.best_costs, levels},
+      {&t.wanted, stride},
+      {&t.gain, stride},
+      {&t.limit_rows, near * stride},
+      {&t.best_gaps, n_limits},
+  };
+  for (StrictPoint* p : {&t.here, &t.there}) {
+    const std::vector<Part> more = point(*p);
+    parts.insert(parts.end(), more.begin(), more.end());
+  }
+  hand_out(parts.data(), parts.size(), t.memory);
+  t.inequalities.assign(static_cast<std::size_t>(solver.n_v) + near + m, {});
+  t.order.assign(all, 0);
+  t.near.assign(near, 0);
+  t.active.assign(t.inequalities.size(), 0);
+  t.resting.assign(all, 0);
+  w.inequalities = t.inequalities.data();
+  w.order = t.order.data();
+  w.active = t.active.data();
+}
+
+}  // namespace
 
 void allot(SolverData& solver) {
   const auto q = static_cast<std::size_t>(solver.n_q), v = static_cast<std::size_t>(solver.n_v);
   const auto m = static_cast<std::size_t>(solver.n_rows), g = solver.goals.size();
-  struct Part {
-    double** at;
-    std::size_t size;
-  };
+  const auto placements = static_cast<std::size_t>(size_of_placements(static_cast<int>(solver.primitives.size())));
   SearchState<double>& s = solver.state;
   const Part parts[] = {
       {&s.q, q},
@@ -18,7 +107,7 @@ void allot(SolverData& solver) {
       {&s.rows, m},
       {&s.errors, 2 * g},
       {&s.best_errors, 2 * g},
-      {&s.placements, 12 * solver.primitives.size()},
+      {&s.placements, placements},
       {&s.J, m * v},
       {&s.dq, v},
       {&s.work.inverse_D, v},
@@ -31,15 +120,13 @@ void allot(SolverData& solver) {
       {&s.work.low, v},
       {&s.work.high, v},
       {&s.extra, static_cast<std::size_t>(solver.extra)},
+      {&s.room, 2 * m},
+      {&s.trial_rows, m},
   };
-  std::size_t total = 0;
-  for (const Part& part : parts) total += part.size + 1;
-  solver.memory.assign(total, 0.0);
-  double* next = solver.memory.data();
-  for (const Part& part : parts) {
-    *part.at = next;
-    next += part.size + 1;
-  }
+  hand_out(parts, sizeof(parts) / sizeof(parts[0]), solver.memory);
+  if (!solver.ranged) s.room = nullptr;
+  if (solver.strict) allot_strict(solver, placements);
+  solver.own_window.assign(2 * v, 0.0);
   solver.best_q.assign(q, 0.0);
   solver.start.assign(q, 0.0);
   solver.best_errors.assign(2 * g, 0.0);

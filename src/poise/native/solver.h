@@ -1,12 +1,34 @@
 // solver.h: a prepared problem with all its memory. Built once; a solve allocates nothing.
 #pragma once
+#include <functional>
 #include <vector>
 
+#include "kernels/hierarchy.h"
+#include "kernels/limits.h"
 #include "kernels/search.h"
 
 namespace poise {
 
 enum class Mode : int { NEAREST = 0, REPEATABLE = 1, CONTINUOUS = 2 };
+
+// a pose and all that is known of it
+struct StrictPoint {
+  double *q, *rows, *errors, *room, *placements, *gaps;
+  double* costs;  // of each level, and the posture's
+};
+
+// memory of the strict solve (strict.h)
+struct StrictState {
+  StrictPoint here{}, there{};
+  HierarchyWork<double> work{};
+  double *guard, *bar, *best_costs, *best_gaps, *wanted, *gain, *limit_rows;
+  std::vector<double> memory;
+  std::vector<Inequality<double>> inequalities;
+  std::vector<int> order, near;
+  std::vector<char> active, resting;
+  std::vector<int> level_rows, level_goals;  // where each level starts, and the end
+  const double* assembled = nullptr;         // the pose that state.J belongs to
+};
 
 struct SolverData {
   // the problem
@@ -20,6 +42,21 @@ struct SolverData {
   int n_q = 0, n_v = 0, n_rows = 0;
   double scale = 1.0;
   std::vector<double> posture_wanted, posture_gain;  // empty: no posture
+  int posture_power = 2;
+  std::vector<Mass<double>> masses;  // empty unless a goal asks for them
+  std::vector<int> points;           // frames of the supports' points
+  std::vector<int> velocities;       // of the body, in the order of the problem's columns
+  bool ranged = false;               // some goal has a range
+  std::vector<LimitSpec<double>> limits;
+  std::vector<CapsuleData<double>> capsules;
+  std::vector<ConeSpec<double>> cones;
+  std::vector<CoupledTerm<double>> terms;
+  bool strict = false;          // several levels, or limits beyond the joints' ranges
+  SolverData* first = nullptr;  // the first level alone, where there are no such limits
+
+  // rows and columns of custom goals, filled in by their owner: (q, rows, errors) and (q, J)
+  std::function<void(const double*, double*, double*)> custom_rows;
+  std::function<void(const double*, double*)> custom_columns;
 
   // how to solve it
   Settings<double> settings{};
@@ -42,7 +79,10 @@ struct SolverData {
 
   // one call
   std::vector<double> start, targets, memory;
+  std::vector<double> window;  // of the next call: 2 for each velocity of the body; empty: none
+  std::vector<double> own_window;
   SearchState<double> state{};
+  StrictState strictly;
   int total_steps = 0, total_searches = 0, winner = 0;
   Outcome outcome = Outcome::RUNNING;
   bool out_of_time = false, proved_unreachable = false;
@@ -52,19 +92,25 @@ struct SolverData {
   std::vector<double> history;  // rows of: search, cost, damping, errors, q
 
   Problem<double, BodyView<double>, GoalList<double>> problem() const {
-    return {{primitives.data(), nullptr, static_cast<int>(primitives.size()), n_q, n_v, shared_columns},
-            {goals.data(), frames.data(), static_cast<int>(goals.size())},
+    const Mass<double>* mass = masses.empty() ? nullptr : masses.data();
+    return {{primitives.data(), mass, static_cast<int>(primitives.size()), n_q, n_v, shared_columns},
+            {goals.data(), frames.data(), static_cast<int>(goals.size()), points.data()},
             coordinates.data(),
             static_cast<int>(coordinates.size()),
             freedoms.data(),
             n_q,
             n_v,
             n_rows,
-            scale};
+            scale,
+            cones.data(),
+            static_cast<int>(cones.size())};
+  }
+  LimitList<double> limit_list() const {
+    return {limits.data(), static_cast<int>(limits.size()), capsules.data(), cones.data(), terms.data()};
   }
   Posture<double> posture() const {
     if (posture_gain.empty()) return {nullptr, nullptr};
-    return {posture_wanted.data(), posture_gain.data()};
+    return {posture_wanted.data(), posture_gain.data(), 1.0, posture_power};
   }
 };
 

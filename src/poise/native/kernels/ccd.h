@@ -202,14 +202,14 @@ template <class S, class P> POISE_LARGE_FN void turn_together(const P& problem, 
     S rows[6], column[6] = {S(0), S(0), S(0), S(0), S(0), S(0)}, errors[2], linear[3], angular[3];
     GoalWrench<S> wrench;
     goal_residual(goal, places[g], per_scale, rows, errors);
-    goal_wrench(goal, places[g], wrench);
+    goal_wrench(goal, places[g], per_scale, wrench);
     for (int i = 0; i < problem.body.count(); ++i) {
       const int under = carried(problem, goal, i);
       if (problem.body[i].v_index != v || under == 0 || under == 3) continue;
       world_column(problem.body[i], 0, state.placements + 12 * i, wrench.point, linear, angular);
       add_goal_column(goal, wrench, per_scale, linear, angular, under == 1 ? S(1) : S(-1), column);
     }
-    for (int k = 0; k < rows_of_goal(goal.op); ++k) {
+    for (int k = 0; k < rows_of_goal(goal); ++k) {
       jj += column[k] * column[k];
       rr += rows[k] * rows[k];
       jr += column[k] * rows[k];

@@ -77,7 +77,7 @@ template <class S, class P> POISE_LARGE_FN void add_curvature(const P& problem, 
     GoalPlace<S> at;
     GoalWrench<S> wrench;
     place_goal(goal, problem.goals.frames(), placements, targets, at);
-    goal_wrench(goal, at, wrench);
+    goal_wrench(goal, at, real_t<S>(1) / problem.scale, wrench);
     Twist<S> columns[3], own, change, before{}, after{};
     for (int i = 0; i < n; ++i) {
       const int sign = sign_of_primitive<S>(problem, goal, i);

@@ -11,7 +11,19 @@
 
 namespace poise {
 
-enum GoalOp : int { GOAL_POSITION = 0, GOAL_ROTATION = 1, GOAL_POSE = 2 };
+enum GoalOp : int {
+  GOAL_POSITION = 0,
+  GOAL_ROTATION = 1,
+  GOAL_POSE = 2,
+  GOAL_ALIGN = 3,  // 3 to 7: relations.h
+  GOAL_LOOK = 4,
+  GOAL_DISTANCE = 5,
+  GOAL_ANGLE = 6,
+  GOAL_PLANES = 7,
+  GOAL_COM = 8,  // 8 and 9: balance.h
+  GOAL_BALANCE = 9,
+  GOAL_CUSTOM = 10,  // rows that somebody else fills in
+};
 
 template <class T> struct GoalSpec {
   int op;
@@ -22,9 +34,32 @@ template <class T> struct GoalSpec {
   int exact;       // use the exact derivative of the rotation's log: where some axes are free
   T weight[6];     // [linear; angular]; 0 where a component is free
   T tolerance[2];  // metres, radians
+  int level = 0;   // 0 is served first
+  int local = 0;   // position rows along the target's axes, not the world's
+  int ranged = 0;  // behind the target stand 6 lows and 6 highs: deviations from it that cost nothing
+  int n_rows = 0;  // of goals whose op does not say
+  int first_point = 0, n_points = 0;  // a balance's supports, among the problem's points
+  T axis[3] = {}, axis2[3] = {};      // on the frame, and on the base
 };
 
-POISE_FN constexpr int rows_of_goal(int op) { return op == GOAL_POSE ? 6 : 3; }
+template <class Goal> POISE_FN constexpr int rows_of_goal(const Goal& goal) {
+  return goal.op == GOAL_POSE ? 6 : goal.op <= GOAL_LOOK ? 3 : goal.n_rows;
+}
+
+// What is left of e = target - current where the deviation -e may lie in [low, high]; exactly 0 inside.
+template <class S> POISE_FN S beyond(S e, S low, S high) {
+  return e + minimum(maximum(S(real_t<S>(0)) - e, low), high);
+}
+
+// How far a row with a range may move before it leaves it, in the row's own units. Where the row is no range, or is outside of it,
+// `low` > `high` says so.
+template <class S> POISE_FN void note_room(S e, S low, S high, S weight, S* room) {
+  if (!room) return;
+  using T = real_t<S>;
+  const mask_t<S> inside = !((S(T(0)) - e < low) | (S(T(0)) - e > high)) & (low < high);
+  room[0] = select(inside, weight * (low + e), S(T(1)));
+  room[1] = select(inside, weight * (high + e), S(T(-1)));
+}
 
 // where a goal's frame is and where it should be
 template <class S> struct GoalPlace {
@@ -63,15 +98,41 @@ template <class S> POISE_FN void rotation_error(const GoalPlace<S>& at, S* w) {
   log_of_matrix(M, w);
 }
 
+// Rows of a position: `apart` is target minus current in the world; `range` has 6 lows and 6 highs, if the goal is ranged.
+template <class S, class Goal> POISE_FN void position_residual(const Goal& goal, const S* apart, const S* target_R,
+                                                               const S* range, real_t<S> per_scale, S* rows, S* errors,
+                                                               S* room) {
+  using T = real_t<S>;
+  S all[3] = {apart[0], apart[1], apart[2]};
+  if (goal.local) rotate_back(target_R, apart, all);
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) {
+    const S weight = S(goal.weight[k] * per_scale);
+    S e = all[k];
+    if (goal.ranged) {
+      if (room) note_room(e, range[k], range[6 + k], weight, room + 2 * k);
+      e = beyond(e, range[k], range[6 + k]);
+    }
+    if (goal.weight[k] > T(0)) errors[0] += e * e;
+    rows[k] = weight * e;
+  }
+  errors[0] = square_root(errors[0]);
+}
+
 // Residual rows of one goal and its plain errors: metres and radians over the components that have a weight.
 // Components are along world axes for positions and for full rotations, along the target's axes where axes are free.
-template <class S, class Goal>
-POISE_FN void goal_residual(const Goal& goal, const GoalPlace<S>& at, real_t<S> per_scale, S* rows, S* errors) {
+template <class S, class Goal> POISE_FN void goal_residual(const Goal& goal, const GoalPlace<S>& at,
+                                                           real_t<S> per_scale, S* rows, S* errors,
+                                                           const S* range = nullptr, S* room = nullptr) {
   using T = real_t<S>;
   errors[0] = S(T(0));
   errors[1] = S(T(0));
   int row = 0;
-  if (goal.op != GOAL_ROTATION) {
+  if (goal.op != GOAL_ROTATION && (goal.local || goal.ranged)) {
+    const S apart[3] = {at.target_p[0] - at.p[0], at.target_p[1] - at.p[1], at.target_p[2] - at.p[2]};
+    position_residual(goal, apart, at.target_R, range, per_scale, rows, errors, room);
+    row = 3;
+  } else if (goal.op != GOAL_ROTATION) {
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) {
       const S e = at.target_p[k] - at.p[k];
@@ -87,6 +148,10 @@ POISE_FN void goal_residual(const Goal& goal, const GoalPlace<S>& at, real_t<S> 
     if (goal.exact) rotate_back(at.target_R, w, w);
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) {
+      if (goal.ranged && goal.exact) {
+        if (room) note_room(w[k], range[3 + k], range[9 + k], S(goal.weight[3 + k]), room + 2 * (row + k));
+        w[k] = beyond(w[k], range[3 + k], range[9 + k]);
+      }
       if (goal.weight[3 + k] > T(0)) errors[1] += w[k] * w[k];
       rows[row + k] = S(goal.weight[3 + k]) * w[k];
     }
@@ -94,18 +159,30 @@ POISE_FN void goal_residual(const Goal& goal, const GoalPlace<S>& at, real_t<S> 
   }
 }
 
-// A goal's rows act on the twist of its point: linear rows are weight / scale times the linear part; angular rows are
-// `turning` times the angular part.
+// A goal's rows act on the twist of its point: linear rows are weight / scale times the linear part (or `pulling` times it);
+// angular rows are `turning` times the angular part.
 template <class S> struct GoalWrench {
   S point[3];
   S turning[9] = {};
+  S pulling[9] = {};
 };
 
+// rows along the target's axes
 template <class S, class Goal>
-POISE_FN void goal_wrench(const Goal& goal, const GoalPlace<S>& at, GoalWrench<S>& wrench) {
+POISE_FN void pull_locally(const Goal& goal, const S* target_R, real_t<S> per_scale, S* pulling) {
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) {
+    POISE_UNROLL
+    for (int r = 0; r < 3; ++r) pulling[3 * k + r] = S(goal.weight[k] * per_scale) * target_R[3 * r + k];
+  }
+}
+
+template <class S, class Goal>
+POISE_FN void goal_wrench(const Goal& goal, const GoalPlace<S>& at, real_t<S> per_scale, GoalWrench<S>& wrench) {
   using T = real_t<S>;
   POISE_UNROLL
   for (int k = 0; k < 3; ++k) wrench.point[k] = at.p[k];
+  if (goal.local) pull_locally(goal, at.target_R, per_scale, wrench.pulling);
   if (goal.op == GOAL_POSITION || !goal.exact) return;
 
   // rows of R_target^T Jr^-1(w): the log changes by Jr^-1 under a turn of the frame in world axes
@@ -154,7 +231,10 @@ template <class S, class Goal> POISE_FN void add_goal_column(const Goal& goal, c
   int row = 0;
   if (goal.op != GOAL_ROTATION) {
     POISE_UNROLL
-    for (int k = 0; k < 3; ++k) out[k] += S(sign * goal.weight[k] * per_scale) * linear[k];
+    for (int k = 0; k < 3; ++k) {
+      out[k] +=
+          goal.local ? S(sign) * dot(wrench.pulling + 3 * k, linear) : S(sign * goal.weight[k] * per_scale) * linear[k];
+    }
     row = 3;
   }
   if (goal.op != GOAL_POSITION) {

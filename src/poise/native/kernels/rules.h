@@ -80,27 +80,25 @@ template <class S> POISE_LARGE_FN S damping_of_step(const Settings<real_t<S>>& s
 }
 
 // the default, for sizes known when compiled where they are common
-template <class S, class P> POISE_LARGE_FN void propose_default(const P& problem, const Settings<real_t<S>>& settings,
-                                                                const Posture<S>& posture, const S* targets,
-                                                                SearchState<S>& state) {
+template <class S, class P> POISE_LARGE_FN void step_default(const P& problem, const Settings<real_t<S>>& settings,
+                                                             const Posture<S>& posture, SearchState<S>& state) {
   if (problem.n_rows == 6) {
-    propose_lm<6>(problem, settings, posture, targets, state);
+    step_lm<6>(problem, settings, posture, state);
   } else if (problem.n_rows == 3) {
-    propose_lm<3>(problem, settings, posture, targets, state);
+    step_lm<3>(problem, settings, posture, state);
   } else {
-    propose_lm<0>(problem, settings, posture, targets, state);
+    step_lm<0>(problem, settings, posture, state);
   }
 }
 
-// proposes state.dq for the pose that was evaluated last
+// proposes state.dq for the pose that was evaluated last; state.J is there
 template <class S, class P> POISE_LARGE_FN void propose(const P& problem, const Settings<real_t<S>>& settings,
                                                         const Posture<S>& posture, const S* targets,
                                                         SearchState<S>& state) {
   if (workspace_of_method(settings.method, settings.limits, 1, 1) == 0) {
-    propose_default(problem, settings, posture, targets, state);
+    step_default(problem, settings, posture, state);
     return;
   }
-  assemble(problem, state.placements, targets, state.J);
   state.damping = damping_of_step(settings, state.cost);
   propose_within_limits(problem, settings, posture, state,
                         [&](RuleWork<S>& w) { answer(problem, settings, targets, w, state); });

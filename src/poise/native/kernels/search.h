@@ -39,6 +39,9 @@ template <class S> struct SearchState {
   S* dq;            // n_v
   const S* origin;  // continuous mode: the start, from which no velocity may lead further than `span`; else null
   S span;
+  const S* window = nullptr;  // 2 for each velocity, in place of the span: how far back and on from the origin
+  S* trial_rows = nullptr;    // n_rows
+  S* room = nullptr;          // 2 for each row where some goal has a range, see note_room
   StepWorkspace<S> work;
   S* extra;  // what a method asked for
   S cost, best_cost, best_posture, best_outside, damping, strength;
@@ -59,8 +62,10 @@ template <class S, class P> POISE_FN S posture_cost(const P& problem, const S* q
   S cost = S(T(0));
   if (!posture.gain) return cost;
   difference(problem.coordinates, problem.n_coordinates, q, posture.wanted, work);
-  for (int c = 0; c < problem.n_v; ++c)
-    cost += posture.gain[c] * work[c] * work[c] * S(T(1) / problem.freedoms[c].unit2);
+  for (int c = 0; c < problem.n_v; ++c) {
+    const S square = work[c] * work[c] * S(T(1) / problem.freedoms[c].unit2);
+    cost += posture.gain[c] * square * steepness(posture, square);
+  }
   return cost;
 }
 
@@ -89,6 +94,10 @@ template <class S, class P> POISE_FN S outside_of(const P& problem, const Settin
     const auto& f = problem.freedoms[c];
     if (f.q_index < 0) continue;
     worst = maximum(worst, maximum(S(f.lower) - q[f.q_index], q[f.q_index] - S(f.upper)));
+  }
+  if constexpr (any_goal<P>) {
+    for (int i = 0; i < problem.n_cones; ++i)
+      worst = maximum(worst, S(T(0)) - least_gap(problem.cones[i], q + problem.cones[i].q_index));
   }
   return worst;
 }
@@ -152,7 +161,8 @@ template <class S, class P> POISE_FN void find_room(const P& problem, bool bound
   difference(problem.coordinates, problem.n_coordinates, state.origin, state.q, state.work.b);
   for (int c = 0; c < problem.n_v; ++c) {
     const S most = state.span * S(problem.freedoms[c].angular ? T(1) : problem.scale);
-    const S back = S(T(0)) - most - state.work.b[c], on = most - state.work.b[c];
+    const S least = state.window ? state.window[2 * c] : S(T(0)) - most;
+    const S back = least - state.work.b[c], on = (state.window ? state.window[2 * c + 1] : most) - state.work.b[c];
     state.work.low[c] = minimum(maximum(state.work.low[c], back), on);
     state.work.high[c] = minimum(maximum(state.work.high[c], back), on);
   }
@@ -163,11 +173,9 @@ POISE_FN void find_room(const P& problem, const Settings<real_t<S>>& settings, S
   find_room(problem, settings.limits != LIMITS_OFF, S(settings.reach), state);
 }
 
-// Levenberg-Marquardt with damping from the error (Chan and Lawrence 1988), bounded
-template <int M, class S, class P> POISE_FN void propose_lm(const P& problem, const Settings<real_t<S>>& settings,
-                                                            const Posture<S>& posture, const S* targets,
-                                                            SearchState<S>& state) {
-  assemble(problem, state.placements, targets, state.J);
+// Levenberg-Marquardt with damping from the error (Chan and Lawrence 1988), bounded; state.J is there
+template <int M, class S, class P> POISE_FN void step_lm(const P& problem, const Settings<real_t<S>>& settings,
+                                                         const Posture<S>& posture, SearchState<S>& state) {
   find_room(problem, settings, state);
   state.damping = S(settings.damping) * state.cost + S(settings.damping_floor);
   const int rounds = settings.limits == LIMITS_CLAMP ? 0 : settings.rounds;
@@ -176,6 +184,13 @@ template <int M, class S, class P> POISE_FN void propose_lm(const P& problem, co
   Posture<S> wish = posture;
   wish.strength = state.strength;
   bounded_step<M>(problem, state.q, state.J, state.rows, state.damping, wish, rounds, state.work, state.dq);
+}
+
+template <int M, class S, class P> POISE_FN void propose_lm(const P& problem, const Settings<real_t<S>>& settings,
+                                                            const Posture<S>& posture, const S* targets,
+                                                            SearchState<S>& state) {
+  assemble(problem, state.placements, targets, state.J, state.room);
+  step_lm<M>(problem, settings, posture, state);
 }
 
 // A missed goal and a step of nothing: the pose is stationary, such as a straight arm whose goal lies on its own line. Turn every joint
@@ -205,7 +220,7 @@ POISE_FN void nudge_if_stuck(const P& problem, const Settings<real_t<S>>& settin
 template <class S, class P>
 POISE_FN void follow(const P& problem, const Settings<real_t<S>>& settings, const S* targets, SearchState<S>& state) {
   take_step(problem, state.q, state.dq, settings.limits != LIMITS_OFF, state.q);
-  state.cost = evaluate(problem, state.q, targets, state.placements, state.rows, state.errors);
+  state.cost = evaluate(problem, state.q, targets, state.placements, state.rows, state.errors, state.room);
   ++state.steps;
 }
 

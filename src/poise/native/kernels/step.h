@@ -140,7 +140,9 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
     difference(problem.coordinates, problem.n_coordinates, q, posture.wanted, w.b);
     for (int c = 0; c < problem.n_v; ++c) {
       const auto& f = problem.freedoms[c];
-      const S gain = posture.strength * posture.gain[c];
+      S gain = posture.strength * posture.gain[c];
+      if (posture.power > 2)
+        gain *= S(T(posture.power) / T(2)) * steepness(posture, w.b[c] * w.b[c] * S(T(1) / f.unit2));
       w.b[c] *= gain * S(T(1) / f.unit2);
       w.inverse_D[c] = S(f.unit2) / (S(f.weight) + gain);
     }
@@ -180,17 +182,42 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
   }
 }
 
+// a ball joint stays in its cone, and one that is outside never goes further out
+template <class S, class P>
+POISE_LARGE_FN void keep_in_cone(const P& problem, int q_index, const S* before, S* quaternion) {
+  for (int i = 0; i < problem.n_cones; ++i) {
+    const auto& cone = problem.cones[i];
+    if (cone.q_index != q_index) continue;
+    const S was = least_gap(cone, before);
+    if (was >= S(0)) {
+      clamp_to_cone(cone, quaternion);
+      if (!(least_gap(cone, quaternion) < S(0))) continue;
+    } else if (!(least_gap(cone, quaternion) < was)) {
+      continue;
+    }
+    for (int k = 0; k < 4; ++k) quaternion[k] = before[k];
+  }
+}
+
 // out <- q (+) dq, exactly on the bound where the step went there, and never further out than it was. Only the coordinates that
 // may move are written. out may be q.
 template <class S, class P> POISE_FN void take_step(const P& problem, const S* q, const S* dq, bool bounded, S* out) {
   for (int i = 0; i < problem.n_coordinates; ++i) {
     const Coordinate at = problem.coordinates[i];
-    const S before = q[at.q_index];
+    S before[4] = {q[at.q_index]};
+    if (at.quaternion) {
+      POISE_UNROLL
+      for (int k = 1; k < 4; ++k) before[k] = q[at.q_index + k];
+    }
     const Coordinate one[1] = {at};
     integrate(one, 1, q, dq, out);
-    if (at.quaternion || !bounded) continue;
+    if (!bounded) continue;
+    if (at.quaternion) {
+      if constexpr (any_goal<P>) keep_in_cone(problem, at.q_index, before, out + at.q_index);
+      continue;
+    }
     const auto& f = problem.freedoms[at.v_index];
-    const S low = minimum(before, S(f.lower)), high = maximum(before, S(f.upper));
+    const S low = minimum(before[0], S(f.lower)), high = maximum(before[0], S(f.upper));
     out[at.q_index] = minimum(maximum(out[at.q_index], low), high);
   }
 }

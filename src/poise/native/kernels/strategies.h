@@ -94,7 +94,8 @@ template <class S, class P> POISE_LARGE_FN void posture_step(const P& problem, c
                                                              RuleWork<S>& w, const SearchState<S>& state) {
   difference(problem.coordinates, problem.n_coordinates, state.q, posture.wanted, w.z);
   for (int c = 0; c < problem.n_v; ++c) {
-    w.z[c] *= w.hold[c] == S(HELD) ? S(0) : posture.gain[c] * w.system.root[c] / w.unit[c];
+    const S steep = steepness(posture, w.z[c] * w.z[c] / (w.unit[c] * w.unit[c]));
+    w.z[c] *= w.hold[c] == S(HELD) ? S(0) : posture.gain[c] * steep * w.system.root[c] / w.unit[c];
   }
 }
 

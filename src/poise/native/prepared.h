@@ -1,0 +1,28 @@
+// prepared.h: a solver as Python holds it: the problem, its names, and what reads its targets.
+#pragma once
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "arrays.h"
+#include "body_data.h"
+#include "solver.h"
+
+namespace poise {
+
+struct PreparedSolver {
+  SolverData data;
+  std::vector<std::string> names;      // of the goals
+  std::vector<nb::object> converters;  // any target to its numbers, for what is not a plain array
+  std::vector<nb::object> residuals;   // of custom goals; None for the others
+  std::vector<nb::object> jacobians;
+  std::vector<int> quaternions;           // where the quaternions of q start, of joints that may move or not
+  std::vector<double> pending;            // targets being read
+  std::unique_ptr<PreparedSolver> first;  // the first level alone, where the strict solve begins with it
+  int n_v = 0;                            // of the body
+};
+
+// fills a fresh solver from the table that poise.solvers makes
+void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table);
+
+}  // namespace poise

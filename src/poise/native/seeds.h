@@ -1,0 +1,69 @@
+// seeds.h: starts of the searches after the first. Part of solve.cpp.
+#pragma once
+#include "running.h"
+
+namespace poise {
+namespace POISE_LEVEL {
+namespace {
+
+// the i-th number of the van der Corput sequence in a base: evenly spread in [0, 1) however many are taken
+double spread(unsigned i, unsigned base) {
+  double x = 0.0, f = 1.0;
+  for (; i > 0; i /= base) {
+    f /= base;
+    x += f * (i % base);
+  }
+  return x;
+}
+
+constexpr unsigned primes[] = {2,   3,   5,   7,   11,  13,  17,  19,  23,  29,  31,  37,  41,  43,
+                               47,  53,  59,  61,  67,  71,  73,  79,  83,  89,  97,  101, 103, 107,
+                               109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173};
+constexpr unsigned n_primes = sizeof(primes) / sizeof(primes[0]);
+
+// Halton's sequence, one prime a velocity; beyond forty velocities an odd multiplier keeps reused primes apart
+double seed_number(const SolverData& solver, unsigned search, unsigned c) {
+  const unsigned i = search + 20 + solver.seed * 409u;
+  const auto v = static_cast<unsigned>(solver.velocities[c]);  // of the body: the same whatever else is asked of it
+  return spread(i * (1 + 2 * (v / n_primes)), primes[v % n_primes]);
+}
+
+// A start for search number `search` > 0: even over the middle part of each range, first half of it, then more and more (joints far
+// from their bounds have the most ways to go: measured 1.37 against 1.42 searches on the Panda, 1.25 against 1.43 on the UR5); a turn
+// or a body length about the start where there is no range.
+void seed_start(const SolverData& solver, unsigned search, S* q) {
+  constexpr double pi = 3.14159265358979323846;
+  for (int c = 0; c < solver.n_v; ++c) {
+    const Freedom<S>& f = solver.freedoms[static_cast<std::size_t>(c)];
+    if (f.q_index < 0) continue;
+    const double half = f.angular ? pi : 0.5 * solver.scale;
+    const double middle = solver.start[static_cast<std::size_t>(f.q_index)];
+    double low = f.lower, high = f.upper;
+    if (!(low > -1e30)) low = high < 1e30 ? high - 2 * half : middle - half;
+    if (!(high < 1e30)) high = low + 2 * half;
+    const double part = minimum(1.0, 0.5 + 0.025 * (search - 1));
+    const double x =
+        0.5 * (low + high) + part * (high - low) * (seed_number(solver, search, static_cast<unsigned>(c)) - 0.5);
+    q[f.q_index] = minimum(maximum(x, low), high);
+  }
+  for (const Coordinate& at : solver.coordinates) {
+    if (!at.quaternion) continue;
+    // three even numbers to an even rotation (Shoemake 1992)
+    const auto c = static_cast<unsigned>(at.v_index);
+    const double u = seed_number(solver, search, c), a = 2 * pi * seed_number(solver, search, c + 1),
+                 b = 2 * pi * seed_number(solver, search, c + 2);
+    S sa, ca, sb, cb;
+    sine_cosine(a, sa, ca);
+    sine_cosine(b, sb, cb);
+    S* x = q + at.q_index;
+    const double v = square_root(1.0 - u), w = square_root(u);
+    x[0] = w * cb;
+    x[1] = v * sa;
+    x[2] = v * ca;
+    x[3] = w * sb;
+  }
+}
+
+}  // namespace
+}  // namespace POISE_LEVEL
+}  // namespace poise
