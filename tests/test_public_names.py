@@ -15,7 +15,8 @@ NAMES = {
     *("load", "solve", "Solver", "Solution", "Status", "PoiseError"),
 }
 ROOMS = {
-    *("errors", "formats", "goals", "kinematics", "methods", "model", "models", "solvers", "spatial", "textbook"),
+    *("errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "solvers", "spatial"),
+    "textbook",
 }
 
 

@@ -14,7 +14,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from poise import errors, formats, goals, kinematics, methods, model, models, solvers, spatial, textbook
+    from poise import errors, formats, goals, kinematics, limits, methods, model, models, solvers, spatial, textbook
     from poise.errors import PoiseError
     from poise.formats import load
     from poise.kinematics import Motion, Pose
@@ -40,7 +40,10 @@ _HOMES = {
     "Transform": "poise.spatial",
     "load": "poise.formats",
 }
-_ROOMS = ("errors", "formats", "goals", "kinematics", "methods", "model", "models", "solvers", "spatial", "textbook")
+_ROOMS = (
+    *("errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "solvers", "spatial"),
+    "textbook",
+)
 
 __all__ = [
     "Frame",
@@ -59,6 +62,7 @@ __all__ = [
     "formats",
     "goals",
     "kinematics",
+    "limits",
     "load",
     "methods",
     "model",

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.goals.direction import LETTERS
+from poise.kinematics.parts import rigid_parts
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Geometry, Sphere
 
@@ -42,16 +43,6 @@ def contact_points(model: Model, support: str) -> list[Contact]:
     ground = min(heights) + LAYER * model.length
     lowest = [contact for contact, height in zip(candidates, heights, strict=True) if height <= ground]
     return distinct(model, [(frame, np.zeros(3)), *lowest])
-
-
-def rigid_parts(model: Model) -> dict[str | None, str | None]:
-    """Each frame to the one that carries its rigid part, the child of the last joint that moves; None is the world."""
-    out: dict[str | None, str | None] = {None: None}
-    for name in (model._layout.frames[i] for i in model._layout.order):
-        frame = model.frame(name)
-        moving = frame.joint is not None and model.joint(frame.joint).kind != "fixed"
-        out[name] = name if moving else out[frame.parent]
-    return out
 
 
 def parent_of(model: Model, frame: str) -> str | None:

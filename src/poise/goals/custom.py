@@ -83,7 +83,7 @@ class Custom(Goal):
     def tolerances(self, model: Model, angular: bool) -> tuple[float, float]:
         """Of the residual's length, in its own units."""
         values = np.atleast_1d(np.asarray(TOLERANCE if self.tolerance is None else self.tolerance, dtype=np.float64))
-        return float(values[0]), 0.0
+        return float(values[0]), 1e-3
 
     def _convert(self, target: Any) -> Floats:
         raise InvalidValue(f"Custom: it has no target to be {target!r}; let the residual read what changes.")

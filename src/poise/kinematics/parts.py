@@ -1,0 +1,17 @@
+"""Rigid parts: frames that never move against each other."""
+
+from __future__ import annotations
+
+from poise.model import Model
+
+__all__ = ["rigid_parts"]
+
+
+def rigid_parts(model: Model) -> dict[str | None, str | None]:
+    """Each frame to the one that carries its rigid part, the child of the last joint that moves; None is the world."""
+    out: dict[str | None, str | None] = {None: None}
+    for name in (model._layout.frames[i] for i in model._layout.order):
+        frame = model.frame(name)
+        moving = frame.joint is not None and model.joint(frame.joint).kind != "fixed"
+        out[name] = name if moving else out[frame.parent]
+    return out

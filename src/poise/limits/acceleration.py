@@ -1,0 +1,41 @@
+"""Acceleration: how fast joints may change their speed.
+
+    rule   |v_i - v_i before| <= max_i dt      radians per second squared; metres per second squared for what slides
+
+It is about time, so it holds in `Solver.step`, from one call to the next, and is refused in `solve`. A joint must also
+be able to stop before its range ends: v_i <= sqrt(2 max_i (upper_i - q_i)).
+Source: Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control, 2018.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.limits.limit import Limit
+from poise.limits.speed import most_of_each, read_most
+from poise.model import Model
+
+__all__ = ["Acceleration"]
+
+
+@dataclass(frozen=True)
+class Acceleration(Limit):
+    """Keep joints from changing their speed faster than this.
+
+    Attributes:
+        max: One number for all joints, or {joint: number, or one for each of its velocities}; joints that are not named
+            are free [rad/s^2, m/s^2].
+    """
+
+    max: Any
+
+    def __post_init__(self) -> None:
+        self.settle("acceleration", max=read_most(self.max, "Acceleration"))
+
+    def bounds(self, model: Model) -> NDArray[np.float64]:
+        """The largest change of rate of every velocity, per second; infinite where there is no bound."""
+        return most_of_each(model, self.max, "Acceleration")

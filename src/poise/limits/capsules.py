@@ -1,0 +1,122 @@
+"""The capsules of a body, and which of them may meet.
+
+A part that brings collision solids is made of those: spheres and capsules as they are, cylinders and boxes as the
+smallest capsule along their longest side that covers them. Meshes are not opened: a part that has only meshes, and
+every part of a body that brings nothing at all, is drawn from the skeleton (`poise.limits.skeleton`).
+
+Pairs are chosen so that keeping them apart means something: none on the same part, none on a part and the next one in
+the tree, and none that is closer than the clearance in the rest pose.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.kinematics.parts import rigid_parts
+from poise.limits.segments import segment_distance
+from poise.limits.skeleton import BodyCapsule, skeleton_capsules, triple
+from poise.model import Model
+from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+
+__all__ = ["BodyCapsule", "automatic_pairs", "body_capsules", "capsule_distances"]
+
+Floats = NDArray[np.float64]
+Pairs = NDArray[np.int64]
+
+
+@lru_cache(maxsize=16)
+def body_capsules(model: Model) -> tuple[BodyCapsule, ...]:
+    """All capsules of a body."""
+    solids = [shape for shape in model.shapes if shape.use in ("both", "collision")]
+    if all(isinstance(shape.shape, Mesh) for shape in solids):
+        parts = rigid_parts(model)
+        meshed = {parts[model.frame(shape.frame).name] for shape in solids}
+        return tuple(skeleton_capsules(model, meshed if meshed else None))
+    parts = rigid_parts(model)
+    found = [capsule_of(shape) for shape in solids if not isinstance(shape.shape, Mesh)]
+    served = {parts[model.frame(capsule.frame).name] for capsule in found}
+    meshed = {parts[model.frame(shape.frame).name] for shape in solids} - served
+    return (*found, *skeleton_capsules(model, meshed))
+
+
+def capsule_of(shape: Shape) -> BodyCapsule:
+    """A solid as a capsule that covers it."""
+    solid, axis = shape.shape, np.array([0.0, 0.0, 1.0])
+    if isinstance(solid, Sphere):
+        half, radius = 0.0, solid.radius
+    elif isinstance(solid, Capsule):
+        half, radius = solid.length / 2, solid.radius
+    elif isinstance(solid, Cylinder):
+        half, radius = covering(solid.radius, solid.length)
+    elif isinstance(solid, Box):
+        longest = int(np.argmax(solid.size))
+        axis = np.eye(3)[longest]
+        across = np.delete(np.array(solid.size), longest)
+        half, radius = covering(float(np.linalg.norm(across)) / 2, solid.size[longest])
+    else:
+        raise TypeError(f"{solid!r} is no solid.")
+    a, b = (triple(np.asarray(shape.offset.apply(sign * half * axis))) for sign in (-1.0, 1.0))
+    return BodyCapsule(shape.frame, a, b, float(radius))
+
+
+def covering(radius: float, length: float) -> tuple[float, float]:
+    """Half the segment and the radius of the smallest capsule around a cylinder, by volume."""
+    half = np.linspace(0.0, length / 2, 65)
+    around = np.hypot(radius, length / 2 - half)
+    best = int(np.argmin(around**2 * (2.0 * half + 4.0 / 3.0 * around)))
+    return float(half[best]), float(around[best])
+
+
+def capsule_distances(model: Model, capsules: tuple[BodyCapsule, ...], pairs: Pairs, q: Floats) -> Floats:
+    """Gaps between the surfaces of pairs of capsules in a pose; negative where they overlap [m]."""
+    a, b = placed(model, capsules, q)
+    radius = np.array([capsule.radius for capsule in capsules])
+    one, other = pairs[:, 0], pairs[:, 1]
+    gaps: Floats = segment_distance(a[one], b[one], a[other], b[other]) - radius[one] - radius[other]
+    return gaps
+
+
+def placed(model: Model, capsules: tuple[BodyCapsule, ...], q: Floats) -> tuple[Floats, Floats]:
+    """Both ends of every capsule in the world, (n, 3) each."""
+    T = model.fk(q)[[model.frames.index(capsule.frame) for capsule in capsules]]
+    ends = np.array([(capsule.a, capsule.b) for capsule in capsules])
+    world = np.einsum("nij,nkj->nki", T[:, :3, :3], ends) + T[:, None, :3, 3]
+    return world[:, 0], world[:, 1]
+
+
+def automatic_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: float) -> Pairs:
+    """Pairs of capsules worth keeping apart, (m, 2)."""
+    parts = rigid_parts(model)
+    of = [parts[model.frame(capsule.frame).name] for capsule in capsules]
+    above = next_above(model, parts, set(of))
+    pairs = np.array(
+        [
+            (i, j)
+            for j in range(len(capsules))
+            for i in range(j)
+            if of[i] != of[j] and above.get(of[i], of[i]) != of[j] and above.get(of[j], of[j]) != of[i]
+        ],
+        dtype=np.int64,
+    ).reshape(-1, 2)
+    if not len(pairs):
+        return pairs
+    apart: Pairs = pairs[capsule_distances(model, capsules, pairs, np.array(model.rest)) > distance]
+    return apart
+
+
+def next_above(
+    model: Model, parts: dict[str | None, str | None], drawn: set[str | None]
+) -> dict[str | None, str | None]:
+    """Each part to the next one above it that has capsules; parts without any do not keep two others apart."""
+    out: dict[str | None, str | None] = {}
+    for part in drawn - {None}:
+        assert part is not None
+        above = parts[model.frame(part).parent]
+        while above is not None and above not in drawn:
+            above = parts[model.frame(above).parent]
+        if above in drawn:
+            out[part] = above
+    return out

@@ -1,0 +1,147 @@
+"""Clearance: keep the body clear of itself and of the world.
+
+    rule   gap(a, b) >= distance        metres, for every pair of capsules, and every capsule and region
+           gap = distance of the two segments - radius_a - radius_b
+
+The body is made of capsules (`poise.limits.capsules`); regions of the world are solid. What is closer than that at the
+start never comes closer. Source: Faverjon and Tournassoud, A local based approach for path planning of manipulators
+with a high number of degrees of freedom, 1987 (distance rows in each step).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.kinematics.parts import rigid_parts
+from poise.kinematics.regions import Ball, Box, Capsule, HalfSpace, Region, length
+from poise.limits.capsules import BodyCapsule, automatic_pairs, body_capsules
+from poise.limits.limit import Limit
+from poise.model import Model
+
+__all__ = ["Clearance", "clearance_table"]
+
+
+@dataclass(frozen=True)
+class Clearance(Limit):
+    """Keep the body clear of itself and of the world.
+
+    Attributes:
+        pairs: "auto" for all pairs of parts that can sensibly meet; a list of pairs of frames, each meaning the whole
+            part that it is on; an empty list for the world alone.
+        distance: The gap to keep [m].
+        world: HalfSpaces, Spheres (Balls), Boxes and Capsules to keep out of.
+    """
+
+    pairs: Any = "auto"
+    distance: float = 0.0
+    world: Any = ()
+
+    def __post_init__(self) -> None:
+        self.settle(
+            "clearance",
+            pairs=read_pairs(self.pairs),
+            distance=length(self.distance, "Clearance: distance"),
+            world=read_world(self.world),
+        )
+        if not self.pairs and not self.world:
+            raise InvalidValue("Clearance: it limits nothing; give pairs=, or world=[...].")
+
+    def capsules(self, model: Model) -> tuple[BodyCapsule, ...]:
+        """The capsules that the body is made of."""
+        return body_capsules(model)
+
+    def index_pairs(self, model: Model) -> NDArray[np.int64]:
+        """Which capsules are kept apart, (m, 2)."""
+        capsules = self.capsules(model)
+        if self.pairs == "auto":
+            return automatic_pairs(model, capsules, self.distance)
+        parts = rigid_parts(model)
+        of = [parts[model.frame(capsule.frame).name] for capsule in capsules]
+        found: dict[tuple[int, int], None] = {}
+        for names in self.pairs:
+            one, other = (parts[model.frame(name).name] for name in names)
+            if one == other:
+                raise InvalidValue(f"Clearance: frames {names[0]!r} and {names[1]!r} are on the same rigid part.")
+            for name, part in zip(names, (one, other), strict=True):
+                if part not in of:
+                    raise InvalidValue(f"Clearance: the part of frame {name!r} has no size, so nothing to keep clear.")
+            found.update(
+                ((min(i, j), max(i, j)), None)
+                for i, a in enumerate(of)
+                for j, b in enumerate(of)
+                if a == one and b == other
+            )
+        return np.array(list(found), dtype=np.int64).reshape(-1, 2)
+
+
+def read_pairs(pairs: Any) -> Any:
+    """The word auto, or pairs of names."""
+    if isinstance(pairs, str):
+        if pairs != "auto":
+            raise InvalidValue(f"Clearance: pairs is {pairs!r}; give 'auto' or a list of pairs of frames.")
+        return pairs
+    if not isinstance(pairs, Iterable):
+        raise InvalidValue(f"Clearance: pairs is {pairs!r}; give 'auto' or a list of pairs of frames.")
+    given = tuple(pairs)
+    for pair in given:
+        if isinstance(pair, str) or not isinstance(pair, Sequence) or len(pair) != 2:
+            raise InvalidValue(f"Clearance: {pair!r} is no pair of frames; write pairs=[('hand_l', 'head'), ...].")
+    return tuple((str(one), str(other)) for one, other in given)
+
+
+def read_world(world: Any) -> tuple[Region, ...]:
+    """Regions, one or several."""
+    given = (world,) if isinstance(world, Region) else tuple(world) if isinstance(world, Iterable) else None
+    if given is None or not all(isinstance(region, Region) for region in given):
+        raise InvalidValue(f"Clearance: world is {world!r}; give a list of HalfSpace, Sphere, Box and Capsule.")
+    return given
+
+
+def clearance_table(model: Model, clearance: Clearance) -> dict[str, Any]:
+    """The rule in numbers.
+
+    Returns:
+        frames: Index of each capsule's frame, (n,).
+        a, b, radius: Its segment in that frame and its radius, (n, 3), (n, 3), (n,).
+        moves: Whether it can move against the world, (n,).
+        pairs: Which capsules are kept apart, (m, 2).
+        distance: The gap to keep [m].
+        halfspaces: Normal and offset d in n . x <= d, (k, 4).
+        spheres: Centre and radius, (k, 4).
+        boxes: Rotation (9, rows), centre (3), half sizes (3): (k, 15).
+        capsules: Both ends and radius, (k, 7).
+        names: Name of each capsule's frame.
+        world: The regions, in the order half-spaces, spheres, boxes, capsules.
+    """
+    capsules, parts = clearance.capsules(model), rigid_parts(model)
+    if not capsules:
+        raise InvalidValue(f"Clearance: model {model.name!r} has no size: no solids, no bones, no mass.")
+    kinds: dict[type, list[Any]] = {HalfSpace: [], Ball: [], Box: [], Capsule: []}
+    for region in clearance.world:
+        kinds[type(region)].append(region)
+    return {
+        "frames": np.array([model.frames.index(model.frame(c.frame).name) for c in capsules], dtype=np.int64),
+        "a": np.array([c.a for c in capsules]),
+        "b": np.array([c.b for c in capsules]),
+        "radius": np.array([c.radius for c in capsules]),
+        "moves": np.array([parts[model.frame(c.frame).name] is not None for c in capsules]),
+        "pairs": clearance.index_pairs(model),
+        "distance": clearance.distance,
+        "halfspaces": rows(((*r.normal, r.offset) for r in kinds[HalfSpace]), 4),
+        "spheres": rows(((*r.center, r.radius) for r in kinds[Ball]), 4),
+        "boxes": rows(((*r.matrix.ravel(), *r.center, *(np.array(r.size) / 2)) for r in kinds[Box]), 15),
+        "capsules": rows(((*r.start, *r.end, r.radius) for r in kinds[Capsule]), 7),
+        "names": [c.frame for c in capsules],
+        "world": [region for regions in kinds.values() for region in regions],
+    }
+
+
+def rows(values: Iterable[Sequence[float]], width: int) -> NDArray[np.float64]:
+    """A table of numbers, empty ones included."""
+    return np.array(list(values), dtype=np.float64).reshape(-1, width)

@@ -1,0 +1,103 @@
+"""Closed: a loop that stays closed.
+
+    rule   T_other^-1 T_frame = transform            to 1e-9 L metres and 1e-9 radians
+
+A body is a tree; what closes a loop in it (a four-bar linkage, a delta robot, two hands on one bar) is a rule between
+two of its frames. With three numbers in place of a transform only the point is held, as by a ball-and-socket.
+Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 8.
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.kinematics.parts import rigid_parts
+from poise.kinematics.regions import place
+from poise.limits.limit import Limit
+from poise.model import Model
+from poise.spatial import Transform, as_transform
+
+__all__ = ["CLOSE", "Closed", "LoopRow"]
+
+CLOSE = 1e-9  # of L [m], and radians
+
+
+class LoopRow(NamedTuple):
+    """A closed loop in numbers.
+
+    Attributes:
+        frame: Index of the frame.
+        other: Index of the frame that the target is given in.
+        point: Where on the frame.
+        target: Rotation (9) and position (3), in the other frame.
+        turns: Whether the rotation is held too.
+    """
+
+    frame: int
+    other: int
+    point: NDArray[np.float64]
+    target: NDArray[np.float64]
+    turns: bool
+
+
+@dataclass(frozen=True)
+class Closed(Limit):
+    """Hold two frames together, always.
+
+    Attributes:
+        frame: The one frame.
+        other: The other frame.
+        transform: Where the one is, seen from the other: a Transform or 4x4; or three numbers [m] for its point alone.
+            The two coincide unless given.
+        point: Where on the one frame, in its own coordinates; its origin unless given.
+    """
+
+    frame: str
+    other: str
+    transform: Any = None
+    _: KW_ONLY
+    point: Any = None
+
+    def __post_init__(self) -> None:
+        if str(self.frame) == str(self.other):
+            raise InvalidValue(f"Closed: frame and other are both {str(self.frame)!r}; a loop needs two frames.")
+        self.settle(
+            f"closed {self.frame} {self.other}",
+            transform=read_transform(self.transform),
+            point=None if self.point is None else place(self.point, "Closed: point"),
+        )
+
+    def row(self, model: Model) -> LoopRow:
+        """The rule in numbers."""
+        frame, other = model.frame(self.frame).name, model.frame(self.other).name
+        parts = rigid_parts(model)
+        if parts[frame] == parts[other]:
+            raise InvalidValue(f"Closed: {frame!r} and {other!r} are on the same rigid part, so there is no loop.")
+        turns = isinstance(self.transform, Transform)
+        rotation = self.transform.rotation.matrix if turns else np.eye(3)
+        position = self.transform.translation if turns else np.array(self.transform)
+        return LoopRow(
+            model.frames.index(frame),
+            model.frames.index(other),
+            np.zeros(3) if self.point is None else np.array(self.point),
+            np.concatenate([np.ravel(rotation), position]),
+            turns,
+        )
+
+
+def read_transform(transform: Any) -> Transform | tuple[float, float, float]:
+    """One transform, or a point."""
+    if transform is None:
+        return Transform.identity()
+    if not isinstance(transform, Transform) and np.shape(transform) == (3,):
+        return place(transform, "Closed: transform")
+    found = as_transform(transform, "Closed: transform")
+    if found.translation.shape != (3,):
+        raise ShapeMismatch(f"Closed: transform must be one transform, not {found.translation.shape[:-1]} of them.")
+    place(found.translation, "Closed: transform")
+    return found

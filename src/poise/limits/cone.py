@@ -1,0 +1,90 @@
+"""Cone: how far a ball joint may turn.
+
+    rule   R = R_swing R_twist, twist about `axis`, swing about a direction across it
+           round cone:     |swing| <= angle
+           elliptic cone:  (s_x / a_x)^2 + (s_y / a_y)^2 <= 1,   s the swing's rotation vector
+           twist:          low <= twist <= high
+           angle:          |log R| <= angle                                              radians
+
+What is given replaces that part of the model's own cone, and the rest of it holds as before.
+Source: Grassia, Practical parameterization of rotations using the exponential map, 1998, section 5 (swing and twist);
+Baerlocher and Boulic, Parametrization and range of motion of the ball-and-socket joint, 2001.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import KW_ONLY, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from poise.errors import InvalidValue
+from poise.limits.limit import Limit
+from poise.model import Model
+from poise.model.joint import BallRange
+from poise.model.spec import check_cone
+
+__all__ = ["Cone", "cones"]
+
+
+@dataclass(frozen=True)
+class Cone(Limit):
+    """Keep a ball joint in a cone.
+
+    Attributes:
+        joint: The ball joint.
+        swing: Half the opening of a round cone; or two angles, about the two directions beside the axis (x and y for
+            axis z), which span an elliptic cone [rad].
+        twist: Lowest and highest turn about the axis [rad].
+        axis: The axis of twist, in the joint's own frame; that of the model's cone, or z, unless given.
+        angle: Largest turn in all, about any axis [rad].
+    """
+
+    joint: str
+    _: KW_ONLY
+    swing: Any = None
+    twist: Any = None
+    axis: Any = None
+    angle: float | None = None
+
+    def __post_init__(self) -> None:
+        where = f"Cone of joint {self.joint!r}"
+        if self.swing is None and self.twist is None and self.angle is None:
+            raise InvalidValue(f"{where}: it limits nothing; give swing=, twist= or angle= [rad].")
+        axis = (0.0, 0.0, 1.0) if self.axis is None else self.axis
+        found = check_cone("ball", BallRange(as_tuple(self.swing), as_tuple(self.twist), axis, self.angle), where)
+        assert found is not None
+        if found.swing is not None and np.min(found.swing) <= 0.0:
+            raise InvalidValue(f"{where}: swing is {self.swing!r}; it must be above zero.")
+        self.settle(
+            f"cone {self.joint}",
+            swing=found.swing,
+            twist=found.twist,
+            axis=None if self.axis is None else found.axis,
+            angle=found.angle,
+        )
+
+    def range(self, model: Model, base: BallRange | None = None) -> BallRange:
+        """The joint's range with this cone: what is not given here is the model's own (or that of `base`)."""
+        joint = model.joint(self.joint)
+        if joint.kind != "ball":
+            raise InvalidValue(f"Cone: joint {joint.name!r} is {joint.kind}; only ball joints have cones.")
+        own = base or joint.cone or BallRange()
+        given = {key: getattr(self, key) for key in ("swing", "twist", "axis", "angle")}
+        return replace(own, **{key: value for key, value in given.items() if value is not None})
+
+
+def as_tuple(values: Any) -> Any:
+    """Two angles as a tuple; one stays itself."""
+    return tuple(values) if np.ndim(values) == 1 else values
+
+
+def cones(model: Model, limits: Iterable[Limit] = ()) -> dict[str, BallRange]:
+    """The range of every ball joint that has one: the model's own, with the cones among the limits put over them."""
+    found = {joint.name: joint.cone for joint in model.joints if joint.cone is not None}
+    for limit in limits:
+        if isinstance(limit, Cone):
+            name = model.joint(limit.joint).name
+            found[name] = limit.range(model, found.get(name))
+    return found

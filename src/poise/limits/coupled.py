@@ -1,0 +1,144 @@
+"""Coupled: a range for a sum of joint coordinates.
+
+    rule   lower <= sum_i c_i q_i <= upper           radians and metres, as the coordinates are
+
+A finger whose last joint bends with the one before it, a shoulder whose reach depends on how it is turned, a cable over
+two pulleys; with lower = upper, an equality. Source: Kanoun, Lamiraux and Wieber, Kinematic control of redundant
+manipulators: generalizing the task-priority framework to inequality tasks, 2011 (linear inequality rows).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue, name_not_found
+from poise.limits.limit import Limit
+from poise.model import Joint, Model
+from poise.model.spec import number
+
+__all__ = ["Coupled", "CoupledRow"]
+
+PARTS = {"planar": ("x", "y", "angle"), "translation3": ("x", "y", "z"), "free": ("x", "y", "z")}
+
+
+class CoupledRow(NamedTuple):
+    """A coupled range in numbers: ``lower <= coefficients . q[q_index] <= upper``, and the same row over velocities.
+
+    Attributes:
+        q_index: Which numbers of q.
+        v_index: Which velocities.
+        coefficients: One for each.
+        lower: Lowest value of the sum.
+        upper: Highest value of the sum.
+    """
+
+    q_index: NDArray[np.int64]
+    v_index: NDArray[np.int64]
+    coefficients: NDArray[np.float64]
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True)
+class Coupled(Limit):
+    """Keep a sum of joint coordinates in a range.
+
+    Attributes:
+        joints: {joint: coefficient}. Of a joint with several coordinates name the part: "hip.x" (its axis letter in an
+            Euler joint), "base.angle" (of a planar one: x, y, angle), or by number, "hip.0", "hip.1".
+        lower: Lowest value; open unless given.
+        upper: Highest value; open unless given.
+    """
+
+    joints: Any
+    lower: float = -math.inf
+    upper: float = math.inf
+
+    def __post_init__(self) -> None:
+        pairs = self.joints.items() if isinstance(self.joints, Mapping) else self.joints
+        try:
+            given = tuple((str(name), number(value, f"Coupled: the coefficient of {name!r}")) for name, value in pairs)
+        except TypeError:
+            raise InvalidValue(f"Coupled: joints must be {{joint: coefficient}}, not {self.joints!r}.") from None
+        if not any(value for _, value in given):
+            raise InvalidValue(f"Coupled: joints is {self.joints!r}; give at least one coefficient that is not zero.")
+        low, high = bound(self.lower, "lower", -math.inf), bound(self.upper, "upper", math.inf)
+        if low > high:
+            raise InvalidValue(f"Coupled: lower is {low} and upper is {high}; lower must not be above upper.")
+        if math.isinf(low) and math.isinf(high):
+            raise InvalidValue("Coupled: it limits nothing; give lower or upper.")
+        self.settle("coupled " + "+".join(name for name, _ in given), joints=given, lower=low, upper=high)
+
+    def row(self, model: Model) -> CoupledRow:
+        """The rule in numbers.
+
+        Raises:
+            NameNotFound: A joint or part that is not there.
+            InvalidValue: A joint without single coordinates, or a range that the joint ranges never meet.
+        """
+        sums: dict[tuple[int, int], float] = {}
+        shift = 0.0
+        for name, coefficient in self.joints:
+            joint, part = find_coordinate(model, name)
+            ratio, offset = (joint.mimic.ratio, joint.mimic.offset) if joint.mimic else (1.0, 0.0)
+            at = (joint.q.start + part, joint.v.start + part)
+            sums[at] = sums.get(at, 0.0) + coefficient * ratio
+            shift += coefficient * offset
+        index = np.array(list(sums), dtype=np.int64)
+        row = CoupledRow(
+            index[:, 0], index[:, 1], np.array(list(sums.values())), self.lower - shift, self.upper - shift
+        )
+        check_meets(model, row, self.name)
+        return row
+
+
+def bound(value: Any, what: str, open_end: float) -> float:
+    """One end; its own infinity is allowed."""
+    if value is None or (isinstance(value, (int, float)) and value == open_end):
+        return open_end
+    return number(value, f"Coupled: {what}")
+
+
+def find_coordinate(model: Model, name: str) -> tuple[Joint, int]:
+    """The joint that a name means, and which of its coordinates."""
+    known = {joint.name for joint in model.joints}
+    stem, dot, part = (name, "", "") if name in known else name.rpartition(".")
+    if not dot and name not in known:
+        raise name_not_found("joint", name, known)
+    joint = model.joint(stem)
+    if joint.kind in ("ball", "fixed"):
+        raise InvalidValue(f"Coupled: joint {joint.name!r} is {joint.kind} and has no coordinates that add up.")
+    if not part:
+        if joint.v.stop - joint.v.start != 1:
+            shown = ", ".join(f"{joint.name}.{part}" for part in part_names(joint))
+            raise InvalidValue(f"Coupled: joint {joint.name!r} has several coordinates; name one of: {shown}.")
+        return joint, 0
+    if part not in part_names(joint):
+        raise name_not_found(f"coordinate of joint {joint.name!r}", part, part_names(joint))
+    return joint, part_names(joint)[part]
+
+
+def part_names(joint: Joint) -> dict[str, int]:
+    """What the coordinates of a joint are called, each to its place; letters where they are not ambiguous."""
+    count = 3 if joint.kind == "free" else joint.v.stop - joint.v.start  # a quaternion has no coordinates
+    letters = PARTS.get(joint.kind, tuple(joint.order.lower()) if len(set(joint.order)) == 3 else ())
+    names = {letter: k for k, letter in enumerate(letters)}
+    return names | {str(k): k for k in range(count)}
+
+
+def check_meets(model: Model, row: CoupledRow, name: str) -> None:
+    """Refuses a range that no pose inside the joint ranges has."""
+    ends = np.stack([model.lower[row.v_index] * row.coefficients, model.upper[row.v_index] * row.coefficients])
+    ends[:, row.coefficients == 0.0] = 0.0
+    least, most = float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())
+    if least > row.upper or most < row.lower:
+        raise InvalidValue(
+            f"limit {name!r} cannot hold: inside the joint ranges the sum goes from {least:.6g} to {most:.6g}, "
+            f"and it must be from {row.lower:.6g} to {row.upper:.6g}."
+        )

@@ -1,0 +1,190 @@
+"""Capsules drawn around a skeleton, for bodies whose files bring no solids.
+
+Each part of the body gets a capsule for each of its bones: from its joint to the next joint, and to each frame that
+nothing hangs on (a fingertip, a heel). One radius for the part: that of its mass as water,
+
+    pi r^2 (sum of bone lengths) + 4/3 pi r^3 = mass / 1000 kg/m^3,
+
+which makes a figure with human masses look human; 0.12 of its longest bone where no masses are known. A part without
+mass is as thick as the one that it carries. No radius is above 0.08 L or half the way to a neighbour's joint. Capsules
+end at the frames that they are drawn to, and stand on the lowest frame of the rest pose instead of reaching below it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.kinematics.parts import rigid_parts
+from poise.model import Model
+from poise.model.joint import Joint
+
+__all__ = ["BodyCapsule", "skeleton_capsules"]
+
+Floats = NDArray[np.float64]
+Triple = tuple[float, float, float]
+
+WATER = 1000.0  # [kg/m^3]
+THICKEST = 0.08  # of L
+SLENDER = 0.12  # radius of a bone without mass, by its length
+SHORT = 0.01  # of L: bones shorter than this are none
+
+
+@dataclass(frozen=True, slots=True)
+class BodyCapsule:
+    """A capsule that moves with a frame.
+
+    Attributes:
+        frame: The frame.
+        a: One end of its segment, in the frame [m].
+        b: The other end.
+        radius: How far it reaches around the segment [m].
+    """
+
+    frame: str
+    a: Triple
+    b: Triple
+    radius: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bone:
+    """From a part's joint to the next joint, or to a tip; in the frame that carries the part."""
+
+    start: Floats
+    end: Floats
+    tip: bool
+
+    @property
+    def length(self) -> float:
+        """[m]."""
+        return float(np.linalg.norm(self.end - self.start))
+
+
+class Skeleton:
+    """A model's parts, each by the frame that carries it, with their bones and how they hang together."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.roots = rigid_parts(model)
+        self.places = dict(zip(model.frames, model.fk(model.rest), strict=True))
+        self.frames: dict[str | None, list[str]] = {}
+        for name in model.frames:
+            self.frames.setdefault(self.roots[name], []).append(name)
+        self.joints: dict[str | None, list[Joint]] = {}
+        for joint in model.joints:
+            if joint.kind != "fixed":
+                self.joints.setdefault(self.roots[joint.parent], []).append(joint)
+        self.parents = {joint.frame: part for part, joints in self.joints.items() for joint in joints}
+        self.bones = {part: self.find_bones(part) for part in self.frames}
+
+    def carrier(self, part: str | None) -> str:
+        """The frame in which a part's points are given."""
+        return self.frames[part][0] if part is None else part
+
+    def inside(self, part: str | None, point: Floats) -> Floats:
+        """A point of the rest pose in the part's own frame."""
+        T = self.places[self.carrier(part)]
+        out: Floats = T[:3, :3].T @ (point - T[:3, 3])
+        return out
+
+    def origin(self, joint: Joint) -> Floats:
+        """Where a joint sits in the rest pose, itself at zero."""
+        if joint.parent is None:
+            return np.array(joint.offset.translation)
+        T = self.places[joint.parent]
+        out: Floats = T[:3, :3] @ joint.offset.translation + T[:3, 3]
+        return out
+
+    def find_bones(self, part: str | None) -> list[Bone]:
+        """The bones of one part."""
+        parents = {self.model.frame(name).parent for name in self.model.frames}
+        ends = [(self.origin(joint), False) for joint in self.joints.get(part, ()) if joint.parent is not None]
+        tips = [name for name in self.frames[part] if name not in parents]
+        ends += [(self.places[name][:3, 3], True) for name in tips]
+        bones: list[Bone] = []
+        for point, tip in ends:
+            bone = Bone(np.zeros(3), self.inside(part, point), tip)
+            others = (float(np.linalg.norm(bone.end - other.end)) for other in bones)
+            if min([bone.length, *others]) > SHORT * self.model.length:
+                bones.append(bone)
+        return bones
+
+    def mass(self, part: str | None) -> float:
+        """All mass of a part [kg]."""
+        return sum(self.model.frame(name).mass for name in self.frames[part])
+
+    def center(self, part: str | None) -> Floats:
+        """A part's centre of mass, in its own frame."""
+        total = np.zeros(3)
+        for name in self.frames[part]:
+            frame, T = self.model.frame(name), self.places[name]
+            total += frame.mass * (T[:3, :3] @ frame.center + T[:3, 3])
+        return self.inside(part, total / self.mass(part))
+
+    def room(self, part: str | None) -> float:
+        """Half the way to the nearest joint beside its own [m]."""
+        if part is None:
+            return np.inf
+        beside = self.joints.get(self.parents[part], [])
+        own = next(self.origin(joint) for joint in beside if joint.frame == part)
+        gaps = [float(np.linalg.norm(self.origin(joint) - own)) for joint in beside if joint.frame != part]
+        return min((gap / 2 for gap in gaps if gap > SHORT * self.model.length), default=np.inf)
+
+    def radius(self, part: str | None) -> float:
+        """How thick a part is [m]."""
+        longest = max((bone.length for bone in self.bones[part]), default=0.0)
+        most = min(THICKEST * self.model.length, self.room(part))
+        if self.mass(part) > 0.0:
+            return min(water_radius(self.mass(part), sum(bone.length for bone in self.bones[part])), most)
+        near: list[str | None] = [joint.frame for joint in self.joints.get(part, ())]
+        near = near or [self.parents.get(part or "")]
+        thick = [self.radius(other) for other in near if other is not None and self.mass(other) > 0.0]
+        return min(max(thick), longest / 2, most) if thick else min(SLENDER * longest, most)
+
+
+def water_radius(mass: float, length: float) -> float:
+    """The radius of a capsule of that mass and length, made of water [m]."""
+    roots = np.roots([4.0 / 3.0 * np.pi, np.pi * length, 0.0, -mass / WATER])
+    return float(max(root.real for root in roots if abs(root.imag) < 1e-9 * abs(root)))
+
+
+def skeleton_capsules(model: Model, parts: set[str | None] | None = None) -> list[BodyCapsule]:
+    """Capsules around the bones of some parts, all unless named; a heavy part without bones is a ball."""
+    skeleton = Skeleton(model)
+    up = np.eye(3)["xyz".index(model.up)]
+    ground = min((float(T[:3, 3] @ up) for T in skeleton.places.values()), default=0.0)
+    found: list[BodyCapsule] = []
+    for part, bones in skeleton.bones.items():
+        if parts is not None and part not in parts:
+            continue
+        frame, radius = skeleton.carrier(part), skeleton.radius(part)
+        T = skeleton.places[frame]
+        segments = [drawn(bone, radius) for bone in bones]
+        if not bones and skeleton.mass(part) > 0.0:
+            segments = [(skeleton.center(part),) * 2]
+        for ends in segments:
+            a, b = (triple(standing(end, radius, T, up, ground)) for end in ends)
+            found.append(BodyCapsule(frame, a, b, radius))
+    return found
+
+
+def drawn(bone: Bone, radius: float) -> tuple[Floats, Floats]:
+    """The segment in a bone: it stops a radius before a tip, so that the round end touches it."""
+    back = min(radius, bone.length) if bone.tip else 0.0
+    return bone.start, bone.end - back / bone.length * (bone.end - bone.start)
+
+
+def standing(point: Floats, radius: float, T: Floats, up: Floats, ground: float) -> Floats:
+    """The point, lifted where a ball around it would reach below the ground."""
+    height = float((T[:3, :3] @ point + T[:3, 3]) @ up)
+    lifted: Floats = point + max(0.0, ground + radius - height) * (T[:3, :3].T @ up)
+    return lifted
+
+
+def triple(point: Floats) -> Triple:
+    """Three numbers as a tuple."""
+    x, y, z = (point + 0.0).tolist()
+    return x, y, z

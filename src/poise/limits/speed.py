@@ -1,0 +1,96 @@
+"""Speed: how fast joints may move.
+
+    rule   |v_i| <= max_i           radians per second; metres per second for what slides
+
+It is about time, so it holds in `Solver.step`, where a time step is given, and is refused in `solve`.
+Source: Kanoun, Lamiraux and Wieber, 2011 (velocity bounds as box constraints of each step).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.limits.limit import Limit
+from poise.model import Model
+
+__all__ = ["Speed", "most_of_each", "read_most"]
+
+Most = float | tuple[tuple[str, tuple[float, ...]], ...]
+
+
+@dataclass(frozen=True)
+class Speed(Limit):
+    """Keep joints slower than this.
+
+    Attributes:
+        max: One number for all joints, or {joint: number, or one for each of its velocities}; joints that are not named
+            are free [rad/s, m/s].
+    """
+
+    max: Any
+
+    def __post_init__(self) -> None:
+        self.settle("speed", max=read_most(self.max, "Speed"))
+
+    def bounds(self, model: Model) -> NDArray[np.float64]:
+        """The largest rate of every velocity; infinite where there is no bound."""
+        return most_of_each(model, self.max, "Speed")
+
+
+def read_most(given: Any, what: str) -> Most:
+    """A positive number; or pairs of joint and positive numbers."""
+    if not isinstance(given, Mapping):
+        return positive(given, f"{what}: max")
+    if not given:
+        raise InvalidValue(f"{what}: max is empty; give a number, or {{joint: number}}.")
+    return tuple((str(name), numbers(value, f"{what} of joint {str(name)!r}")) for name, value in given.items())
+
+
+def numbers(value: Any, what: str) -> tuple[float, ...]:
+    """One positive number or several."""
+    parts = value if np.ndim(value) == 1 else (value,)
+    if not len(parts):
+        raise InvalidValue(f"{what} is empty; give a number.")
+    return tuple(positive(part, what) for part in parts)
+
+
+def positive(value: Any, what: str) -> float:
+    """A number above zero; infinity is no bound."""
+    try:
+        found = float(value)
+    except (TypeError, ValueError):
+        raise InvalidValue(f"{what} is {value!r}; it must be a positive number, or {{joint: number}}.") from None
+    if not found > 0.0:
+        raise InvalidValue(f"{what} is {value!r}; it must be above zero.")
+    return found
+
+
+def most_of_each(model: Model, most: Most, what: str) -> NDArray[np.float64]:
+    """The bound of every velocity; a follower's is pulled back onto its leader."""
+    if isinstance(most, float):
+        out = np.full(model.nv, most)
+        for joint in model.joints:
+            if joint.mimic:
+                out[joint.v] = np.minimum(out[joint.v], pulled_back(most, joint.mimic.ratio))
+        return out
+    out = np.full(model.nv, math.inf)
+    for name, values in most:
+        joint = model.joint(name)
+        count = joint.v.stop - joint.v.start
+        if len(values) not in (1, count):
+            raise ShapeMismatch(f"{what} of joint {joint.name!r} has {len(values)} numbers; it has {count} velocities.")
+        own = np.array(values) if joint.mimic is None else pulled_back(np.array(values), joint.mimic.ratio)
+        out[joint.v] = np.minimum(out[joint.v], own)
+    return out
+
+
+def pulled_back(most: Any, ratio: float) -> Any:
+    """The leader's bound that keeps its follower's."""
+    return most / abs(ratio) if ratio else math.inf
