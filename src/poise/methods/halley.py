@@ -37,6 +37,7 @@ class Halley(Method):
 
     name: ClassVar[str] = "halley"
     code: ClassVar[int] = 9
+    goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose", "posture"})
 
     def __post_init__(self) -> None:
         super().__post_init__()

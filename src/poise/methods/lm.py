@@ -40,6 +40,7 @@ class LM(Method):
     restarts: ClassVar[int] = 60
     polish: ClassVar[bool] = True
     scale_free: ClassVar[bool] = True
+    levels: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

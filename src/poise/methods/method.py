@@ -40,8 +40,10 @@ class Method:
 
     # what it serves; the rest is refused by name
     joint_kinds: ClassVar[frozenset[str]] = frozenset({*KINDS, "mimic"})  # of the joints that move a goal
-    goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose", "posture"})
-    levels: ClassVar[bool] = False  # goals of several priorities
+    goal_kinds: ClassVar[frozenset[str]] = frozenset(
+        "position rotation pose align look distance angle planes com balance custom posture".split()
+    )
+    levels: ClassVar[bool] = False  # goals of several priorities, and limits beyond joint ranges
     devices: ClassVar[frozenset[str]] = frozenset({"cpu"})
 
     def __post_init__(self) -> None:

@@ -45,6 +45,7 @@ class Sequential(Method):
     finish: bool = True
 
     name: ClassVar[str] = "sequential"
+    goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose", "posture"})
     code: ClassVar[int] = 0
     levels: ClassVar[bool] = False
 

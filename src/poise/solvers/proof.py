@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.goal import POSE, ROTATION, GoalRows
+from poise.goals.goal import ANGULAR, POSE, GoalRows
 from poise.solvers.reach import Freedom, pair_range, pivot_range, reachable_range
 from poise.solvers.table import may_move
 
@@ -73,7 +73,7 @@ def candidates(solution: Solution, limited: bool) -> Iterator[Proof]:
     for one, other in combinations(rows, 2):
         found = pair_range(solution.model, rows[one], rows[other], freedom)
         if found:
-            apart = rows[one].target[9:] - rows[other].target[9:]
+            apart = rows[one].target[9:12] - rows[other].target[9:12]
             slack = tolerance(solution, one)[0] + tolerance(solution, other)[0]
             yield measured(solution, "pair", (one, other), apart, found, slack, None)
 
@@ -83,11 +83,11 @@ def of_one_goal(solution: Solution, name: str, row: GoalRows, freedom: Freedom) 
     metres, radians = tolerance(solution, name)
     found = reachable_range(solution.model, row, freedom)
     if found:
-        yield measured(solution, "point", (name,), row.target[9:] - found[0], found[1], metres, found[0])
+        yield measured(solution, "point", (name,), row.target[9:12] - found[0], found[1], metres, found[0])
     pivot = pivot_range(solution.model, row, freedom) if fixes_the_frame(row) else None
     if pivot:
         local, center, interval = pivot
-        wanted = row.target[9:] + row.target[:9].reshape(3, 3) @ (local - row.point)
+        wanted = row.target[9:12] + row.target[:9].reshape(3, 3) @ (local - row.point)
         slack = metres + radians * float(np.linalg.norm(local - row.point))
         yield measured(solution, "pivot", (name,), wanted - center, interval, slack, center)
 
@@ -109,13 +109,13 @@ def measured(
 
 def fixes_the_frame(row: GoalRows) -> bool:
     """Whether a goal asks for all of a transform."""
-    return row.op == POSE and bool((row.weight > 0).all())
+    return row.op == POSE and not row.ranged and bool((row.weight > 0).all())
 
 
 def tolerance(solution: Solution, name: str) -> tuple[float, float]:
     """A goal's tolerances: metres, radians."""
     goal = solution._solver.goals[name]
-    return goal.tolerances(solution.model, goal.rows(solution.model).op == ROTATION)
+    return goal.tolerances(solution.model, goal.rows(solution.model).op in ANGULAR)
 
 
 def freedom_of(solution: Solution, limited: bool) -> Freedom:

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.goal import ROTATION, GoalRows
+from poise.goals.goal import POSE, POSITION, GoalRows
 from poise.model import Model
 from poise.model.primitives import BALL as BALL_PRIMITIVE
 from poise.model.primitives import PRISMATIC, REVOLUTE, SLIDE3, kernel_table
@@ -63,7 +63,7 @@ def reachable_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Flo
     if not asks_for_a_place(goal):
         return None
     base = None if goal.base is None else model.frame(goal.base).name
-    found = bound_of(model, model.frame(goal.frame).name, tuple(goal.point.tolist()), base, None, freedom)
+    found = bound_of(model, model.frame(str(goal.frame)).name, tuple(goal.point.tolist()), base, None, freedom)
     return found if math.isfinite(found[1].far) else None
 
 
@@ -71,7 +71,7 @@ def pair_range(model: Model, one: GoalRows, other: GoalRows, freedom: Freedom) -
     """How far apart the points of two goals can be [m]; None where nothing can be claimed."""
     if not (asks_for_a_place(one) and asks_for_a_place(other)) or one.base != other.base:
         return None
-    frames = model.frame(one.frame).name, model.frame(other.frame).name
+    frames = model.frame(str(one.frame)).name, model.frame(str(other.frame)).name
     points = tuple(one.point.tolist()), tuple(other.point.tolist())
     _, found = bound_of(model, frames[1], points[1], frames[0], points[0], freedom)
     return found if math.isfinite(found.far) else None
@@ -79,7 +79,7 @@ def pair_range(model: Model, one: GoalRows, other: GoalRows, freedom: Freedom) -
 
 def asks_for_a_place(goal: GoalRows) -> bool:
     """Whether all three coordinates of a point are asked for."""
-    return goal.op != ROTATION and bool((goal.weight[:3] > 0).all())
+    return goal.op in (POSITION, POSE) and not goal.ranged and bool((goal.weight[:3] > 0).all())
 
 
 @lru_cache(maxsize=256)
@@ -104,7 +104,7 @@ def pivot_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats,
     None where the frame hangs on a slide, or nothing can be claimed.
     """
     body = draw(model, freedom)
-    frame, base = model.frame(goal.frame).name, None if goal.base is None else model.frame(goal.base).name
+    frame, base = model.frame(str(goal.frame)).name, None if goal.base is None else model.frame(goal.base).name
     motions = body.chain(base, frame)
     if not motions or motions[-1].kind == SLIDE:
         return None

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue
 from poise.goals import Goal, Rest
-from poise.goals.goal import ROTATION
+from poise.goals.goal import ANGULAR
 from poise.methods import LM, Method, Sequential, TwoBone
 from poise.model import Model
 from poise.native import core
@@ -72,9 +72,9 @@ class PartByPart:
         self._rounds = method.rounds
         moves = may_move(model, options.joints)
         rows = {name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)}
-        self._tolerances = np.array([goals[name].tolerances(model, row.op == ROTATION) for name, row in rows.items()])
+        self._tolerances = np.array([goals[name].tolerances(model, row.op in ANGULAR) for name, row in rows.items()])
         if method.parts is None:
-            parts = find_parts(model, [row.frame for row in rows.values()], moves)
+            parts = find_parts(model, [str(row.frame) for row in rows.values()], moves)
             trunk = [part for part in (parts.root, parts.spine) if part]
             self._first = [Stage(model, goals, options, limb) for limb in parts.limbs]
             self._order = [Stage(model, goals, options, part) for part in trunk] + self._first

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.goals import Goal
-from poise.goals.goal import POSE, POSITION, ROTATION, GoalRows
+from poise.goals.goal import GoalRows
+from poise.limits import Limit
 from poise.methods import Method, by_name, names
 from poise.model import Model
 from poise.model.joint import Joint
 
 __all__ = ["check_serves", "joints_above"]
 
-GOAL_KINDS = {POSITION: "position", ROTATION: "rotation", POSE: "pose"}
+# in the order of the operations
+GOAL_KINDS = "position rotation pose align look distance angle planes com balance custom".split()
 
 
 def check_serves(
@@ -25,10 +27,11 @@ def check_serves(
     goals: Mapping[str, Goal],
     rows: Mapping[str, GoalRows],
     moves: NDArray[np.bool_],
+    limits: Sequence[Limit] = (),
 ) -> None:
     """Raises InvalidValue where the method cannot serve a goal, a joint on its way, or the body."""
     for name in goals:
-        kind = GOAL_KINDS.get(rows[name].op, type(goals[name]).__name__) if name in rows else "posture"
+        kind = GOAL_KINDS[rows[name].op] if name in rows else "posture"
         if kind not in method.goal_kinds:
             article = f"goal {name!r} is a {kind} goal, which method {method.name!r} does not serve"
             raise refusal(article, lambda other, kind=kind: kind in other.goal_kinds)  # type: ignore[misc]
@@ -36,13 +39,18 @@ def check_serves(
     if len(levels) > 1 and not method.levels:
         what = f"method {method.name!r} serves goals of one priority only (weight=100 holds a pin)"
         raise refusal(what, lambda other: other.levels)
+    beyond = [type(limit).__name__ for limit in limits if type(limit).__name__ not in ("Speed", "Acceleration")]
+    if beyond and not method.levels:
+        what = f"method {method.name!r} keeps joint ranges and the model's own cones, not {beyond[0]}"
+        raise refusal(what, lambda other: other.levels)
     for row in rows.values():
         for joint in joints_above(model, row, moves):
             kind = "mimic" if joint.mimic else joint.kind
             if kind not in method.joint_kinds:
                 what = f"joint {joint.name!r} is {kind}, which method {method.name!r} does not serve"
                 raise refusal(what, lambda other, kind=kind: kind in other.joint_kinds)  # type: ignore[misc]
-    reason = method.refuse_body(model, [row.frame for row in rows.values()], moves)
+    frames = [row.frame for row in rows.values() if row.frame is not None]
+    reason = method.refuse_body(model, frames, moves)
     if reason is not None:
         raise InvalidValue(reason)
 

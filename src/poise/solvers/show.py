@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from poise.goals.goal import ROTATION
+from poise.goals.goal import ANGULAR
 
 if TYPE_CHECKING:
     from poise.solvers.solution import Solution
@@ -26,7 +26,7 @@ def goal_row(solution: Solution, name: str, metres: float, radians: float) -> tu
     """One goal; an error that it does not ask about is left blank."""
     goal = solution._solver.goals[name]
     kind = goal.rows(solution.model)
-    allowed = goal.tolerances(solution.model, kind.op == ROTATION)
+    allowed = goal.tolerances(solution.model, kind.op in ANGULAR)
     position = length_text(metres) if (kind.weight[:3] > 0).any() else ""
     rotation = radians_text(radians) if (kind.weight[3:] > 0).any() else ""
     return name, position, rotation, "yes" if metres <= allowed[0] and radians <= allowed[1] else "no"

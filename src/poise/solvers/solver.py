@@ -10,14 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue, ModelMismatch
-from poise.goals import Goal, Rest
+from poise.goals import Goal
 from poise.kinematics import Pose
+from poise.limits import Limit
+from poise.limits.limit import name_limits
 from poise.methods import Method, by_name
 from poise.model import Model
 from poise.solvers.drivers import prepare
 from poise.solvers.history import History
 from poise.solvers.solution import Solution
-from poise.solvers.table import Options, name_goals
+from poise.solvers.table import Options, in_order, name_goals
 
 __all__ = ["Solver", "solve"]
 
@@ -41,7 +43,7 @@ class Solver:
         goals: Iterable[Goal] | Goal,
         *,
         method: str | Method = "auto",
-        limits: Sequence[Any] = (),
+        limits: Sequence[Limit] | Limit = (),
         limit_handling: str = "active",
         joints: Sequence[str] | None = None,
         stiffness: Any = None,
@@ -55,13 +57,12 @@ class Solver:
     ) -> None:
         if not isinstance(model, Model):
             raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}.")
-        if tuple(limits):
-            raise InvalidValue("limits= takes no rules yet beside the model's own joint ranges, which always hold.")
         self.model = model
         self.goals = name_goals([goals] if isinstance(goals, Goal) else goals)
-        self.row_names = tuple(name for name, goal in self.goals.items() if not isinstance(goal, Rest))
+        self.row_names = in_order(self.goals)
         self._options = Options(
             method=by_name(method),
+            limits=tuple(name_limits(limits).values()),
             limit_handling=limit_handling,
             joints=joints if joints is None or isinstance(joints, str) else tuple(joints),
             stiffness=stiffness,
@@ -140,7 +141,7 @@ def solve(
     start: ArrayLike | Pose | None = None,
     *,
     method: str | Method = "auto",
-    limits: Sequence[Any] = (),
+    limits: Sequence[Limit] | Limit = (),
     limit_handling: str = "active",
     joints: Sequence[str] | None = None,
     stiffness: Any = None,

@@ -12,12 +12,15 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, ShapeMismatch, name_not_found
 from poise.goals import Goal, Rest
 from poise.goals.goal import ANGULAR, GoalRows
+from poise.limits import Limit
+from poise.limits.limit import name_limits
 from poise.methods import Method
 from poise.model import Model
 from poise.solvers.reach import reachable_ranges
+from poise.solvers.rules import RuleTables, rule_tables
 from poise.solvers.serves import check_serves
 
-__all__ = ["MODES", "Options", "name_goals", "native_table"]
+__all__ = ["MODES", "Options", "in_order", "name_goals", "native_table"]
 
 LIMIT_HANDLING = {"active": 0, "freeze": 1, "penalty": 2, "clamp": 3, "off": 4}
 MODES = {"nearest": 0, "repeatable": 1, "continuous": 2}
@@ -30,6 +33,7 @@ class Options:
     """How to solve; see `poise.solve`."""
 
     method: Method
+    limits: Sequence[Limit]
     limit_handling: str
     joints: Sequence[str] | None
     stiffness: Any
@@ -99,19 +103,51 @@ def free_name(goal: Goal, taken: Mapping[str, Goal]) -> str:
         number += 1
 
 
+def in_order(goals: Mapping[str, Goal]) -> tuple[str, ...]:
+    """Names of the goals that have rows, the first to be served first."""
+    with_rows = [name for name, goal in goals.items() if not isinstance(goal, Rest)]
+    return tuple(sorted(with_rows, key=lambda name: int(goals[name].priority)))
+
+
 def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> dict[str, Any]:
     """The arrays from which `native.core.Solver` is made."""
     options.check()
-    rows = {name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)}
+    rows = {name: goals[name].rows(model) for name in in_order(goals)}
+    rests = [goal for goal in goals.values() if isinstance(goal, Rest)]
     if not rows:
         raise InvalidValue("give at least one goal that a frame can reach, such as Reach(frame, target).")
-    gain, wanted = posture(model, [goal for goal in goals.values() if isinstance(goal, Rest)])
     moves = may_move(model, options.joints)
-    check_serves(options.method, model, goals, rows, moves)
+    rules = rule_tables(model, name_limits(options.limits), moves)
+    check_serves(options.method, model, goals, rows, moves, options.limits)
+    wished = goal_tables(model, goals, rows, options.method.scale_free)
+    levels = len({goal["level"] for goal in wished})
+    # without rows for them (other methods) the model's own cones hold by clamping
+    strict = options.method.levels and (levels > 1 or rules.any)
+    out = problem_table(model, wished, rows, rests, rules, options)
+    out["strict"] = int(strict)
+    if strict and not rules.names:
+        first = [goal for goal in out["goals"] if goal["level"] == out["goals"][0]["level"]]
+        alone = {goal["name"]: rows[goal["name"]] for goal in first if goal["name"] in rows}
+        out["first"] = problem_table(model, first, alone, [], RuleTables(), options)
+    return out
+
+
+def problem_table(
+    model: Model,
+    wished: Sequence[dict[str, Any]],
+    rows: Mapping[str, GoalRows],
+    rests: Sequence[Rest],
+    rules: RuleTables,
+    options: Options,
+) -> dict[str, Any]:
+    """One problem's arrays; a strict one may hold another, its first level alone."""
+    gain, wanted, power = posture(model, rests)
+    moves = may_move(model, options.joints)
     weights = 1.0 + stiffness(model, options.stiffness)
-    unit = heaviest(rows) if options.method.scale_free else 1.0
+    limited = options.limit_handling != "off"
+    reachable = reachable_ranges(model, list(rows.values()), moves, limited)
     return {
-        "goals": [goal_table(model, name, goals[name], row, unit) for name, row in rows.items()],
+        "goals": [*rules.loops, *wished],
         "may_move": moves.astype(np.float64),
         "lower": np.array(model.lower),
         "upper": np.array(model.upper),
@@ -119,15 +155,27 @@ def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> d
         "turns": turning(model),
         "posture_gain": gain,
         "posture_wanted": wanted,
-        "reachable": reachable_ranges(model, list(rows.values()), moves, options.limit_handling != "off"),
+        "posture_power": power,
+        "reachable": [[bound[0] + len(rules.loops), *bound[1:]] for bound in reachable],
         "settings": settings(model, options),
+        "strict": 0,
+        "first": None,
+        **rules.native(),
     }
 
 
-def heaviest(rows: Mapping[str, GoalRows]) -> float:
-    """The largest weight of all: only the proportions of weights matter, so it becomes 1."""
-    largest = max(float(row.weight.max()) for row in rows.values())
-    return largest if largest > 0 else 1.0
+def goal_tables(
+    model: Model, goals: Mapping[str, Goal], rows: Mapping[str, GoalRows], scale_free: bool
+) -> list[dict[str, Any]]:
+    """Every goal's numbers, in order; weights in units of the heaviest of their level."""
+    units: dict[int, float] = {}
+    for name, row in rows.items():
+        level = int(goals[name].priority)
+        units[level] = max(units.get(level, 0.0), float(row.weight.max()))
+    return [
+        goal_table(model, name, goals[name], row, units[int(goals[name].priority)] or 1.0 if scale_free else 1.0)
+        for name, row in rows.items()
+    ]
 
 
 def least(weights: NDArray[np.float64], moves: NDArray[np.bool_]) -> float:
@@ -257,21 +305,24 @@ def automatic_stiffness(model: Model) -> NDArray[np.float64]:
     return squared
 
 
-def posture(model: Model, rests: Sequence[Rest]) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None]:
-    """Gains and configuration of all postures together: their weighted mean, the largest gain made 1.
+def posture(
+    model: Model, rests: Sequence[Rest]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, int]:
+    """Gains, configuration and power of all postures together: their weighted mean, the largest gain made 1.
 
     The posture lives strictly under the goals, so only the proportions of its gains matter.
     """
-    if not rests:
-        return None, None
+    power = max((int(rest.power) for rest in rests), default=2)
+    if power > 2 and len(rests) > 1:
+        raise InvalidValue("several postures work together only with power=2; keep one of them, or give it power=2.")
     gains = [rest.gain(model) for rest in rests]
     total = np.sum(gains, axis=0)
-    if total.max(initial=0.0) <= 0:
-        return None, None
+    if not rests or total.max(initial=0.0) <= 0:
+        return None, None, 2
     wanted = rests[0].wanted(model)
     share = gains[0].copy()
     for rest, gain in zip(rests[1:], gains[1:], strict=True):
         share = share + gain
         part = np.divide(gain, share, out=np.zeros_like(gain), where=share > 0)
         wanted = model.integrate(wanted, part * model.difference(wanted, rest.wanted(model)))
-    return total / total.max(), wanted
+    return total / total.max(), wanted, power

@@ -1,0 +1,178 @@
+"""Limits in the kernels' words: capsules, rules between them, cones, coupled sums, loops; and what is about time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.goals.goal import POSE, POSITION
+from poise.limits import Acceleration, Clearance, Closed, Coupled, Limit, Speed
+from poise.limits.clearance import clearance_table
+from poise.limits.closed import CLOSE
+from poise.limits.cone import cones
+from poise.model import Model
+from poise.model.joint import BallRange
+
+__all__ = ["RuleTables", "rule_tables", "timed"]
+
+PAIR, PLANE, SEGMENT, BOX, CONE, COUPLED = range(6)
+CONE_RULES = ("swing", "twist", "twist", "angle")
+OPEN = 1e30
+EXACT = 5e-13  # rounding that a sum of joints may have
+
+
+@dataclass(slots=True)
+class RuleTables:
+    """What `native.core.Solver` reads, and what each of its limits is called, in its order.
+
+    Attributes:
+        cones: (first of q, first of v, 14 numbers) for each ball joint with a range.
+        capsules: (frame, 7 numbers): both ends and the radius.
+        rules: (op, first, second, numbers, distance).
+        coupled: (terms, sign, bound), terms being (q index, v index, factor).
+        loops: Rows of closed loops, as goals that stand above all others.
+        names: The limit's name and what of it, for each number that must not be negative.
+    """
+
+    cones: list[tuple[int, int, list[float]]] = field(default_factory=list)
+    capsules: list[tuple[int, list[float]]] = field(default_factory=list)
+    rules: list[tuple[int, int, int, list[float], float]] = field(default_factory=list)
+    coupled: list[tuple[list[tuple[int, int, float]], float, float]] = field(default_factory=list)
+    loops: list[dict[str, Any]] = field(default_factory=list)
+    names: list[tuple[str, str]] = field(default_factory=list)
+
+    @property
+    def any(self) -> bool:
+        """Whether there is anything beside joint ranges."""
+        return bool(self.names or self.loops)
+
+    def native(self) -> dict[str, Any]:
+        """The tables by the names that the kernels know."""
+        return {"cones": self.cones, "capsules": self.capsules, "rules": self.rules, "coupled": self.coupled}
+
+
+def timed(limits: Mapping[str, Limit]) -> list[str]:
+    """Names of the limits that are about time."""
+    return [name for name, limit in limits.items() if isinstance(limit, (Speed, Acceleration))]
+
+
+def rule_tables(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.bool_]) -> RuleTables:
+    """All limits but those about time. `moves`: which velocities may change."""
+    out = RuleTables()
+    add_cones(out, model, limits.values(), moves)
+    names: list[tuple[str, str]] = []
+    for name, limit in limits.items():
+        if isinstance(limit, Clearance):
+            names += add_clearance(out, model, name, limit)
+    out.names += names
+    for name, limit in limits.items():
+        if isinstance(limit, Coupled):
+            add_coupled(out, model, name, limit)
+        elif isinstance(limit, Closed):
+            out.loops.append(loop_table(model, name, limit))
+    return out
+
+
+def add_cones(out: RuleTables, model: Model, limits: Iterable[Limit], moves: NDArray[np.bool_]) -> None:
+    """Ranges of ball joints that may move."""
+    for name, cone in cones(model, limits).items():
+        joint = model.joint(name)
+        if not moves[joint.v].any():
+            continue
+        numbers = cone_numbers(cone)
+        out.cones.append((joint.q.start, joint.v.start, numbers))
+        held = (min(numbers[9:11]) < OPEN, numbers[11] > -OPEN, numbers[12] < OPEN, numbers[13] < OPEN)
+        out.names += [(name, what) for what, has in zip(CONE_RULES, held, strict=True) if has]
+
+
+def cone_numbers(cone: BallRange) -> list[float]:
+    """Axis, two directions across it, swing (2), twist (2), angle; x and y are across z."""
+    axis = np.asarray(cone.axis, dtype=np.float64)
+    flat = np.array([1.0, 0.0, 0.0]) if abs(axis[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    first = flat - axis * (flat @ axis)
+    first /= np.linalg.norm(first)
+    swing = (OPEN, OPEN) if cone.swing is None else np.broadcast_to(cone.swing, (2,)).tolist()
+    twist = (-OPEN, OPEN) if cone.twist is None else cone.twist
+    angle = OPEN if cone.angle is None else cone.angle
+    return [*axis.tolist(), *first.tolist(), *np.cross(axis, first).tolist(), *swing, *twist, angle]
+
+
+def add_clearance(out: RuleTables, model: Model, name: str, limit: Clearance) -> list[tuple[str, str]]:
+    """Pairs of capsules, and capsules with what is in the world; returns their names."""
+    table = clearance_table(model, limit)
+    start = len(out.capsules)
+    for frame, a, b, radius in zip(table["frames"], table["a"], table["b"], table["radius"], strict=True):
+        out.capsules.append((int(frame), [*a.tolist(), *b.tolist(), float(radius)]))
+    names = []
+    parts = table["names"]
+    for i, j in table["pairs"].tolist():
+        out.rules.append((PAIR, start + i, start + j, [], limit.distance))
+        names.append((name, f"{parts[i]} and {parts[j]}"))
+    for i in np.flatnonzero(table["moves"]).tolist():
+        for op, second, numbers, what in world_rules(table):
+            out.rules.append((op, start + i, second, numbers, limit.distance))
+            names.append((name, f"{parts[i]} and {what}"))
+    return names
+
+
+def world_rules(table: Mapping[str, Any]) -> Iterator[tuple[int, int, list[float], str]]:
+    """The rules that one capsule has with the world: op, which end, numbers, what it is."""
+    for plane in table["halfspaces"].tolist():  # solid where n . x <= d
+        for end in (0, 1):
+            yield PLANE, end, plane, "a half-space"
+    for ball in table["spheres"].tolist():
+        yield SEGMENT, 0, [*ball[:3], *ball[:3], ball[3]], "a sphere"
+    for box in table["boxes"].tolist():
+        yield BOX, 0, box, "a box"
+    for capsule in table["capsules"].tolist():
+        yield SEGMENT, 0, capsule, "a capsule"
+
+
+def add_coupled(out: RuleTables, model: Model, name: str, limit: Coupled) -> None:
+    """One rule for each end of the range."""
+    row = limit.row(model)
+    index = zip(row.q_index.tolist(), row.v_index.tolist(), row.coefficients.tolist(), strict=True)
+    terms = list(index)
+    slack = EXACT * (1.0 + abs(row.lower)) if row.lower == row.upper else 0.0
+    for sign, bound, side in ((1.0, row.lower - slack, "lower"), (-1.0, row.upper + slack, "upper")):
+        if np.isfinite(bound):
+            out.coupled.append((terms, sign, bound))
+            out.names.append((name, side))
+
+
+def loop_table(model: Model, name: str, limit: Closed) -> dict[str, Any]:
+    """A closed loop as the rows of a goal between two frames."""
+    row = limit.row(model)
+    weight = np.array([1.0, 1.0, 1.0, *([1.0] * 3 if row.turns else [0.0] * 3)])
+    zeros = np.zeros(3)
+
+    def refuse(_: Any) -> Any:
+        raise InvalidValue(f"limit {name!r} has no target of its own; make another solver.")
+
+    return {
+        "name": f"limit {name}",
+        "op": POSE if row.turns else POSITION,
+        "frame": row.frame,
+        "base": row.other,
+        "point": row.point,
+        "point2": zeros,
+        "axis": zeros,
+        "axis2": zeros,
+        "weight": weight,
+        "tolerance": np.array([CLOSE * model.length, CLOSE]),
+        "target": row.target,
+        "exact": 0,
+        "local": 0,
+        "ranged": 0,
+        "size": 0,
+        "points": [],
+        "level": -1,
+        "convert": refuse,
+        "residual": None,
+        "jacobian": None,
+    }
