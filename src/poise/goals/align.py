@@ -62,6 +62,7 @@ class Align(Goal):
             exact=False,
             convert=self._convert,
             axis=np.array(self.axis),
+            size=3,
         )
 
     def _convert(self, direction: Any) -> NDArray[np.float64]:

@@ -75,6 +75,7 @@ class Angle(Goal):
             axis=np.array(self.axis_a),
             axis2=np.array(self.axis_b),
             ranged=True,
+            size=1,
         )
 
     def _convert(self, angle: Any) -> NDArray[np.float64]:

@@ -58,6 +58,7 @@ class CenterOfMass(Goal):
             exact=False,
             convert=self._convert,
             ranged=self.ranged,
+            size=3,
         )
 
     def _convert(self, target: Any) -> NDArray[np.float64]:

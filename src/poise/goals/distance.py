@@ -77,6 +77,7 @@ class Distance(Goal):
             convert=self._convert,
             point2=beside(self.point_b),
             ranged=True,
+            size=1,
         )
 
     def _convert(self, distance: Any) -> NDArray[np.float64]:

@@ -46,7 +46,7 @@ class GoalRows:
         axis2: A unit axis of the base, in the base.
         local: Whether position rows are along the target's own axes instead of the world's.
         ranged: Whether 12 more numbers follow the target: lowest and highest deviation of the six components.
-        size: How many rows, where the operation does not say.
+        size: How many rows.
         points: Frames and points on them: the contacts of a balance.
         residual: Of CUSTOM: q to `size` numbers.
         jacobian: Of CUSTOM: q to (size, nv).

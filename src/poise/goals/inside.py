@@ -64,7 +64,7 @@ class Inside(Goal):
             convert=self._convert,
             local=box,
             ranged=box or isinstance(self.region, Ball),
-            size=len(self.region) if isinstance(self.region, tuple) else 0,
+            size=len(self.region) if isinstance(self.region, tuple) else 3 if box else 1,
         )
 
     def _convert(self, region: Any) -> NDArray[np.float64]:

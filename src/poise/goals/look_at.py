@@ -66,6 +66,7 @@ class LookAt(Goal):
             exact=False,
             convert=self._convert,
             axis=np.array(self.axis),
+            size=3,
         )
 
     def _convert(self, target: Any) -> NDArray[np.float64]:

@@ -66,6 +66,7 @@ class OnLine(Goal):
             exact=False,
             convert=self._convert,
             local=True,
+            size=3,
         )
 
     def _convert(self, target: Any) -> NDArray[float64]:

@@ -66,6 +66,7 @@ class OnPlane(Goal):
             exact=False,
             convert=self._convert,
             local=True,
+            size=3,
         )
 
     def _convert(self, target: Any) -> NDArray[np.float64]:

@@ -74,6 +74,7 @@ class Orient(Goal):
             exact=self.within is not None or len(set(weight[3:].tolist())) > 1,
             convert=self._convert,
             ranged=self.within is not None,
+            size=3,
         )
 
     def _convert(self, rotation: Any) -> NDArray[np.float64]:

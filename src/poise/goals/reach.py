@@ -87,6 +87,7 @@ class Reach(Goal):
             convert=self._convert,
             local=self.relative_to is not None and (self.ranged or len(set(weight[:3].tolist())) > 1),
             ranged=self.ranged,
+            size=count,
         )
 
     def _convert(self, target: Any) -> NDArray[np.float64]:
