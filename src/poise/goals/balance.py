@@ -92,11 +92,16 @@ def read_support(support: Any) -> tuple[Any, ...]:
         given: tuple[Any, ...] = (support,)
     else:
         given = tuple(support)
-    if len(given) == 2 and isinstance(given[0], str) and not isinstance(given[1], str) and np.shape(given[1]) == (3,):
+    if len(given) == 2 and isinstance(given[0], str) and is_point(given[1]):
         given = (given,)  # one pair, without its brackets
     if not given:
         raise InvalidValue("Balance: support is empty; give the frames that stand on the ground, such as a foot.")
     return tuple(read_part(part) for part in given)
+
+
+def is_point(x: Any) -> bool:
+    """Whether it is three numbers, and not a support of its own."""
+    return isinstance(x, (tuple, list, np.ndarray)) and len(x) == 3 and all(np.ndim(part) == 0 for part in x)
 
 
 def read_part(part: Any) -> Any:

@@ -80,8 +80,9 @@ def pack_axis(point: Triple, axis: Triple) -> NDArray[np.float64]:
 
 def read_pair(target: Any, axis: Triple, what: str, second: str) -> tuple[Triple, Triple]:
     """A new target: a point, the axis as before; or (point, axis)."""
-    if np.ndim(target) == 1 and not any(isinstance(part, str) for part in target):
+    given = tuple(target) if isinstance(target, (tuple, list, np.ndarray)) else ()
+    if len(given) == 3 and all(np.ndim(part) == 0 and not isinstance(part, str) for part in given):
         return place(target, f"{what}: point"), axis
-    if len(target) != 2:
+    if len(given) != 2:
         raise InvalidValue(f"{what}: a new target is a point, or (point, {second}), not {target!r}.")
     return place(target[0], f"{what}: point"), read_axis(target[1], f"{what}: {second}")
