@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 import poise
 from goal_cases import CASES, SORTED, TURNED, Rows, random_body
-from poise.goals import Custom, Goal
+from poise.goals import Align, Angle, Balance, Ball, Custom, Distance, Goal, Inside, LookAt, Orient
 from poise.solvers import Solver
 
 Floats = NDArray[np.float64]
@@ -108,3 +108,40 @@ def test_a_weight_scales_the_rows(name: str) -> None:
     alone, together = Solver(body.model, goal), Solver(body.model, [heavy, goal])
     ratio = together._native.rows_jacobian(q)[1][3:], alone._native.rows_jacobian(q)[1]
     np.testing.assert_allclose(ratio[0], ratio[1] / 4.0, atol=1e-14)
+
+
+@pytest.mark.parametrize(
+    "goal",
+    [
+        Align("body", "y", "-y"),
+        LookAt("body", (0, 0, -1)),
+        Distance("body", (0, 0, 0), 0.5),
+        Angle("body", "y", None, "y", 0.5),
+        Angle("body", "y", None, "-y", 0.5),
+        Orient("body", np.diag([1.0, -1.0, -1.0])),
+        Orient("body", np.diag([1.0, -1.0, -1.0]), within=0.1),
+        Balance(("base", (2.0, 0.0, 0.0))),
+        Balance([("base", (1.0, 1.0, 0.0)), ("base", (2.0, 1.0, 0.0))]),
+        Inside("body", Ball((0, 0, 0), 0.0)),
+    ],
+    ids=str,
+)
+def test_a_start_without_a_direction_is_left(goal: Goal) -> None:
+    """Opposite axes, coincident points, a hull without an area: rows are finite there, and the goal is served."""
+    builder = poise.ModelBuilder("box").add_frame("base", None)
+    builder.add_joint("body", None, "free", mass=1.0)
+    model = builder.build()
+    J, r = kernel_rows(model, goal, np.array(model.rest))
+    assert np.isfinite(J).all()
+    assert np.isfinite(r).all()
+    solution = poise.solve(model, goal)
+    assert solution.reached, solution
+    assert solution.searches == 1
+
+
+def test_a_target_at_the_eye_is_no_direction() -> None:
+    model = poise.ModelBuilder("eye").add_joint("eye", None, "ball").build()
+    J, r = kernel_rows(model, LookAt("eye", (0, 0, 0)), np.array(model.rest))
+    assert np.isfinite(J).all()
+    assert np.isfinite(r).all()
+    assert np.isfinite(poise.solve(model, LookAt("eye", (0, 0, 0))).q).all()
