@@ -5,7 +5,7 @@ smallest capsule along their longest side that covers them. Meshes are not opene
 every part of a body that brings nothing at all, is drawn from the skeleton (`poise.limits.skeleton`).
 
 Pairs are chosen so that keeping them apart means something: none on the same part, none on a part and the next one in
-the tree, and none that is closer than the clearance in the rest pose.
+the tree, and none of two parts that are closer than the clearance in the rest pose.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ __all__ = ["BodyCapsule", "automatic_pairs", "body_capsules", "capsule_distances
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int64]
+
+TOUCH = 1e-6  # of L: gaps that are this small are rounding
 
 
 @lru_cache(maxsize=16)
@@ -103,7 +105,10 @@ def automatic_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: f
     ).reshape(-1, 2)
     if not len(pairs):
         return pairs
-    apart: Pairs = pairs[capsule_distances(model, capsules, pairs, np.array(model.rest)) > distance]
+    touch = distance + TOUCH * model.length
+    near = capsule_distances(model, capsules, pairs, np.array(model.rest)) <= touch
+    touching = {frozenset((of[i], of[j])) for i, j in pairs[near]}
+    apart: Pairs = pairs[[frozenset((of[i], of[j])) not in touching for i, j in pairs]]
     return apart
 
 
