@@ -29,7 +29,7 @@ Triple = tuple[float, float, float]
 WATER = 1000.0  # [kg/m^3]
 THICKEST = 0.08  # of L
 SLENDER = 0.12  # radius of a bone without mass, by its length
-SHORT = 0.01  # of L: bones shorter than this are none
+SHORT = 0.003  # of L: bones shorter than this are none
 
 
 @dataclass(frozen=True, slots=True)
