@@ -58,6 +58,7 @@ void allot_strict(SolverData& solver, std::size_t placements) {
   };
   std::vector<Part> parts = {
       {&w.scale, stride},
+      {&w.turn, stride},
       {&w.rows, all * stride},
       {&w.r, all},
       {&w.basis, (all + most_held + 1) * stride},
@@ -74,7 +75,7 @@ void allot_strict(SolverData& solver, std::size_t placements) {
       {&t.bar, 2 * g},
       {&t.best_costs, levels},
       {&t.wanted, stride},
-      {&t.gain, stride},
+
       {&t.limit_rows, near * stride},
       {&t.best_gaps, n_limits},
   };

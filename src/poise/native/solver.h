@@ -21,7 +21,7 @@ struct StrictPoint {
 struct StrictState {
   StrictPoint here{}, there{};
   HierarchyWork<double> work{};
-  double *guard, *bar, *best_costs, *best_gaps, *wanted, *gain, *limit_rows;
+  double *guard, *bar, *best_costs, *best_gaps, *wanted, *limit_rows;
   std::vector<double> memory;
   std::vector<Inequality<double>> inequalities;
   std::vector<int> order, near;

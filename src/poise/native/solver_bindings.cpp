@@ -133,10 +133,19 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb:
   if (!targets.is_none()) read_targets(solver, nb::cast<nb::dict>(targets));
   read_window(solver, window);
   SolverData& data = solver.data;
-  {
+  const Mode mode = data.mode;
+  for (SolverData* d = &data; d; d = d->first) d->mode = window.is_none() ? mode : Mode::CONTINUOUS;
+  const auto put_back = [&] {
+    for (SolverData* d = &data; d; d = d->first) d->mode = mode;
+  };
+  try {
     nb::gil_scoped_release release;
     solver_ops().solve(data);
+  } catch (...) {  // a custom goal's own error
+    put_back();
+    throw;
   }
+  put_back();
   Array q = fresh(data.best_q, {data.n_q});
   Array errors = fresh(data.best_errors, {static_cast<npy_intp>(data.goals.size()), 2});
   return nb::make_tuple(q.release(), errors.release(), static_cast<int>(data.outcome), data.total_steps,
@@ -223,10 +232,33 @@ AnyDict state_of(const PreparedSolver& solver) {
   return out;
 }
 
+// The solver holds Python functions (converters, custom goals), which may hold the solver: the collector has to see that.
+int visit_solver(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  for (PreparedSolver* s = nb::inst_ptr<PreparedSolver>(self); s; s = s->first.get()) {
+    for (const auto* functions : {&s->converters, &s->residuals, &s->jacobians}) {
+      for (const nb::object& function : *functions) Py_VISIT(function.ptr());
+    }
+  }
+  return 0;
+}
+
+int clear_solver(PyObject* self) {
+  for (PreparedSolver* s = nb::inst_ptr<PreparedSolver>(self); s; s = s->first.get()) {
+    for (auto* functions : {&s->converters, &s->residuals, &s->jacobians}) functions->clear();
+  }
+  return 0;
+}
+
 }  // namespace
 
 void bind_solver(nb::module_& m) {
-  nb::class_<PreparedSolver>(m, "Solver", "A prepared problem with all its memory. Private: use poise.Solver.")
+  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_solver)},
+                                {Py_tp_clear, reinterpret_cast<void*>(clear_solver)},
+                                {0, nullptr}};
+  nb::class_<PreparedSolver>(m, "Solver", nb::type_slots(slots),
+                             "A prepared problem with all its memory. Private: use poise.Solver.")
       .def("__init__", prepare, nb::arg("body"), nb::arg("table"))
       .def("solve", solve, nb::arg("start"), nb::arg("targets").none(), nb::arg("window").none() = nb::none())
       .def("gaps", gaps_at, nb::arg("q"))

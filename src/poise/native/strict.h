@@ -58,6 +58,26 @@ bool limits_kept(const SolverData& solver, const StrictPoint& from, const Strict
 
 // ---------------------------------------------------------------------------------------------- one step
 
+// The measure of the step: stiffness or, for the posture, its own gains, in which one step is its minimum.
+void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
+  const auto problem = solver.problem();
+  StrictState& t = solver.strictly;
+  if (posture) difference(problem.coordinates, problem.n_coordinates, p.q, solver.posture_wanted.data(), t.wanted);
+  for (int c = 0; c < solver.n_v; ++c) {
+    const auto& f = problem.freedoms[c];
+    S weight = f.weight;
+    if (posture) {
+      const S gain = solver.posture_gain[static_cast<std::size_t>(c)] *
+                     steepness(solver.posture(), t.wanted[c] * t.wanted[c] / f.unit2);
+      weight = maximum(gain, 1e-3);  // what has no gain stays where it is, where that costs nothing
+      t.wanted[c] = gain > 0.0 ? t.wanted[c] : 0.0;
+    }
+    t.work.scale[c] = square_root(f.unit2 / weight);
+    t.work.turn[c] = 1.0 / square_root(weight);
+    t.wanted[c] /= t.work.scale[c];
+  }
+}
+
 // all rows in the measure of the step
 void fill_rows(SolverData& solver, const StrictPoint& p) {
   const auto problem = solver.problem();
@@ -71,8 +91,6 @@ void fill_rows(SolverData& solver, const StrictPoint& p) {
   }
   const int m = solver.n_rows;
   for (int c = 0; c < w.n; ++c) {
-    const auto& f = problem.freedoms[c];
-    w.scale[c] = square_root(f.unit2 / f.weight);
     for (int r = 0; r < m; ++r) w.rows[r * w.stride + c] = J[c * m + r] * w.scale[c];
   }
   for (int r = 0; r < m; ++r) {
@@ -89,7 +107,7 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
   StrictState& t = solver.strictly;
   HierarchyWork<S>& w = t.work;
   copy_configuration(problem, p.q, solver.state.q);
-  find_room(problem, solver.settings.limits != LIMITS_OFF, trust, solver.state);
+  find_room(problem, solver.settings, solver.state);
   w.n_inequalities = 0;
   w.n_basis = 0;
   for (int k = 0; k < w.stride; ++k) w.x[k] = 0.0;
@@ -125,40 +143,27 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
   return n_broken;
 }
 
-// what the posture asks for, in the measure of the step
-void fill_posture(SolverData& solver, const StrictPoint& p) {
-  const auto problem = solver.problem();
-  StrictState& t = solver.strictly;
-  difference(problem.coordinates, problem.n_coordinates, p.q, solver.posture_wanted.data(), t.wanted);
-  for (int c = 0; c < solver.n_v; ++c) {
-    const S steep = steepness(solver.posture(), t.wanted[c] * t.wanted[c] / problem.freedoms[c].unit2);
-    t.gain[c] = minimum(1.0, solver.posture_gain[static_cast<std::size_t>(c)] * steep);
-    t.wanted[c] /= t.work.scale[c];
-  }
-}
-
 // state.dq: levels 0 ... level (their number: the posture) served from the pose p, no velocity more than `trust`
 void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
   StrictState& t = solver.strictly;
   HierarchyWork<S>& w = t.work;
+  const int levels = static_cast<int>(t.level_rows.size()) - 1;
+  fill_measure(solver, p, level == levels);
   fill_rows(solver, p);
   const int n_broken = fill_inequalities(solver, p, trust);
-  const int levels = static_cast<int>(t.level_rows.size()) - 1;
-  if (n_broken) serve_rows(w, solver.n_rows, solver.n_rows + n_broken, static_cast<const char*>(nullptr), 1e-9);
+  if (n_broken) serve_rows(w, solver.n_rows, solver.n_rows + n_broken, static_cast<const char*>(nullptr), 1e-9, trust);
   for (int k = 0; k <= level && k < levels; ++k) {
     const int first = t.level_rows[static_cast<std::size_t>(k)], last = t.level_rows[static_cast<std::size_t>(k) + 1];
-    const S damping = solver.settings.damping * p.costs[k] + solver.settings.damping_floor;
+    // what is above is only held: its corrections are small, and must arrive
+    const S damping = solver.settings.damping * p.costs[k] + (k < level ? 1e-12 : solver.settings.damping_floor);
     solver.state.damping = damping;
-    serve_rows(w, first, last, t.resting.data(), damping);
+    serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach);
     for (int r = first; r < last; ++r) {  // what rests in its range has to stay there from now on
       if (!t.resting[static_cast<std::size_t>(r)] || !(p.room[2 * r + 1] < 1e30 || p.room[2 * r] > -1e30)) continue;
       w.inequalities[w.n_inequalities++] = {w.rows + r * w.stride, -1, p.room[2 * r], p.room[2 * r + 1]};
     }
   }
-  if (level == levels) {
-    fill_posture(solver, p);
-    serve_posture(w, t.wanted, t.gain);
-  }
+  if (level == levels) serve_posture(w, t.wanted, trust);
   for (int c = 0; c < w.n; ++c) {
     const S dq = w.x[c] * w.scale[c];
     solver.state.dq[c] = minimum(maximum(dq, solver.state.work.low[c]), solver.state.work.high[c]);
@@ -228,9 +233,8 @@ bool nudge_strictly(SolverData& solver, int level) {
   for (int c = 0; c < w.n; ++c) {
     const S spread = (c + 1) * 0.6180339887498949;
     t.wanted[c] = w.x[c] + (c % 2 ? -1.0 : 1.0) * (0.03 + 0.04 * (spread - static_cast<int>(spread)));
-    t.gain[c] = 1.0;
   }
-  serve_posture(w, t.wanted, t.gain);
+  serve_posture(w, t.wanted, 0.1);
   for (int c = 0; c < w.n; ++c)
     solver.state.dq[c] = minimum(maximum(w.x[c] * w.scale[c], solver.state.work.low[c]), solver.state.work.high[c]);
   follow_strictly(solver, t.here, t.there);
@@ -294,17 +298,17 @@ void guard_level(SolverData& solver, int level) {
   }
 }
 
-// all levels from `first` on, and the posture; true if all are reached
+// all levels from `first` on, and the posture; true if every goal is reached
 bool descend_all(SolverData& solver, int first, Clock::time_point begun) {
-  const int levels = static_cast<int>(solver.strictly.level_rows.size()) - 1;
-  bool all = true;
+  StrictState& t = solver.strictly;
+  const int levels = static_cast<int>(t.level_rows.size()) - 1;
   for (int k = 0; k < first; ++k) guard_level(solver, k);
   for (int k = first; k < levels; ++k) {
-    all = descend(solver, k, begun) && all;
+    descend(solver, k, begun);
     guard_level(solver, k);
   }
   if (!solver.posture_gain.empty() && !(broken(solver, solver.strictly.here) > 0.0)) descend(solver, levels, begun);
-  return all;
+  return within_tolerance(solver.problem(), t.here.errors, 1.0);
 }
 
 // Whether `here` is better than the best so far: the first level that tells them apart decides.
@@ -368,7 +372,7 @@ void solve_strictly(SolverData& solver, Clock::time_point begun, void (*solve_pl
   look_at(solver, t.here);
   ++solver.total_searches;
   note_strictly(solver);
-  bool all = descend_all(solver, begin_at, begun) && reached;
+  bool all = descend_all(solver, begin_at, begun);
   keep_strictly(solver, all);
   const bool alone = !reached || solver.mode == Mode::CONTINUOUS || solver.proved_unreachable || solver.n_v == 0;
   const int searches = alone ? 1 : (solver.searches < most_strict_searches ? solver.searches : most_strict_searches);

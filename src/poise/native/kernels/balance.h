@@ -5,7 +5,7 @@
 //   s = n . (c - p_i) >= margin
 //
 // is one row. The edge moves with its points: ds = n . (dc - (1 - t) dp_i - t dp_j), t where c falls on the edge. Fewer than three
-// corners (one foot's point, two points, points in a line) get four half-planes around them.
+// corners (one foot's point, two points, points in a line) get four half-planes around them; those at the ends of a line turn with it.
 #pragma once
 #include "goals.h"
 #include "mass.h"
@@ -17,7 +17,7 @@ constexpr int most_supports = 32;
 template <class S> struct SupportEdge {
   int from, to;  // points
   S normal[3];   // inward, across `up`
-  S along;       // t, 0 at `from`
+  S push[2][3];  // how s changes with the two points, from and to
   S inside;      // s
 };
 
@@ -56,6 +56,7 @@ template <class S> POISE_LARGE_FN int corners_of(FlatPoint<S>* points, int n, S 
   return n > 1 ? count - 1 : count;
 }
 
+// the half-plane of an edge of the given length along `way`; length 0: of a single point
 template <class S> POISE_LARGE_FN void add_edge(const S* center, const S* points, int from, int to, const S* normal,
                                                 S length, const S* way, Hull<S>& hull) {
   SupportEdge<S>& edge = hull.edges[hull.n++];
@@ -67,7 +68,25 @@ template <class S> POISE_LARGE_FN void add_edge(const S* center, const S* points
     apart[k] = center[k] - points[3 * from + k];
   }
   edge.inside = dot(normal, apart);
-  edge.along = length > S(0) ? dot(way, apart) / length : S(0);
+  const S along = length > S(0) ? dot(way, apart) / length : S(0);
+  for (int k = 0; k < 3; ++k) {
+    edge.push[0][k] = (along - S(1)) * normal[k];
+    edge.push[1][k] = (S(0) - along) * normal[k];
+  }
+}
+
+// the half-plane at the end `from` of a line to `to`, open towards the line: its normal is the line's own direction
+template <class S> POISE_LARGE_FN void add_end(const S* center, const S* points, int from, int to, const S* way,
+                                               S length, const S* across, Hull<S>& hull) {
+  add_edge(center, points, from, to, way, S(0), way, hull);
+  SupportEdge<S>& edge = hull.edges[hull.n - 1];
+  S apart[3];
+  for (int k = 0; k < 3; ++k) apart[k] = center[k] - points[3 * from + k];
+  const S beside = dot(across, apart) / length;
+  for (int k = 0; k < 3; ++k) {
+    edge.push[0][k] -= beside * across[k];
+    edge.push[1][k] += beside * across[k];
+  }
 }
 
 // the hull of n points (3 numbers each) as seen along `up`, with where the centre is; `scale` is the body's length
@@ -102,12 +121,12 @@ POISE_LARGE_FN void hull_of(const S* points, int n, const S* up, const S* center
   const FlatPoint<S> first = flatted[0], last = flatted[n - 1];  // sorted: the ends of a line
   const S x = last.x - first.x, y = last.y - first.y;
   if (x * x + y * y > S(1e-18) * scale * scale) {
-    edge(first, last);
-    S back[3] = {S(0) - way[0], S(0) - way[1], S(0) - way[2]};
-    const S ends[3] = {way[0], way[1], way[2]};
+    const S length = edge(first, last);
+    const S on[3] = {way[0], way[1], way[2]}, back[3] = {S(0) - way[0], S(0) - way[1], S(0) - way[2]};
+    const S across[3] = {normal[0], normal[1], normal[2]};
     edge(last, first);
-    add_edge(center, points, first.index, first.index, ends, S(0), ends, hull);
-    add_edge(center, points, last.index, last.index, back, S(0), back, hull);
+    add_end(center, points, first.index, last.index, on, length, across, hull);
+    add_end(center, points, last.index, first.index, back, length, across, hull);
     return;
   }
   for (int k = 0; k < 4; ++k) {
@@ -208,12 +227,11 @@ template <class S, class P, class Goal> POISE_LARGE_FN void assemble_mass(const 
   for (int e = 0; e < hull.n; ++e) {
     const SupportEdge<S>& edge = hull.edges[e];
     const int ends[2] = {edge.from, edge.to};
-    const S shares[2] = {S(1) - edge.along, edge.along};
     for (int k = 0; k < 2; ++k) {
       const auto& frame = problem.goals.frames()[problem.goals.points()[goal.first_point + ends[k]]];
       S R[9], p[3], force[3];
       frame_from(frame, placements, R, p);
-      for (int r = 0; r < 3; ++r) force[r] = (S(0) - weight) * shares[k] * edge.normal[r];
+      for (int r = 0; r < 3; ++r) force[r] = weight * edge.push[k][r];
       add_point_row(problem, placements, frame.primitive, p, force, m, J + goal.first_row + e);
     }
   }

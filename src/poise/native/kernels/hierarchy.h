@@ -29,6 +29,7 @@ template <class S> struct Inequality {
 template <class S> struct HierarchyWork {
   int n, stride, most_rows, most_held;
   S* scale;   // n: s
+  S* turn;    // n: radians (or body lengths) that a unit of x is
   S* rows;    // most_rows x stride: all rows, scaled, row by row
   S* r;       // most_rows
   S* basis;   // (most_rows + most_held) x stride
@@ -48,15 +49,14 @@ template <class S> struct HierarchyWork {
   char* active;  // of each inequality in this level
 };
 
+// rows are padded with zeros to whole strides, so that these loops run over whole registers
 template <class S> POISE_FN S dot_n(const S* a, const S* b, int n) {
-  S s0 = S(0), s1 = S(0), s2 = S(0), s3 = S(0);
-  for (int k = 0; k < n; k += 4) {
-    s0 += a[k] * b[k];
-    s1 += a[k + 1] * b[k + 1];
-    s2 += a[k + 2] * b[k + 2];
-    s3 += a[k + 3] * b[k + 3];
+  S sum[8] = {};
+  for (int k = 0; k < n; k += 8) {
+    POISE_UNROLL
+    for (int j = 0; j < 8; ++j) sum[j] += a[k + j] * b[k + j];
   }
-  return (s0 + s1) + (s2 + s3);
+  return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
 template <class S> POISE_FN void add_n(S scale, const S* a, int n, S* out) {
@@ -179,14 +179,17 @@ template <class S> POISE_LARGE_FN bool hold(HierarchyWork<S>& w, int i, S bound,
   return true;
 }
 
+constexpr double leak = 1e-8;  // what an inequality that cannot be moved may seem to move by: rounding
+
 // how much of z can be added to x before an inequality breaks
 template <class S> POISE_LARGE_FN S share_of(const HierarchyWork<S>& w) {
   S share = S(1);
   for (int i = 0; i < w.n_inequalities; ++i) {
     const Inequality<S>& q = w.inequalities[i];
     const S now = value_of(w, q, w.x), change = value_of(w, q, w.z);
-    if (now + change > q.high && change > S(0)) share = minimum(share, maximum(S(0), (q.high - now) / change));
-    if (now + change < q.low && change < S(0)) share = minimum(share, maximum(S(0), (q.low - now) / change));
+    if (now + change > q.high + S(leak) && change > S(0))
+      share = minimum(share, maximum(S(0), (q.high - now) / change));
+    if (now + change < q.low - S(leak) && change < S(0)) share = minimum(share, maximum(S(0), (q.low - now) / change));
   }
   return share;
 }
@@ -200,7 +203,7 @@ template <class S> POISE_FN void compose(HierarchyWork<S>& w, int first, int ran
 // The inequality that x + z breaks most, in units of its own row, that is not held yet; -1 if none. Bounds count as they are.
 template <class S> POISE_LARGE_FN int worst_broken(const HierarchyWork<S>& w, S& bound) {
   int worst = -1;
-  S most = S(1e-12);
+  S most = S(1e-10);
   for (int i = 0; i < w.n_inequalities; ++i) {
     if (w.active[i]) continue;
     const Inequality<S>& q = w.inequalities[i];
@@ -214,8 +217,8 @@ template <class S> POISE_LARGE_FN int worst_broken(const HierarchyWork<S>& w, S&
   return worst;
 }
 
-// z of one level given by `direct(first free row of the basis)`, which sets w.y and returns how many; inequalities held as needed
-template <class S, class Direct> POISE_LARGE_FN void solve_level(HierarchyWork<S>& w, const Direct& direct) {
+// z of one level, made by `direct(first free row of the basis)`; inequalities held as needed, nothing moved by more than `longest`
+template <class S, class Direct> POISE_LARGE_FN void solve_level(HierarchyWork<S>& w, S longest, const Direct& direct) {
   for (int i = 0; i < w.n_inequalities; ++i) w.active[i] = 0;
   for (int k = 0; k < w.stride; ++k) w.held[k] = S(0);
   int last = w.n_basis;
@@ -232,16 +235,18 @@ template <class S, class Direct> POISE_LARGE_FN void solve_level(HierarchyWork<S
     }
     if (!changed) break;
   }
-  const S share = share_of(w);
+  S most = S(0);
+  for (int c = 0; c < w.n; ++c) most = maximum(most, absolute(w.z[c]) * w.turn[c]);
+  const S share = minimum(share_of(w), most > longest ? longest / most : S(1));
   for (int k = 0; k < w.stride; ++k) w.x[k] += share * w.z[k];
 }
 
 // one level of rows [first, last); `skip` marks rows that rest in their range
 template <class S>
-POISE_LARGE_FN void serve_rows(HierarchyWork<S>& w, int first, int last, const char* skip, S damping) {
+POISE_LARGE_FN void serve_rows(HierarchyWork<S>& w, int first, int last, const char* skip, S damping, S longest) {
   int rank = 0;
   bool plain = true;
-  solve_level(w, [&](int from) {
+  solve_level(w, longest, [&](int from) {
     plain = from == w.n_basis;
     rank = extend_basis(w, first, last, skip, from);
     for (int i = first; i < last; ++i) {
@@ -255,11 +260,11 @@ POISE_LARGE_FN void serve_rows(HierarchyWork<S>& w, int first, int last, const c
   w.n_basis += plain ? rank : extend_basis(w, first, last, skip, w.n_basis);
 }
 
-// the last level: towards `wanted` (a step in scaled coordinates, with a gain of at most 1 for each), in what is left free
-template <class S> POISE_LARGE_FN void serve_posture(HierarchyWork<S>& w, const S* wanted, const S* gain) {
-  solve_level(w, [&](int from) {
+// the last level: towards `wanted` (a step in scaled coordinates), in what is left free
+template <class S> POISE_LARGE_FN void serve_posture(HierarchyWork<S>& w, const S* wanted, S longest) {
+  solve_level(w, longest, [&](int from) {
     for (int k = 0; k < w.stride; ++k) w.trial[k] = S(0);
-    for (int c = 0; c < w.n; ++c) w.trial[c] = gain[c] * (wanted[c] - w.x[c] - w.held[c]);
+    for (int c = 0; c < w.n; ++c) w.trial[c] = wanted[c] - w.x[c] - w.held[c];
     take_out_basis(w, 0, from, w.trial);
     for (int k = 0; k < w.stride; ++k) w.z[k] = w.held[k] + w.trial[k];
   });
