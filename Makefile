@@ -30,7 +30,7 @@ help:
 	@echo "make test      build Poise and run every test"
 	@echo "make lint      style, types, import layers, C++ format"
 	@echo "make format    rewrite Python and C++ in the house style"
-	@echo "make bench     kinematics, arms and published results, timed beside the peers that are installed"
+	@echo "make bench     kinematics, arms, bodies and published results, timed beside the peers that are installed"
 	@echo "make docs      build the documentation into site/"
 	@echo "make sanitize  run the tests on a build with AddressSanitizer and UBSan"
 	@echo "make studio    the browser studio (not there yet)"
@@ -63,7 +63,7 @@ format: $(STAMPS)/lint
 	$(BIN)/clang-format -i $(CXX_FILES)
 
 bench: $(STAMPS)/peers
-	@for bench in kinematics papers arms; do echo "--- benchmarks/$$bench.py"; $(BIN)/python benchmarks/$$bench.py $(ARGS) || exit 1; done
+	@for bench in kinematics papers arms bodies; do echo "--- benchmarks/$$bench.py"; $(BIN)/python benchmarks/$$bench.py $(ARGS) || exit 1; done
 
 studio:
 	@echo "The browser studio is not part of Poise yet; poise.studio draws pictures with matplotlib."

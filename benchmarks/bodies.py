@@ -34,7 +34,7 @@ from poise import native
 from poise.goals import Balance, Goal, LookAt, Reach, Rest
 
 TARGETS, BLOCK = 200, 20
-FRAMES, LAPS = 1000, 3
+FRAMES, LOOPS, LAPS = 1000, 4, 3
 JOINTS = (25, 50, 100, 200, 400)
 
 # ------------------------------------------------------------------------------------------ the G1 beside others
@@ -152,11 +152,11 @@ def drag_goals(model: poise.Model, levels: bool) -> list[Goal]:
 
 
 def drag_path(model: poise.Model) -> Array:
-    """What the right hand follows: a closed loop before the body, up over the shoulder and from side to side."""
+    """What the right hand follows: loops before the body, from the hip up over the shoulder and from side to side."""
     hand = model.fk(model.rest, "hand_r")[:3, 3]
-    phase = np.linspace(0.0, 2 * np.pi, FRAMES, endpoint=False)
+    phase = np.linspace(0.0, 2 * np.pi * LOOPS, FRAMES, endpoint=False)
     lift = 0.5 * (1.0 - np.cos(phase))  # leaves and comes back without a jerk
-    shift = np.stack([0.35 * lift * np.sin(2 * phase), 0.60 * lift, 0.35 * lift], axis=-1)
+    shift = np.stack([0.35 * lift * np.sin(1.5 * phase), 0.60 * lift, 0.35 * lift], axis=-1)
     return hand + shift
 
 
