@@ -34,7 +34,7 @@ from poise import native
 from poise.goals import Balance, Goal, LookAt, Reach, Rest
 
 TARGETS, BLOCK = 200, 20
-FRAMES, LOOPS, LAPS = 1000, 4, 3
+FRAMES, LOOPS, LAPS, SETTLE = 1000, 4, 3, 50
 JOINTS = (25, 50, 100, 200, 400)
 
 # ------------------------------------------------------------------------------------------ the G1 beside others
@@ -165,10 +165,13 @@ def drag(levels: bool) -> str:
     model = poise.load("humanoid")
     path = drag_path(model)
     solver = poise.Solver(model, drag_goals(model, levels), mode="continuous")
+    settled = np.array(model.rest)
+    for _ in range(SETTLE):  # eyes on the hand before it moves
+        settled = solver.solve(settled, {"hand_r": path[0], "gaze": path[0]}).q
     times = np.zeros((LAPS, FRAMES))
     steps, reached, feet, hand, largest = 0, 0, 0.0, 0.0, 0.0
     for lap in range(LAPS):
-        q = np.array(model.rest)
+        q = settled
         for i, point in enumerate(path):
             begun = time.perf_counter()
             solution = solver.solve(q, {"hand_r": point, "gaze": point})
