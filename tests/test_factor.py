@@ -44,6 +44,12 @@ def test_factorisations_are_right_to_rounding(figures: dict[str, list[float]], s
     assert figures[f"singular_{scalar}"] == [0]  # refused
 
 
+@pytest.mark.parametrize("scalar", ["double", "float", "pack"])
+def test_blocks_solve_the_dual_system(figures: dict[str, list[float]], scalar: str) -> None:
+    """1 to 30 rows, 1 to 50 columns that move a run of rows each."""
+    assert figures[f"blocks_{scalar}"][0] < 1e4 * ROUNDING.get(scalar, ROUNDING["double"])  # times the condition
+
+
 def test_every_rule_keeps_the_limits_under_every_strategy(figures: dict[str, list[float]]) -> None:
     rules = {name: costs for name, costs in figures.items() if name.startswith("rule_")}
     assert len(rules) == 10 * 5 * 2 * 2

@@ -145,11 +145,60 @@ template <class T> double run(int method, int limits, bool posture, bool far) {
   return double(s.cost);
 }
 
+// what is left of (J D J^T + damping I) y = rhs when solved in blocks, J's columns in runs of rows; padding must come out as zero
+template <class S> double blocks_error(int m, int n, unsigned seed) {
+  using T = real_t<S>;
+  const int stride = stride_of<S>(m), tall = tall_of<S>(m);
+  const auto many = [](int size) { return std::vector<S>(std::size_t(size), S(T(0))); };
+  std::vector<S> J = many(m * n), D = many(n), rhs = many(m), y = many(tall), A = many(tall * stride),
+                 inverse = many(tall), scaled = many(Strip<S>::width * stride), packed_J = many(n * stride);
+  std::vector<Run> runs(std::size_t(n), Run{0, 0});
+  for (int c = 0; c < n; ++c) {
+    const int first = (c / 2 * 5) % m,
+              last = first + 1 + (c / 2 * 7) % (m - first);  // pairs of columns share their rows
+    runs[std::size_t(c)] = widened<S>(runs[std::size_t(c)], first, last);
+    D[std::size_t(c)] = S(T(1.2 + noise(seed + unsigned(c))));
+    for (int r = first; r < last; ++r) J[std::size_t(c * m + r)] = S(T(noise(seed + 31u * unsigned(c) + unsigned(r))));
+  }
+  for (int r = 0; r < m; ++r) rhs[std::size_t(r)] = S(T(noise(seed + 7000u + unsigned(r))));
+  const S damping = S(T(1e-2));
+  pack_columns(J.data(), runs.data(), n, m, packed_J.data());
+  sum_blocks(packed_J.data(), D.data(), runs.data(), n, m, damping, rhs.data(), A.data());
+  solve_blocks(m, A.data(), inverse.data(), scaled.data(), T(1e-30), y.data());
+  S worst = S(T(0));
+  for (int k = m; k < tall; ++k) worst = maximum(worst, absolute(y[std::size_t(k)]));
+  std::vector<S> left = rhs;
+  for (int r = 0; r < m; ++r) left[std::size_t(r)] -= damping * y[std::size_t(r)];
+  for (int c = 0; c < n; ++c) {
+    const S x = D[std::size_t(c)] * dot_run(packed_J.data() + c * stride, y.data(), runs[std::size_t(c)]);
+    for (int r = 0; r < m; ++r) left[std::size_t(r)] -= J[std::size_t(c * m + r)] * x;
+  }
+  for (const S& x : left) worst = maximum(worst, absolute(x));
+  S whole = worst;
+  double out = 0;
+  if constexpr (sizeof(S) == sizeof(T)) {
+    out = double(whole);
+  } else {
+    for (int k = 0; k < ScalarTraits<S>::lanes; ++k) out = maximum(out, double(whole.lane(k)));
+  }
+  return out;
+}
+
+template <class S> double blocks() {
+  double worst = 0;
+  for (int m = 1; m <= 30; ++m) {
+    for (int n = 1; n <= 50; n += 7) worst = maximum(worst, blocks_error<S>(m, n, unsigned(100 * m + n)));
+  }
+  return worst;
+}
+
 }  // namespace
 
 int main() {
   factors<double>("double");
   factors<float>("float");
+  std::printf("blocks_double %.3e\nblocks_float %.3e\n", blocks<double>(), blocks<float>());
+  std::printf("blocks_pack %.3e\n", blocks<Pack<double, 4>>());
   for (int method = METHOD_LM; method <= METHOD_HALLEY; ++method) {
     for (int limits = LIMITS_ACTIVE; limits <= LIMITS_OFF; ++limits) {
       for (int posture = 0; posture < 2; ++posture) {

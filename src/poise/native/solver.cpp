@@ -94,12 +94,39 @@ void allot_strict(SolverData& solver, std::size_t placements) {
   w.active = t.active.data();
 }
 
+// the rows that each velocity moves: those of the goals that hang from it, or from which it hangs a goal's base
+void find_runs(SolverData& solver) {
+  solver.runs.assign(static_cast<std::size_t>(solver.n_v), {0, 0});
+  for (const GoalSpec<double>& goal : solver.goals) {
+    const bool whole = goal.op >= GOAL_COM;  // masses and a user's own rows: everything
+    const int on = whole ? -1 : solver.frames[static_cast<std::size_t>(goal.frame)].primitive;
+    const int under = whole || goal.base < 0 ? -1 : solver.frames[static_cast<std::size_t>(goal.base)].primitive;
+    const int last = goal.first_row + rows_of_goal(goal);
+    for (int c = 0; whole && c < solver.n_v; ++c) {
+      Run& run = solver.runs[static_cast<std::size_t>(c)];
+      run = widened<double>(run, goal.first_row, last);
+    }
+    for (int from : {on, under}) {
+      for (int i = from; i >= 0; i = solver.primitives[static_cast<std::size_t>(i)].parent) {
+        const Primitive<double>& b = solver.primitives[static_cast<std::size_t>(i)];
+        for (int k = 0; b.v_index >= 0 && k < width_of(b.kind); ++k) {
+          Run& run = solver.runs[static_cast<std::size_t>(b.v_index + k)];
+          run = widened<double>(run, goal.first_row, last);
+        }
+      }
+    }
+  }
+}
+
 }  // namespace
 
 void allot(SolverData& solver) {
   const auto q = static_cast<std::size_t>(solver.n_q), v = static_cast<std::size_t>(solver.n_v);
   const auto m = static_cast<std::size_t>(solver.n_rows), g = solver.goals.size();
   const auto placements = static_cast<std::size_t>(size_of_placements(static_cast<int>(solver.primitives.size())));
+  const bool blocked = m > 6;
+  const auto tall = static_cast<std::size_t>(tall_of<double>(solver.n_rows)),
+             stride = static_cast<std::size_t>(stride_of<double>(solver.n_rows));
   SearchState<double>& s = solver.state;
   const Part parts[] = {
       {&s.q, q},
@@ -113,19 +140,23 @@ void allot(SolverData& solver) {
       {&s.dq, v},
       {&s.work.inverse_D, v},
       {&s.work.b, v},
-      {&s.work.A, m * (m + 1) / 2},
-      {&s.work.L, m * (m + 1) / 2},
-      {&s.work.pivots, m},
-      {&s.work.y, m},
+      {&s.work.A, stride * stride},
+      {&s.work.L, stride * stride},
+      {&s.work.pivots, tall},
+      {&s.work.y, tall},
       {&s.work.rhs, m},
       {&s.work.low, v},
       {&s.work.high, v},
       {&s.extra, static_cast<std::size_t>(solver.extra)},
       {&s.room, 2 * m},
       {&s.trial_rows, m},
+      {&s.work.packed, blocked ? v * stride : 0},
   };
   hand_out(parts, sizeof(parts) / sizeof(parts[0]), solver.memory);
   if (!solver.ranged) s.room = nullptr;
+  find_runs(solver);
+  if (!blocked) s.work.packed = nullptr;
+  s.work.runs = solver.runs.data();
   if (solver.strict) allot_strict(solver, placements);
   solver.own_window.assign(2 * v, 0.0);
   solver.best_q.assign(q, 0.0);

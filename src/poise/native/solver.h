@@ -46,6 +46,7 @@ struct SolverData {
   std::vector<Mass<double>> masses;  // empty unless a goal asks for them
   std::vector<int> points;           // frames of the supports' points
   std::vector<int> velocities;       // of the body, in the order of the problem's columns
+  std::vector<Run> runs;             // the rows that each velocity moves
   bool ranged = false;               // some goal has a range
   std::vector<LimitSpec<double>> limits;
   std::vector<CapsuleData<double>> capsules;

@@ -196,6 +196,19 @@ template <class T> using NativePack = Pack<T, POISE_REGISTER_BYTES / static_cast
 template <class S> using real_t = typename ScalarTraits<S>::Real;
 template <class S> using mask_t = typename ScalarTraits<S>::MaskType;
 
+// Rows of a matrix in one register: W of them for plain numbers on a CPU; a pack is already as wide as it gets, and so is a GPU's
+// thread. The padding is the same at every instruction level, because memory is given out by code that knows none.
+template <class S, bool WIDE = !POISE_ON_DEVICE && sizeof(S) == sizeof(real_t<S>)> struct Strip {
+  static constexpr int width = 1, padding = 1;
+  using Row = S;
+};
+#if !POISE_ON_DEVICE
+template <class S> struct Strip<S, true> {
+  static constexpr int width = POISE_REGISTER_BYTES >= 4 * sizeof(S) ? 4 : 2, padding = 4;
+  using Row = Pack<S, width>;
+};
+#endif
+
 POISE_FN float select(bool m, float a, float b) { return m ? a : b; }
 POISE_FN double select(bool m, double a, double b) { return m ? a : b; }
 POISE_FN bool any(bool m) { return m; }

@@ -12,6 +12,7 @@
 // Bounds: solve freely, fix what leaves its range at the bound it would cross, take its effect out of r, solve again.
 // Starting every step free lets joints leave their bounds.
 #pragma once
+#include "blocks.h"
 #include "dense.h"
 #include "problem.h"
 
@@ -27,6 +28,10 @@ template <class S> struct StepWorkspace {
   S* rhs;        // n_rows
   S* low;        // n_v: room to the bounds
   S* high;       // n_v
+
+  // Many rows are solved in blocks (blocks.h) where these are given: A then has stride^2 numbers, L W * stride, pivots and y `tall`.
+  S* packed = nullptr;        // n_v * stride: J in whole blocks
+  const Run* runs = nullptr;  // n_v: the rows that each velocity moves
 };
 
 // how far each velocity may go: to its bounds, or back towards them from outside, and never more than `reach`
@@ -89,9 +94,14 @@ template <int M, class S> POISE_FN void take_out(int m_run, const S* column, S x
 }
 
 // y = A^-1 rhs
-template <int M, class S, class P> POISE_FN void solve_normal(const P& problem, StepWorkspace<S>& w) {
+template <int M, class S, class P> POISE_FN void solve_normal(const P& problem, S damping, StepWorkspace<S>& w) {
   using T = real_t<S>;
   const int m = M > 0 ? M : problem.n_rows;
+  if (M == 0 && w.packed) {
+    sum_blocks(w.packed, w.inverse_D, w.runs, problem.n_v, m, damping, w.rhs, w.A);
+    solve_blocks(m, w.A, w.pivots, w.L, T(1e-30), w.y);
+    return;
+  }
   POISE_UNROLL
   for (int k = 0; k < m; ++k) w.y[k] = w.rhs[k];
   if constexpr (M > 0) {
@@ -115,6 +125,7 @@ template <int M, class S, class P> POISE_FN void solve_normal(const P& problem, 
 template <int M, class S, class P>
 POISE_FN S free_step(const P& problem, const S* J, const StepWorkspace<S>& w, int c) {
   const int m = M > 0 ? M : problem.n_rows;
+  if (M == 0 && w.packed) return w.inverse_D[c] * (w.b[c] + dot_run(w.packed + c * stride_of<S>(m), w.y, w.runs[c]));
   const S* column = J + c * m;
   S x = w.b[c];
   POISE_UNROLL
@@ -159,9 +170,14 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
     w.b[c] = select(stuck, zero, w.b[c]);
     if (given || any(stuck)) take_out<M>(m, J + c * m, dq[c], w.rhs);
   }
-  normal_matrix<M>(problem, J, damping, w);
+  const bool blocked = M == 0 && w.packed;
+  if (blocked) {
+    pack_columns(J, w.runs, problem.n_v, m, w.packed);
+  } else {
+    normal_matrix<M>(problem, J, damping, w);
+  }
   for (int round = 0;; ++round) {
-    solve_normal<M>(problem, w);
+    solve_normal<M>(problem, damping, w);
 
     // what would leave its range is fixed at the bound, and its part taken out of the system; a fixed joint keeps its step
     bool crossed = false;
@@ -174,11 +190,11 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
       crossed = true;
       const S before = w.inverse_D[c] * w.b[c];
       take_out<M>(m, J + c * m, select(out, dq[c] - before, zero), w.rhs);
-      if (exact_downdate<T>()) add_square<M>(m, J + c * m, select(out, zero - w.inverse_D[c], zero), w.A);
+      if (!blocked && exact_downdate<T>()) add_square<M>(m, J + c * m, select(out, zero - w.inverse_D[c], zero), w.A);
       w.inverse_D[c] = select(out, zero, w.inverse_D[c]);
     }
     if (!crossed) return;
-    if (!exact_downdate<T>()) normal_matrix<M>(problem, J, damping, w);
+    if (!blocked && !exact_downdate<T>()) normal_matrix<M>(problem, J, damping, w);
   }
 }
 
