@@ -163,7 +163,7 @@ def test_quaternions_of_a_start_are_made_unit() -> None:
         (lambda m: poise.solve(m, Reach(TCP, NEAR), poise.Pose(poise.load("iiwa14"))), ModelMismatch, "iiwa14"),
         (lambda m: poise.solve(m, Reach(TCP, NEAR, priority=1), method="lm"), None, ""),
         (
-            lambda m: poise.solve(m, [Reach(TCP, NEAR), Reach("panda_link4", NEAR, priority=1)]),
+            lambda m: poise.solve(m, [Reach(TCP, NEAR), Reach("panda_link4", NEAR, priority=1)], method="dls"),
             InvalidValue,
             "one priority",
         ),

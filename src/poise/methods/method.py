@@ -41,7 +41,20 @@ class Method:
     # what it serves; the rest is refused by name
     joint_kinds: ClassVar[frozenset[str]] = frozenset({*KINDS, "mimic"})  # of the joints that move a goal
     goal_kinds: ClassVar[frozenset[str]] = frozenset(
-        "position rotation pose align look distance angle planes com balance custom posture".split()
+        {
+            "position",
+            "rotation",
+            "pose",
+            "align",
+            "look",
+            "distance",
+            "angle",
+            "planes",
+            "com",
+            "balance",
+            "custom",
+            "posture",
+        }
     )
     levels: ClassVar[bool] = False  # goals of several priorities, and limits beyond joint ranges
     devices: ClassVar[frozenset[str]] = frozenset({"cpu"})

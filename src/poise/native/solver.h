@@ -27,7 +27,8 @@ struct StrictState {
   std::vector<int> order, near;
   std::vector<char> active, resting;
   std::vector<int> level_rows, level_goals;  // where each level starts, and the end
-  const double* assembled = nullptr;         // the pose that state.J belongs to
+  const double* assembled = nullptr;         // the pose that state.J belongs to, and the last level in it
+  int assembled_level = 0;
 };
 
 struct SolverData {

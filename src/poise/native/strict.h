@@ -9,7 +9,7 @@
 #pragma once
 #include <utility>
 
-#include "seeds.h"
+#include "strict_step.h"
 
 namespace poise {
 namespace POISE_LEVEL {
@@ -17,167 +17,14 @@ namespace {
 
 constexpr double guard_slack = 5e-10;
 
-// ---------------------------------------------------------------------------------------------- a pose
-
-void look_at(SolverData& solver, StrictPoint& p) {
-  const auto problem = solver.problem();
-  const StrictState& t = solver.strictly;
-  evaluate(problem, p.q, solver.targets.data(), p.placements, p.rows, p.errors, p.room);
-  if (solver.custom_rows) solver.custom_rows(p.q, p.rows, p.errors);
-  const std::size_t levels = t.level_rows.size() - 1;
-  for (std::size_t k = 0; k < levels; ++k) {
-    p.costs[k] = 0.0;
-    for (int r = t.level_rows[k]; r < t.level_rows[k + 1]; ++r) p.costs[k] += p.rows[r] * p.rows[r];
-  }
-  p.costs[levels] = posture_cost(problem, p.q, solver.posture(), solver.state.work.b);
-  const LimitList<double> limits = solver.limit_list();
-  for (int i = 0; i < limits.n; ++i) p.gaps[i] = gap_of(problem, limits, i, p.q, p.placements);
-}
-
-// the worst that a limit is broken by
-double broken(const SolverData& solver, const StrictPoint& p) {
-  double worst = outside_of(solver.problem(), solver.settings, p.q);
-  for (std::size_t i = 0; i < solver.limits.size(); ++i) worst = maximum(worst, -p.gaps[i]);
-  return worst;
-}
-
-// goals [first, last) within `bounds` (2 for each goal)
-bool goals_within(const StrictPoint& p, int first, int last, const double* bounds) {
-  for (int g = first; g < last; ++g) {
-    if (p.errors[2 * g] > bounds[2 * g] || p.errors[2 * g + 1] > bounds[2 * g + 1]) return false;
-  }
-  return true;
-}
-
-bool limits_kept(const SolverData& solver, const StrictPoint& from, const StrictPoint& to) {
-  for (std::size_t i = 0; i < solver.limits.size(); ++i) {
-    if (to.gaps[i] < minimum(from.gaps[i], 0.0)) return false;
-  }
-  return true;
-}
-
-// ---------------------------------------------------------------------------------------------- one step
-
-// The measure of the step: stiffness or, for the posture, its own gains, in which one step is its minimum.
-void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
-  const auto problem = solver.problem();
-  StrictState& t = solver.strictly;
-  if (posture) difference(problem.coordinates, problem.n_coordinates, p.q, solver.posture_wanted.data(), t.wanted);
-  for (int c = 0; c < solver.n_v; ++c) {
-    const auto& f = problem.freedoms[c];
-    S weight = f.weight;
-    if (posture) {
-      const S gain = solver.posture_gain[static_cast<std::size_t>(c)] *
-                     steepness(solver.posture(), t.wanted[c] * t.wanted[c] / f.unit2);
-      weight = maximum(gain, 1e-3);  // what has no gain stays where it is, where that costs nothing
-      t.wanted[c] = gain > 0.0 ? t.wanted[c] : 0.0;
-    }
-    t.work.scale[c] = square_root(f.unit2 / weight);
-    t.work.turn[c] = 1.0 / square_root(weight);
-    t.wanted[c] /= t.work.scale[c];
-  }
-}
-
-// all rows in the measure of the step
-void fill_rows(SolverData& solver, const StrictPoint& p) {
-  const auto problem = solver.problem();
-  StrictState& t = solver.strictly;
-  HierarchyWork<S>& w = t.work;
-  S* J = solver.state.J;
-  if (t.assembled != p.q) {
-    assemble(problem, p.placements, solver.targets.data(), J);
-    if (solver.custom_columns) solver.custom_columns(p.q, J);
-    t.assembled = p.q;
-  }
-  const int m = solver.n_rows;
-  for (int c = 0; c < w.n; ++c) {
-    for (int r = 0; r < m; ++r) w.rows[r * w.stride + c] = J[c * m + r] * w.scale[c];
-  }
-  for (int r = 0; r < m; ++r) {
-    w.r[r] = p.rows[r];
-    t.resting[static_cast<std::size_t>(r)] = p.room[2 * r] <= p.room[2 * r + 1];
-  }
-}
-
-// Bounds of every velocity; then the limits that a step of `trust` could reach. Those that are broken get rows of their own behind
-// the goals' rows; returns how many.
-int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
-  const auto problem = solver.problem();
-  const LimitList<S> limits = solver.limit_list();
-  StrictState& t = solver.strictly;
-  HierarchyWork<S>& w = t.work;
-  copy_configuration(problem, p.q, solver.state.q);
-  find_room(problem, solver.settings, solver.state);
-  w.n_inequalities = 0;
-  w.n_basis = 0;
-  for (int k = 0; k < w.stride; ++k) w.x[k] = 0.0;
-  for (int c = 0; c < w.n; ++c) {
-    const S low = solver.state.work.low[c] / w.scale[c], high = solver.state.work.high[c] / w.scale[c];
-    w.inequalities[w.n_inequalities++] = {nullptr, c, low, high};
-    w.x[c] = minimum(maximum(0.0, low), high);
-  }
-  std::size_t count = 0;
-  for (int i = 0; i < limits.n; ++i) {
-    if (p.gaps[i] > 4.0 * trust) continue;
-    std::size_t k = count < t.near.size() ? count++ : count;  // the nearest ones, sorted
-    if (k == count && k > 0 && p.gaps[t.near[k - 1]] <= p.gaps[i]) continue;
-    k = k == count ? k - 1 : k;
-    for (; k > 0 && p.gaps[t.near[k - 1]] > p.gaps[i]; --k) t.near[k] = t.near[k - 1];
-    t.near[k] = i;
-  }
-  int n_broken = 0;
-  for (std::size_t k = 0; k < count; ++k) {
-    S* row = t.limit_rows + k * static_cast<std::size_t>(w.stride);
-    for (int c = w.n; c < w.stride; ++c) row[c] = 0.0;
-    row_of_limit(problem, limits, t.near[k], p.q, p.placements, row);
-    for (int c = 0; c < w.n; ++c) row[c] *= w.scale[c];
-    const S gap = p.gaps[t.near[k]];
-    if (gap >= 0.0) {
-      w.inequalities[w.n_inequalities++] = {row, -1, -gap, 1e30};
-      continue;
-    }
-    const int r = solver.n_rows + n_broken++;
-    for (int c = 0; c < w.stride; ++c) w.rows[r * w.stride + c] = row[c];
-    w.r[r] = minimum(1e-9 - gap, trust);
-  }
-  return n_broken;
-}
-
-// state.dq: levels 0 ... level (their number: the posture) served from the pose p, no velocity more than `trust`
-void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
-  StrictState& t = solver.strictly;
-  HierarchyWork<S>& w = t.work;
-  const int levels = static_cast<int>(t.level_rows.size()) - 1;
-  fill_measure(solver, p, level == levels);
-  fill_rows(solver, p);
-  const int n_broken = fill_inequalities(solver, p, trust);
-  if (n_broken) serve_rows(w, solver.n_rows, solver.n_rows + n_broken, static_cast<const char*>(nullptr), 1e-9, trust);
-  for (int k = 0; k <= level && k < levels; ++k) {
-    const int first = t.level_rows[static_cast<std::size_t>(k)], last = t.level_rows[static_cast<std::size_t>(k) + 1];
-    // what is above is only held: its corrections are small, and must arrive
-    const S damping = solver.settings.damping * p.costs[k] + (k < level ? 1e-12 : solver.settings.damping_floor);
-    solver.state.damping = damping;
-    serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach);
-    for (int r = first; r < last; ++r) {  // what rests in its range has to stay there from now on
-      if (!t.resting[static_cast<std::size_t>(r)] || !(p.room[2 * r + 1] < 1e30 || p.room[2 * r] > -1e30)) continue;
-      w.inequalities[w.n_inequalities++] = {w.rows + r * w.stride, -1, p.room[2 * r], p.room[2 * r + 1]};
-    }
-  }
-  if (level == levels) serve_posture(w, t.wanted, trust);
-  for (int c = 0; c < w.n; ++c) {
-    const S dq = w.x[c] * w.scale[c];
-    solver.state.dq[c] = minimum(maximum(dq, solver.state.work.low[c]), solver.state.work.high[c]);
-  }
-}
-
 // ---------------------------------------------------------------------------------------------- one level
 
-void follow_strictly(SolverData& solver, const StrictPoint& from, StrictPoint& to) {
+void follow_strictly(SolverData& solver, const StrictPoint& from, StrictPoint& to, int level) {
   StrictState& t = solver.strictly;
   if (t.assembled == to.q) t.assembled = nullptr;
   if (&from != &to) copy_configuration(solver.problem(), from.q, to.q);
   take_step(solver.problem(), from.q, solver.state.dq, solver.settings.limits != LIMITS_OFF, to.q);
-  look_at(solver, to);
+  look_at(solver, to, level);
 }
 
 S largest_step(const SolverData& solver) {
@@ -197,7 +44,7 @@ bool settle(SolverData& solver, int level, S trust) {
   for (int k = 0; k < 5 && !kept(); ++k) {
     strict_step(solver, t.there, level - 1, trust);
     if (largest_step(solver) < 1e-15) break;
-    follow_strictly(solver, t.there, t.there);
+    follow_strictly(solver, t.there, t.there, level);
   }
   return kept();
 }
@@ -208,7 +55,7 @@ bool try_strictly(SolverData& solver, int level, S& trust) {
   const S before = broken(solver, t.here);
   strict_step(solver, t.here, level, trust);
   trust = minimum(trust, maximum(largest_step(solver), 1e-12));
-  follow_strictly(solver, t.here, t.there);
+  follow_strictly(solver, t.here, t.there, level);
   if (!settle(solver, level, trust)) return false;
   if (before > 0.0 && broken(solver, t.there) < 0.999 * before) return true;
   return t.there.costs[level] < t.here.costs[level];
@@ -217,6 +64,7 @@ bool try_strictly(SolverData& solver, int level, S& trust) {
 void note_strictly(SolverData& solver) {
   if (!solver.record) return;
   SearchState<S>& s = solver.state;
+  look_at(solver, solver.strictly.here, static_cast<int>(solver.strictly.level_rows.size()) - 1);
   copy_configuration(solver.problem(), solver.strictly.here.q, s.q);
   s.cost = 0.0;
   for (std::size_t k = 0; k + 1 < solver.strictly.level_rows.size(); ++k) s.cost += solver.strictly.here.costs[k];
@@ -237,7 +85,7 @@ bool nudge_strictly(SolverData& solver, int level) {
   serve_posture(w, t.wanted, 0.1);
   for (int c = 0; c < w.n; ++c)
     solver.state.dq[c] = minimum(maximum(w.x[c] * w.scale[c], solver.state.work.low[c]), solver.state.work.high[c]);
-  follow_strictly(solver, t.here, t.there);
+  follow_strictly(solver, t.here, t.there, level);
   return settle(solver, level, 0.1);
 }
 
@@ -246,6 +94,7 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
   StrictState& t = solver.strictly;
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
   const bool posture = level == levels;
+  look_at(solver, t.here, level);
   const auto reached = [&] {
     return !posture && !(broken(solver, t.here) > 0.0) &&
            goals_within(t.here, t.level_goals[static_cast<std::size_t>(level)],
@@ -253,9 +102,10 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
   };
   const S enough = posture ? (solver.mode == Mode::CONTINUOUS ? 1e-2 : 1e-4) : 1e-7;
   S trust = solver.settings.reach;
+  const int most = posture && solver.mode == Mode::CONTINUOUS ? 2 : solver.settings.max_steps;  // the next call goes on
   int quiet = 0;
   S nudged = -1.0;  // the cost where it was nudged
-  for (int steps = 0; steps < solver.settings.max_steps && !reached() && quiet < 3 && !late(solver, begun); ++steps) {
+  for (int steps = 0; steps < most && !reached() && quiet < 3 && !late(solver, begun); ++steps) {
     if (posture && t.here.costs[level] < 1e-12) return false;
     const S before = t.here.costs[level];
     bool taken = false;
@@ -281,7 +131,7 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
   if (nudged >= 0.0 && !reached() && t.here.costs[level] > nudged) {
     copy_configuration(solver.problem(), solver.state.best_q, t.here.q);
     t.assembled = nullptr;
-    look_at(solver, t.here);
+    look_at(solver, t.here, level);
   }
   return reached();
 }
@@ -308,6 +158,7 @@ bool descend_all(SolverData& solver, int first, Clock::time_point begun) {
     guard_level(solver, k);
   }
   if (!solver.posture_gain.empty() && !(broken(solver, solver.strictly.here) > 0.0)) descend(solver, levels, begun);
+  look_at(solver, t.here, levels);
   return within_tolerance(solver.problem(), t.here.errors, 1.0);
 }
 
@@ -352,6 +203,7 @@ void solve_strictly(SolverData& solver, Clock::time_point begun, void (*solve_pl
   for (std::size_t g = 0; g < solver.goals.size(); ++g) {
     for (std::size_t k = 0; k < 2; ++k) t.bar[2 * g + k] = solver.goals[g].tolerance[k];
   }
+  const int everything = static_cast<int>(t.level_rows.size()) - 1;
   int begin_at = 0;
   bool reached = true;
   if (solver.first) {
@@ -369,7 +221,7 @@ void solve_strictly(SolverData& solver, Clock::time_point begun, void (*solve_pl
   } else {
     copy_configuration(solver.problem(), solver.start.data(), t.here.q);
   }
-  look_at(solver, t.here);
+  look_at(solver, t.here, everything);
   ++solver.total_searches;
   note_strictly(solver);
   bool all = descend_all(solver, begin_at, begun);
@@ -385,7 +237,7 @@ void solve_strictly(SolverData& solver, Clock::time_point begun, void (*solve_pl
     copy_configuration(solver.problem(), solver.start.data(), t.here.q);
     seed_start(solver, static_cast<unsigned>(search), t.here.q);
     t.assembled = nullptr;
-    look_at(solver, t.here);
+    look_at(solver, t.here, everything);
     ++solver.total_searches;
     note_strictly(solver);
     const bool here = descend_all(solver, 0, begun);

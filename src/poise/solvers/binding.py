@@ -112,9 +112,10 @@ class Conditioning:
 def linearise(solution: Solution) -> Linearisation:
     """The problem at the answer, to first order."""
     J, r, velocities = solution._twin()._native.rows_jacobian(solution.q)
-    spans, first = {}, 0
-    for name, row in solution._rows().items():
-        spans[name] = slice(first, first + (6 if row.op == POSE else 3))
+    rows = solution._rows()
+    spans, first = {}, len(r) - sum(row.size for row in rows.values())  # closed loops come first
+    for name, row in rows.items():
+        spans[name] = slice(first, first + row.size)
         first = spans[name].stop
     return Linearisation(J, r, np.array(velocities, dtype=np.int64), spans)
 

@@ -28,13 +28,14 @@ class History:
 
     def __init__(self, solver: Solver) -> None:
         rows = solver._native.history()
-        goals = len(solver.row_names)
+        goals = (rows.shape[1] - 3 - solver.model.nq) // 2
+        loops = goals - len(solver.row_names)  # closed loops come first
         self._solver = solver
         self._targets = dict(solver._targets)
         self.search: NDArray[np.int64] = rows[:, 0].astype(np.int64)
         self.cost: NDArray[np.float64] = rows[:, 1]
         self.damping: NDArray[np.float64] = rows[:, 2]
-        self.errors: NDArray[np.float64] = rows[:, 3 : 3 + 2 * goals].reshape(-1, goals, 2)
+        self.errors: NDArray[np.float64] = rows[:, 3 : 3 + 2 * goals].reshape(-1, goals, 2)[:, loops:]
         self.q: NDArray[np.float64] = rows[:, 3 + 2 * goals :]
 
     def __len__(self) -> int:

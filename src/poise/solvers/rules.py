@@ -18,7 +18,7 @@ from poise.limits.cone import cones
 from poise.model import Model
 from poise.model.joint import BallRange
 
-__all__ = ["RuleTables", "rule_tables", "timed"]
+__all__ = ["RuleTables", "refuse_timed", "rule_tables", "timed"]
 
 PAIR, PLANE, SEGMENT, BOX, CONE, COUPLED = range(6)
 CONE_RULES = ("swing", "twist", "twist", "angle")
@@ -56,9 +56,17 @@ class RuleTables:
         return {"cones": self.cones, "capsules": self.capsules, "rules": self.rules, "coupled": self.coupled}
 
 
-def timed(limits: Mapping[str, Limit]) -> list[str]:
-    """Names of the limits that are about time."""
-    return [name for name, limit in limits.items() if isinstance(limit, (Speed, Acceleration))]
+def timed(limits: Iterable[Limit]) -> tuple[str, ...]:
+    """Kinds of the limits that are about time."""
+    return tuple(type(limit).__name__ for limit in limits if isinstance(limit, (Speed, Acceleration)))
+
+
+def refuse_timed(kinds: tuple[str, ...]) -> None:
+    """Limits about time have no meaning in a solve that runs to its end."""
+    if kinds:
+        raise InvalidValue(
+            f"{kinds[0]} is about time: it holds in solver.step(q, dt, ...), and has no meaning in solve."
+        )
 
 
 def rule_tables(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.bool_]) -> RuleTables:

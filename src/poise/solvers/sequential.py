@@ -150,7 +150,7 @@ def _moves(model: Model, goal: Goal, joints: Sequence[str]) -> bool:
     if isinstance(goal, Rest):
         return True
     row = goal.rows(model)
-    frames = [row.frame] if row.base is None else [row.frame, row.base]
+    frames = [frame for frame in (row.frame, row.base) if frame is not None]
     return any(joint.name in joints for frame in frames for joint in ways_up(model, frame))
 
 

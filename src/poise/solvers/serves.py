@@ -17,8 +17,19 @@ from poise.model.joint import Joint
 
 __all__ = ["check_serves", "joints_above"]
 
-# in the order of the operations
-GOAL_KINDS = "position rotation pose align look distance angle planes com balance custom".split()
+GOAL_KINDS = (
+    "position",
+    "rotation",
+    "pose",
+    "align",
+    "look",
+    "distance",
+    "angle",
+    "planes",
+    "com",
+    "balance",
+    "custom",
+)  # in the order of the operations
 
 
 def check_serves(

@@ -44,6 +44,7 @@ class Solution:
         searches: Searches made; more than one means that it restarted from a seed.
         seconds: How long it took inside the kernels.
         history: Every evaluated pose, if the solver was asked to record; else None.
+        velocity: Of `Solver.step`: the velocity that led here, (nv,); else None.
     """
 
     __slots__ = (
@@ -58,6 +59,7 @@ class Solution:
         "searches",
         "seconds",
         "steps",
+        "velocity",
     )
 
     q: NDArray[np.float64]
@@ -66,13 +68,16 @@ class Solution:
     searches: int
     seconds: float
     history: History | None
+    velocity: NDArray[np.float64] | None
     _outcome: Status
     _proof: Proof | None
     _targets: Mapping[str, Any]
 
     def __init__(self, solver: Solver, raw: tuple[Any, ...], history: History | None = None) -> None:
-        self.q, self._errors, outcome, self.steps, self.searches, _, self.seconds, late, unreachable = raw
+        self.q, errors, outcome, self.steps, self.searches, _, self.seconds, late, unreachable = raw
+        self._errors = errors[len(errors) - len(solver.row_names) :]  # closed loops come first
         self._solver = solver
+        self.velocity = None
         self._targets = solver._targets
         self.history = history
         self.reached = outcome == 1

@@ -7,9 +7,9 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue, ModelMismatch
+from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.goals import Goal
 from poise.kinematics import Pose
 from poise.limits import Limit
@@ -18,7 +18,9 @@ from poise.methods import Method, by_name
 from poise.model import Model
 from poise.solvers.drivers import prepare
 from poise.solvers.history import History
+from poise.solvers.rules import refuse_timed, timed
 from poise.solvers.solution import Solution
+from poise.solvers.stepping import check_time_step, window
 from poise.solvers.table import Options, in_order, name_goals
 
 __all__ = ["Solver", "solve"]
@@ -35,7 +37,7 @@ class Solver:
         row_names: Names of the goals that have errors (all but postures).
     """
 
-    __slots__ = ("_native", "_options", "_start", "_targets", "goals", "model", "row_names")
+    __slots__ = ("_native", "_options", "_start", "_targets", "_timed", "goals", "model", "row_names")
 
     def __init__(
         self,
@@ -79,6 +81,7 @@ class Solver:
         if refused is not None:
             raise InvalidValue(refused)
         self._start = np.array(model.rest)
+        self._timed = timed(self._options.limits)
         self._targets: Mapping[str, Any] = {}  # those given to solve, which replace the goals' own
 
     def solve(self, start: ArrayLike | Pose | None = None, targets: Mapping[str, Any] | None = None) -> Solution:
@@ -88,15 +91,52 @@ class Solver:
             start: A Pose or q; may lie outside the limits. Ignored in mode="repeatable".
             targets: Goal name to a new target of the same kind; it stays until replaced.
         """
+        if self._timed:
+            refuse_timed(self._timed)
         if start is None or self._options.mode == "repeatable":
             start = self._start
         elif isinstance(start, Pose):
-            if start.model is not self.model and start.model != self.model:
-                raise ModelMismatch(f"start is a pose of model {start.model.name!r}, not of {self.model.name!r}.")
-            start = start.q
+            start = self._numbers(start, "start")
+        return self._run(start, targets, ())
+
+    def step(
+        self,
+        q: ArrayLike | Pose,
+        dt: float,
+        targets: Mapping[str, Any] | None = None,
+        *,
+        velocity: ArrayLike | None = None,
+    ) -> Solution:
+        """One time step towards the goals: a motion that goes on, within `Speed` and `Acceleration`.
+
+        Args:
+            q: Where the body is, a Pose or q.
+            dt: How long the step is [s].
+            targets: Goal name to a new target of the same kind; it stays until replaced.
+            velocity: The `.velocity` of the step before, for `Acceleration`; standing still unless given.
+
+        Returns:
+            The Solution, with `.velocity`: q of the solution is `model.integrate(q, velocity * dt)`.
+        """
+        time = check_time_step(dt)
+        at = self._numbers(q, "q") if isinstance(q, Pose) else np.array(q, dtype=np.float64)
+        if at.shape != (self.model.nq,):
+            raise ShapeMismatch(f"q has shape {at.shape}; it must be ({self.model.nq},), one configuration.")
+        if not hasattr(self._native, "gaps"):
+            raise InvalidValue(f"method {self._options.method.name!r} has no steps in time; lm does.")
+        solution = self._run(at, targets, (window(self.model, at, time, velocity, self._options),))
+        solution.velocity = self.model.difference(at, solution.q) / time
+        return solution
+
+    def _numbers(self, pose: Pose, what: str) -> NDArray[np.float64]:
+        if pose.model is not self.model and pose.model != self.model:
+            raise ModelMismatch(f"{what} is a pose of model {pose.model.name!r}, not of {self.model.name!r}.")
+        return pose.q
+
+    def _run(self, start: Any, targets: Mapping[str, Any] | None, window: tuple[Any, ...]) -> Solution:
         if targets:
             targets = own_copies(targets)
-        raw = self._native.solve(start, targets)
+        raw = self._native.solve(start, targets, *window)
         if targets:
             self._targets = {**self._targets, **targets}
         return Solution(self, raw, History(self) if self._options.record else None)

@@ -305,9 +305,7 @@ def automatic_stiffness(model: Model) -> NDArray[np.float64]:
     return squared
 
 
-def posture(
-    model: Model, rests: Sequence[Rest]
-) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, int]:
+def posture(model: Model, rests: Sequence[Rest]) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, int]:
     """Gains, configuration and power of all postures together: their weighted mean, the largest gain made 1.
 
     The posture lives strictly under the goals, so only the proportions of its gains matter.

@@ -17,7 +17,7 @@
 
 namespace poise {
 
-constexpr int hierarchy_stride(int n) { return (n + 7) / 8 * 8; }
+POISE_FN constexpr int hierarchy_stride(int n) { return (n + 7) / 8 * 8; }
 
 // one inequality: low <= row . x <= high, in scaled coordinates
 template <class S> struct Inequality {
@@ -112,8 +112,12 @@ POISE_LARGE_FN int extend_basis(HierarchyWork<S>& w, int first, int last, const 
       w.order[best] = o;
     }
     if (!(size[rank] > S(0))) break;
-    take_out_basis(w, 0, from + rank, at);  // twice is enough
-    const S square = dot_n(at, at, n);
+    S square = dot_n(at, at, n);
+    if (square <
+        S(0.1 / (rank_floor * rank_floor)) * least[rank]) {  // much was taken out, so rounding shows: twice is enough
+      take_out_basis(w, 0, from + rank, at);
+      square = dot_n(at, at, n);
+    }
     if (!(square > least[rank])) {  // it depends on the rows before it
       --left;
       swap_rows(at, waiting + left * n, n);

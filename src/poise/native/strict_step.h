@@ -1,0 +1,178 @@
+// strict_step.h: a pose, and one step from it for all levels so far. Part of solve.cpp.
+#pragma once
+#include <algorithm>
+
+#include "seeds.h"
+
+namespace poise {
+namespace POISE_LEVEL {
+namespace {
+
+// ---------------------------------------------------------------------------------------------- a pose
+
+// the problem without the goals of the levels behind `level`
+auto problem_up_to(const SolverData& solver, int level) {
+  auto problem = solver.problem();
+  const auto& ends = solver.strictly.level_goals;
+  problem.goals.n = ends[std::min(static_cast<std::size_t>(level) + 1, ends.size() - 1)];
+  return problem;
+}
+
+// everything about the pose p.q that levels 0 ... level ask for
+void look_at(SolverData& solver, StrictPoint& p, int level) {
+  const auto problem = problem_up_to(solver, level);
+  const StrictState& t = solver.strictly;
+  evaluate(problem, p.q, solver.targets.data(), p.placements, p.rows, p.errors, p.room);
+  if (solver.custom_rows) solver.custom_rows(p.q, p.rows, p.errors);
+  const int levels = static_cast<int>(t.level_rows.size()) - 1;
+  for (int k = 0; k < levels && k <= level; ++k) {
+    p.costs[k] = 0.0;
+    for (int r = t.level_rows[static_cast<std::size_t>(k)]; r < t.level_rows[static_cast<std::size_t>(k) + 1]; ++r)
+      p.costs[k] += p.rows[r] * p.rows[r];
+  }
+  if (level == levels) p.costs[levels] = posture_cost(problem, p.q, solver.posture(), solver.state.work.b);
+  const LimitList<double> limits = solver.limit_list();
+  for (int i = 0; i < limits.n; ++i) p.gaps[i] = gap_of(problem, limits, i, p.q, p.placements);
+}
+
+// the worst that a limit is broken by
+double broken(const SolverData& solver, const StrictPoint& p) {
+  double worst = outside_of(solver.problem(), solver.settings, p.q);
+  for (std::size_t i = 0; i < solver.limits.size(); ++i) worst = maximum(worst, -p.gaps[i]);
+  return worst;
+}
+
+// goals [first, last) within `bounds` (2 for each goal)
+bool goals_within(const StrictPoint& p, int first, int last, const double* bounds) {
+  for (int g = first; g < last; ++g) {
+    if (p.errors[2 * g] > bounds[2 * g] || p.errors[2 * g + 1] > bounds[2 * g + 1]) return false;
+  }
+  return true;
+}
+
+bool limits_kept(const SolverData& solver, const StrictPoint& from, const StrictPoint& to) {
+  for (std::size_t i = 0; i < solver.limits.size(); ++i) {
+    if (to.gaps[i] < minimum(from.gaps[i], 0.0)) return false;
+  }
+  return true;
+}
+
+// ---------------------------------------------------------------------------------------------- one step
+
+// The measure of the step: stiffness or, for the posture, its own gains, in which one step is its minimum.
+void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
+  const auto problem = solver.problem();
+  StrictState& t = solver.strictly;
+  if (posture) difference(problem.coordinates, problem.n_coordinates, p.q, solver.posture_wanted.data(), t.wanted);
+  for (int c = 0; c < solver.n_v; ++c) {
+    const auto& f = problem.freedoms[c];
+    S weight = f.weight;
+    if (posture) {
+      const S gain = solver.posture_gain[static_cast<std::size_t>(c)] *
+                     steepness(solver.posture(), t.wanted[c] * t.wanted[c] / f.unit2);
+      weight = maximum(gain, 1e-3);  // what has no gain stays where it is, where that costs nothing
+      t.wanted[c] = gain > 0.0 ? t.wanted[c] : 0.0;
+    }
+    t.work.scale[c] = square_root(f.unit2 / weight);
+    t.work.turn[c] = 1.0 / square_root(weight);
+    t.wanted[c] /= t.work.scale[c];
+  }
+}
+
+// all rows in the measure of the step
+void fill_rows(SolverData& solver, const StrictPoint& p, int level) {
+  const auto problem = problem_up_to(solver, level);
+  StrictState& t = solver.strictly;
+  HierarchyWork<S>& w = t.work;
+  S* J = solver.state.J;
+  if (t.assembled != p.q || t.assembled_level < level) {
+    assemble(problem, p.placements, solver.targets.data(), J);
+    if (solver.custom_columns) solver.custom_columns(p.q, J);
+    t.assembled = p.q;
+    t.assembled_level = level;
+  }
+  const int m = solver.n_rows,
+            end = t.level_rows[std::min(static_cast<std::size_t>(level) + 1, t.level_rows.size() - 1)];
+  for (int c = 0; c < w.n; ++c) {
+    for (int r = 0; r < end; ++r) w.rows[r * w.stride + c] = J[c * m + r] * w.scale[c];
+  }
+  for (int r = 0; r < end; ++r) {
+    w.r[r] = p.rows[r];
+    t.resting[static_cast<std::size_t>(r)] = p.room[2 * r] <= p.room[2 * r + 1];
+  }
+}
+
+// Bounds of every velocity; then the limits that a step of `trust` could reach. Those that are broken get rows of their own behind
+// the goals' rows; returns how many.
+int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
+  const auto problem = solver.problem();
+  const LimitList<S> limits = solver.limit_list();
+  StrictState& t = solver.strictly;
+  HierarchyWork<S>& w = t.work;
+  copy_configuration(problem, p.q, solver.state.q);
+  find_room(problem, solver.settings, solver.state);
+  w.n_inequalities = 0;
+  w.n_basis = 0;
+  for (int k = 0; k < w.stride; ++k) w.x[k] = 0.0;
+  for (int c = 0; c < w.n; ++c) {
+    const S low = solver.state.work.low[c] / w.scale[c], high = solver.state.work.high[c] / w.scale[c];
+    w.inequalities[w.n_inequalities++] = {nullptr, c, low, high};
+    w.x[c] = minimum(maximum(0.0, low), high);
+  }
+  std::size_t count = 0;
+  for (int i = 0; i < limits.n; ++i) {
+    if (p.gaps[i] > 4.0 * trust) continue;
+    std::size_t k = count < t.near.size() ? count++ : count;  // the nearest ones, sorted
+    if (k == count && k > 0 && p.gaps[t.near[k - 1]] <= p.gaps[i]) continue;
+    k = k == count ? k - 1 : k;
+    for (; k > 0 && p.gaps[t.near[k - 1]] > p.gaps[i]; --k) t.near[k] = t.near[k - 1];
+    t.near[k] = i;
+  }
+  int n_broken = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    S* row = t.limit_rows + k * static_cast<std::size_t>(w.stride);
+    for (int c = w.n; c < w.stride; ++c) row[c] = 0.0;
+    row_of_limit(problem, limits, t.near[k], p.q, p.placements, row);
+    for (int c = 0; c < w.n; ++c) row[c] *= w.scale[c];
+    const S gap = p.gaps[t.near[k]];
+    if (gap >= 0.0) {
+      w.inequalities[w.n_inequalities++] = {row, -1, -gap, 1e30};
+      continue;
+    }
+    const int r = solver.n_rows + n_broken++;
+    for (int c = 0; c < w.stride; ++c) w.rows[r * w.stride + c] = row[c];
+    w.r[r] = minimum(1e-9 - gap, trust);
+  }
+  return n_broken;
+}
+
+// state.dq: levels 0 ... level (their number: the posture) served from the pose p, no velocity more than `trust`
+void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
+  StrictState& t = solver.strictly;
+  HierarchyWork<S>& w = t.work;
+  const int levels = static_cast<int>(t.level_rows.size()) - 1;
+  fill_measure(solver, p, level == levels);
+  fill_rows(solver, p, level);
+  const int n_broken = fill_inequalities(solver, p, trust);
+  if (n_broken) serve_rows(w, solver.n_rows, solver.n_rows + n_broken, static_cast<const char*>(nullptr), 1e-9, trust);
+  for (int k = 0; k <= level && k < levels; ++k) {
+    const int first = t.level_rows[static_cast<std::size_t>(k)], last = t.level_rows[static_cast<std::size_t>(k) + 1];
+    // what is above is only held: its corrections are small, and must arrive
+    const S damping = solver.settings.damping * p.costs[k] + (k < level ? 1e-12 : solver.settings.damping_floor);
+    solver.state.damping = damping;
+    serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach);
+    for (int r = first; r < last; ++r) {  // what rests in its range has to stay there from now on
+      if (!t.resting[static_cast<std::size_t>(r)] || !(p.room[2 * r + 1] < 1e30 || p.room[2 * r] > -1e30)) continue;
+      w.inequalities[w.n_inequalities++] = {w.rows + r * w.stride, -1, p.room[2 * r], p.room[2 * r + 1]};
+    }
+  }
+  if (level == levels) serve_posture(w, t.wanted, trust);
+  for (int c = 0; c < w.n; ++c) {
+    const S dq = w.x[c] * w.scale[c];
+    solver.state.dq[c] = minimum(maximum(dq, solver.state.work.low[c]), solver.state.work.high[c]);
+  }
+}
+
+}  // namespace
+}  // namespace POISE_LEVEL
+}  // namespace poise

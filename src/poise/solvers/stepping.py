@@ -1,0 +1,84 @@
+"""Solver.step: one time step of a motion that goes on. How far each velocity may lead in it.
+
+    |v| <= speed,   |v - v_before| <= acceleration dt,   v <= sqrt(2 acceleration room)       per velocity
+
+the last so that a joint can stop before its range ends. Where they contradict each other (a joint that is faster than it
+may be), it slows down as fast as it may.
+Source: Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control, 2018.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.limits import Acceleration, Limit, Speed
+from poise.model import Model
+from poise.solvers.table import CONTINUOUS_SPAN, Options, turning
+
+__all__ = ["check_time_step", "window"]
+
+Floats = NDArray[np.float64]
+
+
+def check_time_step(dt: Any) -> float:
+    """A positive number of seconds."""
+    if isinstance(dt, bool) or not isinstance(dt, (int, float, np.number)) or not 0 < dt < np.inf:
+        raise InvalidValue(f"dt is {dt!r}; it must be a positive number of seconds.")
+    return float(dt)
+
+
+def window(model: Model, q: Floats, dt: float, before: ArrayLike | None, options: Options) -> Floats:
+    """How far each velocity may lead from q in one time step: lowest and highest, (nv, 2)."""
+    span = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
+    most = np.where(turning(model) > 0, span, span * model.length) / dt
+    speed = smallest(model, options.limits, Speed)
+    low, high = -np.minimum(most, speed), np.minimum(most, speed)
+    acceleration = smallest(model, options.limits, Acceleration)
+    if np.isfinite(acceleration).any():
+        v = velocity_before(model, before)
+        below, above = room(model, q)
+        stop = (
+            np.sqrt(2.0 * acceleration * np.maximum(above, 0.0)),
+            np.sqrt(2.0 * acceleration * np.maximum(below, 0.0)),
+        )
+        fastest, slowest = np.minimum(high, stop[0]), np.maximum(low, -stop[1])
+        reach_low, reach_high = v - acceleration * dt, v + acceleration * dt
+        low = np.clip(slowest, reach_low, reach_high)
+        high = np.clip(fastest, reach_low, reach_high)
+    return np.ascontiguousarray(np.stack([low * dt, high * dt], axis=1))
+
+
+def smallest(model: Model, limits: Sequence[Limit], kind: type) -> Floats:
+    """The tightest bound of every velocity among limits of a kind; infinite where there is none."""
+    out = np.full(model.nv, np.inf)
+    for limit in limits:
+        if isinstance(limit, kind):
+            out = np.minimum(out, limit.bounds(model))  # type: ignore[attr-defined]
+    return out
+
+
+def velocity_before(model: Model, velocity: ArrayLike | None) -> Floats:
+    """The velocity of the step before; none is standing still."""
+    if velocity is None:
+        return np.zeros(model.nv)
+    v = np.asarray(velocity, dtype=np.float64)
+    if v.shape != (model.nv,):
+        raise ShapeMismatch(f"velocity has shape {v.shape}; it must be ({model.nv},).")
+    if not np.isfinite(v).all():
+        raise InvalidValue("velocity has numbers that are not finite.")
+    return v
+
+
+def room(model: Model, q: Floats) -> tuple[Floats, Floats]:
+    """How far every velocity is from its lower and its upper bound; infinite where there is none."""
+    below, above = np.full(model.nv, np.inf), np.full(model.nv, np.inf)
+    for joint in model.joints:
+        if joint.nv and joint.nq == joint.nv:
+            below[joint.v] = q[joint.q] - model.lower[joint.v]
+            above[joint.v] = model.upper[joint.v] - q[joint.q]
+    return below, above
