@@ -12,7 +12,7 @@ import poise
 
 NAMES = {
     *("Model", "ModelBuilder", "Joint", "Frame", "Pose", "Motion", "Transform", "Rotation"),
-    *("load", "solve", "Solver", "Solution", "Status", "PoiseError"),
+    *("load", "load_motion", "save", "solve", "Solver", "Solution", "Status", "PoiseError"),
 }
 ROOMS = {
     *("errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "solvers", "spatial"),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from poise import errors, formats, goals, kinematics, limits, methods, model, models, solvers, spatial, textbook
     from poise.errors import PoiseError
-    from poise.formats import load
+    from poise.formats import load, load_motion, save
     from poise.kinematics import Motion, Pose
     from poise.model import Frame, Joint, Model, ModelBuilder
     from poise.solvers import Solution, Solver, Status, solve
@@ -39,6 +39,8 @@ _HOMES = {
     "Rotation": "poise.spatial",
     "Transform": "poise.spatial",
     "load": "poise.formats",
+    "load_motion": "poise.formats",
+    "save": "poise.formats",
 }
 _ROOMS = (
     *("errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "solvers", "spatial"),
@@ -64,9 +66,11 @@ __all__ = [
     "kinematics",
     "limits",
     "load",
+    "load_motion",
     "methods",
     "model",
     "models",
+    "save",
     "solve",
     "solvers",
     "spatial",

@@ -10,6 +10,8 @@
     |- MissingExtra (ImportError)     an optional package is not installed; the message has the command
     `- GoalsMissed (RuntimeError)     raised only by Solution.raise_if_missed()
 
+    FormatWarning (UserWarning)       a file that is odd but was read; says what was assumed
+
 Not reaching a goal is a result; misuse is an exception.
 """
 
@@ -20,6 +22,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "FormatError",
+    "FormatWarning",
     "GoalsMissed",
     "InvalidModel",
     "InvalidValue",
@@ -79,6 +82,10 @@ class FormatError(PoiseError, ValueError):
 
     def __reduce__(self) -> tuple[type[FormatError], tuple[str, str, int | None]]:
         return type(self), (self.message, self.path, self.line)
+
+
+class FormatWarning(UserWarning):
+    """A file is odd, and was read all the same; says what was assumed. `model.notes` has the same words."""
 
 
 class MissingExtra(PoiseError, ImportError):

@@ -1,26 +1,153 @@
-"""Bodies from names; from files as their readers arrive."""
+"""Files in, files out: `load` a body, `load_motion`, `save`; one format a module, each with its reader and writer.
+
+Readers keep the file's numbers, refuse what is malformed with a `FormatError` (path, line, what to do), and read what
+is merely odd with a `FormatWarning` and a line in `model.notes`. Writers leave nothing half-written.
+"""
 
 from __future__ import annotations
 
+import warnings
 from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
 
 from poise import models
-from poise.errors import FormatError, name_not_found
+from poise.errors import FormatError, FormatWarning, InvalidValue, MissingExtra, PoiseError, name_not_found
+from poise.formats import registry
+from poise.formats.source import ReadOptions, Source
+from poise.formats.target import replacing
+from poise.kinematics import Motion, Pose
 from poise.model import Model
 
-__all__ = ["load"]
+__all__ = ["load", "load_motion", "save"]
 
 
-def load(path_or_name: str | PathLike[str]) -> Model:
-    """A model: a built-in body by its name.
+def load(
+    path_or_name: str | PathLike[str], *, base: str = "fixed", scale: float | str = 1.0, up: str | None = None
+) -> Model:
+    """A model: a built-in body by its name, or one from a file.
+
+    Args:
+        path_or_name: "humanoid" or another of `poise.models.names()`; else a file: URDF, MJCF, BVH, glTF, a DH table.
+        base: "free" puts a joint with six degrees of freedom under the root.
+        scale: Metres per unit of the file; "auto" guesses, and says so in `model.notes`.
+        up: "y" or "z" turns the body so that this axis points up; None keeps the file's axes.
 
     Raises:
-        NameNotFound: No built-in body has this name.
-        FormatError: It looks like a file; no reader for files exists yet.
+        NameNotFound: Neither a file nor a built-in body has this name.
+        FormatError: The file is missing, malformed, or of no known format.
+        MissingExtra: Its reader needs a package; the message has the command.
     """
     text = fspath(path_or_name)
-    if text in models.names():
-        return models.build(text)
-    if "." in text or "/" in text or "\\" in text:
-        raise FormatError("this version reads no files yet; poise.models.names() lists the bodies it has.", text)
-    raise name_not_found("built-in body", text, models.names())
+    options = checked(ReadOptions(base=base, scale=scale, up=up))
+    if isinstance(path_or_name, str) and not Path(text).suffix and not set(text) & {"/", "\\"}:
+        if text in models.names():
+            return models.build(text)
+        if not Path(text).exists():
+            raise name_not_found("built-in body", text, models.names())
+    model = read(Source.open(text), "read_model", options)
+    assert isinstance(model, Model)
+    return model
+
+
+def load_motion(
+    path: str | PathLike[str],
+    *,
+    scale: float | str = 1.0,
+    up: str | None = None,
+    clip: str | int | None = None,
+    model: Model | None = None,
+) -> Motion:
+    """A motion from a file: BVH, glTF, a table (CSV, NPZ, Parquet), AMASS.
+
+    Args:
+        path: The file.
+        scale: As in `load`.
+        up: As in `load`.
+        clip: Which animation of several, by name or number; the first unless given.
+        model: The body it is for, where the file holds numbers only.
+
+    Raises:
+        FormatError: The file is missing, malformed, or has no motion.
+        MissingExtra: Its reader needs a package; the message has the command.
+    """
+    options = checked(ReadOptions(scale=scale, up=up, clip=clip, model=model))
+    motion = read(Source.open(fspath(path)), "read_motion", options)
+    assert isinstance(motion, Motion)
+    return motion
+
+
+def save(
+    thing: Any, path: str | PathLike[str], *, overwrite: bool = True, like: str | PathLike[str] | None = None
+) -> Path:
+    """Writes a model, motion, pose or solution; the suffix of `path` says how.
+
+    The file appears whole or not at all: it is written under another name beside its place, then renamed.
+
+    Args:
+        thing: A `Model`, `Motion`, `Pose` or `Solution`.
+        path: Where to; its folder must exist.
+        overwrite: False refuses to replace a file.
+        like: A file whose character (mesh, materials, skin) the pose or motion is put into; glTF only.
+
+    Returns:
+        The path.
+
+    Raises:
+        FormatError: The format cannot hold it, the suffix is unknown, or the place cannot be written.
+    """
+    text = fspath(path)
+    verb, value = verb_for(thing, text)
+    module = registry.for_writing(text, verb)
+    extra = {} if like is None else {"like": fspath(like)}
+    with replacing(text, overwrite=overwrite) as temporary:
+        getattr(module, verb)(value, temporary, **extra)
+    return Path(text)
+
+
+def verb_for(thing: Any, path: str) -> tuple[str, Any]:
+    """Which writer a thing needs, and what it is handed; a solution counts as its table, else as its pose."""
+    if isinstance(thing, Model):
+        return "write_model", thing
+    if isinstance(thing, Motion):
+        return "write_motion", thing
+    if isinstance(thing, Pose):
+        return "write_pose", thing
+    if isinstance(getattr(thing, "pose", None), Pose):
+        wanted = registry.suffix_of(path)
+        whole = any(wanted in m.SUFFIXES and hasattr(m, "write_solution") for m in registry.formats())
+        return ("write_solution", thing) if whole else ("write_pose", thing.pose)
+    raise InvalidValue(f"only a Model, Motion, Pose or Solution can be saved, not {type(thing).__name__}.")
+
+
+def checked(options: ReadOptions) -> ReadOptions:
+    """The options, or an error that names the wrong one."""
+    if options.base not in ("fixed", "free"):
+        raise InvalidValue(f"base is {options.base!r}; it must be 'fixed' or 'free'.")
+    if options.up not in (None, "y", "z"):
+        raise InvalidValue(f"up is {options.up!r}; it must be 'y', 'z' or None.")
+    scale = options.scale
+    if scale != "auto" and not (isinstance(scale, (int, float)) and 0.0 < scale < float("inf")):
+        raise InvalidValue(f"scale is {scale!r}; it must be a positive number (metres per unit) or 'auto'.")
+    if options.model is not None and not isinstance(options.model, Model):
+        raise InvalidValue(f"model must be a Model, not {options.model!r}.")
+    return options
+
+
+def read(source: Source, verb: str, options: ReadOptions) -> Any:
+    """What the file's format makes of it; its oddities are warned of at the caller's line.
+
+    Readers raise `FormatError` by themselves; what slips through them is wrapped here, so that no file can bring
+    another exception to a user.
+    """
+    try:
+        result = getattr(registry.for_reading(source, verb), verb)(source, options)
+    except (FormatError, MissingExtra):
+        raise
+    except PoiseError as error:
+        raise source.error(str(error)) from error
+    except Exception as error:
+        raise source.error(f"could not be read ({type(error).__name__}: {error}).") from error
+    for oddity in source.oddities:
+        warnings.warn(f"{source.path}: {oddity}", FormatWarning, stacklevel=3)
+    return result

@@ -1,0 +1,80 @@
+"""Which module reads or writes which file: by its suffix, and by its content where the suffix leaves it open.
+
+A format is a module of this room with `NAME`, `SUFFIXES`, `looks_like(head)` and some of `read_model`,
+`read_motion`, `write_model`, `write_motion`, `write_pose`. To add one, write the module and list it here.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from poise.errors import FormatError
+from poise.formats.source import Source
+
+__all__ = ["for_reading", "for_writing", "formats"]
+
+MODULES = ("urdf", "mjcf", "bvh", "gltf", "dh", "tables", "amass")
+HEAD = 1 << 16  # bytes that `looks_like` sees
+OPEN = ("", ".xml", ".txt", ".json", ".bin", ".dat")  # suffixes that say nothing
+
+Module = Any
+
+
+@cache
+def formats() -> tuple[Module, ...]:
+    """All formats, in the order in which they are asked."""
+    names = (f"poise.formats.{name}" for name in MODULES)
+    return tuple(importlib.import_module(name) for name in names if importlib.util.find_spec(name))
+
+
+def suffix_of(path: str) -> str:
+    """The suffix in lower case; the last one of several."""
+    return Path(path).suffix.lower()
+
+
+def for_reading(source: Source, verb: str) -> Module:
+    """The format of a file for `verb`: "read_model" or "read_motion".
+
+    Raises:
+        FormatError: No format takes it, or its format cannot do that.
+    """
+    suffix = suffix_of(source.path)
+    able = [module for module in formats() if hasattr(module, verb)]
+    named = [module for module in able if suffix in module.SUFFIXES]
+    if len(named) == 1 and suffix not in OPEN:
+        return named[0]
+    head = source.data[:HEAD]
+    for module in named or able:
+        if module.looks_like(head):
+            return module
+    if named:
+        return named[0]
+    what = verb.removeprefix("read_")
+    for module in formats():
+        if suffix in module.SUFFIXES or module.looks_like(head):
+            raise source.error(f"holds {module.NAME}, from which no {what} is read; {those(verb)} can be.")
+    raise source.error(f"is of no known format; a {what} is read from {those(verb)}.")
+
+
+def for_writing(path: str, verb: str) -> Module:
+    """The format to write by the suffix of `path`, for `verb`: "write_model", "write_motion" or "write_pose".
+
+    Raises:
+        FormatError: The suffix is unknown, or its format cannot do that.
+    """
+    suffix = suffix_of(path)
+    for module in formats():
+        if suffix in module.SUFFIXES and hasattr(module, verb):
+            return module
+    what = verb.removeprefix("write_")
+    raise FormatError(f"no {what} is written to files called {suffix or 'without a suffix'}; to {those(verb)}.", path)
+
+
+def those(verb: str) -> str:
+    """The formats that can do that, with their suffixes."""
+    able = [f"{module.NAME} ({' '.join(module.SUFFIXES)})" for module in formats() if hasattr(module, verb)]
+    return ", ".join(able) or "no file yet"

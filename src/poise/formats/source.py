@@ -1,0 +1,213 @@
+"""What a reader is given: a file's bytes, read once and bounded, and how it says what is wrong or odd with them.
+
+Files are hostile until read. A reader never opens anything itself: `Source.open` refuses what is not a plain file or
+is too large, `Source.sibling` refuses references that lead out of the file's folder, `parse_number` takes decimal
+numbers and nothing else, `poise.formats.xml.parse_xml` refuses entities and bounds depth and count.
+"""
+
+from __future__ import annotations
+
+import codecs
+import math
+import re
+import stat
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from poise.errors import FormatError
+
+__all__ = ["MOST_BYTES", "ReadOptions", "Source", "parse_number", "parse_numbers"]
+
+MOST_BYTES = 1 << 29
+"""Files above this are refused before they are read [bytes]."""
+
+MOST_NOTES = 40
+"""A file with more oddities than this gets a count of the rest."""
+
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """How a file is to be read.
+
+    Attributes:
+        base: "fixed": the root stands still; "free": a joint with six degrees of freedom carries it.
+        scale: Metres per unit of the file; "auto" guesses it from the size and says so in the notes.
+        up: "y" or "z": the axis that shall point up; the body is turned there. None leaves the file's own.
+        clip: Which animation of the file: its name or its number; None for the first.
+        model: The body that a motion is for, where the file has none.
+    """
+
+    base: str = "fixed"
+    scale: float | str = 1.0
+    up: str | None = None
+    clip: str | int | None = None
+    model: object | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A file that is being read.
+
+    Attributes:
+        path: As the user wrote it.
+        data: All of its bytes.
+        notes: What was assumed, for `model.notes`: plain statements and oddities alike.
+        oddities: Those notes that are also warned of.
+    """
+
+    path: str
+    data: bytes
+    notes: list[str] = field(default_factory=list)
+    oddities: list[str] = field(default_factory=list)
+
+    @classmethod
+    def open(cls, path: str | Path, *, limit: int = MOST_BYTES) -> Source:
+        """The file, read whole.
+
+        Raises:
+            FormatError: It is missing, a folder, no plain file, too large, or may not be read.
+        """
+        text = str(path)
+        try:
+            where = Path(text)
+            about = where.stat()
+            if stat.S_ISDIR(about.st_mode):
+                raise FormatError("is a folder; name a file inside it.", text)
+            if not stat.S_ISREG(about.st_mode):
+                raise FormatError("is not a plain file (a pipe or a device); copy its content to a file first.", text)
+            if about.st_size > limit:
+                raise FormatError(f"has {about.st_size} bytes; at most {limit} are read. Split it, or thin it.", text)
+            with where.open("rb") as stream:
+                data = stream.read(limit + 1)
+        except FormatError:
+            raise
+        except FileNotFoundError:
+            raise FormatError(missing(text), text) from None
+        except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+            raise FormatError(f"cannot be opened: {getattr(error, 'strerror', None) or error}.", text) from None
+        if len(data) > limit:
+            raise FormatError(f"grew above {limit} bytes while it was read.", text)
+        return cls(text, data)
+
+    def text(self) -> str:
+        """The file as text: UTF-8 with or without its mark, UTF-16 with its mark, else latin-1 with a note.
+
+        Raises:
+            FormatError: It holds NUL characters, as no text does.
+        """
+        text = self._decoded()
+        if "\0" in text:
+            line = text.count("\n", 0, text.index("\0")) + 1
+            raise self.error("holds NUL characters, so it is no text file, or a damaged one.", line)
+        return text
+
+    def _decoded(self) -> str:
+        if self.data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            try:
+                return self.data.decode("utf-16")
+            except UnicodeDecodeError as error:
+                raise self.error(f"begins as UTF-16 and is not: {error.reason}. Save it as UTF-8.") from None
+        try:
+            return self.data.decode("utf-8-sig")
+        except UnicodeDecodeError as error:
+            line = self.data.count(b"\n", 0, error.start) + 1
+            self.odd("is not UTF-8; letters beyond ASCII were read as Latin-1", line)
+            return self.data.decode("latin-1")
+
+    def error(self, message: str, line: int | None = None) -> FormatError:
+        """An error at this file, to be raised."""
+        return FormatError(message, self.path, line)
+
+    def note(self, message: str, line: int | None = None) -> None:
+        """States what was assumed, in the notes only."""
+        self._add(self.notes, message if line is None else f"line {line}: {message}")
+
+    def odd(self, message: str, line: int | None = None) -> None:
+        """States what is odd here and how it was read: a note, and a `FormatWarning` when the reading is done."""
+        text = message if line is None else f"line {line}: {message}"
+        if self._add(self.notes, text):
+            self._add(self.oddities, text)
+
+    def _add(self, to: list[str], text: str) -> bool:
+        if text in to or len(to) > MOST_NOTES:
+            return False
+        to.append(text if len(to) < MOST_NOTES else "more is odd about this file than fits here")
+        return True
+
+    def sibling(self, reference: str) -> Path:
+        """The path of a file that this one refers to, in its own folder or below.
+
+        Raises:
+            FormatError: The reference is absolute, has a scheme, or leads out of the folder (links included).
+        """
+        if not reference or "\0" in reference:
+            raise self.error(f"refers to a file by {reference!r}, which is no name.")
+        plain = reference.replace("\\", "/")
+        if plain.startswith("/") or _SCHEME.match(plain):
+            raise self.error(f"refers to {reference!r}; only files beside it are read. Write a relative path.")
+        folder = Path(self.path).parent.resolve()
+        path = (folder / plain).resolve()
+        if not path.is_relative_to(folder):
+            raise self.error(f"refers to {reference!r}, which leads out of its folder; put that file beside it.")
+        return path
+
+
+def missing(path: str) -> str:
+    """What to say of a file that is not there: which folder was looked in, and what lies there under a like name."""
+    import difflib
+
+    where = Path(path)
+    folder = where.parent
+    if not folder.is_dir():
+        return f"is not there, and neither is the folder {str(folder.absolute())!r}."
+    try:
+        names = [entry.name for entry, _ in zip(folder.iterdir(), range(2000), strict=False) if entry.is_file()]
+    except OSError:
+        names = []
+    close = difflib.get_close_matches(where.name, names, n=3, cutoff=0.6)
+    hint = f" Did you mean {' or '.join(map(repr, close))}?" if close else ""
+    return f"is not there; looked in {str(folder.absolute())!r}.{hint}"
+
+
+def parse_number(text: str, what: str, source: Source, line: int | None = None) -> float:
+    """A finite decimal number, such as ``-1.5e-3``; spaces around it are fine.
+
+    Raises:
+        FormatError: Anything else: ``nan``, ``inf``, ``0x10``, ``1_0``, ``1,5``, nothing, or too large for a double.
+    """
+    word = text.strip(" \t\r\n")
+    if _NUMBER.fullmatch(word) is None:
+        hint = " Has xacro been run on it?" if "${" in word else ""
+        raise source.error(f"{what} is {shown(text)}; it must be a plain number such as -1.5e-3.{hint}", line)
+    value = float(word)
+    if not math.isfinite(value):
+        raise source.error(f"{what} is {shown(text)}, too large for a number.", line)
+    return value
+
+
+def parse_numbers(text: str, count: int | None, what: str, source: Source, line: int | None = None) -> list[float]:
+    """`count` finite numbers (any number of them where None), separated by white space.
+
+    Raises:
+        FormatError: Too many, too few, or one that is no number.
+    """
+    words = text.split()
+    if count is not None and len(words) != count:
+        raise source.error(f"{what} is {shown(text)}: {len(words)} numbers where {count} belong.", line)
+    return [parse_number(word, what, source, line) for word in words]
+
+
+def shown(text: str, longest: int = 40) -> str:
+    """A quotation of what the file has, shortened."""
+    return repr(text if len(text) <= longest else text[: longest - 3] + "...")
+
+
+def listed(names: Iterable[str], most: int = 8) -> str:
+    """Names in quotes, the first few of them."""
+    known = list(names)
+    more = f", ... ({len(known)} in all)" if len(known) > most else ""
+    return ", ".join(map(repr, known[:most])) + more

@@ -1,0 +1,51 @@
+"""Where a file is written: beside its target under another name, and renamed when it is whole."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from poise.errors import FormatError
+
+__all__ = ["replacing"]
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:
+    """A path to write to; it becomes `path` when the block ends well, and vanishes when it does not.
+
+    The temporary name keeps the suffix and the folder, so that the rename is one step of the file system.
+
+    Raises:
+        FormatError: The folder is missing, the target is a folder, or it exists and `overwrite` is False.
+    """
+    text = os.fspath(path)
+    try:
+        target = Path(text)
+        if target.is_symlink():
+            target = target.resolve()
+        if target.is_dir():
+            raise FormatError("is a folder; name a file inside it.", text)
+        if not overwrite and target.exists():
+            raise FormatError("exists already; remove it, or say overwrite=True.", text)
+        if not target.parent.is_dir():
+            raise FormatError(f"cannot be written: there is no folder {str(target.parent.absolute())!r}.", text)
+    except FormatError:
+        raise
+    except (OSError, ValueError) as error:
+        raise FormatError(f"cannot be written: {error}.", text) from None
+    temporary = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(4)}{target.suffix}")
+    try:
+        yield temporary
+        temporary.replace(target)
+    except FormatError as error:
+        if error.path in ("", str(temporary)):
+            raise FormatError(error.message, text, error.line) from error
+        raise
+    except OSError as error:
+        raise FormatError(f"cannot be written: {error.strerror or error}.", text) from error
+    finally:
+        temporary.unlink(missing_ok=True)

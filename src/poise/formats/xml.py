@@ -1,0 +1,143 @@
+"""XML read from strangers: a tree whose elements know their lines, with no way to reach out or to blow up.
+
+Python's own expat does the parsing and this module makes the tree: unlike `xml.etree` and lxml, that leaves every
+declaration of an entity in our hands (all are refused, so nothing expands and nothing is fetched), counts depth and
+elements while they come, and needs no package. `tests/test_formats_hostile.py` holds it.
+"""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from xml.parsers import expat
+
+from poise.errors import FormatError
+from poise.formats.source import Source
+
+__all__ = ["Element", "local", "parse_xml"]
+
+MOST_BYTES = 1 << 26
+MOST_ELEMENTS = 1_000_000
+DEEPEST = 200
+
+
+class Element(ET.Element):
+    """An element of `xml.etree`, with the line of the file where it begins as `sourceline`."""
+
+    sourceline: int = 0
+
+    def __iter__(self) -> Iterator[Element]:  # the children are of this class too
+        return super().__iter__()  # type: ignore[return-value]
+
+
+class _Builder:
+    """Makes the tree while expat calls."""
+
+    def __init__(self, source: Source, parser: expat.XMLParserType) -> None:
+        self.source, self.parser = source, parser
+        self.root: Element | None = None
+        self.stack: list[Element] = []
+        self.count = 0
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        line = self.parser.CurrentLineNumber
+        self.count += 1
+        if len(self.stack) >= DEEPEST:
+            raise self.source.error(f"elements are nested more than {DEEPEST} deep; no robot or body is.", line)
+        if self.count > MOST_ELEMENTS:
+            raise self.source.error(f"has more than {MOST_ELEMENTS} elements.", line)
+        element = Element(tag, attributes)
+        element.sourceline = line
+        if self.stack:
+            self.stack[-1].append(element)
+        else:
+            self.root = element
+        self.stack.append(element)
+
+    def end(self, tag: str) -> None:
+        self.stack.pop()
+
+    def text(self, words: str) -> None:
+        at = self.stack[-1]
+        if len(at):
+            at[-1].tail = (at[-1].tail or "") + words
+        else:
+            at.text = (at.text or "") + words
+
+    def entity(self, name: str, *_: object) -> None:
+        raise self.source.error(
+            f"declares the entity {name[:40]!r}; entities are refused. Write what it stands for where it is used.",
+            self.parser.CurrentLineNumber,
+        )
+
+
+def parse_xml(source: Source) -> Element:
+    """The root element.
+
+    Tags and attributes in a namespace are written as in the file, ``prefix:name``; see `local`.
+
+    Raises:
+        FormatError: Not well formed, an entity declared, nested too deep, too many elements, not text.
+    """
+    if len(source.data) > MOST_BYTES:
+        raise source.error(f"has {len(source.data)} bytes; at most {MOST_BYTES} of XML are read.")
+    if not source.data.strip():
+        raise source.error("is empty.")
+    try:
+        return parsed(source, source.data, None)
+    except expat.ExpatError as error:
+        if error.code not in (4, 18, 19):  # invalid token, unknown and incorrect encoding: perhaps only old letters
+            raise source.error(explained(error), error.lineno) from None
+    except (LookupError, ValueError) as error:  # an encoding that Python does not know or cannot use
+        raise source.error(f"cannot be decoded: {error}. Save it as UTF-8.") from None
+    return of_latin(source)
+
+
+def of_latin(source: Source) -> Element:
+    """The root of a file whose bytes are not the UTF-8 they claim to be, else an error."""
+    try:
+        source.data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        line = source.data.count(b"\n", 0, problem.start) + 1
+    else:
+        line = 0
+    try:
+        root = parsed(source, source.data, "iso-8859-1" if line else "utf-8")
+    except (expat.ExpatError, LookupError, ValueError) as error:
+        where = getattr(error, "lineno", None)
+        reason = explained(error) if isinstance(error, expat.ExpatError) else f"cannot be decoded: {error}."
+        raise source.error(reason, where) from None
+    if line:
+        source.odd("is not UTF-8; letters beyond ASCII were read as Latin-1", line)
+    else:
+        source.odd("names an encoding that does not fit; it was read as UTF-8", 1)
+    return root
+
+
+def parsed(source: Source, data: bytes, encoding: str | None) -> Element:
+    """One pass of expat, in a single call: in pieces, a long token would cost the square of its length."""
+    parser = expat.ParserCreate(encoding)
+    builder = _Builder(source, parser)
+    parser.buffer_text = True
+    parser.StartElementHandler = builder.start
+    parser.EndElementHandler = builder.end
+    parser.CharacterDataHandler = builder.text
+    parser.EntityDeclHandler = builder.entity
+    parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
+    parser.Parse(data, True)
+    if builder.root is None:
+        raise FormatError("has no element.", source.path)
+    return builder.root
+
+
+def explained(error: expat.ExpatError) -> str:
+    """What expat found, and what to do."""
+    words = expat.ErrorString(error.code)
+    if error.code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]:
+        return "has no element: it is cut off, or holds comments only."
+    return f"is not well-formed XML: {words} (column {error.offset + 1}). Is the file whole?"
+
+
+def local(name: str) -> str:
+    """A tag or attribute without its prefix."""
+    return name.rpartition(":")[2]
