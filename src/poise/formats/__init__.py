@@ -14,6 +14,7 @@ from typing import Any
 from poise import models
 from poise.errors import FormatError, FormatWarning, InvalidValue, MissingExtra, PoiseError, name_not_found
 from poise.formats import registry
+from poise.formats.adjust import adjusted, freed
 from poise.formats.source import ReadOptions, Source
 from poise.formats.target import replacing
 from poise.kinematics import Motion, Pose
@@ -42,12 +43,20 @@ def load(
     options = checked(ReadOptions(base=base, scale=scale, up=up))
     if isinstance(path_or_name, str) and not Path(text).suffix and not set(text) & {"/", "\\"}:
         if text in models.names():
-            return models.build(text)
+            return built_in(text, options)
         if not Path(text).exists():
             raise name_not_found("built-in body", text, models.names())
     model = read(Source.open(text), "read_model", options)
     assert isinstance(model, Model)
     return model
+
+
+def built_in(name: str, options: ReadOptions) -> Model:
+    """A built-in body; the very same object every time where no option asks for another."""
+    model = models.build(name)
+    if options == ReadOptions():
+        return model
+    return adjusted(freed(model) if options.base == "free" else model, options, Source(name, b""))
 
 
 def load_motion(

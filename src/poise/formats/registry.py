@@ -48,7 +48,7 @@ def for_reading(source: Source, verb: str) -> Module:
     if len(named) == 1 and suffix not in OPEN:
         return named[0]
     head = source.data[:HEAD]
-    for module in named or able:
+    for module in named if named and suffix not in OPEN else able:
         if module.looks_like(head):
             return module
     if named:

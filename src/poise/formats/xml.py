@@ -7,18 +7,23 @@ elements while they come, and needs no package. `tests/test_formats_hostile.py` 
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 from xml.parsers import expat
 
 from poise.errors import FormatError
 from poise.formats.source import Source
 
-__all__ = ["Element", "local", "parse_xml"]
+__all__ = ["Element", "local", "parse_xml", "root_tag"]
 
 MOST_BYTES = 1 << 26
 MOST_ELEMENTS = 1_000_000
 DEEPEST = 200
+
+_NO_ELEMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>|<![A-Za-z][^>\[]*(?:\[.*?\]\s*)?>", re.DOTALL)
+_TAG = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 
 
 class Element(ET.Element):
@@ -26,8 +31,9 @@ class Element(ET.Element):
 
     sourceline: int = 0
 
-    def __iter__(self) -> Iterator[Element]:  # the children are of this class too
-        return super().__iter__()  # type: ignore[return-value]
+    if TYPE_CHECKING:  # the children are of this class too
+
+        def __iter__(self) -> Iterator[Element]: ...
 
 
 class _Builder:
@@ -58,6 +64,8 @@ class _Builder:
         self.stack.pop()
 
     def text(self, words: str) -> None:
+        if words.isspace():
+            return  # between elements; no format here means anything by it
         at = self.stack[-1]
         if len(at):
             at[-1].tail = (at[-1].tail or "") + words
@@ -141,3 +149,9 @@ def explained(error: expat.ExpatError) -> str:
 def local(name: str) -> str:
     """A tag or attribute without its prefix."""
     return name.rpartition(":")[2]
+
+
+def root_tag(head: bytes) -> str:
+    """The tag of the first element, guessed from the first bytes of a file; empty where there is none."""
+    found = _TAG.search(_NO_ELEMENT.sub(b"", head.replace(b"\0", b"")))
+    return found[1].decode("ascii", "replace") if found else ""

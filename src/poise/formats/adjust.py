@@ -1,0 +1,166 @@
+"""A body in other units, or with another axis up: what `scale=` and `up=` do to a model that was read."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from poise.formats.source import ReadOptions, Source
+from poise.model import Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Shape, Sphere
+from poise.model.attached import Attached
+from poise.model.joint import KINDS, Floats, Mimic
+from poise.model.layout import Layout
+from poise.model.spec import FrameSpec, JointSpec, frozen
+from poise.spatial import Rotation, Transform
+
+__all__ = ["adjusted", "freed", "guessed_scale", "scaled", "with_up"]
+
+Spec = JointSpec | FrameSpec
+UNITS = {1.0: "metres", 0.01: "centimetres", 0.001: "millimetres"}
+NAMES = {1.0: "m", 0.01: "cm", 0.001: "mm"}
+# how many numbers at the front of q, or of v, are metres
+METRES = {"prismatic": 1, "translation3": 3, "planar": 2, "free": 3}
+
+
+def adjusted(model: Model, options: ReadOptions, source: Source) -> Model:
+    """The model as `options` ask for it; what was done goes to the source's notes and the model's."""
+    factor = options.scale
+    if factor == "auto":
+        factor = guessed_scale(model.length)
+        source.note(f"scale='auto': a body of {model.length:.4g} units was taken to be in {UNITS[factor]}")
+    out = scaled(model, float(factor)) if factor != 1.0 else model
+    if options.up is not None and options.up != out.up:
+        source.note(f"turned so that {options.up} points up; the file's up is {model.up}")
+        out = with_up(out, options.up)
+    if tuple(source.notes) == out.notes:
+        return out
+    return Model(out.name, out._layout.specs, source=out.source, notes=source.notes, attached=out._attached)
+
+
+def guessed_scale(length: float) -> float:
+    """Metres per unit, guessed from the longest path from the root: bodies are 5 cm to 20 m long."""
+    return next((factor for factor in UNITS if 0.05 <= factor * length <= 20.0), 1.0)
+
+
+# ------------------------------------------------------------------------------------------------ scale
+
+
+def scaled(model: Model, factor: float) -> Model:
+    """The same body, every length multiplied by `factor`."""
+    layout = model._layout
+    specs = [scaled_spec(spec, layout, factor) for spec in layout.specs]
+    old = model._attached
+    attached = replace(
+        old,
+        shapes=tuple(scaled_shape(shape, factor) for shape in old.shapes),
+        poses=tuple((name, scaled_q(layout, np.asarray(q), factor)) for name, q in old.poses),
+        units="m",
+    )
+    return remade(model, specs, attached)
+
+
+def scaled_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
+    offset = Transform(spec.offset.rotation, spec.offset.translation * factor)
+    center = frozen(spec.center * factor)
+    if isinstance(spec, FrameSpec):
+        return replace(spec, offset=offset, center=center)
+    by = lengths(spec.kind, factor)
+    rest = spec.rest.copy()
+    rest[: METRES.get(spec.kind, 0)] *= factor
+    return replace(
+        spec,
+        offset=offset,
+        center=center,
+        lower=frozen(spec.lower * by[: len(spec.lower)]),
+        upper=frozen(spec.upper * by[: len(spec.upper)]),
+        rest=frozen(rest),
+        pitch=spec.pitch * factor,
+        mimic=scaled_mimic(spec, layout, factor),
+    )
+
+
+def lengths(kind: str, factor: float) -> Floats:
+    """The factor for each degree of freedom of a joint: of its metres only."""
+    out = np.ones(KINDS[kind].nv)
+    out[: METRES.get(kind, 0)] = factor
+    return out
+
+
+def scaled_mimic(spec: JointSpec, layout: Layout, factor: float) -> Mimic | None:
+    """A follower in metres of a leader in radians, or the other way about, has a ratio with a unit."""
+    if spec.mimic is None:
+        return None
+    leader = next(joint for joint in layout.joints if joint.name == spec.mimic.joint)
+    own = factor if spec.kind == "prismatic" else 1.0
+    its = factor if leader.kind == "prismatic" else 1.0
+    return Mimic(spec.mimic.joint, spec.mimic.ratio * own / its, spec.mimic.offset * own)
+
+
+def scaled_q(layout: Layout, q: Floats, factor: float) -> Floats:
+    """A configuration with its metres multiplied."""
+    out = q.copy()
+    for spec in layout.joints:
+        if spec.name not in layout.mimics:
+            first = layout.q_slices[spec.name].start
+            out[first : first + METRES.get(spec.kind, 0)] *= factor
+    return frozen(out)
+
+
+def scaled_shape(shape: Shape, factor: float) -> Shape:
+    offset = Transform(shape.offset.rotation, shape.offset.translation * factor)
+    return replace(shape, shape=scaled_solid(shape.shape, factor), offset=offset)
+
+
+def scaled_solid(solid: Any, factor: float) -> Any:
+    if isinstance(solid, Sphere):
+        return Sphere(solid.radius * factor)
+    if isinstance(solid, (Capsule, Cylinder)):
+        return type(solid)(solid.radius * factor, solid.length * factor)
+    x, y, z = (factor * number for number in (solid.size if isinstance(solid, Box) else solid.scale))
+    return Box((x, y, z)) if isinstance(solid, Box) else Mesh(solid.path, (x, y, z))
+
+
+# ------------------------------------------------------------------------------------------------ up
+
+
+def with_up(model: Model, up: str) -> Model:
+    """The body turned about x (about y from up x) so that the axis `up` points where its old up did."""
+    if up == model.up:
+        return model
+    axes = np.eye(3)
+    turn = Transform(Rotation.between(axes["xyz".index(model.up)], axes["xyz".index(up)]))
+    specs = [replace(s, offset=turn @ s.offset) if s.parent is None else s for s in model._layout.specs]
+    return remade(model, specs, replace(model._attached, up=up))
+
+
+def remade(model: Model, specs: list[Spec], attached: Attached) -> Model:
+    return Model(model.name, specs, source=model.source, notes=model.notes, attached=attached)
+
+
+# ------------------------------------------------------------------------------------------------ base
+
+
+def freed(model: Model) -> Model:
+    """The body on a joint with six degrees of freedom; as it is where its only root is such a joint."""
+    roots = [spec for spec in model._layout.specs if spec.parent is None]
+    if len(roots) == 1 and isinstance(roots[0], JointSpec) and roots[0].kind == "free":
+        return model
+    taken = {*model.frames, *(joint.name for joint in model.joints)}
+    name = "root"
+    while name in taken:
+        name += "_"
+    builder = ModelBuilder()
+    top = roots[0]
+    if len(roots) == 1 and isinstance(top, FrameSpec):
+        builder.add_joint(name, None, "free", frame=top.name, offset=top.offset, mass=top.mass, center=top.center)
+        specs = [builder._specs[0] if spec is top else spec for spec in model._layout.specs]
+    else:
+        builder.add_joint(name, None, "free")
+        below = (replace(spec, parent=name) if spec.parent is None else spec for spec in model._layout.specs)
+        specs = [builder._specs[0], *below]
+    rest = builder.build().rest
+    poses = tuple((pose, np.concatenate([rest, np.asarray(q)])) for pose, q in model._attached.poses)
+    specs.sort(key=lambda spec: spec is not builder._specs[0])
+    return remade(model, specs, replace(model._attached, poses=poses))

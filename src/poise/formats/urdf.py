@@ -1,0 +1,226 @@
+"""URDF, the Unified Robot Description Format of ROS: links and joints in XML (wiki.ros.org/urdf/XML).
+
+Links become frames, joints keep their names, and a joint's frame is its child link. The reader is ours, not
+yourdfpy's or urdfdom's: it needs no package, knows the line of every element, opens no mesh and nothing else, and tells
+what is contradictory (refused) from what is merely odd (read, with a note).
+
+| in the file | here |
+|---|---|
+| revolute, continuous, prismatic, fixed | the same |
+| floating | free: x y z, then a quaternion wxyz |
+| planar | planar, `axis` its normal: x, y, angle |
+| no `<axis>` | (1, 0, 0), as the specification says |
+| `<mimic>` | a follower; chains are followed to their leader, in any order of the file |
+| `<limit>` missing, or without lower and upper | no range, with a warning; where one of them is missing it is 0 |
+| `<inertial>` | mass and its centre; the inertia itself is checked and not kept |
+| `<visual>`, `<collision>` | `model.shapes`; a mesh is a reference, as written, never opened |
+| `<transmission>`, `<gazebo>`, `<safety_controller>`, ... | ignored |
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from poise.errors import FormatError, PoiseError, name_not_found
+from poise.formats.adjust import adjusted
+from poise.formats.source import ReadOptions, Source, listed, parse_numbers, shown
+from poise.formats.urdf_joints import JointElement, read_joint
+from poise.formats.urdf_links import LinkElement, read_link, read_materials
+from poise.formats.urdf_write import write_model
+from poise.formats.xacro import expanded, needs_xacro
+from poise.formats.xml import Element, local, parse_xml, root_tag
+from poise.model import Model, ModelBuilder
+
+__all__ = ["NAME", "SUFFIXES", "looks_like", "read_model", "write_model"]
+
+NAME = "URDF"
+SUFFIXES = (".urdf", ".xacro")
+
+MOST_LINKS = 20_000
+IGNORED = {
+    *("transmission", "gazebo", "sensor", "ros2_control", "mujoco", "drake", "material", "group", "group_state"),
+    *("disable_collisions", "loop_joint", "plugin", "controller", "preserveFixedJoint", "version", "poise"),
+}
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file begins as a URDF does: with <robot>."""
+    return local(root_tag(head)) == "robot"
+
+
+def read_model(source: Source, options: ReadOptions) -> Model:
+    """The robot of a file.
+
+    Raises:
+        FormatError: Malformed or contradictory; the message has the line.
+        MissingExtra: The file is xacro and xacrodoc is not installed.
+    """
+    root = parse_xml(source)
+    if needs_xacro(source, root):
+        source = expanded(source)
+        root = parse_xml(source)
+    if local(root.tag) != "robot":
+        raise source.error(
+            f"its root is <{root.tag}>{other_format(root)}; a URDF begins with <robot>.", root.sourceline
+        )
+    links, joints = collect(source, root)
+    check_tree(source, links, joints)
+    joints = {name: with_leader(source, joint, joints) for name, joint in joints.items()}
+    builder = ModelBuilder(robot_name(source, root))
+    builder.source, builder.notes = source.path, source.notes
+    add_base(builder, links, joints, options, source)
+    for joint in joints.values():
+        with_line(source, joint.line, joint.add_to, builder, links[joint.child])
+    for link in links.values():
+        for shape in link.shapes:
+            with_line(source, shape.line, builder.add_shape, link.name, **shape.arguments)
+    read_extension(builder, root, source)
+    try:
+        return adjusted(builder.build(), options, source)
+    except FormatError:
+        raise
+    except PoiseError as error:
+        raise source.error(str(error), line_of(error, joints)) from error
+
+
+def other_format(root: Element) -> str:
+    """What a file with another root may be."""
+    known = {"mujoco": "MJCF; call it .xml", "sdf": "SDF, which is not read", "COLLADA": "a mesh", "html": "a web page"}
+    tag = local(root.tag)
+    return f" ({known[tag]})" if tag in known else ""
+
+
+def robot_name(source: Source, root: Element) -> str:
+    """The robot's name; the file's where it has none."""
+    name = root.get("name", "")
+    if name.strip():
+        return name
+    stem = Path(source.path).stem or "robot"
+    source.odd(f"<robot> has no name; it is called {stem!r} after its file", root.sourceline)
+    return stem
+
+
+def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict[str, JointElement]]:
+    """All links and joints by name; what is unknown is said, what belongs to other programs is passed over."""
+    if (prefix := root.tag[: -len("robot")]) != "":  # the whole file in one namespace
+        for element in root.iter():
+            element.tag = element.tag.removeprefix(prefix)
+    materials = read_materials(source, root)
+    links: dict[str, LinkElement] = {}
+    joints: dict[str, JointElement] = {}
+    for element in root:
+        tag = element.tag
+        if tag == "link":
+            link = read_link(source, element, materials)
+            if link.name in links:
+                raise source.error(f"two links are called {link.name!r}; rename one.", element.sourceline)
+            links[link.name] = link
+        elif tag == "joint":
+            joint = read_joint(source, element)
+            if joint.name in joints:
+                raise source.error(f"two joints are called {joint.name!r}; rename one.", element.sourceline)
+            joints[joint.name] = joint
+        elif tag not in IGNORED and ":" not in tag:
+            source.odd(f"<{shown(tag)[1:-1]}> is no part of URDF; it was passed over", element.sourceline)
+    if not links:
+        raise source.error("has no <link>; a robot needs at least one.", root.sourceline)
+    if len(links) > MOST_LINKS:
+        raise source.error(f"has {len(links)} links; at most {MOST_LINKS} are read.")
+    return links, joints
+
+
+def check_tree(source: Source, links: dict[str, LinkElement], joints: dict[str, JointElement]) -> None:
+    """One root, each other link on exactly one joint, no loop."""
+    carried: dict[str, JointElement] = {}
+    for joint in joints.values():
+        for role, name in (("parent", joint.parent), ("child", joint.child)):
+            if name not in links:
+                reason = str(name_not_found("link", name, links))
+                raise source.error(f"joint {joint.name!r}: its {role} is missing: {reason}", joint.line)
+        if joint.child == joint.parent:
+            raise source.error(f"joint {joint.name!r} joins link {joint.child!r} to itself.", joint.line)
+        if joint.child in carried:
+            other = carried[joint.child].name
+            message = f"link {joint.child!r} hangs on two joints, {other!r} and {joint.name!r}: a loop. URDF is a tree."
+            raise source.error(f"{message} Remove one of them.", joint.line)
+        carried[joint.child] = joint
+    roots = [name for name in links if name not in carried]
+    if not roots:
+        raise source.error("the joints go round in a loop: every link is the child of another. URDF is a tree.")
+    if len(roots) > 1:
+        message = f"has {len(roots)} roots, links that no joint carries: {listed(roots)}."
+        raise source.error(f"{message} Join them to one.", links[roots[1]].line)
+
+
+def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElement]) -> JointElement:
+    """The joint, its mimic's leader being there.
+
+    Robots are built by pasting parts under a prefix, and exporters forget the one in a mimic: where the follower's own
+    prefix makes the leader's name whole, that joint is meant, and a warning says so.
+    """
+    leader, ratio, offset = joint.arguments.get("mimic", ("", 1.0, 0.0))
+    if not leader or leader in joints:
+        return joint
+    meant = [
+        name
+        for name in joints
+        if name.endswith(leader) and name != joint.name and joint.name.startswith(name[: -len(leader)])
+    ]
+    if len(meant) != 1:
+        raise source.error(f"joint {joint.name!r} mimics {name_not_found('joint', leader, joints)}", joint.line)
+    source.odd(f"joint {joint.name!r} mimics {leader!r}, which is not there; it was read as {meant[0]!r}", joint.line)
+    return replace(joint, arguments={**joint.arguments, "mimic": (meant[0], ratio, offset)})
+
+
+def add_base(
+    builder: ModelBuilder,
+    links: dict[str, LinkElement],
+    joints: dict[str, JointElement],
+    options: ReadOptions,
+    source: Source,
+) -> None:
+    """The root link: fixed to the world, or on a free joint."""
+    children = {joint.child for joint in joints.values()}
+    root = next(link for name, link in links.items() if name not in children)
+    below = [joint.kind for joint in joints.values() if joint.parent == root.name]
+    if options.base == "fixed" or below == ["free"]:
+        if options.base == "free":
+            source.note(f"the file has its own floating joint under {root.name!r}; no other was added")
+        builder.add_frame(root.name, None, mass=root.mass, center=root.center)
+        return
+    name = "root"
+    while name in joints or name in links:
+        name += "_"
+    builder.add_joint(name, None, "free", frame=root.name, mass=root.mass, center=root.center)
+
+
+def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None:
+    """Roles, named poses and up, as our own writer leaves them in ``<poise>``; other programs pass over it."""
+    for element in root.iterfind("poise"):
+        builder.up = element.get("up", "z")
+    for element in root.iterfind("poise/*"):
+        assert isinstance(element, Element)
+        line, name = element.sourceline, element.get("name", "")
+        if element.tag == "role":
+            with_line(source, line, builder.add_role, name, element.get("frame", ""))
+        elif element.tag == "pose":
+            q = parse_numbers(element.get("q", ""), None, f"pose {name!r}", source, line)
+            with_line(source, line, builder.add_pose, name, q)
+
+
+def with_line(source: Source, line: int, call: Any, *args: Any, **kwargs: Any) -> None:
+    """Calls; what the builder refuses is said with the line of the file."""
+    try:
+        call(*args, **kwargs)
+    except FormatError:
+        raise
+    except PoiseError as error:
+        raise source.error(str(error), line) from error
+
+
+def line_of(error: PoiseError, joints: dict[str, JointElement]) -> int | None:
+    """The line of the joint that an error names, if it names one."""
+    text = str(error)
+    return next((joint.line for name, joint in joints.items() if f"joint {name!r}" in text), None)

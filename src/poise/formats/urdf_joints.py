@@ -1,0 +1,179 @@
+"""The joints of a URDF: one element each, checked, with its line."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from poise.formats.source import Source, parse_number, parse_numbers, shown
+from poise.formats.urdf_links import MOST_METRES, LinkElement, check_names, only_child, read_origin, required
+from poise.formats.xml import Element
+from poise.model import ModelBuilder
+from poise.spatial import Transform
+
+__all__ = ["JointElement", "read_joint"]
+
+KINDS = {
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+    "fixed": "fixed",
+    "floating": "free",
+    "planar": "planar",
+    "spherical": "ball",  # Bullet's; not in the specification
+}
+KNOWN = {"origin", "parent", "child", "axis", "limit", "mimic", "dynamics", "calibration", "safety_controller", "poise"}
+FOREIGN = {"gazebo", "sensor", "property", "hardwareInterface", "mujoco", "transmission", "loop_joint", "visual"}
+NUMBERS = {
+    "limit": ("lower", "upper", "effort", "velocity"),
+    "dynamics": ("damping", "friction"),
+    "safety_controller": ("soft_lower_limit", "soft_upper_limit", "k_position", "k_velocity"),
+    "calibration": ("rising", "falling"),
+    "mimic": ("multiplier", "offset"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class JointElement:
+    """A joint as the file has it, in Poise's words."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    offset: Transform
+    line: int
+    arguments: dict[str, Any]
+
+    def add_to(self, builder: ModelBuilder, link: LinkElement) -> None:
+        """Hangs the child link on the builder's tree."""
+        builder.add_joint(
+            self.name,
+            self.parent,
+            self.kind,
+            frame=self.child,
+            offset=self.offset,
+            mass=link.mass,
+            center=link.center,
+            **self.arguments,
+        )
+
+
+def read_joint(source: Source, element: Element) -> JointElement:
+    """The joint of an element.
+
+    Raises:
+        FormatError: A name, type, parent or child is missing; a number is none; the axis is zero; lower above upper.
+    """
+    line = element.sourceline
+    name = required(source, element, "name", "a joint")
+    where = f"joint {name!r}"
+    check_names(source, element, where, KNOWN, FOREIGN)
+    kind = read_kind(source, element, where)
+    numbers = {tag: read_numbers(source, element, tag, where) for tag in NUMBERS}
+    arguments: dict[str, Any] = {}
+    if kind in ("revolute", "continuous", "prismatic", "planar"):
+        arguments["axis"] = read_axis(source, element, where)
+    if kind in ("revolute", "prismatic"):
+        arguments["lower"], arguments["upper"] = read_range(source, element, numbers["limit"], kind, where)
+    elif kind == "continuous" and any(numbers["limit"].get(side) for side in ("lower", "upper")):
+        source.odd(f"{where} is continuous and has a range; a continuous joint has none, so it was passed over", line)
+    arguments.update(read_mimic(source, element, numbers["mimic"], kind, where))
+    arguments.update(read_extension(source, element, where))
+    ends = [link_name(source, element, tag, where) for tag in ("parent", "child")]
+    return JointElement(name, kind, ends[0], ends[1], read_origin(source, element, where), line, arguments)
+
+
+def read_kind(source: Source, element: Element, where: str) -> str:
+    """The joint's type in our words."""
+    given = required(source, element, "type", where)
+    tidy = given.strip().lower()
+    if tidy not in KINDS:
+        known = ", ".join(list(KINDS)[:6])
+        raise source.error(f"{where} has the type {shown(given)}; it must be one of {known}.", element.sourceline)
+    if tidy != given:
+        source.odd(f"{where} has the type {shown(given)}; it was read as {tidy!r}", element.sourceline)
+    return KINDS[tidy]
+
+
+def link_name(source: Source, element: Element, tag: str, where: str) -> str:
+    """The link that <parent> or <child> names."""
+    child = only_child(source, element, tag, where)
+    if child is None:
+        raise source.error(f"{where} has no <{tag}>; write <{tag} link=.../>.", element.sourceline)
+    return required(source, child, "link", f"the <{tag}> of {where}")
+
+
+def read_numbers(source: Source, element: Element, tag: str, where: str) -> dict[str, float]:
+    """Those numbers that an element inside the joint has."""
+    child = only_child(source, element, tag, where)
+    if child is None:
+        return {}
+    return {
+        key: parse_number(child.attrib[key], f"{where}: {tag} {key}", source, child.sourceline)
+        for key in NUMBERS[tag]
+        if key in child.attrib
+    }
+
+
+def read_axis(source: Source, element: Element, where: str) -> tuple[float, float, float]:
+    """The axis, of length one; (1, 0, 0) where the file has none."""
+    child = only_child(source, element, "axis", where)
+    if child is None:
+        return 1.0, 0.0, 0.0
+    if "xyz" not in child.attrib:
+        source.odd(f"{where} has an <axis> without xyz; it was read as 1 0 0", child.sourceline)
+        return 1.0, 0.0, 0.0
+    x, y, z = parse_numbers(child.attrib["xyz"], 3, f"{where}: axis", source, child.sourceline)
+    if x == y == z == 0.0:
+        raise source.error(f"{where}: its axis is zero; it must point somewhere, such as 0 0 1.", child.sourceline)
+    length = math.hypot(x, y, z)
+    if not abs(length - 1.0) < 1e-3:
+        source.note(f"{where}: its axis has length {length:.6g}; it was made 1", child.sourceline)
+    return x, y, z
+
+
+def read_range(
+    source: Source, element: Element, limit: dict[str, float], kind: str, where: str
+) -> tuple[float | None, float | None]:
+    """Lower and upper; none where the file has neither, 0 for the one that is missing."""
+    line = element.sourceline
+    if "lower" not in limit and "upper" not in limit:
+        source.odd(f"{where} is {kind} and has no lower and upper; it was read as having no range", line)
+        return None, None
+    for side in ("lower", "upper"):
+        if side not in limit:
+            source.odd(f"{where} has no {side} limit; it was read as 0, as the specification says", line)
+    lower, upper = limit.get("lower", 0.0), limit.get("upper", 0.0)
+    if lower > upper:
+        raise source.error(f"{where}: its lower limit {lower:g} is above its upper {upper:g}; swap them.", line)
+    if kind == "prismatic" and max(abs(lower), abs(upper)) > MOST_METRES:
+        source.odd(f"{where} slides from {lower:g} to {upper:g} m; it was read as having no range", line)
+        return None, None
+    return lower, upper
+
+
+def read_mimic(
+    source: Source, element: Element, numbers: dict[str, float], kind: str, where: str
+) -> dict[str, tuple[str, float, float]]:
+    """What it follows: value = multiplier * leader + offset."""
+    child = only_child(source, element, "mimic", where)
+    if child is None:
+        return {}
+    leader = required(source, child, "joint", f"the <mimic> of {where}")
+    if kind == "fixed":
+        source.note(f"{where} is fixed and mimics {leader!r}; it stays fixed", child.sourceline)
+        return {}
+    return {"mimic": (leader, numbers.get("multiplier", 1.0), numbers.get("offset", 0.0))}
+
+
+def read_extension(source: Source, element: Element, where: str) -> dict[str, Any]:
+    """Rest and stiffness, as our own writer leaves them in ``<poise>``."""
+    out: dict[str, Any] = {}
+    child = only_child(source, element, "poise", where)
+    if child is not None and "rest" in child.attrib:
+        out["rest"] = parse_numbers(child.attrib["rest"], None, f"{where}: rest", source, child.sourceline)
+    if child is not None and "stiffness" in child.attrib:
+        out["stiffness"] = parse_number(child.attrib["stiffness"], f"{where}: stiffness", source, child.sourceline)
+    return out

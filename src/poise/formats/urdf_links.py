@@ -1,0 +1,256 @@
+"""The links of a URDF: mass, shapes, colours; and what links and joints share, origins and names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from poise.errors import PoiseError
+from poise.formats.source import Source, parse_number, parse_numbers, shown
+from poise.formats.xml import Element
+from poise.model import Box, Capsule, Cylinder, Mesh, Sphere
+from poise.spatial import Rotation, Transform
+
+__all__ = ["LinkElement", "ShapeElement", "read_link", "read_materials", "read_origin"]
+
+MOST_METRES = 1e9
+INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+KNOWN = {"inertial", "visual", "collision"}
+FOREIGN = {
+    *("gazebo", "sensor", "material", "contact", "self_collision_checking", "collision_checking", "verbose"),
+    *("contact_coefficients", "mujoco", "property", "audio_source", "laplacian", "velocity_decay", "origin"),
+    *("kinematic", "gravity", "surface", "self_filter", "self_collide"),
+}
+Color = tuple[float, ...]
+IDENTITY = Transform.identity()
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeElement:
+    """A visual or collision shape: what `ModelBuilder.add_shape` takes, and its line."""
+
+    line: int
+    arguments: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkElement:
+    """A link as the file has it."""
+
+    name: str
+    line: int
+    mass: float
+    center: tuple[float, ...]
+    shapes: tuple[ShapeElement, ...]
+
+
+# ------------------------------------------------------------------------------------------------ what is shared
+
+
+def required(source: Source, element: Element, key: str, where: str) -> str:
+    """An attribute that must be there and not be empty."""
+    value = element.get(key)
+    if value is None or not value.strip():
+        has = "is empty" if value is not None else "is missing"
+        raise source.error(f"{where}: {key}= {has} in <{element.tag}>.", element.sourceline)
+    return value
+
+
+def only_child(source: Source, element: Element, tag: str, where: str) -> Element | None:
+    """The child of that tag; twice the same is odd, twice different contradicts itself."""
+    found: list[Element] = element.findall(tag)  # type: ignore[assignment]
+    if not found:
+        return None
+    for other in found[1:]:
+        if dict(other.attrib) != dict(found[0].attrib) or len(other) or len(found[0]):
+            raise source.error(f"{where} has two <{tag}> that differ; keep one.", other.sourceline)
+        source.odd(f"{where} has the same <{tag}> twice; one was read", other.sourceline)
+    return found[0]
+
+
+def check_names(source: Source, element: Element, where: str, known: Collection[str], foreign: Collection[str]) -> None:
+    """Says which children are no part of URDF."""
+    for child in element:
+        if child.tag not in known and child.tag not in foreign and ":" not in child.tag:
+            source.odd(f"{where}: <{shown(child.tag)[1:-1]}> is no part of URDF; it was passed over", child.sourceline)
+
+
+def read_origin(source: Source, element: Element, where: str) -> Transform:
+    """``<origin xyz rpy>``: rpy turns about the fixed x, then y, then z, so R = Rz(yaw) Ry(pitch) Rx(roll)."""
+    child = only_child(source, element, "origin", where)
+    if child is None:
+        return IDENTITY
+    line = child.sourceline
+    xyz = parse_numbers(child.get("xyz", "0 0 0"), 3, f"{where}: origin xyz", source, line)
+    if max(map(abs, xyz)) > MOST_METRES:
+        raise source.error(f"{where}: its origin is {shown(child.get('xyz', ''))}, farther than any body.", line)
+    if "quat_xyzw" in child.attrib:
+        if "rpy" in child.attrib:
+            raise source.error(f"{where}: its origin has both rpy and quat_xyzw; keep one.", line)
+        x, y, z, w = parse_numbers(child.attrib["quat_xyzw"], 4, f"{where}: origin quat_xyzw", source, line)
+        size = math.hypot(x, y, z, w)
+        if not 0.5 < size < 2.0:
+            raise source.error(f"{where}: its origin's quaternion has length {size:g}; it must be 1.", line)
+        return Transform(Rotation([w / size, x / size, y / size, z / size]), xyz)
+    if "rpy" not in child.attrib:
+        return Transform._of(Rotation.identity(), np.array(xyz))
+    rpy = parse_numbers(child.attrib["rpy"], 3, f"{where}: origin rpy", source, line)
+    return Transform._of(turned(*rpy), np.array(xyz))
+
+
+def turned(roll: float, pitch: float, yaw: float) -> Rotation:
+    """Rz(yaw) Ry(pitch) Rx(roll)."""
+    if roll == pitch == yaw == 0.0:
+        return Rotation.identity()
+    cr, sr = math.cos(roll / 2), math.sin(roll / 2)
+    cp, sp = math.cos(pitch / 2), math.sin(pitch / 2)
+    cy, sy = math.cos(yaw / 2), math.sin(yaw / 2)
+    wxyz = np.array(
+        [
+            cr * cp * cy + sr * sp * sy,
+            sr * cp * cy - cr * sp * sy,
+            cr * sp * cy + sr * cp * sy,
+            cr * cp * sy - sr * sp * cy,
+        ]
+    )
+    return Rotation._of(wxyz / math.sqrt(float(wxyz @ wxyz)))
+
+
+# ------------------------------------------------------------------------------------------------ links
+
+
+def read_link(source: Source, element: Element, materials: Mapping[str, Color]) -> LinkElement:
+    """The link of an element.
+
+    Raises:
+        FormatError: No name, a negative mass, a size or a number that cannot be.
+    """
+    name = required(source, element, "name", "a link")
+    where = f"link {name!r}"
+    check_names(source, element, where, KNOWN, FOREIGN)
+    mass, center = read_inertial(source, element, where)
+    shapes = []
+    for child in element:
+        if child.tag in ("visual", "collision"):
+            shapes += read_shapes(source, child, f"a <{child.tag}> of {where}", materials)
+    return LinkElement(name, element.sourceline, mass, center, tuple(shapes))
+
+
+def read_inertial(source: Source, element: Element, where: str) -> tuple[float, tuple[float, ...]]:
+    """Mass [kg] and its centre [m]; the inertia is looked at and not kept."""
+    inertial = only_child(source, element, "inertial", where)
+    if inertial is None:
+        return 0.0, (0.0, 0.0, 0.0)
+    center = tuple(float(x) for x in read_origin(source, inertial, f"the <inertial> of {where}").translation)
+    inertia = only_child(source, inertial, "inertia", where)
+    for key in INERTIA if inertia is not None else ():
+        if inertia is not None and key in inertia.attrib:
+            parse_number(inertia.attrib[key], f"{where}: {key}", source, inertia.sourceline)
+    element_of_mass = only_child(source, inertial, "mass", where)
+    if element_of_mass is None:
+        source.odd(f"{where} has an <inertial> without <mass>; it was read as 0 kg", inertial.sourceline)
+        return 0.0, center
+    text = required(source, element_of_mass, "value", f"the <mass> of {where}")
+    mass = parse_number(text, f"{where}: mass", source, element_of_mass.sourceline)
+    if mass < 0.0:
+        raise source.error(f"{where} has the mass {mass:g} kg; it must be zero or more.", element_of_mass.sourceline)
+    if mass > 1e12:
+        raise source.error(f"{where} has the mass {mass:g} kg, more than any body.", element_of_mass.sourceline)
+    return mass, center
+
+
+# ------------------------------------------------------------------------------------------------ shapes
+
+
+def read_materials(source: Source, root: Element) -> dict[str, Color]:
+    """The colours that the file names, at its top or inside a visual; the first of a name counts."""
+    out: dict[str, Color] = {}
+    for element in root.iter("material"):
+        assert isinstance(element, Element)
+        name = element.get("name", "")
+        if name and name not in out and (color := read_color(source, element)) is not None:
+            out[name] = color
+    return out
+
+
+def read_color(source: Source, material: Element) -> Color | None:
+    """The colour of a material, if it has its own."""
+    color = material.find("color")
+    if color is None or "rgba" not in color.attrib:
+        return None
+    assert isinstance(color, Element)
+    numbers = parse_numbers(color.attrib["rgba"], None, "a material's rgba", source, color.sourceline)
+    if len(numbers) not in (3, 4):
+        raise source.error(f"a material's rgba has {len(numbers)} numbers; it must have 4.", color.sourceline)
+    return tuple(numbers)
+
+
+def read_shapes(source: Source, element: Element, where: str, materials: Mapping[str, Color]) -> list[ShapeElement]:
+    """The shape of a <visual> or <collision>; none where it has no geometry that is known."""
+    line = element.sourceline
+    geometry = only_geometry(source, element, where)
+    if geometry is None:
+        return []
+    solid = read_solid(source, geometry, where)
+    if solid is None:
+        return []
+    material = element.find("material")
+    color = None
+    if isinstance(material, Element):
+        color = read_color(source, material) or materials.get(material.get("name", ""))
+    arguments = {"shape": solid, "offset": read_origin(source, element, where), "use": element.tag, "color": color}
+    return [ShapeElement(line, arguments)]
+
+
+def only_geometry(source: Source, element: Element, where: str) -> Element | None:
+    """The element inside <geometry>."""
+    found = [child for child in element if child.tag == "geometry"]
+    if len(found) > 1:
+        raise source.error(
+            f"{where} has {len(found)} <geometry>; write one <{element.tag}> for each.", element.sourceline
+        )
+    inside = [child for child in found[0] if ":" not in child.tag] if found else []
+    if not inside:
+        source.odd(f"{where} has no geometry; it was passed over", element.sourceline)
+        return None
+    if len(inside) > 1:
+        source.odd(f"{where} has {len(inside)} geometries; only <{inside[0].tag}> was read", element.sourceline)
+    return inside[0]
+
+
+def read_solid(source: Source, element: Element, where: str) -> Box | Capsule | Cylinder | Mesh | Sphere | None:
+    """A box, cylinder, sphere, capsule or mesh."""
+    line = element.sourceline
+
+    def number(key: str) -> float:
+        return parse_number(required(source, element, key, where), f"{where}: {key}", source, line)
+
+    def triple(text: str, key: str) -> tuple[float, float, float]:
+        x, y, z = parse_numbers(text, 3, f"{where}: {key}", source, line)
+        return x, y, z
+
+    try:
+        if element.tag == "box":
+            return Box(triple(required(source, element, "size", where), "size"))
+        if element.tag == "cylinder":
+            return Cylinder(number("radius"), number("length"))
+        if element.tag == "sphere":
+            return Sphere(number("radius"))
+        if element.tag == "capsule":
+            return Capsule(number("radius"), number("length"))
+        if element.tag == "mesh":
+            return Mesh(required(source, element, "filename", where), mesh_scale(element, triple))
+    except PoiseError as error:
+        raise source.error(f"{where}: {error}", line) if not hasattr(error, "path") else error from error
+    source.odd(f"{where} is a <{shown(element.tag)[1:-1]}>, which URDF does not have; it was passed over", line)
+    return None
+
+
+def mesh_scale(element: Element, triple: Any) -> Any:
+    """The scale of a mesh: three numbers; one number counts for all three."""
+    text = element.get("scale", "1 1 1")
+    return triple(" ".join([text] * 3) if len(text.split()) == 1 else text, "scale")

@@ -1,0 +1,326 @@
+"""A model as a URDF.
+
+URDF has one root link, and joints of one, two (planar) or six (floating) freedoms. What it does not have is written
+in joints it has, with the same kinematics and a warning: a universal, Euler or translation3 joint as a row of single
+ones, a screw as a turn and a slide that mimics it, a ball as three turns about z, y and x. A rest pose, stiffness,
+roles and named poses go into ``<poise>`` elements, which other programs pass over. Numbers are written so that they
+read back to the last bit.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import FormatError, FormatWarning
+from poise.formats.source import listed
+from poise.model import Box, Capsule, Cylinder, Joint, Mesh, Model, Shape, Sphere
+from poise.model.joint import Mimic
+from poise.spatial import Transform
+
+__all__ = ["write_model"]
+
+_X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
+Vector = Sequence[float] | NDArray[np.float64]
+_AXES = {"X": _X, "Y": _Y, "Z": _Z}
+_IDENTITY = Transform.identity()
+SAME = {"revolute", "continuous", "prismatic", "fixed"}
+
+
+def write_model(model: Model, target: Path) -> None:
+    """Writes the model to a file.
+
+    Raises:
+        FormatError: The model has a name that XML cannot hold, or a ball joint with a cone.
+    """
+    root = _Writer(model).robot()
+    ET.indent(root)
+    target.write_bytes(b'<?xml version="1.0"?>\n' + ET.tostring(root, encoding="utf-8") + b"\n")
+
+
+class _Writer:
+    """One model on its way out."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.links: list[ET.Element] = []
+        self.joints: list[ET.Element] = []
+        self.taken = {*model.frames, *(joint.name for joint in model.joints)}
+        self.notes: list[str] = []
+        self.rows: dict[str, list[str]] = {}
+
+    def robot(self) -> ET.Element:
+        """The whole tree."""
+        model, root = self.model, ET.Element("robot", name=text(self.model.name))
+        tops = [name for name in model.frames if model.frame(name).parent is None]
+        top = model.frame(tops[0])
+        alone = len(tops) == 1 and top.joint is None and top.offset == _IDENTITY
+        world = None if alone else self.fresh("world")
+        if world is not None:
+            self.link(world, 0.0, (0.0, 0.0, 0.0))
+        for name in model.frames:
+            self.frame(name, world)
+        self.shapes()
+        root.extend([*self.links, *self.joints])
+        self.extension(root)
+        for kind, names in self.rows.items():
+            self.notes.append(f"URDF has no {kind} joints; these became rows of single ones: {listed(names)}")
+        for note in self.notes:
+            warnings.warn(f"{model.name}: {note}", FormatWarning, stacklevel=6)
+        return root
+
+    def fresh(self, name: str) -> str:
+        """A name that is not taken yet, like the one given."""
+        while name in self.taken:
+            name += "_"
+        self.taken.add(name)
+        return name
+
+    # -------------------------------------------------------------------------------------------- frames and joints
+
+    def frame(self, name: str, world: str | None) -> None:
+        """The link of a frame and what carries it."""
+        frame = self.model.frame(name)
+        parent = world if frame.parent is None else frame.parent
+        if frame.joint is None:
+            self.link(name, frame.mass, frame.center)
+            if parent is not None:
+                self.joint(self.fresh(f"{name}_fixed"), "fixed", parent, name, frame.offset)
+            return
+        joint = self.model.joint(frame.joint)
+        assert parent is not None
+        self.joint_of_model(joint, parent)
+        self.link(name, joint.mass, joint.center)
+
+    def joint_of_model(self, joint: Joint, parent: str) -> None:
+        """A joint in URDF's words: as it is, or as a row of single ones."""
+        rest = extras(self.model, joint)
+        if joint.kind in SAME:
+            bounds = (-np.inf, np.inf) if joint.kind == "fixed" else (float(joint.lower), float(joint.upper))
+            kind = "continuous" if joint.kind == "revolute" and np.isinf(bounds).all() else joint.kind
+            axis = None if kind == "fixed" else joint.axis
+            self.joint(joint.name, kind, parent, joint.frame, joint.offset, axis, bounds, joint.mimic, rest)
+        elif joint.kind in ("free", "planar"):
+            kind = "floating" if joint.kind == "free" else "planar"
+            if joint.kind == "planar" and np.isfinite(np.stack([joint.lower, joint.upper])).any():
+                raise FormatError(f"joint {joint.name!r} is planar and has a range, which URDF cannot hold.")
+            axis = joint.axis if joint.kind == "planar" else None
+            self.joint(joint.name, kind, parent, joint.frame, joint.offset, axis, (-np.inf, np.inf), None, rest)
+        else:
+            self.row_of_joints(joint, parent, rest)
+
+    def row_of_joints(self, joint: Joint, parent: str, rest: dict[str, str]) -> None:
+        """A joint that URDF does not have, as several that it has; the kinematics are the same."""
+        steps = list(single_steps(joint))
+        self.rows.setdefault(joint.kind, []).append(joint.name)
+        numbers = rest.get("rest", "").split()
+        at, offset = parent, joint.offset
+        for i, (suffix, kind, axis, bounds, mimic) in enumerate(steps):
+            last = i == len(steps) - 1
+            link = joint.frame if last else self.fresh(f"{joint.frame}_{suffix}")
+            own = {key: value for key, value in rest.items() if key == "stiffness"}
+            if len(numbers) == len(steps):
+                own["rest"] = numbers[i]
+            name = joint.name if mimic is None and len(steps) == 2 and joint.kind == "screw" else None
+            name = name or self.fresh(f"{joint.name}_{suffix}")
+            free = np.isinf(bounds).all() and kind == "revolute"
+            leader = Mimic(joint.name, joint.pitch) if mimic else None
+            self.joint(name, "continuous" if free else kind, at, link, offset, axis, bounds, leader, own)
+            if not last:
+                self.link(link, 0.0, (0.0, 0.0, 0.0))
+            at, offset = link, _IDENTITY
+
+    def joint(
+        self,
+        name: str,
+        kind: str,
+        parent: str,
+        child: str,
+        offset: Transform,
+        axis: Vector | None = None,
+        bounds: tuple[float, float] = (-np.inf, np.inf),
+        mimic: Mimic | None = None,
+        rest: dict[str, str] | None = None,
+    ) -> None:
+        """One <joint>."""
+        element = ET.Element("joint", name=text(name), type=kind)
+        origin(element, offset)
+        ET.SubElement(element, "parent", link=text(parent))
+        ET.SubElement(element, "child", link=text(child))
+        if axis is not None:
+            ET.SubElement(element, "axis", xyz=numbers_text(axis))
+        if kind in ("revolute", "prismatic"):
+            limit(element, name, bounds, self.notes)
+        if mimic is not None:
+            ratio, shift = number_text(mimic.ratio), number_text(mimic.offset)
+            ET.SubElement(element, "mimic", joint=text(mimic.joint), multiplier=ratio, offset=shift)
+        if rest:
+            ET.SubElement(element, "poise", rest)
+        self.joints.append(element)
+
+    def link(self, name: str, mass: float, center: Vector) -> None:
+        """One <link>."""
+        element = ET.Element("link", name=text(name))
+        if mass > 0.0:
+            inertial = ET.SubElement(element, "inertial")
+            ET.SubElement(inertial, "origin", xyz=numbers_text(center))
+            ET.SubElement(inertial, "mass", value=number_text(mass))
+            ET.SubElement(inertial, "inertia", dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "0"))
+        self.links.append(element)
+
+    # -------------------------------------------------------------------------------------------- what hangs on it
+
+    def shapes(self) -> None:
+        """All shapes, each in its link."""
+        links = {element.get("name"): element for element in self.links}
+        for shape in self.model.shapes:
+            for use in ("visual", "collision"):
+                if shape.use in (use, "both"):
+                    for solid, offset in solids(shape):
+                        write_solid(links[shape.frame], use, solid, offset, shape.color)
+
+    def extension(self, root: ET.Element) -> None:
+        """Roles and named poses, and which way is up where that is not URDF's own z."""
+        model = self.model
+        if not model.roles and not model.poses and model.up == "z":
+            return
+        poise = ET.SubElement(root, "poise", {} if model.up == "z" else {"up": model.up})
+        for role, frame in model.roles.items():
+            ET.SubElement(poise, "role", name=text(role), frame=text(frame))
+        same = not any(joint.kind == "ball" for joint in model.joints)  # the rows of other kinds keep q as it is
+        for name, q in model.poses.items() if same else ():
+            ET.SubElement(poise, "pose", name=text(name), q=numbers_text(q))
+        if model.poses and not same:
+            self.notes.append("its named poses were left out: its ball joints became rows of single ones")
+
+
+def single_steps(joint: Joint) -> Iterator[tuple[str, str, Vector, tuple[float, float], bool]]:
+    """Suffix, kind, axis, range and whether it follows, of each single joint in a row."""
+    free = (-np.inf, np.inf)
+    both = zip(np.atleast_1d(joint.lower), np.atleast_1d(joint.upper), strict=True)
+    ranges = [(float(low), float(high)) for low, high in both]
+    if joint.kind == "universal":
+        yield "1", "revolute", joint.axis, ranges[0], False
+        yield "2", "revolute", joint.axis2, ranges[1], False
+    elif joint.kind == "screw":
+        yield "turn", "revolute", joint.axis, ranges[0], False
+        yield "slide", "prismatic", joint.axis, free, True
+    elif joint.kind == "translation3":
+        for letter, bounds in zip("XYZ", ranges, strict=True):
+            yield letter.lower(), "prismatic", _AXES[letter], bounds, False
+    elif joint.kind == "euler":
+        for i, (letter, bounds) in enumerate(zip(joint.order, ranges, strict=True)):
+            yield f"{letter.lower()}{i + 1}", "revolute", _AXES[letter], bounds, False
+    elif joint.cone is not None:
+        raise FormatError(f"joint {joint.name!r} is a ball with a range, which URDF cannot hold.")
+    else:
+        for letter in "ZYX":
+            yield letter.lower(), "revolute", _AXES[letter], free, False
+
+
+def extras(model: Model, joint: Joint) -> dict[str, str]:
+    """What only Poise reads: the rest pose where it is not zero, and stiffness."""
+    out = {}
+    if joint.nq and joint.kind != "ball":
+        rest = model.rest[joint.q]
+        usual = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0] if joint.kind == "free" else np.clip(0.0, joint.lower, joint.upper)
+        if not np.array_equal(rest, np.broadcast_to(usual, rest.shape)):
+            out["rest"] = numbers_text(rest)
+    if joint.stiffness:
+        out["stiffness"] = number_text(joint.stiffness)
+    return out
+
+
+# ------------------------------------------------------------------------------------------------ elements
+
+
+def text(value: str) -> str:
+    """A name, if XML can hold it."""
+    bad = [c for c in value if (c < " ") or c in "\ufffe\uffff" or "\ud800" <= c <= "\udfff"]
+    if bad or not value.strip():
+        raise FormatError(f"the name {value!r} cannot be written in XML; rename it.")
+    return value
+
+
+def number_text(value: float) -> str:
+    """The shortest decimal that reads back to the same bits."""
+    short = repr(float(value) + 0.0)
+    return short.removesuffix(".0")
+
+
+def numbers_text(values: Any) -> str:
+    return " ".join(number_text(float(x)) for x in values)
+
+
+def origin(parent: ET.Element, offset: Transform) -> None:
+    """``<origin xyz rpy>``; nothing for no offset."""
+    if offset == _IDENTITY:
+        return
+    rpy = roll_pitch_yaw(offset.rotation.wxyz)
+    ET.SubElement(parent, "origin", xyz=numbers_text(offset.translation), rpy=numbers_text(rpy))
+
+
+def roll_pitch_yaw(wxyz: Any) -> tuple[float, float, float]:
+    """The angles of Rz(yaw) Ry(pitch) Rx(roll) of a unit quaternion, exact to rounding at every pitch.
+
+    With c, s the cosine and sine of half the pitch, ``(c - s) exp(i (roll + yaw) / 2) = (w - y) + i (x + z)`` and
+    ``(c + s) exp(i (roll - yaw) / 2) = (w + y) + i (x - z)``: what a pitch of a quarter turn leaves open has no weight.
+    """
+    w, x, y, z = (float(number) for number in wxyz)
+    difference, total = math.hypot(w - y, x + z), math.hypot(w + y, x - z)
+    half_sum, half_difference = math.atan2(x + z, w - y), math.atan2(x - z, w + y)
+    pitch = 2.0 * math.atan2(total - difference, total + difference)
+    return wrapped(half_sum + half_difference), pitch, wrapped(half_sum - half_difference)
+
+
+def wrapped(angle: float) -> float:
+    """The angle within half a turn."""
+    return angle if abs(angle) <= math.pi else math.remainder(angle, math.tau)
+
+
+def limit(parent: ET.Element, name: str, bounds: tuple[float, float], notes: list[str]) -> None:
+    """``<limit>``: the specification wants effort and velocity, which a model has not; 0 means unknown."""
+    low, high = bounds
+    if math.isinf(low) and math.isinf(high):
+        return  # read back as no range
+    if math.isinf(low) or math.isinf(high):
+        notes.append(f"joint {name!r} is bounded on one side; URDF holds both, so the other is written as 1e9")
+        low, high = max(low, -1e9), min(high, 1e9)
+    ET.SubElement(parent, "limit", lower=number_text(low), upper=number_text(high), effort="0", velocity="0")
+
+
+def solids(shape: Shape) -> Iterator[tuple[Any, Transform]]:
+    """The solid, or what it is made of where URDF has no such one: a capsule is a cylinder and two spheres."""
+    solid = shape.shape
+    if not isinstance(solid, Capsule):
+        yield solid, shape.offset
+        return
+    yield Cylinder(solid.radius, solid.length), shape.offset
+    for end in (-0.5, 0.5):
+        yield Sphere(solid.radius), shape.offset @ Transform(None, [0.0, 0.0, end * solid.length])
+
+
+def write_solid(link: ET.Element, use: str, solid: Any, offset: Transform, color: Any) -> None:
+    """One <visual> or <collision>."""
+    element = ET.SubElement(link, use)
+    origin(element, offset)
+    geometry = ET.SubElement(element, "geometry")
+    if isinstance(solid, Box):
+        ET.SubElement(geometry, "box", size=numbers_text(solid.size))
+    elif isinstance(solid, Sphere):
+        ET.SubElement(geometry, "sphere", radius=number_text(solid.radius))
+    elif isinstance(solid, Cylinder):
+        ET.SubElement(geometry, "cylinder", radius=number_text(solid.radius), length=number_text(solid.length))
+    elif isinstance(solid, Mesh):
+        scale = {} if solid.scale == (1.0, 1.0, 1.0) else {"scale": numbers_text(solid.scale)}
+        ET.SubElement(geometry, "mesh", {"filename": text(solid.path), **scale})
+    if color is not None and use == "visual":
+        material = ET.SubElement(element, "material", name="")
+        ET.SubElement(material, "color", rgba=numbers_text(color))

@@ -1,0 +1,73 @@
+"""Xacro, the macro language of URDF files, through xacrodoc where that is installed.
+
+A xacro file is a program: it includes other files and computes. It runs in a Python process of its own, with a time
+limit, so that one that never ends, or ends badly, is a `FormatError` here.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from poise.errors import MissingExtra
+from poise.formats.source import Source
+from poise.formats.xml import Element
+
+__all__ = ["expanded", "needs_xacro"]
+
+SECONDS = 60.0
+MOST_MEMORY = 1 << 32
+MARKS = (b"${", b"$(", b"<xacro:")
+COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
+MACRO = re.compile(rb"""=\s*["'][^"'<>$]*\$[{(]""")
+
+# package:// references stay as they are: nothing here needs the packages of meshes.
+PROGRAM = """
+import sys
+try:
+    import resource
+    resource.setrlimit(resource.RLIMIT_AS, ({memory}, {memory}))
+except (ImportError, ValueError, OSError):
+    pass
+from xacrodoc import XacroDoc
+document = XacroDoc.from_file(sys.argv[1], resolve_packages=False)
+sys.stdout.buffer.write(document.dom.toxml(encoding="utf-8"))
+"""
+
+
+def needs_xacro(source: Source, root: Element) -> bool:
+    """Whether macros are left in a file, outside its comments: xacro elements, or ``${...}`` beside its namespace."""
+    if b"xacro" not in source.data or not any(mark in source.data for mark in MARKS):
+        return False
+    bare = COMMENT.sub(b"", source.data)
+    if b"<xacro:" in bare:
+        return any(element.tag.startswith("xacro:") for element in root.iter())
+    return "xmlns:xacro" in root.attrib and MACRO.search(bare) is not None
+
+
+def expanded(source: Source) -> Source:
+    """The URDF that the macros stand for; lines count in that from then on, and a note says so.
+
+    Raises:
+        MissingExtra: xacrodoc is not installed.
+        FormatError: The macros are wrong, or take longer than a minute.
+    """
+    if importlib.util.find_spec("xacrodoc") is None:
+        raise MissingExtra(f'{source.path} is xacro, which needs xacrodoc. Type: pip install "poise[formats]"')
+    command = [sys.executable, "-c", PROGRAM.format(memory=MOST_MEMORY), str(Path(source.path).absolute())]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    try:
+        done = subprocess.run(command, capture_output=True, timeout=SECONDS, env=environment, check=False)
+    except subprocess.TimeoutExpired:
+        raise source.error(f"its macros ran for more than {SECONDS:g} s and were stopped; do they end?") from None
+    except OSError as error:
+        raise source.error(f"xacro could not be started: {error}. Type: xacrodoc {source.path} -o robot.urdf") from None
+    if done.returncode != 0:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it ended without a word"]
+        raise source.error(f"xacro refused it: {lines[-1][:300]}")
+    source.note("the macros were expanded by xacrodoc; lines are counted in what came out")
+    return Source(source.path, done.stdout, source.notes, source.oddities)
