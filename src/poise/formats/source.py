@@ -25,7 +25,9 @@ MOST_BYTES = 1 << 29
 MOST_NOTES = 40
 """A file with more oddities than this gets a count of the rest."""
 
-_NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+# no digit can be taken in two ways, so that a long one that is no number is refused in one pass
+_NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+LONGEST_NUMBER = 1000
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -180,7 +182,7 @@ def parse_number(text: str, what: str, source: Source, line: int | None = None) 
         FormatError: Anything else: ``nan``, ``inf``, ``0x10``, ``1_0``, ``1,5``, nothing, or too large for a double.
     """
     word = text.strip(" \t\r\n")
-    if _NUMBER.fullmatch(word) is None:
+    if len(word) > LONGEST_NUMBER or _NUMBER.fullmatch(word) is None:
         hint = " Has xacro been run on it?" if "${" in word else ""
         raise source.error(f"{what} is {shown(text)}; it must be a plain number such as -1.5e-3.{hint}", line)
     value = float(word)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -56,6 +55,8 @@ def expanded(source: Source) -> Source:
         MissingExtra: xacrodoc is not installed.
         FormatError: The macros are wrong, or take longer than a minute.
     """
+    import subprocess
+
     if importlib.util.find_spec("xacrodoc") is None:
         raise MissingExtra(f'{source.path} is xacro, which needs xacrodoc. Type: pip install "poise[formats]"')
     command = [sys.executable, "-c", PROGRAM.format(memory=MOST_MEMORY), str(Path(source.path).absolute())]

@@ -1,0 +1,41 @@
+"""Every URDF of example-robot-data, against Pinocchio: each link of random poses within 1e-10."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import poise
+from poise.errors import FormatError, FormatWarning
+
+pytest.importorskip("pinocchio", reason="the extra `peers` is not installed")
+from pinocchio_urdf import refuses, robots, worst_difference  # noqa: E402
+
+ROBOTS = robots()
+TOLERANCE = 1e-10
+TABLE: dict[str, str] = {}
+
+
+def label(path: Path) -> str:
+    return f"{path.parents[1].name}/{path.stem}"
+
+
+@pytest.mark.skipif(not ROBOTS, reason="the package example-robot-data is not installed")
+@pytest.mark.parametrize("path", ROBOTS, ids=label)
+def test_real_robots(path: Path, closing_table: Callable[[str, str], None]) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        try:
+            model = poise.load(path)
+        except FormatError as error:
+            assert refuses(path), error  # what we refuse, Pinocchio refuses too
+            TABLE[label(path)] = f"refused by both: {error.message[:80]}"
+        else:
+            worst = worst_difference(model, path)
+            TABLE[label(path)] = f"{len(model.joints):4d} joints {model.nv:4d} DOF   worst {worst:.1e}"
+            assert worst < TOLERANCE
+    rows = "\n".join(f"{name:60s} {row}" for name, row in TABLE.items())
+    closing_table("URDFs of example-robot-data beside Pinocchio", rows)
