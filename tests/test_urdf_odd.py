@@ -46,13 +46,13 @@ def test_odd(name: str, tmp_path: Path) -> None:
 
 
 PLAIN = {
-    "white space": one('<origin xyz=" \t1\n 2   3 " rpy="0  0\t0"/><limit lower=" -1 " upper="1\n" effort="1" velocity="1"/>'),
-    "scientific": one('<origin xyz="1e-1 +2.5E0 -.5" rpy="0. 0 0"/><limit lower="-1e0" upper="1." effort="1" velocity="1"/>'),
+    "white space": one('<origin xyz=" \t1\n 2   3 " rpy="0  0\t0"/><limit lower=" -1 " upper="1\n"/>'),
+    "scientific": one('<origin xyz="1e-1 +2.5E0 -.5" rpy="0. 0 0"/><limit lower="-1e0" upper="1."/>'),
     "crlf": robot(L + J1 + J2).replace("\n", "\r\n"),
     "byte order mark": b"\xef\xbb\xbf" + robot(L + J1 + J2).encode(),
     "utf-16": robot(L + J1 + J2).replace('"1.0"?', '"1.0" encoding="utf-16"?').encode("utf-16"),
     "no declaration": robot(L + J1 + J2).partition("\n")[2],
-    "declared latin-1": robot('<link name="b\xe4se"/>').replace('"1.0"', '"1.0" encoding="iso-8859-1"').encode("latin-1"),
+    "declared latin-1": b'<?xml version="1.0" encoding="latin-1"?><robot name="\xe4"><link name="b"/></robot>',
     "joints first": robot(J2 + J1 + L),
     "children first": robot(L + J2 + J1),
     "comments": robot("<!-- a --> " + L + "<!-- <joint/> -->" + J1 + J2) + "<!-- end -->",
@@ -75,7 +75,7 @@ PLAIN = {
         '<calibration rising="0.1"/><dynamics damping="1" friction="0"/>'
     ),
     "other namespaces": robot(L + J1 + J2 + "<drake:thing/>"),
-    "zero mass": link('<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0" iyz="0" izz="0"/></inertial>'),
+    "zero mass": link('<inertial><mass value="0"/><inertia ixx="0" ixy="0" ixz="0" iyy="0"/></inertial>'),
     "package mesh": visual('<mesh filename="package://arm/meshes/a.stl" scale="1 1 -1"/>'),
     "unknown material": link(
         '<visual><geometry><sphere radius="1"/></geometry><material name="nowhere"/></visual><collision>'
@@ -112,7 +112,8 @@ def test_long_names_and_texts_do_not_flood_the_message(tmp_path: Path) -> None:
 def test_long_chains_load_in_bounded_time(count: int, tmp_path: Path) -> None:
     links = "".join(f'<link name="l{i}"/>' for i in range(count + 1))
     joints = "".join(
-        f'<joint name="j{i}" type="continuous"><parent link="l{i}"/><child link="l{i + 1}"/></joint>' for i in range(count)
+        f'<joint name="j{i}" type="continuous"><parent link="l{i}"/><child link="l{i + 1}"/></joint>'
+        for i in range(count)
     )
     start = time.perf_counter()
     model = poise.load(written(tmp_path, robot(links + joints)))

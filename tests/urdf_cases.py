@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 L = '<link name="base"/><link name="a"/><link name="b"/>'
-J1 = '<joint name="j1" type="revolute"><parent link="base"/><child link="a"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
-J2 = '<joint name="j2" type="revolute"><parent link="a"/><child link="b"/><limit lower="-1" upper="1" effort="1" velocity="1"/></joint>'
 LIMIT = '<limit lower="-1" upper="1" effort="1" velocity="1"/>'
+J1 = f'<joint name="j1" type="revolute"><parent link="base"/><child link="a"/>{LIMIT}</joint>'
+J2 = f'<joint name="j2" type="revolute"><parent link="a"/><child link="b"/>{LIMIT}</joint>'
+
+
+TWO_COLORS = '<material name="m"><color rgba="1 0"/></material>'
 
 
 def robot(body: str, attributes: str = 'name="r"') -> str:
@@ -87,7 +90,10 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "closed chain": (robot(L + J1 + J2 + J2.replace("j2", "j3").replace('"a"', '"base"')), "hangs on two joints"),
     "island loop": (
         robot(
-            L + '<link name="c"/>' + J1 + J2.replace('"a"', '"c"')
+            L
+            + '<link name="c"/>'
+            + J1
+            + J2.replace('"a"', '"c"')
             + J2.replace("j2", "j3").replace('"a"', '"d"').replace('"b"', '"c"').replace('"d"', '"b"')
         ),
         "loop",
@@ -145,7 +151,7 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "box of two": (visual('<box size="1 2"/>'), "2 numbers where 3"),
     "negative box": (visual('<box size="1 -2 1"/>'), "zero or more"),
     "mesh without file": (visual("<mesh/>"), "filename= is missing"),
-    "color of two": (link('<visual><geometry><sphere radius="1"/></geometry><material name="m"><color rgba="1 0"/></material></visual>'), "rgba"),
+    "color of two": (visual('<sphere radius="1"/>').replace("</visual>", f"{TWO_COLORS}</visual>"), "rgba"),
 }
 
 # name -> (the file, a word of the warning)
