@@ -169,7 +169,8 @@ def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElem
         if name.endswith(leader) and name != joint.name and joint.name.startswith(name[: -len(leader)])
     ]
     if len(meant) != 1:
-        raise source.error(f"joint {joint.name!r} mimics {name_not_found('joint', leader, joints)}", joint.line)
+        reason = str(name_not_found("joint", leader, joints))
+        raise source.error(f"joint {joint.name!r} mimics a joint that is missing: {reason}", joint.line)
     source.odd(f"joint {joint.name!r} mimics {leader!r}, which is not there; it was read as {meant[0]!r}", joint.line)
     return replace(joint, arguments={**joint.arguments, "mimic": (meant[0], ratio, offset)})
 

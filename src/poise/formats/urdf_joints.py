@@ -169,9 +169,9 @@ def read_mimic(
 
 
 def read_extension(source: Source, element: Element, where: str) -> dict[str, Any]:
-    """Rest and stiffness, as our own writer leaves them in ``<poise>``."""
-    out: dict[str, Any] = {}
+    """Rest, stiffness and bounds that are not there, as our own writer leaves them in ``<poise>``."""
     child = only_child(source, element, "poise", where)
+    out: dict[str, Any] = {side: None for side in ("lower", "upper") if child is not None and child.get(side) == "none"}
     if child is not None and "rest" in child.attrib:
         out["rest"] = parse_numbers(child.attrib["rest"], None, f"{where}: rest", source, child.sourceline)
     if child is not None and "stiffness" in child.attrib:

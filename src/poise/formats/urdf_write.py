@@ -14,7 +14,7 @@ import warnings
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ _X, _Y, _Z = (1.0, 0.0, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0)
 Vector = Sequence[float] | NDArray[np.float64]
 _AXES = {"X": _X, "Y": _Y, "Z": _Z}
 _IDENTITY = Transform.identity()
+NO_BOUND = 1e9
 SAME = {"revolute", "continuous", "prismatic", "fixed"}
 
 
@@ -122,17 +123,17 @@ class _Writer:
         self.rows.setdefault(joint.kind, []).append(joint.name)
         numbers = rest.get("rest", "").split()
         at, offset = parent, joint.offset
-        for i, (suffix, kind, axis, bounds, mimic) in enumerate(steps):
+        for i, step in enumerate(steps):
             last = i == len(steps) - 1
-            link = joint.frame if last else self.fresh(f"{joint.frame}_{suffix}")
+            link = joint.frame if last else self.fresh(f"{joint.frame}_{step.suffix or 'turn'}")
             own = {key: value for key, value in rest.items() if key == "stiffness"}
             if len(numbers) == len(steps):
                 own["rest"] = numbers[i]
-            name = joint.name if mimic is None and len(steps) == 2 and joint.kind == "screw" else None
-            name = name or self.fresh(f"{joint.name}_{suffix}")
-            free = np.isinf(bounds).all() and kind == "revolute"
-            leader = Mimic(joint.name, joint.pitch) if mimic else None
-            self.joint(name, "continuous" if free else kind, at, link, offset, axis, bounds, leader, own)
+            elif i == 0 and joint.kind == "screw":
+                own = rest
+            name = self.fresh(f"{joint.name}_{step.suffix}") if step.suffix else joint.name
+            kind = "continuous" if step.kind == "revolute" and np.isinf(step.bounds).all() else step.kind
+            self.joint(name, kind, at, link, offset, step.axis, step.bounds, step.mimic, own)
             if not last:
                 self.link(link, 0.0, (0.0, 0.0, 0.0))
             at, offset = link, _IDENTITY
@@ -156,8 +157,9 @@ class _Writer:
         ET.SubElement(element, "child", link=text(child))
         if axis is not None:
             ET.SubElement(element, "axis", xyz=numbers_text(axis))
+        rest = dict(rest or {})
         if kind in ("revolute", "prismatic"):
-            limit(element, name, bounds, self.notes)
+            rest |= limit(element, bounds)
         if mimic is not None:
             ratio, shift = number_text(mimic.ratio), number_text(mimic.offset)
             ET.SubElement(element, "mimic", joint=text(mimic.joint), multiplier=ratio, offset=shift)
@@ -201,28 +203,37 @@ class _Writer:
             self.notes.append("its named poses were left out: its ball joints became rows of single ones")
 
 
-def single_steps(joint: Joint) -> Iterator[tuple[str, str, Vector, tuple[float, float], bool]]:
-    """Suffix, kind, axis, range and whether it follows, of each single joint in a row."""
-    free = (-np.inf, np.inf)
+class Step(NamedTuple):
+    """A single joint of a row; without a suffix it keeps the name of the whole."""
+
+    suffix: str
+    kind: str
+    axis: Vector
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    mimic: Mimic | None = None
+
+
+def single_steps(joint: Joint) -> Iterator[Step]:
+    """The single joints that a joint is written as, from the parent outwards."""
     both = zip(np.atleast_1d(joint.lower), np.atleast_1d(joint.upper), strict=True)
     ranges = [(float(low), float(high)) for low, high in both]
     if joint.kind == "universal":
-        yield "1", "revolute", joint.axis, ranges[0], False
-        yield "2", "revolute", joint.axis2, ranges[1], False
+        yield Step("1", "revolute", joint.axis, ranges[0])
+        yield Step("2", "revolute", joint.axis2, ranges[1])
     elif joint.kind == "screw":
-        yield "turn", "revolute", joint.axis, ranges[0], False
-        yield "slide", "prismatic", joint.axis, free, True
+        yield Step("", "revolute", joint.axis, ranges[0], joint.mimic)
+        yield Step("slide", "prismatic", joint.axis, mimic=Mimic(joint.name, joint.pitch))
     elif joint.kind == "translation3":
         for letter, bounds in zip("XYZ", ranges, strict=True):
-            yield letter.lower(), "prismatic", _AXES[letter], bounds, False
+            yield Step(letter.lower(), "prismatic", _AXES[letter], bounds)
     elif joint.kind == "euler":
         for i, (letter, bounds) in enumerate(zip(joint.order, ranges, strict=True)):
-            yield f"{letter.lower()}{i + 1}", "revolute", _AXES[letter], bounds, False
+            yield Step(f"{letter.lower()}{i + 1}", "revolute", _AXES[letter], bounds)
     elif joint.cone is not None:
         raise FormatError(f"joint {joint.name!r} is a ball with a range, which URDF cannot hold.")
     else:
         for letter in "ZYX":
-            yield letter.lower(), "revolute", _AXES[letter], free, False
+            yield Step(letter.lower(), "revolute", _AXES[letter])
 
 
 def extras(model: Model, joint: Joint) -> dict[str, str]:
@@ -285,15 +296,14 @@ def wrapped(angle: float) -> float:
     return angle if abs(angle) <= math.pi else math.remainder(angle, math.tau)
 
 
-def limit(parent: ET.Element, name: str, bounds: tuple[float, float], notes: list[str]) -> None:
-    """``<limit>``: the specification wants effort and velocity, which a model has not; 0 means unknown."""
-    low, high = bounds
-    if math.isinf(low) and math.isinf(high):
-        return  # read back as no range
-    if math.isinf(low) or math.isinf(high):
-        notes.append(f"joint {name!r} is bounded on one side; URDF holds both, so the other is written as 1e9")
-        low, high = max(low, -1e9), min(high, 1e9)
+def limit(parent: ET.Element, bounds: tuple[float, float]) -> dict[str, str]:
+    """``<limit>``: the specification wants both bounds, and effort and velocity, which a model has not.
+
+    A bound that is not there is written as 1e9, and returned for ``<poise>``; 0 of effort and velocity means unknown.
+    """
+    low, high = max(bounds[0], -NO_BOUND), min(bounds[1], NO_BOUND)
     ET.SubElement(parent, "limit", lower=number_text(low), upper=number_text(high), effort="0", velocity="0")
+    return {side: "none" for side, bound in zip(("lower", "upper"), bounds, strict=True) if math.isinf(bound)}
 
 
 def solids(shape: Shape) -> Iterator[tuple[Any, Transform]]:
