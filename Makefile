@@ -23,7 +23,7 @@ SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format bench studio docs sanitize clean
+.PHONY: help demo test lint format bench fuzz studio docs sanitize clean
 
 help:
 	@echo "make demo      build Poise and show what it does"
@@ -31,8 +31,10 @@ help:
 	@echo "make lint      style, types, import layers, C++ format"
 	@echo "make format    rewrite Python and C++ in the house style"
 	@echo "make bench     kinematics, arms, bodies and published results, timed beside the peers that are installed"
+	@echo "make bench     kinematics, files, arms and published results, timed beside the peers that are installed"
 	@echo "make docs      build the documentation into site/"
 	@echo "make sanitize  run the tests on a build with AddressSanitizer and UBSan"
+	@echo "make fuzz      look for files that break a reader, for a minute (ARGS=-max_total_time=3600 for an hour)"
 	@echo "make studio    the browser studio (not there yet)"
 	@echo "make clean     remove everything that make made"
 
@@ -64,6 +66,10 @@ format: $(STAMPS)/lint
 
 bench: $(STAMPS)/peers
 	@for bench in kinematics papers arms bodies; do echo "--- benchmarks/$$bench.py"; $(BIN)/python benchmarks/$$bench.py $(ARGS) || exit 1; done
+	@for bench in kinematics formats papers arms; do echo "--- benchmarks/$$bench.py"; $(BIN)/python benchmarks/$$bench.py $(ARGS) || exit 1; done
+
+fuzz: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/fuzz
+	$(BIN)/python tests/fuzz/explore.py $(ARGS)
 
 studio:
 	@echo "The browser studio is not part of Poise yet; poise.studio draws pictures with matplotlib."
@@ -123,6 +129,6 @@ $(STAMPS)/sanitized: $(SOURCES)
 	  --config-settings=cmake.define.CMAKE_CXX_FLAGS_DEBUG="-O1 -Dalways_inline=unused"
 	@touch $@
 
-$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml
+$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/fuzz: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml
 	$(PIP) install --group $*
 	@touch $@

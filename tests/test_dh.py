@@ -131,6 +131,9 @@ BAD = {
     "nul": "a,alpha,d,theta\n1,\0,3,4\n",
     "huge": "a,alpha,d,theta\n1e300,0,3,4\n",
     "empty": "",
+    "long blanks": "a,alpha,d,theta\n1,1" + " " * 300_000 + "x,3,4\n",
+    "long heading": "a" + " " * 300_000 + "x,alpha,d,theta\n1,1,3,4\n",
+    "long digits": "a,alpha,d,theta\n1," + "9" * 300_000 + "x,3,4\n",
 }
 
 

@@ -36,6 +36,7 @@ __all__ = ["NAME", "SUFFIXES", "from_table", "looks_like", "read_model"]
 NAME = "DH table"
 SUFFIXES = (".csv", ".dh")
 MOST_ROWS = 10_000
+LONGEST = 60  # letters of a cell that a pattern looks at
 CONVENTIONS = {"standard": "standard", "classical": "standard", "distal": "standard"} | dict.fromkeys(
     ("modified", "proximal", "craig", "mdh"), "modified"
 )
@@ -225,7 +226,7 @@ def split(line: str, mark: str) -> list[str]:
 
 def heading(cell: str) -> tuple[str, float]:
     """The column that a heading means (empty: none), and what one of its unit is in radians or metres."""
-    match = _HEADING.fullmatch(cell.strip())
+    match = _HEADING.fullmatch(cell.strip()) if len(cell) < LONGEST else None
     if match is None or match[2].lower() not in UNITS:
         return "", 1.0
     return COLUMNS.get(match[1].lower(), ""), UNITS[match[2].lower()]
@@ -256,7 +257,7 @@ def read_row(source: Source, cells: Sequence[str], columns: Sequence[tuple[str, 
     for cell, (name, unit) in zip(cells, columns, strict=True):
         if name in ("joint", "link", "type"):
             row[name] = cell
-        elif name in ("theta", "d") and _VARIABLE.fullmatch(cell):
+        elif name in ("theta", "d") and len(cell) < LONGEST and _VARIABLE.fullmatch(cell):
             row.setdefault("type", "prismatic" if name == "d" else "revolute")
         elif name and cell:
             row[name] = read_cell(source, cell, name, unit, line)
@@ -267,7 +268,11 @@ def read_row(source: Source, cells: Sequence[str], columns: Sequence[tuple[str, 
 
 def read_cell(source: Source, cell: str, name: str, unit: float, line: int) -> float:
     """A number, a share of pi, or degrees, in radians or metres."""
-    if (match := _PI.fullmatch(cell)) is not None and name in ("alpha", "theta", "lower", "upper"):
+    if (
+        len(cell) < LONGEST
+        and (match := _PI.fullmatch(cell)) is not None
+        and name in ("alpha", "theta", "lower", "upper")
+    ):
         times = parse_number(match[2] or "1", name, source, line)
         parts = parse_number(match[3] or "1", name, source, line)
         if parts == 0.0:

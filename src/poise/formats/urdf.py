@@ -39,6 +39,7 @@ NAME = "URDF"
 SUFFIXES = (".urdf", ".xacro")
 
 MOST_LINKS = 20_000
+LONGEST_CHAIN = 1000
 IGNORED = {
     *("transmission", "gazebo", "sensor", "ros2_control", "mujoco", "drake", "material", "group", "group_state"),
     *("disable_collisions", "loop_joint", "plugin", "controller", "preserveFixedJoint", "version", "poise"),
@@ -68,6 +69,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     links, joints = collect(source, root)
     check_tree(source, links, joints)
     joints = {name: with_leader(source, joint, joints) for name, joint in joints.items()}
+    check_mimics(source, joints)
     builder = ModelBuilder(robot_name(source, root))
     builder.source, builder.notes = source.path, source.notes
     add_base(builder, links, joints, options, source)
@@ -173,6 +175,24 @@ def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElem
         raise source.error(f"joint {joint.name!r} mimics a joint that is missing: {reason}", joint.line)
     source.odd(f"joint {joint.name!r} mimics {leader!r}, which is not there; it was read as {meant[0]!r}", joint.line)
     return replace(joint, arguments={**joint.arguments, "mimic": (meant[0], ratio, offset)})
+
+
+def check_mimics(source: Source, joints: dict[str, JointElement]) -> None:
+    """No loop, and no chain so long that following each follower's would take the square of its length."""
+    depth: dict[str, int] = {}
+    for start in joints:
+        walk: list[str] = []
+        at = start
+        while at not in depth and "mimic" in joints[at].arguments:
+            depth[at] = -1  # on the way
+            walk.append(at)
+            at = joints[at].arguments["mimic"][0]
+        if depth.get(at) == -1:
+            raise source.error(f"joint {start!r}: its mimics go round in a loop through {at!r}.", joints[start].line)
+        for steps, name in enumerate(reversed(walk), depth.get(at, 0) + 1):
+            depth[name] = steps
+            if steps > LONGEST_CHAIN:
+                raise source.error(f"joint {name!r} is the end of a chain of {steps} mimics; at most {LONGEST_CHAIN}.")
 
 
 def add_base(

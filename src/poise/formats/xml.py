@@ -19,10 +19,10 @@ from poise.formats.source import Source
 __all__ = ["Element", "local", "parse_xml", "root_tag"]
 
 MOST_BYTES = 1 << 26
-MOST_ELEMENTS = 1_000_000
+MOST_ELEMENTS = 400_000
 DEEPEST = 200
 
-_NO_ELEMENT = re.compile(rb"<!--.*?-->|<\?.*?\?>|<![A-Za-z][^>\[]*(?:\[.*?\]\s*)?>", re.DOTALL)
+_ASIDES = ((b"<!--", b"-->"), (b"<?", b"?>"))
 _TAG = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 
 
@@ -153,5 +153,14 @@ def local(name: str) -> str:
 
 def root_tag(head: bytes) -> str:
     """The tag of the first element, guessed from the first bytes of a file; empty where there is none."""
-    found = _TAG.search(_NO_ELEMENT.sub(b"", head.replace(b"\0", b"")))
-    return found[1].decode("ascii", "replace") if found else ""
+    data = head.replace(b"\0", b"")  # UTF-16, near enough
+    at = data.find(b"<")
+    while at >= 0:
+        if (found := _TAG.match(data, at)) is not None:
+            return found[1].decode("ascii", "replace")
+        end = next((close for begin, close in _ASIDES if data.startswith(begin, at)), b">")
+        if end == b">" and (subset := data.find(b"[", at, data.find(b">", at))) >= 0:  # a DOCTYPE with declarations
+            at = max(data.find(b"]", subset), at)
+        past = data.find(end, at)
+        at = data.find(b"<", past) if past >= 0 else -1
+    return ""

@@ -1,0 +1,35 @@
+"""One attempt to read arbitrary bytes: it must end in a result or in a `FormatError`, below the net of `poise.load`."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+
+from poise.errors import FormatError, MissingExtra, PoiseError
+from poise.formats import registry
+from poise.formats.source import ReadOptions, Source
+
+__all__ = ["attempt"]
+
+
+def attempt(name: str, data: bytes, verb: str = "read_model") -> Any:
+    """What the reader for a file of this name makes of these bytes; None where it refuses them.
+
+    Errors of the builder may come through a reader (``poise.load`` gives them the path); any other exception is a
+    finding.
+    """
+    source = Source(name, data)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # an overflow in numpy is a finding too
+        try:
+            module = registry.for_reading(source, verb)
+            result = getattr(module, verb)(source, ReadOptions())
+        except (FormatError, MissingExtra, PoiseError):
+            return None
+        model = getattr(result, "model", result)
+        q = result.q[:1] if verb == "read_motion" else model.rest
+        if len(q):
+            assert np.isfinite(model.fk(q)).all(), "a model that was read has no finite pose"
+    return result
