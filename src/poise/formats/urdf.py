@@ -180,7 +180,7 @@ def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElem
 def check_mimics(source: Source, joints: dict[str, JointElement]) -> None:
     """No loop, and no chain so long that following each follower's would take the square of its length."""
     depth: dict[str, int] = {}
-    for start in joints:
+    for start, joint in joints.items():
         walk: list[str] = []
         at = start
         while at not in depth and "mimic" in joints[at].arguments:
@@ -188,7 +188,7 @@ def check_mimics(source: Source, joints: dict[str, JointElement]) -> None:
             walk.append(at)
             at = joints[at].arguments["mimic"][0]
         if depth.get(at) == -1:
-            raise source.error(f"joint {start!r}: its mimics go round in a loop through {at!r}.", joints[start].line)
+            raise source.error(f"joint {start!r}: its mimics go round in a loop through {at!r}.", joint.line)
         for steps, name in enumerate(reversed(walk), depth.get(at, 0) + 1):
             depth[name] = steps
             if steps > LONGEST_CHAIN:
