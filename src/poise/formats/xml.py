@@ -22,8 +22,8 @@ MOST_BYTES = 1 << 26
 MOST_ELEMENTS = 400_000
 DEEPEST = 200
 
-_ASIDES = ((b"<!--", b"-->"), (b"<?", b"?>"))
 _TAG = re.compile(rb"<([A-Za-z_][\w:.-]*)")
+_ENDS = {b"<!--": b"-->", b"<?": b"?>", b"<!": b">"}  # what is no element, and how it ends
 
 
 class Element(ET.Element):
@@ -39,8 +39,8 @@ class Element(ET.Element):
 class _Builder:
     """Makes the tree while expat calls."""
 
-    def __init__(self, source: Source, parser: expat.XMLParserType) -> None:
-        self.source, self.parser = source, parser
+    def __init__(self, source: Source, parser: expat.XMLParserType, deepest: int) -> None:
+        self.source, self.parser, self.deepest = source, parser, deepest
         self.root: Element | None = None
         self.stack: list[Element] = []
         self.count = 0
@@ -48,8 +48,8 @@ class _Builder:
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         line = self.parser.CurrentLineNumber
         self.count += 1
-        if len(self.stack) >= DEEPEST:
-            raise self.source.error(f"elements are nested more than {DEEPEST} deep; no robot or body is.", line)
+        if len(self.stack) >= self.deepest:
+            raise self.source.error(f"elements are nested more than {self.deepest} deep; no robot or body is.", line)
         if self.count > MOST_ELEMENTS:
             raise self.source.error(f"has more than {MOST_ELEMENTS} elements.", line)
         element = Element(tag, attributes)
@@ -79,7 +79,7 @@ class _Builder:
         )
 
 
-def parse_xml(source: Source) -> Element:
+def parse_xml(source: Source, *, deepest: int = DEEPEST) -> Element:
     """The root element.
 
     Tags and attributes in a namespace are written as in the file, ``prefix:name``; see `local`.
@@ -92,16 +92,16 @@ def parse_xml(source: Source) -> Element:
     if not source.data.strip():
         raise source.error("is empty.")
     try:
-        return parsed(source, source.data, None)
+        return parsed(source, source.data, None, deepest)
     except expat.ExpatError as error:
         if error.code not in (4, 18, 19):  # invalid token, unknown and incorrect encoding: perhaps only old letters
             raise source.error(explained(error), error.lineno) from None
     except (LookupError, ValueError) as error:  # an encoding that Python does not know or cannot use
         raise source.error(f"cannot be decoded: {error}. Save it as UTF-8.") from None
-    return of_latin(source)
+    return of_latin(source, deepest)
 
 
-def of_latin(source: Source) -> Element:
+def of_latin(source: Source, deepest: int) -> Element:
     """The root of a file whose bytes are not the UTF-8 they claim to be, else an error."""
     try:
         source.data.decode("utf-8")
@@ -110,7 +110,7 @@ def of_latin(source: Source) -> Element:
     else:
         line = 0
     try:
-        root = parsed(source, source.data, "iso-8859-1" if line else "utf-8")
+        root = parsed(source, source.data, "iso-8859-1" if line else "utf-8", deepest)
     except (expat.ExpatError, LookupError, ValueError) as error:
         where = getattr(error, "lineno", None)
         reason = explained(error) if isinstance(error, expat.ExpatError) else f"cannot be decoded: {error}."
@@ -122,10 +122,10 @@ def of_latin(source: Source) -> Element:
     return root
 
 
-def parsed(source: Source, data: bytes, encoding: str | None) -> Element:
+def parsed(source: Source, data: bytes, encoding: str | None, deepest: int) -> Element:
     """One pass of expat, in a single call: in pieces, a long token would cost the square of its length."""
     parser = expat.ParserCreate(encoding)
-    builder = _Builder(source, parser)
+    builder = _Builder(source, parser, deepest)
     parser.buffer_text = True
     parser.StartElementHandler = builder.start
     parser.EndElementHandler = builder.end
@@ -153,14 +153,16 @@ def local(name: str) -> str:
 
 def root_tag(head: bytes) -> str:
     """The tag of the first element, guessed from the first bytes of a file; empty where there is none."""
-    data = head.replace(b"\0", b"")  # UTF-16, near enough
-    at = data.find(b"<")
-    while at >= 0:
-        if (found := _TAG.match(data, at)) is not None:
+    data, at = head.replace(b"\0", b""), 0
+    while (at := data.find(b"<", at)) >= 0:
+        if found := _TAG.match(data, at):
             return found[1].decode("ascii", "replace")
-        end = next((close for begin, close in _ASIDES if data.startswith(begin, at)), b">")
-        if end == b">" and (subset := data.find(b"[", at, data.find(b">", at))) >= 0:  # a DOCTYPE with declarations
-            at = max(data.find(b"]", subset), at)
-        past = data.find(end, at)
-        at = data.find(b"<", past) if past >= 0 else -1
+        start = next((start for start in _ENDS if data.startswith(start, at)), b"<")
+        end = _ENDS.get(start, b"<")
+        if start == b"<!" and 0 <= data.find(b"[", at) < data.find(b">", at):
+            end = b"]>"  # a document type with declarations of its own
+        after = data.find(end, at + len(start))
+        if after < 0:
+            break
+        at = after if end == b"<" else after + len(end)
     return ""
