@@ -1,4 +1,4 @@
-"""The command line: `poise race`. Other verbs arrive with what they show."""
+"""The command line: `poise info`, `poise convert`, `poise race`. Other verbs arrive with what they show."""
 
 from __future__ import annotations
 

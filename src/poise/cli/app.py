@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 import poise
+from poise.cli.files import convert_command, info_command
 from poise.errors import PoiseError
 from poise.solvers.race import Race, race
 from poise.studio.plots import plot_race
@@ -28,6 +29,14 @@ app = typer.Typer(
 @app.callback()
 def shared() -> None:
     """Inverse kinematics for anything with joints."""
+
+
+app.command("info", epilog="Examples: poise info robot.urdf | poise info walk.bvh | poise info humanoid --json")(
+    info_command
+)
+app.command("convert", epilog="Examples: poise convert robot.urdf.xacro robot.urdf | poise convert walk.bvh walk.csv")(
+    convert_command
+)
 
 
 @app.command(

@@ -1,0 +1,230 @@
+"""`poise info` and `poise convert`: what is in a file, and the same in another format."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+import poise
+from poise.errors import FormatError, FormatWarning, PoiseError
+from poise.formats import registry
+from poise.formats.source import Source
+from poise.kinematics import Motion
+from poise.model import Model
+from poise.model.show import describe
+
+__all__ = ["convert_command", "info_command"]
+
+MOST_ROWS = 200
+
+File = Annotated[str, typer.Argument(help="A file, or the name of a built-in body.")]
+Base = Annotated[str, typer.Option(help="fixed, or free: six degrees of freedom under the root.")]
+Scale = Annotated[str, typer.Option(help="Metres per unit of the file, or auto.")]
+Up = Annotated[str | None, typer.Option(help="y or z: turn the body so that this axis points up.")]
+Clip = Annotated[str | None, typer.Option(help="Which animation of several, by name or number.")]
+For = Annotated[str | None, typer.Option("--model", help="The body of a motion table: a file or a built-in name.")]
+
+
+def info_command(
+    file: File,
+    base: Base = "fixed",
+    scale: Scale = "1",
+    up: Up = None,
+    clip: Clip = None,
+    model: For = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
+) -> None:
+    """What is in a file: joints, ranges, shapes, roles, poses, motion, and what was assumed when it was read."""
+    with complaints("info"):
+        body, motion = everything(file, options(base=base, scale=scale, up=up), clip, model)
+    if as_json:
+        typer.echo(json.dumps(facts(body, motion), indent=2))
+        return
+    console = Console(highlight=False)
+    for key, value in facts(body, motion).items():
+        if key not in ("joints", "notes", "nq", "nv") and value not in (None, [], {}, ""):
+            console.print(f"[bold]{key:8}[/bold] {escape(words(value))}", soft_wrap=True)
+    if body.joints:
+        console.print(joint_table(body))
+    for note in body.notes:
+        console.print(f"[bold]note[/bold]     {escape(note)}", soft_wrap=True)
+
+
+def convert_command(
+    source: File,
+    target: Annotated[Path, typer.Argument(help="The file to write; its suffix says the format.")],
+    base: Base = "fixed",
+    scale: Scale = "1",
+    up: Up = None,
+    clip: Clip = None,
+    model: For = None,
+    like: Annotated[str | None, typer.Option(help="A glTF whose character the motion is put into.")] = None,
+    what: Annotated[str, typer.Option("--as", help="model or motion, where the formats leave it open.")] = "auto",
+    keep: Annotated[bool, typer.Option("--keep", help="Refuse to replace a file.")] = False,
+) -> None:
+    """Read one format, write another: models and motions, URDF, MJCF, BVH, glTF, DH tables, CSV, NPZ, Parquet."""
+    with complaints("convert"):
+        if what not in ("auto", "model", "motion"):
+            raise FormatError(f"--as is {what!r}; it must be model or motion.")
+        chosen = options(base=base, scale=scale, up=up)
+        thing = to_convert(source, str(target), what, chosen, clip, model)
+        poise.save(thing, target, overwrite=not keep, like=like)
+    typer.echo(f"wrote {target}: {thing!r}")
+
+
+@contextmanager
+def complaints(verb: str) -> Iterator[None]:
+    """Warnings as lines, errors as one line and the exit code 2."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", FormatWarning)
+        try:
+            yield
+        except PoiseError as error:
+            typer.echo(f"poise {verb}: {error}", err=True)
+            raise typer.Exit(2) from None
+    for warning in caught:
+        typer.echo(f"warning: {warning.message}", err=True)
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def options(*, base: str, scale: str, up: str | None) -> dict[str, Any]:
+    """The options of `poise.load` from words."""
+    try:
+        number: float | str = "auto" if scale == "auto" else float(scale)
+    except ValueError:
+        number = scale  # refused by its name
+    return {"base": base, "scale": number, "up": up}
+
+
+def everything(file: str, chosen: dict[str, Any], clip: str | None, model: str | None) -> tuple[Model, Motion | None]:
+    """The body of a file, and its motion if it has one."""
+    if file in poise.models.names():
+        return poise.load(file, **chosen), None
+    model_format, motion_format = formats_of(Source.open(file))
+    if motion_format is None:
+        return poise.load(Path(file), **chosen), None
+    if model_format is None:
+        motion = motion_of(file, chosen, clip, model)
+        return motion.model, motion
+    body = poise.load(Path(file), **chosen)
+    try:
+        return body, motion_of(file, chosen, clip, model)
+    except FormatError:
+        if clip is not None:
+            raise
+        return body, None
+
+
+def motion_of(file: str, chosen: dict[str, Any], clip: str | None, model: str | None) -> Motion:
+    """The motion of a file."""
+    body = None if model is None else poise.load(model)
+    which = int(clip) if clip is not None and clip.isdecimal() else clip
+    return poise.load_motion(file, scale=chosen["scale"], up=chosen["up"], clip=which, model=body)
+
+
+def formats_of(source: Source) -> tuple[Any, Any]:
+    """The formats that read a body and a motion from the file; where two claim it, its content decides."""
+    found = []
+    for verb in ("read_model", "read_motion"):
+        try:
+            found.append(registry.for_reading(source, verb))
+        except FormatError:
+            found.append(None)
+    model_format, motion_format = found
+    if model_format is not motion_format and None not in found:
+        return (model_format, None) if model_format.looks_like(source.data[: registry.HEAD]) else (None, motion_format)
+    return model_format, motion_format
+
+
+def writes(target: str, verb: str) -> bool:
+    """Whether some format writes that to a file of this name."""
+    try:
+        registry.for_writing(target, verb)
+    except FormatError:
+        return False
+    return True
+
+
+def to_convert(
+    file: str, target: str, what: str, chosen: dict[str, Any], clip: str | None, model: str | None
+) -> Model | Motion:
+    """A motion where the file has one and the target can hold it, else the model."""
+    if file in poise.models.names():
+        return poise.load(file, **chosen)
+    if what == "auto" and not writes(target, "write_motion"):
+        what = "model"
+    if what == "auto" and not writes(target, "write_model"):
+        what = "motion"
+    if what == "motion":
+        return motion_of(file, chosen, clip, model)
+    if what == "model":
+        return poise.load(Path(file), **chosen)
+    body, motion = everything(file, chosen, clip, model)
+    return body if motion is None else motion
+
+
+# ------------------------------------------------------------------------------------------------ showing
+
+
+def facts(model: Model, motion: Motion | None) -> dict[str, Any]:
+    """What there is to say, in plain values."""
+    return {
+        "name": model.name,
+        "source": model.source,
+        "size": f"{len(model.joints)} joints, {model.nv} degrees of freedom, {len(model.frames)} frames",
+        "nq": model.nq,
+        "nv": model.nv,
+        "frames": list(model.frames),
+        "mass": round(model.mass, 6),
+        "length": round(model.length, 6),
+        "up": model.up,
+        "units": model.units,
+        "shapes": len(model.shapes),
+        "meshes": sorted({s.shape.path for s in model.shapes if hasattr(s.shape, "path")}),
+        "roles": dict(model.roles),
+        "poses": list(model.poses),
+        "motion": None if motion is None else motion_facts(motion),
+        "joints": [
+            {"name": j.name, "kind": j.kind, "parent": j.parent, "frame": j.frame, "about": describe(j)}
+            for j in model.joints
+        ],
+        "notes": list(model.notes),
+    }
+
+
+def motion_facts(motion: Motion) -> dict[str, Any]:
+    """Frames, rate and length of a motion."""
+    return {"frames": len(motion), "fps": round(motion.fps, 6), "seconds": round(len(motion) / motion.fps, 3)}
+
+
+def words(value: Any) -> str:
+    """A value on one line, long lists shortened."""
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {item}" for key, item in value.items())
+    if isinstance(value, list):
+        more = f", ... ({len(value)} in all)" if len(value) > 8 else ""
+        return ", ".join(map(str, value[:8])) + more
+    return str(value)
+
+
+def joint_table(model: Model) -> Table:
+    """The joints for the terminal."""
+    table = Table(show_edge=False)
+    for column in ("joint", "parent", "frame", "kind, axis, range"):
+        table.add_column(column, style="bold" if column == "joint" else None)
+    for joint in model.joints[:MOST_ROWS]:
+        table.add_row(*map(escape, (joint.name, joint.parent or "world", joint.frame, describe(joint))))
+    if len(model.joints) > MOST_ROWS:
+        table.add_row("...", "", "", f"{len(model.joints)} in all")
+    return table

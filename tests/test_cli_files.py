@@ -1,0 +1,80 @@
+"""`poise info` and `poise convert`, as typed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from urdf_cases import J1, J2, L, one, robot
+
+
+def typed(*words: str) -> Any:
+    pytest.importorskip("typer")
+    from typer.testing import CliRunner
+
+    from poise.cli.app import app
+
+    return CliRunner().invoke(app, words, env={"COLUMNS": "120", "NO_COLOR": "1"})
+
+
+def test_info(tmp_path: Path) -> None:
+    path = tmp_path / "robot.urdf"
+    path.write_text(robot(L + J1 + J2, ""))
+    shown = typed("info", str(path))
+    assert shown.exit_code == 0, shown.output
+    for word in ("2 joints, 2 degrees of freedom, 3 frames", "j1", "revolute x [-1, 1]", "no name"):
+        assert word in shown.output
+    assert "warning: " in shown.stderr
+
+
+@pytest.mark.parametrize("name", ["humanoid", "panda"])
+def test_info_as_json(name: str) -> None:
+    shown = typed("info", name, "--json", "--up", "z")
+    facts = json.loads(shown.stdout)
+    model = poise.load(name)
+    assert (facts["name"], facts["nv"], facts["up"]) == (name, model.nv, "z")
+    assert [joint["name"] for joint in facts["joints"]] == [joint.name for joint in model.joints]
+
+
+def test_convert(tmp_path: Path) -> None:
+    target = tmp_path / "panda.urdf"
+    shown = typed("convert", "panda", str(target), "--base", "free")
+    assert shown.exit_code == 0, shown.output
+    assert "wrote" in shown.stdout
+    model = poise.load(target)
+    assert model.nv == 13
+    q = np.concatenate([[0, 0, 0, 1, 0, 0, 0], poise.load("panda").rest])
+    np.testing.assert_allclose(
+        model.fk(q, "panda_hand"), poise.load("panda").fk(poise.load("panda").rest, "panda_hand"), atol=1e-14
+    )
+    assert typed("convert", str(target), str(target), "--keep").exit_code == 2
+
+
+def test_convert_tables(tmp_path: Path) -> None:
+    (tmp_path / "arm.csv").write_text("# convention: standard\na,alpha,d,theta\n1,0,0,q1\n1,0,0,q2\n")
+    shown = typed("convert", str(tmp_path / "arm.csv"), str(tmp_path / "arm.urdf"), "--as", "model")
+    assert shown.exit_code == 0, shown.output
+    assert poise.load(tmp_path / "arm.urdf").nv == 2
+
+
+def test_errors_are_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "bad.urdf"
+    path.write_text(one('<axis xyz="0 0 0"/>'))
+    for words in (
+        ("info", str(path)),
+        ("info", str(tmp_path / "none.urdf")),
+        ("info", "panda", "--scale", "big"),
+        ("convert", str(path), str(tmp_path / "out.urdf")),
+        ("convert", "panda", str(tmp_path / "out.abc")),
+        ("convert", "panda", str(tmp_path / "out.urdf"), "--as", "dance"),
+    ):
+        shown = typed(*words)
+        assert shown.exit_code == 2
+        assert shown.stderr.startswith(f"poise {words[0]}: ")
+        assert len(shown.stderr.splitlines()) == 1
+    assert [p.name for p in tmp_path.iterdir()] == ["bad.urdf"]
