@@ -27,6 +27,7 @@ MOST_NOTES = 40
 
 # no digit can be taken in two ways, so that a long one that is no number is refused in one pass
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
+_PLAIN = re.compile(r"[0-9eE+.\s-]*", re.ASCII)
 LONGEST_NUMBER = 1000
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
@@ -198,6 +199,13 @@ def parse_numbers(text: str, count: int | None, what: str, source: Source, line:
         FormatError: Too many, too few, or one that is no number.
     """
     words = text.split()
+    if len(text) <= LONGEST_NUMBER and _PLAIN.fullmatch(text) is not None and (count is None or len(words) == count):
+        try:  # of these letters alone, float() takes what parse_number takes
+            values = [float(word) for word in words]
+        except ValueError:
+            values = [math.inf]
+        if all(map(math.isfinite, values)):
+            return values
     if count is not None and len(words) != count:
         raise source.error(f"{what} is {shown(text)}: {len(words)} numbers where {count} belong.", line)
     return [parse_number(word, what, source, line) for word in words]
