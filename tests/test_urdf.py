@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+import time
 import warnings
 from pathlib import Path
 
@@ -297,6 +298,19 @@ def test_what_hangs_on_a_model_comes_back(tmp_path: Path) -> None:
     assert [shape.use for shape in back.shapes[1:3]] == ["visual", "collision"]
     assert [type(shape.shape) for shape in back.shapes[3:]] == [Cylinder, Sphere, Sphere]
     assert pickle.loads(pickle.dumps(back)) == back
+
+
+@pytest.mark.timing
+def test_a_humanoid_loads_in_thirty_milliseconds(tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        path = poise.save(poise.load("humanoid"), tmp_path / "humanoid.urdf")
+    times = []
+    for _ in range(10):
+        start = time.process_time()
+        poise.load(path)
+        times.append(time.process_time() - start)
+    assert min(times) < 0.030
 
 
 def test_saving_refuses_and_leaves_nothing(tmp_path: Path) -> None:
