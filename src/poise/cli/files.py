@@ -169,6 +169,9 @@ def to_convert(
     if what == "motion":
         return motion_of(file, chosen, clip, model)
     if what == "model":
+        model_format, motion_format = formats_of(Source.open(file))
+        if model_format is None and motion_format is not None:  # a table that carries its body
+            return motion_of(file, chosen, clip, model).model
         return poise.load(Path(file), **chosen)
     body, motion = everything(file, chosen, clip, model)
     return body if motion is None else motion
