@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from poise.formats.source import Source, parse_number, parse_numbers, shown
-from poise.formats.urdf_links import MOST_METRES, LinkElement, check_names, only_child, read_origin, required
+from poise.formats.urdf_links import MOST_METRES, LinkElement, children, read_origin, required
 from poise.formats.xml import Element
 from poise.model import ModelBuilder
 from poise.spatial import Transform
@@ -69,20 +69,27 @@ def read_joint(source: Source, element: Element) -> JointElement:
     line = element.sourceline
     name = required(source, element, "name", "a joint")
     where = f"joint {name!r}"
-    check_names(source, element, where, KNOWN, FOREIGN)
+    inside = children(source, element, where, KNOWN, FOREIGN)
     kind = read_kind(source, element, where)
-    numbers = {tag: read_numbers(source, element, tag, where) for tag in NUMBERS}
+    numbers = {tag: read_numbers(source, inside[tag], where) for tag in NUMBERS if tag in inside}
     arguments: dict[str, Any] = {}
     if kind in ("revolute", "continuous", "prismatic", "planar"):
-        arguments["axis"] = read_axis(source, element, where)
+        arguments["axis"] = read_axis(source, inside.get("axis"), where)
+    limit = numbers.get("limit", {})
     if kind in ("revolute", "prismatic"):
-        arguments["lower"], arguments["upper"] = read_range(source, element, numbers["limit"], kind, where)
-    elif kind == "continuous" and any(numbers["limit"].get(side) for side in ("lower", "upper")):
+        arguments["lower"], arguments["upper"] = read_range(source, line, limit, kind, where)
+    elif kind == "continuous" and any(limit.get(side) for side in ("lower", "upper")):
         source.odd(f"{where} is continuous and has a range; a continuous joint has none, so it was passed over", line)
-    arguments.update(read_mimic(source, element, numbers["mimic"], kind, where))
-    arguments.update(read_extension(source, element, where))
-    ends = [link_name(source, element, tag, where) for tag in ("parent", "child")]
-    return JointElement(name, kind, ends[0], ends[1], read_origin(source, element, where), line, arguments)
+    if "mimic" in inside:
+        arguments.update(read_mimic(source, inside["mimic"], numbers["mimic"], kind, where))
+    if "poise" in inside:
+        arguments.update(read_extension(source, inside["poise"], where))
+    for tag in ("parent", "child"):
+        if tag not in inside:
+            raise source.error(f"{where} has no <{tag}>; write <{tag} link=.../>.", line)
+    parent = required(source, inside["parent"], "link", f"the <parent> of {where}")
+    child = required(source, inside["child"], "link", f"the <child> of {where}")
+    return JointElement(name, kind, parent, child, read_origin(source, inside.get("origin"), where), line, arguments)
 
 
 def read_kind(source: Source, element: Element, where: str) -> str:
@@ -97,48 +104,36 @@ def read_kind(source: Source, element: Element, where: str) -> str:
     return KINDS[tidy]
 
 
-def link_name(source: Source, element: Element, tag: str, where: str) -> str:
-    """The link that <parent> or <child> names."""
-    child = only_child(source, element, tag, where)
-    if child is None:
-        raise source.error(f"{where} has no <{tag}>; write <{tag} link=.../>.", element.sourceline)
-    return required(source, child, "link", f"the <{tag}> of {where}")
-
-
-def read_numbers(source: Source, element: Element, tag: str, where: str) -> dict[str, float]:
+def read_numbers(source: Source, element: Element, where: str) -> dict[str, float]:
     """Those numbers that an element inside the joint has."""
-    child = only_child(source, element, tag, where)
-    if child is None:
-        return {}
+    tag, given = element.tag, element.attrib
     return {
-        key: parse_number(child.attrib[key], f"{where}: {tag} {key}", source, child.sourceline)
+        key: parse_number(given[key], f"{where}: {tag} {key}", source, element.sourceline)
         for key in NUMBERS[tag]
-        if key in child.attrib
+        if key in given
     }
 
 
-def read_axis(source: Source, element: Element, where: str) -> tuple[float, float, float]:
-    """The axis, of length one; (1, 0, 0) where the file has none."""
-    child = only_child(source, element, "axis", where)
-    if child is None:
+def read_axis(source: Source, element: Element | None, where: str) -> tuple[float, float, float]:
+    """The axis; (1, 0, 0) where the file has none."""
+    if element is None:
         return 1.0, 0.0, 0.0
-    if "xyz" not in child.attrib:
-        source.odd(f"{where} has an <axis> without xyz; it was read as 1 0 0", child.sourceline)
+    if "xyz" not in element.attrib:
+        source.odd(f"{where} has an <axis> without xyz; it was read as 1 0 0", element.sourceline)
         return 1.0, 0.0, 0.0
-    x, y, z = parse_numbers(child.attrib["xyz"], 3, f"{where}: axis", source, child.sourceline)
+    x, y, z = parse_numbers(element.attrib["xyz"], 3, f"{where}: axis", source, element.sourceline)
     if x == y == z == 0.0:
-        raise source.error(f"{where}: its axis is zero; it must point somewhere, such as 0 0 1.", child.sourceline)
+        raise source.error(f"{where}: its axis is zero; it must point somewhere, such as 0 0 1.", element.sourceline)
     length = math.hypot(x, y, z)
     if not abs(length - 1.0) < 1e-3:
-        source.note(f"{where}: its axis has length {length:.6g}; it was made 1", child.sourceline)
+        source.note(f"{where}: its axis has length {length:.6g}; it was made 1", element.sourceline)
     return x, y, z
 
 
 def read_range(
-    source: Source, element: Element, limit: dict[str, float], kind: str, where: str
+    source: Source, line: int, limit: dict[str, float], kind: str, where: str
 ) -> tuple[float | None, float | None]:
     """Lower and upper; none where the file has neither, 0 for the one that is missing."""
-    line = element.sourceline
     if "lower" not in limit and "upper" not in limit:
         source.odd(f"{where} is {kind} and has no lower and upper; it was read as having no range", line)
         return None, None
@@ -158,22 +153,19 @@ def read_mimic(
     source: Source, element: Element, numbers: dict[str, float], kind: str, where: str
 ) -> dict[str, tuple[str, float, float]]:
     """What it follows: value = multiplier * leader + offset."""
-    child = only_child(source, element, "mimic", where)
-    if child is None:
-        return {}
-    leader = required(source, child, "joint", f"the <mimic> of {where}")
+    leader = required(source, element, "joint", f"the <mimic> of {where}")
     if kind == "fixed":
-        source.note(f"{where} is fixed and mimics {leader!r}; it stays fixed", child.sourceline)
+        source.note(f"{where} is fixed and mimics {leader!r}; it stays fixed", element.sourceline)
         return {}
     return {"mimic": (leader, numbers.get("multiplier", 1.0), numbers.get("offset", 0.0))}
 
 
 def read_extension(source: Source, element: Element, where: str) -> dict[str, Any]:
     """Rest, stiffness and bounds that are not there, as our own writer leaves them in ``<poise>``."""
-    child = only_child(source, element, "poise", where)
-    out: dict[str, Any] = {side: None for side in ("lower", "upper") if child is not None and child.get(side) == "none"}
-    if child is not None and "rest" in child.attrib:
-        out["rest"] = parse_numbers(child.attrib["rest"], None, f"{where}: rest", source, child.sourceline)
-    if child is not None and "stiffness" in child.attrib:
-        out["stiffness"] = parse_number(child.attrib["stiffness"], f"{where}: stiffness", source, child.sourceline)
+    line, given = element.sourceline, element.attrib
+    out: dict[str, Any] = {side: None for side in ("lower", "upper") if given.get(side) == "none"}
+    if "rest" in given:
+        out["rest"] = parse_numbers(given["rest"], None, f"{where}: rest", source, line)
+    if "stiffness" in given:
+        out["stiffness"] = parse_number(given["stiffness"], f"{where}: stiffness", source, line)
     return out

@@ -19,8 +19,8 @@ __all__ = ["LinkElement", "ShapeElement", "read_link", "read_materials", "read_o
 
 MOST_METRES = 1e9
 INERTIA = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-KNOWN = {"inertial", "visual", "collision"}
 FOREIGN = {
+    *("visual", "collision", "meta", "verbose", "use_parent_model_frame", "capsule", "texture", "limit", "dynamics"),
     *("gazebo", "sensor", "material", "contact", "self_collision_checking", "collision_checking", "verbose"),
     *("contact_coefficients", "mujoco", "property", "audio_source", "laplacian", "velocity_decay", "origin"),
     *("kinematic", "gravity", "surface", "self_filter", "self_collide"),
@@ -60,28 +60,28 @@ def required(source: Source, element: Element, key: str, where: str) -> str:
     return value
 
 
-def only_child(source: Source, element: Element, tag: str, where: str) -> Element | None:
-    """The child of that tag; twice the same is odd, twice different contradicts itself."""
-    found: list[Element] = element.findall(tag)  # type: ignore[assignment]
-    if not found:
-        return None
-    for other in found[1:]:
-        if dict(other.attrib) != dict(found[0].attrib) or len(other) or len(found[0]):
-            raise source.error(f"{where} has two <{tag}> that differ; keep one.", other.sourceline)
-        source.odd(f"{where} has the same <{tag}> twice; one was read", other.sourceline)
-    return found[0]
+def children(
+    source: Source, element: Element, where: str, known: Collection[str], foreign: Collection[str]
+) -> dict[str, Element]:
+    """The children by tag, each tag once: twice the same is odd, twice different contradicts itself.
 
-
-def check_names(source: Source, element: Element, where: str, known: Collection[str], foreign: Collection[str]) -> None:
-    """Says which children are no part of URDF."""
+    Those in `foreign` and in namespaces belong to other programs and are left out; what nobody knows is said.
+    """
+    found: dict[str, Element] = {}
     for child in element:
-        if child.tag not in known and child.tag not in foreign and ":" not in child.tag:
-            source.odd(f"{where}: <{shown(child.tag)[1:-1]}> is no part of URDF; it was passed over", child.sourceline)
+        tag = child.tag
+        if tag not in known:
+            if tag not in foreign and ":" not in tag:
+                source.odd(f"{where}: <{shown(tag)[1:-1]}> is no part of URDF; it was passed over", child.sourceline)
+        elif found.setdefault(tag, child) is not child:
+            if child.attrib != found[tag].attrib or len(child) or len(found[tag]):
+                raise source.error(f"{where} has two <{tag}> that differ; keep one.", child.sourceline)
+            source.odd(f"{where} has the same <{tag}> twice; one was read", child.sourceline)
+    return found
 
 
-def read_origin(source: Source, element: Element, where: str) -> Transform:
+def read_origin(source: Source, child: Element | None, where: str) -> Transform:
     """``<origin xyz rpy>``: rpy turns about the fixed x, then y, then z, so R = Rz(yaw) Ry(pitch) Rx(roll)."""
-    child = only_child(source, element, "origin", where)
     if child is None:
         return IDENTITY
     line = child.sourceline
@@ -131,8 +131,8 @@ def read_link(source: Source, element: Element, materials: Mapping[str, Color]) 
     """
     name = required(source, element, "name", "a link")
     where = f"link {name!r}"
-    check_names(source, element, where, KNOWN, FOREIGN)
-    mass, center = read_inertial(source, element, where)
+    inertial = children(source, element, where, ("inertial",), FOREIGN).get("inertial")
+    mass, center = (0.0, (0.0, 0.0, 0.0)) if inertial is None else read_inertial(source, inertial, where)
     shapes = []
     for child in element:
         if child.tag in ("visual", "collision"):
@@ -140,27 +140,24 @@ def read_link(source: Source, element: Element, materials: Mapping[str, Color]) 
     return LinkElement(name, element.sourceline, mass, center, tuple(shapes))
 
 
-def read_inertial(source: Source, element: Element, where: str) -> tuple[float, tuple[float, ...]]:
+def read_inertial(source: Source, inertial: Element, where: str) -> tuple[float, tuple[float, ...]]:
     """Mass [kg] and its centre [m]; the inertia is looked at and not kept."""
-    inertial = only_child(source, element, "inertial", where)
-    if inertial is None:
-        return 0.0, (0.0, 0.0, 0.0)
-    center = tuple(float(x) for x in read_origin(source, inertial, f"the <inertial> of {where}").translation)
-    inertia = only_child(source, inertial, "inertia", where)
-    for key in INERTIA if inertia is not None else ():
-        if inertia is not None and key in inertia.attrib:
-            parse_number(inertia.attrib[key], f"{where}: {key}", source, inertia.sourceline)
-    element_of_mass = only_child(source, inertial, "mass", where)
-    if element_of_mass is None:
+    inside = children(source, inertial, f"the <inertial> of {where}", ("origin", "mass", "inertia"), FOREIGN)
+    x, y, z = read_origin(source, inside.get("origin"), f"the <inertial> of {where}").translation.tolist()
+    if (inertia := inside.get("inertia")) is not None:
+        for key in INERTIA:
+            if key in inertia.attrib:
+                parse_number(inertia.attrib[key], f"{where}: {key}", source, inertia.sourceline)
+    if (element := inside.get("mass")) is None:
         source.odd(f"{where} has an <inertial> without <mass>; it was read as 0 kg", inertial.sourceline)
-        return 0.0, center
-    text = required(source, element_of_mass, "value", f"the <mass> of {where}")
-    mass = parse_number(text, f"{where}: mass", source, element_of_mass.sourceline)
+        return 0.0, (x, y, z)
+    text = required(source, element, "value", f"the <mass> of {where}")
+    mass = parse_number(text, f"{where}: mass", source, element.sourceline)
     if mass < 0.0:
-        raise source.error(f"{where} has the mass {mass:g} kg; it must be zero or more.", element_of_mass.sourceline)
+        raise source.error(f"{where} has the mass {mass:g} kg; it must be zero or more.", element.sourceline)
     if mass > 1e12:
-        raise source.error(f"{where} has the mass {mass:g} kg, more than any body.", element_of_mass.sourceline)
-    return mass, center
+        raise source.error(f"{where} has the mass {mass:g} kg, more than any body.", element.sourceline)
+    return mass, (x, y, z)
 
 
 # ------------------------------------------------------------------------------------------------ shapes
@@ -191,29 +188,22 @@ def read_color(source: Source, material: Element) -> Color | None:
 
 def read_shapes(source: Source, element: Element, where: str, materials: Mapping[str, Color]) -> list[ShapeElement]:
     """The shape of a <visual> or <collision>; none where it has no geometry that is known."""
-    line = element.sourceline
-    geometry = only_geometry(source, element, where)
-    if geometry is None:
-        return []
-    solid = read_solid(source, geometry, where)
+    inside = children(source, element, where, ("origin", "geometry", "material"), FOREIGN)
+    geometry = only_geometry(source, element, inside.get("geometry"), where)
+    solid = None if geometry is None else read_solid(source, geometry, where)
     if solid is None:
         return []
-    material = element.find("material")
-    color = None
-    if isinstance(material, Element):
+    color, material = None, inside.get("material")
+    if material is not None:
         color = read_color(source, material) or materials.get(material.get("name", ""))
-    arguments = {"shape": solid, "offset": read_origin(source, element, where), "use": element.tag, "color": color}
-    return [ShapeElement(line, arguments)]
+    offset = read_origin(source, inside.get("origin"), where)
+    arguments = {"shape": solid, "offset": offset, "use": element.tag, "color": color}
+    return [ShapeElement(element.sourceline, arguments)]
 
 
-def only_geometry(source: Source, element: Element, where: str) -> Element | None:
+def only_geometry(source: Source, element: Element, geometry: Element | None, where: str) -> Element | None:
     """The element inside <geometry>."""
-    found = [child for child in element if child.tag == "geometry"]
-    if len(found) > 1:
-        raise source.error(
-            f"{where} has {len(found)} <geometry>; write one <{element.tag}> for each.", element.sourceline
-        )
-    inside = [child for child in found[0] if ":" not in child.tag] if found else []
+    inside = [child for child in geometry if ":" not in child.tag] if geometry is not None else []
     if not inside:
         source.odd(f"{where} has no geometry; it was passed over", element.sourceline)
         return None

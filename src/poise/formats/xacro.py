@@ -21,7 +21,6 @@ __all__ = ["expanded", "needs_xacro"]
 SECONDS = 60.0
 MOST_MEMORY = 1 << 32
 MARKS = (b"${", b"$(", b"<xacro:")
-COMMENT = re.compile(rb"<!--.*?-->", re.DOTALL)
 MACRO = re.compile(rb"""=\s*["'][^"'<>$]*\$[{(]""")
 
 # package:// references stay as they are: nothing here needs the packages of meshes.
@@ -42,10 +41,20 @@ def needs_xacro(source: Source, root: Element) -> bool:
     """Whether macros are left in a file, outside its comments: xacro elements, or ``${...}`` beside its namespace."""
     if b"xacro" not in source.data or not any(mark in source.data for mark in MARKS):
         return False
-    bare = COMMENT.sub(b"", source.data)
+    bare = without_comments(source.data)
     if b"<xacro:" in bare:
         return any(element.tag.startswith("xacro:") for element in root.iter())
     return "xmlns:xacro" in root.attrib and MACRO.search(bare) is not None
+
+
+def without_comments(data: bytes) -> bytes:
+    """The file less its comments."""
+    parts, at = [], 0
+    while (start := data.find(b"<!--", at)) >= 0:
+        parts.append(data[at:start])
+        end = data.find(b"-->", start)
+        at = end + 3 if end >= 0 else len(data)
+    return b"".join([*parts, data[at:]])
 
 
 def expanded(source: Source) -> Source:

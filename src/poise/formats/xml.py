@@ -29,7 +29,8 @@ _ENDS = {b"<!--": b"-->", b"<?": b"?>", b"<!": b">"}  # what is no element, and 
 class Element(ET.Element):
     """An element of `xml.etree`, with the line of the file where it begins as `sourceline`."""
 
-    sourceline: int = 0
+    __slots__ = ("sourceline",)
+    sourceline: int
 
     if TYPE_CHECKING:  # the children are of this class too
 
