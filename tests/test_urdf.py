@@ -13,7 +13,7 @@ import pytest
 
 import poise
 from bodies import random_model
-from poise.errors import FormatError, FormatWarning, InvalidValue, NameNotFound
+from poise.errors import FormatError, FormatWarning, InvalidValue, MissingExtra, NameNotFound
 from poise.model import Box, Capsule, Cylinder, Mesh, Sphere
 from urdf_cases import J1, J2, LIMIT, L, joint, mimic, one, robot
 
@@ -190,8 +190,12 @@ def test_what_is_no_file(tmp_path: Path) -> None:
             poise.load(path)
     with pytest.raises(FormatError, match=r"panda\.urdf"):
         poise.load(tmp_path / "pandas.urdf")
-    with pytest.raises(NameNotFound):
-        poise.load("pandaa")
+    for name in ("pandaa", "", "a" * 5000, "a\0b"):
+        with pytest.raises(NameNotFound):
+            poise.load(name)
+    for wrong in (3, None, ["panda"]):
+        with pytest.raises(InvalidValue):
+            poise.load(wrong)  # type: ignore[arg-type]
     (tmp_path / "x.unknown").write_text("hello")
     with pytest.raises(FormatError, match="no known format"):
         poise.load(tmp_path / "x.unknown")
@@ -221,10 +225,32 @@ def test_xacro(name: str, tmp_path: Path) -> None:
     assert any("xacrodoc" in note for note in model.notes)
 
 
-def test_bad_xacro(tmp_path: Path) -> None:
+def test_xacro_includes_files_beside_it(tmp_path: Path) -> None:
+    pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
+    head = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+    (tmp_path / "part.xacro").write_text(f'{head}<link name="part"/></robot>')
+    assert load(tmp_path, f'{head}<xacro:include filename="part.xacro"/></robot>').frames == ("part",)
+
+
+@pytest.mark.parametrize("bad", ["${1 + nothing}", "${__import__('os').system('true')}", "${[0] * 10**11}"])
+def test_bad_xacro(bad: str, tmp_path: Path) -> None:
     pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
     with pytest.raises(FormatError, match="xacro refused it"):
-        load(tmp_path, XACRO.replace("${1 + 1}", "${1 + nothing}"))
+        load(tmp_path, XACRO.replace("${1 + 1}", bad))
+
+
+def test_xacro_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
+    monkeypatch.setattr("poise.formats.xacro.SECONDS", 2.0)
+    with pytest.raises(FormatError, match="were stopped"):
+        load(tmp_path, XACRO.replace("${1 + 1}", "${10**10**9}"))
+
+
+def test_xacro_without_xacrodoc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    poise.formats.registry.formats()  # found before nothing is
+    monkeypatch.setattr("importlib.util.find_spec", lambda *_: None)
+    with pytest.raises(MissingExtra, match=r'pip install "poise\[formats\]"'):
+        load(tmp_path, XACRO)
 
 
 # ------------------------------------------------------------------------------------------------ and back

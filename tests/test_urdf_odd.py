@@ -31,6 +31,7 @@ def test_refused(name: str, tmp_path: Path) -> None:
     assert time.perf_counter() - start < SECONDS
     assert word in str(caught.value)
     assert "could not be read" not in str(caught.value)  # nothing fell through to the net
+    assert str(caught.value).count(str(path)) == 1
     assert caught.value.path == str(path)
 
 

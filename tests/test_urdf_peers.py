@@ -39,3 +39,11 @@ def test_real_robots(path: Path, closing_table: Callable[[str, str], None]) -> N
         assert worst < TOLERANCE
     rows = "\n".join(f"{name:60s} {row}" for name, row in TABLE.items())
     closing_table("URDFs of example-robot-data beside Pinocchio", rows)
+
+
+@pytest.mark.parametrize("name", ["panda", "iiwa14", "snake100", "humanoid", "quadruped", "hand"])
+def test_what_we_write_pinocchio_reads(name: str, tmp_path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)
+        path = poise.save(poise.load(name), tmp_path / "out.urdf")
+    assert worst_difference(poise.load(path), path) < TOLERANCE

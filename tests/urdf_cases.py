@@ -59,15 +59,26 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
     "binary": (b"\x00\x01\x02\x03" * 100, "well-formed"),
     "nul inside": (robot(L + J1 + J2).encode().replace(b"base", b"ba\0e"), "well-formed"),
     # entities
-    "entity": ('<!DOCTYPE r [<!ENTITY a "x">]><robot name="&a;"><link name="b"/></robot>', "entit"),
+    "entity": ('<!DOCTYPE r [<!ENTITY a "x">]><robot name="&a;"><link name="b"/></robot>', "entities are refused"),
     "laughs": (
         '<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa">'
         + "".join(f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(20))
         + ']><robot name="r">&u;<link name="b"/></robot>',
-        "entit",
+        "entities are refused",
     ),
-    "external entity": ('<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="r">&x;</robot>', "entit"),
-    "parameter entity": ('<!DOCTYPE r [<!ENTITY % x SYSTEM "http://h/x.dtd"> %x;]><robot name="r"/>', "entit"),
+    "external entity": (
+        '<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/passwd">]><robot name="r">&x;</robot>',
+        "entities are refused",
+    ),
+    "parameter entity": (
+        '<!DOCTYPE r [<!ENTITY % x SYSTEM "http://h/x.dtd"> %x;]><robot name="r"/>',
+        "entities are refused",
+    ),
+    "external document type": ('<!DOCTYPE robot SYSTEM "x.dtd"><robot name="&x;"><link name="a"/></robot>', "DOCTYPE"),
+    "public document type": (
+        '<!DOCTYPE robot PUBLIC "a" "http://x"><robot name="r"><link name="a"/></robot>',
+        "DOCTYPE",
+    ),
     "undefined entity": ('<robot name="&nope;"><link name="a"/></robot>', "well-formed"),
     "deep": ("<robot name='r'>" + "<a>" * 5000 + "</a>" * 5000 + "</robot>", "deep"),
     # names and the tree
@@ -157,6 +168,9 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
 # name -> (the file, a word of the warning)
 ODD: dict[str, tuple[str | bytes, str]] = {
     "no robot name": (robot(L + J1 + J2, ""), "no name"),
+    "blank line first": ("\n  " + robot(L + J1 + J2), "white space"),
+    "include": (robot(L + J1 + J2 + '<xi:include href="file:///etc/passwd"/>'), "not followed"),
+    "negative inertia": (link('<inertial><mass value="1"/><inertia ixx="-1"/></inertial>'), "negative ixx"),
     "no limit": (one(""), "no range"),
     "limit without range": (one('<limit effort="1" velocity="1"/>'), "no range"),
     "prismatic without limit": (one("", "prismatic"), "no range"),

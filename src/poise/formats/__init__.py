@@ -7,7 +7,7 @@ is merely odd with a `FormatWarning` and a line in `model.notes`. Writers leave 
 from __future__ import annotations
 
 import warnings
-from os import PathLike, fspath
+from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
 
@@ -39,16 +39,32 @@ def load(
         FormatError: The file is missing, malformed, or of no known format.
         MissingExtra: Its reader needs a package; the message has the command.
     """
-    text = fspath(path_or_name)
+    text = path_text(path_or_name)
     options = checked(ReadOptions(base=base, scale=scale, up=up))
     if isinstance(path_or_name, str) and not Path(text).suffix and not set(text) & {"/", "\\"}:
         if text in models.names():
             return built_in(text, options)
-        if not Path(text).exists():
+        if not text or not exists(text):
             raise name_not_found("built-in body", text, models.names())
     model = read(Source.open(text), "read_model", options)
     assert isinstance(model, Model)
     return model
+
+
+def path_text(path: object) -> str:
+    """A path as text."""
+    try:
+        return fsdecode(path)  # type: ignore[arg-type]
+    except TypeError:
+        raise InvalidValue(f"a path must be a string or a pathlib.Path, not {path!r}.") from None
+
+
+def exists(path: str) -> bool:
+    """Whether something has this name; no where the name cannot be one."""
+    try:
+        return Path(path).exists()
+    except (OSError, ValueError):
+        return False
 
 
 def built_in(name: str, options: ReadOptions) -> Model:
@@ -81,7 +97,7 @@ def load_motion(
         MissingExtra: Its reader needs a package; the message has the command.
     """
     options = checked(ReadOptions(scale=scale, up=up, clip=clip, model=model))
-    motion = read(Source.open(fspath(path)), "read_motion", options)
+    motion = read(Source.open(path_text(path)), "read_motion", options)
     assert isinstance(motion, Motion)
     return motion
 
@@ -105,10 +121,10 @@ def save(
     Raises:
         FormatError: The format cannot hold it, the suffix is unknown, or the place cannot be written.
     """
-    text = fspath(path)
+    text = path_text(path)
     verb, value = verb_for(thing, text)
     module = registry.for_writing(text, verb)
-    extra = {} if like is None else {"like": fspath(like)}
+    extra = {} if like is None else {"like": path_text(like)}
     with replacing(text, overwrite=overwrite) as temporary:
         getattr(module, verb)(value, temporary, **extra)
     return Path(text)

@@ -124,6 +124,8 @@ def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict
             if joint.name in joints:
                 raise source.error(f"two joints are called {joint.name!r}; rename one.", element.sourceline)
             joints[joint.name] = joint
+        elif local(tag) == "include":
+            source.odd(f"<{tag}> was not followed: a URDF is one file", element.sourceline)
         elif tag not in IGNORED and ":" not in tag:
             source.odd(f"<{shown(tag)[1:-1]}> is no part of URDF; it was passed over", element.sourceline)
     if not links:

@@ -147,7 +147,9 @@ def read_inertial(source: Source, inertial: Element, where: str) -> tuple[float,
     if (inertia := inside.get("inertia")) is not None:
         for key in INERTIA:
             if key in inertia.attrib:
-                parse_number(inertia.attrib[key], f"{where}: {key}", source, inertia.sourceline)
+                moment = parse_number(inertia.attrib[key], f"{where}: {key}", source, inertia.sourceline)
+                if moment < 0.0 and key in ("ixx", "iyy", "izz"):
+                    source.odd(f"{where} has a negative {key}, as no body has; inertia is not used", inertia.sourceline)
     if (element := inside.get("mass")) is None:
         source.odd(f"{where} has an <inertial> without <mass>; it was read as 0 kg", inertial.sourceline)
         return 0.0, (x, y, z)

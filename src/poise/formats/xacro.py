@@ -32,7 +32,10 @@ try:
 except (ImportError, ValueError, OSError):
     pass
 from xacrodoc import XacroDoc
-document = XacroDoc.from_file(sys.argv[1], resolve_packages=False)
+try:
+    document = XacroDoc.from_file(sys.argv[1], resolve_packages=False)
+except Exception as error:
+    sys.exit(f"{{type(error).__name__}}: {{error}}")
 sys.stdout.buffer.write(document.dom.toxml(encoding="utf-8"))
 """
 
@@ -44,7 +47,9 @@ def needs_xacro(source: Source, root: Element) -> bool:
     bare = without_comments(source.data)
     if b"<xacro:" in bare:
         return any(element.tag.startswith("xacro:") for element in root.iter())
-    return "xmlns:xacro" in root.attrib and MACRO.search(bare) is not None
+    if "xmlns:xacro" not in root.attrib or not (b"${" in bare or b"$(" in bare):
+        return False
+    return MACRO.search(bare) is not None
 
 
 def without_comments(data: bytes) -> bytes:
@@ -68,16 +73,19 @@ def expanded(source: Source) -> Source:
 
     if importlib.util.find_spec("xacrodoc") is None:
         raise MissingExtra(f'{source.path} is xacro, which needs xacrodoc. Type: pip install "poise[formats]"')
-    command = [sys.executable, "-c", PROGRAM.format(memory=MOST_MEMORY), str(Path(source.path).absolute())]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    path = Path(source.path).absolute()
+    command = [sys.executable, "-c", PROGRAM.format(memory=MOST_MEMORY), str(path)]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)}
     try:
-        done = subprocess.run(command, capture_output=True, timeout=SECONDS, env=environment, check=False)
+        done = subprocess.run(  # in the file's folder, where relative includes are looked for
+            command, capture_output=True, timeout=SECONDS, env=environment, cwd=path.parent, check=False
+        )
     except subprocess.TimeoutExpired:
         raise source.error(f"its macros ran for more than {SECONDS:g} s and were stopped; do they end?") from None
     except OSError as error:
         raise source.error(f"xacro could not be started: {error}. Type: xacrodoc {source.path} -o robot.urdf") from None
     if done.returncode != 0:
-        lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["it ended without a word"]
-        raise source.error(f"xacro refused it: {lines[-1][:300]}")
+        words = " ".join(done.stderr.decode("utf-8", "replace").split()) or "it ended without a word"
+        raise source.error(f"xacro refused it: {words[-400:]}")
     source.note("the macros were expanded by xacrodoc; lines are counted in what came out")
     return Source(source.path, done.stdout, source.notes, source.oddities)

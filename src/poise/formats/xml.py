@@ -73,6 +73,13 @@ class _Builder:
         else:
             at.text = (at.text or "") + words
 
+    def doctype(self, name: str, system: str | None, public: str | None, internal: int) -> None:
+        if system or public:  # expat would drop what that file declares, without a word
+            raise self.source.error(
+                "names a document type in another file, which is not read. Remove its DOCTYPE line.",
+                self.parser.CurrentLineNumber,
+            )
+
     def entity(self, name: str, *_: object) -> None:
         raise self.source.error(
             f"declares the entity {name[:40]!r}; entities are refused. Write what it stands for where it is used.",
@@ -93,13 +100,27 @@ def parse_xml(source: Source, *, deepest: int = DEEPEST) -> Element:
     if not source.data.strip():
         raise source.error("is empty.")
     try:
-        return parsed(source, source.data, None, deepest)
+        return parsed(source, declaration_first(source), None, deepest)
+    except FormatError:
+        raise
     except expat.ExpatError as error:
         if error.code not in (4, 18, 19):  # invalid token, unknown and incorrect encoding: perhaps only old letters
             raise source.error(explained(error), error.lineno) from None
     except (LookupError, ValueError) as error:  # an encoding that Python does not know or cannot use
         raise source.error(f"cannot be decoded: {error}. Save it as UTF-8.") from None
     return of_latin(source, deepest)
+
+
+def declaration_first(source: Source) -> bytes:
+    """The bytes; a line or space before the declaration, where XML allows none, is moved behind it."""
+    data = source.data
+    rest = data.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
+    before = data[: len(data) - len(rest)].removeprefix(b"\xef\xbb\xbf")
+    end = rest.find(b"?>", 0, 200) + 2
+    if not before or end < 2 or not rest.startswith(b"<?xml"):
+        return data
+    source.odd("begins with white space before its XML declaration; it was passed over", 1)
+    return rest[:end] + before + rest[end:]
 
 
 def of_latin(source: Source, deepest: int) -> Element:
@@ -112,6 +133,8 @@ def of_latin(source: Source, deepest: int) -> Element:
         line = 0
     try:
         root = parsed(source, source.data, "iso-8859-1" if line else "utf-8", deepest)
+    except FormatError:
+        raise
     except (expat.ExpatError, LookupError, ValueError) as error:
         where = getattr(error, "lineno", None)
         reason = explained(error) if isinstance(error, expat.ExpatError) else f"cannot be decoded: {error}."
@@ -132,6 +155,7 @@ def parsed(source: Source, data: bytes, encoding: str | None, deepest: int) -> E
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.text
     parser.EntityDeclHandler = builder.entity
+    parser.StartDoctypeDeclHandler = builder.doctype
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)
     parser.Parse(data, True)
     if builder.root is None:
