@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from poise.formats.registry import formats
+
 URDF = b"""<?xml version="1.0"?>
 <robot name="r" xmlns:xacro="http://x">
   <material name="red"><color rgba="1 0 0 1"/></material>
@@ -27,8 +31,76 @@ j2, l2, 0.5, -90, d2, 0, P, 0, 1, 2
 j3, l3, 0, 0, 1, 2*pi, fixed,,,
 """
 
-SEEDS: dict[str, tuple[bytes, ...]] = {"robot.urdf": (URDF,), "arm.csv": (DH,)}
+BVH = b"""HIERARCHY
+ROOT Hips
+{
+  OFFSET 0 1 0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT Left Arm
+  {
+    OFFSET 0.1 0.2 0.3
+    CHANNELS 3 Zrotation Yrotation Xrotation
+    End Site
+    {
+      OFFSET 0 0.5 0
+    }
+  }
+  JOINT Neck
+  {
+    OFFSET 0 0.4 0
+    CHANNELS 1 Yrotation
+    End Site
+    {
+      OFFSET 0 0.1 0
+    }
+  }
+}
+MOTION
+Frames: 2
+Frame Time: 0.033333
+0 1 0 10 20 30 1 2 3 4
+0 1.1 0 11 21 31 2 3 4 5
+"""
+
+MJCF = b"""<mujoco model="m">
+  <compiler angle="degree"/>
+  <default><joint damping="1" range="-90 90"/></default>
+  <worldbody>
+    <body name="a" pos="0 0 1"><freejoint name="root"/><geom type="sphere" size="0.1"/>
+      <body name="b" pos="0 0 1" euler="10 20 30"><joint name="j1" axis="0 1 0"/><geom type="capsule" size="0.1 0.2"/>
+        <body name="c"><joint name="j2" type="slide" range="0 1"/><geom type="box" size="1 1 1"/><site name="s"/></body>
+      </body>
+    </body>
+  </worldbody>
+  <equality><joint joint1="j2" joint2="j1" polycoef="0 0.5 0 0 0"/></equality>
+  <keyframe><key name="home" qpos="0 0 1 1 0 0 0 0.1 0.05"/></keyframe>
+</mujoco>
+"""
+
+# two nodes, one clip of two keys; the buffer holds times 0 1 and two unit quaternions
+GLTF = b"""{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
+ "nodes": [{"name": "root", "children": [1], "translation": [0, 1, 0]}, {"name": "arm", "rotation": [0, 0, 0, 1]}],
+ "skins": [{"joints": [0, 1]}],
+ "animations": [{"name": "clip", "channels": [{"sampler": 0, "target": {"node": 1, "path": "rotation"}}],
+   "samplers": [{"input": 0, "output": 1, "interpolation": "LINEAR"}]}],
+ "accessors": [
+   {"bufferView": 0, "componentType": 5126, "count": 2, "type": "SCALAR", "min": [0], "max": [1]},
+   {"bufferView": 1, "componentType": 5126, "count": 2, "type": "VEC4"}],
+ "bufferViews": [{"buffer": 0, "byteLength": 8}, {"buffer": 0, "byteOffset": 8, "byteLength": 32}],
+ "buffers": [{"byteLength": 40, "uri":
+   "data:application/octet-stream;base64,AAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAAAAAAAAAAAAAAAAACAPw=="}]}
+"""
+
+ALL: dict[str, tuple[bytes, ...]] = {
+    "robot.urdf": (URDF,),
+    "arm.csv": (DH,),
+    "walk.bvh": (BVH,),
+    "body.xml": (MJCF,),
+    "dancer.gltf": (GLTF,),
+}
 """A file name, whose suffix chooses the format, and contents."""
+
+SEEDS = {name: contents for name, contents in ALL.items() if any(Path(name).suffix in f.SUFFIXES for f in formats())}
 
 NASTY: tuple[bytes, ...] = (
     *(

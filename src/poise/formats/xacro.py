@@ -18,7 +18,7 @@ from poise.formats.xml import Element
 
 __all__ = ["expanded", "needs_xacro"]
 
-SECONDS = 60.0
+SECONDS = 20.0
 MOST_MEMORY = 1 << 32
 MARKS = (b"${", b"$(", b"<xacro:")
 MACRO = re.compile(rb"""=\s*["'][^"'<>$]*\$[{(]""")
@@ -67,7 +67,7 @@ def expanded(source: Source) -> Source:
 
     Raises:
         MissingExtra: xacrodoc is not installed.
-        FormatError: The macros are wrong, or take longer than a minute.
+        FormatError: The macros are wrong, or take too long.
     """
     import subprocess
 
