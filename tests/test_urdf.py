@@ -354,6 +354,8 @@ def test_saving_refuses_and_leaves_nothing(tmp_path: Path) -> None:
         poise.save(poise.load("panda"), tmp_path / "out.abc")
     with pytest.raises(InvalidValue, match="int"):
         poise.save(3, target)
+    with pytest.raises(FormatError, match="like="):
+        poise.save(poise.load("panda"), target, like="dancer.glb")
     assert target.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["out.urdf"]
 

@@ -62,19 +62,21 @@ Frame Time: 0.033333
 0 1.1 0 11 21 31 2 3 4 5
 """
 
-MJCF = b"""<mujoco model="m">
-  <compiler angle="degree"/>
-  <default><joint damping="1" range="-90 90"/></default>
-  <worldbody>
-    <body name="a" pos="0 0 1"><freejoint name="root"/><geom type="sphere" size="0.1"/>
-      <body name="b" pos="0 0 1" euler="10 20 30"><joint name="j1" axis="0 1 0"/><geom type="capsule" size="0.1 0.2"/>
-        <body name="c"><joint name="j2" type="slide" range="0 1"/><geom type="box" size="1 1 1"/><site name="s"/></body>
-      </body>
-    </body>
-  </worldbody>
-  <equality><joint joint1="j2" joint2="j1" polycoef="0 0.5 0 0 0"/></equality>
-  <keyframe><key name="home" qpos="0 0 1 1 0 0 0 0.1 0.05"/></keyframe>
-</mujoco>
+MJCF = b"""<mujoco model="m"><compiler angle="radian" eulerseq="xyz"/><size memory="1M"/>
+  <default><joint axis="0 1 0" range="-1 1"/>
+  <default class="c"><geom type="capsule" size="0.1 0.2"/></default></default>
+  <asset><mesh name="n" file="parts/n.stl" scale="1 1 1"/><texture name="t" file="t.png"/>
+  <material name="p" texture="t"/>
+  </asset>
+  <worldbody><geom type="plane" size="1 1 1"/><site name="w" pos="0 0 1"/>
+    <body name="a" pos="0 0 1" quat="1 0 0 0"><freejoint name="f"/><geom size="0.1"/>
+      <body name="b" pos="1 0 0" euler="0.1 0.2 0.3" childclass="c"><joint name="j1" ref="0.1" pos="0 0 0.1"/>
+        <joint name="j2" type="slide" limited="false"/><geom material="p"/><geom type="mesh" mesh="n"/><site name="s"/>
+        <frame pos="0 1 0"><replicate count="2" offset="1 0 0"><body name="c"><joint type="ball" range="0 1"/>
+          <inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/></body></replicate></frame></body></body></worldbody>
+  <equality><joint joint1="j1" joint2="j2" polycoef="0.1 2 0 0 0"/></equality>
+  <actuator><motor joint="j1"/></actuator><tendon><fixed name="t"><joint joint="j1" coef="1"/></fixed></tendon>
+  <keyframe><key name="k" qpos="0 0 1 1 0 0 0 0.1 0.2 1 0 0 0 1 0 0 0"/></keyframe></mujoco>
 """
 
 # two nodes, one clip of two keys; the buffer holds times 0 1 and two unit quaternions

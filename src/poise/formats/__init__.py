@@ -7,6 +7,7 @@ is merely odd with a `FormatWarning` and a line in `model.notes`. Writers leave 
 from __future__ import annotations
 
 import warnings
+from inspect import signature
 from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
@@ -124,9 +125,14 @@ def save(
     text = path_text(path)
     verb, value = verb_for(thing, text)
     module = registry.for_writing(text, verb)
+    write = getattr(module, verb)
     extra = {} if like is None else {"like": path_text(like)}
+    if extra and "like" not in signature(write).parameters:
+        raise FormatError(
+            f"like= puts a pose or motion into a glTF character; {module.NAME} has none. Leave it out.", text
+        )
     with replacing(text, overwrite=overwrite) as temporary:
-        getattr(module, verb)(value, temporary, **extra)
+        write(value, temporary, **extra)
     return Path(text)
 
 
