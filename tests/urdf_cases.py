@@ -171,6 +171,7 @@ ODD: dict[str, tuple[str | bytes, str]] = {
     "blank line first": ("\n  " + robot(L + J1 + J2), "white space"),
     "include": (robot(L + J1 + J2 + '<xi:include href="file:///etc/passwd"/>'), "not followed"),
     "negative inertia": (link('<inertial><mass value="1"/><inertia ixx="-1"/></inertial>'), "negative ixx"),
+    "blanks around a name": (one().replace('<link name="a"/>', '<link name=" a "/>'), "blanks"),
     "no limit": (one(""), "no range"),
     "limit without range": (one('<limit effort="1" velocity="1"/>'), "no range"),
     "prismatic without limit": (one("", "prismatic"), "no range"),

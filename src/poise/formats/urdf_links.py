@@ -57,6 +57,10 @@ def required(source: Source, element: Element, key: str, where: str) -> str:
     if value is None or not value.strip():
         has = "is empty" if value is not None else "is missing"
         raise source.error(f"{where}: {key}= {has} in <{element.tag}>.", element.sourceline)
+    if key in ("name", "link", "joint") and value != value.strip():
+        message = f"{where}: {key}={shown(value)} in <{element.tag}> has blanks around it; they were taken off"
+        source.odd(message, element.sourceline)
+        return value.strip()
     return value
 
 
