@@ -52,7 +52,7 @@ def plane_axes(normal: Floats) -> tuple[Floats, Floats]:
 def basis_with_z(axis: Floats) -> NDArray[np.float64]:
     """A rotation whose third column is the unit `axis`; exact for x, y and z."""
     k = int(np.argmax(np.abs(axis)))
-    if axis[k] == 1.0:
+    if axis[k] == 1.0 and np.count_nonzero(axis) == 1:  # (1, 1e-9, 0) is no x axis, though its length rounds to 1
         return np.roll(_E, 2 - k, axis=1)  # a cyclic exchange of the axes
     side = np.cross(_E[(k + 2) % 3], axis)
     x = side / np.linalg.norm(side)
