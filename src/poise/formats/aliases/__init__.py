@@ -1,0 +1,206 @@
+"""Bone names to roles: which frame of a character from elsewhere is the left hand, and how sure that is.
+
+The names of a skeleton are held against the tables of the tools that the field uses, and read word by word where no
+table fits; the best reading wins. A role whose frame hangs on the wrong part of the tree loses half its confidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from poise.formats.aliases.schemes import CORE, PARENTS, SCHEMES, Scheme
+from poise.formats.aliases.words import roles_by_words
+from poise.formats.source import Source
+from poise.model import Model, ModelBuilder
+from poise.model.spec import JointSpec
+
+__all__ = ["RoleMatch", "RoleReport", "add_roles", "find_roles", "roles_of_bone"]
+
+ENOUGH = 0.4  # below this a report gives a model no roles
+SURE = 0.3  # below this a single match is dropped
+_SEPARATORS = re.compile(r"[\s_.\-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class RoleMatch:
+    """A role, the frame that plays it, how sure that is (0 to 1), and why."""
+
+    role: str
+    frame: str
+    confidence: float
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class RoleReport:
+    """What the names of a skeleton say.
+
+    Attributes:
+        scheme: Whose names they are; "words" where no table fits, "" where nothing does.
+        confidence: How sure all of it is: the mean confidence of the fourteen main roles, 0 for one not found.
+        matches: The roles found.
+        missing: Main roles that nothing plays.
+        unknown: Frames that play no role.
+    """
+
+    scheme: str
+    confidence: float
+    matches: tuple[RoleMatch, ...]
+    missing: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+    @property
+    def roles(self) -> dict[str, str]:
+        """Role to frame."""
+        return {match.role: match.frame for match in self.matches}
+
+    def __str__(self) -> str:
+        lines = [f"{self.scheme or 'no'} names, confidence {self.confidence:.2f}, {len(self.matches)} roles"]
+        width = max((len(match.role) for match in self.matches), default=0)
+        lines += [f"  {m.role:{width}}  {m.confidence:.2f}  {m.frame}  ({m.why})" for m in self.matches]
+        if self.missing:
+            lines.append(f"  missing: {', '.join(self.missing)}")
+        if self.unknown:
+            more = f", ... ({len(self.unknown)} in all)" if len(self.unknown) > 12 else ""
+            lines.append(f"  without a role: {', '.join(self.unknown[:12])}{more}")
+        return "\n".join(lines)
+
+
+def find_roles(skeleton: Model | Mapping[str, str | None] | Iterable[str]) -> RoleReport:
+    """Which frames play which roles.
+
+    Args:
+        skeleton: A model, or frame names with their parents' names, or names alone.
+    """
+    if isinstance(skeleton, Model):
+        parents = {name: skeleton.frame(name).parent for name in skeleton.frames}
+    elif isinstance(skeleton, Mapping):
+        parents = dict(skeleton)
+    else:
+        parents = dict.fromkeys(skeleton)
+    attempts = [report(parents, *match_words(parents))]
+    for prefix in prefixes(parents):
+        plain = {name: stripped(name, prefix) for name in parents}
+        attempts += [report(parents, scheme.name, match_scheme(plain, scheme)) for scheme in SCHEMES]
+    best = max(attempts, key=lambda r: (round(r.confidence, 6), len(r.matches), -len(r.unknown)))
+    return best if best.matches else RoleReport("", 0.0, (), CORE, tuple(parents))
+
+
+def add_roles(builder: ModelBuilder, source: Source) -> RoleReport:
+    """Finds the roles of a body that is being read and gives them to it, with a note; none where it is no such body."""
+    parents: dict[str, str | None] = {}
+    for spec in builder._specs:
+        parents[spec.frame if isinstance(spec, JointSpec) else spec.name] = spec.parent
+    found = find_roles(parents)
+    if found.confidence >= ENOUGH:
+        for match in found.matches:
+            if match.role not in builder._roles:
+                builder.add_role(match.role, match.frame)
+        whose = "read word by word" if found.scheme == "words" else f"from {found.scheme} names"
+        source.note(f"roles: {len(found.matches)} {whose}, confidence {found.confidence:.2f}")
+    return found
+
+
+def roles_of_bone(scheme: str, bone: str) -> tuple[str, ...]:
+    """The roles of one bone in one table, such as ("VRM", "leftHand"); empty where it has none."""
+    table = next((s for s in SCHEMES if s.name == scheme), None)
+    return () if table is None else table.names.get(bone, ())
+
+
+# ------------------------------------------------------------------------------------------------ matching
+
+
+def folded(name: str) -> str:
+    """A name without case and separators."""
+    return _SEPARATORS.sub("", name).lower()
+
+
+def stripped(name: str, prefix: str) -> str:
+    """A name without its namespace and without the prefix that all have."""
+    tail = re.split(r"[:|]", name)[-1].strip()
+    return tail[len(prefix) :] if prefix and tail.startswith(prefix) else tail
+
+
+def prefixes(names: Iterable[str]) -> list[str]:
+    """The prefixes that many names share, such as "mixamorig_", "DEF-" or "Bip01 ", and none at all."""
+    tails = [stripped(name, "") for name in names]
+    counts: dict[str, int] = {}
+    for tail in tails:
+        starts = {tail[: m.end()] for m in re.finditer(r"[_\-. ]", tail[:-1])}
+        starts.update(m[0] for m in [re.match(r"mixamorig\d*", tail)] if m)
+        for start in starts:
+            counts[start] = counts.get(start, 0) + 1
+    often = [start for start, n in counts.items() if n >= 8 and n >= 0.2 * len(tails)]
+    return ["", *sorted(often, key=lambda start: -counts[start])[:6]]
+
+
+Found = dict[str, tuple[str, float, str]]  # role to frame, confidence, why
+
+
+def match_scheme(plain: Mapping[str, str], scheme: Scheme) -> Found:
+    """The roles that a table gives; the first frame of a name wins."""
+    exact = {bone: (bone, 1.0) for bone in scheme.names}
+    loose = {folded(bone): (bone, 0.9) for bone in scheme.names}
+    found: Found = {}
+    backs: dict[str, tuple[str, float]] = {}
+    for name, short in plain.items():
+        bone, sure = exact.get(short) or loose.get(folded(short)) or ("", 0.0)
+        for role in scheme.names.get(bone, ()):
+            if role not in found or sure > found[role][1]:
+                found[role] = (name, sure, f"{scheme.name}: {bone}")
+        if bone in scheme.spine and bone not in backs:
+            backs[bone] = (name, sure)
+    present = [backs[bone] for bone in scheme.spine if bone in backs]
+    if present:
+        places = {"spine_1": present[0], "chest": present[-1]}
+        if len(present) > 2:
+            places["spine_2"] = present[(len(present) - 1) // 2]
+        for role, (name, sure) in places.items():
+            found.setdefault(role, (name, sure, f"{scheme.name}: back"))
+    return found
+
+
+def match_words(names: Iterable[str]) -> tuple[str, Found]:
+    """The roles that words suggest; of equal ones the last frame wins, which is the outermost of several joints."""
+    found: Found = {}
+    for name in names:
+        roles, sure = roles_by_words(name)
+        for role in roles:
+            if role not in found or sure >= found[role][1]:
+                found[role] = (name, sure, "by its words")
+    return "words", found
+
+
+def report(parents: Mapping[str, str | None], scheme: str, found: Found) -> RoleReport:
+    """The report of an attempt, the tree checked."""
+    matches = []
+    for role, (frame, by_name, why) in found.items():
+        wrong = hangs_wrong(role, frame, found, parents)
+        sure = 0.5 * by_name if wrong else by_name
+        if sure >= SURE:
+            reason = f"{why}, but it does not hang where it should" if wrong else why
+            matches.append(RoleMatch(role, frame, round(sure, 3), reason))
+    have = {match.role: match.confidence for match in matches}
+    main = [have[role] for role in CORE if role in have]
+    confidence = sum(main) / len(CORE)
+    playing = {match.frame for match in matches}
+    missing = tuple(role for role in CORE if role not in have)
+    return RoleReport(scheme, confidence, tuple(matches), missing, tuple(n for n in parents if n not in playing))
+
+
+def hangs_wrong(role: str, frame: str, found: Found, parents: Mapping[str, str | None]) -> bool:
+    """Whether the frame is not under the frame of the role above it, where parents are known."""
+    part, _, side = role.rpartition("_")
+    above = PARENTS.get(role) or (PARENTS.get(part, "") if side in ("l", "r") else "")
+    if above and above not in found:
+        above = f"{above}_{side}"
+    if not above or above not in found or not any(parents.values()):
+        return False
+    wanted, at, steps = found[above][0], frame, 0
+    while at != wanted and steps <= len(parents):
+        at, steps = parents.get(at) or "", steps + 1
+        if not at:
+            return True
+    return at != wanted

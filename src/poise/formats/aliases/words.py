@@ -1,0 +1,82 @@
+"""Names that no table has, read word by word: a side and a part, such as ``right_upper_arm`` or ``LShin``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+__all__ = ["roles_by_words"]
+
+SIDES = {"l": "l", "left": "l", "lft": "l", "lf": "l", "r": "r", "right": "r", "rgt": "r", "rt": "r"}
+
+PARTS = {
+    "pelvis": "pelvis hips hip root",
+    "spine_1": "spine abdomen waist lowerback lwaist",
+    "chest": "chest thorax torso upperchest",
+    "neck": "neck",
+    "head": "head",
+}
+SIDED = {
+    "clavicle": "clavicle collar collarbone scapula",
+    "shoulder": "upperarm uparm humerus shoulder arm shldr",
+    "elbow": "forearm lowerarm elbow radius ulna lowarm",
+    "wrist hand": "hand wrist palm",
+    "hip": "thigh upperleg upleg femur hip",
+    "knee": "shin calf lowerleg knee tibia leg lowleg",
+    "ankle foot": "foot ankle",
+    "ball toe": "toe toes toebase ball",
+}
+# how sure a word makes us: those that some people use for another joint count less
+VAGUE = {"arm": 0.5, "leg": 0.5, "shoulder": 0.6, "root": 0.4, "torso": 0.6, "hip": 0.6, "hips": 0.9, "waist": 0.6}
+NOISE = {
+    "link",
+    "body",
+    "bone",
+    "joint",
+    "jnt",
+    "geom",
+    "bind",
+    "skin",
+    "def",
+    "org",
+    "jt",
+    "b",
+    "bip",
+    "bip01",
+    "base",
+}
+MOTIONS = {"yaw", "pitch", "roll", "x", "y", "z", "twist", "aa", "fe"}
+
+_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+_MIDDLE = {word: role for role, words in PARTS.items() for word in words.split()}
+_SIDED = {word: role for role, words in SIDED.items() for word in words.split()}
+
+
+def words_of(name: str) -> list[str]:
+    """The words of a name in lower case, namespaces and numbers left out."""
+    tail = re.split(r"[:|/]", name)[-1]
+    return [word.lower() for word in _CAMEL.findall(tail) if not word.isdigit()]
+
+
+def split_side(words: Sequence[str]) -> tuple[str, list[str]]:
+    """The side that the words name ("" where none), and the rest of them."""
+    for i, word in enumerate(words):
+        if word in SIDES:
+            return SIDES[word], [*words[:i], *words[i + 1 :]]
+    if len(words) == 1 and words[0][:1] in "lr" and words[0][1:] in _SIDED:
+        return words[0][0], [words[0][1:]]
+    return "", list(words)
+
+
+def roles_by_words(name: str) -> tuple[tuple[str, ...], float]:
+    """The roles that a name suggests, and how strongly; none and 0 where it suggests nothing."""
+    side, words = split_side(words_of(name))
+    plain = [word for word in words if word not in NOISE]
+    still = [word for word in plain if word not in MOTIONS]
+    word = "".join(still)
+    roles = (_SIDED if side else _MIDDLE).get(word, "")
+    if not roles or (word == "hip" and not side):
+        return (), 0.0
+    sure = 0.7 * VAGUE.get(word, 1.0) * (0.8 if len(still) < len(plain) else 1.0)
+    return tuple(f"{part}_{side}" if side else part for part in roles.split()), sure
