@@ -1,0 +1,119 @@
+"""MuJoCo's compiler in a process of its own: reads requests from its input, writes answers to its output.
+
+It imports nothing of Poise, because its text is run by a bare interpreter (see `mjcf_compiler`). Requests and answers
+are ``npz`` files without pickles, each after its length in eight bytes: a request has the XML and the assets, an answer
+the arrays of the compiled model and its names, or what MuJoCo says against it.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from typing import IO, Any
+
+import numpy as np
+
+__all__ = ["answer", "pack", "receive", "send", "unpack"]
+
+SIZES = ("nbody", "njnt", "nsite", "ngeom", "nkey", "neq", "nmocap")
+ARRAYS = (
+    *("body_parentid", "body_jntnum", "body_jntadr", "body_pos", "body_quat", "body_mass", "body_ipos", "qpos0"),
+    *("jnt_type", "jnt_qposadr", "jnt_pos", "jnt_axis", "jnt_range", "jnt_limited", "jnt_bodyid"),
+    *("site_pos", "site_quat", "site_bodyid", "key_qpos", "mat_rgba"),
+    *("eq_type", "eq_obj1id", "eq_obj2id", "eq_data", "eq_active0"),
+    *("geom_type", "geom_size", "geom_pos", "geom_quat", "geom_bodyid", "geom_dataid", "geom_matid", "geom_rgba"),
+    *("geom_contype", "geom_conaffinity", "geom_group"),
+    *("mesh_pathadr", "mesh_scale", "mesh_pos", "mesh_quat"),
+)
+MEMORY = 8 << 30  # bytes that the process may have, where the system can say so
+
+
+def pack(words: dict[str, Any], arrays: dict[str, Any]) -> bytes:
+    """Words and arrays as one file."""
+    stream = io.BytesIO()
+    text = np.frombuffer(json.dumps(words).encode(), np.uint8)
+    np.savez(stream, words_=text, **arrays)
+    return stream.getvalue()
+
+
+def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
+    """What `pack` was given."""
+    with np.load(io.BytesIO(data), allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    return json.loads(arrays.pop("words_").tobytes()), arrays
+
+
+def send(stream: IO[bytes], data: bytes) -> None:
+    """Writes a message."""
+    stream.write(len(data).to_bytes(8, "little"))
+    stream.write(data)
+    stream.flush()
+
+
+def receive(stream: IO[bytes]) -> bytes | None:
+    """Reads a message; None at the end."""
+    head = stream.read(8)
+    if len(head) < 8:
+        return None
+    size = int.from_bytes(head, "little")
+    data = stream.read(size)
+    return data if len(data) == size else None
+
+
+def answer(request: bytes) -> bytes:
+    """Compiles; "dirty" says that MuJoCo failed in a way after which it is not to be trusted."""
+    import mujoco
+
+    words, arrays = unpack(request)
+    assets = {name: value.tobytes() for name, value in arrays.items()}
+    before = mujoco.get_mju_user_warning()
+    mujoco.set_mju_user_warning(lambda _: None)  # else it writes to the terminal and to a log in this folder
+    try:
+        model = mujoco.MjModel.from_xml_string(words["xml"], assets)
+        return pack(*facts(mujoco, model))
+    except ValueError as error:
+        return pack({"error": str(error) or "ValueError", "dirty": False}, {})
+    except Exception as error:
+        return pack({"error": str(error) or type(error).__name__, "dirty": True}, {})
+    finally:
+        mujoco.set_mju_user_warning(before)
+
+
+def facts(mujoco: Any, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Sizes, names and arrays that kinematics needs."""
+    kinds = {
+        "body": (mujoco.mjtObj.mjOBJ_BODY, model.nbody),
+        "joint": (mujoco.mjtObj.mjOBJ_JOINT, model.njnt),
+        "site": (mujoco.mjtObj.mjOBJ_SITE, model.nsite),
+        "key": (mujoco.mjtObj.mjOBJ_KEY, model.nkey),
+    }
+    words: dict[str, Any] = {name: int(getattr(model, name)) for name in SIZES}
+    words["names"] = {
+        kind: [mujoco.mj_id2name(model, code, i) or "" for i in range(count)] for kind, (code, count) in kinds.items()
+    }
+    words["model"] = bytes(model.names).split(b"\0", 1)[0].decode("utf-8", "replace")
+    words["paths"] = bytes(model.paths).decode("utf-8", "replace").split("\0")
+    starts = np.cumsum([0, *(len(path.encode()) + 1 for path in words["paths"])]).tolist()
+    words["path_of"] = {str(start): path for start, path in zip(starts, words["paths"])}  # noqa: B905
+    arrays = {name: np.asarray(getattr(model, name)) for name in ARRAYS}
+    return words, arrays | {"gravity": np.asarray(model.opt.gravity)}
+
+
+def serve() -> None:
+    """Answers until the input ends, or until MuJoCo is not to be trusted any more."""
+    try:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    except (ImportError, OSError, ValueError):
+        pass
+    while (request := receive(sys.stdin.buffer)) is not None:
+        reply = answer(request)
+        send(sys.stdout.buffer, reply)
+        if unpack(reply)[0].get("dirty"):
+            break
+
+
+if __name__ == "__main__":
+    serve()

@@ -1,0 +1,317 @@
+"""MJCF made safe before MuJoCo's compiler sees it: one tree, no file left for it to open, nothing that can grow.
+
+Includes are resolved here (only files in the model's folder, each once), so are attached models; `sanitize` then takes
+out what kinematics does not need and what costs memory or wants files: textures, height fields, skins, plugins. A mesh
+becomes a small stand-in whose name leads back to its file. Everything else stays, for the compiler to check.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from xml.sax.saxutils import quoteattr
+
+from poise.errors import FormatError
+from poise.formats.source import Source, shown
+from poise.formats.xml import Element, parse_xml
+
+__all__ = ["NO_FILE", "Folder", "Part", "Weight", "gather", "sanitize", "serialize", "stem", "walk", "weigh"]
+
+Weight = tuple[float, float]  # elements, bodies
+
+MOST_FILES = 200
+MOST_BYTES = 1 << 26  # of included XML, in all
+MOST_BODIES = 5_000  # after replicate, composite, flexcomp and attach; MuJoCo's compiler takes seconds for these
+MOST_COPIES = 25_000  # elements, likewise
+MOST_COUNT = 1_000_000  # the largest size that any element may ask for
+NO_FILE = "made by a plugin"
+DEEPEST = 480  # MuJoCo's own XML reader stops at 500
+
+# attributes that hold words, among which "nan" is a name like any other
+HERE = PurePosixPath()
+WORDS = re.compile(r"name|class|childclass|file.*|.*dir|content_type|prefix|model|type|mode|.*name|data|key|value")
+MAKES_BODIES = ("body", "composite", "flexcomp", "attach")
+COUNTS = ("count", "nrow", "ncol", "width", "height", "nsample", "nkey", "nuserdata", "size", "dim", "actdim")
+BUFFERS = {"nkey", "nuserdata", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_site", "nuser_cam", "nuser_tendon"}
+
+
+@dataclass
+class Part:
+    """A node's origin: the file it was written in, and that file's folder below the model's."""
+
+    source: Source
+    below: PurePosixPath = HERE
+
+
+@dataclass
+class Folder:
+    """All that is read for one model.
+
+    Attributes:
+        main: The file that the user named.
+        parts: The origin of each element, by `id`; elements live as long as their root.
+        opened: Files read so far, resolved; none is read twice.
+        bytes: How much they hold.
+        kept: Roots and replaced elements, so that no `id` is used twice.
+        dropped: What was taken out that MuJoCo's checks may miss.
+    """
+
+    main: Source
+    parts: dict[int, Part] = field(default_factory=dict)
+    opened: set[Path] = field(default_factory=set)
+    bytes: int = 0
+    dropped: set[str] = field(default_factory=set)
+    kept: list[Element] = field(default_factory=list)
+
+    def error(self, element: Element, message: str) -> FormatError:
+        """An error at an element, in the file that has it."""
+        part = self.parts.get(id(element))
+        return (part.source if part else self.main).error(f"<{element.tag}>: {message}", element.sourceline or None)
+
+    def find(self, element: Element, reference: str) -> tuple[Path, PurePosixPath] | None:
+        """A file beside the model or beside the element's own file: its path, and its folder below the model's."""
+        below = self.parts[id(element)].below
+        plain = PurePosixPath(reference.replace("\\", "/"))
+        for base in dict.fromkeys((HERE, below)):
+            try:
+                path = self.main.sibling(str(base / plain))
+                there = path.is_file()
+            except FormatError as error:
+                raise self.error(element, error.message) from None
+            except (OSError, ValueError, RuntimeError):  # a name too long, a loop of links
+                raise self.error(element, f"{shown(reference)} is no file name.") from None
+            if there:
+                return path, (base / plain).parent
+        return None
+
+    def open(self, element: Element, reference: str) -> tuple[Source, Part]:
+        """The included file, read once and never again."""
+        found = self.find(element, reference)
+        if found is None:
+            raise self.error(element, f"the file {shown(reference)} is not there; looked beside {self.main.path!r}.")
+        path, below = found
+        if path in self.opened or len(self.opened) >= MOST_FILES:
+            what = "is included already, perhaps by itself" if path in self.opened else "is one file too many"
+            raise self.error(element, f"{shown(reference)} {what}; include each file once.")
+        self.opened.add(path)
+        source = Source.open(path, limit=MOST_BYTES)
+        self.bytes += len(source.data)
+        if self.bytes > MOST_BYTES:
+            raise self.error(element, f"the included files have more than {MOST_BYTES} bytes in all.")
+        return source, Part(source, below)
+
+
+def gather(folder: Folder, source: Source, part: Part) -> Element:
+    """The root of a file, its includes replaced by what they include.
+
+    Raises:
+        FormatError: Not XML, not MJCF, an include that is missing, repeated, cyclic or outside the folder.
+    """
+    root = tree(source)
+    for element in walk(root):
+        folder.parts[id(element)] = part
+    if root.tag.lower() not in ("mujoco", "mujocoinclude"):
+        raise source.error(f"its root is <{root.tag}>; MJCF begins with <mujoco>.", root.sourceline)
+    for parent in list(walk(root)):
+        if any(child.tag.lower() == "include" for child in parent):
+            parent[:] = [piece for child in parent for piece in included(folder, child)]
+    return root
+
+
+def included(folder: Folder, element: Element) -> list[Element]:
+    """The element itself, or what it includes."""
+    if element.tag.lower() != "include":
+        return [element]
+    if len(element):
+        raise folder.error(element, "an include has no elements of its own.")
+    if not element.get("file"):
+        raise folder.error(element, "it must name a file.")
+    source, part = folder.open(element, element.get("file", ""))
+    root = gather(folder, source, part)
+    folder.kept.extend((element, root))
+    return list(root)
+
+
+def tree(source: Source) -> Element:
+    """The parsed file; comments with two dashes inside, which XML forbids and MuJoCo reads, are taken out first."""
+    data = without_odd_comments(source.data)
+    if data != source.data:
+        source.odd("has '--' inside a comment, which XML forbids and MuJoCo reads; such comments were skipped")
+    return parse_xml(Source(source.path, data, source.notes, source.oddities), deepest=DEEPEST)
+
+
+def without_odd_comments(data: bytes) -> bytes:
+    """The bytes with only the lines left of comments that XML has not; one pass, whatever the bytes."""
+    pieces, at = [], 0
+    while (start := data.find(b"<!--", at)) >= 0 and (end := data.find(b"-->", start + 4)) >= 0:
+        words = data[start + 4 : end]
+        odd = b"--" in words or words.endswith(b"-")
+        pieces += [data[at:start], b"\n" * words.count(b"\n") if odd else data[start : end + 3]]
+        at = end + 3
+    return b"".join([*pieces, data[at:]])
+
+
+def walk(root: Element) -> Iterator[Element]:
+    """The element and all below it, in the order of the file."""
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        yield element
+        stack.extend(reversed(list(element)))
+
+
+# ------------------------------------------------------------------------------------------------ sanitize
+
+
+def sanitize(folder: Folder, root: Element) -> None:
+    """Checks numbers and counts, takes out what is not needed; the tree is changed in place.
+
+    Raises:
+        FormatError: A NaN, an absurd count.
+    """
+    for element in walk(root):
+        check_numbers(folder, element)
+    for element in walk(root):
+        change = CHANGES.get(element.tag)
+        if change:
+            change(element)
+        element[:] = [child for child in element if keep(folder, element, child)]
+
+
+def check_numbers(folder: Folder, element: Element) -> None:
+    """No NaN among numbers, no size beyond reason."""
+    for key, value in element.items():
+        if WORDS.fullmatch(key) is None and "nan" in value.lower() and not_numbers(value):
+            raise folder.error(element, f"{key} is {shown(value)}; every number must be one.")
+        if key == "count" and any(number(word) < 0.0 for word in value.split()):
+            raise folder.error(element, f"count is {shown(value)}; it must be zero or more.")
+        if (key in COUNTS or key in BUFFERS) and any(large(word) for word in value.split()):
+            raise folder.error(element, f"{key} is {shown(value)}; that is more than anything here may have.")
+
+
+def not_numbers(value: str) -> bool:
+    """Whether these are numbers, and one of them is not a number."""
+    try:
+        return any(math.isnan(float(word)) for word in value.split())
+    except ValueError:
+        return False
+
+
+def large(word: str) -> bool:
+    """Whether it is a number beyond what any element may ask for; also one that is below zero by as much."""
+    try:
+        return not abs(float(word)) <= MOST_COUNT
+    except ValueError:
+        return False
+
+
+def weigh(folder: Folder, root: Element, attached: Mapping[str, Weight]) -> Weight:
+    """How many elements and bodies there will be: each as often as the counts around it say.
+
+    Raises:
+        FormatError: More than is read.
+    """
+    total, bodies = 0.0, 0.0
+    stack = [(root, 1.0)]
+    while stack:
+        element, copies = stack.pop()
+        if element.tag in ("replicate", "composite", "flexcomp"):
+            copies *= max(1.0, math.prod(abs(number(word)) or 1.0 for word in element.get("count", "1").split()))
+        inner = attached.get(element.get("model", ""), (1.0, 1.0)) if element.tag == "attach" else (1.0, 1.0)
+        total += copies * inner[0]
+        bodies += copies * inner[1] if element.tag in MAKES_BODIES else 0.0
+        if total > MOST_COPIES or bodies > MOST_BODIES:
+            raise folder.error(element, f"the model grows above {MOST_BODIES} bodies or {MOST_COPIES} copies.")
+        stack.extend((child, copies) for child in element)
+    return total, bodies
+
+
+def number(word: str) -> float:
+    """A number, or one: the compiler will say what is wrong with the word."""
+    try:
+        return float(word)
+    except ValueError:
+        return 1.0
+
+
+def keep(folder: Folder, parent: Element, child: Element) -> bool:
+    """Whether a child stays; what goes is remembered where the compiler might miss it."""
+    if child.tag in ("extension", "plugin", "skin") or (child.tag == "flexcomp" and child.get("file")):
+        folder.dropped.add(child.tag)
+        return False
+    if child.tag == "geom" and child.get("type") == "sdf" and not child.get("mesh"):
+        folder.dropped.add("sdf geom")
+        return False
+    return not (child.tag == "size" and parent.tag == "mujoco")
+
+
+def stem(element: Element) -> str:
+    """The name that an asset has when it is not given one."""
+    return PurePosixPath(element.get("file", "").replace("\\", "/")).stem
+
+
+def plain_texture(element: Element) -> None:
+    """A texture of one pixel, of the same name."""
+    name = element.get("name") or stem(element) or f"poise texture {id(element)}"
+    element.attrib.clear()
+    element.attrib.update(name=name, type="2d", builtin="flat", width="1", height="1")
+
+
+def flat_field(element: Element) -> None:
+    """A height field of two by two points, of the same name."""
+    name, size = element.get("name") or stem(element), element.get("size", "1 1 1 1")
+    element.attrib.clear()
+    element.attrib.update(name=name, size=size, nrow="2", ncol="2")
+
+
+def own_folders(element: Element) -> None:
+    """No folders, no fusing of bodies (their names are frames), no simulation of muscles."""
+    for key in ("meshdir", "texturedir", "assetdir", "strippath", "fusestatic"):
+        element.attrib.pop(key, None)
+    element[:] = [child for child in element if child.tag != "lengthrange"]
+
+
+def as_mesh(element: Element) -> None:
+    """A signed distance field that has a mesh is drawn by it."""
+    if element.get("type") == "sdf":
+        element.set("type", "mesh")
+
+
+def without_plugin(element: Element) -> None:
+    """A mesh that a plugin would make is a mesh that is not there."""
+    if any(child.tag == "plugin" for child in element):
+        element.set("file", NO_FILE)
+
+
+CHANGES = {
+    "mesh": without_plugin,
+    "texture": plain_texture,
+    "hfield": flat_field,
+    "compiler": own_folders,
+    "geom": as_mesh,
+}
+
+
+# ------------------------------------------------------------------------------------------------ text
+
+
+def serialize(root: Element) -> tuple[str, list[Element]]:
+    """The tree as text, a tag a line, and the element of each line (the first line is [0])."""
+    lines: list[str] = []
+    origin: list[Element] = []
+    stack: list[tuple[Element, bool]] = [(root, False)]
+    while stack:
+        element, closing = stack.pop()
+        origin.append(element)
+        if closing:
+            lines.append(f"</{element.tag}>")
+            continue
+        attributes = "".join(f" {key}={quoteattr(value)}" for key, value in element.items())
+        lines.append(f"<{element.tag}{attributes}{'' if len(element) else '/'}>")
+        if len(element):
+            stack.append((element, True))
+            stack.extend((child, False) for child in reversed(list(element)))
+    return "\n".join(lines) + "\n", origin
