@@ -1,0 +1,91 @@
+"""BVH, the mocap format of Biovision: a tree of joints and rows of numbers.
+
+Reading keeps every number of the file: see `poise.formats.bvh_model` for what channels become. There is no library
+that does so: pybvh and bvhio want Euler orders without repetition and six channels at the root, so this is written by
+hand. The meaning is Biovision's own (Maddock and Meredith, "Motion Capture File Formats Explained", 2001): a joint's
+channels are T R R R, rotations intrinsic in the order in which they are listed, degrees.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from dataclasses import replace
+
+from poise.formats.bvh_model import Columns, build
+from poise.formats.bvh_rows import Clip, line_at, read_clip
+from poise.formats.bvh_tree import read_tree
+from poise.formats.bvh_write import write_model, write_motion, write_pose
+from poise.formats.source import ReadOptions, Source
+from poise.kinematics import Motion
+from poise.model import Model
+
+__all__ = ["NAME", "SUFFIXES", "looks_like", "read_model", "read_motion", "write_model", "write_motion", "write_pose"]
+
+NAME = "BVH"
+SUFFIXES = (".bvh",)
+
+LONGEST_TREE = 1 << 24  # bytes before the word MOTION
+_MOTION = re.compile(rb"(?:^|[\n}])[ \t]*(MOTION)(?=\s|$)", re.IGNORECASE)
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file begins as BVH does."""
+    text = head.removeprefix(codecs.BOM_UTF8).lstrip()
+    return text[:9].lower() == b"hierarchy"
+
+
+def read_model(source: Source, options: ReadOptions) -> Model:
+    """The body of a BVH file; its rest pose is the offsets, all angles zero.
+
+    Raises:
+        FormatError: The file is malformed, its motion included.
+    """
+    model, _, clip = read(source, options)
+    del clip
+    return model
+
+
+def read_motion(source: Source, options: ReadOptions) -> Motion:
+    """The motion of a BVH file, on its own body.
+
+    Raises:
+        FormatError: The file is malformed, or holds no frames.
+    """
+    model, columns, clip = read(source, options)
+    if clip is None:
+        raise source.error("has no MOTION; load() reads its body.", source.data.count(b"\n") + 1)
+    if not len(clip.rows):
+        raise source.error("has no frames (Frames: 0); load() reads its body.", clip.line)
+    motion = Motion(model, columns.configurations(clip.rows), 1.0 / clip.frame_time)
+    if options.model is not None and options.model != model:
+        raise source.error("holds a body of its own, which is not the model= that was given; leave it out.")
+    return motion
+
+
+def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, Clip | None]:
+    """Everything in the file."""
+    data = plain(source)
+    found = _MOTION.search(data, 0, LONGEST_TREE)
+    if not found and len(data) > LONGEST_TREE:
+        raise source.error(f"has no MOTION in its first {LONGEST_TREE} bytes.", line_at(data, LONGEST_TREE))
+    head = data[: found.start(1)] if found else data
+    nodes = read_tree(source, replace(source, data=head).text())
+    clip = None
+    if found:
+        clip = read_clip(source, data, found.end(1), sum(len(node.channels or ()) for node in nodes))
+    if clip is None:
+        source.odd("has no MOTION, so only the body was read")
+    elif not len(clip.rows):
+        source.odd("has no frames, so only the body was read", clip.line)
+    return *build(source, nodes, options), clip
+
+
+def plain(source: Source) -> bytes:
+    """The file's bytes, eight bits a letter and with lines that end in a line feed."""
+    data = source.data
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        data = source.text().encode()
+    if b"\n" not in data[: 1 << 16] and b"\r" in data[: 1 << 16]:
+        data = data.replace(b"\r", b"\n")
+    return data

@@ -1,0 +1,233 @@
+"""From the joints of a BVH file to a model, and from its columns to q.
+
+A BVH joint means T(position) R R R: its position channels replace those numbers of its OFFSET that they name, in the
+parent's axes, wherever they stand among the channels; its rotation channels turn one after the other, in their order,
+each about the axes that the one before left (intrinsic). Every channel becomes one number of q, so that nothing of
+the file is lost:
+
+- three rotations: an `euler` joint of that order; two: `universal`; one: `revolute`; none: `fixed`;
+- an axis twice in a row, or more than three rotations: several `revolute` joints, the last with the BVH joint's name;
+- three positions: a `translation3` joint called ``<name>_position`` before it; one or two: `prismatic` joints called
+  ``<name>_Xposition`` and so on. Where a joint has no rotation, the last of these has its own name.
+
+End sites are frames called ``<name>_end``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidModel, InvalidValue, NameNotFound, ShapeMismatch
+from poise.formats.bvh_tree import Node
+from poise.formats.source import ReadOptions, Source
+from poise.model import EULER_ORDERS, Model, ModelBuilder
+
+__all__ = ["Columns", "build"]
+
+AXES = np.eye(3)
+UNITS = {
+    "metres": 1.0,
+    "centimetres": 0.01,
+    "millimetres": 0.001,
+    "inches": 0.0254,
+    "the CMU library's units (inches / 0.45)": 0.0254 / 0.45,
+}
+STATURE = 1.7  # [m], of whoever was recorded
+TURNS = {"y": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]), "z": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])}
+"""The rotations that bring z up to y up, and y up to z up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which column of the file each number of q is, and what it is multiplied by."""
+
+    order: NDArray[np.int64]
+    factor: NDArray[np.float64]
+
+    def configurations(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+        """q of every frame, (frames, nq); the rows are used up."""
+        plain = np.array_equal(self.order, np.arange(rows.shape[1]))
+        q = rows if plain else rows[:, self.order]
+        q *= self.factor
+        return q
+
+
+@dataclass(slots=True)
+class Part:
+    """One joint of the model that a BVH joint becomes: how it is added, and its columns among the channels."""
+
+    suffix: str
+    kind: str
+    options: dict[str, Any]
+    channels: list[int]
+
+
+def build(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[Model, Columns]:
+    """The model, and how the file's rows become its q.
+
+    Raises:
+        FormatError: The joints make no body.
+    """
+    try:
+        return assemble(source, nodes, options)
+    except (InvalidModel, InvalidValue, NameNotFound, ShapeMismatch) as error:
+        raise source.error(f"makes no body: {error}") from error
+
+
+def assemble(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[Model, Columns]:
+    builder = ModelBuilder(Path(source.path).stem or "bvh")
+    builder.source = source.path
+    up = up_axis(source, nodes)
+    turn = TURNS[options.up] if options.up and options.up != up else np.eye(3)
+    builder.up = options.up or up
+    scale = float(unit(source, nodes, up)) if options.scale == "auto" else float(options.scale)
+    taken = {node.name for node in nodes}
+    carried = "free" if options.base == "free" and not moves_freely(nodes[0]) else ""
+    if carried:
+        carried = unused("base", taken)
+        builder.add_joint(carried, None, "free")
+        source.note(f"base='free': the joint {carried!r} carries the body")
+    order: list[int] = []
+    factor: list[float] = []
+    first = 0
+    for node in nodes:
+        parent = nodes[node.parent].name if node.parent >= 0 else carried or None
+        channels = node.channels or ()
+        for part in add_node(builder, node, parent, scale, turn if node.parent < 0 else np.eye(3), taken):
+            order += [first + i for i in part.channels]
+            factor += [np.pi / 180.0 if channels[i].turns else scale for i in part.channels]
+        first += len(channels)
+    add_ends(source, builder, nodes, scale, taken)
+    builder.notes += source.notes
+    return builder.build(), Columns(np.array(order, np.int64), np.array(factor))
+
+
+def moves_freely(root: Node) -> bool:
+    """Whether a root has six channels of its own."""
+    channels = root.channels or ()
+    return sum(not channel.turns for channel in channels) == 3 and sum(channel.turns for channel in channels) >= 3
+
+
+def add_node(
+    builder: ModelBuilder,
+    node: Node,
+    parent: str | None,
+    scale: float,
+    turn: NDArray[np.float64],
+    taken: set[str],
+) -> list[Part]:
+    """Adds the joints of one BVH joint; returns them."""
+    parts = parts_of(node, scale)
+    offset = np.eye(4)
+    offset[:3, :3] = turn
+    offset[:3, 3] = turn @ [0.0 if a in placed(node) else scale * x for a, x in enumerate(node.offset or ())]
+    for part in parts:
+        name = node.name if part is parts[-1] else unused(f"{node.name}_{part.suffix}", taken)
+        builder.add_joint(name, parent, part.kind, offset=offset, **part.options)
+        parent, offset = name, np.eye(4)
+    return parts
+
+
+def placed(node: Node) -> list[int]:
+    """The axes along which position channels replace the offset."""
+    return [channel.axis for channel in node.channels or () if not channel.turns]
+
+
+def parts_of(node: Node, scale: float) -> list[Part]:
+    """The joints that a BVH joint becomes, from the parent outwards."""
+    channels, offset = node.channels or (), node.offset or [0.0] * 3
+    slides = sorted((c.axis, i) for i, c in enumerate(channels) if not c.turns)
+    turns = [(c.axis, i) for i, c in enumerate(channels) if c.turns]
+    parts = []
+    if len(slides) == 3:
+        rest = [scale * x for x in offset]
+        parts.append(Part("position", "translation3", {"rest": rest}, [i for _, i in slides]))
+    else:
+        for axis, i in slides:
+            options = {"axis": AXES[axis], "rest": scale * offset[axis]}
+            parts.append(Part(f"{'XYZ'[axis]}position", "prismatic", options, [i]))
+    parts += turning_parts(turns)
+    return parts or [Part("", "fixed", {}, [])]
+
+
+def turning_parts(turns: list[tuple[int, int]]) -> list[Part]:
+    """The joints for rotations (axis, channel), in their order."""
+    axes, places = [axis for axis, _ in turns], [i for _, i in turns]
+    letters = "".join("XYZ"[axis] for axis in axes)
+    if letters in EULER_ORDERS:
+        return [Part("rotation", "euler", {"order": letters}, places)]
+    if len(axes) == 2 and axes[0] != axes[1]:
+        return [Part("rotation", "universal", {"axis": AXES[axes[0]], "axis2": AXES[axes[1]]}, places)]
+    return [
+        Part(f"{letter}rotation{k}", "revolute", {"axis": AXES[axis]}, [i])
+        for k, (letter, axis, i) in enumerate(zip(letters, axes, places, strict=True), 1)
+    ]
+
+
+def add_ends(source: Source, builder: ModelBuilder, nodes: list[Node], scale: float, taken: set[str]) -> None:
+    """Adds the end sites as frames."""
+    for node in nodes:
+        for offset, line in node.ends:
+            name = unused(f"{node.name}_end", taken)
+            if name != f"{node.name}_end":
+                source.odd(f"the End Site of {node.name!r} is called {name!r}, since its own name is taken", line)
+            builder.add_frame(name, node.name, [scale * x for x in offset])
+
+
+def unused(name: str, taken: set[str]) -> str:
+    """The name, with a number where it is taken; it is taken then."""
+    number, free = 2, name
+    while free in taken:
+        free, number = f"{name}{number}", number + 1
+    taken.add(free)
+    return free
+
+
+# ------------------------------------------------------------------------------------------------ size and up
+
+
+def places(nodes: list[Node]) -> NDArray[np.float64]:
+    """Where every joint, and the end of its first end site, stands with all angles zero, (joints, 2, 3)."""
+    out = np.zeros((len(nodes), 2, 3))
+    for i, node in enumerate(nodes):
+        base = out[node.parent, 0] if node.parent >= 0 else np.zeros(3)
+        out[i] = base + (np.array(node.offset) if node.parent >= 0 else 0.0)
+        if node.ends:
+            out[i, 1] += node.ends[0][0]
+    return out
+
+
+def up_axis(source: Source, nodes: list[Node]) -> str:
+    """The file's up: y, as the format has it, unless head and feet say z."""
+    at = places(nodes)
+    head = [p[1] for p, node in zip(at, nodes, strict=True) if "head" in node.name.lower()]
+    feet = [p[1] for p, node in zip(at, nodes, strict=True) if named(node.name, ("foot", "toe", "ankle"))]
+    if head and feet:
+        rise = np.mean(head, axis=0) - np.mean(feet, axis=0)
+        if np.argmax(np.abs(rise)) == 2 and abs(rise[2]) > 2.0 * abs(rise[1]):
+            source.note("z is up: the head is above the feet along z")
+            return "z"
+    source.note("y is up")
+    return "y"
+
+
+def named(name: str, words: Iterable[str]) -> bool:
+    return any(word in name.lower() for word in words)
+
+
+def unit(source: Source, nodes: list[Node], up: str) -> float:
+    """Metres per unit, guessed from the height of whoever stands there."""
+    heights = places(nodes)[..., "xyz".index(up)]
+    height = float(np.ptp(heights))
+    if height <= 0.0:
+        source.odd("has no height to guess its unit from; its numbers were taken as metres")
+        return 1.0
+    name, scale = min(UNITS.items(), key=lambda item: abs(np.log(height * item[1] / STATURE)))
+    source.note(f"scale='auto': the body is {height:g} units tall, taken as {name}: 1 unit = {scale:g} m")
+    return scale

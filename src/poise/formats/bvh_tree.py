@@ -1,0 +1,232 @@
+"""The HIERARCHY of a BVH file: joints with offsets and channels, as written.
+
+The grammar is that of the Biovision files as everyone writes them; there is no standard. White space may be anything
+between words, keywords may be in any case, and a name is all of its line: it may hold spaces, colons and accents.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+
+from poise.formats.source import Source, parse_number, shown
+
+__all__ = ["MOST_DEPTH", "MOST_JOINTS", "Channel", "Node", "read_tree"]
+
+MOST_JOINTS = 10_000
+MOST_DEPTH = 1_000
+MOST_CHANNELS = 24  # of one joint; six is usual
+
+_WORD = re.compile(r"[{}]|[^\s{}]+")
+_BRACE = re.compile(r"\{(?=\s|$)")
+_CHANNEL = re.compile(r"([xyz])(position|rotation)")
+_COUNT = re.compile(r"\+?[0-9]{1,9}", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """One column of the motion: an axis, 0 to 2, and whether it turns about it or is a place along it."""
+
+    axis: int
+    turns: bool
+
+    def __str__(self) -> str:
+        return "XYZ"[self.axis] + ("rotation" if self.turns else "position")
+
+
+@dataclass(slots=True)
+class Node:
+    """A joint as written; `ends` are the offsets of its end sites, with their lines."""
+
+    name: str
+    parent: int
+    line: int
+    offset: list[float] | None = None
+    channels: tuple[Channel, ...] | None = None
+    ends: list[tuple[list[float], int]] = field(default_factory=list)
+
+
+class Words:
+    """The words of a text with their lines; a name takes the rest of its line."""
+
+    def __init__(self, source: Source, text: str) -> None:
+        self.source = source
+        self._lines = re.split(r"\r\n|\r|\n", text)
+        self._at = 0
+        self.line = 0
+
+    def peek(self) -> str:
+        """The next word; empty at the end."""
+        while self.line < len(self._lines):
+            found = _WORD.search(self._lines[self.line], self._at)
+            if found:
+                return found.group()
+            self.line, self._at = self.line + 1, 0
+        return ""
+
+    def next(self) -> tuple[str, int]:
+        """The next word and its line, from 1; it is consumed."""
+        word = self.peek()
+        if word:
+            found = _WORD.search(self._lines[self.line], self._at)
+            assert found is not None
+            self._at = found.end()
+        return word, min(self.line, len(self._lines) - 1) + 1
+
+    def rest_of_line(self) -> str:
+        """What follows on this line up to an opening brace that stands alone; it is consumed."""
+        rest = self._lines[self.line][self._at :]
+        brace = _BRACE.search(rest)
+        taken = rest[: brace.start()] if brace else rest
+        self._at += len(taken)
+        return taken.strip()
+
+    def expect(self, wanted: str, after: str) -> int:
+        """Consumes that word, or refuses what stands there instead."""
+        word, line = self.next()
+        if word.lower() != wanted:
+            found = f"{shown(word)} stands there" if word else "the file ends"
+            raise self.source.error(f"{after} needs {wanted!r} next, but {found}.", line)
+        return line
+
+
+def read_tree(source: Source, text: str) -> list[Node]:
+    """All joints, parents first, in the order of their columns.
+
+    Raises:
+        FormatError: Braces that do not pair, words that do not belong, names used twice, counts that do not agree.
+    """
+    words = Words(source, text)
+    words.expect("hierarchy", "a BVH file")
+    nodes: list[Node] = []
+    path: list[int] = []  # the joints that are open
+    roots = 0
+    while words.peek():
+        word, line = words.next()
+        key = word.lower()
+        if key in ("root", "joint"):
+            roots += check_place(source, key, path, line)
+            nodes.append(open_joint(words, word, path[-1] if path else -1, line))
+            path.append(len(nodes) - 1)
+            if len(nodes) > MOST_JOINTS or len(path) > MOST_DEPTH:
+                raise source.error(f"has more than {MOST_JOINTS} joints, or {MOST_DEPTH} inside each other.", line)
+        elif not path:
+            raise source.error(f"{shown(word)} stands outside of any joint; ROOT or MOTION belongs here.", line)
+        elif key in ("end", "endsite"):
+            nodes[path[-1]].ends.append(read_end(words, key, nodes[path[-1]].name, line))
+        elif key == "offset":
+            set_offset(words, nodes[path[-1]], line)
+        elif key == "channels":
+            set_channels(words, nodes[path[-1]], line, last=path[-1] == len(nodes) - 1)
+        elif word == "}":
+            close_joint(source, nodes[path.pop()], line)
+        else:
+            raise source.error(f"{shown(word)} is no word of a BVH hierarchy (joint {nodes[path[-1]].name!r}).", line)
+    if path:
+        node = nodes[path[-1]]
+        raise source.error(f"joint {shown(node.name)} is never closed: a '}}' is missing, or the end.", node.line)
+    if not nodes:
+        raise source.error("has no ROOT, so no body.", words.next()[1])
+    if roots > 1:
+        source.odd(f"has {roots} ROOTs; all of them stand in the world of one model")
+    check_names(source, nodes)
+    return nodes
+
+
+def check_place(source: Source, key: str, path: list[int], line: int) -> int:
+    """1 for a root, 0 for a joint; each where it belongs."""
+    if key == "joint" and not path:
+        raise source.error("JOINT stands outside of ROOT; the first joint must be a ROOT.", line)
+    if key == "root" and path:
+        raise source.error("ROOT stands inside of a joint; write JOINT, or close the joints before it.", line)
+    return int(key == "root")
+
+
+def open_joint(words: Words, keyword: str, parent: int, line: int) -> Node:
+    """A joint from its keyword to its opening brace."""
+    name = words.rest_of_line()
+    if not name:
+        raise words.source.error(f"{keyword} has no name.", line)
+    words.expect("{", f"joint {shown(name)}")
+    return Node(name, parent, line)
+
+
+def close_joint(source: Source, node: Node, line: int) -> None:
+    """A joint at its closing brace has said where it stands."""
+    if node.offset is None:
+        raise source.error(f"joint {shown(node.name)} has no OFFSET.", line)
+
+
+def set_offset(words: Words, node: Node, line: int) -> None:
+    """OFFSET x y z."""
+    if node.offset is not None:
+        raise words.source.error(f"joint {shown(node.name)} has two OFFSETs; which one holds?", line)
+    node.offset = three_numbers(words, f"OFFSET of {shown(node.name)}")
+
+
+def three_numbers(words: Words, what: str) -> list[float]:
+    """Three numbers, and then no fourth one."""
+    numbers = []
+    for _ in range(3):
+        word, line = words.next()
+        numbers.append(parse_number(word, f"{what} (three numbers)", words.source, line))
+    following = words.peek()
+    if following[:1] in set("0123456789+-."):  # the empty word is in no set of letters
+        raise words.source.error(f"{what} has more than three numbers: {shown(following)}.", words.line + 1)
+    return numbers
+
+
+def read_end(words: Words, key: str, joint: str, line: int) -> tuple[list[float], int]:
+    """An end site from its keyword to its closing brace; what follows the keyword on its line is no name of ours."""
+    if key == "end":
+        words.expect("site", f"the end of {shown(joint)}")
+    words.rest_of_line()
+    words.expect("{", f"the End Site of {shown(joint)}")
+    words.expect("offset", f"the End Site of {shown(joint)}")
+    offset = three_numbers(words, f"OFFSET of the End Site of {shown(joint)}")
+    if words.peek().lower() == "channels":
+        words.next()
+        count, at = words.next()
+        if count != "0":
+            raise words.source.error(f"the End Site of {shown(joint)} has channels; only joints move.", at)
+    words.expect("}", f"the End Site of {shown(joint)}")
+    return offset, line
+
+
+def set_channels(words: Words, node: Node, line: int, *, last: bool) -> None:
+    """CHANNELS count name ... name."""
+    source, what = words.source, f"CHANNELS of {shown(node.name)}"
+    if node.channels is not None:
+        raise source.error(f"joint {shown(node.name)} has two CHANNELS; which one holds?", line)
+    if not last:
+        raise source.error(f"{what} come after a joint inside it, so their place in the rows is unclear.", line)
+    word, line = words.next()
+    if not _COUNT.fullmatch(word) or int(word) > MOST_CHANNELS:
+        raise source.error(f"{what}: the count is {shown(word)}; it must be 0 to {MOST_CHANNELS}.", line)
+    channels = [read_channel(words, what, int(word)) for _ in range(int(word))]
+    if _CHANNEL.fullmatch(words.peek().lower()):
+        raise source.error(f"{what}: the count is {word}, but more are named: {shown(words.peek())}.", words.line + 1)
+    places = [channel.axis for channel in channels if not channel.turns]
+    if len(set(places)) < len(places):
+        raise source.error(f"{what} name a position twice; which one holds?", line)
+    node.channels = tuple(channels)
+
+
+def read_channel(words: Words, what: str, count: int) -> Channel:
+    """One of Xposition ... Zrotation, in any case."""
+    word, line = words.next()
+    found = _CHANNEL.fullmatch(word.lower())
+    if not found:
+        known = "Xposition Yposition Zposition Xrotation Yrotation Zrotation"
+        raise words.source.error(f"{what}: the count is {count}, and {shown(word)} is none of {known}.", line)
+    return Channel("xyz".index(found.group(1)), found.group(2) == "rotation")
+
+
+def check_names(source: Source, nodes: list[Node]) -> None:
+    """Goals find joints by their names, so each must have its own."""
+    seen: dict[str, int] = {}
+    for node in nodes:
+        if node.name in seen:
+            first = seen[node.name]
+            raise source.error(f"two joints are called {shown(node.name)} (lines {first} and {node.line}).", node.line)
+        seen[node.name] = node.line

@@ -1,0 +1,305 @@
+"""Models, motions and poses written as BVH.
+
+Every frame of the model becomes a BVH joint of its name (a leaf called ``<joint>_end`` becomes an End Site), and its
+place and orientation in the file are those of the model. Joints that turn about or slide along the coordinate axes
+keep their numbers, so that what `load` made of a BVH file is written back as it was. All others (balls, free roots,
+screws, planes, axes askew, joints mounted at an angle) are written as three rotations in the order Z, X, Y, with three
+positions where they slide. Ranges, masses and shapes have no place in BVH and are left out; so is what mimics what,
+but followers move as they did. A body without one root gets one, called ``world``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import FormatError
+from poise.formats.bvh_tree import MOST_DEPTH, MOST_JOINTS, Channel, Words
+from poise.formats.source import Source, shown
+from poise.kinematics import Motion, Pose
+from poise.model import Frame, Joint, Model
+from poise.spatial import Rotation, Transform
+
+__all__ = ["write_model", "write_motion", "write_pose"]
+
+Floats = NDArray[np.float64]
+
+ORDER = "ZXY"  # of rotations that have none of their own
+PLACE = tuple(Channel(axis, turns=False) for axis in range(3))
+SLIDING = ("prismatic", "translation3", "planar", "free", "screw")
+TURNING = ("revolute", "continuous", "universal", "euler", "planar", "ball", "free", "screw")
+BLOCK = 1024  # rows written at once
+_PART = re.compile(r"(?:[XYZ]?position|[XYZ]rotation[0-9]+)[0-9]*")
+
+
+@dataclass(slots=True)
+class Written:
+    """A BVH joint to be written: `frames` of the model in a row make it, the last one gives the name."""
+
+    frames: list[Frame]
+    offset: Floats
+    channels: tuple[Channel, ...]
+    values: Floats
+    children: list[Written] = field(default_factory=list)
+    end: Floats | None = None
+
+    @property
+    def name(self) -> str:
+        """The frame that a reader will find."""
+        return self.frames[-1].name
+
+
+def write_model(model: Model, target: Path) -> None:
+    """Writes the body, standing in its rest pose for one frame."""
+    write_motion(Motion(model, model.rest[None]), target)
+
+
+def write_pose(pose: Pose, target: Path) -> None:
+    """Writes the body in this pose, for one frame."""
+    write_motion(Motion(pose.model, pose.q[None]), target)
+
+
+def write_motion(motion: Motion, target: Path) -> None:
+    """Writes the body and all frames of its motion.
+
+    Raises:
+        FormatError: The motion has no frames, the body is too deep, or a name cannot be written.
+    """
+    if not len(motion):
+        raise FormatError("a motion without frames cannot be written as BVH.", str(target))
+    roots = plant(motion)
+    root = roots[0] if len(roots) == 1 else world(motion, roots)
+    nodes = list(check(root, target))
+    with target.open("w", encoding="utf-8", newline="\n") as stream:
+        stream.write("HIERARCHY\n")
+        stream.writelines(hierarchy(root))
+        stream.write(f"MOTION\nFrames: {len(motion)}\nFrame Time: {frame_time(motion.fps)!r}\n")
+        stream.writelines(rows(nodes, len(motion)))
+
+
+def frame_time(fps: float) -> float:
+    """Seconds per frame, such that its reciprocal is `fps` again where a double can say so."""
+    time = 1.0 / fps
+    near = (time, float(np.nextafter(time, 0.0)), float(np.nextafter(time, np.inf)))
+    return next((t for t in near if t > 0.0 and 1.0 / t == fps), time)
+
+
+# ------------------------------------------------------------------------------------------------ the tree
+
+
+def plant(motion: Motion) -> list[Written]:
+    """The BVH joints of a model with all their numbers; those that stand in the world."""
+    model = motion.model
+    below: dict[str | None, list[Frame]] = {}
+    for name in model.frames:
+        frame = model.frame(name)
+        below.setdefault(frame.parent, []).append(frame)
+    grown: dict[str | None, list[Written]] = {None: []}
+    waiting = [(None, frame) for frame in reversed(below.get(None, []))]
+    made: dict[str, Written] = {}
+    while waiting:
+        parent, frame = waiting.pop()
+        above = made[parent] if parent is not None else None
+        if above is not None and is_end(frame, above, below):
+            above.end = frame.offset.translation
+            continue
+        frames = row_of_parts(model, frame, below)
+        node = describe(motion, frames)
+        made[node.name] = node
+        (above.children if above is not None else grown[None]).append(node)
+        waiting += [(node.name, child) for child in reversed(below.get(node.name, []))]
+    return grown[None]
+
+
+def is_end(frame: Frame, above: Written, below: dict[str | None, list[Frame]]) -> bool:
+    """Whether a frame can be written as the End Site of the joint above it."""
+    plain = frame.joint is None and frame.name not in below and is_straight(frame.offset)
+    return plain and frame.name == f"{above.name}_end" and above.end is None
+
+
+def is_straight(offset: Transform) -> bool:
+    """Whether an offset does not turn, to the last bit."""
+    return bool(np.array_equal(offset.matrix[:3, :3], np.eye(3)))
+
+
+def row_of_parts(model: Model, frame: Frame, below: dict[str | None, list[Frame]]) -> list[Frame]:
+    """The frames that one BVH joint was read into, by their names; else the frame alone."""
+    frames = [frame]
+    while frames[-1].joint is not None:
+        children = below.get(frames[-1].name, [])
+        if len(children) != 1 or children[0].joint is None or children[0].offset != Transform.identity():
+            break
+        frames.append(children[0])
+        if len(frames) > 32:
+            break
+    for last in range(len(frames) - 1, 0, -1):
+        base = f"{frames[last].name}_"
+        ahead = frames[:last]
+        if all(f.name.startswith(base) and _PART.fullmatch(f.name[len(base) :]) for f in ahead):
+            return frames[: last + 1]
+    return [frame]
+
+
+def world(motion: Motion, roots: list[Written]) -> Written:
+    """A root for bodies that have several, or none."""
+    name, taken = "world", set(motion.model.frames)
+    while name in taken:
+        name += "_"
+    place = Frame(name, None, None, Transform.identity(), 0.0, np.zeros(3))
+    return Written([place], np.zeros(3), (), np.zeros((len(motion), 0)), roots)
+
+
+# ------------------------------------------------------------------------------------------------ the numbers
+
+
+def describe(motion: Motion, frames: list[Frame]) -> Written:
+    """The offset, channels and values of the BVH joint that these frames make."""
+    model = motion.model
+    joints = [model.joint(frame.joint) for frame in frames if frame.joint is not None]
+    plain = directly(motion, frames[0].offset, joints) if is_straight(frames[0].offset) else None
+    return Written(frames, *(plain or decomposed(motion, frames, joints)))
+
+
+def directly(
+    motion: Motion, offset: Transform, joints: list[Joint]
+) -> tuple[Floats, tuple[Channel, ...], Floats] | None:
+    """Each coordinate as its own channel: first slides, then turns, all along coordinate axes; None where it cannot."""
+    channels: list[Channel] = []
+    values: list[Floats] = []
+    place = np.array(offset.translation)
+    for joint in joints:
+        moves = coordinate_moves(joint)
+        if moves is None:
+            return None
+        numbers, rest = coordinates(joint, motion.model, motion.q), coordinates(joint, motion.model, motion.model.rest)
+        for k, (channel, sign) in enumerate(moves):
+            if not channel.turns and (any(c.turns for c in channels) or channel in channels):
+                return None
+            start = 0.0 if channel.turns else offset.translation[channel.axis]
+            column = start + sign * numbers[..., k]
+            if not channel.turns:
+                place[channel.axis] = start + sign * rest[..., k]
+            channels.append(channel)
+            values.append(np.degrees(column) if channel.turns else column)
+    columns = np.stack(values, axis=1) if values else np.zeros((len(motion), 0))
+    return place, tuple(channels), columns
+
+
+def coordinate_moves(joint: Joint) -> list[tuple[Channel, float]] | None:
+    """A joint as channels and signs; None where its axes are askew or it has quaternions."""
+    if joint.kind == "fixed":
+        return []
+    if joint.kind == "translation3":
+        return [(channel, 1.0) for channel in PLACE]
+    if joint.kind == "euler":
+        return [(Channel("XYZ".index(letter), turns=True), 1.0) for letter in joint.order]
+    if joint.kind not in ("revolute", "continuous", "prismatic", "universal"):
+        return None
+    moves = []
+    for axis in (joint.axis, joint.axis2) if joint.kind == "universal" else (joint.axis,):
+        k = int(np.argmax(np.abs(axis)))
+        if abs(axis[k]) != 1.0 or np.count_nonzero(axis) != 1:
+            return None
+        moves.append((Channel(k, turns=joint.kind != "prismatic"), float(axis[k])))
+    return moves
+
+
+def coordinates(joint: Joint, model: Model, q: Floats) -> Floats:
+    """The joint's own numbers, (..., n); a follower's are those of its leader, seen through its ratio."""
+    if joint.mimic is None:
+        return q[..., joint.q]
+    return joint.mimic.ratio * q[..., model.joint(joint.mimic.joint).q] + joint.mimic.offset
+
+
+def decomposed(
+    motion: Motion, frames: list[Frame], joints: list[Joint]
+) -> tuple[Floats, tuple[Channel, ...], Floats]:
+    """The joint's place in its parent's frame as three positions where it slides, and three rotations."""
+    model, parent, name = motion.model, frames[0].parent, frames[-1].name
+    local = within(model, motion.q, parent, name)
+    rest = within(model, model.rest, parent, name)
+    kinds = {joint.kind for joint in joints}
+    slides = bool(kinds & set(SLIDING))
+    turns = bool(kinds & set(TURNING)) or not np.array_equal(rest[:3, :3], np.eye(3))
+    order = next((joint.order for joint in joints if joint.order), ORDER)
+    channels = (PLACE if slides else ()) + tuple(Channel("XYZ".index(x), turns=True) for x in order if turns)
+    parts = [local[:, :3, 3]] if slides else []
+    if turns:
+        angles = Rotation.from_matrix(local[:, :3, :3]).to_euler(order)
+        parts.append(np.degrees(np.unwrap(angles, axis=0)))
+    return rest[:3, 3], channels, np.concatenate([np.zeros((len(motion), 0)), *parts], axis=1)
+
+
+def within(model: Model, q: Floats, parent: str | None, name: str) -> Floats:
+    """T_parent_frame, (..., 4, 4)."""
+    T_world_frame = np.asarray(model.fk(q, name))
+    if parent is None:
+        return T_world_frame
+    T_world_parent = np.asarray(model.fk(q, parent))
+    out = np.broadcast_to(np.eye(4), T_world_frame.shape).copy()
+    R_parent_world = np.swapaxes(T_world_parent[..., :3, :3], -1, -2)
+    out[..., :3, :3] = R_parent_world @ T_world_frame[..., :3, :3]
+    out[..., :3, 3:] = R_parent_world @ (T_world_frame[..., :3, 3:] - T_world_parent[..., :3, 3:])
+    return out
+
+
+# ------------------------------------------------------------------------------------------------ the text
+
+
+def check(root: Written, target: Path) -> Iterator[Written]:
+    """All joints in the order of their columns, checked."""
+    waiting, count = [(root, 1)], 0
+    while waiting:
+        node, depth = waiting.pop()
+        count += 1
+        if depth > MOST_DEPTH or count > MOST_JOINTS:
+            most = f"{MOST_JOINTS} joints, {MOST_DEPTH} inside each other"
+            raise FormatError(f"this body is too large for BVH as it is read here: at most {most}.", str(target))
+        check_name(node.name, target)
+        yield node
+        waiting += [(child, depth + 1) for child in reversed(node.children)]
+
+
+def check_name(name: str, target: Path) -> None:
+    """A name that a reader would not find again is refused."""
+    words = Words(Source(str(target), b""), f"JOINT {name}\n{{")
+    words.next()
+    if words.rest_of_line() != name or any(letter < " " for letter in name):
+        raise FormatError(f"frame {shown(name)} cannot be named so in BVH; names are one line without ' {{'.", str(target))
+
+
+def hierarchy(root: Written) -> Iterator[str]:
+    """The lines of all joints."""
+    waiting: list[tuple[Written | None, int]] = [(root, 0)]  # None closes a joint
+    while waiting:
+        node, depth = waiting.pop()
+        tabs = "\t" * depth
+        if node is None:
+            yield f"{tabs}}}\n"
+            continue
+        channels = " ".join(["CHANNELS", str(len(node.channels)), *map(str, node.channels)])
+        yield f"{tabs}{'JOINT' if depth else 'ROOT'} {node.name}\n{tabs}{{\n"
+        yield f"{tabs}\t{offset_line(node.offset)}\n{tabs}\t{channels}\n"
+        if node.end is not None:
+            yield f"{tabs}\tEnd Site\n{tabs}\t{{\n{tabs}\t\t{offset_line(node.end)}\n{tabs}\t}}\n"
+        waiting.append((None, depth))
+        waiting += [(child, depth + 1) for child in reversed(node.children)]
+
+
+def offset_line(offset: Floats) -> str:
+    return "OFFSET " + " ".join(repr(float(x) + 0.0) for x in offset)
+
+
+def rows(nodes: list[Written], count: int) -> Iterator[str]:
+    """One line a frame: positions to the last bit, angles to 1e-9 degrees."""
+    line = " ".join("%.9f" if channel.turns else "%r" for node in nodes for channel in node.channels) + "\n"
+    turns = np.array([channel.turns for node in nodes for channel in node.channels], np.bool_)
+    for first in range(0, count, BLOCK):
+        block = np.concatenate([node.values[first : first + BLOCK] for node in nodes], axis=1)
+        block[:, turns] = np.round(block[:, turns], 9)
+        yield from (line % tuple(row) for row in (block + 0.0).tolist())
