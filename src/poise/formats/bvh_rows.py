@@ -12,11 +12,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.formats.decimals import values_of, words_of
 from poise.formats.source import Source, parse_number, shown
 
 __all__ = ["Clip", "read_clip"]
 
-BLOCK = 1 << 20  # bytes of text turned into numbers at once
+BLOCK = 1 << 18  # bytes of text turned into numbers at once
 LONGEST = 4096  # bytes of one number
 MOST_EMPTY = 10_000_000  # frames of a body without channels
 
@@ -26,6 +27,8 @@ _DIGITS = b"0123456789+-.eE \t\r\n\v\f"
 _FOREIGN = re.compile(rb"[^0-9+\-.eE\s]")
 
 Floats = NDArray[np.float64]
+Places = NDArray[np.int64]
+Letters = NDArray[np.uint8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,12 +97,15 @@ class Rows:
         while at < len(self.data):
             end = self._cut(at)
             block = self.data[at:end]
-            values = self._numbers(block)
+            letters = np.frombuffer(block, np.uint8)
+            starts, stops = words_of(letters)
+            values = self._numbers(block, letters, starts, stops)
             room = out[self.count : self.count + len(values)]
             room[:] = values[: len(room)]
-            self._watch(block, len(values))
+            self._watch(starts, np.flatnonzero(letters == 10))
             at = end
-        self._end_line(self.line, self.count)
+        if self.count > self.line_start:  # the last line lacks its break
+            self._watch_lines(np.array([self.line_start]), np.array([self.count]))
         self._check(frames, line)
         return out[:size].reshape(frames, self.channels)
 
@@ -113,15 +119,16 @@ class Rows:
             raise self.source.error("has a number of thousands of letters.", self.line + self.data.count(b"\n", at, end))
         return space.end()
 
-    def _numbers(self, block: bytes) -> list[float]:
+    def _numbers(self, block: bytes, letters: Letters, starts: Places, stops: Places) -> Floats:
+        """The block's numbers; the first word that is none is refused with its line."""
         if block.translate(None, _DIGITS):
             found = _FOREIGN.search(block)
             self._refuse(block, found.start() if found else 0)
         try:
-            values = list(map(float, block.split()))
+            values = values_of(block, letters, starts, stops)
         except ValueError:
-            values = []
-        if block and not values or not np.isfinite(values).all():
+            values = np.array([np.nan])
+        if not np.isfinite(values).all():
             for word in re.finditer(rb"\S+", block):
                 self._check_word(block, word.start(), word.group())
         return values
@@ -144,23 +151,16 @@ class Rows:
         line = self.line + block.count(b"\n", 0, place)
         raise self.source.error(f"{shown(word)} is no number; the motion is plain numbers.{hint}", line)
 
-    def _watch(self, block: bytes, count: int) -> None:
+    def _watch(self, starts: Places, breaks: Places) -> None:
         """Follows the ends of lines through a block."""
-        letters = np.frombuffer(block, np.uint8)
-        breaks = np.flatnonzero(letters == 10)
         if len(breaks):
-            word = letters > 32
-            begins = np.empty(len(word), np.bool_)
-            begins[0] = word[0]
-            np.greater(word[1:], word[:-1], out=begins[1:])
-            ends = self.count + np.cumsum(begins, dtype=np.int64)[breaks]
-            starts = np.concatenate([[self.line_start], ends[:-1]])
-            self._watch_lines(starts, ends)
+            ends = self.count + np.searchsorted(starts, breaks)
+            self._watch_lines(np.concatenate([[self.line_start], ends[:-1]]), ends)
             self.line_start = int(ends[-1])
-        self.count += count
+        self.count += len(starts)
         self.line += len(breaks)
 
-    def _watch_lines(self, starts: NDArray[np.int64], ends: NDArray[np.int64]) -> None:
+    def _watch_lines(self, starts: Places, ends: Places) -> None:
         filled = ends > starts
         sizes = ends - starts
         one = sizes == self.channels
@@ -173,12 +173,6 @@ class Rows:
         if self.odd is None and (filled & ~one).any():
             first = int(np.argmax(filled & ~one))
             self.odd = self.line + first, int(sizes[first])
-
-    def _end_line(self, line: int, count: int) -> None:
-        """The last line may lack its break."""
-        del line
-        if count > self.line_start:
-            self._watch_lines(np.array([self.line_start]), np.array([count]))
 
     def _check(self, frames: int, line: int) -> None:
         """Whether the numbers are as many as declared, and stand in rows."""

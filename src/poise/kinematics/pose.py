@@ -26,6 +26,9 @@ def checked_configuration(model: Model, q: ArrayLike | None, ndim: int) -> Float
     if given.ndim != ndim:
         wanted = f"({model.nq},)" if ndim == 1 else f"(frames, {model.nq})"
         raise ShapeMismatch(f"q has shape {given.shape}; it must be {wanted}.")
+    if model.nq == model.nv == given.shape[-1] and np.isfinite(given).all():  # no quaternions, nothing to make unit
+        given.setflags(write=False)
+        return given
     unit = model.integrate(given, np.zeros(model.nv))
     out = np.where(np.abs(unit - given) <= 1e-15, given, unit)  # what is unit already does not move by a bit
     out.setflags(write=False)
