@@ -145,14 +145,18 @@ def wrapped(text: str, width: int) -> str:
     """Every row broken after `width` numbers."""
     head, _, motion = text.partition("Frame Time:")
     first, *rows = motion.splitlines()
-    broken = ["\n".join(" ".join(row.split()[i : i + width]) for i in range(0, len(row.split()), width)) for row in rows]
+    broken = [
+        "\n".join(" ".join(row.split()[i : i + width]) for i in range(0, len(row.split()), width)) for row in rows
+    ]
     return head + "Frame Time:" + "\n".join([first, *broken]) + "\n"
 
 
 def upper_keywords(text: str) -> str:
     for word in ("Offset", "Channels", "End Site", "Root", "Joint", "Motion", "Frames:", "Frame Time:"):
         text = text.replace(word.upper(), word.lower()).replace(word, word.upper())
-    return text.replace("Hierarchy".upper(), "Hierarchy").replace("rotation", "ROTATION").replace("Xposition", "xPosition")
+    return (
+        text.replace("Hierarchy".upper(), "Hierarchy").replace("rotation", "ROTATION").replace("Xposition", "xPosition")
+    )
 
 
 STYLES = {
@@ -176,9 +180,7 @@ STYLES = {
     "EndSite": lambda t: t.replace("End Site", "EndSite"),
     "named End Site": lambda t: t.replace("End Site", "End Site Left Hand tip"),
     "End Site with no channels": lambda t: t.replace("0.5 0.0 0.0\n", "0.5 0.0 0.0\n CHANNELS 0\n"),
-    "time first": lambda t: "".join(
-        t.replace("Frames: 3\n", "@").replace("33\n", "33\nFrames: 3\n", 1).split("@")
-    ),
+    "time first": lambda t: "".join(t.replace("Frames: 3\n", "@").replace("33\n", "33\nFrames: 3\n", 1).split("@")),
 }
 
 
@@ -308,9 +310,7 @@ def test_up_turns_the_world(tmp_path: Path) -> None:
     assert (plain.model.up, turned.model.up) == ("y", "z")
     turn = np.array([[1, 0, 0, 0], [0, 0, -1, 0], [0, 1, 0, 0], [0, 0, 0, 1]])
     for frame in plain.model.frames:
-        np.testing.assert_allclose(
-            turned.model.fk(turned.q, frame), turn @ plain.model.fk(plain.q, frame), atol=1e-12
-        )
+        np.testing.assert_allclose(turned.model.fk(turned.q, frame), turn @ plain.model.fk(plain.q, frame), atol=1e-12)
     assert poise.load_motion(path, up="y") == plain
 
 

@@ -12,6 +12,7 @@ import codecs
 import re
 from dataclasses import replace
 
+from poise.errors import InvalidValue
 from poise.formats.bvh_model import Columns, build
 from poise.formats.bvh_rows import Clip, line_at, read_clip
 from poise.formats.bvh_tree import read_tree
@@ -57,7 +58,10 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
         raise source.error("has no MOTION; load() reads its body.", source.data.count(b"\n") + 1)
     if not len(clip.rows):
         raise source.error("has no frames (Frames: 0); load() reads its body.", clip.line)
-    motion = Motion(model, columns.configurations(clip.rows), 1.0 / clip.frame_time)
+    try:
+        motion = Motion(model, columns.configurations(clip.rows), rate(clip.frame_time))
+    except InvalidValue as error:
+        raise source.error(f"its numbers are too large: {error}", clip.line) from error
     if options.model is not None and options.model != model:
         raise source.error("holds a body of its own, which is not the model= that was given; leave it out.")
     return motion
@@ -81,9 +85,16 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, Clip | N
     return *build(source, nodes, options), clip
 
 
+def rate(frame_time: float) -> float:
+    """Frames per second: the reciprocal, in few digits where those say the same time to the last bit."""
+    fps = 1.0 / frame_time
+    short = float(f"{fps:.12g}")
+    return short if 1.0 / short == frame_time else fps
+
+
 def plain(source: Source) -> bytes:
     """The file's bytes, eight bits a letter and with lines that end in a line feed."""
-    data = source.data
+    data = source.data.rstrip(b"\x1a")  # the end of a file, as DOS wrote it
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         data = source.text().encode()
     if b"\n" not in data[: 1 << 16] and b"\r" in data[: 1 << 16]:

@@ -38,6 +38,7 @@ UNITS = {
     "inches": 0.0254,
     "the CMU library's units (inches / 0.45)": 0.0254 / 0.45,
 }
+LARGEST = 1e100  # [m], of an offset
 STATURE = 1.7  # [m], of whoever was recorded
 TURNS = {"y": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]), "z": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])}
 """The rotations that bring z up to y up, and y up to z up."""
@@ -54,7 +55,8 @@ class Columns:
         """q of every frame, (frames, nq); the rows are used up."""
         plain = np.array_equal(self.order, np.arange(rows.shape[1]))
         q = rows if plain else rows[:, self.order]
-        q *= self.factor
+        with np.errstate(over="ignore"):  # what is infinite then is refused by the motion
+            q *= self.factor
         return q
 
 
@@ -81,12 +83,14 @@ def build(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[Mode
 
 
 def assemble(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[Model, Columns]:
+    check_size(source, nodes, 1.0)
     builder = ModelBuilder(Path(source.path).stem or "bvh")
     builder.source = source.path
     up = up_axis(source, nodes)
     turn = TURNS[options.up] if options.up and options.up != up else np.eye(3)
     builder.up = options.up or up
     scale = float(unit(source, nodes, up)) if options.scale == "auto" else float(options.scale)
+    check_size(source, nodes, scale)
     taken = {node.name for node in nodes}
     carried = "free" if options.base == "free" and not moves_freely(nodes[0]) else ""
     if carried:
@@ -106,6 +110,14 @@ def assemble(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[M
     add_ends(source, builder, nodes, scale, taken)
     builder.notes += source.notes
     return builder.build(), Columns(np.array(order, np.int64), np.array(factor))
+
+
+def check_size(source: Source, nodes: list[Node], scale: float) -> None:
+    """Offsets of which nobody can compute a length are refused."""
+    for node in nodes:
+        for offset, line in ((node.offset or [0.0], node.line), *node.ends):
+            if max(map(abs, offset)) > LARGEST / max(scale, 1.0):
+                raise source.error(f"OFFSET of {node.name!r} is {offset}; it must be below {LARGEST:g} metres.", line)
 
 
 def moves_freely(root: Node) -> bool:

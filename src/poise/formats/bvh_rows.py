@@ -116,7 +116,9 @@ class Rows:
             return len(self.data)
         space = re.compile(rb"\s").search(self.data, end, end + LONGEST)
         if not space:
-            raise self.source.error("has a number of thousands of letters.", self.line + self.data.count(b"\n", at, end))
+            raise self.source.error(
+                "has a number of thousands of letters.", self.line + self.data.count(b"\n", at, end)
+            )
         return space.end()
 
     def _numbers(self, block: bytes, letters: Letters, starts: Places, stops: Places) -> Floats:
@@ -167,7 +169,9 @@ class Rows:
         self.lines += int(np.count_nonzero(filled))
         self.whole += int(np.count_nonzero(one & filled))
         if self.channels:
-            inside = (ends - 1) // self.channels * self.channels > starts  # the last frame that ends before the line does
+            inside = (
+                ends - 1
+            ) // self.channels * self.channels > starts  # the last frame that ends before the line does
             ragged = (starts % self.channels != 0) | (ends % self.channels != 0)
             self.astray |= bool((inside & ragged & filled).any())
         if self.odd is None and (filled & ~one).any():

@@ -121,7 +121,9 @@ def read_tree(source: Source, text: str) -> list[Node]:
         elif word == "}":
             close_joint(source, nodes[path.pop()], line)
         else:
-            raise source.error(f"{shown(word)} is no word of a BVH hierarchy (joint {nodes[path[-1]].name!r}).", line)
+            raise source.error(
+                f"{shown(word)} is no word of a BVH hierarchy (joint {shown(nodes[path[-1]].name)}).", line
+            )
     if path:
         node = nodes[path[-1]]
         raise source.error(f"joint {shown(node.name)} is never closed: a '}}' is missing, or the end.", node.line)

@@ -83,8 +83,10 @@ def write_motion(motion: Motion, target: Path) -> None:
 
 
 def frame_time(fps: float) -> float:
-    """Seconds per frame, such that its reciprocal is `fps` again where a double can say so."""
+    """Seconds per frame, such that a reader finds `fps` again where a double can say so."""
     time = 1.0 / fps
+    if float(f"{fps:.12g}") == fps:
+        return time
     near = (time, float(np.nextafter(time, 0.0)), float(np.nextafter(time, np.inf)))
     return next((t for t in near if t > 0.0 and 1.0 / t == fps), time)
 
@@ -100,7 +102,7 @@ def plant(motion: Motion) -> list[Written]:
         frame = model.frame(name)
         below.setdefault(frame.parent, []).append(frame)
     grown: dict[str | None, list[Written]] = {None: []}
-    waiting = [(None, frame) for frame in reversed(below.get(None, []))]
+    waiting: list[tuple[str | None, Frame]] = [(None, frame) for frame in reversed(below.get(None, []))]
     made: dict[str, Written] = {}
     while waiting:
         parent, frame = waiting.pop()
@@ -108,7 +110,7 @@ def plant(motion: Motion) -> list[Written]:
         if above is not None and is_end(frame, above, below):
             above.end = frame.offset.translation
             continue
-        frames = row_of_parts(model, frame, below)
+        frames = row_of_parts(frame, below)
         node = describe(motion, frames)
         made[node.name] = node
         (above.children if above is not None else grown[None]).append(node)
@@ -127,7 +129,7 @@ def is_straight(offset: Transform) -> bool:
     return bool(np.array_equal(offset.matrix[:3, :3], np.eye(3)))
 
 
-def row_of_parts(model: Model, frame: Frame, below: dict[str | None, list[Frame]]) -> list[Frame]:
+def row_of_parts(frame: Frame, below: dict[str | None, list[Frame]]) -> list[Frame]:
     """The frames that one BVH joint was read into, by their names; else the frame alone."""
     frames = [frame]
     while frames[-1].joint is not None:
@@ -216,9 +218,7 @@ def coordinates(joint: Joint, model: Model, q: Floats) -> Floats:
     return joint.mimic.ratio * q[..., model.joint(joint.mimic.joint).q] + joint.mimic.offset
 
 
-def decomposed(
-    motion: Motion, frames: list[Frame], joints: list[Joint]
-) -> tuple[Floats, tuple[Channel, ...], Floats]:
+def decomposed(motion: Motion, frames: list[Frame], joints: list[Joint]) -> tuple[Floats, tuple[Channel, ...], Floats]:
     """The joint's place in its parent's frame as three positions where it slides, and three rotations."""
     model, parent, name = motion.model, frames[0].parent, frames[-1].name
     local = within(model, motion.q, parent, name)
@@ -270,7 +270,9 @@ def check_name(name: str, target: Path) -> None:
     words = Words(Source(str(target), b""), f"JOINT {name}\n{{")
     words.next()
     if words.rest_of_line() != name or any(letter < " " for letter in name):
-        raise FormatError(f"frame {shown(name)} cannot be named so in BVH; names are one line without ' {{'.", str(target))
+        raise FormatError(
+            f"frame {shown(name)} cannot be named so in BVH; names are one line without ' {{'.", str(target)
+        )
 
 
 def hierarchy(root: Written) -> Iterator[str]:

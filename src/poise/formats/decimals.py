@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["words_of", "values_of"]
+__all__ = ["values_of", "words_of"]
 
 LONGEST = 20  # letters of a number that is read here
 MOST_DIGITS = 15

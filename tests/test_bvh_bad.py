@@ -1,0 +1,251 @@
+"""BVH refused: malformed, truncated, contradictory and hostile files, each with its line; and what fuzzing found."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import warnings
+from pathlib import Path
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from poise.errors import FormatError
+from poise.formats import bvh
+from poise.formats.source import ReadOptions, Source
+
+GOOD = """HIERARCHY
+ROOT Hips
+{
+  OFFSET 0 1 0
+  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation
+  JOINT Arm
+  {
+    OFFSET 1 0 0
+    CHANNELS 3 Zrotation Xrotation Yrotation
+    End Site
+    {
+      OFFSET 0.5 0 0
+    }
+  }
+}
+MOTION
+Frames: 2
+Frame Time: 0.1
+1 2 3 4 5 6 7 8 9
+9 8 7 6 5 4 3 2 1
+"""
+
+
+def read(text: str | bytes) -> None:
+    source = Source("clip.bvh", text if isinstance(text, bytes) else text.encode())
+    bvh.read_motion(source, ReadOptions())
+
+
+def swap(old: str, new: str, count: int = 1) -> str:
+    assert old in GOOD
+    return GOOD.replace(old, new, count)
+
+
+DEEP = "HIERARCHY\n" + "".join(
+    f"{'JOINT' if i else 'ROOT'} j{i}\n{{\nOFFSET 0 1 0\nCHANNELS 1 Xrotation\n" for i in range(10_000)
+)
+
+BAD: dict[str, tuple[str | bytes, int | None, str]] = {
+    "empty": ("", 1, "'hierarchy'"),
+    "blank": (" \n\n", None, "'hierarchy'"),
+    "another format": ("<robot/>", 1, "'<robot/>' stands there"),
+    "binary": (b"\x00\x01\x02\xff" * 50, 1, "NUL"),
+    "NUL in a name": (swap("Arm", "A\0rm"), 6, "NUL"),
+    "NUL in the motion": (swap("5 6 7", "5 \0 7"), 19, "is no number"),
+    "hierarchy alone": ("HIERARCHY\n", None, "no ROOT"),
+    "hierarchy and motion": ("HIERARCHY\nMOTION\nFrames: 0\nFrame Time: 1\n", None, "no ROOT"),
+    "joint without root": (swap("ROOT", "JOINT"), 2, "outside of ROOT"),
+    "root inside": (swap("JOINT", "ROOT"), 6, "inside of a joint"),
+    "no name": (swap("JOINT Arm", "JOINT"), 6, "no name"),
+    "no opening brace": (swap("Arm\n  {", "Arm"), 7, "'OFFSET' stands there"),
+    "no closing brace": (swap("  }\n}\nMOTION", "  }\nMOTION"), 2, "never closed"),
+    "no closing brace of an end": (swap("0.5 0 0\n    }", "0.5 0 0\n"), 2, "never closed"),
+    "one brace too many": (swap("}\nMOTION", "}\n}\nMOTION"), 16, "outside of any joint"),
+    "no offset": (swap("    OFFSET 1 0 0\n", ""), 13, "no OFFSET"),
+    "two offsets": (swap("OFFSET 1 0 0", "OFFSET 1 0 0\nOFFSET 1 0 0"), 9, "two OFFSETs"),
+    "short offset": (swap("OFFSET 1 0 0", "OFFSET 1 0"), 9, "three numbers"),
+    "long offset": (swap("OFFSET 1 0 0", "OFFSET 1 0 0 0"), 8, "more than three"),
+    "short end": (swap("OFFSET 0.5 0 0", "OFFSET 0.5 0"), 13, "three numbers"),
+    "offset of nan": (swap("OFFSET 1 0 0", "OFFSET nan 0 0"), 8, "'nan'"),
+    "offset of infinity": (swap("OFFSET 1 0 0", "OFFSET 1e999 0 0"), 8, "too large"),
+    "offset too large": (swap("OFFSET 1 0 0", "OFFSET 1e308 1e308 0"), 6, "below 1e+100"),
+    "offset of 1_0": (swap("OFFSET 1 0 0", "OFFSET 1_0 0 0"), 8, "'1_0'"),
+    "offset with a comma": (swap("OFFSET 1 0 0", "OFFSET 1,5 0 0"), 8, "'1,5'"),
+    "offset of hex": (swap("OFFSET 1 0 0", "OFFSET 0x1 0 0"), 8, "'0x1'"),
+    "offset in words": (swap("OFFSET 1 0 0", "OFFSET one 0 0"), 8, "'one'"),
+    "two channels": (swap("CHANNELS 3", "CHANNELS 1 Xrotation\nCHANNELS 3"), 10, "two CHANNELS"),
+    "too few channels named": (swap("CHANNELS 3 Zrotation", "CHANNELS 3"), 10, "the count is 3"),
+    "too many channels named": (swap("CHANNELS 3", "CHANNELS 2"), 9, "more are named"),
+    "no channel count": (swap("CHANNELS 3", "CHANNELS"), 9, "the count is 'Zrotation'"),
+    "negative channels": (swap("CHANNELS 3", "CHANNELS -3"), 9, "'-3'"),
+    "absurd channels": (swap("CHANNELS 3", "CHANNELS 999999999"), 9, "999999999"),
+    "channels of 3.0": (swap("CHANNELS 3", "CHANNELS 3.0"), 9, "'3.0'"),
+    "channels of 0_3": (swap("CHANNELS 3", "CHANNELS 0_3"), 9, "'0_3'"),
+    "unknown channel": (swap("Xrotation", "Wrotation"), 5, "'Wrotation'"),
+    "scale channel": (swap("Zrotation", "Zscale"), 5, "'Zscale'"),
+    "a position twice": (swap("Yposition", "Xposition"), 5, "position twice"),
+    "channels after a joint": (
+        swap("  }\n}\nMOTION", "  }\n CHANNELS 1 Xrotation\n}\nMOTION").replace(
+            "  CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n", ""
+        ),
+        14,
+        "after a joint inside",
+    ),
+    "end with channels": (swap("0.5 0 0\n", "0.5 0 0\nCHANNELS 3 Xrotation Yrotation Zrotation\n"), 13, "only joints"),
+    "end without site": (swap("End Site", "End"), 11, "needs 'site'"),
+    "unknown word": (swap("OFFSET 1", "OFSET 1"), 8, "'OFSET'"),
+    "two joints of one name": (swap("Arm", "Hips"), 6, "two joints are called 'Hips'"),
+    "no frames line": (swap("Frames: 2\n", ""), 18, "'Frames:'"),
+    "no time line": (swap("Frame Time: 0.1\n", ""), 18, "'Frame Time:'"),
+    "frames twice": (swap("Frame Time: 0.1", "Frames: 2"), 18, "twice"),
+    "no frame count": (swap("Frames: 2", "Frames:"), 17, "Frames: is ''"),
+    "zero frames": (swap("Frames: 2", "Frames: 0").partition("1 2 3")[0], 17, "no frames"),
+    "negative frames": (swap("Frames: 2", "Frames: -2"), 17, "'-2'"),
+    "frames of 2_0": (swap("Frames: 2", "Frames: 2_0"), 17, "'2_0'"),
+    "frames of 2.5": (swap("Frames: 2", "Frames: 2.5"), 17, "'2.5'"),
+    "frames of nan": (swap("Frames: 2", "Frames: nan"), 17, "'nan'"),
+    "absurd frames": (swap("Frames: 2", "Frames: 999999999"), None, "declares 999999999 frames"),
+    "beyond any frames": (swap("Frames: 2", "Frames: 99999999999999999999999"), 17, "whole number"),
+    "Arabic frames": (swap("Frames: 2", "Frames: \u0662"), 17, "whole number"),
+    "fewer frames": (swap("9 8 7 6 5 4 3 2 1\n", ""), None, "holds 1 frames"),
+    "more frames": (swap("Frames: 2", "Frames: 1"), None, "holds 2 frames"),
+    "zero time": (swap("0.1", "0"), 18, "above zero"),
+    "negative time": (swap("0.1", "-0.1"), 18, "above zero"),
+    "nan time": (swap("0.1", "nan"), 18, "'nan'"),
+    "no time": (swap("Time: 0.1", "Time:"), 18, "Frame Time: is ''"),
+    "tiny time": (swap("0.1", "1e-320"), 18, "too short"),
+    "nan": (swap("5 6 7", "5 NaN 7"), 19, "'NaN'"),
+    "infinity": (swap("5 6 7", "5 inf 7"), 19, "'inf'"),
+    "too large": (swap("5 6 7", "5 1e999 7"), 19, "'1e999'"),
+    "too large in digits": (swap("5 6 7", f"5 {'9' * 400} 7"), 19, "is no number"),
+    "1_0": (swap("5 6 7", "5 1_0 7"), 19, "'1_0'"),
+    "Microsoft's nan": (swap("5 6 7", "5 -1.#IND 7"), 19, "'-1.#IND'"),
+    "decimal comma": (swap("5 6 7", "5 6,5 7"), 19, "decimal point"),
+    "hex": (swap("5 6 7", "5 0x6 7"), 19, "'0x6'"),
+    "glued numbers": (swap("5 6 7", "5 6-6 7"), 19, "'6-6'"),
+    "two points": (swap("5 6 7", "5 6.6.6 7"), 19, "'6.6.6'"),
+    "a lone sign": (swap("5 6 7", "5 - 7"), 19, "'-'"),
+    "a lone exponent": (swap("5 6 7", "5 e5 7"), 19, "'e5'"),
+    "half an exponent": (swap("5 6 7", "5 5e 7"), 19, "'5e'"),
+    "words in the motion": (swap("5 6 7", "5 six 7"), 19, "'six'"),
+    "a number too few in a row": (swap("5 6 7 8 9\n", "5 6 7 8\n") + "1 2 3 4 5 6 7 8 9\n" * 3, 19, "8 numbers"),
+    "a number too many in a row": (swap("1 2 3 4 5", "1 2 3 4 5 5") + "1 2 3 4 5 6 7 8 9\n" * 3, 19, "10 numbers"),
+    "one short and one long": (
+        swap("Frames: 2", "Frames: 5").replace("7 8 9\n", "7 8\n") + "1 2 3 4 5 6 7 8 9\n" * 2 + "1 " * 10,
+        19,
+        "8 numbers",
+    ),
+    "all rows short": (swap("7 8 9\n", "7 8\n").replace("3 2 1\n", "3 2\n"), None, "declares 2 frames of 9"),
+    "cut in a row": (GOOD[:-8], None, "5 numbers"),
+    "a second file behind": (GOOD + GOOD, 21, "'HIERARCHY'"),
+    "text behind": (GOOD + "the end\n", 21, "'the'"),
+    "deep": (DEEP, 4002, "1000 inside"),
+    "endless line": ("HIERARCHY ROOT a { OFFSET " + "0 " * 100_000, 1, "more than three"),
+    "endless number": (swap("5 6 7", f"5 {'1' * 10**6} 7"), 19, "thousands of letters"),
+    "endless name": (swap("JOINT Arm", "JOINT " + "Arm" * 10**5).replace("OFFSET 1", "OFSET 1"), 8, "..."),
+    "motion without channels": (
+        "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\n}\nMOTION\nFrames: 1\nFrame Time: 1\n5\n",
+        None,
+        "no joint has channels",
+    ),
+    "empty frames without end": (
+        "HIERARCHY\nROOT a\n{\nOFFSET 0 0 0\n}\nMOTION\nFrames: 99999999999\nFrame Time: 1\n",
+        7,
+        "without channels",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "line", "fragment"), BAD.values(), ids=BAD)
+def test_refused_with_path_and_line(text: str | bytes, line: int | None, fragment: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(FormatError) as caught:
+        read(text)
+    assert fragment in str(caught.value)
+    assert caught.value.path == "clip.bvh"
+    if fragment != "NUL" or line != 1:
+        assert caught.value.line is not None
+    if line is not None:
+        assert caught.value.line == line
+    assert len(str(caught.value)) < 400
+    assert time.perf_counter() - start < 2.0
+
+
+def test_the_good_one_is_read() -> None:
+    read(GOOD)
+
+
+def test_every_truncation_is_refused() -> None:
+    """Cut anywhere but at the very end (or in its last number), a file has no motion to give."""
+    for cut in range(len(GOOD) - 2):
+        with pytest.raises(FormatError):
+            read(GOOD[:cut])
+
+
+def test_load_refuses_a_bad_motion_too(tmp_path: Path) -> None:
+    import poise
+
+    path = tmp_path / "clip.bvh"
+    path.write_text(swap("9 8 7 6 5 4 3 2 1\n", ""))
+    with pytest.raises(FormatError, match="holds 1 frames"):
+        poise.load(path)
+
+
+def test_a_hundred_thousand_joints_are_refused_in_time() -> None:
+    one = "JOINT j{}\n{{\nOFFSET 0 1 0\nCHANNELS 1 Xrotation\n}}\n"
+    text = "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\n" + "".join(one.format(i) for i in range(100_000)) + "}\n"
+    start = time.perf_counter()
+    with pytest.raises(FormatError, match="more than 10000 joints"):
+        read(text)
+    assert time.perf_counter() - start < 3.0
+
+
+# ------------------------------------------------------------------------------------------------ fuzz
+
+WORDS = (
+    *("HIERARCHY", "ROOT", "JOINT", "End", "Site", "OFFSET", "CHANNELS", "MOTION", "Frames:", "Frame", "Time:"),
+    *("{", "}", "0", "1", "3", "-1", "1e999", "nan", "1_0", "Xrotation", "Xposition", "a", "\n", "\r", "\t", "\0", "é"),
+)
+
+
+def only_format_errors(text: str | bytes) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with contextlib.suppress(FormatError):
+            read(text)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), max_size=40))
+def test_fuzz_words(words: list[str]) -> None:
+    only_format_errors(" ".join(words))
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, len(GOOD)), st.integers(0, 30), st.sampled_from(WORDS) | st.text(max_size=5)),
+        max_size=4,
+    )
+)
+@example([(0, 9, "hierarchy\r")])
+def test_fuzz_edits(edits: list[tuple[int, int, str]]) -> None:
+    text = GOOD
+    for place, length, new in edits:
+        text = text[:place] + new + text[place + length :]
+    only_format_errors(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.binary(max_size=200), st.integers(0, len(GOOD)))
+def test_fuzz_bytes(data: bytes, place: int) -> None:
+    good = GOOD.encode()
+    only_format_errors(good[:place] + data + good[place:])
+    only_format_errors(data)
