@@ -1,0 +1,61 @@
+"""Names for the numbers of q, so that a table says by itself what its columns are.
+
+| joint | columns |
+|---|---|
+| revolute, continuous, prismatic, screw | ``elbow`` |
+| universal | ``neck.angle1 neck.angle2`` |
+| euler | ``head.ry head.rx head.rz``, in its order; ``.rx .ry .rx2`` where a letter comes back |
+| planar | ``base.x base.y base.angle`` |
+| translation3 | ``hips.x hips.y hips.z`` |
+| ball | ``hip.qw hip.qx hip.qy hip.qz`` |
+| free | ``pelvis.x pelvis.y pelvis.z pelvis.qw pelvis.qx pelvis.qy pelvis.qz`` |
+
+Metres and radians, as in q. A name that is taken gets a number: ``time#2``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from poise.model import Joint, Model
+
+__all__ = ["RESERVED", "column_names", "unique"]
+
+RESERVED = ("time", "fps", "reached", "status", "steps", "searches", "seconds")
+"""Columns that are no joints."""
+
+_PLACE, _TURN = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
+_PARTS = {
+    "universal": ("angle1", "angle2"),
+    "planar": ("x", "y", "angle"),
+    "translation3": _PLACE,
+    "ball": _TURN,
+    "free": _PLACE + _TURN,
+}
+
+
+def column_names(model: Model) -> list[str]:
+    """One name for each number of q, in its order."""
+    return unique([name for joint in model.joints if joint.nq for name in names_of(joint)], RESERVED)
+
+
+def names_of(joint: Joint) -> list[str]:
+    """The columns of one joint."""
+    if joint.kind == "euler":
+        letters = [f"r{letter.lower()}" for letter in joint.order]
+        parts: Sequence[str] = [*letters[:2], letters[2] + ("2" if letters[2] == letters[0] else "")]
+    else:
+        parts = _PARTS.get(joint.kind, ())
+    return [f"{joint.name}.{part}" for part in parts] or [joint.name]
+
+
+def unique(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    """The names, numbered from the second of a kind on."""
+    seen, out = set(taken), []
+    for name in names:
+        free, number = name, 2
+        while free in seen:
+            free, number = f"{name}#{number}", number + 1
+        seen.add(free)
+        out.append(free)
+    return out

@@ -1,0 +1,178 @@
+"""A model in plain words: nested lists, mappings, numbers and text, from which the same model is built again.
+
+Tables carry it along, so that a motion in a file needs nothing beside it. Numbers keep their bits.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, fields, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import FormatError, PoiseError
+from poise.model import BallRange, Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Sphere
+from poise.model.spec import FrameSpec, JointSpec, frozen
+from poise.spatial import Rotation, Transform
+
+__all__ = ["description", "model_from"]
+
+GEOMETRIES = {kind.__name__.lower(): kind for kind in (Sphere, Capsule, Cylinder, Box, Mesh)}
+MOST_PARTS = 20_000
+
+
+def description(model: Model) -> str:
+    """The model as JSON."""
+    specs = model._layout.specs
+    return json.dumps(
+        {
+            "name": model.name,
+            "source": model.source,
+            "notes": list(model.notes),
+            "up": model.up,
+            "units": model.units,
+            "parts": [joint_words(s) if isinstance(s, JointSpec) else frame_words(s) for s in specs],
+            "shapes": [shape_words(shape) for shape in model.shapes],
+            "poses": {name: np.asarray(q).tolist() for name, q in model.poses.items()},
+            "roles": dict(model.roles),
+        },
+        ensure_ascii=False,
+        allow_nan=False,
+    )
+
+
+def frame_words(spec: FrameSpec) -> dict[str, Any]:
+    """A frame; `offset` is a quaternion wxyz and a translation."""
+    words = {"frame": spec.name, "parent": spec.parent, "offset": transform_words(spec.offset)}
+    return words | {"mass": spec.mass, "center": spec.center.tolist()}
+
+
+def joint_words(spec: JointSpec) -> dict[str, Any]:
+    """A joint; a bound is None where there is none."""
+    words: dict[str, Any] = {"joint": spec.name}
+    for item in fields(spec):
+        value = getattr(spec, item.name)
+        if item.name in ("lower", "upper"):
+            value = [x if np.isfinite(x) else None for x in value.tolist()]
+        elif isinstance(value, np.ndarray):
+            value = value.tolist()
+        elif isinstance(value, Transform):
+            value = transform_words(value)
+        elif item.name == "mimic" and value is not None:
+            value = list(value)
+        elif isinstance(value, BallRange):
+            value = asdict(value)
+        words[item.name] = value
+    return words
+
+
+def shape_words(shape: Any) -> dict[str, Any]:
+    """A solid with the name of its kind."""
+    kind = type(shape.shape).__name__.lower()
+    words = {"kind": kind, "frame": shape.frame, "offset": transform_words(shape.offset)}
+    return words | {"use": shape.use, "color": shape.color, "size": asdict(shape.shape)}
+
+
+def transform_words(transform: Transform) -> list[float]:
+    """Seven numbers: wxyz, then x y z."""
+    return [*transform.rotation.wxyz.tolist(), *transform.translation.tolist()]
+
+
+# ------------------------------------------------------------------------------------------------ and back
+
+
+def model_from(text: str) -> Model:
+    """The model of a description.
+
+    Raises:
+        FormatError: The text describes none.
+    """
+    try:
+        words = json.loads(text, parse_constant=no_number)
+        if not isinstance(words, Mapping) or len(words["parts"]) > MOST_PARTS:
+            raise FormatError("its description of the model is no mapping, or has too many parts.")
+        return rebuilt(words)
+    except FormatError:
+        raise
+    except (PoiseError, TypeError, ValueError, KeyError, AttributeError, RecursionError, OverflowError) as error:
+        raise FormatError(f"its description of the model makes no model: {error}") from error
+
+
+def no_number(word: str) -> float:
+    """JSON has no NaN and no infinity."""
+    raise ValueError(f"{word} is no number")
+
+
+def rebuilt(words: Mapping[str, Any]) -> Model:
+    """The model, through the builder's own checks."""
+    builder = ModelBuilder(words["name"])
+    builder.source = str(words["source"])
+    builder.notes = [str(note) for note in words["notes"]]
+    builder.up, builder.units = words["up"], words["units"]
+    builder._extend(joint_spec(part) if "joint" in part else frame_spec(part) for part in words["parts"])
+    for shape in words["shapes"]:
+        geometry = GEOMETRIES[shape["kind"]](**shape["size"])
+        offset = transform(shape["offset"])
+        builder.add_shape(shape["frame"], geometry, offset=offset, use=shape["use"], color=shape["color"])
+    for name, q in words["poses"].items():
+        builder.add_pose(name, q)
+    for role, frame in words["roles"].items():
+        builder.add_role(role, frame)
+    return builder.build()
+
+
+def frame_spec(words: Mapping[str, Any]) -> FrameSpec:
+    """A frame."""
+    offset = transform(words["offset"])
+    return FrameSpec.checked(words["frame"], words["parent"], offset, words["mass"], words["center"])
+
+
+def joint_spec(words: Mapping[str, Any]) -> JointSpec:
+    """A joint; axes and rest keep the bits that a second normalisation would change."""
+    kind = words["kind"]
+    cone = words.get("cone")
+    spec = JointSpec.checked(
+        words["name"],
+        words["parent"],
+        kind,
+        frame=words["frame"],
+        offset=transform(words["offset"]),
+        axis=words["axis"] if any(words["axis"]) else None,
+        axis2=words["axis2"] if any(words["axis2"]) else None,
+        order=words["order"] or None,
+        pitch=words["pitch"] if kind == "screw" else None,
+        lower=bound(words["lower"], -np.inf),
+        upper=bound(words["upper"], np.inf),
+        rest=words["rest"],
+        mimic=words["mimic"],
+        mass=words["mass"],
+        center=words["center"],
+        stiffness=words["stiffness"],
+        cone=None if cone is None else BallRange(**cone),
+    )
+    kept = {name: same_bits(getattr(spec, name), words[name]) for name in ("axis", "axis2", "rest")}
+    return replace(spec, **kept)
+
+
+def same_bits(found: NDArray[np.float64], written: Any) -> NDArray[np.float64]:
+    """The numbers as written, where they mean the same."""
+    given = np.array(written, np.float64)
+    return frozen(given) if given.shape == found.shape and np.allclose(given, found, 1e-14, 1e-14) else found
+
+
+def bound(values: Any, nothing: float) -> list[float] | None:
+    """Bounds with infinities, or None where there are none at all."""
+    if all(value is None for value in values):
+        return None
+    return [nothing if value is None else value for value in values]
+
+
+def transform(words: Any) -> Transform:
+    """Of seven numbers."""
+    numbers = np.array(words, np.float64)
+    if numbers.shape != (7,):
+        raise ValueError("an offset is seven numbers")
+    return Transform(Rotation(numbers[:4]), numbers[4:])

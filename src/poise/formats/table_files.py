@@ -1,0 +1,238 @@
+"""Tables in their three containers. A reader gives columns and the text under `poise`; a writer takes them."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import FormatError, MissingExtra
+from poise.formats.columns import RESERVED
+from poise.formats.npz import read_arrays
+from poise.formats.source import Source, listed, shown
+
+__all__ = ["WRITERS", "reader"]
+
+Column = NDArray[Any]
+Columns = dict[str, Column]
+
+MOST_COLUMNS = 100_000
+MOST_BYTES = 1 << 30  # of a Parquet table, unpacked
+BLOCK = 4096  # rows turned into arrays at once
+_WORDS = {"True": True, "False": False, "true": True, "false": False}
+
+
+def reader(source: Source) -> Callable[[Source], tuple[Columns, str]]:
+    """Who reads this file, by its first bytes."""
+    if source.data.startswith(b"PAR1"):
+        return read_parquet
+    if source.data.startswith(b"PK"):
+        return read_npz
+    if Path(source.path).suffix.lower() in (".npz", ".parquet"):
+        raise source.error(f"is no {Path(source.path).suffix.lower()} file; it begins with other bytes.")
+    return read_csv
+
+
+def same_length(source: Source, columns: Columns) -> Columns:
+    """The columns, all of one length."""
+    sizes = {name: len(column) for name, column in columns.items()}
+    if len(set(sizes.values())) > 1:
+        raise source.error(f"its columns differ in length: {listed(f'{n} ({size})' for n, size in sizes.items())}.")
+    return columns
+
+
+# ------------------------------------------------------------------------------------------------ CSV
+
+
+def write_csv(columns: Columns, facts: str, target: Path) -> None:
+    """Text, every number with as many digits as it takes; the facts have no place there."""
+    del facts
+    with target.open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(columns)
+        count = len(next(iter(columns.values()), ()))
+        for first in range(0, count, BLOCK):
+            block = [column[first : first + BLOCK].tolist() for column in columns.values()]
+            writer.writerows(zip(*block, strict=True))  # csv writes floats by repr
+
+
+def read_csv(source: Source) -> tuple[Columns, str]:
+    """Columns of text; those of numbers as numbers, with commas, semicolons or tabs between them."""
+    text = source.text()
+    lines = (text if "\n" in text else text.replace("\r", "\n")).split("\n")
+    start = next((i for i, line in enumerate(lines) if line.strip()), None)
+    if start is None:
+        raise source.error("is empty.")
+    marks = [mark for mark in ",;\t" if mark in lines[start]]
+    rows = csv.reader((f"{x}\n" for x in lines[start:]), delimiter=marks[0] if marks else ",", strict=True)
+    names, blocks = [], []
+    try:
+        names = next(rows)
+        if all(name.startswith(" ") for name in names[1:]):  # a space after each comma
+            names = [name.strip() for name in names]
+        check_header(source, names, start + 1)
+        blocks = [block_of(source, names, block) for block in in_blocks(source, rows, len(names), start)]
+    except csv.Error as error:
+        raise source.error(f"is no CSV: {error}.", start + rows.line_num) from error
+    whole = {name: [block[i] for block in blocks] for i, name in enumerate(names)}
+    return {name: joined(source, name, parts) for name, parts in whole.items()}, ""
+
+
+def check_header(source: Source, names: list[str], line: int) -> None:
+    """Column names, each once."""
+    if len(names) > MOST_COLUMNS:
+        raise source.error(f"has {len(names)} columns; at most {MOST_COLUMNS} are read.", line)
+    if len(set(names)) < len(names):
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        raise source.error(f"columns {listed(twice)} stand there more than once.", line)
+
+
+def in_blocks(source: Source, rows: Any, width: int, start: int) -> Iterator[tuple[int, list[list[str]]]]:
+    """Rows by the thousand, with the line of the first; blank lines are skipped."""
+    block: list[list[str]] = []
+    first = start + rows.line_num + 1
+    for row in rows:
+        if not any(cell.strip() for cell in row):
+            continue
+        if len(row) != width:
+            raise source.error(f"this row has {len(row)} cells; the header has {width}.", start + rows.line_num)
+        block.append(row)
+        if len(block) == BLOCK:
+            yield first, block
+            block, first = [], start + rows.line_num + 1
+    yield first, block
+
+
+def block_of(source: Source, names: list[str], block: tuple[int, list[list[str]]]) -> list[Column]:
+    """A block's columns: numbers, true or false, else text."""
+    first, rows = block
+    out: list[Column] = []
+    for i, name in enumerate(names):
+        cells = [row[i].strip() for row in rows]
+        try:
+            values = np.array([float(cell) for cell in cells])
+        except ValueError:
+            flags = [_WORDS.get(cell) for cell in cells]
+            out.append(np.array(cells) if None in flags else np.array(flags, np.bool_))
+            continue
+        odd = next((k for k, cell in enumerate(cells) if "_" in cell or not cell.isascii()), None)
+        if odd is not None or not np.isfinite(values).all():
+            at = odd if odd is not None else int(np.argmax(~np.isfinite(values)))
+            raise source.error(f"{shown(cells[at])} in column {shown(name)} is no number.", first + at)
+        out.append(values)
+    return out
+
+
+def joined(source: Source, name: str, parts: list[Column]) -> Column:
+    """One column of its blocks, all of one type."""
+    if len({part.dtype.kind for part in parts if len(part)}) > 1:
+        raise source.error(f"column {shown(name)} holds numbers and words; it must be one of them.")
+    return np.concatenate([part for part in parts if len(part)] or parts)
+
+
+# ------------------------------------------------------------------------------------------------ NPZ
+
+
+def write_npz(columns: Columns, facts: str, target: Path) -> None:
+    """q in one array, the rest by name; the facts first, so that the file is known by its beginning."""
+    others = {name: column for name, column in columns.items() if is_fact(name)}
+    joints = {name: column for name, column in columns.items() if not is_fact(name)}
+    count = len(next(iter(columns.values()), ()))
+    q = np.stack(list(joints.values()), axis=1) if joints else np.zeros((count, 0))
+    arrays = {"poise": np.array(facts), "columns": np.array(list(joints), np.str_), "q": q}
+    with target.open("wb") as stream:
+        np.savez(stream, **arrays, **{f"column {name}": c for name, c in others.items()})
+
+
+def is_fact(name: str) -> bool:
+    """Whether a column is no joint, or is not known to be one."""
+    return name in RESERVED or name.startswith("error.")
+
+
+def read_npz(source: Source) -> tuple[Columns, str]:
+    """The arrays of our own archives; any other one with `q` and `columns` will do."""
+    arrays = read_arrays(source)
+    names, q = arrays.pop("columns", None), arrays.pop("q", None)
+    facts = arrays.pop("poise", np.array(""))
+    if names is None or q is None or names.dtype.kind != "U" or names.ndim != 1 or q.shape[1:] != names.shape:
+        raise source.error(f"needs arrays 'q' (rows, n) and 'columns' (n names); it has {listed(arrays)}.")
+    listed_names = [str(name) for name in names]
+    check_header(source, listed_names, 1)
+    columns = {name: np.ascontiguousarray(q[:, i]) for i, name in enumerate(listed_names)}
+    rest = {name.removeprefix("column "): array for name, array in arrays.items()}
+    for name, array in rest.items():
+        if array.ndim == 1:
+            columns.setdefault(name, array)
+        elif array.ndim == 0 and name == "fps":
+            columns.setdefault(name, np.full(len(q), array))
+    return same_length(source, columns), str(facts) if facts.ndim == 0 and facts.dtype.kind == "U" else "null"
+
+
+# ------------------------------------------------------------------------------------------------ Parquet
+
+
+def parquet() -> tuple[Any, Any]:
+    """pyarrow and its Parquet door."""
+    try:
+        import pyarrow
+        from pyarrow import parquet as door
+    except ImportError as error:
+        raise MissingExtra('Parquet needs pyarrow: pip install "poise[formats]"') from error
+    return pyarrow, door
+
+
+def write_parquet(columns: Columns, facts: str, target: Path) -> None:
+    """A column each, the facts in the metadata."""
+    pyarrow, door = parquet()
+    arrays = [pyarrow.array(column) for column in columns.values()]
+    table = pyarrow.Table.from_arrays(arrays, names=list(columns), metadata={"poise": facts})
+    door.write_table(table, str(target))
+
+
+def read_parquet(source: Source) -> tuple[Columns, str]:
+    """Flat columns of numbers, flags or text, without gaps."""
+    pyarrow, door = parquet()
+    try:
+        file = door.ParquetFile(pyarrow.BufferReader(source.data))
+        check_parquet(source, file.metadata)
+        names = file.schema_arrow.names
+        check_header(source, names, 1)
+        table = file.read(use_threads=False)
+        facts = (table.schema.metadata or {}).get(b"poise", b"").decode()
+        return {name: flat(source, name, table.column(name)) for name in names}, facts
+    except FormatError:
+        raise
+    except Exception as error:  # pyarrow raises many kinds of things on damaged files
+        reason = str(error) or type(error).__name__
+        raise source.error(f"is a damaged Parquet file ({shown(reason, 80)}); save it again.") from error
+
+
+def check_parquet(source: Source, about: Any) -> None:
+    """What a file declares must be in proportion before it is unpacked."""
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    size = max(about.num_rows * about.num_columns * 8, sum(group.total_byte_size for group in groups))
+    if size > MOST_BYTES or about.num_columns > MOST_COLUMNS or min(about.num_rows, about.num_columns) < 0:
+        raise source.error(f"declares {about.num_rows} rows of {about.num_columns} columns, more than are read.")
+
+
+def flat(source: Source, name: str, column: Any) -> Column:
+    """A column as an array of one type."""
+    if column.null_count:
+        raise source.error(f"column {shown(name)} has gaps; every row needs its number.")
+    values = np.asarray(column.to_numpy())
+    if values.dtype.kind == "O" and all(isinstance(value, str) for value in values):
+        values = values.astype(np.str_)
+    if values.dtype.kind not in "fiubU" or values.ndim != 1:
+        raise source.error(f"column {shown(name)} is of type {column.type}; numbers, flags and text are read.")
+    return values
+
+
+WRITERS: dict[str, Callable[[Columns, str, Path], None]] = {
+    ".csv": write_csv,
+    ".npz": write_npz,
+    ".parquet": write_parquet,
+}

@@ -1,0 +1,239 @@
+"""Motions, poses and solutions as tables: CSV, NPZ, Parquet. One row a frame, one column a number of q.
+
+`poise.formats.columns` names the columns. A motion has ``time`` [s] first; a solution has what it came to behind
+its pose: ``reached status steps searches seconds``, and ``error.<goal>.m`` and ``error.<goal>.rad``. Nothing is
+rounded. NPZ and Parquet carry the model along, in words (`poise.formats.described`); for CSV it is given
+(``load_motion(path, model=model)``), unless the columns are those of a built-in body. What is read may have its
+columns in any order.
+
+NPZ holds ``poise`` (a JSON text: kind, fps, model), ``columns``, ``q`` (frames, nq), and the other columns under their
+names. Parquet holds the same text as metadata under the key ``poise``.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise import models
+from poise.errors import FormatError, PoiseError
+from poise.formats import table_files
+from poise.formats.columns import RESERVED, column_names
+from poise.formats.described import description, model_from
+from poise.formats.source import ReadOptions, Source, listed, shown
+from poise.kinematics import Motion, Pose
+from poise.model import Model
+
+__all__ = [
+    "NAME",
+    "SUFFIXES",
+    "Table",
+    "looks_like",
+    "read_motion",
+    "read_table",
+    "write_motion",
+    "write_pose",
+    "write_solution",
+]
+
+NAME = "table"
+SUFFIXES = (".csv", ".npz", ".parquet")
+DEFAULT_FPS = 30.0
+
+Column = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table in memory.
+
+    Attributes:
+        columns: By name, each of one length.
+        facts: What else the file says: "kind" ("motion", "pose" or "solution"), "fps", "model" (its description).
+    """
+
+    columns: dict[str, Column]
+    facts: dict[str, Any] = field(default_factory=dict)
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file begins as one of our tables does."""
+    if head.startswith(b"PAR1"):
+        return True
+    if head.startswith(b"PK\x03\x04"):
+        return b"poise.npy" in head or b"q.npy" in head
+    return head.lstrip(b'\xef\xbb\xbf"')[:4] == b"time"
+
+
+# ------------------------------------------------------------------------------------------------ writing
+
+
+def write_motion(motion: Motion, target: Path) -> None:
+    """Writes every frame of a motion as a row."""
+    columns: dict[str, Column] = {"time": motion.times}
+    if target.suffix.lower() == ".csv" and rate_of(motion.times) != motion.fps:
+        columns["fps"] = np.full(len(motion), motion.fps)
+    columns |= q_columns(motion.model, motion.q)
+    write(Table(columns, {"kind": "motion", "fps": motion.fps, "model": description(motion.model)}), target)
+
+
+def write_pose(pose: Pose, target: Path) -> None:
+    """Writes a pose as a table of one row."""
+    facts = {"kind": "pose", "model": description(pose.model)}
+    write(Table(q_columns(pose.model, pose.q[None]), facts), target)
+
+
+def write_solution(solution: Any, target: Path) -> None:
+    """Writes a solution, or several of one model in arrays: the poses, and what each came to.
+
+    It is known by its attributes: `model`, `q`, `reached`, `status`, `steps`, `searches`, `seconds`, `errors`.
+    """
+    q = np.atleast_2d(np.asarray(solution.q, np.float64))
+    columns = q_columns(solution.model, q)
+    for name in RESERVED[2:]:
+        if (value := getattr(solution, name, None)) is not None:
+            columns[name] = np.array([str(x) for x in np.atleast_1d(value)] if name == "status" else value).reshape(-1)
+    for goal, (metres, radians) in (getattr(solution, "errors", None) or {}).items():
+        columns[f"error.{goal}.m"] = np.atleast_1d(np.asarray(metres, np.float64))
+        columns[f"error.{goal}.rad"] = np.atleast_1d(np.asarray(radians, np.float64))
+    write(Table(columns, {"kind": "solution", "model": description(solution.model)}), target)
+
+
+def q_columns(model: Model, q: NDArray[np.float64]) -> dict[str, Column]:
+    """The columns of configurations (rows, nq)."""
+    return {name: q[:, i] for i, name in enumerate(column_names(model))}
+
+
+def write(table: Table, target: Path) -> None:
+    """Writes a table as its suffix says."""
+    table_files.WRITERS[target.suffix.lower()](table.columns, json.dumps(table.facts, ensure_ascii=False), target)
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def read_table(path: str | Path) -> Table:
+    """A table as it lies in the file: columns of numbers, true or false, or text.
+
+    Raises:
+        FormatError: No table, or a damaged one.
+    """
+    return table_of(Source.open(path))
+
+
+def table_of(source: Source) -> Table:
+    """The table of an opened file; content decides, since suffixes lie."""
+    columns, text = table_files.reader(source)(source)
+    facts: Any = {}
+    if text:
+        try:
+            facts = json.loads(text)
+        except (ValueError, RecursionError):
+            facts = None
+    if not isinstance(facts, dict):
+        raise source.error("what it says of itself under 'poise' is no JSON object.")
+    return Table(columns, facts)
+
+
+def read_motion(source: Source, options: ReadOptions) -> Motion:
+    """The rows of a table as a motion; a pose or a solution is a motion of its rows.
+
+    Raises:
+        FormatError: No table, columns that are missing or hold no numbers, or no model to put them on.
+    """
+    if options.scale not in (1.0, "auto") or options.clip is not None:
+        raise source.error("is a table of joint values, to which scale= and clip= do not apply; leave them out.")
+    table = table_of(source)
+    if not len(table):
+        raise source.error("has no rows.")
+    model = model_for(source, table, options)
+    if options.up not in (None, model.up):
+        raise source.error(f"is a table for a model with {model.up} up; up={options.up!r} does not apply.")
+    names = column_names(model)
+    others = [name for name in table.columns if name not in set(names) and not known(name)]
+    if others:
+        source.odd(f"columns {listed(others)} are no joints of model {model.name!r}; they were left out")
+    q = [numbers(source, table, name) for name in names]
+    try:
+        return Motion(model, np.stack(q, axis=1) if q else np.zeros((len(table), 0)), fps_of(source, table))
+    except PoiseError as error:
+        raise source.error(f"makes no motion of {model.name!r}: {error}") from error
+
+
+def known(name: str) -> bool:
+    """Columns that may stand beside the joints."""
+    return not name or name in RESERVED or name.startswith("error.")
+
+
+def numbers(source: Source, table: Table, name: str) -> NDArray[np.float64]:
+    """A column of finite numbers."""
+    if name not in table.columns:
+        raise source.error(f"has no column {shown(name)}; it has {listed(table.columns)}.")
+    column = table.columns[name]
+    if column.dtype.kind not in "fiu" or not np.isfinite(column).all():
+        raise source.error(f"column {shown(name)} holds something that is no number.")
+    return column.astype(np.float64)
+
+
+def model_for(source: Source, table: Table, options: ReadOptions) -> Model:
+    """The model that was given, else the one in the file, else the built-in body with these columns."""
+    if isinstance(options.model, Model):
+        return options.model
+    if isinstance(text := table.facts.get("model"), str):
+        try:
+            return model_from(text)
+        except FormatError as error:
+            raise source.error(error.message) from error
+    columns = {name for name in table.columns if not known(name)}
+    for name in models.names():
+        model = models.build(name)
+        if columns and columns == set(column_names(model)):
+            source.note(f"the columns are those of the built-in body {name!r}")
+            return model
+    raise source.error("does not say which body it is for: give it, as in load_motion(path, model=model).")
+
+
+# ------------------------------------------------------------------------------------------------ time
+
+
+def fps_of(source: Source, table: Table) -> float:
+    """The rate that the file states, else that of its times."""
+    stated: Any = table.facts.get("fps")
+    if stated is None and "fps" in table.columns:
+        column = numbers(source, table, "fps")
+        if (column != column[0]).any():
+            raise source.error("column 'fps' changes from row to row; a motion has one rate.")
+        stated = float(column[0])
+    if stated is not None:
+        if isinstance(stated, bool) or not isinstance(stated, (int, float)) or not 0.0 < stated < 1e300:
+            raise source.error(f"fps is {shown(str(stated))}; it must be a positive number.")
+        return float(stated)
+    if len(table) > 1 and "time" in table.columns:
+        times = numbers(source, table, "time")
+        steps = np.diff(times)
+        if not (steps > 0.0).all() or np.ptp(steps) > 1e-3 * steps.mean():
+            raise source.error("column 'time' does not rise by even steps; a motion has one rate. Resample it first.")
+        return rate_of(times)
+    if len(table) > 1:
+        source.odd(f"has neither 'time' nor 'fps'; {DEFAULT_FPS:g} frames per second were assumed")
+    return DEFAULT_FPS
+
+
+def rate_of(times: NDArray[np.float64]) -> float:
+    """Frames per second of even times; the shortest number that gives them to the last bit, where there is one."""
+    count = len(times)
+    if count < 2 or not times[-1] > times[0]:
+        return 0.0
+    fps = (count - 1) / float(times[-1] - times[0])
+    near = [float(f"{fps:.{digits}g}") for digits in (4, 6, 9, 12, 15)]
+    near += [fps, float(np.nextafter(fps, 0.0)), float(np.nextafter(fps, np.inf))]
+    frames = np.arange(count)
+    return next((rate for rate in near if np.array_equal(frames / rate, times - times[0])), fps)
