@@ -1,8 +1,8 @@
 """AMASS and SMPL pose files (NPZ) as motions of the built-in humanoid. Poses only: no shape, no hands, no soft tissue.
 
 A file holds ``poses`` (frames, 3 n), axis-angle vectors of n joints: 22 (body), 24 (SMPL), 52 (SMPL-H) or 55 (SMPL-X),
-each relative to its parent and zero in the T-pose, ``trans`` (frames, 3) and ``mocap_framerate``. Source: Mahmood et al.,
-"AMASS: Archive of motion capture as surface shapes", ICCV 2019; Loper et al., "SMPL", SIGGRAPH Asia 2015.
+each relative to its parent and zero in the T-pose, ``trans`` (frames, 3) and ``mocap_framerate``. Source: Mahmood et
+al., "AMASS: Archive of motion capture as surface shapes", ICCV 2019; Loper et al., "SMPL", SIGGRAPH Asia 2015.
 
 What is kept. Bodies differ, so rotations are carried over and not places: every part of the humanoid takes the
 orientation in the world that its counterpart has, as nearly as its joint can turn and its range allows (the largest
@@ -22,7 +22,7 @@ from poise import models
 from poise.formats.npz import read_arrays
 from poise.formats.source import ReadOptions, Source, listed, shown
 from poise.kinematics import Motion
-from poise.model import Model
+from poise.model import Joint, Model
 from poise.spatial import Rotation
 
 __all__ = ["NAME", "SUFFIXES", "looks_like", "read_motion"]
@@ -56,7 +56,15 @@ _AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 def looks_like(head: bytes) -> bool:
     """Whether an archive begins with arrays that such files have."""
-    names = (b"poses.npy", b"trans.npy", b"mocap_frame", b"betas.npy", b"dmpls.npy", b"pose_body.npy", b"root_orient.npy")
+    names = (
+        b"poses.npy",
+        b"trans.npy",
+        b"mocap_frame",
+        b"betas.npy",
+        b"dmpls.npy",
+        b"pose_body.npy",
+        b"root_orient.npy",
+    )
     return head.startswith(b"PK\x03\x04") and b"poise.npy" not in head and any(name in head for name in names)
 
 
@@ -166,25 +174,26 @@ def retarget(model: Model, poses: Floats, trans: Floats, up: str) -> Floats:
         wanted = world[:, smpl] @ raised @ model.fk(zero, names[-1])[:3, :3]
         base = reached[str(joints[0].parent)] @ joints[0].offset.rotation.matrix
         axes = np.concatenate([axes_of(joint) for joint in joints])
-        lower, upper = (np.concatenate([model.lower[j.v] for j in joints]), np.concatenate([model.upper[j.v] for j in joints]))
+        lower, upper = (
+            np.concatenate([model.lower[j.v] for j in joints]),
+            np.concatenate([model.upper[j.v] for j in joints]),
+        )
         angles = fitted(np.swapaxes(base, 1, 2) @ wanted, axes, lower, upper)
         q[:, np.concatenate([np.arange(j.q.start, j.q.stop) for j in joints])] = angles
         reached[names[-1]] = base @ chain(axes, angles)
     return q
 
 
-def axes_of(joint: object) -> Floats:
+def axes_of(joint: Joint) -> Floats:
     """The axes of a joint from its parent outwards, (n, 3)."""
-    kind, order = joint.kind, joint.order  # type: ignore[attr-defined]
-    if kind == "euler":
-        return np.array([_AXES[letter] for letter in order])
-    pair = (joint.axis, joint.axis2) if kind == "universal" else (joint.axis,)  # type: ignore[attr-defined]
-    return np.array(pair)
+    if joint.kind == "euler":
+        return np.array([_AXES[letter] for letter in joint.order])
+    return np.array([joint.axis, joint.axis2] if joint.kind == "universal" else [joint.axis])
 
 
 def chain(axes: Floats, angles: Floats) -> Floats:
     """The rotation of several turns one after the other, (frames, 3, 3)."""
-    out = np.broadcast_to(np.eye(3), (len(angles), 3, 3))
+    out: Floats = np.broadcast_to(np.eye(3), (len(angles), 3, 3))
     for axis, angle in zip(axes, angles.T, strict=True):
         out = out @ turned(axis, angle)
     return out
@@ -195,7 +204,8 @@ def turned(axis: Floats, angle: Floats) -> Floats:
     x, y, z = axis
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
     sine, cosine = np.sin(angle)[:, None, None], np.cos(angle)[:, None, None]
-    return np.eye(3) + sine * cross + (1.0 - cosine) * (cross @ cross)
+    turns: Floats = np.eye(3) + sine * cross + (1.0 - cosine) * (cross @ cross)
+    return turns
 
 
 def fitted(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats:
@@ -233,7 +243,8 @@ def nearest(angle: Floats, low: float, high: float) -> Floats:
     """The angle, or the end of the range that is nearest to it round the circle."""
     middle = 0.5 * (low + high)
     around = middle + np.remainder(angle - middle + np.pi, 2.0 * np.pi) - np.pi
-    return np.clip(around, low, high)
+    inside: Floats = np.clip(around, low, high)
+    return inside
 
 
 def signs(wxyz: Floats) -> Floats:

@@ -153,8 +153,12 @@ def joint_spec(words: Mapping[str, Any]) -> JointSpec:
         stiffness=words["stiffness"],
         cone=None if cone is None else BallRange(**cone),
     )
-    kept = {name: same_bits(getattr(spec, name), words[name]) for name in ("axis", "axis2", "rest")}
-    return replace(spec, **kept)
+    return replace(
+        spec,
+        axis=same_bits(spec.axis, words["axis"]),
+        axis2=same_bits(spec.axis2, words["axis2"]),
+        rest=same_bits(spec.rest, words["rest"]),
+    )
 
 
 def same_bits(found: NDArray[np.float64], written: Any) -> NDArray[np.float64]:

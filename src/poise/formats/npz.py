@@ -71,7 +71,9 @@ def read_member(source: Source, archive: zipfile.ZipFile, name: str, info: zipfi
     with archive.open(info) as stream:
         shape, fortran, dtype = read_header(stream)
         if dtype.hasobject or dtype.kind not in _KINDS or dtype.names is not None:
-            raise source.error(f"array {shown(name)} is of type {dtype}; only numbers and text are read, never pickles.")
+            raise source.error(
+                f"array {shown(name)} is of type {dtype}; only numbers and text are read, never pickles."
+            )
         size = math.prod(shape) * dtype.itemsize
         if len(shape) > 8 or min(shape, default=0) < 0 or size != info.file_size - stream.tell():
             raise source.error(f"array {shown(name)} declares shape {shown(str(shape))}, but holds other bytes.")

@@ -144,8 +144,10 @@ def write_npz(columns: Columns, facts: str, target: Path) -> None:
     count = len(next(iter(columns.values()), ()))
     q = np.stack(list(joints.values()), axis=1) if joints else np.zeros((count, 0))
     arrays = {"poise": np.array(facts), "columns": np.array(list(joints), np.str_), "q": q}
+    arrays |= {f"column {name}": column for name, column in others.items()}
+    savez: Any = np.savez  # which takes arrays under any names
     with target.open("wb") as stream:
-        np.savez(stream, **arrays, **{f"column {name}": c for name, c in others.items()})
+        savez(stream, **arrays)
 
 
 def is_fact(name: str) -> bool:

@@ -1,0 +1,340 @@
+"""Tables: motions, poses and solutions keep every bit in CSV, NPZ and Parquet; hostile files are refused."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+import io
+import json
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import poise
+from bodies import models, random_model
+from poise.errors import FormatError, FormatWarning, MissingExtra
+from poise.formats import tables
+from poise.formats.columns import column_names
+from poise.formats.described import description, model_from
+from poise.formats.source import ReadOptions, Source
+from poise.goals import Reach
+from poise.model import BallRange, Box, Capsule, Mesh
+
+SUFFIXES = [".csv", ".npz", ".parquet"]
+
+
+@pytest.fixture(params=SUFFIXES)
+def suffix(request: pytest.FixtureRequest) -> str:
+    if request.param == ".parquet":
+        pytest.importorskip("pyarrow")
+    return str(request.param)
+
+
+# ------------------------------------------------------------------------------------------------ there and back
+
+
+@settings(max_examples=25, deadline=None)
+@given(model=models(), seed=st.integers(0, 2**32 - 1), fps=st.sampled_from([24.0, 29.97, 30.0, 1 / 3, 119.88012]))
+@pytest.mark.parametrize("kind", SUFFIXES)
+def test_motions_come_back_bit_for_bit(
+    tmp_path_factory: pytest.TempPathFactory, kind: str, model: poise.Model, seed: int, fps: float
+) -> None:
+    if kind == ".parquet":
+        pytest.importorskip("pyarrow")
+    rng = np.random.default_rng(seed)
+    motion = poise.Motion(model, model.random(rng, int(rng.integers(1, 6))), fps)
+    path = poise.save(motion, tmp_path_factory.mktemp("tables") / f"m{kind}")
+    assert poise.load_motion(path, model=model) == motion
+    if kind != ".csv":
+        assert poise.load_motion(path) == motion
+
+
+def test_poses_come_back(tmp_path: Path, suffix: str) -> None:
+    model = poise.load("humanoid")
+    pose = poise.Pose(model, model.random(np.random.default_rng(0)))
+    assert poise.load_motion(poise.save(pose, tmp_path / f"p{suffix}"))[0] == pose
+
+
+def test_solutions_come_back(tmp_path: Path, suffix: str) -> None:
+    solution = poise.solve(poise.load("humanoid"), [Reach("hand_l", (0.4, 1.2, 0.3)), Reach("head", (0, 9, 0))])
+    path = poise.save(solution, tmp_path / f"s{suffix}")
+    assert poise.load_motion(path)[0] == solution.pose
+    columns = tables.read_table(path).columns
+    assert columns["reached"].tolist() == [solution.reached]
+    assert columns["status"].tolist() == [str(solution.status)]
+    assert columns["steps"].tolist() == [solution.steps]
+    assert columns["seconds"].tolist() == [solution.seconds]
+    for goal, (metres, radians) in solution.errors.items():
+        assert columns[f"error.{goal}.m"].tolist() == [metres]
+        assert columns[f"error.{goal}.rad"].tolist() == [radians]
+
+
+def test_a_long_motion(tmp_path: Path, suffix: str) -> None:
+    model = poise.load("panda")
+    motion = poise.Motion(model, model.random(np.random.default_rng(0), 10_000), 60)
+    assert poise.load_motion(poise.save(motion, tmp_path / f"m{suffix}"), model=model) == motion
+
+
+def test_columns_say_what_they_are(tmp_path: Path) -> None:
+    header = next(
+        csv.reader(io.StringIO(poise.save(poise.Pose(poise.load("humanoid")), tmp_path / "p.csv").read_text()))
+    )
+    assert header[:7] == [f"pelvis.{part}" for part in ("x", "y", "z", "qw", "qx", "qy", "qz")]
+    assert {"knee_l", "head.ry", "head.rx", "neck.angle1"} <= set(header)
+    builder = poise.ModelBuilder("m").add_joint("time", None, "revolute").add_joint("a", "time", "free")
+    model = builder.add_joint("a.x", "a", "revolute").add_joint("e", "a", "euler", order="XYX").build()
+    assert column_names(model) == [
+        *("time#2", "a.x", "a.y", "a.z", "a.qw", "a.qx", "a.qy", "a.qz", "a.x#2", "e.rx", "e.ry", "e.rx2"),
+    ]
+    motion = poise.Motion(model, model.random(np.random.default_rng(0), 4))
+    assert poise.load_motion(poise.save(motion, tmp_path / "m.csv"), model=model) == motion
+
+
+def test_awkward_names(tmp_path: Path, suffix: str) -> None:
+    builder = poise.ModelBuilder("m")
+    for i, name in enumerate(
+        ["a,b", 'say "x"', "two\nlines", " ahead", "Tête", "腰", "error.x", "x" * 300, "\u2028", "-1"]
+    ):
+        builder.add_joint(name, None if not i else builder._specs[-1].name, "revolute")
+    model = builder.build()
+    motion = poise.Motion(model, model.random(np.random.default_rng(0), 4))
+    assert poise.load_motion(poise.save(motion, tmp_path / f"m{suffix}"), model=model) == motion
+
+
+def test_a_model_in_words_is_the_same_model() -> None:
+    for seed in range(10):
+        model = random_model(seed, joints=14)
+        assert model_from(description(model)) == model
+    builder = poise.ModelBuilder("m").add_joint(
+        "b", None, "ball", cone=BallRange(swing=(0.5, 0.25), twist=(-1, 1), axis=(0, 1, 0))
+    )
+    builder.add_shape("b", Capsule(0.1, 0.5), offset=(1, 2, 3), use="visual", color=(1, 0, 0))
+    builder.add_shape("b", Mesh("a/b.stl", (2, 2, 2))).add_shape("b", Box((1, 2, 3)))
+    builder.add_pose("home", [0.6, 0.8, 0, 0]).add_role("hand_l", "b")
+    builder.up, builder.units, builder.notes = "y", "cm", ["assumed"]
+    model = builder.build()
+    again = model_from(description(model))
+    assert again == model
+    assert again.notes == ("assumed",)
+
+
+# ------------------------------------------------------------------------------------------------ other people's CSV
+
+
+def other(tmp_path: Path, text: str, **options: Any) -> poise.Motion:
+    path = tmp_path / "m.csv"
+    path.write_text(text, encoding="utf-8")
+    return poise.load_motion(path, model=poise.load("planar2"), **options)
+
+
+def planar(separator: str = ",") -> str:
+    a, b = column_names(poise.load("planar2"))
+    return (
+        separator.join(["time", b, a])
+        + "\n"
+        + separator.join(["0", "1", "2"])
+        + "\n"
+        + separator.join(["0.5", "3", "4"])
+    )
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", ", "])
+def test_columns_in_any_order(tmp_path: Path, separator: str) -> None:
+    motion = other(tmp_path, planar(separator))
+    np.testing.assert_array_equal(motion.q, [[2, 1], [4, 3]])
+    assert motion.fps == 2.0
+
+
+def test_styles_of_csv(tmp_path: Path) -> None:
+    plain = other(tmp_path, planar())
+    for text in (
+        planar().replace("\n", "\r\n"),
+        "\ufeff" + planar(),
+        "\n" + planar() + "\n\n",
+        planar().replace("\n", "\r"),
+    ):
+        assert other(tmp_path, text) == plain
+
+
+def test_odd_tables_are_read_with_a_warning(tmp_path: Path) -> None:
+    with pytest.warns(FormatWarning, match="'mood' are no joints"):
+        other(tmp_path, planar().replace("\n", ",mood\n", 1).replace("2\n", "2,1\n") + ",2")
+    lines = [line.split(",", 1)[1] for line in planar().splitlines()]
+    with pytest.warns(FormatWarning, match="30 frames per second were assumed"):
+        assert other(tmp_path, "\n".join(lines)).fps == 30.0
+
+
+BAD_CSV = {
+    "empty": ("", "is empty"),
+    "header alone": (planar().splitlines()[0], "no rows"),
+    "a cell too few": (planar().replace("0,1,2", "0,1"), "2 cells"),
+    "a cell too many": (planar().replace("0,1,2", "0,1,2,3"), "4 cells"),
+    "nan": (planar().replace("0,1,2", "0,nan,2"), "'nan'"),
+    "infinity": (planar().replace("0,1,2", "0,1e999,2"), "'1e999'"),
+    "1_0": (planar().replace("0,1,2", "0,1_0,2"), "'1_0'"),
+    "Arabic": (planar().replace("0,1,2", "0,\u0661,2"), "no number"),
+    "a gap": (planar().replace("0,1,2", "0,,2"), "no number"),
+    "a word": (planar().replace("0,1,2", "0,one,2"), "no number"),
+    "a column twice": (planar().replace("time", column_names(poise.load("planar2"))[0]), "more than once"),
+    "a column missing": (planar().replace(column_names(poise.load("planar2"))[0], "z"), "has no column"),
+    "uneven times": (planar() + "\n0.6,1,1", "even steps"),
+    "times backwards": (planar().replace("0.5", "-0.5"), "even steps"),
+    "an open quote": (planar() + '\n"1,2,3', "no CSV"),
+    "a huge cell": (planar() + "\n0.6,1," + "1" * 200_000, "no CSV"),
+    "NUL": (planar() + "\0", "NUL"),
+    "zero fps": (planar().replace("time", "fps"), "fps"),
+}
+
+
+@pytest.mark.parametrize(("text", "fragment"), BAD_CSV.values(), ids=BAD_CSV)
+def test_bad_csv_is_refused(tmp_path: Path, text: str, fragment: str) -> None:
+    with pytest.raises(FormatError) as caught:
+        other(tmp_path, text)
+    assert fragment in str(caught.value)
+
+
+def test_a_table_needs_a_model(tmp_path: Path) -> None:
+    model = poise.ModelBuilder("mine").add_joint("j", None, "revolute").build()
+    path = poise.save(poise.Motion(model, [[1.0], [2.0]]), tmp_path / "m.csv")
+    with pytest.raises(FormatError, match="model=model"):
+        poise.load_motion(path)
+    with pytest.raises(FormatError, match=r"scale= and clip= do not apply"):
+        poise.load_motion(path, model=model, scale=0.01)
+
+
+# ------------------------------------------------------------------------------------------------ hostile archives
+
+
+def npz(**arrays: Any) -> bytes:
+    stream = io.BytesIO()
+    np.savez(stream, **arrays)
+    return stream.getvalue()
+
+
+def member(name: str, data: bytes, compression: int = zipfile.ZIP_STORED) -> bytes:
+    stream = io.BytesIO()
+    with zipfile.ZipFile(stream, "w", compression) as archive:
+        archive.writestr(name, data)
+    return stream.getvalue()
+
+
+def npy(header: str, data: bytes = b"") -> bytes:
+    text = header.encode() + b" " * (64 - (len(header) + 11) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + data
+
+
+Q, NAMES = np.zeros((2, 1)), np.array(["j"])
+BOMB = member("q.npy", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (12500000,)}", bytes(10**8)), 8)
+BAD_NPZ = {
+    "nothing": b"PK",
+    "no archive": b"PK\x03\x04" + b"\0" * 100,
+    "cut": npz(q=Q, columns=NAMES)[:-30],
+    "no q": npz(columns=NAMES),
+    "no columns": npz(q=Q),
+    "columns of numbers": npz(q=Q, columns=np.zeros(1)),
+    "other shapes": npz(q=np.zeros((2, 3)), columns=NAMES),
+    "scalar q": npz(q=np.array(1.0), columns=NAMES),
+    "a pickle": npz(q=Q, columns=np.array(["j"], dtype=object)),
+    "a structure": npz(q=np.zeros(2, [("a", "f8")]), columns=NAMES),
+    "complex": npz(q=Q + 1j, columns=NAMES),
+    "nan": npz(q=Q * np.nan, columns=NAMES),
+    "no rows": npz(q=Q[:0], columns=NAMES),
+    "lengths": npz(q=Q, columns=NAMES, time=np.arange(3.0)),
+    "facts of text": npz(q=Q, columns=NAMES, poise=np.array("{")),
+    "facts of a list": npz(q=Q, columns=NAMES, poise=np.array("[]")),
+    "facts of numbers": npz(q=Q, columns=NAMES, poise=np.zeros(3)),
+    "nested facts": npz(q=Q, columns=NAMES, poise=np.array("[" * 100_000)),
+    "a model of text": npz(q=Q, columns=NAMES, poise=np.array(json.dumps({"model": "{}"}))),
+    "a model of a list": npz(q=Q, columns=NAMES, poise=np.array(json.dumps({"model": "[1]"}))),
+    "a model with parts of numbers": npz(
+        q=Q,
+        columns=NAMES,
+        poise=np.array(json.dumps({"model": '{"name":"m","source":"","notes":[],"up":"y","units":"m","parts":[1]}'})),
+    ),
+    "fps of nan": npz(q=Q, columns=NAMES, poise=np.array('{"fps": NaN}')),
+    "fps of text": npz(q=Q, columns=NAMES, poise=np.array('{"fps": "30"}')),
+    "fps beyond": npz(q=Q, columns=NAMES, poise=np.array('{"fps": 1' + "0" * 400 + "}")),
+    "absurd shape": member("q.npy", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (999999999999,)}")),
+    "negative shape": member("q.npy", npy("{'descr': '<f8', 'fortran_order': False, 'shape': (-1,)}")),
+    "overflowing shape": member("q.npy", npy(f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({2**62}, 4)}}")),
+    "code for a header": member("q.npy", npy("__import__('os').system('true')")),
+    "nested header": member("q.npy", npy("(" * 5000)),
+    "wide text": member("q.npy", npy("{'descr': '<U999999999', 'fortran_order': False, 'shape': (1,)}")),
+    "no array": member("q.txt", b"1 2 3"),
+    "a path": member("../../etc/q", b"1 2 3"),
+    "a bomb": BOMB,
+}
+
+
+@pytest.mark.parametrize("data", BAD_NPZ.values(), ids=BAD_NPZ)
+def test_bad_archives_are_refused(data: bytes) -> None:
+    model = poise.ModelBuilder("m").add_joint("j", None, "revolute").build()
+    source = Source("m.npz", data)
+    given = None if '"model"'.encode("utf-32-le") in data else model
+    with pytest.raises(FormatError) as caught:
+        tables.read_motion(source, ReadOptions(model=given))
+    assert caught.value.path == "m.npz"
+
+
+def test_a_plain_archive_will_do(tmp_path: Path) -> None:
+    model = poise.ModelBuilder("m").add_joint("j", None, "revolute").build()
+    path = tmp_path / "m.npz"
+    np.savez_compressed(path, q=np.asfortranarray([[1.0], [2.0]]), columns=["j"], fps=12.0)
+    motion = poise.load_motion(path, model=model)
+    assert (motion.q.tolist(), motion.fps) == ([[1.0], [2.0]], 12.0)
+
+
+def test_bad_parquet_is_refused(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    model = poise.load("planar2")
+    good = poise.save(poise.Motion(model, np.zeros((3, 2))), tmp_path / "m.parquet").read_bytes()
+    for data in (good[:-10], good[:40], b"PAR1", good[:-4] + b"XXXX", b"PAR1" + bytes(100) + b"PAR1"):
+        with pytest.raises(FormatError):
+            tables.read_motion(Source("m.parquet", data), ReadOptions(model=model))
+    names = column_names(model)
+    for column in ([1.0, None, 2.0], [[1.0], [2.0], [3.0]], ["a", "b", "c"], [1.0, float("nan"), 2.0]):
+        parquet.write_table(pyarrow.table({names[0]: column, names[1]: [0.0, 1.0, 2.0]}), tmp_path / "bad.parquet")
+        with pytest.raises(FormatError):
+            poise.load_motion(tmp_path / "bad.parquet", model=model)
+
+
+def test_parquet_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(MissingExtra, match=r"poise\[formats\]"):
+        poise.save(poise.Pose(poise.load("planar2")), tmp_path / "p.parquet")
+    assert list(tmp_path.iterdir()) == []
+
+
+# ------------------------------------------------------------------------------------------------ fuzz
+
+
+def only_format_errors(name: str, data: bytes) -> None:
+    model = poise.load("planar2")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for given in (model, None):
+            with contextlib.suppress(FormatError):
+                tables.read_motion(Source(name, data), ReadOptions(model=given))
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 3000), st.integers(0, 20), st.binary(max_size=8))
+@pytest.mark.parametrize("kind", SUFFIXES)
+def test_fuzz(tmp_path_factory: pytest.TempPathFactory, kind: str, place: int, length: int, new: bytes) -> None:
+    if kind == ".parquet":
+        pytest.importorskip("pyarrow")
+    model = poise.load("planar2")
+    path = poise.save(poise.Motion(model, [[0.1, 0.2], [0.3, 0.4]], 7.0), tmp_path_factory.mktemp("f") / f"m{kind}")
+    good = path.read_bytes()
+    place %= len(good)
+    only_format_errors(f"m{kind}", good[:place] + new + good[place + length :])
