@@ -129,7 +129,19 @@ def test_names_that_survive(tmp_path: Path, name: str) -> None:
         poise.ModelBuilder("m").add_joint("r", None, "free").add_joint(name, "r", "revolute", axis=(1, 0, 0)).build()
     )
     motion = poise.load_motion(poise.save(model, tmp_path / "a.bvh"))
-    assert motion.model.joint(name).kind == "revolute"
+    assert motion.model.joint(name).order == "XYZ"
+
+
+def test_other_programs_get_three_rotations_or_none(tmp_path: Path) -> None:
+    """Blender reads no others; a file that was BVH keeps what it had."""
+    model = poise.load("humanoid")
+    text = poise.save(model, tmp_path / "a.bvh").read_text()
+    counts = {line.split()[1] for line in text.splitlines() if "CHANNELS" in line}
+    assert counts == {"0", "3", "6"}
+    path = write(tmp_path, text_of(figure(), rows_for(figure())))
+    again = poise.save(poise.load(path), tmp_path / "b.bvh").read_text()
+    assert "CHANNELS 1 Xrotation" in again
+    assert "CHANNELS 2 Yrotation Zrotation" in again
 
 
 def test_what_cannot_be_is_refused(tmp_path: Path) -> None:

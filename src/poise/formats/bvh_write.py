@@ -2,7 +2,8 @@
 
 Every frame of the model becomes a BVH joint of its name (a leaf called ``<joint>_end`` becomes an End Site), and its
 place and orientation in the file are those of the model. Joints that turn about or slide along the coordinate axes
-keep their numbers, so that what `load` made of a BVH file is written back as it was. All others (balls, free roots,
+keep their numbers, and what `load` made of a BVH file keeps its channels; elsewhere hinges and universal joints are
+filled up to three rotations, since programs exist that read three or none. All others (balls, free roots,
 screws, planes, axes askew, joints mounted at an angle) are written as three rotations in the order Z, X, Y, with three
 positions where they slide. Ranges, masses and shapes have no place in BVH and are left out; so is what mimics what,
 but followers move as they did. A body without one root gets one, called ``world``.
@@ -164,7 +165,22 @@ def describe(motion: Motion, frames: list[Frame]) -> Written:
     model = motion.model
     joints = [model.joint(frame.joint) for frame in frames if frame.joint is not None]
     plain = directly(motion, frames[0].offset, joints) if is_straight(frames[0].offset) else None
-    return Written(frames, *(plain or decomposed(motion, frames, joints)))
+    if plain is None:
+        return Written(frames, *decomposed(motion, frames, joints))
+    offset, channels, values = plain
+    if not model.source.lower().endswith(".bvh"):
+        channels, values = filled(channels, values)
+    return Written(frames, offset, channels, values)
+
+
+def filled(channels: tuple[Channel, ...], values: Floats) -> tuple[tuple[Channel, ...], Floats]:
+    """One or two rotations made three by turns of zero: Blender (3.4) reads three or none."""
+    axes = [channel.axis for channel in channels if channel.turns]
+    if len(axes) not in (1, 2) or len(set(axes)) < len(axes):
+        return channels, values
+    more = [axis for axis in range(3) if axis not in axes]
+    zeros = np.zeros((len(values), len(more)))
+    return channels + tuple(Channel(axis, turns=True) for axis in more), np.concatenate([values, zeros], axis=1)
 
 
 def directly(
