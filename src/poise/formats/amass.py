@@ -35,7 +35,8 @@ SUFFIXES = (".npz",)
 RATES = ("mocap_framerate", "mocap_frame_rate", "fps", "frame_rate")
 WIDTHS = (66, 72, 156, 165)
 BLOCK = 2048  # frames at once
-SWEEPS = 8
+SWEEPS = 20  # at most, over the angles of a joint
+SETTLED = 1e-6  # [rad]
 BODY = 22  # joints of the body itself, the same in all variants
 PARENTS = (-1, 0, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 9, 9, 12, 13, 14, 16, 17, 18, 19)
 COUNTERPARTS: tuple[tuple[tuple[str, ...], int], ...] = (
@@ -216,14 +217,29 @@ def fitted(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats
     """
     angles = np.zeros((len(wanted), len(axes))) if len(axes) < 3 else started(wanted, axes, lower, upper)
     angles = np.clip(angles, lower, upper)
-    for _ in range(SWEEPS if len(axes) > 1 else 1):
-        for i, axis in enumerate(axes):
-            before, after = chain(axes[:i], angles[:, :i]), chain(axes[i + 1 :], angles[:, i + 1 :])
-            M = np.swapaxes(before, 1, 2) @ wanted @ np.swapaxes(after, 1, 2)
-            v = np.stack([M[:, 2, 1] - M[:, 1, 2], M[:, 0, 2] - M[:, 2, 0], M[:, 1, 0] - M[:, 0, 1]], axis=1)
-            along = np.einsum("i,nij,j->n", axis, M, axis)
-            best = np.arctan2(v @ axis, np.trace(M, axis1=1, axis2=2) - along)
-            angles[:, i] = nearest(best, float(lower[i]), float(upper[i]))
+    moving = np.arange(len(wanted))
+    for _ in range(SWEEPS):
+        swept = sweep(wanted[moving], axes, angles[moving], lower, upper)
+        far = np.abs(swept - angles[moving]).max(axis=1) > SETTLED
+        angles[moving] = swept
+        moving = moving[far]
+        if len(axes) == 1 or not len(moving):
+            break
+    return angles
+
+
+def sweep(wanted: Floats, axes: Floats, angles: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Every angle once set to its best, the others held."""
+    angles = angles.copy()
+    before = np.broadcast_to(np.eye(3), wanted.shape)
+    for i, axis in enumerate(axes):
+        after = chain(axes[i + 1 :], angles[:, i + 1 :])
+        M = np.swapaxes(before, 1, 2) @ wanted @ np.swapaxes(after, 1, 2)
+        v = np.stack([M[:, 2, 1] - M[:, 1, 2], M[:, 0, 2] - M[:, 2, 0], M[:, 1, 0] - M[:, 0, 1]], axis=1)
+        along = ((M @ axis) * axis).sum(axis=1)
+        best = np.arctan2(v @ axis, np.trace(M, axis1=1, axis2=2) - along)
+        angles[:, i] = nearest(best, float(lower[i]), float(upper[i]))
+        before = before @ turned(axis, angles[:, i])
     return angles
 
 
