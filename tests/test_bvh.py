@@ -332,6 +332,26 @@ def test_a_free_base_where_the_root_has_none(tmp_path: Path) -> None:
     assert poise.load(write(tmp_path, text_of(own, rows_for(own))), base="free").nv == count(own)
 
 
+def test_bones_have_roles(tmp_path: Path) -> None:
+    """A Mixamo character's limbs are found by their names."""
+
+    def bone(name: str, *children: Bone) -> Bone:
+        return Bone(f"mixamorig:{name}", (0.0, 0.2, 0.0), ROTATIONS, list(children))
+
+    def side(name: str, *parts: str) -> Bone:
+        first, *rest = parts
+        return bone(f"{name}{first}", *([side(name, *rest)] if rest else []))
+
+    arms = [side(name, "Shoulder", "Arm", "ForeArm", "Hand") for name in ("Left", "Right")]
+    legs = [side(name, "UpLeg", "Leg", "Foot", "ToeBase") for name in ("Left", "Right")]
+    spine = bone("Spine", bone("Spine1", bone("Spine2", bone("Neck", bone("Head")), *arms)))
+    root = Bone("mixamorig:Hips", (0.0, 1.0, 0.0), ROOT6, [spine, *legs])
+    model = poise.load(write(tmp_path, text_of(root, rows_for(root))))
+    assert model.roles["foot_l"] == "mixamorig:LeftFoot"
+    assert model.roles["hand_r"] == "mixamorig:RightHand"
+    assert any(note.startswith("roles:") for note in model.notes)
+
+
 # ------------------------------------------------------------------------------------------------ long clips
 
 

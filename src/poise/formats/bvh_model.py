@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidModel, InvalidValue, NameNotFound, ShapeMismatch
+from poise.formats.aliases import add_roles
 from poise.formats.bvh_tree import Node
 from poise.formats.source import ReadOptions, Source
 from poise.model import EULER_ORDERS, Model, ModelBuilder
@@ -108,6 +109,7 @@ def assemble(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[M
             factor += [np.pi / 180.0 if channels[i].turns else scale for i in part.channels]
         first += len(channels)
     add_ends(source, builder, nodes, scale, taken)
+    add_roles(builder, source)
     builder.notes += source.notes
     return builder.build(), Columns(np.array(order, np.int64), np.array(factor))
 
