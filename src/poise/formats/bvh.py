@@ -12,7 +12,7 @@ import codecs
 import re
 from dataclasses import replace
 
-from poise.errors import InvalidValue
+from poise.errors import PoiseError
 from poise.formats.bvh_model import Columns, build
 from poise.formats.bvh_rows import Clip, line_at, read_clip
 from poise.formats.bvh_tree import read_tree
@@ -53,15 +53,15 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     Raises:
         FormatError: The file is malformed, or holds no frames.
     """
-    model, columns, clip = read(source, options)
+    model, columns, clip = read(source, replace(options, base="fixed"))  # its root moves as its rows say
     if clip is None:
         raise source.error("has no MOTION; load() reads its body.", source.data.count(b"\n") + 1)
     if not len(clip.rows):
         raise source.error("has no frames (Frames: 0); load() reads its body.", clip.line)
     try:
         motion = Motion(model, columns.configurations(clip.rows), rate(clip.frame_time))
-    except InvalidValue as error:
-        raise source.error(f"its numbers are too large: {error}", clip.line) from error
+    except PoiseError as error:
+        raise source.error(f"its rows make no motion: {error}", clip.line) from error
     if options.model is not None and options.model != model:
         raise source.error("holds a body of its own, which is not the model= that was given; leave it out.")
     return motion
