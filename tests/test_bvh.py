@@ -369,9 +369,9 @@ def test_long_clips_are_quick(tmp_path: Path) -> None:
     path = write(tmp_path, text + body * 49)
     seconds = []
     for _ in range(5):
-        start = time.perf_counter()
+        start = time.process_time()  # a busy machine is not our business
         motion = poise.load_motion(path)
-        seconds.append(time.perf_counter() - start)
+        seconds.append(time.process_time() - start)
     assert motion.q.shape == (5000, 96)
     np.testing.assert_array_equal(motion.q[4900:], motion.q[:100])
     assert min(seconds) < 0.3

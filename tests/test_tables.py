@@ -124,6 +124,30 @@ def test_a_model_in_words_is_the_same_model() -> None:
     assert again.notes == ("assumed",)
 
 
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"mass": 0.0', '"mass": 1e308'),
+        ('"mass": 0.0', '"mass": -1'),
+        ('"mass": 0.0', '"mass": NaN'),
+        ('"mass": 0.0', '"mass": [1, 2]'),
+        ('"parts": [', '"parts": [7, '),
+        ('"parts": [', '"parts": {}, "x": ['),
+        ('"kind": "revolute"', '"kind": "magic"'),
+        ('"kind": "revolute"', '"kind": 1' + "0" * 5000),
+        ('"parent": null', '"parent": "nobody"'),
+        ('"roles": {}', '"roles": {"a": "nobody"}'),
+        ('"roles": {}', '"roles": []'),
+        ('"up": "z"', '"up": null'),
+    ],
+)
+def test_words_that_make_no_model_are_refused(old: str, new: str) -> None:
+    text = description(poise.ModelBuilder("m").add_joint("j", None, "revolute").build())
+    assert old in text
+    with pytest.raises(FormatError, match="description of the model"):
+        model_from(text.replace(old, new, 1))
+
+
 # ------------------------------------------------------------------------------------------------ other people's CSV
 
 

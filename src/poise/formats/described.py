@@ -22,6 +22,7 @@ __all__ = ["description", "model_from"]
 
 GEOMETRIES = {kind.__name__.lower(): kind for kind in (Sphere, Capsule, Cylinder, Box, Mesh)}
 MOST_PARTS = 20_000
+LARGEST = 1e100
 
 
 def description(model: Model) -> str:
@@ -91,7 +92,7 @@ def model_from(text: str) -> Model:
         FormatError: The text describes none.
     """
     try:
-        words = json.loads(text, parse_constant=no_number)
+        words = json.loads(text, parse_constant=no_number, parse_float=sane, parse_int=sane)
         if not isinstance(words, Mapping) or len(words["parts"]) > MOST_PARTS:
             raise FormatError("its description of the model is no mapping, or has too many parts.")
         return rebuilt(words)
@@ -99,6 +100,14 @@ def model_from(text: str) -> Model:
         raise
     except (PoiseError, TypeError, ValueError, KeyError, AttributeError, RecursionError, OverflowError) as error:
         raise FormatError(f"its description of the model makes no model: {error}") from error
+
+
+def sane(word: str) -> float:
+    """A number whose square is one too."""
+    number = float(word)
+    if abs(number) > LARGEST:
+        raise ValueError(f"{word[:40]} is too large")
+    return number
 
 
 def no_number(word: str) -> float:
