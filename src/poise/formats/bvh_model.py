@@ -10,7 +10,8 @@ the file is lost:
 - three positions: a `translation3` joint called ``<name>_position`` before it; one or two: `prismatic` joints called
   ``<name>_Xposition`` and so on. Where a joint has no rotation, the last of these has its own name.
 
-End sites are frames called ``<name>_end``.
+End sites are frames called ``<name>_end``. Below the root, joints that slide are stiff (see `STRETCH`): many programs write
+position channels for every bone, and nobody wants inverse kinematics to stretch an arm.
 """
 
 from __future__ import annotations
@@ -39,6 +40,8 @@ UNITS = {
     "inches": 0.0254,
     "the CMU library's units (inches / 0.45)": 0.0254 / 0.45,
 }
+STRETCH = 1e4
+"""Stiffness of bones that have position channels: solvers bend a limb before they stretch it."""
 LARGEST = 1e100  # [m], of an offset
 STATURE = 1.7  # [m], of whoever was recorded
 TURNS = {"y": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]), "z": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])}
@@ -142,6 +145,8 @@ def add_node(
     offset[:3, :3] = turn
     offset[:3, 3] = turn @ [0.0 if a in placed(node) else scale * x for a, x in enumerate(node.offset or ())]
     for part in parts:
+        if part.kind in ("translation3", "prismatic") and node.parent >= 0:
+            part.options["stiffness"] = STRETCH
         name = node.name if part is parts[-1] else unused(f"{node.name}_{part.suffix}", taken)
         builder.add_joint(name, parent, part.kind, offset=offset, **part.options)
         parent, offset = name, np.eye(4)
