@@ -10,8 +10,8 @@ the file is lost:
 - three positions: a `translation3` joint called ``<name>_position`` before it; one or two: `prismatic` joints called
   ``<name>_Xposition`` and so on. Where a joint has no rotation, the last of these has its own name.
 
-End sites are frames called ``<name>_end``. Below the root, joints that slide are stiff (see `STRETCH`): many programs write
-position channels for every bone, and nobody wants inverse kinematics to stretch an arm.
+End sites are frames called ``<name>_end``. Below the root, joints that slide are stiff (see `STRETCH`): many programs
+write position channels for every bone, and nobody wants inverse kinematics to stretch an arm.
 """
 
 from __future__ import annotations
