@@ -7,6 +7,8 @@ holds exactly, so that one division rounds it rightly (Clinger, "How to read flo
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -35,33 +37,38 @@ def values_of(block: bytes, letters: Letters, starts: Places, stops: Places) -> 
         ValueError: A word is none, as `float` sees it.
     """
     sizes = stops - starts
-    longest = min(int(sizes.max(initial=0)), LONGEST)
     padded = np.concatenate([letters, np.zeros(LONGEST, np.uint8)])
-    whole = np.zeros(len(starts), np.int64)
-    digits, decimals = np.zeros(len(starts), np.int8), np.zeros(len(starts), np.int8)
-    dotted = np.zeros(len(starts), np.bool_)
-    strange = sizes > LONGEST
     signs = padded[starts]
-    at = starts.copy()
+    points, decimals = points_of(letters, starts, stops)
+    whole = np.zeros(len(starts), np.int64)
+    digits = np.zeros(len(starts), np.uint8)
+    at, longest = starts.copy(), min(int(sizes.max(initial=0)), LONGEST)
     for k in range(longest):
-        letter = padded[at]
-        letter[sizes <= k] = 0
-        digit = letter - np.uint8(48)
+        digit = padded[at]
+        digit -= np.uint8(48)
+        digit[sizes <= k] = 255
         is_digit = digit < 10
         whole = np.where(is_digit, whole * 10 + digit, whole)
         digits += is_digit
-        decimals += is_digit & dotted
-        is_dot = letter == 46
-        strange |= is_dot & dotted
-        dotted |= is_dot
-        other = ~(is_digit | is_dot) & (letter != 0)
-        if k == 0:
-            other &= (letter != 43) & (letter != 45)
-        strange |= other
         at += 1
+    # a plain number is a sign, digits and a point; whatever has other letters does not add up
+    strange = digits + points + ((signs == 45) | (signs == 43)) != sizes
     strange |= (digits == 0) | (digits > MOST_DIGITS)
-    values = whole / _TENS[decimals]
+    values: NDArray[np.float64] = whole / _TENS[np.minimum(decimals, LONGEST)]
     np.negative(values, out=values, where=signs == 45)
     for i in np.flatnonzero(strange).tolist():
         values[i] = float(block[starts[i] : stops[i]])
     return values
+
+
+def points_of(letters: Letters, starts: Places, stops: Places) -> tuple[Any, Any]:
+    """For each word whether it has a point, and how many letters follow; for all at once where each has one."""
+    dots = np.flatnonzero(letters == 46)
+    if len(dots) == len(starts) and (dots >= starts).all() and (dots < stops).all():
+        return 1, stops - dots - 1
+    word = np.searchsorted(starts, dots, side="right") - 1
+    points = np.bincount(word, minlength=len(starts))
+    decimals = np.zeros(len(starts), np.int64)
+    decimals[word] = stops[word] - dots - 1
+    points[points > 1] = 1000  # two points add up to no number
+    return points, decimals
