@@ -203,12 +203,12 @@ def test_numbers_in_every_notation(tmp_path: Path) -> None:
 @settings(max_examples=200)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20), st.sampled_from("rgf"))
 def test_decimals_have_the_bits_of_float(values: list[float], style: str) -> None:
-    from poise.formats.decimals import values_of, words_of
+    from poise.formats.bvh_rows import numbers_of
 
     words = [{"r": repr(x), "g": f"{x:.12g}", "f": f"{x:.6f}"}[style] for x in values]
-    block = (" ".join(words)).encode()
-    letters = np.frombuffer(block, np.uint8)
-    np.testing.assert_array_equal(values_of(block, letters, *words_of(letters)), [float(word) for word in words])
+    expected = [float(word) for word in words]
+    for separator in (" ", "\n", "\t\n ", " \r\n"):
+        np.testing.assert_array_equal(numbers_of(separator.join(words).encode(), len(words)), expected)
 
 
 def test_content_decides_where_the_name_does_not(tmp_path: Path) -> None:

@@ -6,13 +6,14 @@ needs little more memory than its numbers; and never more than the file can hold
 
 from __future__ import annotations
 
+import contextlib
+import io
 import re
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.decimals import values_of, words_of
 from poise.formats.source import Source, parse_number, shown
 
 __all__ = ["Clip", "read_clip"]
@@ -75,6 +76,27 @@ def line_at(data: bytes, place: int) -> int:
     return data.count(b"\n", 0, place) + 1
 
 
+def starts_of(letters: Letters) -> Places:
+    """Where words begin: letters above the space after one that is not, or after nothing."""
+    inside = np.zeros(len(letters) + 1, np.bool_)
+    np.greater(letters, 32, out=inside[1:])
+    return np.flatnonzero(inside[1:] > inside[:-1])
+
+
+def numbers_of(block: bytes, count: int) -> Floats:
+    """The numbers of a block, by numpy where its lines are alike, one by one where they are not.
+
+    Raises:
+        ValueError: A word is no number.
+    """
+    if count:
+        with contextlib.suppress(ValueError):
+            values = np.loadtxt(io.BytesIO(block), comments=None, ndmin=1).reshape(-1)
+            if len(values) == count:
+                return values
+    return np.array([float(word) for word in block.split()])
+
+
 class Rows:
     """Reads numbers in blocks and watches where lines end."""
 
@@ -98,8 +120,8 @@ class Rows:
             end = self._cut(at)
             block = self.data[at:end]
             letters = np.frombuffer(block, np.uint8)
-            starts, stops = words_of(letters)
-            values = self._numbers(block, letters, starts, stops)
+            starts = starts_of(letters)
+            values = self._numbers(block, len(starts))
             room = out[self.count : self.count + len(values)]
             room[:] = values[: len(room)]
             self._watch(starts, np.flatnonzero(letters == 10))
@@ -110,10 +132,13 @@ class Rows:
         return out[:size].reshape(frames, self.channels)
 
     def _cut(self, at: int) -> int:
-        """Where the block that begins at `at` ends: between two numbers."""
+        """Where the block that begins at `at` ends: with a line where one ends soon, else between two numbers."""
         end = at + BLOCK
         if end >= len(self.data):
             return len(self.data)
+        line = self.data.find(b"\n", end, end + BLOCK)
+        if line >= 0:
+            return line + 1
         space = re.compile(rb"\s").search(self.data, end, end + LONGEST)
         if not space:
             raise self.source.error(
@@ -121,13 +146,13 @@ class Rows:
             )
         return space.end()
 
-    def _numbers(self, block: bytes, letters: Letters, starts: Places, stops: Places) -> Floats:
-        """The block's numbers; the first word that is none is refused with its line."""
+    def _numbers(self, block: bytes, count: int) -> Floats:
+        """The block's numbers, `count` of them; the first word that is none is refused with its line."""
         if block.translate(None, _DIGITS):
             found = _FOREIGN.search(block)
             self._refuse(block, found.start() if found else 0)
         try:
-            values = values_of(block, letters, starts, stops)
+            values = numbers_of(block, count)
         except ValueError:
             values = np.array([np.nan])
         if not np.isfinite(values).all():
