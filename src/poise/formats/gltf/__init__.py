@@ -1,0 +1,25 @@
+"""glTF 2.0, GLB and VRM (0.x and 1.0): characters and their clips, read and written.
+
+`body` says how nodes become joints, `clips` how keys become frames, `writing` how a pose or a motion goes back into the
+character's own file, `skeleton` how any body becomes a bare one. No package beyond numpy is needed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from poise.formats.gltf.reading import read_model, read_motion
+
+__all__ = ["NAME", "SUFFIXES", "looks_like", "read_model", "read_motion"]
+
+NAME = "glTF"
+SUFFIXES = (".gltf", ".glb", ".vrm")
+
+
+def looks_like(head: bytes) -> bool:
+    """Whether a file begins as a GLB, or as JSON with one of glTF's own keys."""
+    if head[:4] == b"glTF":
+        return True
+    text = head.removeprefix(b"\xef\xbb\xbf").lstrip()
+    keys = rb'"(asset|nodes|scenes|bufferViews|accessors|buffers|meshes|extensionsUsed)"\s*:'
+    return text[:1] == b"{" and re.search(keys, text) is not None

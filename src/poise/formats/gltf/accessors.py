@@ -1,0 +1,162 @@
+"""Accessors: typed views into buffers, dense or sparse, tightly packed or interleaved, plain or normalised.
+
+Everything is checked against the bytes that there are before numpy looks at them. A normalised integer c stands for
+c / 255, c / 65535, max(c / 127, -1) or max(c / 32767, -1) (glTF 2.0, chapter 3.11).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.formats.gltf.document import Document, Object, short
+
+__all__ = ["check_layout", "read_accessor"]
+
+Floats = NDArray[np.float64]
+
+COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
+NAMES = {5120: "BYTE", 5121: "UNSIGNED_BYTE", 5122: "SHORT", 5123: "UNSIGNED_SHORT", 5125: "UNSIGNED_INT", 5126: "FLOAT"}
+WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
+PADDED = {("MAT2", 1): 8, ("MAT3", 1): 12, ("MAT3", 2): 24}  # columns begin at multiples of four bytes
+MOST_ELEMENTS = 20_000_000
+"""Elements of one accessor above which the file is refused."""
+
+
+def check_layout(document: Document) -> None:
+    """Every bufferView lies in its buffer and every accessor in its bufferView, read or not."""
+    for i in range(len(document.items("buffers"))):
+        document.size(document.items("buffers")[i], "byteLength", f"buffers[{i}]")
+    for i in range(len(document.items("bufferViews"))):
+        view_span(document, i)
+    for i, accessor in enumerate(document.items("accessors")):
+        place(document, accessor, f"accessors[{i}]")
+
+
+def view_span(document: Document, i: int) -> tuple[int, int, int, int]:
+    """A bufferView as (buffer, first byte, length, stride or 0)."""
+    where, view = f"bufferViews[{i}]", document.items("bufferViews")[i]
+    buffer = document.index(view.get("buffer"), "buffers", f"{where}.buffer")
+    offset, length = document.size(view, "byteOffset", where, 0), document.size(view, "byteLength", where)
+    stride = document.size(view, "byteStride", where, 0)
+    whole = document.size(document.items("buffers")[buffer], "byteLength", f"buffers[{buffer}]")
+    if offset + length > whole:
+        raise document.fail(where, f"ends at byte {offset + length} of buffers[{buffer}], which has {whole}.")
+    return buffer, offset, length, stride
+
+
+def place(document: Document, accessor: Object, where: str) -> tuple[str, int, int]:
+    """An accessor as (numpy type, numbers an element, elements), fitting in its bufferView where it has one."""
+    kind, code = accessor.get("type"), accessor.get("componentType")
+    if not isinstance(kind, str) or kind not in WIDTHS:
+        raise document.fail(f"{where}.type", f"is {short(kind)}; it must be one of {', '.join(WIDTHS)}.")
+    if type(code) is not int or code not in COMPONENTS:
+        raise document.fail(f"{where}.componentType", f"is {short(code)}; it must be one of {sorted(COMPONENTS)}.")
+    count = document.size(accessor, "count", where)
+    if not 1 <= count <= MOST_ELEMENTS:
+        raise document.fail(f"{where}.count", f"is {count}; it must be 1 to {MOST_ELEMENTS}.")
+    if accessor.get("bufferView") is not None:
+        view = document.index(accessor["bufferView"], "bufferViews", f"{where}.bufferView")
+        fits(document, view, document.size(accessor, "byteOffset", where, 0), element(kind, code), count, where)
+    return COMPONENTS[code], WIDTHS[kind], count
+
+
+def element(kind: str, code: int) -> int:
+    """Bytes of one element."""
+    size = np.dtype(COMPONENTS[code]).itemsize
+    return PADDED.get((kind, size), size * WIDTHS[kind])
+
+
+def fits(document: Document, view: int, offset: int, size: int, count: int, where: str) -> tuple[int, int, int]:
+    """(buffer, first byte, stride) of `count` elements of `size` bytes at `offset` of a bufferView."""
+    buffer, start, length, stride = view_span(document, view)
+    step = stride or size
+    if step < size:
+        raise document.fail(f"bufferViews[{view}].byteStride", f"is {step}; {where} has elements of {size} bytes.")
+    end = offset + step * (count - 1) + size
+    if end > length:
+        raise document.fail(where, f"needs {end} bytes of bufferViews[{view}], which has {length}; export it again.")
+    return buffer, start + offset, step
+
+
+def read_accessor(document: Document, i: int, kind: str, where: str, *, integers: bool = False) -> Floats:
+    """The elements of an accessor as (count, numbers) in double precision.
+
+    Args:
+        document: The file.
+        i: Which accessor.
+        kind: The `type` that it must have.
+        where: The element that asks, for messages.
+        integers: Whether normalised integers are allowed beside floats.
+    """
+    at, accessor = f"accessors[{i}]", document.items("accessors")[i]
+    dtype, width, count = place(document, accessor, at)
+    if accessor["type"] != kind:
+        raise document.fail(at, f"is of type {accessor['type']}; {where} needs {kind}.")
+    normalised = accessor.get("normalized", False) is True
+    if dtype != "<f4" and not (integers and normalised and dtype != "<u4"):
+        name = NAMES[accessor["componentType"]] + (", normalized" if normalised else "")
+        wanted = "FLOAT, or a normalized byte or short" if integers else "FLOAT"
+        raise document.fail(f"{at}.componentType", f"is {name}; {where} needs {wanted}.")
+    document.spend(count * width, at)
+    if accessor.get("bufferView") is None:
+        values = np.zeros((count, width), dtype)
+    else:
+        values = view_elements(document, accessor["bufferView"], accessor.get("byteOffset", 0), dtype, width, count, at)
+    if "sparse" in accessor:
+        values = overwritten(document, values, accessor, at)
+    numbers = as_floats(values)
+    good = np.isfinite(numbers).all(axis=1)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise document.fail(at, f"element {row} is {numbers[row].tolist()}; every number must be finite ({where}).")
+    return numbers
+
+
+def view_elements(
+    document: Document, view: int, offset: Any, dtype: str, width: int, count: int, where: str
+) -> NDArray[Any]:
+    """Elements of a bufferView, a copy."""
+    about = document.items("bufferViews")[view]
+    packed = [name for name in document.object(about, "extensions", f"bufferViews[{view}]") if "compression" in name]
+    if packed:
+        raise document.fail(f"bufferViews[{view}]", f"is packed by {packed[0]}; unpack the file with gltf-transform.")
+    size = np.dtype(dtype).itemsize
+    buffer, start, step = fits(document, view, int(offset), size * width, count, where)
+    data = document.buffer(buffer)
+    return np.array(np.ndarray((count, width), dtype, data, start, (step, size)))
+
+
+def overwritten(document: Document, values: NDArray[Any], accessor: Object, where: str) -> NDArray[Any]:
+    """The values with a sparse accessor's replacements."""
+    where = f"{where}.sparse"
+    sparse = accessor["sparse"]
+    if not isinstance(sparse, dict):
+        raise document.fail(where, "must be an object with count, indices and values.")
+    count = document.size(sparse, "count", where)
+    if not 1 <= count <= len(values):
+        raise document.fail(f"{where}.count", f"is {count}; it must be 1 to the accessor's {len(values)}.")
+    at, new = document.object(sparse, "indices", where), document.object(sparse, "values", where)
+    code = at.get("componentType")
+    if code not in (5121, 5123, 5125):
+        raise document.fail(f"{where}.indices.componentType", f"is {short(code)}; it must be 5121, 5123 or 5125.")
+    view = document.index(at.get("bufferView"), "bufferViews", f"{where}.indices.bufferView")
+    offset = document.size(at, "byteOffset", f"{where}.indices", 0)
+    rows = view_elements(document, view, offset, COMPONENTS[code], 1, count, f"{where}.indices")[:, 0].astype(np.int64)
+    if rows[-1] >= len(values) or (np.diff(rows) <= 0).any():
+        raise document.fail(f"{where}.indices", f"must rise strictly and stay below {len(values)}; export it again.")
+    view = document.index(new.get("bufferView"), "bufferViews", f"{where}.values.bufferView")
+    offset = document.size(new, "byteOffset", f"{where}.values", 0)
+    values[rows] = view_elements(document, view, offset, values.dtype.str, values.shape[1], count, f"{where}.values")
+    return values
+
+
+def as_floats(values: NDArray[Any]) -> Floats:
+    """Doubles; integers are divided by their largest."""
+    with np.errstate(invalid="ignore"):  # a signalling NaN; the caller looks for it
+        numbers = values.astype(np.float64)
+    if values.dtype.kind == "f":
+        return numbers
+    return np.maximum(numbers / np.iinfo(values.dtype).max, -1.0)

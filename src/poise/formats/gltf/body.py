@@ -1,0 +1,215 @@
+"""From nodes to a body: which nodes turn, which also slide, and how scale becomes rigid.
+
+**Joints.** Joints of skins and bones of a VRM humanoid are ball joints; the topmost of each tree is free, so that its
+translation can move. In a file without either, every node is a joint so. A node beside them that some clip turns or
+shifts is a joint too, ball or free; all others are frames. A joint's q is the node's own rotation, as wxyz; a root's is
+the node's own translation before it, and a free joint elsewhere counts its translation from the file's.
+
+**Scale.** Poise moves rigid frames. With ``A`` the stretch that has gathered above a node (``A = k I`` where every scale
+is even), the node's matrix ``[R P, t]`` becomes the motion ``[Y R G, A t]``: G a half turn or nothing that takes the
+signs of a mirroring P, Y nothing unless A is uneven. Its own stretch is ``A' = (Y R G)^T A R P``. With even scales,
+mirrored ones included, that is exact in every pose. Under an uneven scale a turning bone would change its length; it is
+exact in the file's own pose only, which is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.formats.gltf.clips import Clip, read_keys
+from poise.formats.gltf.document import Document
+from poise.formats.gltf.nodes import Node, nearest_turn
+from poise.formats.source import ReadOptions
+from poise.model import ModelBuilder
+from poise.spatial import Rotation, Transform
+
+__all__ = ["TURN_UP", "Limb", "add_limbs", "joint_kinds", "make_limbs"]
+
+Floats = NDArray[np.float64]
+
+EVEN = 1e-5  # scales that differ by less are one scale
+STILL = 2e-6  # a translation that changes by less, against the largest of the file, stands still
+TURNED = 1e-5  # a rotation that changes by less does not turn [rad]
+
+TURN_UP = {None: np.eye(3), "y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0, 0.0, -1.0], [0.0, 1.0, 0.0]])}
+"""What turns the file's y to where `up` says."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limb:
+    """A node as a part of the body: it moves by ``[Y R G, A t]`` on its parent.
+
+    Attributes:
+        node: The node.
+        kind: "fixed", "ball" or "free".
+        root: Whether it is free and counts its translation from its parent rather than from the file's.
+        before: Y (3, 3).
+        after: G (3, 3).
+        above: A (3, 3), what stretches its translation.
+    """
+
+    node: Node
+    kind: str
+    root: bool
+    before: Floats
+    after: Floats
+    above: Floats
+
+    @property
+    def name(self) -> str:
+        """The name of its joint and frame."""
+        return self.node.name
+
+    def turned(self, turn: Floats) -> Floats:
+        """R G of rotations (..., 3, 3): what a ball joint holds."""
+        return np.asarray(turn @ self.after)
+
+    def shifted(self, translation: Floats) -> Floats:
+        """What a free joint holds for translations (..., 3)."""
+        moved = translation if self.root else translation - self.node.translation
+        return np.asarray(moved @ self.above.T @ self.before)
+
+    def offset(self) -> Transform:
+        """From the parent's frame to the joint; to the frame itself where nothing moves."""
+        if self.kind == "fixed":
+            return rigid(self.before @ self.node.turn @ self.after, self.above @ self.node.translation)
+        return rigid(self.before, np.zeros(3) if self.root else self.above @ self.node.translation)
+
+    def rest(self) -> Floats:
+        """The joint's numbers in the file's pose."""
+        wxyz = Rotation.from_matrix(self.turned(self.node.turn)).wxyz
+        if self.kind == "ball":
+            return wxyz
+        return np.concatenate([self.shifted(self.node.translation), wxyz])
+
+
+def rigid(turn: Floats, translation: Floats) -> Transform:
+    """A Transform of a rotation matrix and a translation."""
+    return Transform(Rotation.from_matrix(turn), translation)
+
+
+# ------------------------------------------------------------------------------------------------ which nodes are joints
+
+
+def joint_kinds(
+    document: Document, nodes: list[Node], order: list[int], core: Iterable[int], clips: list[Clip]
+) -> tuple[list[str], set[int]]:
+    """The kind of each node, and which of the free ones are roots."""
+    bones = set(core) or set(range(len(nodes)))
+    kinds = ["ball" if i in bones else "fixed" for i in range(len(nodes))]
+    below = [False] * len(nodes)
+    roots = set()
+    for i in order:
+        parent = nodes[i].parent
+        below[i] = parent >= 0 and (below[parent] or parent in bones)
+        if i in bones and not below[i]:
+            roots.add(i)
+            kinds[i] = "free"
+    turning, sliding = moving(document, nodes, bones, roots, clips)
+    for i in turning - bones:
+        kinds[i] = "ball"
+    for i in sliding:
+        kinds[i] = "free"
+    return kinds, roots
+
+
+def moving(
+    document: Document, nodes: list[Node], bones: set[int], roots: set[int], clips: list[Clip]
+) -> tuple[set[int], set[int]]:
+    """Nodes that some clip turns, and those that one shifts, away from where the file has them."""
+    turning, sliding = set(), set()
+    largest = max(float(np.abs(node.translation).max()) for node in nodes)
+    for channel in (channel for clip in clips for channel in clip.channels):
+        node = nodes[channel.node]
+        if channel.path == "translation" and node.index not in sliding | roots:
+            values = read_keys(document, channel).values
+            scale = max(largest, float(np.abs(values).max()))
+            if np.abs(values - node.translation).max() > STILL * scale:
+                sliding.add(node.index)
+        elif channel.path == "rotation" and node.index not in bones | turning:
+            values = read_keys(document, channel).values
+            here = Rotation.from_matrix(node.turn)
+            if (here.inverse() @ Rotation.from_xyzw(values)).angle.max() > TURNED:
+                turning.add(node.index)
+    return turning, sliding
+
+
+# ------------------------------------------------------------------------------------------------ limbs
+
+
+def make_limbs(
+    document: Document, nodes: list[Node], order: list[int], kinds: list[str], roots: set[int], options: ReadOptions
+) -> list[Limb]:
+    """Every node as a limb, in the order of `nodes`."""
+    assert not isinstance(options.scale, str)
+    turn_up, size = TURN_UP[options.up], float(options.scale)
+    limbs: list[Limb | None] = [None] * len(nodes)
+    stretches: list[Floats] = [np.eye(3)] * len(nodes)
+    uneven: set[int] = set()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for i in order:
+            node = nodes[i]
+            top = node.parent < 0
+            above = turn_up * size if top else stretches[node.parent]
+            skewed = not top and not even(above)
+            after = signs(node.stretch)
+            before = turn_up if top else untwisted(above, node, after) if skewed else np.eye(3)
+            stretches[i] = (before @ node.turn @ after).T @ above @ node.turn @ node.stretch
+            if not np.isfinite(stretches[i]).all() or not np.isfinite(above @ node.translation).all():
+                raise document.fail(f"nodes[{i}]", "is scaled out of the range of numbers; look at the scales above it.")
+            limbs[i] = Limb(node, kinds[i], i in roots, before, after, above)
+            if skewed and kinds[i] != "fixed":
+                uneven.add(i)
+    made = [limb for limb in limbs if limb is not None]
+    tell_uneven(document, made, stretches, uneven)
+    return made
+
+
+def even(stretch: Floats) -> bool:
+    """Whether a stretch is the same along all axes, so that turning changes no length."""
+    mean = np.trace(stretch) / 3
+    return bool(np.abs(stretch - mean * np.eye(3)).max() <= EVEN * abs(mean))
+
+
+def signs(stretch: Floats) -> Floats:
+    """G: the half turn that leaves a mirroring scale without mixed signs; nothing for ordinary ones."""
+    flips = np.where(np.diag(stretch) < 0, -1.0, 1.0)
+    return np.diag(flips if np.prod(flips) > 0 else -flips)
+
+
+def untwisted(above: Floats, node: Node, after: Floats) -> Floats:
+    """Y, such that ``Y R G`` is the rotation nearest to ``A R P``."""
+    turn = nearest_turn(above @ node.turn @ node.stretch)
+    return np.asarray(turn @ after.T @ node.turn.T)
+
+
+def tell_uneven(document: Document, limbs: list[Limb], stretches: list[Floats], uneven: set[int]) -> None:
+    """An uneven scale above a joint matters where something hangs from that joint at a distance."""
+    length = max(float(np.abs(limb.above @ limb.node.translation).max()) for limb in limbs)
+    carries = {
+        limb.node.parent for limb in limbs if np.abs(limb.above @ limb.node.translation).max() > 1e-9 * length
+    }
+    for i in sorted(uneven & carries):
+        document.odd(
+            "it turns under an uneven scale; what hangs from it is exact in the file's pose and keeps its length when"
+            " it turns, where glTF would stretch it",
+            f"nodes[{i}]",
+        )
+    for i, stretch in enumerate(stretches):
+        parent = limbs[i].node.parent
+        if not stretch.any() and (parent < 0 or stretches[parent].any()):
+            document.odd("its scale is zero; all that hangs from it lies in one point", f"nodes[{i}]")
+
+
+def add_limbs(builder: ModelBuilder, limbs: list[Limb], order: list[int]) -> None:
+    """Joints and frames, parents first."""
+    for limb in (limbs[i] for i in order):
+        parent = None if limb.node.parent < 0 else limbs[limb.node.parent].name
+        if limb.kind == "fixed":
+            builder.add_frame(limb.name, parent, limb.offset())
+        else:
+            builder.add_joint(limb.name, parent, limb.kind, offset=limb.offset(), rest=limb.rest())

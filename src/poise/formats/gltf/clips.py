@@ -1,0 +1,212 @@
+"""Animations: channels of keys, and their values at any time.
+
+Between two keys ``v0`` at ``t0`` and ``v1`` at ``t1``, with ``u = (t - t0) / (t1 - t0)`` and ``d = t1 - t0``
+(glTF 2.0, appendix C): STEP holds v0; LINEAR is ``(1 - u) v0 + u v1``, for rotations the shorter great arc; CUBICSPLINE
+is Hermite's ``(2u^3 - 3u^2 + 1) v0 + d (u^3 - 2u^2 + u) b0 + (3u^2 - 2u^3) v1 + d (u^3 - u^2) a1``, rotations made unit.
+Before the first key and after the last one the value stands still.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue, name_not_found
+from poise.formats.gltf.accessors import read_accessor
+from poise.formats.gltf.document import Document, Object, kind_of, short
+from poise.spatial import Rotation
+
+__all__ = ["Channel", "Clip", "Keys", "choose_clip", "read_clips", "read_keys", "sample"]
+
+Floats = NDArray[np.float64]
+
+KINDS = {"translation": "VEC3", "rotation": "VEC4", "scale": "VEC3"}
+MODES = ("STEP", "LINEAR", "CUBICSPLINE")
+UNIT = 2e-2  # a byte quaternion is off by one part in 127
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """What moves one property of one node.
+
+    Attributes:
+        where: The element, such as ``animations[0].channels[2]``.
+        node: Number of the node.
+        path: "translation", "rotation" or "scale".
+        input: Accessor of the times.
+        output: Accessor of the values.
+        mode: STEP, LINEAR or CUBICSPLINE.
+    """
+
+    where: str
+    node: int
+    path: str
+    input: int
+    output: int
+    mode: str
+
+
+@dataclass(frozen=True, slots=True)
+class Clip:
+    """An animation of the file."""
+
+    index: int
+    name: str
+    channels: tuple[Channel, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Keys:
+    """The keys of a channel: times (n,), values (n, k), and for CUBICSPLINE the tangents before and after each."""
+
+    mode: str
+    times: Floats
+    values: Floats
+    before: Floats | None = None
+    after: Floats | None = None
+
+
+def read_clips(document: Document) -> list[Clip]:
+    """All animations with their channels checked; their numbers are read later, by `read_keys`."""
+    clips = []
+    for i, item in enumerate(document.items("animations")):
+        name = item.get("name", "")
+        if not isinstance(name, str):
+            raise document.fail(f"animations[{i}].name", f"is {kind_of(name)}; it must be text.")
+        channels = read_channels(document, item, f"animations[{i}]")
+        clips.append(Clip(i, name or f"clip_{i}", channels))
+    return clips
+
+
+def read_channels(document: Document, animation: Object, where: str) -> tuple[Channel, ...]:
+    """The channels that move nodes; those of morph weights and of extensions are left out."""
+    samplers = document.objects(animation, "samplers", where)
+    channels: dict[tuple[int, str], Channel] = {}
+    for k, item in enumerate(document.objects(animation, "channels", where)):
+        at = f"{where}.channels[{k}]"
+        target, path = document.object(item, "target", at), document.object(item, "target", at).get("path")
+        if path in ("weights", "pointer") or (path in KINDS and "node" not in target):
+            continue
+        if path not in KINDS:
+            raise document.fail(f"{at}.target.path", f"is {short(path)}; it must be one of {', '.join(KINDS)}, weights.")
+        node = document.index(target["node"], "nodes", f"{at}.target.node")
+        if (node, path) in channels:
+            raise document.fail(at, f"moves the {path} of nodes[{node}] as {channels[node, path].where} does; keep one.")
+        sampler = item.get("sampler")
+        if type(sampler) is not int or not 0 <= sampler < len(samplers):
+            raise document.fail(f"{at}.sampler", f"is {short(sampler)}; {where} has {len(samplers)} samplers.")
+        channels[node, path] = read_channel(document, samplers[sampler], f"{where}.samplers[{sampler}]", at, node, path)
+    return tuple(channels.values())
+
+
+def read_channel(document: Document, sampler: Object, where: str, at: str, node: int, path: str) -> Channel:
+    """One channel with its sampler."""
+    mode = sampler.get("interpolation", "LINEAR")
+    if mode not in MODES:
+        raise document.fail(f"{where}.interpolation", f"is {short(mode)}; it must be one of {', '.join(MODES)}.")
+    times = document.index(sampler.get("input"), "accessors", f"{where}.input")
+    values = document.index(sampler.get("output"), "accessors", f"{where}.output")
+    return Channel(at, node, path, times, values, mode)
+
+
+def choose_clip(document: Document, clips: list[Clip], clip: str | int | None) -> Clip:
+    """The clip of that name or number; the first where None.
+
+    Raises:
+        FormatError: The file has no animation.
+        NameNotFound: It has none of that name.
+    """
+    if not clips:
+        raise document.source.error("has no animation; poise.load reads its body.")
+    names = [item.name for item in clips]
+    if clip is None:
+        return clips[0]
+    if isinstance(clip, str):
+        if clip not in names:
+            raise name_not_found("clip", clip, names)
+        return clips[names.index(clip)]
+    if type(clip) is not int or not -len(clips) <= clip < len(clips):
+        raise InvalidValue(f"clip is {clip!r}; the file has {len(clips)}: {', '.join(map(repr, names[:20]))}.")
+    return clips[clip]
+
+
+# ------------------------------------------------------------------------------------------------ keys
+
+
+def read_keys(document: Document, channel: Channel) -> Keys:
+    """The keys of a channel.
+
+    Raises:
+        FormatError: Times that fall, values of another number, a quaternion of length zero.
+    """
+    times = read_accessor(document, channel.input, "SCALAR", channel.where)[:, 0]
+    if (np.diff(times) < 0).any():
+        k = int(np.argmax(np.diff(times) < 0)) + 1
+        raise document.fail(f"accessors[{channel.input}]", f"has times that fall at key {k}; they must rise.")
+    if (np.diff(times) == 0).any():
+        document.odd("two keys have one time; the later one counts", f"accessors[{channel.input}]")
+    if times[0] < 0:
+        document.odd("times begin below zero; they were kept", f"accessors[{channel.input}]")
+    integers = channel.path != "translation"
+    values = read_accessor(document, channel.output, KINDS[channel.path], channel.where, integers=integers)
+    needed = len(times) * (3 if channel.mode == "CUBICSPLINE" else 1)
+    if len(values) != needed:
+        raise document.fail(
+            f"accessors[{channel.output}]",
+            f"has {len(values)} values; {len(times)} keys of a {channel.mode} sampler need {needed} ({channel.where}).",
+        )
+    if channel.mode != "CUBICSPLINE":
+        return Keys(channel.mode, times, unit(document, channel, values))
+    before, middle, after = values[0::3], values[1::3], values[2::3]
+    return Keys(channel.mode, times, unit(document, channel, middle), before, after)
+
+
+def unit(document: Document, channel: Channel, values: Floats) -> Floats:
+    """Values of a channel, quaternions made unit."""
+    if channel.path != "rotation":
+        return values
+    lengths = np.linalg.norm(values, axis=1)
+    if lengths.min() < 1e-6:
+        key = int(np.argmin(lengths))
+        raise document.fail(f"accessors[{channel.output}]", f"has a quaternion of length zero at key {key}.")
+    if np.abs(lengths - 1.0).max() > UNIT:
+        document.odd("quaternions are not of length 1; they were scaled to that", f"accessors[{channel.output}]")
+    # tangents belong to the values as they are, so those of a spline stay
+    return values if channel.mode == "CUBICSPLINE" else values / lengths[:, None]
+
+
+def sample(keys: Keys, times: Floats, *, rotation: bool) -> Floats:
+    """The values at some times, (times, k); rotations as unit quaternions xyzw."""
+    last = len(keys.times) - 1
+    if last == 0:
+        held = np.repeat(keys.values, len(times), axis=0)
+        return held / np.linalg.norm(held, axis=1, keepdims=True) if rotation else held
+    right = np.searchsorted(keys.times, times, side="right")
+    i = np.clip(right - 1, 0, last - 1)
+    d = keys.times[i + 1] - keys.times[i]
+    u = np.clip((times - keys.times[i]) / np.where(d > 0, d, 1.0), 0.0, 1.0)[:, None]
+    if keys.mode == "STEP":
+        values = keys.values[np.clip(right - 1, 0, last)]
+    elif keys.mode == "CUBICSPLINE":
+        values = spline(keys, i, u, d[:, None])
+    elif rotation:
+        values = arc(keys.values[i], keys.values[i + 1], u[:, 0])
+    else:
+        values = (1 - u) * keys.values[i] + u * keys.values[i + 1]
+    return values / np.linalg.norm(values, axis=1, keepdims=True) if rotation else values
+
+
+def arc(a: Floats, b: Floats, u: Floats) -> Floats:
+    """Along the shorter great arc from a to b."""
+    return Rotation.from_xyzw(a).slerp(Rotation.from_xyzw(b), u).wxyz[:, [1, 2, 3, 0]]
+
+
+def spline(keys: Keys, i: NDArray[np.intp], u: Floats, d: Floats) -> Floats:
+    """Hermite's cubic with the outgoing tangent of key i and the incoming one of the next."""
+    assert keys.before is not None
+    assert keys.after is not None
+    u2, u3 = u * u, u * u * u
+    start = (2 * u3 - 3 * u2 + 1) * keys.values[i] + d * (u3 - 2 * u2 + u) * keys.after[i]
+    return np.asarray(start + (3 * u2 - 2 * u3) * keys.values[i + 1] + d * (u3 - u2) * keys.before[i + 1])

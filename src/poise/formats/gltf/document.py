@@ -1,0 +1,296 @@
+"""The container: a `.gltf` text or a `.glb` of chunks, its JSON, and its buffers, each opened when it is first needed.
+
+Read by hand over `json` and `struct`: the format's own library (pygltflib) drops JSON fields that it does not know, so a
+character could not be written back whole, checks no index, and follows `uri`s out of the folder. What is here is the
+part of glTF 2.0 that a body needs, kept as the plain dictionary that it came as. Specification:
+https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html, chapters 3.6 (binary data) and 4 (GLB).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+import struct
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any, NoReturn
+from urllib.parse import unquote, unquote_to_bytes
+
+from poise.errors import FormatError
+from poise.formats.source import MOST_BYTES, Source
+
+__all__ = ["BIN", "JSON", "Document", "Object", "read_document"]
+
+Object = dict[str, Any]
+
+MAGIC = b"glTF"
+JSON, BIN = 0x4E4F534A, 0x004E4942
+MOST_ITEMS = 1_000_000
+"""Entries of one list of the JSON above which the file is refused."""
+
+MOST_NUMBERS = 50_000_000
+"""Numbers that are taken out of the buffers of one file, all accessors together."""
+
+_DATA = re.compile(r"data:[^,;]*(?:;[^,;=]+=[^,;]*)*(;base64)?,", re.IGNORECASE)
+
+
+class Document:
+    """A glTF file: its JSON as it is, and its bytes.
+
+    Attributes:
+        source: The file, which collects notes and oddities.
+        json: The root object, never changed by readers.
+        binary: The BIN chunk of a GLB; None where there is none.
+        others: Chunks of other kinds (type, bytes), kept for writing.
+    """
+
+    def __init__(self, source: Source, root: Object, binary: bytes | None, others: list[tuple[int, bytes]]) -> None:
+        self.source = source
+        self.json = root
+        self.binary = binary
+        self.others = others
+        self._buffers: dict[int, bytes] = {}
+        self._left = MOST_NUMBERS
+        self._lists: dict[str, list[Object]] = {}
+        self._odd: dict[str, list[str]] = {}
+
+    # ------------------------------------------------------------------------------------------ saying what is wrong
+
+    def fail(self, where: str, message: str) -> FormatError:
+        """An error at an element, such as ``nodes[3].children[0]``, to be raised."""
+        return self.source.error(f"{where} {message}")
+
+    def odd(self, what: str, where: str) -> None:
+        """Remembers an oddity; those of a kind are told together."""
+        self._odd.setdefault(what, []).append(where)
+
+    def tell(self) -> None:
+        """Hands the oddities to the source, one line a kind."""
+        for what, places in self._odd.items():
+            more = f" and {len(places) - 3} more" if len(places) > 3 else ""
+            self.source.odd(f"{', '.join(places[:3])}{more}: {what}")
+        self._odd.clear()
+
+    # ------------------------------------------------------------------------------------------ walking the JSON
+
+    def items(self, key: str) -> list[Object]:
+        """A top-level list of objects; empty where it is absent."""
+        if key not in self._lists:
+            self._lists[key] = self.objects(self.json, key, "")
+        return self._lists[key]
+
+    def objects(self, at: Object, key: str, where: str) -> list[Object]:
+        """A list of objects under `key`; empty where it is absent."""
+        place = f"{where}.{key}" if where else key
+        found = self.array(at.get(key, []), place)
+        for i, item in enumerate(found):
+            if not isinstance(item, dict):
+                raise self.fail(f"{place}[{i}]", f"is {kind_of(item)}; it must be an object.")
+        return found
+
+    def array(self, value: Any, where: str) -> list[Any]:
+        """A list, of a bearable length."""
+        if not isinstance(value, list):
+            raise self.fail(where, f"is {kind_of(value)}; it must be a list.")
+        if len(value) > MOST_ITEMS:
+            raise self.fail(where, f"has {len(value)} entries; at most {MOST_ITEMS} are read.")
+        return value
+
+    def object(self, at: Object, key: str, where: str) -> Object:
+        """An object under `key`; empty where it is absent."""
+        value = at.get(key, {})
+        if not isinstance(value, dict):
+            raise self.fail(f"{where}.{key}", f"is {kind_of(value)}; it must be an object.")
+        return value
+
+    def index(self, value: Any, key: str, where: str) -> int:
+        """A number that points into the top-level list `key`."""
+        count = len(self.items(key))
+        if type(value) is not int or not 0 <= value < count:
+            has = f"0 to {count - 1}" if count else "none at all"
+            raise self.fail(where, f"is {short(value)}; it must be the number of one of the {key}: {has}.")
+        return value
+
+    def size(self, at: Object, key: str, where: str, default: int | None = None) -> int:
+        """A whole number, not negative."""
+        value = at.get(key, default)
+        if type(value) is float and value.is_integer() and abs(value) < 2**53:
+            value = int(value)
+        if type(value) is not int or value < 0:
+            given = "missing" if key not in at else short(value)
+            raise self.fail(f"{where}.{key}", f"is {given}; it must be a whole number, 0 or more.")
+        return value
+
+    # ------------------------------------------------------------------------------------------ bytes
+
+    def spend(self, count: int, where: str) -> None:
+        """Counts numbers that are about to be read, and refuses too many."""
+        self._left -= count
+        if self._left < 0:
+            raise self.fail(where, f"needs more numbers than are read of one file ({MOST_NUMBERS}); split its clips.")
+
+    def buffer(self, i: int) -> bytes:
+        """The bytes of a buffer, at least `byteLength` of them."""
+        if i not in self._buffers:
+            self._buffers[i] = self._open_buffer(i)
+        return self._buffers[i]
+
+    def _open_buffer(self, i: int) -> bytes:
+        where, about = f"buffers[{i}]", self.items("buffers")[i]
+        length = self.size(about, "byteLength", where)
+        uri = about.get("uri")
+        if uri is None:
+            if i > 0 or self.binary is None:
+                raise self.fail(where, "has no uri, and the file holds no binary chunk for it; export it again.")
+            data = self.binary
+        else:
+            data = self.resource(uri, f"{where}.uri")
+        if len(data) < length:
+            raise self.fail(where, f"says {length} bytes and has {len(data)}; the file is cut short. Export it again.")
+        return data
+
+    def resource(self, uri: Any, where: str) -> bytes:
+        """What a uri refers to: data in itself, or a file in the same folder or below."""
+        if not isinstance(uri, str):
+            raise self.fail(where, f"is {kind_of(uri)}; it must be text.")
+        if uri[:5].lower() == "data:":
+            return self._embedded(uri, where)
+        try:
+            path = self.source.sibling(unquote(uri))
+        except FormatError as error:
+            raise self.source.error(f"{where}: the file {error.message}") from None
+        try:
+            return Source.open(path, limit=MOST_BYTES).data
+        except FormatError as error:
+            raise self.fail(where, f"refers to {short(uri)}, which {error.message}") from None
+
+    def _embedded(self, uri: str, where: str) -> bytes:
+        head = _DATA.match(uri)
+        if head is None:
+            raise self.fail(where, f"is {short(uri)}, no data uri; it must begin data:application/octet-stream;base64,")
+        if not head[1]:
+            return unquote_to_bytes(uri[head.end() :])
+        text = unquote(uri[head.end() :]) if "%" in uri[head.end() :] else uri[head.end() :]
+        try:
+            return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+        except (binascii.Error, ValueError) as error:
+            raise self.fail(where, f"is no valid base64 ({error}); export it again.") from None
+
+
+def kind_of(value: Any) -> str:
+    """What a JSON value is, in a word."""
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    names = {dict: "an object", list: "a list", str: "text", int: "a number", float: "a number"}
+    return names.get(type(value), type(value).__name__)
+
+
+def short(value: Any, longest: int = 48) -> str:
+    """A JSON value as the message shows it."""
+    if isinstance(value, (dict, list)):
+        return kind_of(value)
+    if isinstance(value, int) and abs(value) > 10**30:
+        return "a number of more than 30 digits"
+    text = json.dumps(value)
+    return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+# ------------------------------------------------------------------------------------------------ reading
+
+
+def read_document(source: Source) -> Document:
+    """The file, its container and JSON checked; nothing else is opened yet.
+
+    Raises:
+        FormatError: No glTF 2.0, cut short, or JSON that cannot be.
+    """
+    if source.data[:4] == MAGIC:
+        text, binary, others = read_chunks(source)
+        document = Document(source, parse(source, text, "the JSON chunk"), binary, others)
+    else:
+        text = source.data.removeprefix(b"\xef\xbb\xbf")
+        document = Document(source, parse(source, text, ""), None, [])
+    check_asset(document)
+    return document
+
+
+def read_chunks(source: Source) -> tuple[bytes, bytes | None, list[tuple[int, bytes]]]:
+    """JSON, BIN and other chunks of a GLB."""
+    if len(source.data) < 20:
+        raise source.error("begins as a GLB and ends before its first chunk; it is cut short.")
+    _, version, length = struct.unpack_from("<4sII", source.data)
+    if version != 2:
+        raise source.error(f"is a GLB of version {version}; version 2 is read. Convert it with gltf-pipeline.")
+    if length > len(source.data):
+        raise source.error(f"says it has {length} bytes and has {len(source.data)}; it is cut short. Fetch it again.")
+    if length < len(source.data):
+        source.odd(f"{len(source.data) - length} bytes follow the end of the GLB; they were ignored")
+    chunks = list(split_chunks(source, length))
+    if not chunks or chunks[0][0] != JSON:
+        raise source.error("its first chunk is not JSON, as a GLB's must be; export it again.")
+    binary = next((i for i, chunk in enumerate(chunks) if chunk[0] == BIN), 0)
+    others = [chunk for i, chunk in enumerate(chunks) if i not in (0, binary)]
+    return chunks[0][1].rstrip(b" \0"), chunks[binary][1] if binary else None, others
+
+
+def split_chunks(source: Source, length: int) -> Iterator[tuple[int, bytes]]:
+    """All chunks in order, as (type, bytes)."""
+    at = 12
+    while at < length:
+        if at + 8 > length:
+            raise source.error(f"a chunk begins at byte {at} and its header is cut short; fetch the file again.")
+        size, kind = struct.unpack_from("<II", source.data, at)
+        if at + 8 + size > length:
+            raise source.error(
+                f"the chunk at byte {at} says {size} bytes where {length - at - 8} are left; fetch the file again."
+            )
+        yield kind, source.data[at + 8 : at + 8 + size]
+        at += 8 + size
+
+
+def parse(source: Source, data: bytes, where: str) -> Object:
+    """The root object of the JSON text; keys given twice, NaN and bottomless nesting are refused."""
+
+    def refuse(word: str) -> NoReturn:
+        raise source.error(f"the JSON holds {word}, which is no JSON number; export it again.")
+
+    def unique(pairs: list[tuple[str, Any]]) -> Object:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            counts = Counter(key for key, _ in pairs)
+            twice = counts.most_common(1)[0][0]
+            raise source.error(f"the JSON gives the key {short(twice)} twice in one object; keep one of them.")
+        return made
+
+    place = f"{where}: " if where else ""
+    try:
+        root = json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=refuse)
+    except UnicodeDecodeError as error:
+        raise source.error(f"{place}byte {error.start} is not UTF-8, as the JSON of glTF must be.") from None
+    except json.JSONDecodeError as error:
+        line = None if where else error.lineno
+        raise source.error(f"{place}is no JSON: {error.msg} (column {error.colno}).", line) from None
+    except RecursionError:
+        raise source.error(f"{place}the JSON is nested too deeply to be a glTF.") from None
+    except FormatError:
+        raise
+    except ValueError as error:  # a number of thousands of digits
+        raise source.error(f"{place}the JSON holds a number that cannot be: {error}.") from None
+    if not isinstance(root, dict):
+        raise source.error(f"{place}the JSON is {kind_of(root)}; a glTF is an object with an 'asset'.")
+    return root
+
+
+def check_asset(document: Document) -> None:
+    """Refuses what is not glTF 2."""
+    asset = document.json.get("asset")
+    if not isinstance(asset, dict):
+        raise document.fail("asset", 'is missing; a glTF 2.0 file has "asset": {"version": "2.0"}.')
+    version = asset.get("version")
+    if not isinstance(version, str) or not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", version):
+        raise document.fail("asset.version", f'is {short(version)}; it must be "2.0".')
+    least = asset.get("minVersion", "2.0")
+    if version.split(".")[0] != "2" or least != "2.0":
+        raise document.fail("asset.version", f"is {version} (at least {short(least)}); glTF 2.0 is read.")

@@ -1,0 +1,223 @@
+"""Nodes: the tree, checked, and each node's place as a translation, a rotation and what stretches.
+
+A node's matrix is ``[[R P, t], [0, 1]]``: R a rotation, P = diag(scale), or for nodes given by a matrix the symmetric
+factor of its polar decomposition (diagonal wherever the matrix is what the specification allows).
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.formats.gltf.document import Document, Object, kind_of, short
+from poise.spatial import Rotation
+
+__all__ = ["Node", "nearest_turn", "read_nodes", "world_matrices"]
+
+Floats = NDArray[np.float64]
+
+MOST_NODES = 50_000
+"""Nodes above which a file is refused: building a body of that many takes seconds."""
+LARGEST = 1e15
+"""Numbers of a node above this are refused: their products leave the range of doubles."""
+UNIT = 1e-3  # a quaternion whose length is off by more than this is told of
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """A node of the tree.
+
+    Attributes:
+        index: Its number in the file.
+        name: Its name, unique in the model.
+        parent: Number of the node that it hangs from; -1 for none.
+        translation: t (3,).
+        turn: R (3, 3).
+        stretch: P (3, 3).
+        matrix: Whether the file gives a matrix rather than translation, rotation and scale.
+    """
+
+    index: int
+    name: str
+    parent: int
+    translation: Floats
+    turn: Floats
+    stretch: Floats
+    matrix: bool
+
+    @property
+    def local(self) -> Floats:
+        """The node's matrix, (4, 4)."""
+        out = np.eye(4)
+        out[:3, :3] = self.turn @ self.stretch
+        out[:3, 3] = self.translation
+        return out
+
+
+def read_nodes(document: Document) -> tuple[list[Node], list[int]]:
+    """All nodes, and their numbers with parents first.
+
+    Raises:
+        FormatError: A child that is not there, with two parents or above itself; numbers that cannot be.
+    """
+    items = document.items("nodes")
+    if not items:
+        raise document.fail("nodes", "are missing; a body is read from a tree of nodes.")
+    if len(items) > MOST_NODES:
+        raise document.fail("nodes", f"are {len(items)}; at most {MOST_NODES} are read.")
+    parents = read_parents(document, items)
+    order = parents_first(document, parents)
+    names = unique_names(document, items)
+    nodes = [read_node(document, item, i, names[i], parents[i]) for i, item in enumerate(items)]
+    check_scenes(document, parents)
+    return nodes, order
+
+
+def read_parents(document: Document, items: list[Object]) -> list[int]:
+    """The parent of each node, -1 for none."""
+    parents = [-1] * len(items)
+    for i, item in enumerate(items):
+        where = f"nodes[{i}].children"
+        for k, child in enumerate(document.array(item.get("children", []), where)):
+            j = document.index(child, "nodes", f"{where}[{k}]")
+            if j == i:
+                raise document.fail(f"{where}[{k}]", "is the node itself; take it out of its own children.")
+            if parents[j] >= 0:
+                raise document.fail(
+                    f"{where}[{k}]", f"is {j}, which already hangs from nodes[{parents[j]}]; a node has one parent."
+                )
+            parents[j] = i
+    return parents
+
+
+def parents_first(document: Document, parents: list[int]) -> list[int]:
+    """All nodes, depth first; a circle is refused."""
+    children: list[list[int]] = [[] for _ in parents]
+    stack = []
+    for i in reversed(range(len(parents))):
+        (children[parents[i]] if parents[i] >= 0 else stack).append(i)
+    order: list[int] = []
+    while stack:
+        i = stack.pop()
+        order.append(i)
+        stack.extend(children[i])
+    if len(order) < len(parents):
+        lost = min(set(range(len(parents))) - set(order))
+        raise document.fail(f"nodes[{lost}]", "hangs from itself through its children; the nodes must make a tree.")
+    return order
+
+
+def unique_names(document: Document, items: list[Object]) -> list[str]:
+    """A name for each node: its own; ``node_3`` where it has none, ``name#3`` where another node has it too."""
+    given: list[str] = []
+    for i, item in enumerate(items):
+        name = item.get("name", "")
+        if not isinstance(name, str):
+            raise document.fail(f"nodes[{i}].name", f"is {kind_of(name)}; it must be text.")
+        given.append(name if name.strip() else f"node_{i}")
+    counts = Counter(given)
+    names = [name if counts[name] == 1 else f"{name}#{i}" for i, name in enumerate(given)]
+    while len(set(names)) < len(names):
+        counts = Counter(names)
+        names = [name if counts[name] == 1 else f"{name}#{i}" for i, name in enumerate(names)]
+    for i, name in enumerate(names):
+        if name != given[i]:
+            document.odd("several nodes have one name; each got its number behind it, as in 'name#3'", f"nodes[{i}]")
+    return names
+
+
+def check_scenes(document: Document, parents: list[int]) -> None:
+    """Scenes name nodes that exist and that are roots."""
+    for i, scene in enumerate(document.items("scenes")):
+        for k, node in enumerate(document.array(scene.get("nodes", []), f"scenes[{i}].nodes")):
+            where = f"scenes[{i}].nodes[{k}]"
+            if parents[document.index(node, "nodes", where)] >= 0:
+                document.odd("a scene lists a node that hangs from another; it was left where it hangs", where)
+    if "scene" in document.json:
+        document.index(document.json["scene"], "scenes", "scene")
+
+
+# ------------------------------------------------------------------------------------------------ one node
+
+
+def read_node(document: Document, item: Object, i: int, name: str, parent: int) -> Node:
+    """A node with its numbers checked."""
+    where = f"nodes[{i}]"
+    for key, list_key in (("mesh", "meshes"), ("skin", "skins"), ("camera", "cameras")):
+        if key in item:
+            document.index(item[key], list_key, f"{where}.{key}")
+    if "matrix" in item:
+        if any(key in item for key in ("translation", "rotation", "scale")):
+            raise document.fail(where, "has a matrix and also a translation, rotation or scale; keep one of the two.")
+        return read_matrix(document, numbers(document, item, "matrix", 16, where, ()), i, name, parent)
+    translation = numbers(document, item, "translation", 3, where, (0.0, 0.0, 0.0))
+    xyzw = numbers(document, item, "rotation", 4, where, (0.0, 0.0, 0.0, 1.0))
+    scale = numbers(document, item, "scale", 3, where, (1.0, 1.0, 1.0))
+    length = float(np.linalg.norm(xyzw))
+    if length < 1e-6:
+        raise document.fail(f"{where}.rotation", "is a quaternion of length zero; write [0, 0, 0, 1] for no rotation.")
+    if abs(length - 1.0) > UNIT:
+        document.odd("a quaternion is not of length 1; it was scaled to that", f"{where}.rotation")
+    turn = Rotation.from_xyzw(xyzw / length).matrix
+    return Node(i, name, parent, translation, turn, np.diag(scale), False)
+
+
+def numbers(document: Document, item: Object, key: str, count: int, where: str, default: Any) -> Floats:
+    """A list of finite numbers of a node."""
+    given = item.get(key, default)
+    if not isinstance(given, (list, tuple)) or len(given) != count:
+        has = f"{len(given)} numbers" if isinstance(given, list) else kind_of(given)
+        raise document.fail(f"{where}.{key}", f"is {has}; it must be a list of {count} numbers.")
+    for k, value in enumerate(given):
+        if type(value) not in (int, float) or not abs(value) <= LARGEST:
+            raise document.fail(f"{where}.{key}[{k}]", f"is {short(value)}; it must be a number, at most {LARGEST:g}.")
+    return np.array(given, dtype=np.float64)
+
+
+def read_matrix(document: Document, columns: Floats, i: int, name: str, parent: int) -> Node:
+    """A node given by a matrix, in columns."""
+    matrix, where = columns.reshape(4, 4).T, f"nodes[{i}].matrix"
+    if not np.allclose(matrix[3], (0, 0, 0, 1), rtol=0, atol=1e-6):
+        raise document.fail(where, "has a last row other than 0 0 0 1 (numbers 3, 7, 11 and 15); it must be affine.")
+    turn, stretch = factors(matrix[:3, :3])
+    size = float(np.abs(stretch).max())
+    if np.abs(stretch - np.diag(np.diag(stretch))).max() > 1e-4 * size:
+        document.odd("a matrix shears, as no joint can; its nearest rotation was taken", where)
+    return Node(i, name, parent, matrix[:3, 3].copy(), turn, stretch, True)
+
+
+def factors(linear: Floats) -> tuple[Floats, Floats]:
+    """``linear = R P``: by its columns where they are at right angles, else by the polar decomposition."""
+    lengths = np.linalg.norm(linear, axis=0)
+    gram = linear.T @ linear
+    if lengths.min() > 1e-12 * max(lengths.max(), 1e-300):
+        cosines = gram / np.outer(lengths, lengths) - np.eye(3)
+        if np.abs(cosines).max() < 1e-5:
+            turn = nearest_turn(linear / lengths)
+            return turn, turn.T @ linear
+    turn = nearest_turn(linear)
+    return turn, turn.T @ linear
+
+
+def nearest_turn(linear: Floats) -> Floats:
+    """The rotation nearest to a matrix, or to its opposite where the matrix mirrors: ``linear = (+-) R (R^T linear)``."""
+    size = float(np.abs(linear).max())
+    if size == 0.0:
+        return np.eye(3)
+    sign = -1.0 if np.linalg.det(linear / size) < 0 else 1.0
+    u, _, vt = np.linalg.svd(sign * linear / size)
+    u[:, 2] *= np.sign(np.linalg.det(u @ vt)) or 1.0
+    return np.asarray(u @ vt)
+
+
+def world_matrices(nodes: list[Node], order: list[int]) -> Floats:
+    """Where every node is in the file's pose: the products of the nodes' matrices, (nodes, 4, 4)."""
+    out = np.empty((len(nodes), 4, 4))
+    for i in order:
+        local = nodes[i].local
+        out[i] = local if nodes[i].parent < 0 else out[nodes[i].parent] @ local
+    return out

@@ -1,0 +1,214 @@
+"""A file as a body, and one of its clips as a motion of that body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import FormatError, PoiseError
+from poise.formats.gltf.accessors import check_layout
+from poise.formats.gltf.body import Limb, add_limbs, joint_kinds, make_limbs
+from poise.formats.gltf.clips import Channel, Clip, Keys, choose_clip, read_clips, read_keys, sample
+from poise.formats.gltf.document import Document, read_document
+from poise.formats.gltf.nodes import Node, nearest_turn, read_nodes, world_matrices
+from poise.formats.gltf.skins import Skin, read_bones, read_skins
+from poise.formats.gltf.timing import frame_times
+from poise.formats.gltf.vrm import roles_of
+from poise.formats.source import ReadOptions, Source
+from poise.kinematics import Motion
+from poise.model import Model, ModelBuilder
+from poise.spatial import Rotation
+
+__all__ = ["Body", "read_body", "read_model", "read_motion"]
+
+Floats = NDArray[np.float64]
+
+TALL = 20.0
+"""A body larger than this [m] is taken for one in centimetres by ``scale="auto"``; a thousand times that, millimetres."""
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What a file holds, as it is read.
+
+    Attributes:
+        document: The file.
+        options: How it is read; its scale a number.
+        limbs: Every node, in the file's order.
+        order: Their numbers, parents first.
+        skins: Its skins.
+        bones: VRM's names of bones, to the numbers of nodes.
+        clips: Its animations.
+    """
+
+    document: Document
+    options: ReadOptions
+    limbs: list[Limb]
+    order: list[int]
+    skins: list[Skin]
+    bones: dict[str, int]
+    clips: list[Clip]
+
+
+def read_model(source: Source, options: ReadOptions) -> Model:
+    """The body of a glTF, GLB or VRM file.
+
+    Raises:
+        FormatError: The file is malformed; the message names the element.
+    """
+    return build(read_body(source, options))
+
+
+def read_body(source: Source, options: ReadOptions) -> Body:
+    """The body with what its writer and its clips need."""
+    document = read_document(source)
+    check_layout(document)
+    nodes, order = read_nodes(document)
+    skins, bones, clips = read_skins(document), read_bones(document), read_clips(document)
+    core = {joint for skin in skins for joint in skin.joints} | set(bones.values())
+    kinds, roots = joint_kinds(document, nodes, order, core, clips)
+    options = replace(options, scale=metres(document, nodes, order, options))
+    limbs = make_limbs(document, nodes, order, kinds, roots, options)
+    state(document, skins, bones, clips, options)
+    return Body(document, options, limbs, order, skins, bones, clips)
+
+
+def build(body: Body) -> Model:
+    """The model of all limbs, with the pose of binding, the roles of bones, and all notes so far."""
+    source, limbs = body.document.source, body.limbs
+    body.document.tell()
+    builder = ModelBuilder(Path(source.path).stem or "character")
+    builder.source, builder.up = source.path, body.options.up or "y"
+    try:
+        add_limbs(builder, limbs, body.order)
+        bind = bind_pose(limbs, body.order, body.skins)
+        if bind is not None:
+            builder.add_pose("bind", bind)
+        for role, node in roles_of(body.bones).items():
+            builder.add_role(role, limbs[node].name)
+        builder.notes.extend(source.notes)
+        return builder.build()
+    except FormatError:
+        raise
+    except PoiseError as error:
+        raise source.error(f"its nodes make no body: {error}") from error
+
+
+def metres(document: Document, nodes: list[Node], order: list[int], options: ReadOptions) -> float:
+    """The scale, guessed where it shall be."""
+    if not isinstance(options.scale, str):
+        return float(options.scale)
+    with np.errstate(all="ignore"):
+        places = world_matrices(nodes, order)[:, :3, 3]
+        extent = float(np.nan_to_num((places.max(axis=0) - places.min(axis=0)).max(), posinf=0.0))
+    scale = 1.0 if extent <= TALL else 0.01 if extent <= TALL * 100 else 0.001
+    document.source.note(f"scale='auto': the body is {extent:.4g} units large, so a unit is taken as {scale:g} m")
+    return scale
+
+
+def state(
+    document: Document, skins: list[Skin], bones: dict[str, int], clips: list[Clip], options: ReadOptions
+) -> None:
+    """Notes on what was found and assumed."""
+    source = document.source
+    if not skins and not bones:
+        source.note("no skin: every node is a ball joint, and the topmost ones are free")
+    if len(skins) > 1:
+        source.note(f"{len(skins)} skins: their joints make one body")
+    if clips:
+        names = ", ".join(repr(clip.name) for clip in clips[:20]) + (", ..." if len(clips) > 20 else "")
+        source.note(f"{len(clips)} clip{'s' if len(clips) > 1 else ''}: {names}")
+    if options.base == "free":
+        source.note("base='free' adds nothing: the root of the body is free already")
+    for name in document.array(document.json.get("extensionsRequired", []), "extensionsRequired"):
+        if not isinstance(name, str):
+            raise document.fail("extensionsRequired", "must be a list of names.")
+        if name == "KHR_animation_pointer":
+            document.odd("animations of anything but nodes were left out", name)
+
+
+def bind_pose(limbs: list[Limb], order: list[int], skins: list[Skin]) -> Floats | None:
+    """q in which the meshes were bound: the rotations between the bind matrices; None where the file does not say."""
+    bound = {joint: skin.bind[k] for skin in skins if skin.bind is not None for k, joint in enumerate(skin.joints)}
+    if not bound:
+        return None
+    linear: dict[int, Floats] = {-1: np.eye(3)}
+    numbers: list[Floats] = []
+    for i in order:
+        limb, node = limbs[i], limbs[i].node
+        up = linear[node.parent]
+        linear[i] = bound[i][:3, :3] if i in bound else up @ node.turn @ node.stretch
+        if limb.kind == "fixed":
+            continue
+        rest = limb.rest().copy()
+        turn = node.turn
+        if i in bound and abs(np.linalg.det(node.stretch)) > 1e-12 and abs(np.linalg.det(up)) > 1e-30:
+            turn = nearest_turn(np.linalg.solve(up, linear[i]) @ np.linalg.inv(node.stretch))
+        rest[-4:] = Rotation.from_matrix(limb.turned(turn)).wxyz
+        numbers.append(rest)
+    return np.concatenate(numbers) if numbers else None
+
+
+# ------------------------------------------------------------------------------------------------ motions
+
+
+def read_motion(source: Source, options: ReadOptions) -> Motion:
+    """A clip of the file, sampled at an even rate.
+
+    Raises:
+        FormatError: The file is malformed, or has no animation.
+        NameNotFound: It has no clip of that name.
+    """
+    body = read_body(source, options)
+    document, limbs = body.document, body.limbs
+    clip = choose_clip(document, body.clips, options.clip)
+    where = f"animations[{clip.index}] ({clip.name!r})"
+    if not clip.channels:
+        raise document.fail(where, "moves no node; choose another clip.")
+    channels = {(channel.node, channel.path): channel for channel in clip.channels}
+    keys = {place: read_keys(document, channel) for place, channel in channels.items()}
+    tell_scales(document, limbs, channels, keys)
+    numbers = sum({"fixed": 0, "ball": 4, "free": 7}[limb.kind] for limb in limbs)
+    times, fps = frame_times(document, [each.times for each in keys.values()], numbers, where)
+    model = build(body)
+    q = np.tile(model.rest, (len(times), 1))
+    for limb in (limb for limb in limbs if limb.kind != "fixed"):
+        at = model.joint(limb.name).q
+        turn, shift = keys.get((limb.node.index, "rotation")), keys.get((limb.node.index, "translation"))
+        if turn is not None:
+            wxyz = Rotation.from_xyzw(sample(turn, times, rotation=True)) @ Rotation.from_matrix(limb.after)
+            q[:, at.stop - 4 : at.stop] = steady(wxyz.wxyz)
+        if shift is not None and limb.kind == "free":
+            q[:, at.start : at.start + 3] = limb.shifted(sample(shift, times, rotation=False))
+    return Motion(same_body(model, options, source), q, fps)
+
+
+def same_body(model: Model, options: ReadOptions, source: Source) -> Model:
+    """The model that the caller gave, where the file's is of the same joints."""
+    given = options.model
+    if not isinstance(given, Model):
+        return model
+    if [(joint.name, joint.kind) for joint in given.joints] != [(joint.name, joint.kind) for joint in model.joints]:
+        raise source.error(f"moves other joints than those of model {given.name!r}; leave model= out, then retarget.")
+    return given
+
+
+def steady(wxyz: Floats) -> Floats:
+    """The same rotations with signs that never jump from one frame to the next."""
+    along = np.einsum("ij,ij->i", wxyz[1:], wxyz[:-1])
+    flips = np.concatenate([[1.0], np.cumprod(np.where(along < 0, -1.0, 1.0))])
+    return np.asarray(wxyz * flips[:, None])
+
+
+def tell_scales(
+    document: Document, limbs: list[Limb], channels: dict[tuple[int, str], Channel], keys: dict[tuple[int, str], Keys]
+) -> None:
+    """Scales that a clip changes are left out, as no joint can hold them."""
+    for (node, path), channel in channels.items():
+        if path == "scale":
+            here = np.diag(limbs[node].node.stretch)
+            if np.abs(keys[node, path].values - here).max() > 1e-4 * max(float(np.abs(here).max()), 1e-12):
+                document.odd("a clip changes the scale of a node, which was held as the file has it", channel.where)

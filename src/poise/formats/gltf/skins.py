@@ -1,0 +1,106 @@
+"""Skins: which nodes a mesh hangs on, and the pose it was bound in; and the bones that a VRM names.
+
+At binding, joint j stood at the inverse of its inverse bind matrix, ``B_j = M_j^-1``, in the space of the mesh; between
+two joints only ``B_parent^-1 B_j`` counts, in which that space cancels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.formats.gltf.accessors import read_accessor
+from poise.formats.gltf.document import Document
+
+__all__ = ["Skin", "read_bones", "read_skins"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Skin:
+    """Joints of a mesh.
+
+    Attributes:
+        joints: Numbers of nodes.
+        bind: Where each stood when the mesh was bound, (joints, 4, 4); None where the file does not say.
+    """
+
+    joints: tuple[int, ...]
+    bind: Floats | None
+
+
+def read_skins(document: Document) -> list[Skin]:
+    """All skins, checked."""
+    return [read_skin(document, i) for i in range(len(document.items("skins")))]
+
+
+def read_skin(document: Document, i: int) -> Skin:
+    """One skin."""
+    where, item = f"skins[{i}]", document.items("skins")[i]
+    given = document.array(item.get("joints"), f"{where}.joints")
+    if not given:
+        raise document.fail(f"{where}.joints", "is empty; a skin has at least one joint.")
+    joints = tuple(document.index(node, "nodes", f"{where}.joints[{k}]") for k, node in enumerate(given))
+    if len(set(joints)) < len(joints):
+        document.odd("a joint is listed twice in its skin", f"{where}.joints")
+    if "skeleton" in item:
+        document.index(item["skeleton"], "nodes", f"{where}.skeleton")
+    if "inverseBindMatrices" not in item:
+        return Skin(joints, None)
+    at = f"{where}.inverseBindMatrices"
+    inverse = read_accessor(document, document.index(item["inverseBindMatrices"], "accessors", at), "MAT4", at)
+    if len(inverse) < len(joints):
+        raise document.fail(at, f"are {len(inverse)}; the skin has {len(joints)} joints.")
+    return Skin(joints, bound(document, inverse[: len(joints)].reshape(-1, 4, 4).swapaxes(1, 2), at))
+
+
+def bound(document: Document, inverse: Floats, where: str) -> Floats | None:
+    """The bind matrices, or None where one of the inverses has no inverse."""
+    lengths = np.linalg.norm(inverse[:, :3, :3], axis=(1, 2))
+    with np.errstate(all="ignore"):
+        sound = np.abs(np.linalg.det(inverse[:, :3, :3] / np.maximum(lengths, 1e-300)[:, None, None])) > 1e-9
+    if not sound.all():
+        document.odd("a matrix has no inverse; the bind pose was left out", f"{where}[{int(np.argmin(sound))}]")
+        return None
+    if np.abs(inverse[:, 3] - (0, 0, 0, 1)).max() > 1e-4:
+        document.odd("the last row of a matrix is not 0 0 0 1; it was read as if it were", where)
+    affine = inverse.copy()
+    affine[:, 3] = (0, 0, 0, 1)
+    with np.errstate(all="ignore"):
+        matrices = np.linalg.inv(affine)
+    return matrices if np.isfinite(matrices).all() else None
+
+
+def read_bones(document: Document) -> dict[str, int]:
+    """The humanoid bones of a VRM: its name for each (``leftUpperArm``) and the number of the node; empty if none.
+
+    VRM 0.x keeps a list, ``extensions.VRM.humanoid.humanBones = [{"bone": "hips", "node": 3}, ...]``; VRM 1.0 an
+    object, ``extensions.VRMC_vrm.humanoid.humanBones = {"hips": {"node": 3}, ...}``.
+    """
+    extensions = document.object(document.json, "extensions", "the file")
+    bones: dict[str, int] = {}
+    if "VRMC_vrm" in extensions:
+        where = "extensions.VRMC_vrm"
+        humanoid = document.object(document.object(extensions, "VRMC_vrm", "extensions"), "humanoid", where)
+        where += ".humanoid.humanBones"
+        for name, bone in document.object(humanoid, "humanBones", where.rpartition(".")[0]).items():
+            if not isinstance(bone, dict):
+                raise document.fail(f"{where}.{name}", "must be an object with a node.")
+            bones[name] = document.index(bone.get("node"), "nodes", f"{where}.{name}.node")
+    elif "VRM" in extensions:
+        where = "extensions.VRM"
+        humanoid = document.object(document.object(extensions, "VRM", "extensions"), "humanoid", where)
+        for k, bone in enumerate(document.objects(humanoid, "humanBones", f"{where}.humanoid")):
+            at = f"{where}.humanoid.humanBones[{k}]"
+            name = bone.get("bone")
+            if not isinstance(name, str):
+                raise document.fail(f"{at}.bone", "must be the name of a bone.")
+            if bone.get("node") == -1:  # some exporters list the bones that a character lacks
+                continue
+            if name in bones:
+                document.odd("a bone is named twice; the first one counts", at)
+            bones.setdefault(name, document.index(bone.get("node"), "nodes", f"{at}.node"))
+    return bones

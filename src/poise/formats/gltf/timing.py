@@ -1,0 +1,72 @@
+"""The frame rate of a clip: keys lie at any time, a `Motion` has one rate.
+
+The rate is the first on which every key falls, so that no key is lost: the clip's own where its keys are even and dense,
+else one of the usual ones; a clip that fits none is sampled at 60 frames a second, with a note.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.formats.gltf.document import Document
+
+__all__ = ["frame_times"]
+
+Floats = NDArray[np.float64]
+
+USUAL = (30.0, 24.0, 25.0, 60.0, 50.0, 48.0, 72.0, 90.0, 100.0, 120.0, 144.0, 150.0, 200.0, 240.0, 250.0, 500.0, 1000.0)
+OTHERWISE = 60.0
+MOST_NUMBERS = 60_000_000
+"""Numbers in the q of one motion above which a clip is refused: half a gigabyte."""
+DENSE = 20.0  # a rate above this is taken as it is; below, a usual one is made of it
+OFF = 2e-3  # how far from its frame a key may be [frames]; times are single precision
+
+
+def frame_times(document: Document, keys: list[Floats], numbers: int, where: str) -> tuple[Floats, float]:
+    """When the frames of a clip are [s], and how many there are in a second.
+
+    Args:
+        document: The file.
+        keys: The times of all its channels.
+        numbers: How many numbers a frame has.
+        where: The clip, for messages.
+    """
+    times = np.unique(np.concatenate(keys))
+    start, end = float(times[0]), float(times[-1])
+    if end <= start:
+        return times[:1], 30.0
+    rate, fits = rate_of(times)
+    frames = (end - start) * rate
+    if frames * max(numbers, 1) > MOST_NUMBERS:
+        raise document.fail(where, f"lasts {end - start:g} s, {frames:.3g} frames at {rate:g}; that is too long to read.")
+    if not fits:
+        document.source.note(f"{where}: its keys lie on no even rate; it was sampled at {rate:g} frames a second")
+    if start > 0:
+        document.source.note(f"{where}: its first key is at {start:g} s, which became the motion's time zero")
+    count = round(frames) if fits else int(np.ceil(frames - OFF))
+    grid = np.minimum(start + np.arange(count + 1) / rate, end)
+    return snapped(grid, times, OFF / rate), rate
+
+
+def rate_of(times: Floats) -> tuple[float, bool]:
+    """The rate, and whether every key falls on a frame of it."""
+    start, steps = times[0], np.diff(times)
+    tolerance = OFF + 4e-7 * float(np.abs(times).max()) * 1e3
+    own = (len(times) - 1) / float(times[-1] - start)
+    slack = 2e-7 * float(np.abs(times).max()) + 1e-4 / own
+    if own > DENSE and np.abs(steps - 1 / own).max() <= slack:
+        whole = round(own)
+        return (float(whole) if abs(own - whole) < 2e-4 * own and own < 1e4 else own), True
+    for rate in USUAL:
+        frames = (times - start) * rate
+        if np.abs(frames - np.round(frames)).max() <= min(tolerance, 0.05) and (steps * rate > 0.5).all():
+            return rate, True
+    return OTHERWISE, False
+
+
+def snapped(grid: Floats, times: Floats, reach: float) -> Floats:
+    """The grid with each time moved onto the key beside it, so that a STEP is not missed by a rounding."""
+    k = np.clip(np.searchsorted(times, grid), 1, len(times) - 1)
+    nearest = np.where(grid - times[k - 1] < times[k] - grid, times[k - 1], times[k])
+    return np.where(np.abs(nearest - grid) <= max(reach, 1e-6), nearest, grid)
