@@ -9,8 +9,18 @@ from __future__ import annotations
 import re
 
 from poise.formats.gltf.reading import read_model, read_motion
+from poise.formats.gltf.writing import write_model, write_motion, write_pose
 
-__all__ = ["NAME", "SUFFIXES", "looks_like", "read_model", "read_motion"]
+__all__ = [
+    "NAME",
+    "SUFFIXES",
+    "looks_like",
+    "read_model",
+    "read_motion",
+    "write_model",
+    "write_motion",
+    "write_pose",
+]
 
 NAME = "glTF"
 SUFFIXES = (".gltf", ".glb", ".vrm")

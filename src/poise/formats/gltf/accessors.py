@@ -18,7 +18,14 @@ __all__ = ["check_layout", "read_accessor"]
 Floats = NDArray[np.float64]
 
 COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
-NAMES = {5120: "BYTE", 5121: "UNSIGNED_BYTE", 5122: "SHORT", 5123: "UNSIGNED_SHORT", 5125: "UNSIGNED_INT", 5126: "FLOAT"}
+NAMES = {
+    5120: "BYTE",
+    5121: "UNSIGNED_BYTE",
+    5122: "SHORT",
+    5123: "UNSIGNED_SHORT",
+    5125: "UNSIGNED_INT",
+    5126: "FLOAT",
+}
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 PADDED = {("MAT2", 1): 8, ("MAT3", 1): 12, ("MAT3", 2): 24}  # columns begin at multiples of four bytes
 MOST_ELEMENTS = 20_000_000

@@ -5,9 +5,9 @@ translation can move. In a file without either, every node is a joint so. A node
 shifts is a joint too, ball or free; all others are frames. A joint's q is the node's own rotation, as wxyz; a root's is
 the node's own translation before it, and a free joint elsewhere counts its translation from the file's.
 
-**Scale.** Poise moves rigid frames. With ``A`` the stretch that has gathered above a node (``A = k I`` where every scale
-is even), the node's matrix ``[R P, t]`` becomes the motion ``[Y R G, A t]``: G a half turn or nothing that takes the
-signs of a mirroring P, Y nothing unless A is uneven. Its own stretch is ``A' = (Y R G)^T A R P``. With even scales,
+**Scale.** Poise moves rigid frames. With ``A`` the stretch that has gathered above a node (``A = k I`` where every
+scale is even), the node's matrix ``[R P, t]`` becomes the motion ``[Y R G, A t]``: G a half turn or nothing that takes
+the signs of a mirroring P, Y nothing unless A is uneven. Its own stretch is ``A' = (Y R G)^T A R P``. With even scales,
 mirrored ones included, that is exact in every pose. Under an uneven scale a turning bone would change its length; it is
 exact in the file's own pose only, which is told.
 """
@@ -92,7 +92,7 @@ def rigid(turn: Floats, translation: Floats) -> Transform:
     return Transform(Rotation.from_matrix(turn), translation)
 
 
-# ------------------------------------------------------------------------------------------------ which nodes are joints
+# ------------------------------------------------------------------------------------------- which nodes are joints
 
 
 def joint_kinds(
@@ -121,7 +121,8 @@ def moving(
     document: Document, nodes: list[Node], bones: set[int], roots: set[int], clips: list[Clip]
 ) -> tuple[set[int], set[int]]:
     """Nodes that some clip turns, and those that one shifts, away from where the file has them."""
-    turning, sliding = set(), set()
+    turning: set[int] = set()
+    sliding: set[int] = set()
     largest = max(float(np.abs(node.translation).max()) for node in nodes)
     for channel in (channel for clip in clips for channel in clip.channels):
         node = nodes[channel.node]
@@ -160,7 +161,9 @@ def make_limbs(
             before = turn_up if top else untwisted(above, node, after) if skewed else np.eye(3)
             stretches[i] = (before @ node.turn @ after).T @ above @ node.turn @ node.stretch
             if not np.isfinite(stretches[i]).all() or not np.isfinite(above @ node.translation).all():
-                raise document.fail(f"nodes[{i}]", "is scaled out of the range of numbers; look at the scales above it.")
+                raise document.fail(
+                    f"nodes[{i}]", "is scaled out of the range of numbers; look at the scales above it."
+                )
             limbs[i] = Limb(node, kinds[i], i in roots, before, after, above)
             if skewed and kinds[i] != "fixed":
                 uneven.add(i)
@@ -190,9 +193,7 @@ def untwisted(above: Floats, node: Node, after: Floats) -> Floats:
 def tell_uneven(document: Document, limbs: list[Limb], stretches: list[Floats], uneven: set[int]) -> None:
     """An uneven scale above a joint matters where something hangs from that joint at a distance."""
     length = max(float(np.abs(limb.above @ limb.node.translation).max()) for limb in limbs)
-    carries = {
-        limb.node.parent for limb in limbs if np.abs(limb.above @ limb.node.translation).max() > 1e-9 * length
-    }
+    carries = {limb.node.parent for limb in limbs if np.abs(limb.above @ limb.node.translation).max() > 1e-9 * length}
     for i in sorted(uneven & carries):
         document.odd(
             "it turns under an uneven scale; what hangs from it is exact in the file's pose and keeps its length when"

@@ -2,7 +2,8 @@
 
 Between two keys ``v0`` at ``t0`` and ``v1`` at ``t1``, with ``u = (t - t0) / (t1 - t0)`` and ``d = t1 - t0``
 (glTF 2.0, appendix C): STEP holds v0; LINEAR is ``(1 - u) v0 + u v1``, for rotations the shorter great arc; CUBICSPLINE
-is Hermite's ``(2u^3 - 3u^2 + 1) v0 + d (u^3 - 2u^2 + u) b0 + (3u^2 - 2u^3) v1 + d (u^3 - u^2) a1``, rotations made unit.
+is Hermite's ``(2u^3 - 3u^2 + 1) v0 + d (u^3 - 2u^2 + u) b0 + (3u^2 - 2u^3) v1 + d (u^3 - u^2) a1``, rotations made
+unit.
 Before the first key and after the last one the value stands still.
 """
 
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, name_not_found
 from poise.formats.gltf.accessors import read_accessor
-from poise.formats.gltf.document import Document, Object, kind_of, short
+from poise.formats.gltf.document import Document, Object, kind_of, short, written_by_us
 from poise.spatial import Rotation
 
 __all__ = ["Channel", "Clip", "Keys", "choose_clip", "read_clips", "read_keys", "sample"]
@@ -50,11 +51,24 @@ class Channel:
 
 @dataclass(frozen=True, slots=True)
 class Clip:
-    """An animation of the file."""
+    """An animation of the file.
+
+    Attributes:
+        index: Its number.
+        name: Its name; ``clip_3`` where it has none.
+        channels: What it moves.
+        fps: The frame rate that it was written with, where Poise wrote it.
+    """
 
     index: int
     name: str
     channels: tuple[Channel, ...]
+    fps: float | None = None
+
+    @property
+    def where(self) -> str:
+        """The element, for messages."""
+        return f"animations[{self.index}] ({self.name!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +90,9 @@ def read_clips(document: Document) -> list[Clip]:
         if not isinstance(name, str):
             raise document.fail(f"animations[{i}].name", f"is {kind_of(name)}; it must be text.")
         channels = read_channels(document, item, f"animations[{i}]")
-        clips.append(Clip(i, name or f"clip_{i}", channels))
+        fps = written_by_us(item).get("fps")
+        stated = float(fps) if isinstance(fps, (int, float)) and 0 < fps < 1e6 else None
+        clips.append(Clip(i, name or f"clip_{i}", channels, stated))
     return clips
 
 
@@ -90,10 +106,14 @@ def read_channels(document: Document, animation: Object, where: str) -> tuple[Ch
         if path in ("weights", "pointer") or (path in KINDS and "node" not in target):
             continue
         if path not in KINDS:
-            raise document.fail(f"{at}.target.path", f"is {short(path)}; it must be one of {', '.join(KINDS)}, weights.")
+            raise document.fail(
+                f"{at}.target.path", f"is {short(path)}; it must be one of {', '.join(KINDS)}, weights."
+            )
         node = document.index(target["node"], "nodes", f"{at}.target.node")
         if (node, path) in channels:
-            raise document.fail(at, f"moves the {path} of nodes[{node}] as {channels[node, path].where} does; keep one.")
+            raise document.fail(
+                at, f"moves the {path} of nodes[{node}] as {channels[node, path].where} does; keep one."
+            )
         sampler = item.get("sampler")
         if type(sampler) is not int or not 0 <= sampler < len(samplers):
             raise document.fail(f"{at}.sampler", f"is {short(sampler)}; {where} has {len(samplers)} samplers.")

@@ -1,7 +1,7 @@
 """The container: a `.gltf` text or a `.glb` of chunks, its JSON, and its buffers, each opened when it is first needed.
 
-Read by hand over `json` and `struct`: the format's own library (pygltflib) drops JSON fields that it does not know, so a
-character could not be written back whole, checks no index, and follows `uri`s out of the folder. What is here is the
+Read by hand over `json` and `struct`: the format's own library (pygltflib) drops JSON fields that it does not know, so
+a character could not be written back whole, checks no index, and follows `uri`s out of the folder. What is here is the
 part of glTF 2.0 that a body needs, kept as the plain dictionary that it came as. Specification:
 https://registry.khronos.org/glTF/specs/2.0/glTF-2.0.html, chapters 3.6 (binary data) and 4 (GLB).
 """
@@ -21,7 +21,7 @@ from urllib.parse import unquote, unquote_to_bytes
 from poise.errors import FormatError
 from poise.formats.source import MOST_BYTES, Source
 
-__all__ = ["BIN", "JSON", "Document", "Object", "read_document"]
+__all__ = ["BIN", "JSON", "Document", "Object", "read_document", "written_by_us"]
 
 Object = dict[str, Any]
 
@@ -195,6 +195,13 @@ def short(value: Any, longest: int = 48) -> str:
         return "a number of more than 30 digits"
     text = json.dumps(value)
     return text if len(text) <= longest else text[: longest - 3] + "..."
+
+
+def written_by_us(item: Object) -> Object:
+    """What Poise left in the `extras` of an object; empty where others wrote it."""
+    extras = item.get("extras")
+    ours = extras.get("poise") if isinstance(extras, dict) else None
+    return ours if isinstance(ours, dict) else {}
 
 
 # ------------------------------------------------------------------------------------------------ reading

@@ -97,7 +97,7 @@ def read_parents(document: Document, items: list[Object]) -> list[int]:
 def parents_first(document: Document, parents: list[int]) -> list[int]:
     """All nodes, depth first; a circle is refused."""
     children: list[list[int]] = [[] for _ in parents]
-    stack = []
+    stack: list[int] = []
     for i in reversed(range(len(parents))):
         (children[parents[i]] if parents[i] >= 0 else stack).append(i)
     order: list[int] = []
@@ -204,7 +204,7 @@ def factors(linear: Floats) -> tuple[Floats, Floats]:
 
 
 def nearest_turn(linear: Floats) -> Floats:
-    """The rotation nearest to a matrix, or to its opposite where the matrix mirrors: ``linear = (+-) R (R^T linear)``."""
+    """The rotation nearest to a matrix, or to its opposite where the matrix mirrors."""
     size = float(np.abs(linear).max())
     if size == 0.0:
         return np.eye(3)

@@ -12,7 +12,7 @@ from poise.errors import FormatError, PoiseError
 from poise.formats.gltf.accessors import check_layout
 from poise.formats.gltf.body import Limb, add_limbs, joint_kinds, make_limbs
 from poise.formats.gltf.clips import Channel, Clip, Keys, choose_clip, read_clips, read_keys, sample
-from poise.formats.gltf.document import Document, read_document
+from poise.formats.gltf.document import Document, read_document, written_by_us
 from poise.formats.gltf.nodes import Node, nearest_turn, read_nodes, world_matrices
 from poise.formats.gltf.skins import Skin, read_bones, read_skins
 from poise.formats.gltf.timing import frame_times
@@ -27,7 +27,7 @@ __all__ = ["Body", "read_body", "read_model", "read_motion"]
 Floats = NDArray[np.float64]
 
 TALL = 20.0
-"""A body larger than this [m] is taken for one in centimetres by ``scale="auto"``; a thousand times that, millimetres."""
+"""A body larger than this [m] is taken for one in centimetres by ``scale="auto"``; a hundred times it, millimetres."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +70,8 @@ def read_body(source: Source, options: ReadOptions) -> Body:
     skins, bones, clips = read_skins(document), read_bones(document), read_clips(document)
     core = {joint for skin in skins for joint in skin.joints} | set(bones.values())
     kinds, roots = joint_kinds(document, nodes, order, core, clips)
-    options = replace(options, scale=metres(document, nodes, order, options))
+    up = options.up or own_up(document)
+    options = replace(options, up=up, scale=metres(document, nodes, order, options))
     limbs = make_limbs(document, nodes, order, kinds, roots, options)
     state(document, skins, bones, clips, options)
     return Body(document, options, limbs, order, skins, bones, clips)
@@ -107,6 +108,11 @@ def metres(document: Document, nodes: list[Node], order: list[int], options: Rea
     scale = 1.0 if extent <= TALL else 0.01 if extent <= TALL * 100 else 0.001
     document.source.note(f"scale='auto': the body is {extent:.4g} units large, so a unit is taken as {scale:g} m")
     return scale
+
+
+def own_up(document: Document) -> str:
+    """The axis that pointed up in the body that Poise wrote here; y, as glTF has it, in files of others."""
+    return "z" if written_by_us(document.json["asset"]).get("up") == "z" else "y"
 
 
 def state(
@@ -165,14 +171,13 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     body = read_body(source, options)
     document, limbs = body.document, body.limbs
     clip = choose_clip(document, body.clips, options.clip)
-    where = f"animations[{clip.index}] ({clip.name!r})"
     if not clip.channels:
-        raise document.fail(where, "moves no node; choose another clip.")
+        raise document.fail(clip.where, "moves no node; choose another clip.")
     channels = {(channel.node, channel.path): channel for channel in clip.channels}
     keys = {place: read_keys(document, channel) for place, channel in channels.items()}
     tell_scales(document, limbs, channels, keys)
     numbers = sum({"fixed": 0, "ball": 4, "free": 7}[limb.kind] for limb in limbs)
-    times, fps = frame_times(document, [each.times for each in keys.values()], numbers, where)
+    times, fps = frame_times(document, [each.times for each in keys.values()], numbers, clip)
     model = build(body)
     q = np.tile(model.rest, (len(times), 1))
     for limb in (limb for limb in limbs if limb.kind != "fixed"):

@@ -71,7 +71,7 @@ def bound(document: Document, inverse: Floats, where: str) -> Floats | None:
     affine[:, 3] = (0, 0, 0, 1)
     with np.errstate(all="ignore"):
         matrices = np.linalg.inv(affine)
-    return matrices if np.isfinite(matrices).all() else None
+    return np.asarray(matrices, np.float64) if np.isfinite(matrices).all() else None
 
 
 def read_bones(document: Document) -> dict[str, int]:
@@ -95,12 +95,12 @@ def read_bones(document: Document) -> dict[str, int]:
         humanoid = document.object(document.object(extensions, "VRM", "extensions"), "humanoid", where)
         for k, bone in enumerate(document.objects(humanoid, "humanBones", f"{where}.humanoid")):
             at = f"{where}.humanoid.humanBones[{k}]"
-            name = bone.get("bone")
-            if not isinstance(name, str):
+            given = bone.get("bone")
+            if not isinstance(given, str):
                 raise document.fail(f"{at}.bone", "must be the name of a bone.")
             if bone.get("node") == -1:  # some exporters list the bones that a character lacks
                 continue
-            if name in bones:
+            if given in bones:
                 document.odd("a bone is named twice; the first one counts", at)
-            bones.setdefault(name, document.index(bone.get("node"), "nodes", f"{at}.node"))
+            bones.setdefault(given, document.index(bone.get("node"), "nodes", f"{at}.node"))
     return bones

@@ -1,7 +1,7 @@
 """The frame rate of a clip: keys lie at any time, a `Motion` has one rate.
 
-The rate is the first on which every key falls, so that no key is lost: the clip's own where its keys are even and dense,
-else one of the usual ones; a clip that fits none is sampled at 60 frames a second, with a note.
+The rate is the first on which every key falls, so that no key is lost: the clip's own where its keys are even and
+dense, else one of the usual ones; a clip that fits none is sampled at 60 frames a second, with a note.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.formats.gltf.clips import Clip
 from poise.formats.gltf.document import Document
 
 __all__ = ["frame_times"]
@@ -23,23 +24,27 @@ DENSE = 20.0  # a rate above this is taken as it is; below, a usual one is made 
 OFF = 2e-3  # how far from its frame a key may be [frames]; times are single precision
 
 
-def frame_times(document: Document, keys: list[Floats], numbers: int, where: str) -> tuple[Floats, float]:
+def frame_times(document: Document, keys: list[Floats], numbers: int, clip: Clip) -> tuple[Floats, float]:
     """When the frames of a clip are [s], and how many there are in a second.
 
     Args:
         document: The file.
         keys: The times of all its channels.
         numbers: How many numbers a frame has.
-        where: The clip, for messages.
+        clip: The clip.
     """
     times = np.unique(np.concatenate(keys))
     start, end = float(times[0]), float(times[-1])
     if end <= start:
-        return times[:1], 30.0
-    rate, fits = rate_of(times)
+        return times[:1], clip.fps or 30.0
+    where = clip.where
+    stated = clip.fps is not None and on_grid(times, clip.fps)
+    rate, fits = (clip.fps, True) if clip.fps is not None and stated else rate_of(times)
     frames = (end - start) * rate
     if frames * max(numbers, 1) > MOST_NUMBERS:
-        raise document.fail(where, f"lasts {end - start:g} s, {frames:.3g} frames at {rate:g}; that is too long to read.")
+        raise document.fail(
+            where, f"lasts {end - start:g} s, {frames:.3g} frames at {rate:g}; that is too long to read."
+        )
     if not fits:
         document.source.note(f"{where}: its keys lie on no even rate; it was sampled at {rate:g} frames a second")
     if start > 0:
@@ -52,17 +57,22 @@ def frame_times(document: Document, keys: list[Floats], numbers: int, where: str
 def rate_of(times: Floats) -> tuple[float, bool]:
     """The rate, and whether every key falls on a frame of it."""
     start, steps = times[0], np.diff(times)
-    tolerance = OFF + 4e-7 * float(np.abs(times).max()) * 1e3
     own = (len(times) - 1) / float(times[-1] - start)
     slack = 2e-7 * float(np.abs(times).max()) + 1e-4 / own
     if own > DENSE and np.abs(steps - 1 / own).max() <= slack:
         whole = round(own)
-        return (float(whole) if abs(own - whole) < 2e-4 * own and own < 1e4 else own), True
+        return (float(whole) if abs(own - whole) < 1e-4 * own and own < 1e4 else own), True
     for rate in USUAL:
-        frames = (times - start) * rate
-        if np.abs(frames - np.round(frames)).max() <= min(tolerance, 0.05) and (steps * rate > 0.5).all():
+        if on_grid(times, rate):
             return rate, True
     return OTHERWISE, False
+
+
+def on_grid(times: Floats, rate: float) -> bool:
+    """Whether every key falls on a frame of its own, as nearly as single precision can say."""
+    frames = (times - times[0]) * rate
+    tolerance = min(OFF + 2e-7 * float(np.abs(times).max()) * rate, 0.05)
+    return bool(np.abs(frames - np.round(frames)).max() <= tolerance and (np.diff(frames) > 0.5).all())
 
 
 def snapped(grid: Floats, times: Floats, reach: float) -> Floats:

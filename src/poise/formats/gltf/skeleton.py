@@ -1,0 +1,105 @@
+"""Any body as a bare skeleton: a node for each frame, and a skin that names those that move as bones.
+
+glTF's y points up: a body whose z does is turned, and the file says so (`asset.extras.poise.up`), so that it comes back
+as it was.
+"""
+
+from __future__ import annotations
+
+import warnings
+from importlib.metadata import PackageNotFoundError, version
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import FormatWarning
+from poise.formats.gltf.body import TURN_UP
+from poise.formats.gltf.document import Object
+from poise.formats.gltf.packing import Parts
+from poise.model import Model
+from poise.spatial import Rotation
+
+__all__ = ["bare", "tell_lost"]
+
+Floats = NDArray[np.float64]
+
+
+def bare(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
+    """The skeleton in configuration q, and the nodes that move with their frames' names."""
+    names = list(model.frames)
+    number = {name: i for i, name in enumerate(names)}
+    parents = [-1 if (above := model.frame(name).parent) is None else number[above] for name in names]
+    worlds = model.fk(q)
+    turn_up = np.eye(4)
+    turn_up[:3, :3] = TURN_UP["z" if model.up == "z" else "y"].T
+    worlds = turn_up @ worlds
+    nodes = [node_of(name, worlds, i, parents[i]) for i, name in enumerate(names)]
+    for i, parent in enumerate(parents):
+        if parent >= 0:
+            nodes[parent].setdefault("children", []).append(i)
+    joints = [number[joint.frame] for joint in model.joints if joint.kind != "fixed"]
+    roots = [i for i, parent in enumerate(parents) if parent < 0]
+    parts = Parts(
+        {
+            "asset": {"version": "2.0", "generator": generator(), "extras": {"poise": {"up": model.up}}},
+            "scene": 0,
+            "scenes": [{"name": model.name, "nodes": roots}],
+            "nodes": nodes,
+        }
+    )
+    add_skins(parts, joints, parents, worlds)
+    return parts, [(i, names[i]) for i in joints]
+
+
+def node_of(name: str, worlds: Floats, i: int, parent: int) -> Object:
+    """A frame as a node on its parent's."""
+    here = worlds[i]
+    if parent >= 0:
+        back = worlds[parent][:3, :3].T
+        turn, shift = back @ here[:3, :3], back @ (here[:3, 3] - worlds[parent][:3, 3])
+    else:
+        turn, shift = here[:3, :3], here[:3, 3]
+    wxyz = Rotation.from_matrix(turn).wxyz
+    return {"name": name, "translation": shift.tolist(), "rotation": wxyz[[1, 2, 3, 0]].tolist()}
+
+
+def add_skins(parts: Parts, joints: list[int], parents: list[int], worlds: Floats) -> None:
+    """A skin for each tree that has joints: bones are what readers make of a skin's joints."""
+    trees: dict[int, list[int]] = {}
+    for i in joints:
+        top = i
+        while parents[top] >= 0:
+            top = parents[top]
+        trees.setdefault(top, []).append(i)
+    for bones in trees.values():
+        inverse = np.linalg.inv(worlds[bones]).swapaxes(1, 2)
+        inverse[:, :, 3] = (0.0, 0.0, 0.0, 1.0)
+        matrices = parts.accessor(inverse.reshape(-1, 16), "MAT4")
+        parts.append("skins", {"joints": bones, "inverseBindMatrices": matrices})
+
+
+def tell_lost(model: Model) -> None:
+    """glTF knows nodes that turn and shift: what more a body has is named."""
+    lost = []
+    if any(joint.kind not in ("fixed", "ball", "free") for joint in model.joints):
+        lost.append("the kinds of joints (all come back as ball joints)")
+    if np.isfinite(model.lower).any() or np.isfinite(model.upper).any() or any(j.cone for j in model.joints):
+        lost.append("ranges")
+    if any(joint.mimic for joint in model.joints):
+        lost.append("joints that follow others")
+    if model.mass > 0:
+        lost.append("masses")
+    if model.shapes:
+        lost.append("shapes")
+    if lost:
+        warnings.warn(
+            f"glTF holds the skeleton and not {', '.join(lost)} of {model.name!r}.", FormatWarning, stacklevel=5
+        )
+
+
+def generator() -> str:
+    """Who wrote the file."""
+    try:
+        return f"Poise {version('poise')}"
+    except PackageNotFoundError:
+        return "Poise"

@@ -1,0 +1,223 @@
+"""A pose or a motion put back into the character's own file, where only nodes and one more clip change.
+
+The pose is read off the body's frames: with ``T`` a frame on its parent's, ``[Y R G, A t] = T`` (see `body`) gives the
+node's rotation ``R = Y^T T G^T`` and translation ``t = A^-1 T``. Nodes that stand as the file has them are left alone,
+to the byte.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import FormatError
+from poise.formats.gltf.body import TURN_UP, Limb
+from poise.formats.gltf.document import Object
+from poise.formats.gltf.packing import Parts, write_parts
+from poise.formats.gltf.reading import Body, read_body
+from poise.formats.gltf.skeleton import bare, tell_lost
+from poise.formats.source import ReadOptions, Source
+from poise.kinematics import Motion, Pose
+from poise.model import Model
+from poise.spatial import Rotation
+
+__all__ = ["add_clip", "write_model", "write_motion", "write_pose"]
+
+Floats = NDArray[np.float64]
+
+SUFFIXES = (".gltf", ".glb", ".vrm")
+SAME = 1e-9  # a rotation or translation (against the body) that differs by less is the file's own
+OFF = 1e-5  # how far a bone's length may be from the file's, against the body
+
+
+def write_model(model: Model, target: Path, *, like: str | None = None) -> None:
+    """The body in its rest pose: in the character's own file if it came from one, else as a bare skeleton."""
+    character = own_file(model, like)
+    if character is None:
+        tell_lost(model)
+    write(model, model.rest[None], None, target, character)
+
+
+def write_pose(pose: Pose, target: Path, *, like: str | None = None) -> None:
+    """The pose as that of the character's nodes.
+
+    Args:
+        pose: What to write.
+        target: Where to.
+        like: The character's file; the one that the body came from unless given; "" for a bare skeleton.
+    """
+    write(pose.model, pose.q[None], None, target, own_file(pose.model, like))
+
+
+def write_motion(motion: Motion, target: Path, *, like: str | None = None) -> None:
+    """The motion as the first clip of the character's file; its other clips stay behind it."""
+    if not len(motion):
+        raise FormatError("a motion without frames cannot be written; glTF clips have at least one key.")
+    write(motion.model, motion.q, motion.fps, target, own_file(motion.model, like))
+
+
+def own_file(model: Model, like: str | None) -> str | None:
+    """The file to write into, or None for a bare skeleton."""
+    if like is None:
+        return model.source if model.source.lower().endswith(SUFFIXES) else None
+    return like or None
+
+
+def write(model: Model, q: Floats, fps: float | None, target: Path, character: str | None) -> None:
+    """The file: a pose where fps is None, else a motion."""
+    if character is None:
+        parts, limbs = bare(model, q[0] if fps is None else model.rest)
+        if fps is not None:
+            add_clip(parts, [(i, *local_motion(model, q, name)) for i, name in limbs], fps)
+        return write_parts(parts, target)
+    body = read_body(Source.open(character), ReadOptions(up="y"))
+    parts = Parts(body.document.json, body.document)
+    moved = node_motions(body, model, q)
+    if fps is None:
+        set_nodes(parts, body, moved)
+    else:
+        free_of_matrices(parts, body, [i for i, _, _ in moved])
+        add_clip(parts, moved, fps)
+    write_parts(parts, target)
+    return None
+
+
+# ------------------------------------------------------------------------------------------------ from frames to nodes
+
+
+def node_motions(body: Body, model: Model, q: Floats) -> list[tuple[int, Floats | None, Floats | None]]:
+    """For each node that leaves the file's pose: its number, rotations (frames, 3, 3) and translations (frames, 3).
+
+    Raises:
+        FormatError: The body is not the file's: no frame in common, or bones of other lengths.
+    """
+    known = set(model.frames)
+    limbs = [limb for limb in body.limbs if limb.name in known and parent_known(body, limb, known)]
+    if not limbs:
+        raise FormatError(
+            f"the frames of model {model.name!r} are none of the nodes of {body.document.source.path!r}; give its own"
+            " file as like=, or like='' for a bare skeleton."
+        )
+    turn_up = TURN_UP["z"] if model.up == "z" else TURN_UP["y"]
+    size = size_of(body, limbs, model)
+    length = max(float(np.abs(limb.above @ limb.node.translation).max()) for limb in body.limbs) or 1.0
+    out: list[tuple[int, Floats | None, Floats | None]] = []
+    for limb in limbs:
+        turn, shift = seen(body, limb, model, q, turn_up, size)
+        rotation = limb.before.T @ turn @ limb.after.T
+        strayed = float(np.abs(shift - limb.above @ limb.node.translation).max())
+        if limb.kind != "free" and strayed > OFF * length:
+            raise FormatError(
+                f"frame {limb.name!r} is {strayed:.3g} from where {body.document.source.path!r} has it on its parent, and"
+                f" its node only turns there; is model {model.name!r} the body of that file?"
+            )
+        turns = float(np.abs(rotation - limb.node.turn).max()) > SAME
+        slides = limb.kind == "free" and strayed > SAME * length and abs(np.linalg.det(limb.above)) > 1e-30
+        translation = shift @ np.linalg.inv(limb.above).T if slides else None
+        if turns or slides:
+            out.append((limb.node.index, rotation if turns else None, translation))
+    return out
+
+
+def parent_known(body: Body, limb: Limb, known: set[str]) -> bool:
+    return limb.node.parent < 0 or body.limbs[limb.node.parent].name in known
+
+
+def seen(body: Body, limb: Limb, model: Model, q: Floats, turn_up: Floats, size: float) -> tuple[Floats, Floats]:
+    """A limb on its parent, as the file's own reading has it: rotations and translations over the frames."""
+    here = model.fk(q, limb.name)
+    if limb.node.parent < 0:
+        turn, shift = turn_up.T @ here[:, :3, :3], here[:, :3, 3] @ turn_up
+    else:
+        turn, shift = on_parent(model.fk(q, body.limbs[limb.node.parent].name), here)
+    return np.asarray(turn), np.asarray(shift / size)
+
+
+def on_parent(parent: Floats, here: Floats) -> tuple[Floats, Floats]:
+    """Rotations and translations of frames on their parents."""
+    back = parent[:, :3, :3].swapaxes(1, 2)
+    return back @ here[:, :3, :3], np.einsum("fij,fj->fi", back, here[:, :3, 3] - parent[:, :3, 3])
+
+
+def local_motion(model: Model, q: Floats, name: str) -> tuple[Floats, Floats]:
+    """A frame of any body on its parent; in the world, turned y up, where it has none."""
+    parent, here = model.frame(name).parent, model.fk(q, name)
+    if parent is not None:
+        return on_parent(model.fk(q, parent), here)
+    turn_up = TURN_UP["z"] if model.up == "z" else TURN_UP["y"]
+    return turn_up.T @ here[:, :3, :3], here[:, :3, 3] @ turn_up
+
+
+def size_of(body: Body, limbs: list[Limb], model: Model) -> float:
+    """The scale with which the model was read: the length of its bones against the file's."""
+    ratios = []
+    for limb in limbs:
+        own = float(np.linalg.norm(limb.above @ limb.node.translation))
+        if limb.node.parent >= 0 and limb.kind != "free" and own > 0:
+            _, shift = seen(body, limb, model, model.rest[None], np.eye(3), 1.0)
+            ratios.append(float(np.linalg.norm(shift)) / own)
+    size = float(np.median(ratios)) if ratios else 1.0
+    return 1.0 if abs(size - 1.0) < 1e-9 or size == 0.0 else size
+
+
+# ------------------------------------------------------------------------------------------------ changing the file
+
+
+def set_nodes(parts: Parts, body: Body, moved: list[tuple[int, Floats | None, Floats | None]]) -> None:
+    """Writes the first frame into the nodes."""
+    free_of_matrices(parts, body, [i for i, _, _ in moved])
+    nodes = list(parts.json["nodes"])
+    for i, turns, shifts in moved:
+        node = dict(nodes[i])
+        if turns is not None:
+            node["rotation"] = xyzw(turns)[0].tolist()
+        if shifts is not None:
+            node["translation"] = shifts[0].tolist()
+        nodes[i] = node
+    parts.json["nodes"] = nodes
+
+
+def free_of_matrices(parts: Parts, body: Body, moved: list[int]) -> None:
+    """Nodes given by a matrix get a translation, a rotation and a scale, which can be moved."""
+    nodes = list(parts.json["nodes"])
+    for i in moved:
+        if "matrix" in nodes[i]:
+            node, stretch = body.limbs[i].node, body.limbs[i].node.stretch
+            if np.abs(stretch - np.diag(np.diag(stretch))).max() > 1e-4 * np.abs(stretch).max():
+                raise FormatError(f"nodes[{i}].matrix of {body.document.source.path!r} shears; it cannot be posed.")
+            kept = {key: value for key, value in nodes[i].items() if key != "matrix"}
+            nodes[i] = kept | {
+                "translation": node.translation.tolist(),
+                "rotation": xyzw(node.turn[None])[0].tolist(),
+                "scale": np.diag(stretch).tolist(),
+            }
+    parts.json["nodes"] = nodes
+
+
+def add_clip(parts: Parts, moved: list[tuple[int, Floats | None, Floats | None]], fps: float) -> None:
+    """The motion as the first clip, with a key at each frame and LINEAR between; what stands still has one key."""
+    frames = max((len(part) for _, *both in moved for part in both if part is not None), default=1)
+    times = parts.accessor((np.arange(frames) / fps)[:, None], "SCALAR", bounds=True)
+    channels: list[Object] = []
+    samplers: list[Object] = []
+    for i, turns, shifts in moved or [(0, None, None)]:
+        for path, values in (("rotation", turns), ("translation", shifts)):
+            if values is None:
+                continue
+            rows, kind = (xyzw(values), "VEC4") if path == "rotation" else (values, "VEC3")
+            samplers.append({"input": times, "interpolation": "LINEAR", "output": parts.accessor(rows, kind)})
+            channels.append({"sampler": len(samplers) - 1, "target": {"node": i, "path": path}})
+    names = {item.get("name") for item in parts.json.get("animations", [])}
+    name = next(word for word in ("poise", *(f"poise_{k}" for k in range(2, 10**6))) if word not in names)
+    clip = {"name": name, "channels": channels, "samplers": samplers, "extras": {"poise": {"fps": fps}}}
+    parts.append("animations", clip, first=True)
+
+
+def xyzw(turns: Floats) -> Floats:
+    """Quaternions of rotations over the frames, without jumps of sign."""
+    wxyz = Rotation.from_matrix(turns).wxyz
+    along = np.einsum("ij,ij->i", wxyz[1:], wxyz[:-1])
+    flips = np.concatenate([[1.0], np.cumprod(np.where(along < 0, -1.0, 1.0))])
+    return np.asarray((wxyz * flips[:, None])[:, [1, 2, 3, 0]])
