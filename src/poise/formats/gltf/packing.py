@@ -66,9 +66,9 @@ class Parts:
 
     def settle(self, buffer: int, offset: int) -> None:
         """Says where the added bytes came to lie."""
-        views = [dict(view) if i in set(self._views) else view for i, view in enumerate(self.json["bufferViews"])]
+        views = list(self.json["bufferViews"])
         for i in self._views:
-            views[i] |= {"buffer": buffer, "byteOffset": views[i]["byteOffset"] + offset}
+            views[i] = {**views[i], "buffer": buffer, "byteOffset": views[i]["byteOffset"] + offset}
         self.json["bufferViews"] = views
 
 
@@ -79,11 +79,7 @@ def write_parts(parts: Parts, target: Path) -> None:
         FormatError: Something that the file refers to cannot be taken along, or it grows above 4 GiB.
     """
     stays = parts.document is not None and same_folder(parts.document, target)
-    if target.suffix.lower() == ".gltf":
-        data = as_text(parts, stays)
-    else:
-        data = as_chunks(parts, stays)
-    target.write_bytes(data)
+    target.write_bytes(as_text(parts, stays) if target.suffix.lower() == ".gltf" else as_chunks(parts, stays))
 
 
 def same_folder(document: Document, target: Path) -> bool:

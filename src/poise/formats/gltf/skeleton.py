@@ -74,7 +74,7 @@ def add_skins(parts: Parts, joints: list[int], parents: list[int], worlds: Float
     for bones in trees.values():
         inverse = np.linalg.inv(worlds[bones]).swapaxes(1, 2)
         inverse[:, :, 3] = (0.0, 0.0, 0.0, 1.0)
-        matrices = parts.accessor(inverse.reshape(-1, 16), "MAT4")
+        matrices = parts.accessor(np.asarray(inverse.reshape(-1, 16), np.float64), "MAT4")
         parts.append("skins", {"joints": bones, "inverseBindMatrices": matrices})
 
 
@@ -93,7 +93,7 @@ def tell_lost(model: Model) -> None:
         lost.append("shapes")
     if lost:
         warnings.warn(
-            f"glTF holds the skeleton and not {', '.join(lost)} of {model.name!r}.", FormatWarning, stacklevel=5
+            f"glTF holds the skeleton and not {', '.join(lost)} of {model.name!r}.", FormatWarning, stacklevel=4
         )
 
 

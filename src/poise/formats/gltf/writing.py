@@ -26,6 +26,8 @@ from poise.spatial import Rotation
 __all__ = ["add_clip", "write_model", "write_motion", "write_pose"]
 
 Floats = NDArray[np.float64]
+Moved = tuple[int, Floats | None, Floats | None]
+"""A node's number, its rotations (frames, 3, 3) and translations (frames, 3), None where they are the file's."""
 
 SUFFIXES = (".gltf", ".glb", ".vrm")
 SAME = 1e-9  # a rotation or translation (against the body) that differs by less is the file's own
@@ -68,27 +70,36 @@ def own_file(model: Model, like: str | None) -> str | None:
 def write(model: Model, q: Floats, fps: float | None, target: Path, character: str | None) -> None:
     """The file: a pose where fps is None, else a motion."""
     if character is None:
-        parts, limbs = bare(model, q[0] if fps is None else model.rest)
+        parts, joints = bare(model, q[0] if fps is None else model.rest)
         if fps is not None:
-            add_clip(parts, [(i, *local_motion(model, q, name)) for i, name in limbs], fps)
+            add_clip(parts, [joint_motion(model, q, name, i) for i, name in joints], len(q), fps)
         return write_parts(parts, target)
-    body = read_body(Source.open(character), ReadOptions(up="y"))
+    body = read_body(opened(character), ReadOptions(up="y"))
     parts = Parts(body.document.json, body.document)
     moved = node_motions(body, model, q)
     if fps is None:
         set_nodes(parts, body, moved)
     else:
         free_of_matrices(parts, body, [i for i, _, _ in moved])
-        add_clip(parts, moved, fps)
+        add_clip(parts, moved, len(q), fps)
     write_parts(parts, target)
     return None
+
+
+def opened(character: str) -> Source:
+    """The character's own file."""
+    try:
+        return Source.open(character)
+    except FormatError as error:
+        hint = "give the character's file as like=, or like='' for a bare skeleton."
+        raise FormatError(f"the body came from {character!r}, which {error.message} To write it, {hint}") from None
 
 
 # ------------------------------------------------------------------------------------------------ from frames to nodes
 
 
-def node_motions(body: Body, model: Model, q: Floats) -> list[tuple[int, Floats | None, Floats | None]]:
-    """For each node that leaves the file's pose: its number, rotations (frames, 3, 3) and translations (frames, 3).
+def node_motions(body: Body, model: Model, q: Floats) -> list[Moved]:
+    """The nodes that leave the file's pose.
 
     Raises:
         FormatError: The body is not the file's: no frame in common, or bones of other lengths.
@@ -103,15 +114,15 @@ def node_motions(body: Body, model: Model, q: Floats) -> list[tuple[int, Floats 
     turn_up = TURN_UP["z"] if model.up == "z" else TURN_UP["y"]
     size = size_of(body, limbs, model)
     length = max(float(np.abs(limb.above @ limb.node.translation).max()) for limb in body.limbs) or 1.0
-    out: list[tuple[int, Floats | None, Floats | None]] = []
+    out: list[Moved] = []
     for limb in limbs:
         turn, shift = seen(body, limb, model, q, turn_up, size)
         rotation = limb.before.T @ turn @ limb.after.T
         strayed = float(np.abs(shift - limb.above @ limb.node.translation).max())
         if limb.kind != "free" and strayed > OFF * length:
             raise FormatError(
-                f"frame {limb.name!r} is {strayed:.3g} from where {body.document.source.path!r} has it on its parent, and"
-                f" its node only turns there; is model {model.name!r} the body of that file?"
+                f"frame {limb.name!r} is {strayed:.3g} from where {body.document.source.path!r} has it on its parent,"
+                f" and its node only turns there; is model {model.name!r} the body of that file?"
             )
         turns = float(np.abs(rotation - limb.node.turn).max()) > SAME
         slides = limb.kind == "free" and strayed > SAME * length and abs(np.linalg.det(limb.above)) > 1e-30
@@ -141,6 +152,15 @@ def on_parent(parent: Floats, here: Floats) -> tuple[Floats, Floats]:
     return back @ here[:, :3, :3], np.einsum("fij,fj->fi", back, here[:, :3, 3] - parent[:, :3, 3])
 
 
+def joint_motion(model: Model, q: Floats, name: str, i: int) -> Moved:
+    """What a joint of any body does, where it does anything, to its node i."""
+    turns, shifts = local_motion(model, q, name)
+    turn, shift = local_motion(model, model.rest[None], name)
+    turning = np.abs(turns - turn).max() > SAME
+    sliding = np.abs(shifts - shift).max() > SAME * model.length
+    return i, turns if turning else None, shifts if sliding else None
+
+
 def local_motion(model: Model, q: Floats, name: str) -> tuple[Floats, Floats]:
     """A frame of any body on its parent; in the world, turned y up, where it has none."""
     parent, here = model.frame(name).parent, model.fk(q, name)
@@ -165,7 +185,7 @@ def size_of(body: Body, limbs: list[Limb], model: Model) -> float:
 # ------------------------------------------------------------------------------------------------ changing the file
 
 
-def set_nodes(parts: Parts, body: Body, moved: list[tuple[int, Floats | None, Floats | None]]) -> None:
+def set_nodes(parts: Parts, body: Body, moved: list[Moved]) -> None:
     """Writes the first frame into the nodes."""
     free_of_matrices(parts, body, [i for i, _, _ in moved])
     nodes = list(parts.json["nodes"])
@@ -196,13 +216,15 @@ def free_of_matrices(parts: Parts, body: Body, moved: list[int]) -> None:
     parts.json["nodes"] = nodes
 
 
-def add_clip(parts: Parts, moved: list[tuple[int, Floats | None, Floats | None]], fps: float) -> None:
-    """The motion as the first clip, with a key at each frame and LINEAR between; what stands still has one key."""
-    frames = max((len(part) for _, *both in moved for part in both if part is not None), default=1)
+def add_clip(parts: Parts, moved: list[Moved], frames: int, fps: float) -> None:
+    """The motion as the first clip, with a key at each frame and LINEAR between; a clip has at least one channel."""
+    if all(turns is None and shifts is None for _, turns, shifts in moved):
+        held = parts.json["nodes"][0].get("rotation", [0.0, 0.0, 0.0, 1.0])
+        moved = [(0, np.repeat(Rotation.from_xyzw(held).matrix[None], frames, axis=0), None)]
     times = parts.accessor((np.arange(frames) / fps)[:, None], "SCALAR", bounds=True)
     channels: list[Object] = []
     samplers: list[Object] = []
-    for i, turns, shifts in moved or [(0, None, None)]:
+    for i, turns, shifts in moved:
         for path, values in (("rotation", turns), ("translation", shifts)):
             if values is None:
                 continue
