@@ -1,0 +1,247 @@
+"""What Blender makes of our files: imports exported GLB and BVH in headless Blender and compares where the joints are.
+
+    python tools/blender_check.py --out build/blender     # writes files, starts blender, prints a table, fails on doubt
+    blender -b --factory-startup --python tools/blender_check.py -- build/blender    # the second half alone
+
+The first half runs with Poise: it writes a clip of several bodies and, beside each file, where every joint is in every
+frame. The second half runs inside Blender, imports the file and looks. Debian's Blender 3.4 on Python 3.11 needs two
+shims: its BVH importer opens files with mode "rU", its glTF importer says `np.bool`. Blender turns y up into z up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import builtins
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+TOLERANCE = 2e-5  # metres; Blender works in single precision
+FRAMES = 24
+FPS = 30
+
+
+# ------------------------------------------------------------------------------------------------ with Poise
+
+
+def write_files(out: Path) -> None:
+    """Clips of bodies as GLB and, where a body can be told in BVH, as BVH; each with a table of expected places."""
+    import poise
+    from poise.formats import registry
+
+    out.mkdir(parents=True, exist_ok=True)
+    for old in out.glob("*"):
+        if old.suffix in (".glb", ".bvh", ".json"):
+            old.unlink()
+    for name in ("humanoid", "tree30", "panda"):
+        model = poise.load(name)
+        motion = poise.Motion(model, wander(model), FPS)
+        export(motion, out / f"{name}.glb")
+        if name == "humanoid" and any(".bvh" in module.SUFFIXES for module in registry.formats()):
+            export(motion, out / f"{name}.bvh")
+    character(out / "character_source.gltf")
+    body = poise.load(out / "character_source.gltf")
+    export(poise.Motion(body, wander(body), FPS), out / "character.glb")
+
+
+def wander(model: Any) -> np.ndarray:
+    """A smooth motion within the ranges that moves every joint."""
+    rng = np.random.default_rng(7)
+    phase, size = rng.uniform(0, 2 * np.pi, model.nv), rng.uniform(0.1, 0.5, model.nv)
+    steps = np.array([size * np.sin(phase + 2 * np.pi * k / FRAMES) for k in range(FRAMES)])
+    return np.asarray(model.clamp(model.integrate(np.tile(model.rest, (FRAMES, 1)), steps)))
+
+
+def export(motion: Any, path: Path) -> None:
+    """The file, and a JSON of where its frames are, z up."""
+    import poise
+
+    poise.save(motion, path)
+    places = motion.model.fk(motion.q)[..., :3, 3]
+    if motion.model.up == "y":
+        places = np.stack([places[..., 0], -places[..., 2], places[..., 1]], axis=-1)
+    about = {"fps": motion.fps, "frames": list(motion.model.frames), "places": places.tolist()}
+    path.with_suffix(path.suffix + ".json").write_text(json.dumps(about))
+
+
+def character(path: Path) -> None:
+    """A tube bound to three bones under a scaled armature: a mesh, a skin and a material to come through untouched."""
+    rings, around = 13, 12
+    heights = np.linspace(0, 1.5, rings)
+    angles = np.linspace(0, 2 * np.pi, around, endpoint=False)
+    circle = 0.12 * np.stack([np.cos(angles), 0 * angles, np.sin(angles)], axis=1)
+    points = (circle[None] + np.stack([0 * heights, heights, 0 * heights], axis=1)[:, None]).reshape(-1, 3)
+    weights = np.clip(1 - np.abs(np.minimum(heights, 1.0)[:, None] / 0.5 - np.arange(3)), 0, 1)
+    weights = np.repeat(weights / weights.sum(axis=1, keepdims=True), around, axis=0)
+    quads = [(r * around + k, r * around + (k + 1) % around) for r in range(rings - 1) for k in range(around)]
+    faces = np.array([(a, a + around, b + around, a, b + around, b) for a, b in quads]).reshape(-1)
+    inverse = np.tile(np.eye(4), (3, 1, 1))
+    inverse[:, 3, 1] = -0.5 * np.arange(3)  # columns of the inverse of a shift up
+    arrays = [
+        (points, "<f4", 5126, "VEC3"),
+        (np.pad(weights, ((0, 0), (0, 1))), "<f4", 5126, "VEC4"),
+        (np.tile([0, 1, 2, 0], (len(points), 1)), "<u1", 5121, "VEC4"),
+        (faces[:, None], "<u2", 5123, "SCALAR"),
+        (inverse.reshape(3, 16), "<f4", 5126, "MAT4"),
+    ]
+    data, views, accessors = b"", [], []
+    for values, dtype, code, kind in arrays:
+        part = values.astype(dtype).tobytes()
+        views.append({"buffer": 0, "byteOffset": len(data), "byteLength": len(part)})
+        accessors.append({"bufferView": len(views) - 1, "componentType": code, "count": len(values), "type": kind})
+        data += part + b"\0" * (-len(part) % 4)
+    single = points.astype("<f4")
+    accessors[0] |= {"min": single.min(axis=0).tolist(), "max": single.max(axis=0).tolist()}
+    primitive = {"attributes": {"POSITION": 0, "WEIGHTS_0": 1, "JOINTS_0": 2}, "indices": 3, "material": 0}
+    root = {
+        "asset": {"version": "2.0"},
+        "scene": 0,
+        "scenes": [{"nodes": [0, 4]}],
+        "nodes": [
+            {"name": "armature", "scale": [0.01] * 3, "children": [1]},
+            {"name": "low", "scale": [100.0] * 3, "children": [2]},
+            {"name": "middle", "translation": [0, 0.5, 0], "children": [3]},
+            {"name": "top", "translation": [0, 0.5, 0]},
+            {"name": "tube", "mesh": 0, "skin": 0},
+        ],
+        "skins": [{"joints": [1, 2, 3], "inverseBindMatrices": 4}],
+        "meshes": [{"primitives": [primitive]}],
+        "materials": [{"name": "clay", "pbrMetallicRoughness": {"baseColorFactor": [0.8, 0.35, 0.2, 1.0]}}],
+        "accessors": accessors,
+        "bufferViews": views,
+        "buffers": [{"byteLength": len(data), "uri": path.with_suffix(".bin").name}],
+    }
+    path.with_suffix(".bin").write_bytes(data)
+    path.write_text(json.dumps(root))
+
+
+# ------------------------------------------------------------------------------------------------ inside Blender
+
+
+def look(out: Path) -> None:
+    """Imports every file and compares; ends with 1 if a joint is missing or off."""
+    shim()
+    bad = 0
+    print(f"{'file':24} {'joints':>6} {'frames':>6} {'worst [m]':>10}")
+    for table in sorted(out.glob("*.json")):
+        path = table.with_suffix("")
+        joints, frames, worst, missing = compare(path, json.loads(table.read_text()))
+        wrong = worst > TOLERANCE or missing or not joints
+        print(f"{path.name:24} {joints:6} {frames:6} {worst:10.2e} {'WRONG ' + ', '.join(missing) if wrong else 'ok'}")
+        bad += bool(wrong)
+        picture(out / f"{path.name}.png")
+    sys.stdout.flush()
+    sys.exit(1 if bad else 0)
+
+
+def shim() -> None:
+    """What Debian's Blender 3.4 needs on Python 3.11 with a new numpy."""
+    plain = builtins.open
+
+    def tolerant(file: Any, mode: str = "r", *args: Any, **more: Any) -> Any:
+        return plain(file, mode.replace("U", ""), *args, **more)
+
+    builtins.open = tolerant
+    if not hasattr(np, "bool"):
+        np.bool = bool  # type: ignore[attr-defined]
+
+
+def compare(path: Path, expected: dict[str, Any]) -> tuple[int, int, float, list[str]]:
+    """Joints compared, frames, the worst distance, and names that are missing."""
+    import bpy
+
+    bpy.ops.wm.read_factory_settings(use_empty=True)
+    scene = bpy.context.scene
+    scene.render.fps = round(expected["fps"])
+    if path.suffix == ".bvh":
+        bpy.ops.import_anim.bvh(filepath=str(path), update_scene_fps=True, update_scene_duration=True)
+        first, names = 1, set(bones()) & set(expected["frames"])
+    else:
+        bpy.ops.import_scene.gltf(filepath=str(path))
+        first, names = 0, set(expected["frames"])
+    places, worst = np.array(expected["places"]), 0.0
+    missing = sorted(names - set(bones()) - set(bpy.data.objects.keys()))
+    for k in range(len(places)):
+        scene.frame_set(first + k)
+        found = bones() | {item.name: item.matrix_world.translation for item in bpy.data.objects if item.type == "EMPTY"}
+        for name in names & set(found):
+            worst = max(worst, float(np.abs(np.array(found[name]) - places[k][expected["frames"].index(name)]).max()))
+    return len(names), len(places), worst, missing
+
+
+def bones() -> dict[str, Any]:
+    """Where each bone begins, in the world."""
+    import bpy
+
+    arms = [item for item in bpy.data.objects if item.type == "ARMATURE"]
+    return {bone.name: arm.matrix_world @ bone.head for arm in arms for bone in arm.pose.bones}
+
+
+def picture(path: Path) -> None:
+    """A small picture of what was imported, in its last frame, by Cycles on the CPU; bones as tubes."""
+    import bpy
+    from mathutils import Vector
+
+    clay = bpy.data.materials.new("bone")
+    clay.diffuse_color = (0.2, 0.4, 0.8, 1.0)
+    heads = bones()
+    corners = list(heads.values()) or [Vector((0, 0, 0))]
+    for arm in [item for item in bpy.data.objects if item.type == "ARMATURE"]:
+        for bone in arm.pose.bones:
+            tail = arm.matrix_world @ (bone.children[0].head if bone.children else bone.tail)
+            stick(arm.matrix_world @ bone.head, tail)
+    middle = sum(corners, Vector((0, 0, 0))) / len(corners)
+    size = max(max((corner - middle).length for corner in corners), 0.3)
+    camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
+    camera.location = middle + Vector((1.2, -3.2, 0.8)) * size
+    camera.rotation_euler = (middle - camera.location).to_track_quat("-Z", "Y").to_euler()
+    sun = bpy.data.objects.new("sun", bpy.data.lights.new("sun", "SUN"))
+    sun.data.energy, sun.rotation_euler = 3.0, (0.6, 0.3, 0.2)
+    scene = bpy.context.scene
+    for item in (camera, sun):
+        scene.collection.objects.link(item)
+    scene.world = bpy.data.worlds.new("world")
+    scene.world.color = (0.7, 0.7, 0.7)
+    scene.camera, scene.render.engine = camera, "CYCLES"
+    scene.cycles.device, scene.cycles.samples, scene.cycles.use_denoising = "CPU", 8, False
+    scene.render.resolution_x = scene.render.resolution_y = 320
+    scene.render.filepath = str(path)
+    bpy.ops.render.render(write_still=True)
+
+
+def stick(start: Any, end: Any) -> None:
+    """A thin cylinder between two points."""
+    import bpy
+
+    along = end - start
+    if along.length > 1e-6:
+        bpy.ops.mesh.primitive_cylinder_add(radius=0.012, depth=along.length, location=(start + end) / 2, vertices=8)
+        bpy.context.object.rotation_euler = along.to_track_quat("Z", "Y").to_euler()
+
+
+def main() -> None:
+    """The first half, then the second in Blender."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--out", type=Path, default=Path("build/blender"))
+    parser.add_argument("--blender", default="blender")
+    asked = parser.parse_args()
+    write_files(asked.out)
+    command = [asked.blender, "-b", "--factory-startup", "--python-exit-code", "1", "--python", __file__, "--", str(asked.out)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True)
+    lines = done.stdout.splitlines()
+    start = next((i for i, line in enumerate(lines) if line.startswith("file ")), 0)
+    print("\n".join(line for line in lines[start:] if not line.startswith(("Fra:", "Saved", " Time", "Data are", "INFO"))))
+    if done.returncode:
+        print(done.stderr[-3000:], file=sys.stderr)
+    sys.exit(done.returncode)
+
+
+if __name__ == "__main__":
+    if "bpy" in sys.modules or "--" in sys.argv:
+        look(Path(sys.argv[sys.argv.index("--") + 1]))
+    else:
+        main()
