@@ -146,7 +146,7 @@ def shim() -> None:
         return plain(file, mode.replace("U", ""), *args, **more)
 
     builtins.open = tolerant
-    if not hasattr(np, "bool"):
+    if "bool" not in vars(np):
         np.bool = bool  # type: ignore[attr-defined]
 
 
@@ -163,14 +163,15 @@ def compare(path: Path, expected: dict[str, Any]) -> tuple[int, int, float, list
     else:
         bpy.ops.import_scene.gltf(filepath=str(path))
         first, names = 0, set(expected["frames"])
-    places, worst = np.array(expected["places"]), 0.0
+    places, worst, seen = np.array(expected["places"]), 0.0, set[str]()
     missing = sorted(names - set(bones()) - set(bpy.data.objects.keys()))
     for k in range(len(places)):
         scene.frame_set(first + k)
         found = bones() | {item.name: item.matrix_world.translation for item in bpy.data.objects if item.type == "EMPTY"}
-        for name in names & set(found):
+        seen = names & set(found)
+        for name in seen:
             worst = max(worst, float(np.abs(np.array(found[name]) - places[k][expected["frames"].index(name)]).max()))
-    return len(names), len(places), worst, missing
+    return len(seen), len(places), worst, missing
 
 
 def bones() -> dict[str, Any]:
@@ -186,14 +187,13 @@ def picture(path: Path) -> None:
     import bpy
     from mathutils import Vector
 
-    clay = bpy.data.materials.new("bone")
-    clay.diffuse_color = (0.2, 0.4, 0.8, 1.0)
-    heads = bones()
-    corners = list(heads.values()) or [Vector((0, 0, 0))]
+    corners = [Vector(place) for place in bones().values()] or [Vector((0, 0, 0))]
+    for item in [item for item in bpy.data.objects if item.type == "MESH"]:
+        corners += [item.matrix_world @ Vector(corner) for corner in item.bound_box]
     for arm in [item for item in bpy.data.objects if item.type == "ARMATURE"]:
         for bone in arm.pose.bones:
-            tail = arm.matrix_world @ (bone.children[0].head if bone.children else bone.tail)
-            stick(arm.matrix_world @ bone.head, tail)
+            for end in [child.head for child in bone.children] or [bone.tail]:
+                stick(arm.matrix_world @ bone.head, arm.matrix_world @ end)
     middle = sum(corners, Vector((0, 0, 0))) / len(corners)
     size = max(max((corner - middle).length for corner in corners), 0.3)
     camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
