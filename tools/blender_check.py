@@ -145,9 +145,9 @@ def shim() -> None:
     def tolerant(file: Any, mode: str = "r", *args: Any, **more: Any) -> Any:
         return plain(file, mode.replace("U", ""), *args, **more)
 
-    builtins.open = tolerant
+    vars(builtins)["open"] = tolerant
     if "bool" not in vars(np):
-        np.bool = bool  # type: ignore[attr-defined]
+        vars(np)["bool"] = bool
 
 
 def compare(path: Path, expected: dict[str, Any]) -> tuple[int, int, float, list[str]]:
@@ -167,7 +167,9 @@ def compare(path: Path, expected: dict[str, Any]) -> tuple[int, int, float, list
     missing = sorted(names - set(bones()) - set(bpy.data.objects.keys()))
     for k in range(len(places)):
         scene.frame_set(first + k)
-        found = bones() | {item.name: item.matrix_world.translation for item in bpy.data.objects if item.type == "EMPTY"}
+        found = bones() | {
+            item.name: item.matrix_world.translation for item in bpy.data.objects if item.type == "EMPTY"
+        }
         seen = names & set(found)
         for name in seen:
             worst = max(worst, float(np.abs(np.array(found[name]) - places[k][expected["frames"].index(name)]).max()))
@@ -195,7 +197,7 @@ def picture(path: Path) -> None:
             for end in [child.head for child in bone.children] or [bone.tail]:
                 stick(arm.matrix_world @ bone.head, arm.matrix_world @ end)
     middle = sum(corners, Vector((0, 0, 0))) / len(corners)
-    size = max(max((corner - middle).length for corner in corners), 0.3)
+    size = max([0.3, *((corner - middle).length for corner in corners)])
     camera = bpy.data.objects.new("camera", bpy.data.cameras.new("camera"))
     camera.location = middle + Vector((1.2, -3.2, 0.8)) * size
     camera.rotation_euler = (middle - camera.location).to_track_quat("-Z", "Y").to_euler()
@@ -230,11 +232,23 @@ def main() -> None:
     parser.add_argument("--blender", default="blender")
     asked = parser.parse_args()
     write_files(asked.out)
-    command = [asked.blender, "-b", "--factory-startup", "--python-exit-code", "1", "--python", __file__, "--", str(asked.out)]
+    command = [
+        asked.blender,
+        "-b",
+        "--factory-startup",
+        "--python-exit-code",
+        "1",
+        "--python",
+        __file__,
+        "--",
+        str(asked.out),
+    ]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     lines = done.stdout.splitlines()
     start = next((i for i, line in enumerate(lines) if line.startswith("file ")), 0)
-    print("\n".join(line for line in lines[start:] if not line.startswith(("Fra:", "Saved", " Time", "Data are", "INFO"))))
+    print(
+        "\n".join(line for line in lines[start:] if not line.startswith(("Fra:", "Saved", " Time", "Data are", "INFO")))
+    )
     if done.returncode:
         print(done.stderr[-3000:], file=sys.stderr)
     sys.exit(done.returncode)

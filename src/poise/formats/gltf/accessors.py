@@ -28,8 +28,8 @@ NAMES = {
 }
 WIDTHS = {"SCALAR": 1, "VEC2": 2, "VEC3": 3, "VEC4": 4, "MAT2": 4, "MAT3": 9, "MAT4": 16}
 PADDED = {("MAT2", 1): 8, ("MAT3", 1): 12, ("MAT3", 2): 24}  # columns begin at multiples of four bytes
-MOST_ELEMENTS = 20_000_000
-"""Elements of one accessor above which the file is refused."""
+MOST_NUMBERS = 20_000_000
+"""Numbers of one accessor above which it is not read."""
 
 
 def check_layout(document: Document) -> None:
@@ -62,8 +62,8 @@ def place(document: Document, accessor: Object, where: str) -> tuple[str, int, i
     if type(code) is not int or code not in COMPONENTS:
         raise document.fail(f"{where}.componentType", f"is {short(code)}; it must be one of {sorted(COMPONENTS)}.")
     count = document.size(accessor, "count", where)
-    if not 1 <= count <= MOST_ELEMENTS:
-        raise document.fail(f"{where}.count", f"is {count}; it must be 1 to {MOST_ELEMENTS}.")
+    if not 1 <= count <= 2**32:
+        raise document.fail(f"{where}.count", f"is {count}; it must be 1 to {2**32}.")
     if accessor.get("bufferView") is not None:
         view = document.index(accessor["bufferView"], "bufferViews", f"{where}.bufferView")
         fits(document, view, document.size(accessor, "byteOffset", where, 0), element(kind, code), count, where)
@@ -107,6 +107,8 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
         name = NAMES[accessor["componentType"]] + (", normalized" if normalised else "")
         wanted = "FLOAT, or a normalized byte or short" if integers else "FLOAT"
         raise document.fail(f"{at}.componentType", f"is {name}; {where} needs {wanted}.")
+    if count * width > MOST_NUMBERS:
+        raise document.fail(f"{at}.count", f"is {count}; at most {MOST_NUMBERS // width} such are read ({where}).")
     document.spend(count * width, at)
     if accessor.get("bufferView") is None:
         values = np.zeros((count, width), dtype)

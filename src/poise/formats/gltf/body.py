@@ -120,19 +120,20 @@ def joint_kinds(
 def moving(
     document: Document, nodes: list[Node], bones: set[int], roots: set[int], clips: list[Clip]
 ) -> tuple[set[int], set[int]]:
-    """Nodes that some clip turns, and those that one shifts, away from where the file has them."""
+    """Nodes that some clip turns, and those that one shifts, away from where the file has them.
+
+    Every key of every clip is read for it, so a clip that cannot be is refused with its body.
+    """
     turning: set[int] = set()
     sliding: set[int] = set()
     largest = max(float(np.abs(node.translation).max()) for node in nodes)
     for channel in (channel for clip in clips for channel in clip.channels):
-        node = nodes[channel.node]
+        values, node = read_keys(document, channel).values, nodes[channel.node]
         if channel.path == "translation" and node.index not in sliding | roots:
-            values = read_keys(document, channel).values
             scale = max(largest, float(np.abs(values).max()))
             if np.abs(values - node.translation).max() > STILL * scale:
                 sliding.add(node.index)
         elif channel.path == "rotation" and node.index not in bones | turning:
-            values = read_keys(document, channel).values
             here = Rotation.from_matrix(node.turn)
             if (here.inverse() @ Rotation.from_xyzw(values)).angle.max() > TURNED:
                 turning.add(node.index)

@@ -30,7 +30,7 @@ JSON, BIN = 0x4E4F534A, 0x004E4942
 MOST_ITEMS = 1_000_000
 """Entries of one list of the JSON above which the file is refused."""
 
-MOST_NUMBERS = 50_000_000
+MOST_NUMBERS = 80_000_000
 """Numbers that are taken out of the buffers of one file, all accessors together."""
 
 _DATA = re.compile(r"data:[^,;]*(?:;[^,;=]+=[^,;]*)*(;base64)?,", re.IGNORECASE)
