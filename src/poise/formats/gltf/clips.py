@@ -102,12 +102,13 @@ def read_channels(document: Document, animation: Object, where: str) -> tuple[Ch
     channels: dict[tuple[int, str], Channel] = {}
     for k, item in enumerate(document.objects(animation, "channels", where)):
         at = f"{where}.channels[{k}]"
-        target, path = document.object(item, "target", at), document.object(item, "target", at).get("path")
+        target = document.object(item, "target", at)
+        path = target.get("path") if isinstance(target.get("path"), str) else None
         if path in ("weights", "pointer") or (path in KINDS and "node" not in target):
             continue
-        if path not in KINDS:
+        if path is None or path not in KINDS:
             raise document.fail(
-                f"{at}.target.path", f"is {short(path)}; it must be one of {', '.join(KINDS)}, weights."
+                f"{at}.target.path", f"is {short(target.get('path'))}; it must be one of {', '.join(KINDS)}, weights."
             )
         node = document.index(target["node"], "nodes", f"{at}.target.node")
         if (node, path) in channels:

@@ -232,7 +232,10 @@ def add_clip(parts: Parts, moved: list[Moved], frames: int, fps: float) -> None:
             samplers.append({"input": times, "interpolation": "LINEAR", "output": parts.accessor(rows, kind)})
             channels.append({"sampler": len(samplers) - 1, "target": {"node": i, "path": path}})
     names = {item.get("name") for item in parts.json.get("animations", [])}
-    name = next(word for word in ("poise", *(f"poise_{k}" for k in range(2, 10**6))) if word not in names)
+    name, number = "poise", 1
+    while name in names:
+        number += 1
+        name = f"poise_{number}"
     clip = {"name": name, "channels": channels, "samplers": samplers, "extras": {"poise": {"fps": fps}}}
     parts.append("animations", clip, first=True)
 
