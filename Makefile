@@ -33,6 +33,8 @@ help:
 	@echo "make bench     kinematics, arms, bodies and published results, timed beside the peers that are installed"
 	@echo "make bench     kinematics, files, arms and published results, timed beside the peers that are installed"
 	@echo "make docs      build the documentation into site/"
+	@echo "make gltf-check     written glTF files through the Khronos validator (needs node and npm)"
+	@echo "make blender-check  written GLB and BVH files imported in headless Blender, joints compared"
 	@echo "make sanitize  run the tests on a build with AddressSanitizer and UBSan"
 	@echo "make fuzz      look for files that break a reader, for a minute (ARGS=-max_total_time=3600 for an hour)"
 	@echo "make studio    the browser studio (not there yet)"
@@ -79,6 +81,19 @@ studio:
 docs: $(STAMPS)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "Open site/index.html"
+
+# The validator's package lands in build/, and nothing of the project needs it otherwise.
+.PHONY: gltf-check blender-check
+gltf-check: $(STAMPS)/poise
+	@command -v npm >/dev/null || { echo "npm is missing. Type: sudo apt install npm"; exit 1; }
+	@mkdir -p build/gltf
+	npm install --silent --no-save --prefix build/gltf gltf-validator
+	$(BIN)/python tools/gltf_check.py build/gltf
+
+# Debian's Blender takes its numpy from the system's Python.
+blender-check: $(STAMPS)/poise
+	@command -v blender >/dev/null || { echo "Blender is missing. Type: sudo apt install blender python3-numpy"; exit 1; }
+	$(BIN)/python tools/blender_check.py --out build/blender
 
 sanitize:
 	@$(MAKE) --no-print-directory VENV=$(SANITIZE_VENV) sanitize-here

@@ -378,4 +378,21 @@ def test_bones_of_a_vrm_are_roles(tmp_path: Path, edition: int) -> None:
     assert model.roles["foot_r"] == "leg"
     assert model.roles["pelvis"] == "hips"
     assert model.joint("hips").kind == "free"
+    assert model.roles["shoulder_l"] == "upper"
     assert "armature" not in [joint.name for joint in model.joints]
+
+
+def test_names_of_a_known_rig_are_roles(tmp_path: Path) -> None:
+    chains = {"Spine": "Hips", "Spine1": "Spine", "Spine2": "Spine1", "Neck": "Spine2", "Head": "Neck"}
+    for side in ("Left", "Right"):
+        for chain, root in ((("Shoulder", "Arm", "ForeArm", "Hand"), "Spine2"), (("UpLeg", "Leg", "Foot"), "Hips")):
+            names = [root, *(side + name for name in chain)]
+            chains |= dict(zip(names[1:], names[:-1], strict=True))
+    order = ["Hips", *chains]
+    nodes: list[dict[str, Any]] = [{"name": f"mixamorig:{name}", "translation": [0, 0.1, 0]} for name in order]
+    for child, parent in chains.items():
+        nodes[order.index(parent)].setdefault("children", []).append(order.index(child))
+    model = poise.load(File(nodes).glb(tmp_path / "a.glb"))
+    assert model.roles["hand_l"] == "mixamorig:LeftHand"
+    assert model.roles["foot_r"] == "mixamorig:RightFoot"
+    assert any(note.startswith("roles:") for note in model.notes)

@@ -84,7 +84,7 @@ def character(path: Path) -> None:
     arrays = [
         (points, "<f4", 5126, "VEC3"),
         (np.pad(weights, ((0, 0), (0, 1))), "<f4", 5126, "VEC4"),
-        (np.tile([0, 1, 2, 0], (len(points), 1)), "<u1", 5121, "VEC4"),
+        (np.pad(weights > 0, ((0, 0), (0, 1))) * [0, 1, 2, 0], "<u1", 5121, "VEC4"),
         (faces[:, None], "<u2", 5123, "SCALAR"),
         (inverse.reshape(3, 16), "<f4", 5126, "MAT4"),
     ]

@@ -1,6 +1,6 @@
 // Runs the Khronos glTF validator over files and fails on any error or warning.
-//   npm install --no-save gltf-validator && node tools/gltf_check.mjs file.glb ...
-// Warnings count, but for those that a file of ours may deserve: a bare skeleton has a skin and no mesh.
+//   cd where/npm/has/installed/gltf-validator && node .../tools/gltf_check.mjs file.glb ...
+// Hints do not count: a bare skeleton has a skin and no mesh.
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

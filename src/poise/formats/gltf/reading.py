@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, PoiseError
+from poise.formats.aliases import add_roles, roles_of_bone
 from poise.formats.gltf.accessors import check_layout
 from poise.formats.gltf.body import Limb, add_limbs, joint_kinds, make_limbs
 from poise.formats.gltf.clips import Channel, Clip, Keys, choose_clip, read_clips, read_keys, sample
@@ -16,7 +17,6 @@ from poise.formats.gltf.document import Document, read_document, written_by_us
 from poise.formats.gltf.nodes import Node, nearest_turn, read_nodes, world_matrices
 from poise.formats.gltf.skins import Skin, read_bones, read_skins
 from poise.formats.gltf.timing import frame_times
-from poise.formats.gltf.vrm import roles_of
 from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion
 from poise.model import Model, ModelBuilder
@@ -88,14 +88,24 @@ def build(body: Body) -> Model:
         bind = bind_pose(limbs, body.order, body.skins)
         if bind is not None:
             builder.add_pose("bind", bind)
-        for role, node in roles_of(body.bones).items():
+        for role, node in stated_roles(body.bones).items():
             builder.add_role(role, limbs[node].name)
+        add_roles(builder, source)
         builder.notes.extend(source.notes)
         return builder.build()
     except FormatError:
         raise
     except PoiseError as error:
         raise source.error(f"its nodes make no body: {error}") from error
+
+
+def stated_roles(bones: dict[str, int]) -> dict[str, int]:
+    """The roles of the bones that a VRM names, to the numbers of nodes; the first bone of a role counts."""
+    roles: dict[str, int] = {}
+    for bone, node in bones.items():
+        for role in roles_of_bone("VRM", bone):
+            roles.setdefault(role, node)
+    return roles
 
 
 def metres(document: Document, nodes: list[Node], order: list[int], options: ReadOptions) -> float:
