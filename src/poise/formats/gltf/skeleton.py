@@ -7,11 +7,11 @@ as it was.
 from __future__ import annotations
 
 import warnings
+from importlib.metadata import PackageNotFoundError, version
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise import __version__
 from poise.errors import FormatWarning
 from poise.formats.gltf.body import TURN_UP
 from poise.formats.gltf.document import Object
@@ -41,7 +41,7 @@ def bare(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
     roots = [i for i, parent in enumerate(parents) if parent < 0]
     parts = Parts(
         {
-            "asset": {"version": "2.0", "generator": f"Poise {__version__}", "extras": {"poise": {"up": model.up}}},
+            "asset": {"version": "2.0", "generator": generator(), "extras": {"poise": {"up": model.up}}},
             "scene": 0,
             "scenes": [{"name": model.name, "nodes": roots}],
             "nodes": nodes,
@@ -95,3 +95,11 @@ def tell_lost(model: Model) -> None:
         warnings.warn(
             f"glTF holds the skeleton and not {', '.join(lost)} of {model.name!r}.", FormatWarning, stacklevel=4
         )
+
+
+def generator() -> str:
+    """Who wrote the file."""
+    try:
+        return f"Poise {version('poise')}"
+    except PackageNotFoundError:  # from a checkout that is not installed
+        return "Poise"
