@@ -30,13 +30,12 @@ help:
 	@echo "make test      build Poise and run every test"
 	@echo "make lint      style, types, import layers, C++ format"
 	@echo "make format    rewrite Python and C++ in the house style"
-	@echo "make bench     kinematics, arms, bodies and published results, timed beside the peers that are installed"
-	@echo "make bench     kinematics, files, arms and published results, timed beside the peers that are installed"
+	@echo "make bench     kinematics, files, arms, bodies and published results, timed beside the peers that are installed"
 	@echo "make docs      build the documentation into site/"
-	@echo "make gltf-check     written glTF files through the Khronos validator (needs node and npm)"
-	@echo "make blender-check  written GLB and BVH files imported in headless Blender, joints compared"
 	@echo "make sanitize  run the tests on a build with AddressSanitizer and UBSan"
 	@echo "make fuzz      look for files that break a reader, for a minute (ARGS=-max_total_time=3600 for an hour)"
+	@echo "make gltf-check     written glTF files through the Khronos validator (needs node and npm)"
+	@echo "make blender-check  written GLB and BVH files imported in headless Blender, joints compared"
 	@echo "make studio    the browser studio (not there yet)"
 	@echo "make clean     remove everything that make made"
 
@@ -67,8 +66,7 @@ format: $(STAMPS)/lint
 	$(BIN)/clang-format -i $(CXX_FILES)
 
 bench: $(STAMPS)/peers
-	@for bench in kinematics papers arms bodies; do echo "--- benchmarks/$$bench.py"; $(BIN)/python benchmarks/$$bench.py $(ARGS) || exit 1; done
-	@for bench in kinematics formats papers arms; do echo "--- benchmarks/$$bench.py"; $(BIN)/python benchmarks/$$bench.py $(ARGS) || exit 1; done
+	@for bench in kinematics formats papers arms bodies; do echo "--- benchmarks/$$bench.py"; $(BIN)/python benchmarks/$$bench.py $(ARGS) || exit 1; done
 
 fuzz: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/fuzz
 	$(BIN)/python tests/fuzz/explore.py $(ARGS)
