@@ -255,7 +255,7 @@ template <class T> void hessian_rows(const BodyView<T>& body, const FrameData<T>
 template <class T> void center_rows(const BodyView<T>& body, const T* q, std::size_t batch, T* out, Scratch& s) {
   const Rows<const T> in[] = {{q, body.n_q, body.n_q}};
   const int n = body.count();
-  for_each_problem<T>(in, Rows<T>{out, 3, 3}, 16 * n, batch, s, [&](auto rows, auto* result, auto* work) {
+  for_each_problem<T>(in, Rows<T>{out, 3, 3}, 16 * n + 4, batch, s, [&](auto rows, auto* result, auto* work) {
     using S = scalar_of<decltype(result)>;
     center_of_mass(body, rows[0], body.n_v, work, work + 12 * n, result, static_cast<S*>(nullptr));
   });
@@ -265,7 +265,7 @@ template <class T>
 void center_jacobian_rows(const BodyView<T>& body, const T* q, std::size_t batch, T* out, Scratch& s) {
   const Rows<const T> in[] = {{q, body.n_q, body.n_q}};
   const int n = body.count();
-  for_each_problem<T>(in, Rows<T>{out, 3 * body.n_v, 3 * body.n_v}, 16 * n, batch, s,
+  for_each_problem<T>(in, Rows<T>{out, 3 * body.n_v, 3 * body.n_v}, 16 * n + 4, batch, s,
                       [&](auto rows, auto* result, auto* work) {
                         using S = scalar_of<decltype(result)>;
                         S center[3];

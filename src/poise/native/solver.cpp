@@ -158,6 +158,7 @@ void allot(SolverData& solver) {
   if (!blocked) s.work.packed = nullptr;
   s.work.runs = solver.runs.data();
   if (solver.strict) allot_strict(solver, placements);
+  solver.placed.assign(solver.capsules.size(), {});
   solver.own_window.assign(2 * v, 0.0);
   solver.best_q.assign(q, 0.0);
   solver.start.assign(q, 0.0);

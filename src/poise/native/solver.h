@@ -51,6 +51,7 @@ struct SolverData {
   bool ranged = false;               // some goal has a range
   std::vector<LimitSpec<double>> limits;
   std::vector<CapsuleData<double>> capsules;
+  std::vector<PlacedCapsule<double>> placed;
   std::vector<ConeSpec<double>> cones;
   std::vector<CoupledTerm<double>> terms;
   bool strict = false;          // several levels, or limits beyond the joints' ranges
@@ -107,8 +108,9 @@ struct SolverData {
             cones.data(),
             static_cast<int>(cones.size())};
   }
-  LimitList<double> limit_list() const {
-    return {limits.data(), static_cast<int>(limits.size()), capsules.data(), cones.data(), terms.data()};
+  LimitList<double> limit_list() {
+    return {limits.data(), static_cast<int>(limits.size()),   capsules.data(), cones.data(),
+            terms.data(),  static_cast<int>(capsules.size()), placed.data()};
   }
   Posture<double> posture() const {
     if (posture_gain.empty()) return {nullptr, nullptr};

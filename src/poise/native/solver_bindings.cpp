@@ -195,9 +195,10 @@ AnyTuple gaps_at(PreparedSolver& solver, nb::handle q) {
   const LimitList<double> limits = d.limit_list();
   solver_ops().restart(d);
   solver_ops().advance(d);
+  place_capsules(limits, d.state.placements);
   std::vector<double> gaps(d.limits.size()), rows(d.limits.size() * static_cast<std::size_t>(d.n_v));
   for (int i = 0; i < limits.n; ++i) {
-    gaps[static_cast<std::size_t>(i)] = gap_of(problem, limits, i, d.state.q, d.state.placements);
+    gaps[static_cast<std::size_t>(i)] = gap_of(problem, limits, i, d.state.q);
     row_of_limit(problem, limits, i, d.state.q, d.state.placements, rows.data() + i * d.n_v);
   }
   const auto n = static_cast<npy_intp>(gaps.size());

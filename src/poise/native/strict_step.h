@@ -32,7 +32,8 @@ void look_at(SolverData& solver, StrictPoint& p, int level) {
   }
   if (level == levels) p.costs[levels] = posture_cost(problem, p.q, solver.posture(), solver.state.work.b);
   const LimitList<double> limits = solver.limit_list();
-  for (int i = 0; i < limits.n; ++i) p.gaps[i] = gap_of(problem, limits, i, p.q, p.placements);
+  place_capsules(limits, p.placements);
+  for (int i = 0; i < limits.n; ++i) p.gaps[i] = gap_of(problem, limits, i, p.q);
 }
 
 // the worst that a limit is broken by
@@ -119,9 +120,11 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
     w.inequalities[w.n_inequalities++] = {nullptr, c, low, high};
     w.x[c] = minimum(maximum(0.0, low), high);
   }
+  const S horizon = minimum(2.0 * trust + 0.01, near_enough);
+  if (limits.n) place_capsules(limits, p.placements);
   std::size_t count = 0;
   for (int i = 0; i < limits.n; ++i) {
-    if (p.gaps[i] > 4.0 * trust) continue;
+    if (p.gaps[i] > horizon) continue;
     std::size_t k = count < t.near.size() ? count++ : count;  // the nearest ones, sorted
     if (k == count && k > 0 && p.gaps[t.near[k - 1]] <= p.gaps[i]) continue;
     k = k == count ? k - 1 : k;

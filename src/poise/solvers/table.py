@@ -17,7 +17,7 @@ from poise.limits.limit import name_limits
 from poise.methods import Method
 from poise.model import Model
 from poise.solvers.reach import reachable_ranges
-from poise.solvers.rules import RuleTables, rule_tables
+from poise.solvers.rules import RuleTables, rule_tables, timed
 from poise.solvers.serves import check_serves
 
 __all__ = ["MODES", "Options", "in_order", "name_goals", "native_table"]
@@ -121,8 +121,12 @@ def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> d
     check_serves(options.method, model, goals, rows, moves, options.limits)
     wished = goal_tables(model, goals, rows, options.method.scale_free)
     levels = len({goal["level"] for goal in wished})
-    # without rows for them (other methods) the model's own cones hold by clamping
-    strict = options.method.levels and (levels > 1 or rules.any)
+    check_handling(options, levels)
+    if options.limit_handling == "off":
+        rules = RuleTables()
+    # other methods, and other ways with limits, clamp the model's own cones and have a term of the step for postures
+    inside = options.method.levels and options.limit_handling in ("active", "off")
+    strict = inside and (levels > 1 or rules.any or bool(rests))
     out = problem_table(model, wished, rows, rests, rules, options)
     out["strict"] = int(strict)
     if strict and not rules.names:
@@ -130,6 +134,19 @@ def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> d
         alone = {goal["name"]: rows[goal["name"]] for goal in first if goal["name"] in rows}
         out["first"] = problem_table(model, first, alone, [], RuleTables(), options)
     return out
+
+
+def check_handling(options: Options, levels: int) -> None:
+    """Strict levels and rules beyond the joint ranges are kept inside the solve, or not at all."""
+    handling = options.limit_handling
+    held = [limit for limit in options.limits if not timed([limit])]
+    if held and handling != "active":
+        raise InvalidValue(
+            f"limits= needs limit_handling='active', not {handling!r}: rules like {held[0].name!r} are kept inside the "
+            "solve."
+        )
+    if levels > 1 and handling not in ("active", "off"):
+        raise InvalidValue(f"goals of several priorities need limit_handling='active' or 'off', not {handling!r}.")
 
 
 def problem_table(

@@ -44,12 +44,17 @@ template <class T> struct CoupledTerm {
   T factor;
 };
 
+// where a capsule of the body is, and a ball around its segment
+template <class T> struct PlacedCapsule { T ends[2][3], center[3], half; };
+
 template <class T> struct LimitList {
   const LimitSpec<T>* specs = nullptr;
   int n = 0;
   const CapsuleData<T>* capsules = nullptr;
   const ConeSpec<T>* cones = nullptr;
   const CoupledTerm<T>* terms = nullptr;
+  int n_capsules = 0;
+  PlacedCapsule<T>* placed = nullptr;  // of the pose that place_capsules saw last
 };
 
 // two points that are nearest to each other, and what is between the surfaces there
@@ -159,22 +164,54 @@ template <class T> POISE_LARGE_FN void nearest_to_box(const T* a, const T* b, co
   }
 }
 
-template <class T> POISE_FN void ends_of(const CapsuleData<T>& capsule, const T* placements, T ends[2][3]) {
-  for (int i = 0; i < 2; ++i) {
-    for (int k = 0; k < 3; ++k) ends[i][k] = capsule.ends[i][k];
-    if (capsule.primitive < 0) continue;
-    const T* R = placements + 12 * capsule.primitive;
-    rotate(R, capsule.ends[i], ends[i]);
-    for (int k = 0; k < 3; ++k) ends[i][k] += R[9 + k];
+template <class T> POISE_LARGE_FN void place_capsules(const LimitList<T>& limits, const T* placements) {
+  for (int c = 0; c < limits.n_capsules; ++c) {
+    const CapsuleData<T>& capsule = limits.capsules[c];
+    PlacedCapsule<T>& at = limits.placed[c];
+    T apart[3];
+    for (int i = 0; i < 2; ++i) {
+      for (int k = 0; k < 3; ++k) at.ends[i][k] = capsule.ends[i][k];
+      if (capsule.primitive < 0) continue;
+      const T* R = placements + 12 * capsule.primitive;
+      rotate(R, capsule.ends[i], at.ends[i]);
+      for (int k = 0; k < 3; ++k) at.ends[i][k] += R[9 + k];
+    }
+    for (int k = 0; k < 3; ++k) {
+      at.center[k] = T(0.5) * (at.ends[0][k] + at.ends[1][k]);
+      apart[k] = T(0.5) * (at.ends[1][k] - at.ends[0][k]);
+    }
+    at.half = square_root(dot(apart, apart));
   }
 }
 
+// What is surely between two surfaces [m]: the gap of the balls around them. Planes are exact anyway and need none.
+template <class T> POISE_FN T least_contact(const LimitList<T>& limits, const LimitSpec<T>& limit) {
+  const PlacedCapsule<T>& first = limits.placed[limit.first];
+  const T radius = limits.capsules[limit.first].radius;
+  T other[3], size;
+  if (limit.op == LIMIT_PAIR) {
+    const PlacedCapsule<T>& second = limits.placed[limit.second];
+    for (int k = 0; k < 3; ++k) other[k] = second.center[k];
+    size = second.half + limits.capsules[limit.second].radius;
+  } else if (limit.op == LIMIT_BOX) {
+    for (int k = 0; k < 3; ++k) other[k] = limit.numbers[9 + k];
+    size = square_root(dot(limit.numbers + 12, limit.numbers + 12));
+  } else {
+    T half[3];
+    for (int k = 0; k < 3; ++k) {
+      other[k] = T(0.5) * (limit.numbers[k] + limit.numbers[3 + k]);
+      half[k] = T(0.5) * (limit.numbers[3 + k] - limit.numbers[k]);
+    }
+    size = square_root(dot(half, half)) + limit.numbers[6];
+  }
+  const T apart[3] = {first.center[0] - other[0], first.center[1] - other[1], first.center[2] - other[2]};
+  return square_root(dot(apart, apart)) - first.half - radius - size - limit.distance;
+}
+
 // where a limit between surfaces is nearest, and its gap [m]
-template <class T> POISE_LARGE_FN T contact_of(const LimitList<T>& limits, const LimitSpec<T>& limit,
-                                               const T* placements, Contact<T>& at) {
-  T a[2][3], b[2][3];
+template <class T> POISE_LARGE_FN T contact_of(const LimitList<T>& limits, const LimitSpec<T>& limit, Contact<T>& at) {
   const CapsuleData<T>& first = limits.capsules[limit.first];
-  ends_of(first, placements, a);
+  const auto& a = limits.placed[limit.first].ends;
   if (limit.op == LIMIT_PLANE) {
     const T* p = a[limit.second];
     for (int k = 0; k < 3; ++k) {
@@ -188,18 +225,18 @@ template <class T> POISE_LARGE_FN T contact_of(const LimitList<T>& limits, const
     nearest_to_box(a[0], a[1], limit.numbers, at);
     return at.distance - first.radius - limit.distance;
   }
-  T radius = limit.numbers[6];
-  if (limit.op == LIMIT_PAIR) {
-    ends_of(limits.capsules[limit.second], placements, b);
-    radius = limits.capsules[limit.second].radius;
-  }
   const bool pair = limit.op == LIMIT_PAIR;
-  nearest_of_segments(a[0], a[1], pair ? b[0] : limit.numbers, pair ? b[1] : limit.numbers + 3, at);
+  const T* b0 = pair ? limits.placed[limit.second].ends[0] : limit.numbers;
+  const T* b1 = pair ? limits.placed[limit.second].ends[1] : limit.numbers + 3;
+  const T radius = pair ? limits.capsules[limit.second].radius : limit.numbers[6];
+  nearest_of_segments(a[0], a[1], b0, b1, at);
   return at.distance - first.radius - radius - limit.distance;
 }
 
-template <class T, class P>
-POISE_LARGE_FN T gap_of(const P& problem, const LimitList<T>& limits, int i, const T* q, const T* placements) {
+constexpr double near_enough = 0.35;  // body lengths: what is farther apart is only known to be
+
+// the gap of a limit; the capsules are placed
+template <class T, class P> POISE_LARGE_FN T gap_of(const P& problem, const LimitList<T>& limits, int i, const T* q) {
   const LimitSpec<T>& limit = limits.specs[i];
   if (limit.op == LIMIT_CONE) {
     const ConeSpec<T>& cone = limits.cones[limit.first];
@@ -212,8 +249,12 @@ POISE_LARGE_FN T gap_of(const P& problem, const LimitList<T>& limits, int i, con
     for (int k = limit.first; k < limit.second; ++k) sum += limits.terms[k].factor * q[limits.terms[k].q_index];
     return limit.numbers[0] * (sum - limit.numbers[1]);
   }
+  if (limit.op != LIMIT_PLANE) {
+    const T least = least_contact(limits, limit) / problem.scale;
+    if (least > T(near_enough)) return least;
+  }
   Contact<T> at;
-  return contact_of(limits, limit, placements, at) / problem.scale;
+  return contact_of(limits, limit, at) / problem.scale;
 }
 
 // how the gap changes with the velocities: a row of n_v numbers
@@ -235,7 +276,7 @@ template <class T, class P> POISE_LARGE_FN void row_of_limit(const P& problem, c
     return;
   }
   Contact<T> at;
-  contact_of(limits, limit, placements, at);
+  contact_of(limits, limit, at);
   T force[3], back[3];
   for (int k = 0; k < 3; ++k) {
     force[k] = at.normal[k] / problem.scale;
