@@ -260,6 +260,7 @@ template <SpatialOps::Map SpatialOps::* map, int n_in, int n_out> NumpyArray spa
 
 NB_MODULE(_core, m) {
   using namespace poise;
+  nb::set_leak_warnings(false);  // models that caches still hold when Python ends are no leak
   if (_import_array() < 0) throw nb::python_error();
   m.doc() = "The native kernels. Private: use poise.Model and poise.spatial.";
 

@@ -292,9 +292,9 @@ void take_custom(PreparedSolver& solver) {
     require_finite(out.data<double>(), size, size, "what a custom goal returned");
     return out;
   };
-  solver.data.custom_rows = [own, call](const double* q, double* rows, double* errors) {
+  solver.data.custom_rows = [own, call](const double* q, double* rows, double* errors, int goals) {
     nb::gil_scoped_acquire hold;
-    for (std::size_t g = 0; g < own->data.goals.size(); ++g) {
+    for (std::size_t g = 0; g < static_cast<std::size_t>(goals); ++g) {
       const GoalSpec<double>& goal = own->data.goals[g];
       if (goal.op != GOAL_CUSTOM) continue;
       const Array r = call(own->residuals[g], q, goal.n_rows);
@@ -308,10 +308,10 @@ void take_custom(PreparedSolver& solver) {
       errors[2 * g + 1] = 0.0;
     }
   };
-  solver.data.custom_columns = [own, call](const double* q, double* J) {
+  solver.data.custom_columns = [own, call](const double* q, double* J, int goals) {
     nb::gil_scoped_acquire hold;
     const SolverData& d = own->data;
-    for (std::size_t g = 0; g < d.goals.size(); ++g) {
+    for (std::size_t g = 0; g < static_cast<std::size_t>(goals); ++g) {
       const GoalSpec<double>& goal = d.goals[g];
       if (goal.op != GOAL_CUSTOM) continue;
       const npy_intp nv = own->n_v;
@@ -330,7 +330,8 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
   bool everything = false;
   const std::vector<int> roots = roots_of(body, table, everything);
   const std::vector<int> index = needed_primitives(body.f64.primitives, roots);
-  const bool all = everything || !table["posture_gain"].is_none() ||
+  // a strict problem has all columns, so that what a level does is the same whatever stands below it
+  const bool all = everything || nb::cast<int>(table["strict"]) != 0 || !table["posture_gain"].is_none() ||
                    nb::len(nb::cast<nb::list>(table["coupled"])) > 0 || nb::len(nb::cast<nb::list>(table["cones"])) > 0;
   to.n_q = body.n_q;
   solver.n_v = body.n_v;

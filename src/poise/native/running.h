@@ -32,7 +32,7 @@ inline void look(SolverData& solver) {
   SearchState<S>& s = solver.state;
   s.cost = evaluate(solver.problem(), s.q, solver.targets.data(), s.placements, s.rows, s.errors, s.room);
   if (!solver.custom_rows) return;
-  solver.custom_rows(s.q, s.rows, s.errors);
+  solver.custom_rows(s.q, s.rows, s.errors, static_cast<int>(solver.goals.size()));
   s.cost = 0.0;
   for (int k = 0; k < solver.n_rows; ++k) s.cost += s.rows[k] * s.rows[k];
 }
@@ -41,7 +41,7 @@ inline void look(SolverData& solver) {
 inline void assemble_all(SolverData& solver) {
   SearchState<S>& s = solver.state;
   assemble(solver.problem(), s.placements, solver.targets.data(), s.J, s.room);
-  if (solver.custom_columns) solver.custom_columns(s.q, s.J);
+  if (solver.custom_columns) solver.custom_columns(s.q, s.J, static_cast<int>(solver.goals.size()));
 }
 
 }  // namespace

@@ -73,11 +73,9 @@ void allot_strict(SolverData& solver, std::size_t placements) {
       {&w.trial, stride},
       {&t.guard, 2 * g},
       {&t.bar, 2 * g},
-      {&t.best_costs, levels},
       {&t.wanted, stride},
 
       {&t.limit_rows, near * stride},
-      {&t.best_gaps, n_limits},
   };
   for (StrictPoint* p : {&t.here, &t.there}) {
     const std::vector<Part> more = point(*p);

@@ -21,7 +21,7 @@ struct StrictPoint {
 struct StrictState {
   StrictPoint here{}, there{};
   HierarchyWork<double> work{};
-  double *guard, *bar, *best_costs, *best_gaps, *wanted, *limit_rows;
+  double *guard, *bar, *wanted, *limit_rows;
   std::vector<double> memory;
   std::vector<Inequality<double>> inequalities;
   std::vector<int> order, near;
@@ -29,6 +29,7 @@ struct StrictState {
   std::vector<int> level_rows, level_goals;  // where each level starts, and the end
   const double* assembled = nullptr;         // the pose that state.J belongs to, and the last level in it
   int assembled_level = 0;
+  double predicted = 0.0;  // what the last step leaves of its level's cost, to first order
 };
 
 struct SolverData {
@@ -57,9 +58,9 @@ struct SolverData {
   bool strict = false;          // several levels, or limits beyond the joints' ranges
   SolverData* first = nullptr;  // the first level alone, where there are no such limits
 
-  // rows and columns of custom goals, filled in by their owner: (q, rows, errors) and (q, J)
-  std::function<void(const double*, double*, double*)> custom_rows;
-  std::function<void(const double*, double*)> custom_columns;
+  // rows and columns of the custom ones among the first so many goals, filled in by their owner: (q, rows, errors, goals), (q, J, goals)
+  std::function<void(const double*, double*, double*, int)> custom_rows;
+  std::function<void(const double*, double*, int)> custom_columns;
 
   // how to solve it
   Settings<double> settings{};

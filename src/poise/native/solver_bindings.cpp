@@ -107,7 +107,10 @@ void read_start(PreparedSolver& solver, nb::handle start) {
 
   // quaternions that may move are made unit; the others do not change by one bit
   for (const Coordinate& c : solver.data.coordinates) {
-    if (c.quaternion) quaternion_normalize(solver.data.start.data() + c.q_index);
+    if (!c.quaternion) continue;
+    double* x = solver.data.start.data() + c.q_index;
+    const double off = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3] - 1.0;
+    if (absolute(off) > 2e-15) quaternion_normalize(x);  // what a solver returned comes back with its bits
   }
 }
 
@@ -179,7 +182,7 @@ AnyTuple rows_jacobian(PreparedSolver& solver, nb::handle q) {
   solver_ops().advance(d);
   std::vector<double> J(static_cast<std::size_t>(d.n_rows * d.n_v));
   assemble(d.problem(), d.state.placements, d.targets.data(), d.state.J, d.state.room);
-  if (d.custom_columns) d.custom_columns(d.state.q, d.state.J);
+  if (d.custom_columns) d.custom_columns(d.state.q, d.state.J, static_cast<int>(d.goals.size()));
   for (int c = 0; c < d.n_v; ++c) {
     for (int r = 0; r < d.n_rows; ++r) J[static_cast<std::size_t>(r * d.n_v + c)] = d.state.J[c * d.n_rows + r];
   }

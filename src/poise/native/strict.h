@@ -54,6 +54,12 @@ bool try_strictly(SolverData& solver, int level, S& trust) {
   StrictState& t = solver.strictly;
   const S before = broken(solver, t.here);
   strict_step(solver, t.here, level, trust);
+  const bool posture = level + 1 == static_cast<int>(t.level_rows.size());
+  const S worth = solver.mode == Mode::CONTINUOUS ? 1e-4 : 1e-9;
+  if (!(before > 0.0) && !posture && t.predicted > (1.0 - worth) * t.here.costs[level]) {
+    trust = 0.0;  // it stands still: nothing that is left free makes it better
+    return false;
+  }
   trust = minimum(trust, maximum(largest_step(solver), 1e-12));
   follow_strictly(solver, t.here, t.there, level);
   if (!settle(solver, level, trust)) return false;
@@ -100,16 +106,19 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
            goals_within(t.here, t.level_goals[static_cast<std::size_t>(level)],
                         t.level_goals[static_cast<std::size_t>(level) + 1], t.bar);
   };
-  const S enough = posture ? (solver.mode == Mode::CONTINUOUS ? 1e-2 : 1e-4) : 1e-7;
+  // in continuous mode the next call goes on from here, so what hardly pays waits for it
+  const bool goes_on = solver.mode == Mode::CONTINUOUS;
+  const S enough = posture ? (goes_on ? 1e-2 : 1e-4) : (goes_on ? 1e-2 : 1e-7);
+  const int attempts = goes_on ? 4 : 12, patience = goes_on && !posture ? 1 : 3;
   S trust = solver.settings.reach;
-  const int most = posture && solver.mode == Mode::CONTINUOUS ? 2 : solver.settings.max_steps;  // the next call goes on
+  const int most = !goes_on ? solver.settings.max_steps : posture ? 2 : 8;
   int quiet = 0;
   S nudged = -1.0;  // the cost where it was nudged
-  for (int steps = 0; steps < most && !reached() && quiet < 3 && !late(solver, begun); ++steps) {
+  for (int steps = 0; steps < most && !reached() && quiet < patience && !late(solver, begun); ++steps) {
     if (posture && t.here.costs[level] < 1e-12) return false;
     const S before = t.here.costs[level];
     bool taken = false;
-    for (int attempt = 0; attempt < 12 && !taken && trust > 1e-9; ++attempt) {
+    for (int attempt = 0; attempt < attempts && !taken && trust > 1e-9; ++attempt) {
       taken = try_strictly(solver, level, trust);
       if (!taken) trust *= 0.3;
     }
@@ -138,113 +147,109 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
 
 // ---------------------------------------------------------------------------------------------- the whole solve
 
-// what the goals of a level must stay within from now on: where they are
-void guard_level(SolverData& solver, int level) {
+// what the goals up to a level must stay within from now on: where they are now, or what was better before
+void guard_levels(SolverData& solver, int level) {
   StrictState& t = solver.strictly;
-  for (int g = t.level_goals[static_cast<std::size_t>(level)]; g < t.level_goals[static_cast<std::size_t>(level) + 1];
-       ++g) {
-    t.guard[2 * g] = t.here.errors[2 * g] + guard_slack * solver.scale;
-    t.guard[2 * g + 1] = t.here.errors[2 * g + 1] + guard_slack;
+  for (int g = 0; g < 2 * t.level_goals[static_cast<std::size_t>(level) + 1]; ++g) {
+    const S now = t.here.errors[g] + guard_slack * (g % 2 ? 1.0 : solver.scale);
+    const bool fresh = g >= 2 * t.level_goals[static_cast<std::size_t>(level)];
+    t.guard[g] = fresh ? now : minimum(t.guard[g], now);
   }
 }
 
-// all levels from `first` on, and the posture; true if every goal is reached
-bool descend_all(SolverData& solver, int first, Clock::time_point begun) {
+// goals of a level are wished to be within their tolerance or, where `guarded`, within what they are known to reach
+void set_bars(SolverData& solver, int level, bool guarded) {
   StrictState& t = solver.strictly;
-  const int levels = static_cast<int>(t.level_rows.size()) - 1;
-  for (int k = 0; k < first; ++k) guard_level(solver, k);
-  for (int k = first; k < levels; ++k) {
-    descend(solver, k, begun);
-    guard_level(solver, k);
-  }
-  if (!solver.posture_gain.empty() && !(broken(solver, solver.strictly.here) > 0.0)) descend(solver, levels, begun);
-  look_at(solver, t.here, levels);
-  return within_tolerance(solver.problem(), t.here.errors, 1.0);
+  for (int g = 2 * t.level_goals[static_cast<std::size_t>(level)];
+       g < 2 * t.level_goals[static_cast<std::size_t>(level) + 1]; ++g)
+    t.bar[g] = guarded ? t.guard[g] : solver.goals[static_cast<std::size_t>(g / 2)].tolerance[g % 2];
 }
 
-// Whether `here` is better than the best so far: the first level that tells them apart decides.
-bool is_better(const SolverData& solver) {
-  const StrictState& t = solver.strictly;
-  const S now = broken(solver, t.here);
-  if (now != solver.best_outside) return now < solver.best_outside;
-  for (std::size_t k = 0; k + 1 < t.level_goals.size(); ++k) {
-    bool worse = false, missed = false;
-    for (int g = 2 * t.level_goals[k]; g < 2 * t.level_goals[k + 1]; ++g) {
-      const S slack = guard_slack * (g % 2 ? 1.0 : solver.scale);
-      worse = worse || t.here.errors[g] > solver.best_errors[static_cast<std::size_t>(g)] + slack;
-      missed = missed || solver.best_errors[static_cast<std::size_t>(g)] >
-                             solver.goals[static_cast<std::size_t>(g / 2)].tolerance[g % 2];
-    }
-    if (worse) return false;
-    if (missed && t.here.costs[k] < 0.999 * t.best_costs[k]) return true;
-  }
-  return false;
-}
-
-void keep_strictly(SolverData& solver, bool all) {
+void keep_strictly(SolverData& solver, int level) {
   StrictState& t = solver.strictly;
   solver.best_outside = broken(solver, t.here);
   solver.winner = solver.total_searches;
-  solver.best_cost = 0.0;
-  for (std::size_t k = 0; k + 1 < t.level_rows.size(); ++k) {
-    t.best_costs[k] = t.here.costs[k];
-    solver.best_cost += t.here.costs[k];
-  }
+  solver.best_cost = t.here.costs[level];
   for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = t.here.q[k];
-  for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = t.here.errors[k];
-  solver.outcome = all && !(solver.best_outside > 0.0) ? Outcome::REACHED : Outcome::STALLED;
+}
+
+void go_back_to_best(SolverData& solver, int level) {
+  StrictState& t = solver.strictly;
+  copy_configuration(solver.problem(), solver.best_q.data(), t.here.q);
+  t.assembled = nullptr;
+  look_at(solver, t.here, level);
+}
+
+// From a seed to what the levels above are known to reach, then the level itself. True if it came there and is better than the best.
+bool search_level(SolverData& solver, int level, int search, Clock::time_point begun) {
+  StrictState& t = solver.strictly;
+  copy_configuration(solver.problem(), solver.start.data(), t.here.q);
+  seed_start(solver, static_cast<unsigned>(search), t.here.q);
+  t.assembled = nullptr;
+  ++solver.total_searches;
+  for (int k = 0; k < level; ++k) {
+    set_bars(solver, k, true);
+    if (!descend(solver, k, begun)) return false;
+  }
+  set_bars(solver, level, false);
+  descend(solver, level, begun);
+  const S outside = broken(solver, t.here);
+  if (!goals_within(t.here, 0, t.level_goals[static_cast<std::size_t>(level)], t.guard)) return false;
+  if (outside != solver.best_outside) return outside < solver.best_outside;
+  return t.here.costs[level] < 0.999 * solver.best_cost;
 }
 
 constexpr int most_strict_searches = 16;
 
+// One level from where those above it ended, by other ways round where that misses it. So the answer of the levels above alone is a
+// stage of this one, whatever stands below.
+void solve_level_strictly(SolverData& solver, int level, Clock::time_point begun) {
+  StrictState& t = solver.strictly;
+  set_bars(solver, level, false);
+  bool reached = descend(solver, level, begun);
+  keep_strictly(solver, level);
+  const bool alone = solver.mode == Mode::CONTINUOUS || solver.proved_unreachable || solver.n_v == 0;
+  const int searches = alone ? 1 : (solver.searches < most_strict_searches ? solver.searches : most_strict_searches);
+  for (int search = 1; search < searches && !reached && !late(solver, begun); ++search) {
+    if (!search_level(solver, level, search, begun)) continue;
+    keep_strictly(solver, level);
+    reached = !(solver.best_outside > 0.0) && goals_within(t.here, t.level_goals[static_cast<std::size_t>(level)],
+                                                           t.level_goals[static_cast<std::size_t>(level) + 1], t.bar);
+  }
+  go_back_to_best(solver, level);
+  guard_levels(solver, level);
+}
+
+// the first level alone, as the ordinary search has it
+void begin_with_first(SolverData& solver, void (*solve_plainly)(SolverData&)) {
+  SolverData& first = *solver.first;
+  first.start = solver.start;
+  first.window = solver.window;
+  for (std::size_t k = 0; k < first.targets.size(); ++k) first.targets[k] = solver.targets[k];
+  solve_plainly(first);
+  solver.proved_unreachable = first.proved_unreachable;
+  solver.total_steps = first.total_steps;
+  solver.total_searches = first.total_searches - 1;
+  for (std::size_t k = 0; k < first.best_q.size(); ++k) solver.strictly.here.q[k] = first.best_q[k];
+}
+
 void solve_strictly(SolverData& solver, Clock::time_point begun, void (*solve_plainly)(SolverData&)) {
   StrictState& t = solver.strictly;
+  const int levels = static_cast<int>(t.level_rows.size()) - 1;
   t.assembled = nullptr;
-  for (std::size_t g = 0; g < solver.goals.size(); ++g) {
-    for (std::size_t k = 0; k < 2; ++k) t.bar[2 * g + k] = solver.goals[g].tolerance[k];
-  }
-  const int everything = static_cast<int>(t.level_rows.size()) - 1;
-  int begin_at = 0;
-  bool reached = true;
-  if (solver.first) {
-    SolverData& first = *solver.first;
-    first.start = solver.start;
-    first.window = solver.window;
-    for (std::size_t k = 0; k < first.targets.size(); ++k) first.targets[k] = solver.targets[k];
-    solve_plainly(first);
-    solver.proved_unreachable = first.proved_unreachable;
-    solver.total_steps = first.total_steps;
-    solver.total_searches = first.total_searches - 1;
-    reached = first.outcome == Outcome::REACHED;
-    for (std::size_t k = 0; k < first.best_q.size(); ++k) t.here.q[k] = first.best_q[k];
-    begin_at = 1;
-  } else {
-    copy_configuration(solver.problem(), solver.start.data(), t.here.q);
-  }
-  look_at(solver, t.here, everything);
+  copy_configuration(solver.problem(), solver.start.data(), t.here.q);
+  if (solver.first) begin_with_first(solver, solve_plainly);
   ++solver.total_searches;
+  look_at(solver, t.here, levels);
   note_strictly(solver);
-  bool all = descend_all(solver, begin_at, begun);
-  keep_strictly(solver, all);
-  const bool alone = !reached || solver.mode == Mode::CONTINUOUS || solver.proved_unreachable || solver.n_v == 0;
-  const int searches = alone ? 1 : (solver.searches < most_strict_searches ? solver.searches : most_strict_searches);
-  for (int search = 1; search < searches && !all && !late(solver, begun); ++search) {
-    for (std::size_t k = 0; k < solver.best_errors.size(); ++k) {
-      const S slack = guard_slack * (k % 2 ? 1.0 : solver.scale);
-      const S tolerance = solver.goals[k / 2].tolerance[k % 2];
-      t.bar[k] = solver.best_errors[k] > tolerance ? tolerance : minimum(tolerance, solver.best_errors[k] + slack);
-    }
-    copy_configuration(solver.problem(), solver.start.data(), t.here.q);
-    seed_start(solver, static_cast<unsigned>(search), t.here.q);
-    t.assembled = nullptr;
-    look_at(solver, t.here, everything);
-    ++solver.total_searches;
-    note_strictly(solver);
-    const bool here = descend_all(solver, 0, begun);
-    if (!is_better(solver)) continue;
-    all = here;
-    keep_strictly(solver, all);
-  }
+  if (solver.first) guard_levels(solver, 0);
+  for (int k = solver.first ? 1 : 0; k < levels; ++k) solve_level_strictly(solver, k, begun);
+  if (!solver.posture_gain.empty() && !(broken(solver, t.here) > 0.0)) descend(solver, levels, begun);
+  keep_strictly(solver, levels);
+  look_at(solver, t.here, levels);
+  for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = t.here.errors[k];
+  const bool all = within_tolerance(solver.problem(), t.here.errors, 1.0) && !(solver.best_outside > 0.0);
+  solver.outcome = all ? Outcome::REACHED : Outcome::STALLED;
   solver.out_of_time = late(solver, begun) && !all;
 }
 

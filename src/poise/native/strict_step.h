@@ -23,7 +23,7 @@ void look_at(SolverData& solver, StrictPoint& p, int level) {
   const auto problem = problem_up_to(solver, level);
   const StrictState& t = solver.strictly;
   evaluate(problem, p.q, solver.targets.data(), p.placements, p.rows, p.errors, p.room);
-  if (solver.custom_rows) solver.custom_rows(p.q, p.rows, p.errors);
+  if (solver.custom_rows) solver.custom_rows(p.q, p.rows, p.errors, problem.goals.n);
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
   for (int k = 0; k < levels && k <= level; ++k) {
     p.costs[k] = 0.0;
@@ -88,7 +88,7 @@ void fill_rows(SolverData& solver, const StrictPoint& p, int level) {
   S* J = solver.state.J;
   if (t.assembled != p.q || t.assembled_level < level) {
     assemble(problem, p.placements, solver.targets.data(), J);
-    if (solver.custom_columns) solver.custom_columns(p.q, J);
+    if (solver.custom_columns) solver.custom_columns(p.q, J, problem.goals.n);
     t.assembled = p.q;
     t.assembled_level = level;
   }
@@ -170,6 +170,16 @@ void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
     }
   }
   if (level == levels) serve_posture(w, t.wanted, trust);
+  t.predicted = 0.0;
+  if (level >= 0 && level < levels) {
+    const int first = t.level_rows[static_cast<std::size_t>(level)],
+              last = t.level_rows[static_cast<std::size_t>(level) + 1];
+    for (int r = first; r < last; ++r) {
+      if (t.resting[static_cast<std::size_t>(r)]) continue;
+      const S left = w.r[r] - dot_n(w.rows + r * w.stride, w.x, w.stride);
+      t.predicted += left * left;
+    }
+  }
   for (int c = 0; c < w.n; ++c) {
     const S dq = w.x[c] * w.scale[c];
     solver.state.dq[c] = minimum(maximum(dq, solver.state.work.low[c]), solver.state.work.high[c]);

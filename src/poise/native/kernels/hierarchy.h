@@ -169,13 +169,22 @@ template <class S> POISE_LARGE_FN bool hold(HierarchyWork<S>& w, int i, S bound,
   const Inequality<S>& q = w.inequalities[i];
   S* v = w.basis + last * w.stride;
   S whole = S(1);
-  for (int k = 0; k < w.stride; ++k) v[k] = q.row ? q.row[k] : S(0);
-  if (!q.row) v[q.column] = S(1);
-  if (q.row) whole = square_root(dot_n(v, v, w.stride));
-  take_out_basis(w, 0, last, v);
-  take_out_basis(w, 0, last, v);
-  const S size = square_root(dot_n(v, v, w.stride));
-  if (!(size > S(1e-7) * whole)) return false;
+  if (q.row) {
+    for (int k = 0; k < w.stride; ++k) v[k] = q.row[k];
+    whole = dot_n(v, v, w.stride);
+    take_out_basis(w, 0, last, v);
+  } else {  // a unit vector's products with the basis are its numbers
+    for (int k = 0; k < w.stride; ++k) v[k] = S(0);
+    v[q.column] = S(1);
+    for (int b = 0; b < last; ++b) add_n(S(0) - w.basis[b * w.stride + q.column], w.basis + b * w.stride, w.stride, v);
+  }
+  S square = dot_n(v, v, w.stride);
+  if (square < S(0.3) * whole) {
+    take_out_basis(w, 0, last, v);
+    square = dot_n(v, v, w.stride);
+  }
+  if (!(square > S(1e-14) * whole)) return false;
+  const S size = square_root(square);
   for (int k = 0; k < w.stride; ++k) v[k] *= S(1) / size;
   const S now = value_of(w, q, w.x) + value_of(w, q, w.held);
   add_n((bound - now) / size, v, w.stride, w.held);
@@ -231,7 +240,7 @@ template <class S, class Direct> POISE_LARGE_FN void solve_level(HierarchyWork<S
     S bound = S(0);
     bool changed = false;
     // several at a time while they are many: each is checked again in the next round
-    for (int k = 0; k < 4 && round < w.most_held && last - w.n_basis < w.most_held; ++k) {
+    for (int k = 0; k < 8 && round < w.most_held && last - w.n_basis < w.most_held; ++k) {
       const int worst = worst_broken(w, bound);
       if (worst < 0) break;
       w.active[worst] = 1;
