@@ -51,9 +51,11 @@ bool goals_within(const StrictPoint& p, int first, int last, const double* bound
   return true;
 }
 
+constexpr double hair = 1e-14;  // so that a gap is not negative however its last digits are rounded
+
 bool limits_kept(const SolverData& solver, const StrictPoint& from, const StrictPoint& to) {
   for (std::size_t i = 0; i < solver.limits.size(); ++i) {
-    if (to.gaps[i] < minimum(from.gaps[i], 0.0)) return false;
+    if (to.gaps[i] < minimum(from.gaps[i], hair)) return false;
   }
   return true;
 }
