@@ -161,6 +161,10 @@ void bring_back_idle(SolverData& solver, bool tethered) {
   }
 }
 
+void polish_best(SolverData& solver) {
+  if (solver.polish) polish(solver, Clock::now());
+}
+
 // everything that one call starts with
 void begin(SolverData& solver) {
   solver.total_steps = 0;
@@ -216,7 +220,7 @@ void solve(SolverData& solver) {
 }  // namespace
 
 extern const SolverOps solver_table;
-const SolverOps solver_table = {solve, restart, advance};
+const SolverOps solver_table = {solve, restart, advance, begin, seed_start, polish_best};
 
 }  // namespace POISE_LEVEL
 }  // namespace poise

@@ -126,6 +126,11 @@ struct SolverOps {
   void (*solve)(SolverData&);    // from start and targets to the best pose
   void (*restart)(SolverData&);  // begins one search at start
   void (*advance)(SolverData&);  // one phase of it
+
+  // the parts of a solve, for those who run the searches themselves
+  void (*begin)(SolverData&);  // start and targets are there: what is known before a search
+  void (*seed)(const SolverData&, unsigned search, double* q);  // the start of search 1, 2, ...
+  void (*polish)(SolverData&);                                  // from best_q to the minimum itself
 };
 
 }  // namespace poise

@@ -6,6 +6,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "kernels/targets.h"
 #include "ops.h"
 #include "prepared.h"
 
@@ -13,22 +14,6 @@ namespace poise {
 namespace {
 
 // ---------------------------------------------------------------------------------------------- one call
-
-// a rotation matrix to within rounding of six digits, made exact; false if it is none
-bool read_rotation(const double* R, int stride, double* to) {
-  double q[4], M[9];
-  for (int r = 0; r < 3; ++r) {
-    for (int c = 0; c < 3; ++c) M[3 * r + c] = R[stride * r + c];
-  }
-  direction_of_matrix(M, q);
-  matrix_of_quaternion(q, to);
-  for (int k = 0; k < 9; ++k) {
-    if (!(absolute(to[k] - M[k]) < 2.5e-6)) return false;
-  }
-  return true;
-}
-
-constexpr double largest_length = 1e100;  // squares of more would overflow
 
 // the plain cases: 3 numbers for a point, 3x3 for a rotation, 4x4 for both; false if it is something else
 bool read_plain(const GoalSpec<double>& goal, nb::handle value, double* to) {
@@ -38,22 +23,17 @@ bool read_plain(const GoalSpec<double>& goal, nb::handle value, double* to) {
   const auto* x = static_cast<const double*>(PyArray_DATA(array));
   const int ndim = PyArray_NDIM(array);
   const npy_intp* dims = PyArray_DIMS(array);
-  if ((goal.op == GOAL_POSITION || goal.op == GOAL_LOOK) && !goal.local && ndim == 1 && dims[0] == 3) {
-    for (int k = 0; k < 3; ++k) to[9 + k] = x[k];
-    if (goal.ranged) return false;
-  } else if (goal.op == GOAL_ROTATION && !goal.ranged && ndim == 2 && dims[0] == 3 && dims[1] == 3) {
-    if (!read_rotation(x, 3, to)) return false;
-  } else if (goal.op == GOAL_POSE && !goal.ranged && ndim == 2 && dims[0] == 4 && dims[1] == 4) {
-    if (x[12] != 0 || x[13] != 0 || x[14] != 0 || x[15] != 1 || !read_rotation(x, 4, to)) return false;
-    for (int k = 0; k < 3; ++k) to[9 + k] = x[4 * k + 3];
-  } else {
-    return false;
-  }
-  return absolute(to[9]) < largest_length && absolute(to[10]) < largest_length && absolute(to[11]) < largest_length;
+  if (goal.ranged || goal.local) return false;
+  const bool point = goal.op == GOAL_POSITION || goal.op == GOAL_LOOK;
+  const bool fits = point                      ? ndim == 1 && dims[0] == 3
+                    : goal.op == GOAL_ROTATION ? ndim == 2 && dims[0] == 3 && dims[1] == 3
+                    : goal.op == GOAL_POSE     ? ndim == 2 && dims[0] == 4 && dims[1] == 4
+                                               : false;
+  return fits && read_target(point ? static_cast<int>(GOAL_POSITION) : goal.op, x, to);
 }
 
 // a target's numbers; what is not a plain array is read, or refused, by the goal's own converter
-void read_target(PreparedSolver& solver, std::size_t g, nb::handle value) {
+void take_target(PreparedSolver& solver, std::size_t g, nb::handle value) {
   const GoalSpec<double>& goal = solver.data.goals[g];
   double* to = solver.pending.data() + goal.target;
   if (read_plain(goal, value, to)) return;
@@ -84,7 +64,7 @@ void read_targets(PreparedSolver& solver, const nb::dict& targets) {
       PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
       throw nb::python_error();
     }
-    read_target(solver, g, value);
+    take_target(solver, g, value);
   }
   solver.data.targets.swap(solver.pending);
 }

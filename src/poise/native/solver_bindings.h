@@ -1,7 +1,10 @@
-// solver_bindings.h: adds the solver to the module.
+// solver_bindings.h: what the bindings of the solver and of its batches share.
 #pragma once
-#include <nanobind/nanobind.h>
+#include "prepared.h"
 
 namespace poise {
-void bind_solver(nanobind::module_& m);
-}
+
+void bind_solver(nb::module_& m);
+void bind_batch(nb::module_& m);
+
+}  // namespace poise
