@@ -14,7 +14,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from poise import errors, formats, goals, kinematics, limits, methods, model, models, solvers, spatial, textbook
+    from poise import batch, errors, formats, goals, kinematics, limits, methods, model, models, solvers, spatial
+    from poise import textbook as textbook
+    from poise.batch import BatchSolution, solve_batch
     from poise.errors import PoiseError
     from poise.formats import load, load_motion, save
     from poise.kinematics import Motion, Pose
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BatchSolution": "poise.batch",
+    "solve_batch": "poise.batch",
     "Solution": "poise.solvers",
     "Solver": "poise.solvers",
     "Status": "poise.solvers",
@@ -43,11 +47,13 @@ _HOMES = {
     "save": "poise.formats",
 }
 _ROOMS = (
-    *("errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "solvers", "spatial"),
+    *("batch", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "solvers"),
+    "spatial",
     "textbook",
 )
 
 __all__ = [
+    "BatchSolution",
     "Frame",
     "Joint",
     "Model",
@@ -60,6 +66,7 @@ __all__ = [
     "Solver",
     "Status",
     "Transform",
+    "batch",
     "errors",
     "formats",
     "goals",
@@ -72,6 +79,7 @@ __all__ = [
     "models",
     "save",
     "solve",
+    "solve_batch",
     "solvers",
     "spatial",
     "textbook",

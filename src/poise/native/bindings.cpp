@@ -290,6 +290,7 @@ NB_MODULE(_core, m) {
   m.def("rotate_vector", spatial_rows<&SpatialOps::rotate_vector, 7, 3>, nb::arg("rows"));
 
   bind_solver(m);
+  bind_batch(m);
   m.def("level", [] { return std::string(ops().level); }, "The instruction level in use.");
   m.def("set_threads", set_threads, nb::arg("count"),
         "How many threads a large batch may use; 0: as many as there are cores.");

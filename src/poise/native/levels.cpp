@@ -1,7 +1,8 @@
-// levels.cpp: chooses among the tables that ops.cpp and solve.cpp were compiled into.
+// levels.cpp: chooses among the tables that ops.cpp, solve.cpp and batch.cpp were compiled into.
 #include <cstring>
 #include <new>
 
+#include "batch.h"
 #include "levels.h"
 #include "ops.h"
 
@@ -10,6 +11,7 @@ namespace poise {
 #define POISE_DECLARE(level, solver)   \
   namespace level {                    \
   extern const OpsTable table;         \
+  extern const BatchOps batch_table;   \
   }                                    \
   namespace solver {                   \
   extern const SolverOps solver_table; \
@@ -23,12 +25,13 @@ struct Level {
   const char* name;
   const OpsTable* ops;
   const SolverOps* solver;
+  const BatchOps* batch;
 };
 
 Level best_level() {
   Level best{};
 #define POISE_TRY(level, solver) \
-  if (machine_runs_##level()) best = {#level, &level::table, &solver::solver_table};
+  if (machine_runs_##level()) best = {#level, &level::table, &solver::solver_table, &level::batch_table};
   POISE_FOR_EACH_LEVEL(POISE_TRY)
 #undef POISE_TRY
   return best;
@@ -61,9 +64,12 @@ const OpsTable& ops() { return *chosen.ops; }
 
 const SolverOps& solver_ops() { return *chosen.solver; }
 
+const BatchOps& batch_ops() { return *chosen.batch; }
+
 void choose_level(const char* name) {
-#define POISE_TRY(level, solver) \
-  if (std::strcmp(name, #level) == 0 && machine_runs_##level()) chosen = {#level, &level::table, &solver::solver_table};
+#define POISE_TRY(level, solver)                                \
+  if (std::strcmp(name, #level) == 0 && machine_runs_##level()) \
+    chosen = {#level, &level::table, &solver::solver_table, &level::batch_table};
   POISE_FOR_EACH_LEVEL(POISE_TRY)
 #undef POISE_TRY
 }

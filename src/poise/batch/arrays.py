@@ -1,0 +1,128 @@
+"""What a caller gives to a batch, as the kernels read it: contiguous rows, a stride, a common leading shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch, name_not_found
+from poise.goals.goal import POSE, POSITION, ROTATION, GoalRows
+from poise.kinematics import Motion, Pose
+from poise.model import Model
+from poise.spatial import Rotation, Transform
+
+__all__ = ["Rows", "name_targets", "read_starts", "read_targets", "shared_lead"]
+
+TAILS: dict[int, tuple[int, ...]] = {POSITION: (3,), ROTATION: (3, 3), POSE: (4, 4)}
+WORDS = {POSITION: "points", ROTATION: "rotation matrices", POSE: "transforms"}
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows of numbers.
+
+    Attributes:
+        name: Whose they are: a goal's name, or "starts".
+        array: C-contiguous, lead + tail.
+        lead: The leading axes.
+        width: Numbers in a row.
+    """
+
+    name: str
+    array: NDArray[Any]
+    lead: tuple[int, ...]
+    width: int
+
+    def spread(self, lead: tuple[int, ...]) -> tuple[NDArray[Any], int]:
+        """The rows over a wider leading shape, and the numbers from one to the next (0: one for all)."""
+        if self.lead == lead:
+            return self.array, self.width
+        if prod(self.lead) == 1:
+            return self.array, 0
+        tail = self.array.shape[len(self.lead) :]
+        return np.ascontiguousarray(np.broadcast_to(self.array, lead + tail)), self.width
+
+
+def name_targets(targets: Any, rows: Mapping[str, GoalRows]) -> dict[str, Any]:
+    """Targets by goal name; an array alone is for the only goal.
+
+    Raises:
+        InvalidValue: An array alone, and several goals.
+        NameNotFound: A name that no goal has.
+    """
+    if not isinstance(targets, Mapping):
+        if len(rows) != 1:
+            raise InvalidValue(f"there are {len(rows)} goals; give targets as {{name: array}} for {', '.join(rows)}.")
+        return {next(iter(rows)): targets}
+    for name in targets:
+        if name not in rows:
+            raise name_not_found("goal", name, rows)
+    if not targets:
+        raise InvalidValue(f"targets is empty; give an array for at least one of {', '.join(rows)}.")
+    return dict(targets)
+
+
+def read_targets(name: str, value: Any, row: GoalRows) -> Rows:
+    """The targets of one goal: (..., 3), (..., 3, 3) or (..., 4, 4) as the goal was made."""
+    what = f"targets[{name!r}]"
+    if isinstance(value, Transform) or (isinstance(value, Rotation) and row.op == ROTATION):
+        value = value.matrix
+    if row.op not in TAILS:
+        return convert_one_by_one(name, value, row)
+    tail = TAILS[row.op]
+    array = real_array(value, what)
+    if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
+        wanted = ", ".join(map(str, tail))
+        raise ShapeMismatch(f"{what} has shape {array.shape}; the goal was made for {WORDS[row.op]}: (..., {wanted}).")
+    return Rows(name, array, array.shape[: array.ndim - len(tail)], prod(tail))
+
+
+def convert_one_by_one(name: str, value: Any, row: GoalRows) -> Rows:
+    """Targets of goals whose twelve numbers only the goal itself can make: one a row of the first axis."""
+    try:
+        twelve = np.array([row.convert(x) for x in value], dtype=np.float64).reshape(-1, 12)
+    except TypeError:
+        raise InvalidValue(f"targets[{name!r}] must be a sequence of targets, one a row.") from None
+    return Rows(name, twelve, twelve.shape[:1], 12)
+
+
+def read_starts(model: Model, starts: Any) -> Rows:
+    """Starts (..., nq); the rest pose where there are none."""
+    if starts is None:
+        starts = model.rest
+    elif isinstance(starts, (Pose, Motion)):
+        if starts.model != model:
+            raise ModelMismatch(f"starts is of model {starts.model.name!r}, not of {model.name!r}.")
+        starts = starts.q
+    array = np.ascontiguousarray(real_array(starts, "starts"), dtype=np.float64)
+    if array.ndim == 0 or array.shape[-1] != model.nq:
+        raise ShapeMismatch(f"starts has shape {array.shape}; its last axis must be {model.nq} (model.nq).")
+    return Rows("starts", array, array.shape[:-1], model.nq)
+
+
+def real_array(value: Any, what: str) -> NDArray[Any]:
+    """A C-contiguous array of float64 or float32: itself where it is one already."""
+    array = np.asarray(value)
+    if array.dtype.kind not in "fiu":
+        raise InvalidValue(f"{what} is an array of {array.dtype}; give real numbers.")
+    dtype = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
+    return np.ascontiguousarray(array, dtype=dtype.newbyteorder("="))
+
+
+def shared_lead(parts: list[Rows]) -> tuple[int, ...]:
+    """The common leading shape, by numpy's rules; one axis at least.
+
+    Raises:
+        ShapeMismatch: They do not broadcast.
+    """
+    try:
+        lead = np.broadcast_shapes(*(part.lead for part in parts))
+    except ValueError:
+        shapes = ", ".join(f"{part.name}: {part.lead}" for part in parts)
+        raise ShapeMismatch(f"leading axes do not broadcast together: {shapes}.") from None
+    return tuple(lead)

@@ -1,0 +1,130 @@
+"""BatchSolution: what came out of a batch, as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import GoalsMissed
+from poise.kinematics import Pose
+from poise.model import Model
+from poise.solvers import Status
+
+__all__ = ["CODES", "BatchSolution"]
+
+# the kernels' numbers for how a row ended
+CODES = (
+    Status.REACHED,
+    Status.STALLED,
+    Status.OUT_OF_STEPS,
+    Status.OUT_OF_TIME,
+    Status.UNREACHABLE,
+    Status.INVALID,
+)
+
+
+class BatchSolution:
+    """The answers of a batch. `B` stands for the leading axes of the targets, `k` for `solutions` where it is above 1.
+
+    Attributes:
+        model: The body.
+        q: (B, [k,] nq): the best configurations, inside the limits. NaN where a start cannot be read, and where
+            there are fewer than k answers.
+        reached: (B, [k]): whether every goal is within its tolerance, by a float64 FK of what is in `q`.
+        errors: What is left of each goal: {name: (B, [k,] 2)}, metres and radians.
+        steps: (B,): steps taken, over all searches.
+        searches: (B,): searches made.
+        codes: (B, [k]): `status` as small numbers, indices into `poise.batch.solution.CODES`.
+
+    On a GPU the arrays are of the kind that the targets were.
+    """
+
+    __slots__ = ("codes", "errors", "model", "q", "reached", "searches", "steps")
+
+    def __init__(
+        self,
+        model: Model,
+        q: Any,
+        codes: Any,
+        errors: Mapping[str, Any],
+        steps: Any,
+        searches: Any,
+        reached: Any = None,
+    ) -> None:
+        self.model = model
+        self.q = q
+        self.codes = codes
+        self.reached = codes == 0 if reached is None else reached
+        self.errors = dict(errors)
+        self.steps = steps
+        self.searches = searches
+
+    @property
+    def status(self) -> NDArray[np.object_]:
+        """(B, [k]): how each row ended, as `Status`; copied from the device where the arrays are on one."""
+        names = np.empty(len(CODES), dtype=object)
+        names[:] = CODES
+        found: NDArray[np.object_] = names[host(self.codes)]
+        return found
+
+    @property
+    def counts(self) -> dict[Status, int]:
+        """How many rows ended how; for several solutions a row, by its first."""
+        codes = host(self.codes)
+        first = codes if codes.ndim == host(self.steps).ndim else codes[..., 0]
+        tally = np.bincount(first.astype(np.intp).ravel(), minlength=len(CODES))
+        return {status: int(n) for status, n in zip(CODES, tally, strict=True) if n}
+
+    @property
+    def missed(self) -> NDArray[np.intp]:
+        """Rows (of the flattened batch) that are not reached; for several solutions a row, those that have none."""
+        reached = host(self.reached)
+        first = reached if reached.ndim == host(self.steps).ndim else reached[..., 0]
+        return np.flatnonzero(~first.ravel())
+
+    def pose(self, row: int | tuple[int, ...], solution: int = 0) -> Pose:
+        """The pose of one row."""
+        index = (row,) if isinstance(row, (int, np.integer)) else tuple(row)
+        several = host(self.codes).ndim > host(self.steps).ndim
+        return Pose(self.model, np.asarray(host(self.q)[(*index, solution) if several else index], dtype=np.float64))
+
+    def raise_if_missed(self) -> BatchSolution:
+        """The batch itself if every row was reached.
+
+        Raises:
+            GoalsMissed: Some were not; the message has the counts and the first rows.
+        """
+        missed = self.missed
+        if len(missed):
+            raise GoalsMissed(f"{self!r}; missed rows {', '.join(map(str, missed[:10]))}{' ...' * (len(missed) > 10)}")
+        return self
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{n} {status}" for status, n in self.counts.items())
+        return f"<BatchSolution of {self.model.name!r}: {parts or 'empty'}>"
+
+    def __str__(self) -> str:
+        total = max(1, sum(self.counts.values()))
+        lines = [f"{'status':14}{'rows':>10}{'%':>9}"]
+        lines += [f"{status!s:14}{n:>10}{100 * n / total:>9.2f}" for status, n in self.counts.items()]
+        lines.append(f"{'mean steps':14}{float(np.mean(host(self.steps))) if total else 0.0:>10.1f}")
+        for name, errors in self.errors.items():
+            worst = np.nanmax(host(errors).reshape(-1, 2), axis=0, initial=0.0)
+            lines.append(f"{name}: worst {worst[0]:.2e} m, {worst[1]:.2e} rad")
+        return "\n".join(lines)
+
+
+def host(array: Any) -> NDArray[Any]:
+    """The numbers as a numpy array, wherever they are."""
+    if isinstance(array, np.ndarray):
+        return array
+    for method in ("get", "cpu"):  # CuPy; PyTorch
+        if hasattr(array, method):
+            return np.asarray(getattr(array, method)())
+    return np.asarray(array)

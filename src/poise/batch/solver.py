@@ -1,0 +1,241 @@
+"""solve_batch and BatchSolver: one prepared problem, many targets and starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from poise.batch.arrays import Rows, name_targets, read_starts, read_targets, shared_lead
+from poise.batch.outputs import Outputs
+from poise.batch.rowwise import solve_rowwise
+from poise.batch.solution import BatchSolution
+from poise.errors import InvalidValue, name_not_found
+from poise.goals import Goal
+from poise.methods import Method
+from poise.model import Model
+from poise.native import core
+from poise.solvers import Solver
+
+__all__ = ["BatchSolver", "solve_batch"]
+
+Progress = Callable[[int, int], Any]
+DTYPES: dict[str, np.dtype[Any]] = {"float64": np.dtype(np.float64), "float32": np.dtype(np.float32)}
+MOST_SOLUTIONS = 1000
+
+
+class BatchSolver:
+    """A model, goals and options, prepared once for batch after batch. For one thread at a time.
+
+    Args:
+        model: The body.
+        goals: One goal or several; their own targets serve where a batch gives none.
+        restarts: How many more searches from spread seeds after a failed one.
+        seed: Chooses other seeds.
+        threads: How many; all cores unless given. The answers do not depend on it.
+        dtype: "float64", or "float32": searched and returned in float32, judged in float64.
+        solutions: Up to so many distinct answers a row, nearest to its start first.
+        options: method, limit_handling, joints, stiffness, max_steps, time_limit, step_limit and mode, as in
+            `poise.solve`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        goals: Iterable[Goal] | Goal,
+        *,
+        restarts: int | str = "auto",
+        seed: int = 0,
+        threads: int | None = None,
+        dtype: Any = "float64",
+        solutions: int = 1,
+        **options: Any,
+    ) -> None:
+        self.solver = Solver(model, goals, restarts=restarts, seed=seed, **options)
+        self.model = model
+        self.dtype = read_dtype(dtype)
+        self.threads = read_count("threads", threads, 4096) if threads is not None else cores()
+        self.solutions = read_count("solutions", solutions, MOST_SOLUTIONS)
+        self.rows = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names}
+        self._repeatable = options.get("mode") == "repeatable"
+        if self.solutions > 1 and not self.in_lanes:
+            raise InvalidValue("solutions= above 1 is only there for the default method on point and rotation goals.")
+
+    @property
+    def in_lanes(self) -> bool:
+        """Whether problems run side by side in SIMD lanes; the others run one by one on every thread."""
+        native = self.solver._native
+        return isinstance(native, core.Solver) and core.lanes_serve(native)
+
+    def solve(
+        self, targets: Any, starts: Any = None, *, out: Any = None, progress: Progress | None = None
+    ) -> BatchSolution:
+        """Solves every row.
+
+        Args:
+            targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, or {goal name: array}; more leading axes, and
+                broadcasting between goals and starts, as in numpy. A row that is no target (NaN, no rotation) becomes
+                INVALID; its neighbours are not touched.
+            starts: (B, nq) or (nq,), a Pose or a Motion; the rest pose unless given.
+            out: An array for `q`, {field: array}, or a BatchSolution to fill again. They must fit exactly.
+            progress: Called with (rows done, rows) now and then, and at the end.
+        """
+        parts = [read_targets(name, x, self.rows[name]) for name, x in name_targets(targets, self.rows).items()]
+        begin = read_starts(self.model, None if self._repeatable else starts)
+        lead = shared_lead([*parts, begin])
+        outputs = Outputs.make(lead, self.model, len(self.rows), self.dtype, self.solutions, out)
+        if progress is not None and not callable(progress):
+            raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
+        self._run(parts, begin, lead, outputs, progress)
+        return outputs.solution(self.model, tuple(self.rows))
+
+    def stream(
+        self, batches: Iterable[Any], starts: Iterable[Any] | None = None, *, progress: Progress | None = None
+    ) -> Iterator[BatchSolution]:
+        """Solves batches one after another as they come: for more targets than memory holds.
+
+        Args:
+            batches: The targets of each batch.
+            starts: The starts of each, if any.
+            progress: Called with (rows done so far, rows seen so far).
+        """
+        before = 0
+        for targets, start in ((x, None) for x in batches) if starts is None else zip(batches, starts, strict=True):
+            solved = self.solve(targets, start, progress=None if progress is None else shifted(progress, before))
+            before += prod(solved.steps.shape)
+            yield solved
+
+    def _run(
+        self, parts: list[Rows], begin: Rows, lead: tuple[int, ...], outputs: Outputs, progress: Progress | None
+    ) -> None:
+        start, start_stride = begin.spread(lead)
+        spread = [(part.name, *part.spread(lead)) for part in parts]
+        native = self.solver._native
+        if not isinstance(native, core.Solver):
+            solve_rowwise(self.solver, spread, start, prod(lead), outputs, progress)
+            return
+        table = {
+            "targets": spread,
+            "starts": start,
+            "start_stride": start_stride,
+            "rows": prod(lead),
+            "solutions": self.solutions,
+            "q": outputs.q,
+            "errors": outputs.errors,
+            "status": outputs.codes,
+            "steps": outputs.steps,
+            "searches": outputs.searches,
+        }
+        core.solve_batch(native, table, self.threads, progress)
+
+    def copy(self) -> BatchSolver:
+        """Another one of the same problem, for another thread."""
+        twin = object.__new__(BatchSolver)
+        twin.__dict__.update(self.__dict__, solver=self.solver.copy())
+        return twin
+
+    def __repr__(self) -> str:
+        return f"<BatchSolver of {self.model.name!r}: {', '.join(self.rows)}; {self.dtype}, {self.threads} threads>"
+
+
+def shifted(progress: Progress, before: int) -> Progress:
+    """Progress of one batch, told as progress of all so far."""
+    return lambda done, rows: progress(before + done, before + rows)
+
+
+def cores() -> int:
+    """The cores that this process may use."""
+    able = getattr(os, "sched_getaffinity", None)
+    return len(able(0)) if able else os.cpu_count() or 1
+
+
+def read_count(what: str, value: Any, most: int) -> int:
+    """A whole number from 1 to `most`."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
+        raise InvalidValue(f"{what} is {value!r}; it must be a whole number from 1 to {most}.")
+    return int(value)
+
+
+def read_dtype(dtype: Any) -> np.dtype[Any]:
+    """float64 or float32."""
+    try:
+        name = np.dtype(dtype).name
+    except TypeError:
+        name = str(dtype)
+    if name not in DTYPES:
+        raise name_not_found("dtype", name, DTYPES)
+    return DTYPES[name]
+
+
+def solve_batch(
+    model: Model,
+    goals: Iterable[Goal] | Goal,
+    targets: Any,
+    starts: Any = None,
+    *,
+    restarts: int | str = "auto",
+    seed: int = 0,
+    threads: int | None = None,
+    dtype: Any = "float64",
+    solutions: int = 1,
+    out: Any = None,
+    progress: Progress | None = None,
+    method: str | Method = "auto",
+    limit_handling: str = "active",
+    joints: Sequence[str] | None = None,
+    stiffness: Any = None,
+    max_steps: int = 200,
+    time_limit: float | None = None,
+    step_limit: float | None = None,
+    mode: str = "nearest",
+) -> BatchSolution:
+    """Solves many problems of one body at once; each row is what `poise.solve` answers for it.
+
+    numpy arrays run on all cores of the CPU; CuPy arrays, and CUDA arrays of other libraries, stay on their GPU.
+
+    Args:
+        model: The body.
+        goals: One goal or several; what they hold as targets serves where `targets` says nothing.
+        targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, or {goal name: array}. A bad row is INVALID, its
+            neighbours are not touched.
+        starts: (B, nq) or (nq,); the rest pose unless given.
+        restarts: How many more searches from spread seeds after a failed one; "auto" lets the method decide.
+        seed: Chooses other seeds.
+        threads: How many; all cores unless given. The answers do not depend on it.
+        dtype: "float64", or "float32": searched and returned in float32, judged in float64.
+        solutions: Up to so many distinct answers a row, nearest to its start first; arrays become (B, k, ...).
+        out: An array for `q`, {field: array}, or a BatchSolution to fill again.
+        progress: Called with (rows done, rows) now and then, and at the end.
+        method: As in `poise.solve`; so are those that follow.
+        limit_handling: "active", "freeze", "penalty", "clamp" or "off".
+        joints: The only joints that may move.
+        stiffness: Larger moves less.
+        max_steps: Most steps in one search.
+        time_limit: Most seconds for one row.
+        step_limit: Most radians (times L: metres) in one step.
+        mode: "nearest", "repeatable" or "continuous".
+
+    Returns:
+        The BatchSolution.
+    """
+    solver = BatchSolver(
+        model,
+        goals,
+        restarts=restarts,
+        seed=seed,
+        threads=threads,
+        dtype=dtype,
+        solutions=solutions,
+        method=method,
+        limit_handling=limit_handling,
+        joints=joints,
+        stiffness=stiffness,
+        max_steps=max_steps,
+        time_limit=time_limit,
+        step_limit=step_limit,
+        mode=mode,
+    )
+    return solver.solve(targets, starts, out=out, progress=progress)

@@ -1,0 +1,90 @@
+// batch_problem.cpp: a prepared problem in the precision of the lanes.
+#include <cmath>
+
+#include "batch.h"
+#include "kernels/rules.h"
+
+namespace poise {
+namespace {
+
+template <class T> Primitive<T> cast(const Primitive<double>& b, const double* origin) {
+  Primitive<T> to{b.kind,    b.parent,  b.subtree_end, b.q_index, b.v_index, b.turn,
+                  T(b.gain), T(b.bias), T(b.pitch),    {},        {}};
+  for (int k = 0; k < 9; ++k) to.R[k] = T(b.R[k]);
+  for (int k = 0; k < 3; ++k) to.p[k] = T(b.p[k] - (b.parent < 0 ? origin[k] : 0.0));
+  return to;
+}
+
+template <class T> FrameData<T> cast(const FrameData<double>& f, const double* origin) {
+  FrameData<T> to{f.primitive, {}, {}};
+  for (int k = 0; k < 9; ++k) to.R[k] = T(f.R[k]);
+  for (int k = 0; k < 3; ++k) to.p[k] = T(f.p[k] - (f.primitive < 0 ? origin[k] : 0.0));
+  return to;
+}
+
+template <class T> GoalSpec<T> cast(const GoalSpec<double>& g) {
+  GoalSpec<T> to{};
+  to.op = g.op;
+  to.frame = g.frame;
+  to.base = g.base;
+  to.first_row = g.first_row;
+  to.target = g.target;
+  to.exact = g.exact;
+  for (int k = 0; k < 6; ++k) to.weight[k] = T(g.weight[k]);
+  for (int k = 0; k < 2; ++k) to.tolerance[k] = T(g.tolerance[k]);
+  return to;
+}
+
+// a bound, rounded towards the inside, so that what keeps it in T keeps it in double
+template <class T> T inward(double bound, double direction) {
+  T x = T(bound);
+  if ((double(x) - bound) * direction < 0) x = std::nextafter(x, T(direction) * T(INFINITY));
+  return x;
+}
+
+template <class T> Freedom<T> cast(const Freedom<double>& f) {
+  return {f.q_index, f.angular, inward<T>(f.lower, 1.0), inward<T>(f.upper, -1.0), T(f.weight), T(f.unit2)};
+}
+
+}  // namespace
+
+template <class T> LaneProblem<T>::LaneProblem(const SolverData& solver) {
+  // in float, lengths are measured from the first joint, so that a body far from the world's origin keeps its digits
+  if (sizeof(T) == 4 && !solver.primitives.empty()) {
+    for (int k = 0; k < 3; ++k) origin[k] = solver.primitives[0].p[k];
+  }
+  for (const auto& b : solver.primitives) primitives.push_back(cast<T>(b, origin));
+  for (const auto& f : solver.frames) frames.push_back(cast<T>(f, origin));
+  for (const auto& g : solver.goals) goals.push_back(cast<T>(g));
+  for (const auto& f : solver.freedoms) freedoms.push_back(cast<T>(f));
+  for (double x : solver.posture_wanted) posture_wanted.push_back(T(x));
+  for (double x : solver.posture_gain) posture_gain.push_back(T(x));
+  view = {
+      {primitives.data(), nullptr, static_cast<int>(primitives.size()), solver.n_q, solver.n_v, solver.shared_columns},
+      {goals.data(), frames.data(), static_cast<int>(goals.size())},
+      solver.coordinates.data(),
+      static_cast<int>(solver.coordinates.size()),
+      freedoms.data(),
+      solver.n_q,
+      solver.n_v,
+      solver.n_rows,
+      T(solver.scale)};
+  const Settings<double>& s = solver.settings;
+  settings = {s.method,    s.limits,      T(s.damping),     T(s.damping_floor), T(s.reach),
+              s.max_steps, s.stall_steps, T(s.stall_ratio), s.rounds,           {}};
+  fraction = sizeof(T) == 4 ? T(0.5) : T(1);
+}
+
+template struct LaneProblem<double>;
+template struct LaneProblem<float>;
+
+bool lanes_serve(const SolverData& solver) {
+  for (const auto& goal : solver.goals) {
+    if (goal.op != GOAL_POSITION && goal.op != GOAL_ROTATION && goal.op != GOAL_POSE) return false;
+  }
+  return workspace_of_method(solver.settings.method, solver.settings.limits, 1, 1) == 0 &&
+         solver.settings.method == METHOD_LM && solver.mode != Mode::CONTINUOUS && solver.time_limit < 0.0 &&
+         !solver.record && solver.n_v > 0;
+}
+
+}  // namespace poise
