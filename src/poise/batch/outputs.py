@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,11 +24,11 @@ class Outputs:
 
     Attributes:
         q: (B, [k,] nq).
-        errors: (goals, B, [k,] 2) would be one array a goal; the kernels write (B, [k,] goals, 2).
+        errors: (B, [k,] goals, 2).
         codes: (B, [k]) int8.
         steps: (B,) int32.
         searches: (B,) int32.
-        reached: The caller's own, if given.
+        reached: (B, [k]) bool.
     """
 
     q: NDArray[Any]
@@ -36,13 +36,20 @@ class Outputs:
     codes: NDArray[np.int8]
     steps: NDArray[np.int32]
     searches: NDArray[np.int32]
-    reached: NDArray[np.bool_] | None
+    reached: NDArray[np.bool_]
 
     @classmethod
     def make(
-        cls, lead: tuple[int, ...], model: Model, goals: int, dtype: np.dtype[Any], solutions: int, out: Any
+        cls,
+        lead: tuple[int, ...],
+        model: Model,
+        goals: int,
+        dtype: np.dtype[Any],
+        solutions: int,
+        out: Any,
+        xp: Any = np,
     ) -> Outputs:
-        """Fresh arrays, but for those that `out` holds."""
+        """Fresh arrays of numpy or CuPy, but for those that `out` holds."""
         wide = (*lead, solutions) if solutions > 1 else lead
         shapes: dict[str, tuple[tuple[int, ...], Any]] = {
             "q": ((*wide, model.nq), dtype),
@@ -54,18 +61,15 @@ class Outputs:
         }
         given = named(out)
         for name, array in given.items():
-            check(name, array, *shapes[name])
-        made = {name: given[name] if name in given else np.empty(*shapes[name]) for name in FIELDS[:-1]}
-        return cls(**made, reached=given.get("reached"))
+            check(name, array, *shapes[name], xp)
+        return cls(**{name: given[name] if name in given else xp.empty(*shapes[name]) for name in FIELDS})
 
-    def solution(self, model: Model, names: Sequence[str]) -> BatchSolution:
-        """The answers with the goals' names."""
-        reached = self.codes == 0
-        if self.reached is not None:
-            np.copyto(self.reached, reached)
-            reached = self.reached
-        errors = {name: self.errors[..., i, :] for i, name in enumerate(names)}
-        return BatchSolution(model, self.q, self.codes, errors, self.steps, self.searches, reached)
+    def solution(self, model: Model, names: Sequence[str], back: Callable[[Any], Any] | None = None) -> BatchSolution:
+        """The answers with the goals' names, each array handed through `back`."""
+        turn = back if back is not None else lambda x: x
+        errors = {name: turn(self.errors[..., i, :]) for i, name in enumerate(names)}
+        q, codes, steps, searches, reached = map(turn, (self.q, self.codes, self.steps, self.searches, self.reached))
+        return BatchSolution(model, q, codes, errors, steps, searches, reached)
 
 
 def named(out: Any) -> dict[str, Any]:
@@ -75,7 +79,7 @@ def named(out: Any) -> dict[str, Any]:
     if isinstance(out, BatchSolution):
         fields = {name: getattr(out, name) for name in FIELDS if name != "errors"}
         base = next(iter(out.errors.values())).base if out.errors else None
-        return {**fields, "errors": base} if isinstance(base, np.ndarray) else fields
+        return {**fields, "errors": base} if base is not None else fields
     if isinstance(out, Mapping):
         for name in out:
             if name not in FIELDS:
@@ -84,16 +88,16 @@ def named(out: Any) -> dict[str, Any]:
     return {"q": out}
 
 
-def check(name: str, array: Any, shape: tuple[int, ...], dtype: Any) -> None:
+def check(name: str, array: Any, shape: tuple[int, ...], dtype: Any, xp: Any) -> None:
     """Refuses an array that cannot be filled as it stands."""
     what = f"out[{name!r}]"
-    if not isinstance(array, np.ndarray):
-        raise InvalidValue(f"{what} must be a numpy array, not {type(array).__name__}.")
+    if not isinstance(array, xp.ndarray):
+        raise InvalidValue(f"{what} must be a {xp.__name__} array, not {type(array).__name__}.")
     if array.shape != shape:
         raise ShapeMismatch(f"{what} has shape {array.shape}; it must be {shape}.")
     if array.dtype != np.dtype(dtype):
         raise InvalidValue(f"{what} is an array of {array.dtype}; it must be {np.dtype(dtype)}.")
     if not array.flags.c_contiguous:
         raise InvalidValue(f"{what} is not C-contiguous; it must be, because it is filled in place.")
-    if not array.flags.writeable:
+    if not getattr(array.flags, "writeable", True):
         raise InvalidValue(f"{what} is read-only.")

@@ -52,12 +52,12 @@ class BatchSolution:
         errors: Mapping[str, Any],
         steps: Any,
         searches: Any,
-        reached: Any = None,
+        reached: Any,
     ) -> None:
         self.model = model
         self.q = q
         self.codes = codes
-        self.reached = codes == 0 if reached is None else reached
+        self.reached = reached
         self.errors = dict(errors)
         self.steps = steps
         self.searches = searches

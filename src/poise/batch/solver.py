@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from poise.batch.arrays import Rows, name_targets, read_starts, read_targets, shared_lead
+from poise.batch.device import DeviceBatch, is_on_device
 from poise.batch.outputs import Outputs
 from poise.batch.rowwise import solve_rowwise
 from poise.batch.solution import BatchSolution
@@ -36,7 +37,8 @@ class BatchSolver:
         restarts: How many more searches from spread seeds after a failed one.
         seed: Chooses other seeds.
         threads: How many; all cores unless given. The answers do not depend on it.
-        dtype: "float64", or "float32": searched and returned in float32, judged in float64.
+        dtype: "float64", which is what numpy arrays get unless said otherwise, or "float32": searched and returned in
+            float32, judged in float64; arrays on a GPU always are.
         solutions: Up to so many distinct answers a row, nearest to its start first.
         options: method, limit_handling, joints, stiffness, max_steps, time_limit, step_limit and mode, as in
             `poise.solve`.
@@ -50,13 +52,15 @@ class BatchSolver:
         restarts: int | str = "auto",
         seed: int = 0,
         threads: int | None = None,
-        dtype: Any = "float64",
+        dtype: Any = None,
         solutions: int = 1,
         **options: Any,
     ) -> None:
         self.solver = Solver(model, goals, restarts=restarts, seed=seed, **options)
         self.model = model
-        self.dtype = read_dtype(dtype)
+        self._asked = None if dtype is None else read_dtype(dtype)
+        self.dtype = self._asked or DTYPES["float64"]
+        self._device: DeviceBatch | None = None
         self.threads = read_count("threads", threads, 4096) if threads is not None else cores()
         self.solutions = read_count("solutions", solutions, MOST_SOLUTIONS)
         self.rows = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names}
@@ -83,13 +87,17 @@ class BatchSolver:
             out: An array for `q`, {field: array}, or a BatchSolution to fill again. They must fit exactly.
             progress: Called with (rows done, rows) now and then, and at the end.
         """
-        parts = [read_targets(name, x, self.rows[name]) for name, x in name_targets(targets, self.rows).items()]
+        given = name_targets(targets, self.rows)
+        if any(is_on_device(x) for x in given.values()):
+            return self._on_device().solve(given, None if self._repeatable else starts, out, progress)
+        parts = [read_targets(name, x, self.rows[name]) for name, x in given.items()]
         begin = read_starts(self.model, None if self._repeatable else starts)
         lead = shared_lead([*parts, begin])
         outputs = Outputs.make(lead, self.model, len(self.rows), self.dtype, self.solutions, out)
         if progress is not None and not callable(progress):
             raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
         self._run(parts, begin, lead, outputs, progress)
+        np.equal(outputs.codes, 0, out=outputs.reached)
         return outputs.solution(self.model, tuple(self.rows))
 
     def stream(
@@ -131,10 +139,15 @@ class BatchSolver:
         }
         core.solve_batch(native, table, self.threads, progress)
 
+    def _on_device(self) -> DeviceBatch:
+        if self._device is None:
+            self._device = DeviceBatch(self.solver, self.rows, self.solutions, self._asked)
+        return self._device
+
     def copy(self) -> BatchSolver:
         """Another one of the same problem, for another thread."""
         twin = object.__new__(BatchSolver)
-        twin.__dict__.update(self.__dict__, solver=self.solver.copy())
+        twin.__dict__.update(self.__dict__, solver=self.solver.copy(), _device=None)
         return twin
 
     def __repr__(self) -> str:
@@ -179,7 +192,7 @@ def solve_batch(
     restarts: int | str = "auto",
     seed: int = 0,
     threads: int | None = None,
-    dtype: Any = "float64",
+    dtype: Any = None,
     solutions: int = 1,
     out: Any = None,
     progress: Progress | None = None,
@@ -205,7 +218,8 @@ def solve_batch(
         restarts: How many more searches from spread seeds after a failed one; "auto" lets the method decide.
         seed: Chooses other seeds.
         threads: How many; all cores unless given. The answers do not depend on it.
-        dtype: "float64", or "float32": searched and returned in float32, judged in float64.
+        dtype: "float64", which is what numpy arrays get unless said otherwise, or "float32": searched and returned in
+            float32, judged in float64; arrays on a GPU always are.
         solutions: Up to so many distinct answers a row, nearest to its start first; arrays become (B, k, ...).
         out: An array for `q`, {field: array}, or a BatchSolution to fill again.
         progress: Called with (rows done, rows) now and then, and at the end.

@@ -291,6 +291,7 @@ NB_MODULE(_core, m) {
 
   bind_solver(m);
   bind_batch(m);
+  bind_gpu(m);
   m.def("level", [] { return std::string(ops().level); }, "The instruction level in use.");
   m.def("set_threads", set_threads, nb::arg("count"),
         "How many threads a large batch may use; 0: as many as there are cores.");

@@ -81,15 +81,10 @@ void keep(SolverData& solver, bool first) {
   solver.outcome = state.best_reached ? Outcome::REACHED : state.outcome;
 }
 
-// a distance that the goal's frame cannot have from a point that cannot move: proof that it is out of reach
 bool proved_unreachable(const SolverData& solver) {
-  for (const SolverData::Reachable& r : solver.reachable) {
-    const GoalSpec<S>& goal = solver.goals[static_cast<std::size_t>(r.goal)];
-    const S* p = solver.targets.data() + goal.target + 9;
-    const double d[3] = {p[0] - r.center[0], p[1] - r.center[1], p[2] - r.center[2]};
-    const double distance = square_root(dot(d, d));
-    const double slack = goal.tolerance[0] + 1e-9 * (solver.scale + distance);
-    if (distance > r.farthest + slack || distance < r.nearest - slack) return true;
+  const auto problem = solver.problem();
+  for (const Reachable<S>& r : solver.reachable) {
+    if (beyond(problem, r, solver.targets.data())) return true;
   }
   return false;
 }

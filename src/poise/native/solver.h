@@ -5,6 +5,7 @@
 
 #include "kernels/hierarchy.h"
 #include "kernels/limits.h"
+#include "kernels/reachable.h"
 #include "kernels/search.h"
 
 namespace poise {
@@ -73,13 +74,7 @@ struct SolverData {
   int extra = 0;             // numbers of workspace that the method asked for
   bool record = false;       // keep every evaluated pose in `history`
 
-  // for each goal with a position: a point that cannot move and the distances from it that can be
-  struct Reachable {
-    int goal;
-    double center[3];
-    double nearest, farthest;
-  };
-  std::vector<Reachable> reachable;
+  std::vector<Reachable<double>> reachable;
 
   // one call
   std::vector<double> start, targets, memory;

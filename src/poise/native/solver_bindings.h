@@ -6,5 +6,6 @@ namespace poise {
 
 void bind_solver(nb::module_& m);
 void bind_batch(nb::module_& m);
+void bind_gpu(nb::module_& m);
 
 }  // namespace poise

@@ -15,12 +15,12 @@ POISE_FN constexpr int packed(int r, int c) { return r * (r + 1) / 2 + c; }
 template <int M, class S> POISE_FN void cholesky(int m_run, S* A, S* inverse, real_t<S> floor) {
   using T = real_t<S>;
   const int m = M > 0 ? M : m_run;
-  POISE_UNROLL
+  POISE_UNROLL_ROWS
   for (int r = 0; r < m; ++r) {
-    POISE_UNROLL
+    POISE_UNROLL_ROWS
     for (int c = 0; c <= r; ++c) {
       S x = A[packed(r, c)];
-      POISE_UNROLL
+      POISE_UNROLL_ROWS
       for (int k = 0; k < c; ++k) x -= A[packed(r, k)] * A[packed(c, k)];
       if (r == c) {
         inverse[r] = S(T(1)) / square_root(maximum(x, S(floor)));
@@ -34,17 +34,17 @@ template <int M, class S> POISE_FN void cholesky(int m_run, S* A, S* inverse, re
 // x <- (L L^T)^-1 x
 template <int M, class S> POISE_FN void cholesky_solve(int m_run, const S* A, const S* inverse, S* x) {
   const int m = M > 0 ? M : m_run;
-  POISE_UNROLL
+  POISE_UNROLL_ROWS
   for (int r = 0; r < m; ++r) {
     S y = x[r];
-    POISE_UNROLL
+    POISE_UNROLL_ROWS
     for (int k = 0; k < r; ++k) y -= A[packed(r, k)] * x[k];
     x[r] = y * inverse[r];
   }
-  POISE_UNROLL
+  POISE_UNROLL_ROWS
   for (int r = m - 1; r >= 0; --r) {
     S y = x[r];
-    POISE_UNROLL
+    POISE_UNROLL_ROWS
     for (int k = r + 1; k < m; ++k) y -= A[packed(k, r)] * x[k];
     x[r] = y * inverse[r];
   }

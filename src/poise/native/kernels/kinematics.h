@@ -45,6 +45,7 @@ template <class S, class Body> POISE_FN void place_one(const Body& body, int i, 
 
 // placements of all primitives
 template <class S, class Body> POISE_FN void place_all(const Body& body, const S* q, S* placements) {
+  POISE_UNROLL_BODY
   for (int i = 0; i < body.count(); ++i) place_one(body, i, q, placements);
 }
 

@@ -81,7 +81,9 @@ template <class S, class P> POISE_FN mask_t<S> keep_best_lanes(const P& problem,
   at.best_cost = select(better, at.cost, at.best_cost);
   at.best_posture = select(better, asked, at.best_posture);
   state.reached = select(better, as_flag<S>(reached), state.reached);
+  POISE_UNROLL_BODY
   for (int k = 0; k < problem.n_q; ++k) at.best_q[k] = select(better, at.q[k], at.best_q[k]);
+  POISE_UNROLL_BODY
   for (int k = 0; k < 2 * problem.goals.count(); ++k) {
     at.best_errors[k] = select(better, at.errors[k], at.best_errors[k]);
   }
@@ -108,6 +110,7 @@ template <class S, class P>
 POISE_FN void nudge_lanes(const P& problem, const Settings<real_t<S>>& settings, LaneState<S>& state) {
   using T = real_t<S>;
   S largest = S(T(0));
+  POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
     const S per_unit = S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
     largest = maximum(largest, absolute(state.at.dq[c]) * per_unit);
@@ -117,8 +120,10 @@ POISE_FN void nudge_lanes(const P& problem, const Settings<real_t<S>>& settings,
   if (!any(stuck)) return;
   state.nudges = select(stuck, state.nudges + S(T(1)), state.nudges);
   find_room(problem, settings, state.at);
+  POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
     T turn[2];
+    POISE_UNROLL_BODY
     for (int k = 0; k < 2; ++k) {
       const T spread = T((c + 1) * (k + 1)) * T(0.6180339887498949);
       const T size = T(0.03) + T(0.04) * (spread - T(static_cast<int>(spread)));
@@ -144,6 +149,7 @@ POISE_FN mask_t<S> advance_lanes(const P& problem, const Settings<real_t<S>>& se
   state.at.strength = select(at_goal, state.strength, zero);
   propose_lm<M>(problem, settings, wished ? posture : Posture<S>{nullptr, nullptr}, targets, state.at);
   nudge_lanes(problem, settings, state);
+  POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) state.at.dq[c] = select(fresh, zero, state.at.dq[c]);
   take_step(problem, state.at.q, state.at.dq, settings.limits != LIMITS_OFF, state.at.q);
   state.at.cost = evaluate(problem, state.at.q, targets, state.at.placements, state.at.rows, state.at.errors);

@@ -6,6 +6,7 @@ namespace poise {
 
 // out = q (+) dq: plain numbers add; quaternions are multiplied on the right by exp(dq) and stay unit. out may be q.
 template <class C, class S> POISE_FN void integrate(const C& coordinates, int n, const S* q, const S* dq, S* out) {
+  POISE_UNROLL_BODY
   for (int i = 0; i < n; ++i) {
     const Coordinate c = coordinates[i];
     if (!c.quaternion) {
@@ -21,6 +22,7 @@ template <class C, class S> POISE_FN void integrate(const C& coordinates, int n,
 
 // dq with q0 (+) dq = q1; the shorter way round for quaternions
 template <class C, class S> POISE_FN void difference(const C& coordinates, int n, const S* q0, const S* q1, S* dq) {
+  POISE_UNROLL_BODY
   for (int i = 0; i < n; ++i) {
     const Coordinate c = coordinates[i];
     if (!c.quaternion) {

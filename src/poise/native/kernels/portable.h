@@ -3,6 +3,11 @@
 // POISE_FN is inlined always. POISE_LARGE_FN may stay a function on the CPU; it is `static`, because a source is compiled for several
 // instruction levels and the linker must not take one level's function for another's.
 //
+// POISE_UNROLL_BODY stands before loops over joints, velocities and goals, POISE_UNROLL_ROWS over rows of residuals: their
+// number may be known when compiled.
+// POISE_CONSTANT is an array of numbers that never change: constant memory on the device. POISE_KNOWN is
+// one whose numbers become part of the instructions.
+//
 // Everything else in kernels/ is ordinary C++20 that a CPU compiler and NVRTC both read. Here are the things in which
 // they differ: function qualifiers, loop unrolling, the C library, and the SIMD pack.
 //
@@ -14,22 +19,42 @@
 #define POISE_FN __host__ __device__ __forceinline__
 #define POISE_LARGE_FN __host__ __device__ __forceinline__
 #define POISE_UNROLL _Pragma("unroll")
+#define POISE_CONSTANT __constant__
+#define POISE_KNOWN static __device__ constexpr
 #define POISE_ON_DEVICE 1
 #elif defined(_MSC_VER) && !defined(__clang__)
 #define POISE_FN __forceinline
 #define POISE_LARGE_FN static inline
 #define POISE_UNROLL
+#define POISE_CONSTANT static const
+#define POISE_KNOWN static constexpr
 #define POISE_ON_DEVICE 0
 #elif defined(__clang__)
 #define POISE_FN inline __attribute__((always_inline))
 #define POISE_LARGE_FN static inline
 #define POISE_UNROLL _Pragma("unroll")
+#define POISE_CONSTANT static const
+#define POISE_KNOWN static constexpr
 #define POISE_ON_DEVICE 0
 #else
 #define POISE_FN inline __attribute__((always_inline))
 #define POISE_LARGE_FN static inline
 #define POISE_UNROLL _Pragma("GCC unroll 8")
+#define POISE_CONSTANT static const
+#define POISE_KNOWN static constexpr
 #define POISE_ON_DEVICE 0
+#endif
+
+// on the device a small body lives in registers: every loop over its joints and rows is unrolled
+#if defined(POISE_SMALL_BODY)
+#define POISE_UNROLL_BODY _Pragma("unroll")
+#define POISE_UNROLL_ROWS _Pragma("unroll")
+#elif defined(__CUDACC__)
+#define POISE_UNROLL_BODY _Pragma("unroll 1")
+#define POISE_UNROLL_ROWS _Pragma("unroll 1")
+#else
+#define POISE_UNROLL_BODY
+#define POISE_UNROLL_ROWS POISE_UNROLL
 #endif
 
 #if !defined(__CUDACC_RTC__)
@@ -224,6 +249,12 @@ POISE_FN double square_root(double x) { return std::sqrt(x); }
 template <class S> POISE_FN S minimum(S a, S b) { return select(a < b, a, b); }
 template <class S> POISE_FN S maximum(S a, S b) { return select(a > b, a, b); }
 template <class S> POISE_FN S absolute(S a) { return select(a < S(real_t<S>(0)), S(real_t<S>(0)) - a, a); }
+
+// 0 / 0, which no compiler may fold into an error
+template <class T> POISE_FN T not_a_number() {
+  T zero = T(0);
+  return zero / zero;
+}
 
 // ---------------------------------------------------------------------------------------------- trigonometry hooks
 

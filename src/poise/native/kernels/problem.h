@@ -46,7 +46,8 @@ template <class T> struct GoalList {
 };
 
 // Goals beyond reaching and turning are for one problem at a time: lists of goals for packs and devices do without `points`.
-template <class P> constexpr bool any_goal = requires(const P& problem) { problem.goals.points(); };
+template <class P, class S>
+constexpr bool any_goal = ScalarTraits<S>::lanes == 1 && requires(const P& problem) { problem.goals.points(); };
 
 // the run-time posture: D and g of the design; null where there is none
 template <class S> struct Posture {
@@ -76,7 +77,7 @@ POISE_FN constexpr int size_of_placements(int n_primitives) { return 16 * n_prim
 template <class S, class P, class Goal>
 POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* placements, const S* targets,
                                real_t<S> per_scale, S* rows, S* errors, S* room) {
-  if constexpr (any_goal<P>) {
+  if constexpr (any_goal<P, S>) {
     if (goal.op == GOAL_CUSTOM) return;
     if (goal.op >= GOAL_COM) {
       mass_residual(problem, goal, placements, targets + goal.target, per_scale, rows, errors, room);
@@ -85,7 +86,7 @@ POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* plac
   }
   GoalPlace<S> at;
   place_goal(goal, problem.goals.frames(), placements, targets, at);
-  if constexpr (any_goal<P>) {
+  if constexpr (any_goal<P, S>) {
     if (goal.op > GOAL_POSE) {
       relation_residual(goal, at, targets + goal.target, per_scale, rows, errors, room);
       return;
@@ -101,11 +102,12 @@ template <class S, class P> POISE_LARGE_FN S evaluate(const P& problem, const S*
                                                       S* rows, S* errors, S* room = nullptr) {
   using T = real_t<S>;
   place_all(problem.body, q, placements);
-  if constexpr (any_goal<P>) {
+  if constexpr (any_goal<P, S>) {
     if (problem.body.masses) gather_mass(problem.body, placements, placements + 12 * problem.body.count());
   }
   S cost = S(T(0));
   const T per_scale = T(1) / problem.scale;
+  POISE_UNROLL_BODY
   for (int g = 0; g < problem.goals.count(); ++g) {
     const auto& goal = problem.goals[g];
     const int n = rows_of_goal(goal);
@@ -117,6 +119,7 @@ template <class S, class P> POISE_LARGE_FN S evaluate(const P& problem, const S*
     }
     residual_of_goal(problem, goal, placements, targets, per_scale, rows + goal.first_row, errors + 2 * g,
                      room ? room + 2 * goal.first_row : nullptr);
+    POISE_UNROLL_BODY
     for (int k = 0; k < n; ++k) cost += rows[goal.first_row + k] * rows[goal.first_row + k];
   }
   return cost;
@@ -126,6 +129,7 @@ template <class S, class P> POISE_LARGE_FN S evaluate(const P& problem, const S*
 template <class S, class P> POISE_FN mask_t<S> within_tolerance(const P& problem, const S* errors, real_t<S> fraction) {
   using T = real_t<S>;
   mask_t<S> good = errors[0] <= S(fraction * problem.goals[0].tolerance[0]);
+  POISE_UNROLL_BODY
   for (int g = 0; g < problem.goals.count(); ++g) {
     good = good & (errors[2 * g] <= S(T(fraction * problem.goals[g].tolerance[0])));
     good = good & (errors[2 * g + 1] <= S(T(fraction * problem.goals[g].tolerance[1])));
@@ -138,7 +142,7 @@ template <class S, class P, class Goal>
 POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placements, const S* targets, S* J) {
   using T = real_t<S>;
   const T per_scale = T(1) / problem.scale;
-  const bool relation = any_goal<P> && goal.op > GOAL_POSE;
+  const bool relation = any_goal<P, S> && goal.op > GOAL_POSE;
   GoalPlace<S> at;
   GoalWrench<S> wrench;
   place_goal(goal, problem.goals.frames(), placements, targets, at);
@@ -149,12 +153,14 @@ POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placeme
   }
   const int on = problem.goals.frames()[goal.frame].primitive;
   const int under = goal.base < 0 ? -1 : problem.goals.frames()[goal.base].primitive;
+  POISE_UNROLL_BODY
   for (int i = 0; i < problem.body.count(); ++i) {
     const auto& b = problem.body[i];
     const int sign = int(i <= on && on < b.subtree_end) - int(i <= under && under < b.subtree_end);
     if (sign == 0 || b.v_index < 0) continue;
     // what a look is aimed at moves as a point of the base; everything else acts at the goal's own point
     const bool aimed_at = relation && goal.op == GOAL_LOOK && sign < 0;
+    POISE_UNROLL_BODY
     for (int k = 0; k < width_of(b.kind); ++k) {
       S linear[3], angular[3];
       world_column(b, k, placements + 12 * i, aimed_at ? at.target_p : wrench.point, linear, angular);
@@ -175,10 +181,12 @@ template <class S, class P>
 POISE_LARGE_FN void assemble(const P& problem, const S* placements, const S* targets, S* J, const S* room = nullptr) {
   using T = real_t<S>;
   const int m = problem.n_rows;
+  POISE_UNROLL_BODY
   for (int k = 0; k < m * problem.n_v; ++k) J[k] = S(T(0));
+  POISE_UNROLL_BODY
   for (int g = 0; g < problem.goals.count(); ++g) {
     const auto& goal = problem.goals[g];
-    if constexpr (any_goal<P>) {
+    if constexpr (any_goal<P, S>) {
       if (goal.op == GOAL_CUSTOM) continue;
       if (goal.op >= GOAL_COM) {
         assemble_mass(problem, goal, placements, targets + goal.target, T(1) / problem.scale, J);

@@ -53,6 +53,7 @@ template <class S> struct SearchState {
 };
 
 template <class S, class P> POISE_FN void copy_configuration(const P& problem, const S* from, S* to) {
+  POISE_UNROLL_BODY
   for (int k = 0; k < problem.n_q; ++k) to[k] = from[k];
 }
 
@@ -62,6 +63,7 @@ template <class S, class P> POISE_FN S posture_cost(const P& problem, const S* q
   S cost = S(T(0));
   if (!posture.gain) return cost;
   difference(problem.coordinates, problem.n_coordinates, q, posture.wanted, work);
+  POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
     const S square = work[c] * work[c] * S(T(1) / problem.freedoms[c].unit2);
     cost += posture.gain[c] * square * steepness(posture, square);
@@ -90,12 +92,13 @@ template <class S, class P> POISE_FN S outside_of(const P& problem, const Settin
   using T = real_t<S>;
   S worst = S(T(0));
   if (settings.limits == LIMITS_OFF) return worst;
+  POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
     const auto& f = problem.freedoms[c];
     if (f.q_index < 0) continue;
     worst = maximum(worst, maximum(S(f.lower) - q[f.q_index], q[f.q_index] - S(f.upper)));
   }
-  if constexpr (any_goal<P>) {
+  if constexpr (any_goal<P, S>) {
     for (int i = 0; i < problem.n_cones; ++i)
       worst = maximum(worst, S(T(0)) - least_gap(problem.cones[i], q + problem.cones[i].q_index));
   }
@@ -130,6 +133,7 @@ template <class S, class P> POISE_FN bool keep_best(const P& problem, const Sett
     state.best_posture = asked;
     state.best_reached = reached;
     copy_configuration(problem, state.q, state.best_q);
+    POISE_UNROLL_BODY
     for (int k = 0; k < 2 * problem.goals.count(); ++k) state.best_errors[k] = state.errors[k];
   }
   return progress;
@@ -159,6 +163,7 @@ template <class S, class P> POISE_FN void find_room(const P& problem, bool bound
   if (!state.origin) return;
   using T = real_t<S>;
   difference(problem.coordinates, problem.n_coordinates, state.origin, state.q, state.work.b);
+  POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
     const S most = state.span * S(problem.freedoms[c].angular ? T(1) : problem.scale);
     const S least = state.window ? state.window[2 * c] : S(T(0)) - most;
@@ -199,6 +204,7 @@ template <class S, class P>
 POISE_FN void nudge_if_stuck(const P& problem, const Settings<real_t<S>>& settings, SearchState<S>& state) {
   using T = real_t<S>;
   S largest = S(T(0));
+  POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
     const S per_unit = S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
     largest = maximum(largest, absolute(state.dq[c]) * per_unit);
@@ -206,6 +212,7 @@ POISE_FN void nudge_if_stuck(const P& problem, const Settings<real_t<S>>& settin
   if (state.best_reached || state.nudges >= 2 || largest > S(T(1e-7))) return;
   ++state.nudges;
   find_room(problem, settings, state);
+  POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
     // golden-ratio steps: no two joints turn alike, and the same every time
     const T spread = T((c + 1) * state.nudges) * T(0.6180339887498949);

@@ -38,6 +38,7 @@ template <class S> struct StepWorkspace {
 template <class S, class P>
 POISE_FN void room_to_move(const P& problem, const S* q, bool bounded, S reach, StepWorkspace<S>& w) {
   using T = real_t<S>;
+  POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
     const auto& f = problem.freedoms[c];
     const S most = reach * S(f.angular ? T(1) : problem.scale);
@@ -55,10 +56,10 @@ POISE_FN void room_to_move(const P& problem, const S* q, bool bounded, S reach, 
 // triangle += scale * column column^T
 template <int M, class S> POISE_FN void add_square(int m_run, const S* column, S scale, S* A) {
   const int m = M > 0 ? M : m_run;
-  POISE_UNROLL
+  POISE_UNROLL_ROWS
   for (int i = 0; i < m; ++i) {
     const S scaled = column[i] * scale;
-    POISE_UNROLL
+    POISE_UNROLL_ROWS
     for (int k = 0; k <= i; ++k) A[packed(i, k)] += scaled * column[k];
   }
 }
@@ -69,17 +70,18 @@ POISE_FN void normal_matrix(const P& problem, const S* J, S damping, StepWorkspa
   using T = real_t<S>;
   const int m = M > 0 ? M : problem.n_rows;
   const auto sum = [&](S* A) {
-    POISE_UNROLL
+    POISE_UNROLL_ROWS
     for (int i = 0; i < m; ++i) {
-      POISE_UNROLL
+      POISE_UNROLL_ROWS
       for (int k = 0; k <= i; ++k) A[packed(i, k)] = i == k ? damping : S(T(0));
     }
+    POISE_UNROLL_BODY
     for (int c = 0; c < problem.n_v; ++c) add_square<M>(m, J + c * m, w.inverse_D[c], A);
   };
   if constexpr (M > 0) {
     S local[M * (M + 1) / 2];  // in registers
     sum(local);
-    POISE_UNROLL
+    POISE_UNROLL_ROWS
     for (int k = 0; k < M * (M + 1) / 2; ++k) w.A[k] = local[k];
   } else {
     sum(w.A);
@@ -89,7 +91,7 @@ POISE_FN void normal_matrix(const P& problem, const S* J, S damping, StepWorkspa
 // rhs -= column * x
 template <int M, class S> POISE_FN void take_out(int m_run, const S* column, S x, S* rhs) {
   const int m = M > 0 ? M : m_run;
-  POISE_UNROLL
+  POISE_UNROLL_ROWS
   for (int k = 0; k < m; ++k) rhs[k] -= column[k] * x;
 }
 
@@ -102,19 +104,20 @@ template <int M, class S, class P> POISE_FN void solve_normal(const P& problem, 
     solve_blocks(m, w.A, w.pivots, w.L, T(1e-30), w.y);
     return;
   }
-  POISE_UNROLL
+  POISE_UNROLL_ROWS
   for (int k = 0; k < m; ++k) w.y[k] = w.rhs[k];
   if constexpr (M > 0) {
     S L[M * (M + 1) / 2], pivots[M], y[M];
-    POISE_UNROLL
+    POISE_UNROLL_ROWS
     for (int k = 0; k < M * (M + 1) / 2; ++k) L[k] = w.A[k];
-    POISE_UNROLL
+    POISE_UNROLL_ROWS
     for (int k = 0; k < M; ++k) y[k] = w.rhs[k];
     cholesky<M>(m, L, pivots, T(1e-30));
     cholesky_solve<M>(m, L, pivots, y);
-    POISE_UNROLL
+    POISE_UNROLL_ROWS
     for (int k = 0; k < M; ++k) w.y[k] = y[k];
   } else {
+    POISE_UNROLL_BODY
     for (int k = 0; k < m * (m + 1) / 2; ++k) w.L[k] = w.A[k];
     cholesky<M>(m, w.L, w.pivots, T(1e-30));
     cholesky_solve<M>(m, w.L, w.pivots, w.y);
@@ -128,7 +131,7 @@ POISE_FN S free_step(const P& problem, const S* J, const StepWorkspace<S>& w, in
   if (M == 0 && w.packed) return w.inverse_D[c] * (w.b[c] + dot_run(w.packed + c * stride_of<S>(m), w.y, w.runs[c]));
   const S* column = J + c * m;
   S x = w.b[c];
-  POISE_UNROLL
+  POISE_UNROLL_ROWS
   for (int k = 0; k < m; ++k) x += column[k] * w.y[k];
   return w.inverse_D[c] * x;
 }
@@ -143,12 +146,14 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
                                                                     int rounds, StepWorkspace<S>& w, S* dq) {
   using T = real_t<S>;
   const S zero = S(T(0));
+  POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
     w.b[c] = zero;
     w.inverse_D[c] = S(problem.freedoms[c].unit2 / problem.freedoms[c].weight);
   }
   if (posture.gain) {
     difference(problem.coordinates, problem.n_coordinates, q, posture.wanted, w.b);
+    POISE_UNROLL_BODY
     for (int c = 0; c < problem.n_v; ++c) {
       const auto& f = problem.freedoms[c];
       S gain = posture.strength * posture.gain[c];
@@ -159,9 +164,10 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
     }
   }
   const int m = M > 0 ? M : problem.n_rows;
-  POISE_UNROLL
+  POISE_UNROLL_ROWS
   for (int k = 0; k < m; ++k) w.rhs[k] = r[k];
   bool given = posture.gain != nullptr;
+  POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
     const mask_t<S> stuck = (w.low[c] > zero) | (w.high[c] < zero);  // outside its range: it must come back
     const S back = select(w.low[c] > zero, w.low[c], w.high[c]);
@@ -181,6 +187,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
 
     // what would leave its range is fixed at the bound, and its part taken out of the system; a fixed joint keeps its step
     bool crossed = false;
+    POISE_UNROLL_BODY
     for (int c = 0; c < problem.n_v; ++c) {
       const mask_t<S> free = w.inverse_D[c] > zero;
       const S x = free_step<M>(problem, J, w, c);
@@ -218,6 +225,7 @@ POISE_LARGE_FN void keep_in_cone(const P& problem, int q_index, const S* before,
 // out <- q (+) dq, exactly on the bound where the step went there, and never further out than it was. Only the coordinates that
 // may move are written. out may be q.
 template <class S, class P> POISE_FN void take_step(const P& problem, const S* q, const S* dq, bool bounded, S* out) {
+  POISE_UNROLL_BODY
   for (int i = 0; i < problem.n_coordinates; ++i) {
     const Coordinate at = problem.coordinates[i];
     S before[4] = {q[at.q_index]};
@@ -229,7 +237,7 @@ template <class S, class P> POISE_FN void take_step(const P& problem, const S* q
     integrate(one, 1, q, dq, out);
     if (!bounded) continue;
     if (at.quaternion) {
-      if constexpr (any_goal<P>) keep_in_cone(problem, at.q_index, before, out + at.q_index);
+      if constexpr (any_goal<P, S>) keep_in_cone(problem, at.q_index, before, out + at.q_index);
       continue;
     }
     const auto& f = problem.freedoms[at.v_index];

@@ -26,18 +26,25 @@ template <class X, class S> POISE_FN bool read_rotation(const X* R, int stride, 
 // how many numbers a target of a goal has: a point, a rotation matrix, a transform
 POISE_FN constexpr int target_width(int op) { return op == GOAL_POSITION ? 3 : op == GOAL_ROTATION ? 9 : 16; }
 
-// a target given as target_width(op) numbers; what the goal does not ask for keeps what `to` holds. False if it is not one.
-template <class X, class S> POISE_FN bool read_target(int op, const X* x, S* to) {
+// lengths from the world's origin
+struct WorldOrigin {
+  POISE_FN double operator()(int) const { return 0.0; }
+};
+
+// A target given as target_width(op) numbers; what the goal does not ask for keeps what `to` holds. False if it is not one.
+// Positions are told from `origin`, which is taken off in double.
+template <class X, class S, class Origin = WorldOrigin>
+POISE_FN bool read_target(int op, const X* x, S* to, Origin origin = {}) {
   if (op == GOAL_POSITION) {
     POISE_UNROLL
-    for (int k = 0; k < 3; ++k) to[9 + k] = S(x[k]);
+    for (int k = 0; k < 3; ++k) to[9 + k] = S(double(x[k]) - origin(k));
   } else if (op == GOAL_ROTATION) {
     if (!read_rotation(x, 3, to)) return false;
   } else {
     const bool last_row = x[12] == X(0) && x[13] == X(0) && x[14] == X(0) && x[15] == X(1);
     if (!last_row || !read_rotation(x, 4, to)) return false;
     POISE_UNROLL
-    for (int k = 0; k < 3; ++k) to[9 + k] = S(x[4 * k + 3]);
+    for (int k = 0; k < 3; ++k) to[9 + k] = S(double(x[4 * k + 3]) - origin(k));
   }
   const S largest = S(sizeof(S) == 8 ? largest_length : 1e18);
   return absolute(to[9]) < largest && absolute(to[10]) < largest && absolute(to[11]) < largest;

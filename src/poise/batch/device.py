@@ -1,0 +1,162 @@
+"""A batch whose arrays are on a GPU: read without copies, solved there, and handed back as the kind they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+
+from poise.batch.arrays import TAILS, WORDS, Rows, shared_lead
+from poise.batch.outputs import Outputs
+from poise.batch.solution import BatchSolution
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.goals.goal import GoalRows
+from poise.native import core
+from poise.native.gpu import DeviceProblem, cupy, is_on_device
+from poise.solvers import Solver
+
+__all__ = ["DeviceBatch", "is_on_device"]
+
+
+class DeviceBatch:
+    """A prepared problem for batches on the current device."""
+
+    def __init__(self, solver: Solver, rows: Mapping[str, GoalRows], solutions: int, dtype: Any) -> None:
+        check_served(solver, solutions, dtype)
+        self.model = solver.model
+        self.rows = dict(rows)
+        self.problem = DeviceProblem(solver._native)
+        self._rest: Any = None
+        self._own: dict[str, Any] = {}
+
+    def solve(self, targets: Mapping[str, Any], starts: Any, out: Any, progress: Any) -> BatchSolution:
+        """Solves every row; see BatchSolver.solve."""
+        first = next(x for x in targets.values() if is_on_device(x))
+        with stream_of(first):
+            parts = [self._targets(name, targets[name]) if name in targets else self._held(name) for name in self.rows]
+            begin = self._starts(starts)
+            lead = shared_lead([*parts, begin])
+            try:
+                outputs = Outputs.make(
+                    lead, self.model, len(self.rows), np.dtype(np.float32), 1, device_out(out), xp=cupy()
+                )
+                self._run(parts, begin, lead, outputs)
+            except cupy().cuda.memory.OutOfMemoryError as full:
+                need = prod(lead) * (4 * self.model.nq + 16 * len(self.rows) + 10) / 2**30
+                raise InvalidValue(
+                    f"{prod(lead)} rows need {need:.2f} GiB for the answers alone, which the device has not; "
+                    "give smaller batches (BatchSolver.stream)."
+                ) from full
+            if progress is not None:
+                cupy().cuda.get_current_stream().synchronize()
+                progress(prod(lead), prod(lead))
+        return outputs.solution(self.model, tuple(self.rows), back_to(first))
+
+    def _run(self, parts: list[Rows], begin: Rows, lead: tuple[int, ...], outputs: Outputs) -> None:
+        rows = prod(lead)
+        if rows == 0:
+            return
+        spread = [part.spread(lead) for part in (*parts, begin)]
+        out = {name: getattr(outputs, name) for name in ("q", "errors", "reached", "codes", "steps", "searches")}
+        self.problem.solve(spread[:-1], spread[-1], rows, out)
+
+    def _targets(self, name: str, value: Any) -> Rows:
+        tail = TAILS[self.rows[name].op]
+        array = device_array(value, f"targets[{name!r}]")
+        if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
+            wanted = ", ".join(map(str, tail))
+            raise ShapeMismatch(
+                f"targets[{name!r}] has shape {array.shape}; the goal was made for {WORDS[self.rows[name].op]}: "
+                f"(..., {wanted})."
+            )
+        return Rows(name, array, array.shape[: array.ndim - len(tail)], prod(tail))
+
+    def _held(self, name: str) -> Rows:
+        """The goal's own target, for all rows."""
+        if name not in self._own:
+            row = self.rows[name]
+            R, p = row.target[:9].reshape(3, 3), row.target[9:]
+            T = np.eye(4)
+            T[:3, :3], T[:3, 3] = R, p
+            self._own[name] = cupy().asarray({3: p, 9: R, 16: T}[prod(TAILS[row.op])])
+        return Rows(name, self._own[name], (), prod(TAILS[self.rows[name].op]))
+
+    def _starts(self, starts: Any) -> Rows:
+        if starts is None:
+            if self._rest is None:
+                self._rest = cupy().asarray(self.model.rest)
+            return Rows("starts", self._rest, (), self.model.nq)
+        array = device_array(starts, "starts")
+        if array.ndim == 0 or array.shape[-1] != self.model.nq:
+            raise ShapeMismatch(f"starts has shape {array.shape}; its last axis must be {self.model.nq} (model.nq).")
+        return Rows("starts", array, array.shape[:-1], self.model.nq)
+
+
+def check_served(solver: Solver, solutions: int, dtype: Any) -> None:
+    """Refuses by name what has no kernel on a GPU."""
+    native = solver._native
+    if not isinstance(native, core.Solver) or not core.lanes_serve(native):
+        raise InvalidValue(
+            "a GPU serves point, rotation and pose goals of one priority with postures and joint ranges, under the "
+            "default method; for the rest give numpy arrays, which run on the CPU."
+        )
+    if solutions > 1:
+        raise InvalidValue("solutions= above 1 runs on the CPU only; give numpy arrays.")
+    if dtype is not None and dtype != np.float32:
+        raise InvalidValue(f"dtype {dtype} runs on the CPU only; on a GPU answers are float32, judged in float64.")
+
+
+def device_array(value: Any, what: str) -> Any:
+    """The array as CuPy sees it: the same memory, never a copy."""
+    if not is_on_device(value):
+        raise InvalidValue(f"{what} is not on the GPU where the other arrays are; move it there, or the others here.")
+    xp = cupy()
+    array = value if isinstance(value, xp.ndarray) else xp.from_dlpack(value)
+    if array.dtype not in (np.float32, np.float64):
+        raise InvalidValue(f"{what} is an array of {array.dtype}; on a GPU it must be float32 or float64.")
+    if not array.flags.c_contiguous:
+        raise InvalidValue(f"{what} is not C-contiguous; make it so, because nothing is copied on a GPU.")
+    if array.device.id != xp.cuda.Device().id:
+        raise InvalidValue(f"{what} is on GPU {array.device.id}, the current one is {xp.cuda.Device().id}.")
+    return array
+
+
+def device_out(out: Any) -> Any:
+    """What the caller wants filled, as CuPy sees it."""
+    if out is None or isinstance(out, BatchSolution):
+        return out
+    if isinstance(out, Mapping):
+        return {name: as_cupy(array, f"out[{name!r}]") for name, array in out.items()}
+    return as_cupy(out, "out['q']")
+
+
+def as_cupy(array: Any, what: str) -> Any:
+    """The same memory as a CuPy array."""
+    if not is_on_device(array):
+        raise InvalidValue(f"{what} is not on the GPU where the targets are.")
+    xp = cupy()
+    return array if isinstance(array, xp.ndarray) else xp.from_dlpack(array)
+
+
+def stream_of(array: Any) -> AbstractContextManager[Any]:
+    """The stream that the caller's library works on: PyTorch has its own."""
+    if type(array).__module__.split(".")[0] == "torch":
+        import torch
+
+        return cupy().cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)  # type: ignore[no-any-return]
+    return nullcontext()
+
+
+def back_to(array: Any) -> Callable[[Any], Any] | None:
+    """How to hand a CuPy array back as the kind that `array` is; None for CuPy itself and what it stands in for."""
+    library = type(array).__module__.split(".")[0]
+    if library == "torch":
+        import torch as home
+    elif library in ("jaxlib", "jax"):
+        from jax import dlpack as home
+    else:
+        return None
+    return cast("Callable[[Any], Any]", home.from_dlpack)

@@ -1,0 +1,335 @@
+// gpu_entry.h: a batch on a GPU: one thread one row, or a team of threads on the searches of one row.
+//
+// Three passes, none of which the host waits for:
+//   search_rows   persistent threads; each takes the next row when its own is done, and gives a row up after a few searches
+//   search_hard   a team (a warp) takes such a row, a search a thread; the lowest search that reaches wins, as if run in order
+//   check_rows    every pose judged in double: errors, `reached`, proofs
+// A batch too small to fill the device goes to the teams at once.
+//
+// A problem type P has its sizes as constants (n_q, n_v, n_rows, n_goals, n_primitives) and only the coordinates it needs;
+// `P::place(k)` says where coordinate k is among the model's. Teams, queues and memory come in as arguments, so that the same code
+// runs on a CPU, where the tests are.
+#pragma once
+#include "lanes.h"
+#include "reachable.h"
+#include "targets.h"
+
+namespace poise {
+
+enum : signed char {
+  CODE_REACHED = 0,
+  CODE_STALLED = 1,
+  CODE_OUT_OF_STEPS = 2,
+  CODE_UNREACHABLE = 4,
+  CODE_INVALID = 5
+};
+
+// a coordinate of the model that the problem does not hold, and the range into which it is brought back
+struct Idle {
+  int place;
+  double lower, upper;
+};
+
+// the rows of a batch in device memory
+template <class T, int GOALS> struct DeviceRows {
+  const void* targets[GOALS];
+  long long target_stride[GOALS];  // numbers from one row to the next; 0: the same for all
+  bool single[GOALS];              // float, not double
+  const void* starts;
+  bool start_single;
+  long long start_stride;
+  int rows;
+
+  T* q;
+  double* errors;
+  bool* reached;
+  signed char* codes;
+  int* steps;
+  int* searches;
+  float* best;     // 2 a row: how far outside, and the cost, of the best pose of the searches so far
+  const T* seeds;  // n_q for each search but the first; where P::relative(k), from the start
+};
+
+template <class P, class T> struct SearchMemory {
+  static constexpr int m = P::n_rows, n = P::n_v, triangle = m * (m + 1) / 2;
+  T q[P::n_q], best_q[P::n_q], rows[m], errors[2 * P::n_goals], best_errors[2 * P::n_goals];
+  T placements[12 * P::n_primitives], J[m * n], dq[n];
+  T inverse_D[n], b[n], A[triangle], L[triangle], pivots[m], y[m], rhs[m], low[n], high[n];
+  T targets[12 * P::n_goals];
+
+  POISE_FN LaneState<T> state() {
+    LaneState<T> s{};
+    s.at.q = q;
+    s.at.best_q = best_q;
+    s.at.rows = rows;
+    s.at.errors = errors;
+    s.at.best_errors = best_errors;
+    s.at.placements = placements;
+    s.at.J = J;
+    s.at.dq = dq;
+    s.at.work = {inverse_D, b, A, L, pivots, y, rhs, low, high};
+    POISE_UNROLL_BODY
+    for (int k = 0; k < 12 * P::n_primitives; ++k) placements[k] = T(0);
+    POISE_UNROLL_BODY
+    for (int k = 0; k < m; ++k) rows[k] = T(0);
+    POISE_UNROLL_BODY
+    for (int k = 0; k < P::n_q; ++k) q[k] = best_q[k] = T(0);
+    return s;
+  }
+};
+
+// ---------------------------------------------------------------------------------------------- one row
+
+// coordinate `place` of the row's start
+template <class Io> POISE_FN double start_of(const Io& io, int row, int place) {
+  const long long at = row * io.start_stride + place;
+  return io.start_single ? double(static_cast<const float*>(io.starts)[at]) : static_cast<const double*>(io.starts)[at];
+}
+
+template <class P, class T, class Io> POISE_FN bool load_targets(const P& problem, const Io& io, int row, T* to) {
+  bool good = true;
+  POISE_UNROLL_BODY
+  for (int g = 0; g < P::n_goals; ++g) {
+    const auto& goal = problem.goals[g];
+    T* t = to + goal.target;
+    POISE_UNROLL
+    for (int k = 0; k < 12; ++k) t[k] = T(k % 4 == 0 && k < 9);
+    const auto origin = [&](int k) { return goal.base < 0 ? problem.origin(k) : 0.0; };
+    const long long at = row * io.target_stride[g];
+    good = good && (io.single[g] ? read_target(goal.op, static_cast<const float*>(io.targets[g]) + at, t, origin)
+                                 : read_target(goal.op, static_cast<const double*>(io.targets[g]) + at, t, origin));
+  }
+  return good;
+}
+
+// the row's own start; quaternions made unit
+template <class P, class T>
+POISE_FN bool load_start(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, T* q) {
+  T sum = T(0);
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) {
+    q[k] = T(start_of(io, row, P::place(k)));
+    sum += q[k] - q[k];
+  }
+  bool good = sum == T(0);
+  POISE_UNROLL_BODY
+  for (int i = 0; i < problem.n_coordinates; ++i) {
+    const Coordinate c = problem.coordinates[i];
+    if (!c.quaternion) continue;
+    T* w = q + c.q_index;
+    const T n2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + w[3] * w[3];
+    good = good && n2 > T(1e-12) && n2 < T(1e12);
+    quaternion_normalize(w);
+  }
+  return good;
+}
+
+// where search number `search` starts
+template <class P, class T>
+POISE_FN void load_seed(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, int search, T* q) {
+  load_start(problem, io, row, q);
+  if (search == 0) return;
+  const T* seed = io.seeds + (search - 1) * P::n_q;
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) q[k] = P::relative(k) ? q[k] + seed[k] : seed[k];
+}
+
+// a pose of the problem as one of the model: what the problem does not hold stays at the start, inside its range
+template <class P, class T>
+POISE_FN void store_pose(const P&, const DeviceRows<T, P::n_goals>& io, int row, const T* q) {
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) io.q[static_cast<long long>(row) * P::model_q + P::place(k)] = q[k];
+}
+
+// what the problem does not hold; false if a number of it is not finite
+template <class P, class T> POISE_FN bool store_idle(const P&, const DeviceRows<T, P::n_goals>& io, int row) {
+  bool good = true;
+  for (int k = 0; k < P::n_idle; ++k) {
+    const Idle idle = P::idle(k);
+    const double x = start_of(io, row, idle.place);
+    good = good && x - x == 0.0;
+    io.q[static_cast<long long>(row) * P::model_q + idle.place] = T(minimum(maximum(x, idle.lower), idle.upper));
+  }
+  return good;
+}
+
+// ---------------------------------------------------------------------------------------------- one thread one row
+
+// what a thread knows of its row besides the search
+struct RowCount {
+  int row, search, last, steps;
+  float outside, cost;
+};
+
+// targets and start of a row; what cannot be read is written as invalid
+template <class P, class T>
+POISE_FN bool load_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, SearchMemory<P, T>& memory) {
+  const bool good = load_targets(problem, io, row, memory.targets);
+  const bool held = store_idle(problem, io, row), placed = load_start(problem, io, row, memory.q) && held;
+  if (good && placed) return true;
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) memory.q[k] = placed ? memory.q[k] : not_a_number<T>();
+  store_pose(problem, io, row, memory.q);
+  for (int k = 0; k < P::n_idle && !placed; ++k) {
+    io.q[static_cast<long long>(row) * P::model_q + P::idle(k).place] = not_a_number<T>();
+  }
+  io.codes[row] = CODE_INVALID;
+  io.steps[row] = io.searches[row] = 0;
+  return false;
+}
+
+// the next row that can be searched, begun; row < 0: none is left
+template <class P, class T, class Next> POISE_FN void take_row(const P& problem, const DeviceRows<T, P::n_goals>& io,
+                                                               int searches, Next next, SearchMemory<P, T>& memory,
+                                                               LaneState<T>& state, RowCount& at) {
+  for (;;) {
+    at.row = next();
+    if (at.row >= io.rows) {
+      at.row = -1;
+      return;
+    }
+    if (load_row(problem, io, at.row, memory)) break;
+  }
+  at.search = at.steps = 0;
+  at.outside = at.cost = 1e30f;
+  at.last = out_of_reach(problem, memory.targets) ? 1 : searches;
+  begin_lane(state, 0);
+}
+
+// the end of a search: keeps its pose if it is the best of the row so far
+template <class P, class T> POISE_FN void keep_row(const P& problem, const DeviceRows<T, P::n_goals>& io,
+                                                   const LaneState<T>& state, const Settings<T>& settings,
+                                                   RowCount& at) {
+  const bool reached = is_set(state.reached);
+  const float outside = float(state.at.best_outside), cost = float(state.at.best_cost);
+  at.steps += int(state.steps);
+  ++at.search;
+  if (outside < at.outside || (outside == at.outside && (reached || cost < at.cost))) {
+    at.outside = outside;
+    at.cost = cost;
+    store_pose(problem, io, at.row, state.at.best_q);
+    io.codes[at.row] = reached ? CODE_REACHED : state.idle > T(settings.stall_steps) ? CODE_STALLED : CODE_OUT_OF_STEPS;
+  }
+}
+
+// Rows until the queue is empty. `early` searches a row, then it is handed to `give_up`; `searches` in all.
+template <int M, class P, class T, class Next, class GiveUp>
+POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
+                          const DeviceRows<T, P::n_goals>& io, int early, int searches, Next next, GiveUp give_up) {
+  SearchMemory<P, T> memory;
+  LaneState<T> state = memory.state();
+  RowCount at;
+  take_row(problem, io, searches, next, memory, state, at);
+  while (at.row >= 0) {
+    const bool done = advance_lanes<M>(problem, settings, posture, memory.targets, P::fraction(), state);
+    if (!done) continue;
+    keep_row(problem, io, state, settings, at);
+    if (!is_set(state.reached) && at.search < at.last && at.search < early) {
+      load_seed(problem, io, at.row, at.search, memory.q);
+      begin_lane(state, 0);
+      continue;
+    }
+    io.steps[at.row] = at.steps;
+    io.searches[at.row] = at.search;
+    if (!is_set(state.reached) && at.search < at.last) {
+      io.best[2 * at.row] = at.outside;
+      io.best[2 * at.row + 1] = at.cost;
+      give_up(at.row);
+    }
+    take_row(problem, io, searches, next, memory, state, at);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- a team on one row
+
+// One thread of a team on searches first, first + 1, ... of one row; all threads of the team call it together. The lowest search
+// that reaches wins, once all before it are over: the answer is that of one search after the other.
+template <int M, class P, class T, class Team>
+POISE_FN void search_row_together(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
+                                  const DeviceRows<T, P::n_goals>& io, int first, int searches, int row, Team team,
+                                  SearchMemory<P, T>& memory, LaneState<T>& state) {
+  if (first == 0) {
+    if (!load_row(problem, io, row, memory)) return;
+  } else {
+    load_targets(problem, io, row, memory.targets);
+  }
+  const int last = out_of_reach(problem, memory.targets) ? 1 : searches;
+  RowCount at{row,
+              first,
+              last,
+              first ? io.steps[row] : 0,
+              first ? io.best[2 * row] : 1e30f,
+              first ? io.best[2 * row + 1] : 1e30f};
+  for (int base = first; base < last; base += team.size()) {
+    const int mine = base + team.rank();
+    bool finished = mine >= last, reached = false;
+    if (!finished) {
+      load_seed(problem, io, row, mine, memory.q);
+      begin_lane(state, 0);
+    }
+    int winner = -1;
+    for (;;) {
+      if (!finished) {
+        finished = advance_lanes<M>(problem, settings, posture, memory.targets, P::fraction(), state);
+        reached = finished && is_set(state.reached);
+      }
+      winner = team.lowest(reached);
+      const int open = team.lowest(!finished);
+      if (open < 0 || (winner >= 0 && winner < open)) break;
+    }
+    // the best of this round: the winner, or the lowest cost among those least outside
+    const bool took_part = mine < last;
+    const int best = winner >= 0 ? winner
+                                 : team.least(took_part ? float(state.at.best_outside) : 1e38f,
+                                              took_part ? float(state.at.best_cost) : 1e38f);
+    const int counted = took_part && (winner < 0 || team.rank() <= winner) ? int(state.steps) : 0;
+    const int before = at.steps;
+    if (team.rank() == best) keep_row(problem, io, state, settings, at);
+    at.outside = team.from(at.outside, best);
+    at.cost = team.from(at.cost, best);
+    at.steps = before + team.sum(counted);
+    at.search = winner >= 0 ? base + winner + 1 : (base + team.size() < last ? base + team.size() : last);
+    if (winner >= 0) break;
+  }
+  if (team.rank() == 0) {
+    io.steps[row] = at.steps;
+    io.searches[row] = at.search;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- the final check
+
+// the pose in `q`, judged in double
+template <class P, class T> POISE_FN void check_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row) {
+  constexpr int goals = P::n_goals;
+  double q[P::n_q], placements[12 * P::n_primitives], rows[P::n_rows], errors[2 * goals], targets[12 * goals];
+  if (io.codes[row] == CODE_INVALID) {
+    POISE_UNROLL_BODY
+    for (int k = 0; k < 2 * goals; ++k) io.errors[2LL * goals * row + k] = not_a_number<double>();
+    io.reached[row] = false;
+    return;
+  }
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) q[k] = double(io.q[static_cast<long long>(row) * P::model_q + P::place(k)]);
+  load_targets(problem, io, row, targets);
+  evaluate(problem, q, targets, placements, rows, errors);
+  bool good = within_tolerance(problem, errors, 1.0);
+  if (P::bounded) {
+    POISE_UNROLL_BODY
+    for (int c = 0; c < P::n_v; ++c) {
+      const auto f = problem.freedoms[c];
+      good = good && (f.q_index < 0 ||
+                      (q[f.q_index < 0 ? 0 : f.q_index] >= f.lower && q[f.q_index < 0 ? 0 : f.q_index] <= f.upper));
+    }
+  }
+  POISE_UNROLL_BODY
+  for (int k = 0; k < 2 * goals; ++k) io.errors[2LL * goals * row + k] = errors[k];
+  io.reached[row] = good;
+  const signed char code = io.codes[row];
+  io.codes[row] = good                             ? CODE_REACHED
+                  : out_of_reach(problem, targets) ? CODE_UNREACHABLE
+                  : code == CODE_REACHED           ? CODE_STALLED
+                                                   : code;
+}
+
+}  // namespace poise

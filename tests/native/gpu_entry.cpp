@@ -1,0 +1,94 @@
+// gpu_entry.cpp: the passes of a GPU batch on the CPU, for the problem in given.h, which the test writes. Reads rows from a
+// file (targets, then a start each), writes what the passes wrote. A team has one thread here.
+#include "gpu_entry.h"
+
+#include <cstdio>
+#include <vector>
+
+#include "given.h"
+
+using namespace poise;
+
+namespace {
+
+struct Alone {
+  int size() const { return 1; }
+  int rank() const { return 0; }
+  int lowest(bool x) const { return x ? 0 : -1; }
+  int least(float, float) const { return 0; }
+  float from(float x, int) const { return x; }
+  int sum(int x) const { return x; }
+};
+
+constexpr int M = f32::n_rows <= 10 ? f32::n_rows : 0;
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 6) return 2;
+  int rows = 0, early = 0, searches = 0;
+  std::sscanf(argv[3], "%d", &rows);
+  std::sscanf(argv[4], "%d", &early);
+  std::sscanf(argv[5], "%d", &searches);
+  const f32::Problem problem;
+  const auto n = static_cast<std::size_t>(rows), n_q = static_cast<std::size_t>(f32::model_q);
+  constexpr std::size_t goals = f32::n_goals;
+  std::vector<double> targets[goals], starts(n * n_q), errors(n * goals * 2);
+  std::vector<float> q(n * n_q), best(2 * n), seeds(static_cast<std::size_t>(searches) * f32::n_q);
+  std::vector<signed char> codes(n);
+  std::vector<int> steps(n), tried(n), hard;
+  std::vector<char> reached(n);
+  DeviceRows<float, f32::n_goals> io{};
+  std::FILE* in = std::fopen(argv[1], "rb");
+  std::size_t read = 0, wanted = 0;
+  for (std::size_t g = 0; g < goals; ++g) {
+    const int width = target_width(problem.goals[static_cast<int>(g)].op);
+    targets[g].resize(n * static_cast<std::size_t>(width));
+    read += std::fread(targets[g].data(), 8, targets[g].size(), in);
+    wanted += targets[g].size();
+    io.targets[g] = targets[g].data();
+    io.target_stride[g] = width;
+  }
+  read += std::fread(starts.data(), 8, starts.size(), in) + std::fread(seeds.data(), 4, seeds.size(), in);
+  std::fclose(in);
+  if (read != wanted + starts.size() + seeds.size()) return 3;
+  io.starts = starts.data();
+  io.start_stride = f32::model_q;
+  io.rows = rows;
+  io.q = q.data();
+  io.errors = errors.data();
+  io.reached = reinterpret_cast<bool*>(reached.data());
+  io.codes = codes.data();
+  io.steps = steps.data();
+  io.searches = tried.data();
+  io.best = best.data();
+  io.seeds = seeds.data();
+
+  const f32::Rest rest;
+  int next = 0;
+  if (early > 0) {
+    search_rows<M>(
+        problem, f32::settings(), rest.posture(), io, early, searches, [&next] { return next++; },
+        [&hard](int row) { hard.push_back(row); });
+  } else {
+    for (int row = 0; row < rows; ++row) hard.push_back(row);
+  }
+  SearchMemory<f32::Problem, float> memory;
+  LaneState<float> state = memory.state();
+  for (int row : hard) {
+    search_row_together<M>(problem, f32::settings(), rest.posture(), io, early, searches, row, Alone{}, memory, state);
+  }
+  const f64::Problem exact;
+  for (int row = 0; row < rows; ++row) check_row(exact, io, row);
+
+  std::FILE* out = std::fopen(argv[2], "wb");
+  std::fwrite(q.data(), 4, q.size(), out);
+  std::fwrite(errors.data(), 8, errors.size(), out);
+  std::fwrite(codes.data(), 1, n, out);
+  std::fwrite(reached.data(), 1, n, out);
+  std::fwrite(steps.data(), 4, n, out);
+  std::fwrite(tried.data(), 4, n, out);
+  std::fclose(out);
+  std::printf("hard %zu\n", hard.size());
+  return 0;
+}

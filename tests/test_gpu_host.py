@@ -1,0 +1,128 @@
+"""The code of a GPU batch: built for the CPU it answers as the CPU does, and it compiles for sm_90 into registers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import nvrtc
+import poise
+from poise.goals import Goal, Orient, Reach, Rest
+from poise.native import core
+from poise.native.gpu import DeviceProblem
+from poise.native.gpu_source import KERNELS, compact, is_small, problem_source
+
+HERE = Path(__file__).parent / "native"
+ROWS = 60
+
+
+def panda() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
+    model = poise.load("panda")
+    tool = model.frames[-1]
+    targets = model.fk(model.random(np.random.default_rng(0), ROWS), tool)
+    targets[5, 0, 3] = np.nan
+    targets[9, :3, 3] = 30.0
+    return model, [Reach(tool, np.eye(4), tolerance=(1e-4, 1e-3))], {tool: targets}
+
+
+def humanoid() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
+    model = poise.load("humanoid")
+    names = ("hand_l", "hand_r", "foot_l", "foot_r")
+    bodies = model.integrate(model.rest, np.random.default_rng(1).uniform(-0.2, 0.2, (ROWS, model.nv)))
+    return model, [Reach(n, np.eye(4)) for n in names], {n: model.fk(bodies, n) for n in names}
+
+
+def turned() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
+    model = poise.load("iiwa14")
+    tool = model.frames[-1]
+    targets = model.fk(model.random(np.random.default_rng(2), ROWS), tool)[:, :3, :3]
+    return model, [Orient(tool, np.eye(3), axes="xz"), Rest()], {tool: targets}
+
+
+PROBLEMS = {"panda": panda, "humanoid": humanoid, "turned": turned}
+
+
+@dataclass
+class Answers:
+    """What the program wrote."""
+
+    q: Any
+    errors: Any
+    codes: Any
+    reached: Any
+    steps: Any
+    searches: Any
+
+
+def read_answers(raw: bytes, nq: int, goals: int) -> Answers:
+    kind = [("f4", nq), ("f8", 2 * goals), ("i1", 1), ("i1", 1), ("i4", 1), ("i4", 1)]
+    parts, at = [], 0
+    for dtype, width in kind:
+        count = ROWS * width
+        parts.append(np.frombuffer(raw, dtype, count, at).reshape((ROWS, width) if width > 1 else (ROWS,)))
+        at += count * np.dtype(dtype).itemsize
+    return Answers(*parts)
+
+
+@pytest.fixture(scope="module", params=PROBLEMS)
+def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no C++ compiler on this machine: apt-get install g++")
+    folder = tmp_path_factory.mktemp(request.param)
+    model, goals, targets = PROBLEMS[request.param]()
+    solver = poise.Solver(model, goals, restarts=12)
+    f32, f64 = (core.problem_of(solver._native, single) for single in (True, False))
+    (folder / "given.h").write_text(problem_source(f32, "f32", "float") + problem_source(f64, "f64", "double"))
+    flags = ["-std=c++20", "-O1", "-fno-math-errno", "-I", str(KERNELS), "-I", str(folder)]
+    subprocess.run([compiler, *flags, str(HERE / "gpu_entry.cpp"), "-o", str(folder / "program")], check=True)
+    return request.param, folder, solver, targets
+
+
+@pytest.mark.parametrize("early", [0, 2])
+def test_the_device_code_answers_as_the_cpu_does(built: tuple[Any, ...], early: int) -> None:
+    _, folder, solver, targets = built
+    model, names = solver.model, solver.row_names
+    starts = np.tile(model.rest, (ROWS, 1))
+    starts[7, -1] = np.nan
+    places = compact(core.problem_of(solver._native, True))
+    seeds = np.vstack([core.seeds_of(solver._native)[:, places], np.zeros((1, len(places)))]).astype(np.float32)
+    data = [np.ascontiguousarray(targets[name]) for name in names]
+    (folder / "in").write_bytes(b"".join(x.tobytes() for x in (*data, starts, seeds)))
+    command = [str(folder / "program"), str(folder / "in"), str(folder / "out"), str(ROWS), str(early), "13"]
+    subprocess.run(command, check=True, capture_output=True)
+    device = read_answers((folder / "out").read_bytes(), model.nq, len(names))
+    goals = list(solver.goals.values())
+    cpu = poise.solve_batch(model, goals, targets, starts, restarts=12, dtype="float32")
+    np.testing.assert_array_equal(device.codes == 5, cpu.codes == 5)
+    np.testing.assert_array_equal(device.codes == 4, cpu.codes == 4)
+    assert np.mean(device.reached.astype(bool) == cpu.reached) > 0.96
+    assert np.mean(device.steps == cpu.steps) > 0.5  # another compiler rounds elsewhere, and searches are sensitive
+    good = device.reached.astype(bool)
+    q = device.q.astype(np.float64)
+    rows = [solver.goals[name] for name in names]
+    judged = poise.solve_batch(model, rows, targets, np.where(np.isnan(q), 0.0, q), restarts=0, max_steps=1)
+    assert (judged.steps[good] == 0).all()  # the CPU finds them reached where they stand
+
+
+@pytest.mark.nvrtc
+@pytest.mark.parametrize("name", ["panda", "humanoid"])
+def test_it_compiles_for_a_gpu(name: str, closing_table: Callable[[str, str], None]) -> None:
+    model, goals, _ = PROBLEMS[name]()
+    problem = DeviceProblem(poise.Solver(model, goals)._native)
+    compiled = nvrtc.compile(problem.source((False,) * (len(goals) + 1)), {}, "sm_90")
+    closing_table(f"batch of {name} for sm_90, NVRTC {nvrtc.version()}", nvrtc.table(compiled.kernels))
+    assert set(compiled.kernels) == {"search_rows", "search_hard", "check_rows"}
+    if is_small(problem.tables[0]):
+        for kernel in compiled.kernels.values():
+            assert kernel.spill_bytes == 0
+            assert kernel.registers <= 168
+            assert kernel.local_bytes <= 64
