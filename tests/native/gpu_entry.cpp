@@ -69,7 +69,7 @@ int main(int argc, char** argv) {
   if (early > 0) {
     search_rows<M>(
         problem, f32::settings(), rest.posture(), io, early, searches, [&next] { return next++; },
-        [&hard](int row) { hard.push_back(row); });
+        [&hard](int row) { hard.push_back(row); }, Alone{});
   } else {
     for (int row = 0; row < rows; ++row) hard.push_back(row);
   }

@@ -55,13 +55,13 @@ POISE_FN DeviceRows<float, f32::n_goals> rows_of(POISE_ARGUMENTS) {
 }
 
 // counters: the next row, how many are hard, the next hard one
-extern "C" __global__ void __launch_bounds__(128) search_rows(POISE_ARGUMENTS, int early, int most, int* counters,
+extern "C" __global__ void __launch_bounds__(128, /*BLOCKS*/) search_rows(POISE_ARGUMENTS, int early, int most, int* counters,
                                                               int* hard) {
   const auto io = rows_of(POISE_GIVEN);
   const f32::Problem problem;
   const f32::Rest rest;
   search_rows<M>(problem, f32::settings(), rest.posture(), io, early, most, Queue{counters},
-                 [=](int row) { hard[atomicAdd(counters + 1, 1)] = row; });
+                 [=](int row) { hard[atomicAdd(counters + 1, 1)] = row; }, Warp{});
 }
 
 // `first` 0: every row, from its first search on; else the rows that were given up after so many

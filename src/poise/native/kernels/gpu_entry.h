@@ -124,14 +124,15 @@ POISE_FN bool load_start(const P& problem, const DeviceRows<T, P::n_goals>& io, 
   return good;
 }
 
-// where search number `search` starts
+// where search number `search` starts; false if the row's start is none
 template <class P, class T>
-POISE_FN void load_seed(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, int search, T* q) {
-  load_start(problem, io, row, q);
-  if (search == 0) return;
+POISE_FN bool load_seed(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, int search, T* q) {
+  const bool good = load_start(problem, io, row, q);
+  if (search == 0) return good;
   const T* seed = io.seeds + (search - 1) * P::n_q;
   POISE_UNROLL_BODY
   for (int k = 0; k < P::n_q; ++k) q[k] = P::relative(k) ? q[k] + seed[k] : seed[k];
+  return good;
 }
 
 // a pose of the problem as one of the model: what the problem does not hold stays at the start, inside its range
@@ -161,39 +162,32 @@ struct RowCount {
   float outside, cost;
 };
 
-// targets and start of a row; what cannot be read is written as invalid
+// a row that cannot be read: its start where that is one
 template <class P, class T>
-POISE_FN bool load_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, SearchMemory<P, T>& memory) {
-  const bool good = load_targets(problem, io, row, memory.targets);
-  const bool held = store_idle(problem, io, row), placed = load_start(problem, io, row, memory.q) && held;
-  if (good && placed) return true;
+POISE_FN void store_invalid(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, bool placed, T* q) {
   POISE_UNROLL_BODY
-  for (int k = 0; k < P::n_q; ++k) memory.q[k] = placed ? memory.q[k] : not_a_number<T>();
-  store_pose(problem, io, row, memory.q);
+  for (int k = 0; k < P::n_q; ++k) q[k] = placed ? q[k] : not_a_number<T>();
+  store_pose(problem, io, row, q);
   for (int k = 0; k < P::n_idle && !placed; ++k) {
     io.q[static_cast<long long>(row) * P::model_q + P::idle(k).place] = not_a_number<T>();
   }
   io.codes[row] = CODE_INVALID;
   io.steps[row] = io.searches[row] = 0;
-  return false;
 }
 
-// the next row that can be searched, begun; row < 0: none is left
-template <class P, class T, class Next> POISE_FN void take_row(const P& problem, const DeviceRows<T, P::n_goals>& io,
-                                                               int searches, Next next, SearchMemory<P, T>& memory,
-                                                               LaneState<T>& state, RowCount& at) {
-  for (;;) {
-    at.row = next();
-    if (at.row >= io.rows) {
-      at.row = -1;
-      return;
-    }
-    if (load_row(problem, io, at.row, memory)) break;
-  }
-  at.search = at.steps = 0;
-  at.outside = at.cost = 1e30f;
+// Search `at.search` of row `at.row`, begun; false if the row cannot be read. One way for new rows and for further searches, so
+// that the threads of a warp that need either go it together.
+template <class P, class T> POISE_FN bool begin_search(const P& problem, const DeviceRows<T, P::n_goals>& io,
+                                                       int searches, SearchMemory<P, T>& memory, LaneState<T>& state,
+                                                       RowCount& at) {
+  const bool good = load_targets(problem, io, at.row, memory.targets);
+  const bool placed = load_seed(problem, io, at.row, at.search, memory.q);
+  const bool held = at.search > 0 || store_idle(problem, io, at.row);
   at.last = out_of_reach(problem, memory.targets) ? 1 : searches;
   begin_lane(state, 0);
+  if (good && placed && held) return true;
+  store_invalid(problem, io, at.row, placed && held, memory.q);
+  return false;
 }
 
 // the end of a search: keeps its pose if it is the best of the row so far
@@ -212,31 +206,41 @@ template <class P, class T> POISE_FN void keep_row(const P& problem, const Devic
   }
 }
 
+// a search is over; true: the row has another one here
+template <class P, class T, class GiveUp>
+POISE_FN bool end_search(const P& problem, const Settings<T>& settings, const DeviceRows<T, P::n_goals>& io,
+                         const LaneState<T>& state, int early, RowCount& at, GiveUp give_up) {
+  keep_row(problem, io, state, settings, at);
+  const bool missed = !is_set(state.reached) && at.search < at.last;
+  if (missed && at.search < early) return true;
+  io.steps[at.row] = at.steps;
+  io.searches[at.row] = at.search;
+  if (!missed) return false;
+  io.best[2 * at.row] = at.outside;
+  io.best[2 * at.row + 1] = at.cost;
+  give_up(at.row);
+  return false;
+}
+
 // Rows until the queue is empty. `early` searches a row, then it is handed to `give_up`; `searches` in all.
-template <int M, class P, class T, class Next, class GiveUp>
+template <int M, class P, class T, class Next, class GiveUp, class Team>
 POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
-                          const DeviceRows<T, P::n_goals>& io, int early, int searches, Next next, GiveUp give_up) {
+                          const DeviceRows<T, P::n_goals>& io, int early, int searches, Next next, GiveUp give_up,
+                          Team team) {
   SearchMemory<P, T> memory;
   LaneState<T> state = memory.state();
-  RowCount at;
-  take_row(problem, io, searches, next, memory, state, at);
-  while (at.row >= 0) {
-    const bool done = advance_lanes<M>(problem, settings, posture, memory.targets, P::fraction(), state);
-    if (!done) continue;
-    keep_row(problem, io, state, settings, at);
-    if (!is_set(state.reached) && at.search < at.last && at.search < early) {
-      load_seed(problem, io, at.row, at.search, memory.q);
-      begin_lane(state, 0);
-      continue;
+  RowCount at{-1, 0, 0, 0, 0, 0};
+  for (bool done = true;;) {
+    if (done && at.row < io.rows) {
+      bool more = at.row >= 0 && end_search(problem, settings, io, state, early, at, give_up);
+      do {
+        if (!more) at = {next(), 0, searches, 0, 1e30f, 1e30f};
+        more = false;
+      } while (at.row < io.rows && !begin_search(problem, io, searches, memory, state, at));
     }
-    io.steps[at.row] = at.steps;
-    io.searches[at.row] = at.search;
-    if (!is_set(state.reached) && at.search < at.last) {
-      io.best[2 * at.row] = at.outside;
-      io.best[2 * at.row + 1] = at.cost;
-      give_up(at.row);
-    }
-    take_row(problem, io, searches, next, memory, state, at);
+    // the threads of a team wait for each other here, so that they take the step together; those without a row step in vain
+    if (team.lowest(at.row < io.rows) < 0) return;
+    done = advance_lanes<M>(problem, settings, posture, memory.targets, P::fraction(), state);
   }
 }
 
@@ -248,18 +252,10 @@ template <int M, class P, class T, class Team>
 POISE_FN void search_row_together(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
                                   const DeviceRows<T, P::n_goals>& io, int first, int searches, int row, Team team,
                                   SearchMemory<P, T>& memory, LaneState<T>& state) {
-  if (first == 0) {
-    if (!load_row(problem, io, row, memory)) return;
-  } else {
-    load_targets(problem, io, row, memory.targets);
-  }
-  const int last = out_of_reach(problem, memory.targets) ? 1 : searches;
-  RowCount at{row,
-              first,
-              last,
-              first ? io.steps[row] : 0,
-              first ? io.best[2 * row] : 1e30f,
-              first ? io.best[2 * row + 1] : 1e30f};
+  RowCount at{row, 0, searches, 0, 1e30f, 1e30f};
+  if (!begin_search(problem, io, searches, memory, state, at)) return;
+  if (first > 0) at = {row, first, at.last, io.steps[row], io.best[2 * row], io.best[2 * row + 1]};
+  const int last = at.last;
   for (int base = first; base < last; base += team.size()) {
     const int mine = base + team.rank();
     bool finished = mine >= last, reached = false;

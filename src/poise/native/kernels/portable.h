@@ -51,7 +51,7 @@
 #define POISE_UNROLL_ROWS _Pragma("unroll")
 #elif defined(__CUDACC__)
 #define POISE_UNROLL_BODY _Pragma("unroll 1")
-#define POISE_UNROLL_ROWS _Pragma("unroll 1")
+#define POISE_UNROLL_ROWS _Pragma("unroll 4")
 #else
 #define POISE_UNROLL_BODY
 #define POISE_UNROLL_ROWS POISE_UNROLL
@@ -152,11 +152,14 @@ template <class T, int N> POISE_FN Pack<T, N> operator-(Pack<T, N> a) { return T
 #if POISE_VECTOR_EXTENSION
 #define POISE_COMPARE_BODY(op) m.v = (a.v op b.v);
 #define POISE_SELECT_BODY r.v = (m.v ? a.v : b.v);
+#define POISE_NOT_BODY r.v = (a.v == 0);
 #else
 #define POISE_COMPARE_BODY(op) \
   for (int i = 0; i < N; ++i) m.v[i] = (a.v[i] op b.v[i]) ? -1 : 0;
 #define POISE_SELECT_BODY \
   for (int i = 0; i < N; ++i) r.v[i] = m.v[i] ? a.v[i] : b.v[i];
+#define POISE_NOT_BODY \
+  for (int i = 0; i < N; ++i) r.v[i] = a.v[i] ? 0 : -1;
 #endif
 #define POISE_PACK_COMPARE(op)                                                            \
   template <class T, int N> POISE_FN Mask<T, N> operator op(Pack<T, N> a, Pack<T, N> b) { \
@@ -175,13 +178,16 @@ template <class T, int N> POISE_FN Mask<T, N> operator&(Mask<T, N> a, Mask<T, N>
 template <class T, int N> POISE_FN Mask<T, N> operator|(Mask<T, N> a, Mask<T, N> b) { return {a.v | b.v}; }
 template <class T, int N> POISE_FN Mask<T, N> operator!(Mask<T, N> a) {
   Mask<T, N> r;
-  for (int i = 0; i < N; ++i) r.v[i] = a.v[i] ? 0 : -1;
+  POISE_NOT_BODY
   return r;
 }
 template <class T, int N> POISE_FN bool any(Mask<T, N> m) {
-  bool r = false;
-  for (int i = 0; i < N; ++i) r |= m.v[i] != 0;
-  return r;
+  // through memory: as 64-bit words, which compilers add up side by side
+  constexpr int words = static_cast<int>(sizeof(m.v) / sizeof(std::int64_t));
+  std::int64_t word[words], r = 0;
+  std::memcpy(word, &m.v, sizeof(word));
+  for (int i = 0; i < words; ++i) r |= word[i];
+  return r != 0;
 }
 template <class T, int N> POISE_FN Pack<T, N> select(Mask<T, N> m, Pack<T, N> a, Pack<T, N> b) {
   Pack<T, N> r;
@@ -189,9 +195,12 @@ template <class T, int N> POISE_FN Pack<T, N> select(Mask<T, N> m, Pack<T, N> a,
   return r;
 }
 template <class T, int N> POISE_FN Pack<T, N> square_root(Pack<T, N> a) {
-  Pack<T, N> r;
-  for (int i = 0; i < N; ++i) r.v[i] = std::sqrt(a.v[i]);
-  return r;
+  // through memory: compilers see an array, and take all roots at once
+  T lane[N];
+  std::memcpy(lane, &a.v, sizeof(lane));
+  for (int i = 0; i < N; ++i) lane[i] = std::sqrt(lane[i]);
+  std::memcpy(&a.v, lane, sizeof(lane));
+  return a;
 }
 
 #endif  // !POISE_ON_DEVICE
@@ -249,6 +258,13 @@ POISE_FN double square_root(double x) { return std::sqrt(x); }
 template <class S> POISE_FN S minimum(S a, S b) { return select(a < b, a, b); }
 template <class S> POISE_FN S maximum(S a, S b) { return select(a > b, a, b); }
 template <class S> POISE_FN S absolute(S a) { return select(a < S(real_t<S>(0)), S(real_t<S>(0)) - a, a); }
+
+#if POISE_ON_DEVICE
+// one instruction each
+POISE_FN float minimum(float a, float b) { return fminf(a, b); }
+POISE_FN float maximum(float a, float b) { return fmaxf(a, b); }
+POISE_FN float absolute(float a) { return fabsf(a); }
+#endif
 
 // 0 / 0, which no compiler may fold into an error
 template <class T> POISE_FN T not_a_number() {

@@ -1,0 +1,119 @@
+"""Batches on a GPU: `python benchmarks/gpu.py`, where there is one.
+
+Targets are tool frames of random poses inside the ranges, made by the DH tables of robots.py; every search starts in
+the rest pose. An answer counts if that same FK, in float64, finds it within 1e-4 m, 1e-3 rad and the ranges; a
+`reached` that does not hold is counted as false. "kernels" is the device's own time between two events, "call" the wall
+clock from the Python call to the device being idle. Medians, after warming up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from robots import ARMS, TOLERANCE, Arm, model_of
+
+import poise
+from poise.batch import BatchSolver
+from poise.goals import Reach
+
+SIZES = (1, 100, 1000, 10_000, 100_000, 1_000_000, 4_000_000)
+HEAD = (
+    f"{'':16}{'targets':>9}{'kernels ms':>12}{'call ms':>10}{'million/s':>11}{'verified %':>12}{'false':>7}{'steps':>8}"
+)
+MOST_CHECKED = 100_000
+
+
+def verify(arm: Arm, q: Any, targets: Any) -> Any:
+    """Which answers hold, by an FK that shares nothing with Poise."""
+    T = arm.fk(q)
+    metres = np.linalg.norm(T[:, :3, 3] - targets[:, :3, 3], axis=1)
+    turned = np.einsum("bij,bkj->bik", targets[:, :3, :3], T[:, :3, :3])
+    sine = np.linalg.norm(turned - np.swapaxes(turned, 1, 2), axis=(1, 2)) / np.sqrt(8)
+    angle = np.arctan2(sine, (np.trace(turned, axis1=1, axis2=2) - 1) / 2)
+    held = (q >= np.asarray(arm.lower) - 1e-7).all(axis=1) & (q <= np.asarray(arm.upper) + 1e-7).all(axis=1)
+    return (metres <= TOLERANCE[0] * 1.0001) & (angle <= TOLERANCE[1] * 1.0001) & held
+
+
+def timed(call: Callable[[], Any], repeats: int) -> tuple[float, float, Any]:
+    """Milliseconds on the device and of the whole call, and the last answer."""
+    import cupy as cp
+
+    device, walls, answer = [], [], call()
+    for _ in range(repeats):
+        begin, end = cp.cuda.Event(), cp.cuda.Event()
+        cp.cuda.Device().synchronize()
+        clock = time.perf_counter()
+        begin.record()
+        answer = call()
+        end.record()
+        end.synchronize()
+        walls.append(1e3 * (time.perf_counter() - clock))
+        device.append(cp.cuda.get_elapsed_time(begin, end))
+    return float(np.median(device)), float(np.median(walls)), answer
+
+
+def targets_of(arm: Arm, count: int) -> Any:
+    """Tool frames of random poses, in parts, so that the host's memory stays small."""
+    rng = np.random.default_rng(0)
+    parts = [min(200_000, count - k) for k in range(0, count, 200_000)]
+    return np.concatenate([arm.fk(rng.uniform(arm.lower, arm.upper, (n, len(arm.rows)))) for n in parts])
+
+
+def run_arm(arm: Arm, sizes: tuple[int, ...]) -> None:
+    """One arm's table."""
+    import cupy as cp
+
+    model, tool = model_of(arm)
+    solver = BatchSolver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE))
+    host = targets_of(arm, max(sizes))
+    device = cp.asarray(host, dtype=cp.float32)
+    for size in sizes:
+        part = device[:size]
+        kernels, call, batch = timed(lambda part=part: solver.solve(part), 20 if size <= 100_000 else 5)
+        few = slice(0, MOST_CHECKED)
+        good = verify(arm, batch.q[few].get().astype(np.float64), host[:size][few])
+        false = int((batch.reached[few].get() & ~good).sum())
+        line = f"{arm.name:16}{size:>9}{kernels:>12.3f}{call:>10.3f}{size / kernels / 1e3:>11.2f}"
+        print(f"{line}{100 * good.mean():>12.3f}{false:>7}{float(batch.steps.mean()):>8.2f}", flush=True)
+
+
+def run_body(count: int) -> None:
+    """The built-in humanoid, four pose goals, targets from perturbed stances."""
+    import cupy as cp
+
+    model = poise.load("humanoid")
+    names = ("hand_l", "hand_r", "foot_l", "foot_r")
+    q = model.integrate(model.rest, np.random.default_rng(1).uniform(-0.2, 0.2, (count, model.nv)))
+    goals = [Reach(name, np.eye(4), tolerance=(1e-3, 1e-2)) for name in names]
+    targets = {name: cp.asarray(model.fk(q, name), dtype=cp.float32) for name in names}
+    solver = BatchSolver(model, goals)
+    kernels, call, batch = timed(lambda: solver.solve(targets), 3)
+    line = f"{'humanoid, 4 goals':17}{count:>8}{kernels:>12.3f}{call:>10.3f}{count / kernels / 1e3:>11.2f}"
+    print(f"{line}{100 * float(batch.reached.mean()):>12.3f}{'':7}{float(batch.steps.mean()):>8.2f}", flush=True)
+
+
+def main() -> None:
+    """Prints the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
+    parser.add_argument("--arms", nargs="+", choices=ARMS, default=["panda"])
+    parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
+    parser.add_argument("--bodies", type=int, default=100_000, help="humanoids; 0 for none")
+    options = parser.parse_args()
+    import cupy as cp
+
+    name = cp.cuda.runtime.getDeviceProperties(0)["name"].decode()
+    print(
+        f"{name}, CuPy {cp.__version__}, CUDA {cp.cuda.runtime.runtimeGetVersion()}, poise {poise.__version__}\n{HEAD}"
+    )
+    for arm in options.arms:
+        run_arm(ARMS[arm], tuple(options.sizes))
+    if options.bodies:
+        run_body(options.bodies)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,136 @@
+"""Batches on a device: `make test-gpu`, where there is one. Everything is skipped elsewhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from poise import Status
+from poise.batch import BatchSolver
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.goals import Orient, Reach, Rest
+
+cp = pytest.importorskip("cupy")
+try:
+    COUNT = cp.cuda.runtime.getDeviceCount()
+except cp.cuda.runtime.CUDARuntimeError:
+    COUNT = 0
+pytestmark = pytest.mark.skipif(COUNT == 0, reason="no CUDA device on this machine")
+
+TOLERANCE = (1e-4, 1e-3)
+
+
+def arm(count: int) -> tuple[poise.Model, str, Any]:
+    model = poise.load("panda")
+    tool = model.frames[-1]
+    return model, tool, model.fk(model.random(np.random.default_rng(0), count), tool)
+
+
+@pytest.fixture(scope="module")
+def solver() -> BatchSolver:
+    model, tool, _ = arm(1)
+    return BatchSolver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE))
+
+
+@pytest.mark.parametrize("count", [1, 1000, 20_000, 300_000])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_an_arm_reaches(solver: BatchSolver, count: int, dtype: str) -> None:
+    model, tool, targets = arm(count)
+    batch = solver.solve(cp.asarray(targets, dtype=dtype))
+    q = batch.q.get().astype(np.float64)
+    reached = batch.reached.get()
+    assert reached.mean() >= 0.9995
+    T = model.fk(q, tool)
+    assert np.linalg.norm(T[:, :3, 3] - targets[:, :3, 3], axis=1)[reached].max() <= 1.001e-4
+    chord = np.linalg.norm(T[:, :3, :3] - targets[:, :3, :3], axis=(1, 2))[reached].max() / np.sqrt(2)
+    assert chord <= 1.001e-3
+    assert (q >= model.lower).all()
+    assert (q <= model.upper).all()
+    cpu = solver.solve(targets[:1000])
+    assert np.mean(batch.searches.get()[:1000] == cpu.searches) > 0.9
+
+
+def test_the_same_bits_every_time(solver: BatchSolver) -> None:
+    targets = cp.asarray(arm(30_000)[2])
+    a, b = solver.solve(targets), solver.solve(targets[::-1].copy())
+    for field in ("q", "codes", "steps", "searches"):
+        cp.testing.assert_array_equal(getattr(a, field), getattr(b, field)[::-1])
+
+
+def test_a_bad_row_spoils_only_itself(solver: BatchSolver) -> None:
+    _, tool, targets = arm(5000)
+    targets[3, 0, 3] = np.nan
+    targets[7, :3, :3] = 2.0
+    targets[20, :3, 3] = 50.0
+    starts = cp.tile(cp.asarray(solver.model.rest), (5000, 1))
+    starts[30, 2] = cp.nan
+    for rows in (100, 5000):  # by teams, and by threads
+        batch = solver.solve(cp.asarray(targets[:rows]), starts[:rows])
+        assert [i for i, s in enumerate(batch.status) if s is Status.INVALID] == [3, 7, 30]
+        assert batch.status[20] is Status.UNREACHABLE
+        assert np.isnan(batch.errors[tool].get()[[3, 7, 30]]).all()
+        assert batch.counts[Status.REACHED] >= rows - 6
+
+
+def test_other_libraries_get_back_what_they_gave(solver: BatchSolver) -> None:
+    _, tool, targets = arm(500)
+    torch = pytest.importorskip("torch")
+    stream = torch.cuda.Stream()
+    with torch.cuda.stream(stream):
+        given = torch.as_tensor(targets, dtype=torch.float32, device="cuda")
+        batch = solver.solve(given)
+        assert isinstance(batch.q, torch.Tensor)
+        assert batch.q.is_cuda
+        assert bool(batch.reached.all())
+    assert isinstance(batch.errors[tool], torch.Tensor)
+    assert len(batch.missed) == 0
+
+
+def test_jax(solver: BatchSolver) -> None:
+    jax = pytest.importorskip("jax")
+    given = jax.numpy.asarray(arm(500)[2], dtype="float32")
+    batch = solver.solve(given)
+    assert isinstance(batch.q, jax.Array)
+    assert bool(batch.reached.all())
+
+
+def test_out_and_refusals(solver: BatchSolver) -> None:
+    model, tool, targets = arm(100)
+    device = cp.asarray(targets)
+    q = cp.zeros((100, 7), cp.float32)
+    assert solver.solve(device, out=q).q is q
+    with pytest.raises(InvalidValue, match="not on the GPU"):
+        solver.solve(device, np.zeros(7))
+    with pytest.raises(InvalidValue, match="not C-contiguous"):
+        solver.solve(device[::2])
+    with pytest.raises(InvalidValue, match="float32 or float64"):
+        solver.solve(device.astype(cp.float16))
+    with pytest.raises(ShapeMismatch, match=r"\(\.\.\., 4, 4\)"):
+        solver.solve(device[:, :3, 3].copy())
+    with pytest.raises(InvalidValue, match="out"):
+        solver.solve(device, out=np.zeros((100, 7), np.float32))
+    with pytest.raises(InvalidValue, match="default method"):
+        poise.solve_batch(model, Reach(tool, np.eye(4)), device, method="dls")
+    with pytest.raises(InvalidValue, match="solutions"):
+        poise.solve_batch(model, Reach(tool, np.eye(4)), device, solutions=2)
+
+
+def test_a_whole_body_and_a_posture() -> None:
+    model = poise.load("humanoid")
+    names = ("hand_l", "hand_r", "foot_l", "foot_r")
+    q = model.integrate(model.rest, np.random.default_rng(1).uniform(-0.2, 0.2, (20_000, model.nv)))
+    goals = [Reach(name, np.eye(4)) for name in names]
+    targets = {name: cp.asarray(model.fk(q, name)) for name in names}
+    batch = poise.solve_batch(model, goals, targets)
+    cpu = poise.solve_batch(model, goals, {name: T[:200].get() for name, T in targets.items()})
+    assert float(batch.reached.mean()) >= 0.99
+    assert np.mean(batch.reached.get()[:200] == cpu.reached) > 0.97
+    panda, tool, poses = arm(2000)
+    rested = poise.solve_batch(panda, [Orient(tool, np.eye(3)), Rest()], cp.asarray(poses[:, :3, :3].copy()))
+    alone = poise.solve_batch(panda, [Orient(tool, np.eye(3)), Rest()], poses[:, :3, :3].copy())
+    assert float(rested.reached.mean()) >= 0.999
+    same = np.abs(rested.q.get() - alone.q).max(axis=1) < 0.02
+    assert same.mean() > 0.9
