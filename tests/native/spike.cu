@@ -1,4 +1,5 @@
 // spike.cu: the spike on the device, one thread one problem.
+#define POISE_SMALL_BODY
 #include "spike.h"
 
 extern "C" __global__ void spike_float(float* q, const float* targets, const float* wanted, const float* gain, int n) {

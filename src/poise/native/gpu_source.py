@@ -15,7 +15,7 @@ __all__ = ["KERNELS", "device_source", "is_small", "problem_source", "whole_sour
 
 KERNELS = Path(__file__).parent / "kernels"
 SMALL = 10  # primitives, and rows: up to here everything is unrolled
-ARM = 7  # primitives of an arm
+ARM = 7  # primitives, and velocities, of an arm
 NONE = 1e30  # stands for no bound
 
 Table = Mapping[str, Any]
@@ -31,7 +31,8 @@ def blocks_wanted(table: Table) -> int:
 
     Measured for the Panda: four blocks with a few spilled registers 600 million rows a second, three without 576.
     """
-    return 4 if len(table["primitives"]) <= ARM and int(table["n_rows"]) <= 6 else 2 if is_small(table) else 1
+    arm = max(len(table["primitives"]), int(table["n_v"])) <= ARM and int(table["n_rows"]) <= 6
+    return 4 if arm else 2 if is_small(table) else 1
 
 
 def number(x: Any, real: str) -> str:
