@@ -23,14 +23,15 @@ SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format bench fuzz studio docs sanitize clean
+.PHONY: help demo test lint format bench fuzz studio docs sanitize clean test-gpu bench-gpu
 
 help:
 	@echo "make demo      build Poise and show what it does"
 	@echo "make test      build Poise and run every test"
+	@echo "make test-gpu  the tests of batches on a GPU, where there is one"
 	@echo "make lint      style, types, import layers, C++ format"
 	@echo "make format    rewrite Python and C++ in the house style"
-	@echo "make bench     kinematics, files, arms, bodies and published results, timed beside the peers that are installed"
+	@echo "make bench     kinematics, files, arms, bodies, batches and published results, beside the peers that are installed"
 	@echo "make docs      build the documentation into site/"
 	@echo "make sanitize  run the tests on a build with AddressSanitizer and UBSan"
 	@echo "make fuzz      look for files that break a reader, for a minute (ARGS=-max_total_time=3600 for an hour)"
@@ -46,6 +47,9 @@ demo: $(STAMPS)/poise
 
 test: $(STAMPS)/peers $(STAMPS)/test
 	$(BIN)/python -m pytest $(ARGS)
+
+test-gpu: $(STAMPS)/gpu $(STAMPS)/test
+	$(BIN)/python -m pytest tests/device $(ARGS)
 
 lint: lint-style lint-types lint-layers lint-native
 
@@ -66,10 +70,13 @@ format: $(STAMPS)/lint
 	$(BIN)/clang-format -i $(CXX_FILES)
 
 bench: $(STAMPS)/peers
-	@for bench in kinematics formats papers arms bodies; do echo "--- benchmarks/$$bench.py"; $(BIN)/python benchmarks/$$bench.py $(ARGS) || exit 1; done
+	@for bench in kinematics formats papers arms bodies batch; do echo "--- benchmarks/$$bench.py"; $(BIN)/python benchmarks/$$bench.py $(ARGS) || exit 1; done
 
 fuzz: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/fuzz
 	$(BIN)/python tests/fuzz/explore.py $(ARGS)
+
+bench-gpu: $(STAMPS)/gpu
+	$(BIN)/python benchmarks/gpu.py $(ARGS)
 
 studio:
 	@echo "The browser studio is not part of Poise yet; poise.studio draws pictures with matplotlib."
@@ -133,6 +140,11 @@ $(STAMPS)/poise: $(SOURCES)
 
 $(STAMPS)/peers: $(SOURCES)
 	$(call INSTALL,.[peers],release)
+	@cp build/release/_core.pyi src/poise/native/
+	@touch $(STAMPS)/poise $@
+
+$(STAMPS)/gpu: $(SOURCES)
+	$(call INSTALL,.[gpu],release)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@
 

@@ -20,7 +20,8 @@ import poise
 from poise.batch import BatchSolver
 from poise.goals import Reach
 
-SIZES = (1, 100, 1000, 10_000, 100_000, 1_000_000, 4_000_000)
+SIZES = (100, 1000, 10_000, 100_000, 1_000_000, 4_000_000, 8_000_000)
+SINGLES = 200
 HEAD = (
     f"{'':16}{'targets':>9}{'kernels ms':>12}{'call ms':>10}{'million/s':>11}{'verified %':>12}{'false':>7}{'steps':>8}"
 )
@@ -69,8 +70,15 @@ def run_arm(arm: Arm, sizes: tuple[int, ...]) -> None:
 
     model, tool = model_of(arm)
     solver = BatchSolver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE))
+    clock = time.perf_counter()
+    solver.solve(cp.asarray(arm.fk(arm.middle)[None], dtype=cp.float32))
+    print(f"{arm.name}: first call {time.perf_counter() - clock:.1f} s, compiling unless the cache has it", flush=True)
     host = targets_of(arm, max(sizes))
     device = cp.asarray(host, dtype=cp.float32)
+    singles = [timed(lambda k=k: solver.solve(device[k : k + 1]), 3)[:2] for k in range(min(SINGLES, len(device)))]
+    for what, at in (("median", 50), ("worst", 100)):
+        kernels, call = np.percentile(singles, at, axis=0)
+        print(f"{arm.name + ', ' + what:16}{1:>9}{kernels:>12.3f}{call:>10.3f}", flush=True)
     for size in sizes:
         part = device[:size]
         kernels, call, batch = timed(lambda part=part: solver.solve(part), 20 if size <= 100_000 else 5)
