@@ -14,8 +14,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from poise import batch, errors, formats, goals, kinematics, limits, methods, model, models, solvers, spatial
-    from poise import textbook as textbook
+    from poise import (
+        batch,
+        errors,
+        formats,
+        goals,
+        kinematics,
+        limits,
+        methods,
+        model,
+        models,
+        solvers,
+        spatial,
+        textbook,
+    )
     from poise.batch import BatchSolution, solve_batch
     from poise.errors import PoiseError
     from poise.formats import load, load_motion, save

@@ -72,7 +72,7 @@ def read_targets(name: str, value: Any, row: GoalRows) -> Rows:
     what = f"targets[{name!r}]"
     if isinstance(value, Transform) or (isinstance(value, Rotation) and row.op == ROTATION):
         value = value.matrix
-    if row.op not in TAILS:
+    if row.op not in TAILS or row.ranged or row.local:
         return convert_one_by_one(name, value, row)
     tail = TAILS[row.op]
     array = real_array(value, what)
@@ -83,12 +83,13 @@ def read_targets(name: str, value: Any, row: GoalRows) -> Rows:
 
 
 def convert_one_by_one(name: str, value: Any, row: GoalRows) -> Rows:
-    """Targets of goals whose twelve numbers only the goal itself can make: one a row of the first axis."""
+    """Targets of goals whose numbers only the goal itself can make: one a row of the first axis."""
+    width = len(row.target)
     try:
-        twelve = np.array([row.convert(x) for x in value], dtype=np.float64).reshape(-1, 12)
+        numbers = np.array([row.convert(x) for x in value], dtype=np.float64).reshape(-1, width)
     except TypeError:
         raise InvalidValue(f"targets[{name!r}] must be a sequence of targets, one a row.") from None
-    return Rows(name, twelve, twelve.shape[:1], 12)
+    return Rows(name, numbers, numbers.shape[:1], width)
 
 
 def read_starts(model: Model, starts: Any) -> Rows:

@@ -16,10 +16,13 @@ from poise.batch.rowwise import solve_rowwise
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, name_not_found
 from poise.goals import Goal
+from poise.goals.goal import CUSTOM
+from poise.limits import Closed
 from poise.methods import Method
 from poise.model import Model
 from poise.native import core
 from poise.solvers import Solver
+from poise.solvers.rules import refuse_timed
 
 __all__ = ["BatchSolver", "solve_batch"]
 
@@ -57,6 +60,7 @@ class BatchSolver:
         **options: Any,
     ) -> None:
         self.solver = Solver(model, goals, restarts=restarts, seed=seed, **options)
+        refuse_timed(self.solver._timed)
         self.model = model
         self._asked = None if dtype is None else read_dtype(dtype)
         self.dtype = self._asked or DTYPES["float64"]
@@ -122,7 +126,11 @@ class BatchSolver:
         start, start_stride = begin.spread(lead)
         spread = [(part.name, *part.spread(lead)) for part in parts]
         native = self.solver._native
-        if not isinstance(native, core.Solver):
+        # a user's own function needs the interpreter; a closed loop has rows that are no goal's
+        in_python = any(row.op == CUSTOM for row in self.rows.values()) or any(
+            isinstance(limit, Closed) for limit in self.solver._options.limits
+        )
+        if in_python or not isinstance(native, core.Solver):
             solve_rowwise(self.solver, spread, start, prod(lead), outputs, progress)
             return
         table = {

@@ -27,8 +27,9 @@ struct TargetRows {
   std::size_t goal;
   const void* data;
   bool single;         // float, not double
-  bool twelve;         // the twelve numbers themselves, for goals that only Python can read
+  bool numbers;        // the goal's own numbers, for goals that only Python can read
   std::size_t stride;  // numbers from one row to the next; 0: the same for all
+  std::size_t count;   // the goal's own numbers
 };
 
 struct BatchJob {
@@ -75,7 +76,7 @@ struct SearchEnd {
 
 struct Worker {
   BatchJob& job;
-  SolverData own;
+  SolverData own, first;  // and its first level alone, where it has one
   std::vector<Slot> slots;
   std::vector<double> memory, end_q, end_errors;
   Scratch scratch;

@@ -28,8 +28,13 @@ BatchJob& describe(BatchJob& job, const PreparedSolver& solver, const nb::dict& 
     const auto name = nb::cast<std::string>(part[0]);
     std::size_t goal = 0;
     while (solver.names[goal] != name) ++goal;
-    const bool plain = solver.data.goals[goal].op <= GOAL_POSE;
-    job.targets.push_back({goal, data_of<void>(part[1]), is_float32(part[1]), !plain, nb::cast<std::size_t>(part[2])});
+    const GoalSpec<double>& spec = solver.data.goals[goal];
+    const bool plain = spec.op <= GOAL_POSE && !spec.local && !spec.ranged;
+    const bool last = goal + 1 == solver.data.goals.size();
+    const std::size_t end =
+        last ? solver.data.targets.size() : static_cast<std::size_t>(solver.data.goals[goal + 1].target);
+    job.targets.push_back({goal, data_of<void>(part[1]), is_float32(part[1]), !plain, nb::cast<std::size_t>(part[2]),
+                           end - static_cast<std::size_t>(spec.target)});
   }
   job.starts = data_of<double>(table["starts"]);
   job.start_stride = nb::cast<std::size_t>(table["start_stride"]);

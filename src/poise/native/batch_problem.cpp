@@ -85,8 +85,9 @@ template struct LaneProblem<float>;
 
 bool lanes_serve(const SolverData& solver) {
   for (const auto& goal : solver.goals) {
-    if (goal.op != GOAL_POSITION && goal.op != GOAL_ROTATION && goal.op != GOAL_POSE) return false;
+    if (goal.op > GOAL_POSE || goal.local || goal.ranged || goal.level != solver.goals[0].level) return false;
   }
+  if (!solver.limits.empty() || !solver.cones.empty()) return false;
   return workspace_of_method(solver.settings.method, solver.settings.limits, 1, 1) == 0 &&
          solver.settings.method == METHOD_LM && solver.mode != Mode::CONTINUOUS && solver.time_limit < 0.0 &&
          !solver.record && solver.n_v > 0;

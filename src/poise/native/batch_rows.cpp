@@ -24,8 +24,8 @@ bool read_targets(Worker& worker, std::size_t row) {
     double* to = own.targets.data() + goal.target;
     const std::size_t first = row * given.stride;
     bool good = true;
-    if (given.twelve) {
-      for (std::size_t k = 0; k < 12; ++k) to[k] = static_cast<const double*>(given.data)[first + k];
+    if (given.numbers) {
+      for (std::size_t k = 0; k < given.count; ++k) to[k] = static_cast<const double*>(given.data)[first + k];
     } else if (given.single) {
       good = read_target(goal.op, static_cast<const float*>(given.data) + first, to);
     } else {
@@ -213,6 +213,11 @@ void write_solutions(Worker& worker, const Slot& slot) {
 
 Worker::Worker(BatchJob& shared, int lanes) : job(shared), own(*shared.solver) {
   allot(own);
+  if (own.first) {
+    first = *own.first;
+    allot(first);
+    own.first = &first;
+  }
   const std::size_t n_q = own.best_q.size(), n_e = own.best_errors.size(), n_t = own.targets.size();
   const std::size_t many = job.solutions > 1 ? index(job.solutions) * (n_q + n_e + 1) : 0;
   const std::size_t each = 3 * n_q + n_e + n_t + many;

@@ -46,8 +46,8 @@ template <class T> struct GoalList {
 };
 
 // Goals beyond reaching and turning are for one problem at a time: lists of goals for packs and devices do without `points`.
-template <class P, class S>
-constexpr bool any_goal = ScalarTraits<S>::lanes == 1 && requires(const P& problem) { problem.goals.points(); };
+template <class P, class S> constexpr bool any_goal =
+    ScalarTraits<S>::lanes == 1 && requires(const P& problem) { problem.goals.points(); };
 
 // the run-time posture: D and g of the design; null where there is none
 template <class S> struct Posture {
