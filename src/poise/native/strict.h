@@ -57,7 +57,8 @@ bool try_strictly(SolverData& solver, int level, S& trust) {
   const bool posture = level + 1 == static_cast<int>(t.level_rows.size());
   const S worth = solver.mode == Mode::CONTINUOUS ? 1e-4 : 1e-9;
   if (!(before > 0.0) && !posture && t.predicted > (1.0 - worth) * t.here.costs[level]) {
-    trust = 0.0;  // it stands still: nothing that is left free makes it better
+    // It stands still: nothing that is left free makes it better. A long step may only have been bent by its bounds, so ask for a short one.
+    trust = trust > 0.02 ? 0.02 / 0.3 : 0.0;
     return false;
   }
   trust = minimum(trust, maximum(largest_step(solver), 1e-12));
@@ -110,7 +111,7 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
   const bool goes_on = solver.mode == Mode::CONTINUOUS;
   const S enough = posture ? (goes_on ? 1e-2 : 1e-4) : (goes_on ? 1e-2 : 1e-7);
   const int attempts = goes_on ? 4 : 12, patience = goes_on && !posture ? 1 : 3;
-  S trust = solver.settings.reach;
+  S trust = goes_on ? minimum(solver.settings.reach, solver.span) : solver.settings.reach;
   const int most = !goes_on ? solver.settings.max_steps : posture ? 2 : 8;
   int quiet = 0;
   S nudged = -1.0;  // the cost where it was nudged

@@ -230,13 +230,30 @@ template <class S> POISE_LARGE_FN int worst_broken(const HierarchyWork<S>& w, S&
   return worst;
 }
 
-// z of one level, made by `direct(first free row of the basis)`; inequalities held as needed, nothing moved by more than `longest`
+// the largest motion of z, in radians or lengths of the body
+template <class S> POISE_FN S longest_turn(const HierarchyWork<S>& w) {
+  S most = S(0);
+  for (int c = 0; c < w.n; ++c) most = maximum(most, absolute(w.z[c]) * w.turn[c]);
+  return most;
+}
+
+// z of one level, made by `direct(first free row of the basis, share)`: `share` of what the level asks for; inequalities held as needed,
+// nothing moved by more than `longest`. Where the whole is longer, a share of it is asked for from the beginning: a short step must not
+// be bent by bounds that only a long one meets.
 template <class S, class Direct> POISE_LARGE_FN void solve_level(HierarchyWork<S>& w, S longest, const Direct& direct) {
   for (int i = 0; i < w.n_inequalities; ++i) w.active[i] = 0;
   for (int k = 0; k < w.stride; ++k) w.held[k] = S(0);
   int last = w.n_basis;
+  S part = S(1);
   for (int round = 0;; ++round) {
-    direct(last);
+    direct(last, part);
+    if (round == 0) {
+      const S most = longest_turn(w);
+      if (most > longest) {
+        part = longest / most;
+        for (int k = 0; k < w.stride; ++k) w.z[k] *= part;
+      }
+    }
     S bound = S(0);
     bool changed = false;
     // several at a time while they are many: each is checked again in the next round
@@ -248,8 +265,7 @@ template <class S, class Direct> POISE_LARGE_FN void solve_level(HierarchyWork<S
     }
     if (!changed) break;
   }
-  S most = S(0);
-  for (int c = 0; c < w.n; ++c) most = maximum(most, absolute(w.z[c]) * w.turn[c]);
+  const S most = longest_turn(w);
   const S share = minimum(share_of(w), most > longest ? longest / most : S(1));
   for (int k = 0; k < w.stride; ++k) w.x[k] += share * w.z[k];
 }
@@ -259,12 +275,12 @@ template <class S>
 POISE_LARGE_FN void serve_rows(HierarchyWork<S>& w, int first, int last, const char* skip, S damping, S longest) {
   int rank = 0;
   bool plain = true;
-  solve_level(w, longest, [&](int from) {
+  solve_level(w, longest, [&](int from, S part) {
     plain = from == w.n_basis;
     rank = extend_basis(w, first, last, skip, from);
     for (int i = first; i < last; ++i) {
       w.rho[i - first] = skip && skip[i] ? S(0)
-                                         : w.r[i] - dot_n(w.rows + i * w.stride, w.x, w.stride) -
+                                         : part * (w.r[i] - dot_n(w.rows + i * w.stride, w.x, w.stride)) -
                                                dot_n(w.rows + i * w.stride, w.held, w.stride);
     }
     damped_coefficients(w, last - first, rank, damping);
@@ -275,9 +291,9 @@ POISE_LARGE_FN void serve_rows(HierarchyWork<S>& w, int first, int last, const c
 
 // the last level: towards `wanted` (a step in scaled coordinates), in what is left free
 template <class S> POISE_LARGE_FN void serve_posture(HierarchyWork<S>& w, const S* wanted, S longest) {
-  solve_level(w, longest, [&](int from) {
+  solve_level(w, longest, [&](int from, S part) {
     for (int k = 0; k < w.stride; ++k) w.trial[k] = S(0);
-    for (int c = 0; c < w.n; ++c) w.trial[c] = wanted[c] - w.x[c] - w.held[c];
+    for (int c = 0; c < w.n; ++c) w.trial[c] = part * (wanted[c] - w.x[c]) - w.held[c];
     take_out_basis(w, 0, from, w.trial);
     for (int k = 0; k < w.stride; ++k) w.z[k] = w.held[k] + w.trial[k];
   });
