@@ -30,7 +30,7 @@ void find_levels(SolverData& solver) {
   t.level_goals.clear();
   int level = -1;
   for (std::size_t g = 0; g < solver.goals.size(); ++g) {
-    if (solver.goals[g].level == level) continue;
+    if (g > 0 && solver.goals[g].level == level) continue;
     level = solver.goals[g].level;
     t.level_rows.push_back(solver.goals[g].first_row);
     t.level_goals.push_back(static_cast<int>(g));

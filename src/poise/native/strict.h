@@ -181,8 +181,10 @@ void go_back_to_best(SolverData& solver, int level) {
   look_at(solver, t.here, level);
 }
 
-// From a seed to what the levels above are known to reach, then the level itself. True if it came there and is better than the best.
-bool search_level(SolverData& solver, int level, int search, Clock::time_point begun) {
+enum class Search : int { LOST, CAME, BETTER };
+
+// From a seed to what the levels above are known to reach, then the level itself: did it come there, and is it better than the best?
+Search search_level(SolverData& solver, int level, int search, Clock::time_point begun) {
   StrictState& t = solver.strictly;
   copy_configuration(solver.problem(), solver.start.data(), t.here.q);
   seed_start(solver, static_cast<unsigned>(search), t.here.q);
@@ -190,14 +192,24 @@ bool search_level(SolverData& solver, int level, int search, Clock::time_point b
   ++solver.total_searches;
   for (int k = 0; k < level; ++k) {
     set_bars(solver, k, true);
-    if (!descend(solver, k, begun)) return false;
+    if (!descend(solver, k, begun)) return Search::LOST;
   }
   set_bars(solver, level, false);
   descend(solver, level, begun);
   const S outside = broken(solver, t.here);
-  if (!goals_within(t.here, 0, t.level_goals[static_cast<std::size_t>(level)], t.guard)) return false;
-  if (outside != solver.best_outside) return outside < solver.best_outside;
-  return t.here.costs[level] < 0.999 * solver.best_cost;
+  if (!goals_within(t.here, 0, t.level_goals[static_cast<std::size_t>(level)], t.guard)) return Search::LOST;
+  const bool closer = outside < solver.best_outside;
+  const bool less = outside == solver.best_outside && t.here.costs[level] < 0.999 * solver.best_cost;
+  return closer || less ? Search::BETTER : Search::CAME;
+}
+
+// a proof about a goal of a level below says nothing about the levels above it
+bool proved_unreachable_up_to(const SolverData& solver, int level) {
+  const auto problem = problem_up_to(solver, level);
+  for (const auto& r : solver.reachable) {
+    if (r.goal < problem.goals.n && beyond(problem, r, solver.targets.data())) return true;
+  }
+  return false;
 }
 
 constexpr int most_strict_searches = 16;
@@ -209,10 +221,14 @@ void solve_level_strictly(SolverData& solver, int level, Clock::time_point begun
   set_bars(solver, level, false);
   bool reached = descend(solver, level, begun);
   keep_strictly(solver, level);
-  const bool alone = solver.mode == Mode::CONTINUOUS || solver.proved_unreachable || solver.n_v == 0;
+  const bool alone = solver.mode == Mode::CONTINUOUS || proved_unreachable_up_to(solver, level) || solver.n_v == 0;
   const int searches = alone ? 1 : (solver.searches < most_strict_searches ? solver.searches : most_strict_searches);
-  for (int search = 1; search < searches && !reached && !late(solver, begun); ++search) {
-    if (!search_level(solver, level, search, begun)) continue;
+  int same = 0;  // searches that ended where the best one did
+  for (int search = 1; search < searches && !reached && same < 2 && !late(solver, begun); ++search) {
+    const Search found = search_level(solver, level, search, begun);
+    same += found == Search::CAME && absolute(t.here.costs[level] - solver.best_cost) <= 1e-6 * solver.best_cost;
+    if (found != Search::BETTER) continue;
+    same = 0;
     keep_strictly(solver, level);
     reached = !(solver.best_outside > 0.0) && goals_within(t.here, t.level_goals[static_cast<std::size_t>(level)],
                                                            t.level_goals[static_cast<std::size_t>(level) + 1], t.bar);
@@ -228,7 +244,6 @@ void begin_with_first(SolverData& solver, void (*solve_plainly)(SolverData&)) {
   first.window = solver.window;
   for (std::size_t k = 0; k < first.targets.size(); ++k) first.targets[k] = solver.targets[k];
   solve_plainly(first);
-  solver.proved_unreachable = first.proved_unreachable;
   solver.total_steps = first.total_steps;
   solver.total_searches = first.total_searches - 1;
   for (std::size_t k = 0; k < first.best_q.size(); ++k) solver.strictly.here.q[k] = first.best_q[k];

@@ -159,7 +159,13 @@ void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
   fill_measure(solver, p, level == levels);
   fill_rows(solver, p, level);
   const int n_broken = fill_inequalities(solver, p, trust);
-  if (n_broken) serve_rows(w, solver.n_rows, solver.n_rows + n_broken, static_cast<const char*>(nullptr), 1e-9, trust);
+  // loops stay closed on the way back from a broken limit
+  const auto come_back = [&] {
+    if (n_broken)
+      serve_rows(w, solver.n_rows, solver.n_rows + n_broken, static_cast<const char*>(nullptr), 1e-9, trust);
+  };
+  const bool loops = solver.goals[0].level < 0;
+  if (!loops || level < 0) come_back();
   for (int k = 0; k <= level && k < levels; ++k) {
     const int first = t.level_rows[static_cast<std::size_t>(k)], last = t.level_rows[static_cast<std::size_t>(k) + 1];
     // what is above is only held: its corrections are small, and must arrive
@@ -170,6 +176,7 @@ void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
       if (!t.resting[static_cast<std::size_t>(r)] || !(p.room[2 * r + 1] < 1e30 || p.room[2 * r] > -1e30)) continue;
       w.inequalities[w.n_inequalities++] = {w.rows + r * w.stride, -1, p.room[2 * r], p.room[2 * r + 1]};
     }
+    if (k == 0 && loops) come_back();
   }
   if (level == levels) serve_posture(w, t.wanted, trust);
   t.predicted = 0.0;

@@ -177,7 +177,7 @@ def loop_table(model: Model, name: str, limit: Closed) -> dict[str, Any]:
         "exact": 0,
         "local": 0,
         "ranged": 0,
-        "size": 0,
+        "size": 6 if row.turns else 3,
         "points": [],
         "level": -1,
         "convert": refuse,

@@ -73,17 +73,19 @@ template <class T> POISE_LARGE_FN void cone_rows(const ConeSpec<T>& cone, const 
   }
 }
 
+constexpr double inside_cone = 2e-14;  // as far as rounding may ask for
+
 // brings q inside; leaves it as it is if it is
 template <class T> POISE_LARGE_FN void clamp_to_cone(const ConeSpec<T>& cone, T* q) {
-  for (int attempt = 0; attempt < 8 && least_gap(cone, q) < T(0); ++attempt) {
-    const T less = T(1) - T(1e-15) * T(1 << (3 * attempt));
+  for (int attempt = 0; attempt < 8 && least_gap(cone, q) < T(inside_cone); ++attempt) {
+    const T less = T(1) - T(1e-13) * T(1 << (3 * attempt));
     SwingTwist<T> at = swing_and_twist(cone, q);
     const T x = at.x / cone.swing[0], y = at.y / cone.swing[1], out = square_root(x * x + y * y);
     if (out > less) {
       at.x *= less / out;
       at.y *= less / out;
     }
-    const T room = T(1e-15) * T(1 << (3 * attempt));
+    const T room = T(1e-13) * T(1 << (3 * attempt));
     if (at.twist < cone.twist[0]) at.twist = cone.twist[0] + room;
     if (at.twist > cone.twist[1]) at.twist = cone.twist[1] - room;
     T turn[3], swing[4], twist[4], w[3];
