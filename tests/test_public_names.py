@@ -13,12 +13,11 @@ import poise
 NAMES = {
     *("Model", "ModelBuilder", "Joint", "Frame", "Pose", "Motion", "Transform", "Rotation"),
     *("load", "load_motion", "save", "solve", "Solver", "Solution", "Status", "PoiseError"),
-    *("solve_batch", "BatchSolution"),
+    *("solve_batch", "BatchSolution", "Rig"),
 }
 ROOMS = {
-    *("batch", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "solvers"),
-    "spatial",
-    "textbook",
+    *("batch", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "rig"),
+    *("solvers", "spatial", "textbook"),
 }
 
 

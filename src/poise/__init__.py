@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         methods,
         model,
         models,
+        rig,
         solvers,
         spatial,
         textbook,
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from poise.formats import load, load_motion, save
     from poise.kinematics import Motion, Pose
     from poise.model import Frame, Joint, Model, ModelBuilder
+    from poise.rig import Rig
     from poise.solvers import Solution, Solver, Status, solve
     from poise.spatial import Rotation, Transform
 
@@ -52,6 +54,7 @@ _HOMES = {
     "Motion": "poise.kinematics",
     "Pose": "poise.kinematics",
     "PoiseError": "poise.errors",
+    "Rig": "poise.rig",
     "Rotation": "poise.spatial",
     "Transform": "poise.spatial",
     "load": "poise.formats",
@@ -59,9 +62,8 @@ _HOMES = {
     "save": "poise.formats",
 }
 _ROOMS = (
-    *("batch", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "solvers"),
-    "spatial",
-    "textbook",
+    *("batch", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "rig"),
+    *("solvers", "spatial", "textbook"),
 )
 
 __all__ = [
@@ -73,6 +75,7 @@ __all__ = [
     "Motion",
     "PoiseError",
     "Pose",
+    "Rig",
     "Rotation",
     "Solution",
     "Solver",
@@ -89,6 +92,7 @@ __all__ = [
     "methods",
     "model",
     "models",
+    "rig",
     "save",
     "solve",
     "solve_batch",

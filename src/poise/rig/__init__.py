@@ -1,0 +1,7 @@
+"""Rig: the animator's door. Handles to pin, drag, aim and release; the body follows from frame to frame."""
+
+from poise.rig.handles import Handle
+from poise.rig.limbs import Limb
+from poise.rig.rig import Rig
+
+__all__ = ["Handle", "Limb", "Rig"]

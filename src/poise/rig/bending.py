@@ -1,0 +1,90 @@
+"""Poles that do not flip: which way a limb shall bend next, given which way it was asked to bend before.
+
+    u = (C - A) / |C - A|,   n = +- d x u / |d x u|       d the pole's direction, A the limb's root, C its end
+
+Of the two normals the one nearer to the last is taken, so the plane goes on turning the way it did. Where the limb lies
+along d the plane is undefined; near there (|d x u| below NEAR) the last normal is kept, less its part along u.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model import Model
+from poise.rig.limbs import Limb
+from poise.rig.state import Pole
+
+__all__ = ["direction_of_bend", "next_normal", "pole_target", "pole_towards"]
+
+Floats = NDArray[np.float64]
+NEAR = 0.2  # sine of the angle between the limb and its pole's direction, below which the plane is not to be trusted
+TINY = 1e-9
+
+
+def next_normal(pole: Pole, u: Floats) -> Floats:
+    """The normal of the plane in which a limb along u shall bend."""
+    across = np.cross(pole.direction, u)
+    sine = float(np.linalg.norm(across))
+    if pole.normal is None:
+        return across / sine if sine > TINY else any_across(u)
+    kept = pole.normal - (pole.normal @ u) * u
+    size = float(np.linalg.norm(kept))
+    kept = kept / size if size > TINY else pole.normal
+    if sine <= TINY:
+        return kept
+    wanted = across / sine if across @ kept >= 0.0 else -across / sine
+    share = min(1.0, sine / NEAR)
+    share = share * share * (3.0 - 2.0 * share)
+    mixed = share * wanted + (1.0 - share) * kept
+    out: Floats = mixed / np.linalg.norm(mixed)
+    return out
+
+
+def pole_target(model: Model, q: Floats, limb: Limb, pole: Pole) -> tuple[Floats, Pole]:
+    """Where the limb's hinge, or the bone above its middle, shall point; and the pole with its new normal."""
+    A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, limb.end)[:3, 3]
+    line = C - A
+    length = float(np.linalg.norm(line))
+    u = line / length if length > TINY * model.length else np.asarray(pole.direction)
+    n = next_normal(pole, u)
+    turned = Pole(pole.direction, n)
+    if limb.hinge is not None:
+        return n, turned
+    # the middle turned about the line of the limb into the wanted plane; the bone above it points there
+    assert limb.bone is not None and limb.middle is not None, "a limb without a middle has no pole"
+    B, above = model.fk(q, limb.middle)[:3, 3], model.fk(q, limb.bone[0])[:3, 3]
+    along = (B - A) @ u
+    out = float(np.linalg.norm(B - A - along * u))
+    wanted = A + along * u + out * np.cross(u, n) - above
+    size = float(np.linalg.norm(wanted))
+    return (wanted / size if size > TINY * model.length else u), turned
+
+
+def direction_of_bend(model: Model, q: Floats, limb: Limb) -> Floats:
+    """Where the middle of a limb points from the line between its ends, a unit vector; zero where it is straight."""
+    assert limb.middle is not None, "a limb without a middle does not bend"
+    A, B, C = (model.fk(q, frame)[:3, 3] for frame in (limb.root, limb.middle, limb.end))
+    u = (C - A) / max(float(np.linalg.norm(C - A)), TINY)
+    out = B - A - ((B - A) @ u) * u
+    size = float(np.linalg.norm(out))
+    found: Floats = out / size if size > TINY * model.length else np.zeros(3)
+    return found
+
+
+def pole_towards(model: Model, q: Floats, limb: Limb, target: Floats) -> Pole | None:
+    """The pole that turns the middle of a limb to a place, as seen from the line between its ends; None on the line."""
+    A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, limb.end)[:3, 3]
+    line = C - A
+    out = target - A - ((target - A) @ line) / max(float(line @ line), TINY * TINY) * line
+    size = float(np.linalg.norm(out))
+    return Pole(out / size) if size > 1e-6 * model.length else None
+
+
+def any_across(u: Floats) -> Floats:
+    """A unit vector across u."""
+    other = np.zeros(3)
+    other[int(np.argmin(np.abs(u)))] = 1.0
+    across = np.cross(u, other)
+    out: Floats = across / np.linalg.norm(across)
+    return out

@@ -1,0 +1,109 @@
+"""One frame: from a state to the next one. Targets eased by strengths and blends, one solve, limbs blended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model import Model
+from poise.rig.bending import pole_target
+from poise.rig.handles import Handle
+from poise.rig.limbs import path_joints
+from poise.rig.problem import NO_WISH, Problems, aim_name, pole_name
+from poise.rig.state import Pole, State, Wish
+from poise.rig.targets import aimed, eased
+from poise.solvers import Solution
+
+__all__ = ["Frames"]
+
+Floats = NDArray[np.float64]
+Indices = NDArray[np.intp]
+
+
+class Frames:
+    """Makes frames. `home` is the configuration to which a limb returns that nothing holds."""
+
+    def __init__(self, model: Model, problems: Problems, home: Floats) -> None:
+        self.model, self.problems, self.home = model, problems, home
+        self._parts: dict[str, Indices] = {}
+
+    def next(self, state: State) -> tuple[State, Solution]:
+        """The state one frame later, and the solution that led there."""
+        solver = self.problems.solver(state)
+        targets: dict[str, Any] = {}
+        poles: dict[str, Pole] = {}
+        plain = not state.strengths and not state.blends
+        for name, wish in state.places.items():
+            targets[name] = wish.target if plain else self._eased(state, name, wish)
+        for name, wish in state.aims.items():
+            targets[aim_name(name)] = wish.target if plain else self._aimed(state, name, wish)
+        for name, pole in state.poles.items():
+            limb = self.problems.limbs[name]
+            targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
+        if not plain:
+            targets = {name: target for name, target in targets.items() if name in solver.goals}
+        solution = solver.solve(state.q, targets)
+        if NO_WISH in solver.goals:
+            solution.reached = True
+        q = solution.q
+        shown = self._blended(state, q) if state.blends else q
+        return replace(state, q=q, shown=shown, poles=poles), solution
+
+    # -------------------------------------------------------------------------------------------- eased targets
+
+    def share(self, state: State, handle: Handle) -> float:
+        """How much of a handle's wish is served: its strength times its limb's blend."""
+        share = state.strengths.get(handle.name, 1.0)
+        blend = None if handle.limb is None or handle.kind == "pole" else state.blends.get(handle.limb)
+        return share if blend is None else share * blend.ik
+
+    def origin(self, state: State, handle: Handle) -> Floats:
+        """Where a handle's frame is if its limb has its own angles (of its blend, else at home), on the body as it is."""
+        blend = None if handle.limb is None else state.blends.get(handle.limb)
+        own = self.home if blend is None else blend.own
+        part = self.part(handle)
+        q = state.q.copy()
+        q[part] = own[part]
+        origin: Floats = self.model.fk(q, self.problems.eye(handle.name))
+        return origin
+
+    def part(self, handle: Handle) -> Indices:
+        """Where in q the joints are by which a handle rests: its limb's, else all from the root to it but the root."""
+        key = handle.name if handle.limb is None else f"limb {handle.limb}"
+        if key not in self._parts:
+            joints = self.problems.limbs[handle.limb].joints if handle.limb else path_joints(self.model, handle.frame)
+            self._parts[key] = self.indices(joints)
+        return self._parts[key]
+
+    def indices(self, joints: tuple[str, ...]) -> Indices:
+        """Where in q some joints are."""
+        found = [np.arange(self.model.nq)[self.model.joint(name).q] for name in joints]
+        return np.concatenate([np.zeros(0, dtype=np.intp), *found])
+
+    def _eased(self, state: State, name: str, wish: Wish) -> Floats:
+        handle = self.problems.handles[name]
+        share = self.share(state, handle)
+        return wish.target if share == 1.0 else eased(wish.target, self.origin(state, handle), share)
+
+    def _aimed(self, state: State, name: str, wish: Wish) -> Floats:
+        handle = self.problems.handles[name]
+        share = self.share(state, handle)
+        if share == 1.0:
+            return wish.target
+        origin = self.origin(state, handle)
+        return aimed(wish.target, origin[:3, 3], origin[:3, :3] @ np.array(wish.axis), share)
+
+    # -------------------------------------------------------------------------------------------- blended limbs
+
+    def _blended(self, state: State, q: Floats) -> Floats:
+        """q with each blended limb between its own angles and those of q; frozen joints as they were."""
+        out = q.copy()
+        for name, blend in state.blends.items():
+            joints = tuple(j for j in self.problems.limbs[name].joints if j not in state.frozen)
+            part = self.indices(joints)
+            mixed = self.model.integrate(blend.own, blend.ik * self.model.difference(blend.own, q))
+            out[part] = blend.own[part] if blend.ik == 0.0 else mixed[part]
+        return out

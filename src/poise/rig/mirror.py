@@ -1,0 +1,216 @@
+"""The mirror image of a pose: left and right swapped.
+
+    T'_g = P T_f S_f,   S_f = T_f0^-1 P0 T_g0             f a frame, g its partner; 0: in the zero pose
+    X_g(q') = S_f^-1 X_f(q) S_f                           X the motion of the joint that carries the frame
+
+P0 is the plane in which the zero pose is its own image, P the upright plane in which the body's root stands and looks
+now. A turn by t about a becomes one by t about -S^-1 a, a slide along a one along S^-1 a, the vector part v of a
+quaternion -S^-1 v: the image of q is linear, q' = W q, and exact.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.goals.contacts import up_of
+from poise.model import Joint, Model
+from poise.rig.handles import other_side
+from poise.spatial import Rotation
+
+__all__ = ["Mirror"]
+
+Floats = NDArray[np.float64]
+SAME = 1e-6  # of L, and of unit vectors: what counts as symmetric
+AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+
+
+class Mirror:
+    """The symmetry of a body.
+
+    Attributes:
+        partners: Frame to the frame on the other side; frames in the middle are their own.
+        plane: P0, the reflection under which the zero pose is its own image, (4, 4).
+
+    Raises:
+        InvalidValue: The body has no two sides, or they are not alike.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self.partners = {name: other_side(name, model.frames) or name for name in model.frames}
+        zero = zero_pose(model)
+        self._zero = {name: model.fk(zero, name) for name in model.frames}
+        self.plane = self._find_plane()
+        self._local = {f: np.linalg.inv(self._zero[f]) @ self.plane @ self._zero[g] for f, g in self.partners.items()}
+        self._check()
+        self._image = self._linear_map()
+        free = [joint for joint in model.joints if joint.kind == "free" and joint.parent is None]
+        self._root = free[0] if free else None
+
+    def pose(self, q: Floats) -> Floats:
+        """The mirror image of a configuration, in the plane of its own root."""
+        out = self._image @ q
+        if self._root is not None:
+            at = self._root.q.start
+            place = np.eye(4)
+            place[:3, 3], place[:3, :3] = out[at : at + 3], Rotation(out[at + 3 : at + 7]).matrix
+            offset = self._root.offset.matrix
+            moved = np.linalg.inv(offset) @ self.plane_of(q) @ self.plane @ offset @ place
+            out[at : at + 3] = moved[:3, 3]
+            out[at + 3 : at + 7] = Rotation.from_matrix(moved[:3, :3]).wxyz
+        clamped: Floats = self.model.clamp(out)
+        return np.where(np.abs(clamped - out) > 0.0, clamped, out)
+
+    def plane_of(self, q: Floats) -> Floats:
+        """P: the reflection in the upright plane in which the root stands and looks, (4, 4)."""
+        if self._root is None:
+            return self.plane
+        T, T0 = self.model.fk(q, self._root.frame), self._zero[self._root.frame]
+        normal0 = normal_of(self.plane)
+        side = T[:3, :3] @ T0[:3, :3].T @ normal0
+        up = up_of(self.model)
+        if abs(normal0 @ up) < SAME and np.linalg.norm(level := side - (side @ up) * up) > 0.1:
+            side = level
+        side = side / np.linalg.norm(side)
+        # the middle plane goes through the image of the zero pose's plane point nearest to the root
+        beside = float(normal0 @ (T0[:3, 3] - foot_of(self.plane)))
+        return reflection(side, T[:3, 3] - beside * side)
+
+    def transform(self, q: Floats, frame: str, T: Floats) -> Floats:
+        """The image of a transform of `frame`: where its partner goes."""
+        out: Floats = self.plane_of(q) @ T @ self._local[frame]
+        return out
+
+    def point(self, q: Floats, x: Floats) -> Floats:
+        """The image of a point of the world."""
+        P = self.plane_of(q)
+        out: Floats = P[:3, :3] @ x + P[:3, 3]
+        return out
+
+    def direction(self, q: Floats, x: Floats) -> Floats:
+        """The image of a direction of the world."""
+        out: Floats = self.plane_of(q)[:3, :3] @ x
+        return out
+
+    def axis(self, frame: str, axis: Floats) -> Floats:
+        """The axis of the partner's frame that is the image of an axis of a frame."""
+        out: Floats = self._local[frame][:3, :3].T @ axis
+        return out
+
+    def _find_plane(self) -> Floats:
+        pairs = [(f, g) for f, g in self.partners.items() if f < g]
+        if not pairs:
+            raise InvalidValue(
+                f"model {self.model.name!r} has no two sides: no frame is called as another one with left for right."
+            )
+        a = np.array([self._zero[f][:3, 3] for f, _ in pairs])
+        b = np.array([self._zero[g][:3, 3] for _, g in pairs])
+        across = a - b
+        widest = across[int(np.argmax(np.linalg.norm(across, axis=1)))]
+        if not np.linalg.norm(widest) > SAME * self.model.length:
+            raise InvalidValue(f"model {self.model.name!r}: its left and its right side are at the same place.")
+        normal = widest / np.linalg.norm(widest)
+        if np.abs(normal).max() > 1.0 - 1e-9:
+            normal = np.round(normal)
+        return reflection(normal, normal * float((0.5 * (a + b) @ normal).mean()))
+
+    def _check(self) -> None:
+        for frame, S in self._local.items():
+            off = float(np.linalg.norm(S[:3, 3]))
+            if off > SAME * self.model.length:
+                raise InvalidValue(
+                    f"model {self.model.name!r} is not symmetric: {frame!r} is {off:.3g} m away from the image of "
+                    f"{self.partners[frame]!r} in the zero pose."
+                )
+
+    def _linear_map(self) -> Floats:
+        W = np.zeros((self.model.nq, self.model.nq))
+        for joint in self.model.joints:
+            if joint.nq and not joint.mimic:
+                name = self.model.frame(self.partners[joint.frame]).joint
+                other = None if name is None else self.model.joint(name)
+                block = None if other is None else image_of(joint, other, self._local[joint.frame][:3, :3])
+                if block is None or other is None:
+                    raise InvalidValue(
+                        f"model {self.model.name!r} is not symmetric: joint {joint.name!r} has no image."
+                    )
+                W[other.q, joint.q] = block
+        return W
+
+
+def image_of(joint: Joint, other: Joint, S: Floats) -> Floats | None:
+    """q of the image from q of a joint, a matrix; None where they are not images of each other."""
+    if joint.kind != other.kind or other.mimic:
+        return None
+    if joint.kind in ("free", "ball"):
+        turn = np.eye(4)
+        turn[1:, 1:] = -clean(S.T)
+        if joint.kind == "ball":
+            return turn
+        out = np.eye(7)
+        out[:3, :3], out[3:, 3:] = clean(S.T), turn
+        return out
+    if joint.kind == "translation3":
+        return clean(S.T)
+    signs = [sign_of(S, *pair) for pair in zip(motions(joint), motions(other), strict=True)]
+    if joint.kind == "screw" and joint.pitch + other.pitch != 0.0:
+        return None
+    return None if None in signs else np.diag(np.array(signs, dtype=np.float64))
+
+
+def motions(joint: Joint) -> list[tuple[Floats, bool]]:
+    """The axes of a joint in the order of its q, and whether each turns."""
+    if joint.kind == "euler":
+        return [(np.array(AXES[letter]), True) for letter in str(joint.order)]
+    axis = np.asarray(joint.axis, dtype=np.float64)
+    if joint.kind == "universal":
+        return [(axis, True), (np.asarray(joint.axis2, dtype=np.float64), True)]
+    if joint.kind == "planar":
+        return []
+    return [(axis, joint.kind != "prismatic")]
+
+
+def sign_of(S: Floats, motion: tuple[Floats, bool], other: tuple[Floats, bool]) -> float | None:
+    """Whether the image of a motion is the other one, 1, or its reverse, -1; None where it is neither."""
+    image = -S.T @ motion[0] if motion[1] else S.T @ motion[0]
+    along = float(image @ other[0])
+    return float(np.sign(along)) if abs(along) > 1.0 - SAME else None
+
+
+def zero_pose(model: Model) -> Floats:
+    """All angles and slides zero."""
+    q = np.zeros(model.nq)
+    for joint in model.joints:
+        if joint.nq != joint.nv and not joint.mimic:
+            q[joint.q][-4] = 1.0  # a view
+    return q
+
+
+def reflection(normal: Floats, point: Floats) -> Floats:
+    """The reflection in a plane, (4, 4)."""
+    out = np.eye(4)
+    out[:3, :3] -= 2.0 * np.outer(normal, normal)
+    out[:3, 3] = 2.0 * float(normal @ point) * normal
+    return out
+
+
+def normal_of(plane: Floats) -> Floats:
+    """The normal of a reflection's plane."""
+    outer = 0.5 * (np.eye(3) - plane[:3, :3])
+    column = outer[:, int(np.argmax(np.diag(outer)))]
+    out: Floats = column / np.linalg.norm(column)
+    return out
+
+
+def foot_of(plane: Floats) -> Floats:
+    """The point of a reflection's plane nearest to the origin."""
+    out: Floats = 0.5 * plane[:3, 3]
+    return out
+
+
+def clean(S: Floats) -> Floats:
+    """S with numbers that are a rounding away from -1, 0 and 1 made so, that images of images are exact."""
+    whole = np.round(S)
+    return np.where(np.abs(S - whole) < 1e-12, whole, S)

@@ -1,0 +1,127 @@
+"""From wishes to goals on strict levels, and the solvers of them, prepared once for each set of wishes.
+
+0  pins
+1  the handles that are being dragged
+2  the other reaches
+3  poles
+4  balance, gazes and aims
+and the rest pose below all
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from poise.goals import Align, Balance, Goal, LookAt, Reach, Rest
+from poise.limits import Limit
+from poise.model import Model
+from poise.rig.handles import Handle
+from poise.rig.limbs import Limb
+from poise.rig.state import State
+from poise.solvers import Solver
+
+__all__ = ["Problems"]
+
+PINS, DRAGGED, REACHES, POLES, KEPT = range(5)
+AIM_WEIGHT = 0.3  # beside a balance of weight 1
+MOST_SOLVERS = 64
+NO_WISH = "nothing"  # a solver needs a row: this one asks for nothing
+
+
+class Problems:
+    """The solvers of a rig, by what is wished."""
+
+    def __init__(
+        self,
+        model: Model,
+        handles: dict[str, Handle],
+        limbs: dict[str, Limb],
+        *,
+        limits: Sequence[Limit] | Limit,
+        balance: Any,
+        rest: Rest | None,
+    ) -> None:
+        self.model, self.handles, self.limbs = model, handles, limbs
+        self.limits, self.balance, self.rest = limits, balance, rest
+        self._solvers: dict[tuple[Any, ...], Solver] = {}
+
+    def solver(self, state: State) -> Solver:
+        """The solver for a state's wishes; its targets are not those of the state yet."""
+        silent = {name for name, strength in state.strengths.items() if strength == 0.0}
+        dragged = state.dragged
+        key = (
+            tuple(
+                (name, PINS if wish.kind == "pin" and name not in dragged else DRAGGED if name in dragged else REACHES)
+                + (wish.target.ndim, wish.weight)
+                for name, wish in state.places.items()
+                if name not in silent
+            ),
+            tuple((name, wish.axis) for name, wish in state.aims.items() if name not in silent),
+            tuple(state.poles),
+            state.frozen,
+        )
+        found = self._solvers.get(key)
+        if found is None:
+            if len(self._solvers) >= MOST_SOLVERS:
+                del self._solvers[next(iter(self._solvers))]
+            found = self._solvers[key] = self.make(*key)
+        return found
+
+    def make(self, places: Sequence[Any], aims: Sequence[Any], poles: Sequence[str], frozen: frozenset[str]) -> Solver:
+        """A solver of those wishes."""
+        goals: list[Goal] = []
+        for name, level, ndim, weight in places:
+            target = np.eye(4) if ndim == 2 else np.zeros(3)
+            goals.append(Reach(self.handles[name].frame, target, weight=weight, priority=level, name=name))
+        goals += [self.pole(limb) for limb in poles]
+        support = self.supports([name for name, level, _, _ in places if level == PINS])
+        if support is not None:
+            goals.append(support)
+        for name, axis in aims:
+            frame = self.eye(name)
+            aim = LookAt(frame, np.zeros(3), axis=axis, weight=AIM_WEIGHT, priority=KEPT, name=aim_name(name))
+            goals.append(aim)
+        if not goals:
+            goals.append(Reach(self.model.frames[0], np.zeros(3), weight=0.0, tolerance=1e9, name=NO_WISH))
+        if self.rest is not None:
+            goals.append(self.rest)
+        moving = (
+            [j.name for j in self.model.joints if j.nv and not j.mimic and j.name not in frozen] if frozen else None
+        )
+        return Solver(self.model, goals, limits=self.limits, joints=moving, mode="continuous")
+
+    def pole(self, name: str) -> Goal:
+        """The goal that turns a limb's plane of bending."""
+        limb = self.limbs[name]
+        if limb.hinge is not None:
+            return Align(str(limb.middle), limb.hinge, "x", priority=POLES, name=pole_name(name))
+        assert limb.bone is not None, "a limb without a middle has no pole"
+        return Align(limb.bone[0], limb.bone[1], "x", priority=POLES, name=pole_name(name))
+
+    def supports(self, pinned: Sequence[str]) -> Balance | None:
+        """The balance over pinned feet, or the one that was asked for; None where there is none to keep."""
+        if isinstance(self.balance, Balance):
+            return self.balance
+        if self.balance == "auto":
+            feet = [self.handles[name].frame for name in pinned if name.lower().startswith(("foot", "toe", "heel"))]
+            if feet and self.model.mass > 0.0:
+                return Balance(feet, priority=KEPT, name="balance")
+        return None
+
+    def eye(self, name: str) -> str:
+        """The frame that looks where a handle does."""
+        handle = self.handles[name]
+        return str(self.model.roles.get("eyes", handle.frame)) if handle.kind == "gaze" else handle.frame
+
+
+def aim_name(handle: str) -> str:
+    """The name of a handle's aim in a solution."""
+    return f"{handle}.look_at"
+
+
+def pole_name(limb: str) -> str:
+    """The name of a limb's pole in a solution."""
+    return f"{limb}.pole"

@@ -1,0 +1,426 @@
+"""Rig: handles with pins, drags and aims, over a body that follows from frame to frame.
+
+Every call of `drag` or `update` is one frame: it starts from the pose before, moves no joint by more than the bound of
+continuous mode (0.2 rad, 0.2 L for slides), and serves strictly, one after another: pins, the dragged handle, the other
+reaches, poles, balance with gazes and aims, and the rest pose last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue, ModelMismatch, name_not_found
+from poise.goals.direction import read_axis
+from poise.kinematics import Pose
+from poise.kinematics.regions import place
+from poise.limits import Limit
+from poise.model import Model
+from poise.rig.arguments import checked_share, checked_weight, read_balance, read_rest
+from poise.rig.bending import pole_towards
+from poise.rig.frames import Frames
+from poise.rig.handles import KINDS, Handle, find_handles, other_side
+from poise.rig.limbs import Limb, find_limbs, limb_for
+from poise.rig.mirror import Mirror
+from poise.rig.problem import Problems
+from poise.rig.sides import Sides
+from poise.rig.state import Blend, Memory, Pole, State, Wish, without, written
+from poise.rig.targets import default_axis, limb_axis, read_target
+from poise.solvers import Solution
+from poise.spatial import Transform
+
+__all__ = ["Rig"]
+
+Floats = NDArray[np.float64]
+STILL = 1e-7  # radians and metres: a frame that moves less has settled
+
+
+class Rig:
+    """The animator's door: take a body by its handles.
+
+    Args:
+        model: The body.
+        pose: Where it starts; its rest pose unless given.
+        limits: More rules that are never broken, such as Clearance().
+        balance: "auto" keeps the centre of mass over the feet that are pinned; a Balance goal or a list of supports
+            keeps it over those; None or False lets it go.
+        rest: The pose to which everything returns that nothing holds: a Pose, q, or a Rest goal; `pose` unless given,
+            and False for none.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        pose: Pose | ArrayLike | None = None,
+        *,
+        limits: Sequence[Limit] | Limit = (),
+        balance: Any = "auto",
+        rest: Any = None,
+    ) -> None:
+        if not isinstance(model, Model):
+            raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}.")
+        self.model = model
+        start = self._configuration(pose)
+        self._handles = find_handles(model)
+        self._limbs = find_limbs(model, self._handles)
+        self._attach()
+        posture = read_rest(rest, start)
+        self._problems = Problems(
+            model, self._handles, self._limbs, limits=limits, balance=read_balance(balance), rest=posture
+        )
+        self._frames = Frames(model, self._problems, start if posture is None else posture.wanted(model))
+        self._state = self._first = State(q=start, shown=start)
+        self._memory = Memory()
+        self._both: Sides | None = None
+        self._solution: Solution | None = None
+
+    # -------------------------------------------------------------------------------------------- looking at it
+
+    @property
+    def handles(self) -> Mapping[str, Handle]:
+        """The handles by name."""
+        return MappingProxyType(self._handles)
+
+    @property
+    def limbs(self) -> Mapping[str, Limb]:
+        """The limbs by name."""
+        return MappingProxyType(self._limbs)
+
+    @property
+    def pose(self) -> Pose:
+        """Where the body is."""
+        return Pose(self.model, self._state.shown)
+
+    @pose.setter
+    def pose(self, pose: Pose | ArrayLike) -> None:
+        """Puts the body somewhere; pins hold it there, reaches, aims and blends are let go."""
+        q = self._configuration(pose)
+        self._memory.before(self._state)
+        pins = {
+            name: replace(wish, target=self._place(self._handles[name], q, wish.target.ndim))
+            for name, wish in self._state.places.items()
+            if wish.kind == "pin"
+        }
+        self._state = replace(self._state, q=q, shown=q, places=pins, aims={}, blends={}, dragged=())
+
+    @property
+    def q(self) -> Floats:
+        """The configuration of `pose`, (nq,)."""
+        return self._state.shown.copy()
+
+    @property
+    def solution(self) -> Solution | None:
+        """The solution of the last frame, before limbs were blended: errors by handle, why(); None before the first."""
+        return self._solution
+
+    @property
+    def pinned(self) -> tuple[str, ...]:
+        """The handles that are pinned."""
+        return tuple(name for name, wish in self._state.places.items() if wish.kind == "pin")
+
+    @property
+    def held(self) -> tuple[str, ...]:
+        """The handles that have a pin, a reach or an aim."""
+        return tuple(dict.fromkeys((*self._state.places, *self._state.aims)))
+
+    @property
+    def frozen(self) -> tuple[str, ...]:
+        """The joints that are frozen."""
+        return tuple(sorted(self._state.frozen))
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether a drag on one side is made on the other side too."""
+        return self._state.symmetric
+
+    @symmetric.setter
+    def symmetric(self, on: bool) -> None:
+        if on:
+            self._sides()  # refuses a body without two sides
+        self._change("symmetric", symmetric=bool(on))
+
+    def transform(self, handle: str) -> Transform:
+        """Where a handle is: T_world_handle."""
+        return Transform.from_matrix(self.model.fk(self._state.shown, self._handle(handle).frame))
+
+    def target(self, handle: str) -> Floats | None:
+        """Where a handle is wished: a place (3,) or a transform (4, 4); None where it is free."""
+        wish = self._state.places.get(self._handle(handle).name)
+        return None if wish is None else wish.target.copy()
+
+    # -------------------------------------------------------------------------------------------- wishes
+
+    def add_handle(self, name: str, frame: str, kind: str = "end") -> Handle:
+        """One more handle: on a frame, of a kind ("end", "body", "gaze" or "pole")."""
+        if not isinstance(name, str) or not name or name in self._handles:
+            raise InvalidValue(f"a handle must have a name of its own, not {name!r}.")
+        if kind not in KINDS:
+            raise name_not_found("kind of handle", str(kind), KINDS)
+        handle = Handle(name, self.model.frame(frame).name, kind)
+        self._handles[name] = handle
+        if kind == "end" and not any(handle.frame == self._handles[limb.handle].frame for limb in self._limbs.values()):
+            limb = limb_for(self.model, handle)
+            if limb is not None:
+                self._limbs[limb.name] = limb
+        self._attach()
+        return self._handles[name]
+
+    def pin(self, handle: str, target: Any = None) -> None:
+        """Holds a handle where it is, position and rotation; or at `target`, a place or a transform.
+
+        Pins are served before everything else.
+        """
+        found = self._handle(handle)
+        wanted = self._place(found, self._state.shown, 2) if target is None else read_target(target)
+        self._change("pin", found.name, places=written(self._state.places, found.name, Wish("pin", wanted)), dragged=())
+
+    def reach(self, handle: str, target: Any, weight: float = 1.0) -> None:
+        """Asks a handle to a place or a transform; `weight` counts among other reaches. `update` moves it there."""
+        name = self._handle(handle).name
+        wish = Wish("reach", read_target(target), checked_weight(weight))
+        self._change("reach", name, places=written(self._state.places, name, wish), dragged=())
+
+    def look_at(self, handle: str, target: Any, axis: Any = None) -> None:
+        """Turns a handle, such as the head, to a place: its `axis`, or what looks forward in the rest pose."""
+        found = self._handle(handle)
+        eye = self._problems.eye(found.name)
+        along = default_axis(self.model, eye) if axis is None else np.array(read_axis(axis, "axis"))
+        self._aim("look_at", found.name, target, along)
+
+    def point(self, handle: str, target: Any, axis: Any = None) -> None:
+        """Aims a handle, such as a hand, at a place: its `axis`, or the direction of the bone that leads to it."""
+        found = self._handle(handle)
+        frame = self._problems.eye(found.name)
+        along = limb_axis(self.model, frame) if axis is None else np.array(read_axis(axis, "axis"))
+        self._aim("point", found.name, target, along)
+
+    def release(self, handle: str | None = None) -> None:
+        """Lets go of a handle (its pin, reach, aim, and its limb's pole); of all of them where none is named."""
+        if handle is None:
+            self._change("release", places={}, aims={}, poles={}, dragged=())
+            return
+        found = self._handle(handle)
+        poles = self._state.poles
+        if found.kind == "pole" and found.limb in poles:
+            poles = without(poles, found.limb)
+        self._change(
+            "release",
+            found.name,
+            places=without(self._state.places, found.name),
+            aims=without(self._state.aims, found.name),
+            poles=poles,
+            dragged=tuple(name for name in self._state.dragged if name != found.name),
+        )
+
+    def strength(self, handle: str, value: float) -> None:
+        """How much of its wish a handle is given: 1 all, 0 nothing, between them part of the way from its rest."""
+        name = self._handle(handle).name
+        self._change("strength", name, strengths=written(self._state.strengths, name, checked_share(value, "strength")))
+
+    def freeze(self, *joints: str) -> None:
+        """Holds joints as they are: they do not change by one bit until `unfreeze`."""
+        self._change("freeze", frozen=self._state.frozen | self._joints(joints))
+
+    def unfreeze(self, *joints: str) -> None:
+        """Lets joints move again; all of them where none is named."""
+        names = self._joints(joints) if joints else self._state.frozen
+        self._change("unfreeze", frozen=self._state.frozen - names)
+
+    def pole(self, limb: str, direction: Any = None) -> None:
+        """Says where the knee or elbow of a limb points, a direction of the world; None lets it choose.
+
+        A limb may be named by its own name or by a handle of it.
+        """
+        found = self._limb(limb, bends=True)
+        if direction is None:
+            self._change("pole", found.name, poles=without(self._state.poles, found.name))
+            return
+        pole = Pole(np.array(read_axis(direction, "direction")))
+        self._change("pole", found.name, poles=written(self._state.poles, found.name, pole))
+
+    def blend(self, limb: str, ik: float) -> None:
+        """A limb between the angles that it has now (0) and what its handle asks for (1), without a pop.
+
+        The angles are those that it has when `ik` first falls below 1.
+        """
+        found, share = self._limb(limb), checked_share(ik, "ik")
+        before = self._state.blends.get(found.name)
+        own = self._state.shown if before is None else before.own
+        blends = without(self._state.blends, found.name)
+        if share < 1.0:
+            blends = written(blends, found.name, Blend(share, own))
+        self._change("blend", found.name, blends=blends)
+
+    # -------------------------------------------------------------------------------------------- frames
+
+    def drag(self, handle: str, target: Any) -> Pose:
+        """One frame: the handle follows `target`, a place or a transform, right after the pins.
+
+        Call it as often as the mouse moves; where the target is far, the body comes there in several calls. Afterwards
+        the handle stays there, as a reach. Dragging an elbow or a knee turns its limb's pole. A pinned handle is
+        pinned again where it came to.
+
+        Returns:
+            The pose of the frame.
+        """
+        found, wanted = self._handle(handle), read_target(target)
+        self._memory.before(self._state, "drag", found.name)
+        self._take(found, wanted, (found.name,))
+        if self._state.symmetric and found.mirror is not None:
+            other = self._handles[found.mirror]
+            self._take(other, self._sides().target(self._state.q, found, wanted), (found.name, other.name))
+        self._advance()
+        self._pin_again()
+        return self.pose
+
+    def update(self) -> Pose:
+        """One frame with all wishes as they are: the body goes on to where it is asked to be."""
+        if self._state.dragged:
+            self._state = replace(self._state, dragged=())
+        self._advance()
+        return self.pose
+
+    def settle(self, most: int = 200) -> Pose:
+        """Frames until the body is still, at most so many."""
+        for _ in range(most):
+            before = self._state.shown
+            self.update()
+            if np.abs(self.model.difference(before, self._state.shown)).max(initial=0.0) <= STILL:
+                break
+        return self.pose
+
+    # -------------------------------------------------------------------------------------------- left and right
+
+    def mirror(self) -> Pose:
+        """The mirror image of the pose and of all wishes, left and right swapped; the root stays where it stands."""
+        image = self._sides()
+        self._memory.before(self._state)
+        self._state = image.state(self._state)
+        return self.pose
+
+    def mirror_handle(self, handle: str) -> None:
+        """Gives the handle on the other side the mirror image of this one's wish, or of the place where it is."""
+        found = self._handle(handle)
+        if found.mirror is None:
+            raise InvalidValue(f"handle {found.name!r} has no other side.")
+        sides, state = self._sides(), self._state
+        wish = state.places.get(found.name) or Wish("reach", self._place(found, state.shown, 2))
+        changed: dict[str, Any] = {"places": written(state.places, found.mirror, sides.wish(state.shown, found, wish))}
+        if found.name in state.aims:
+            aim = sides.wish(state.shown, found, state.aims[found.name])
+            changed["aims"] = written(state.aims, found.mirror, aim)
+        self._change("mirror", found.name, dragged=(), **changed)
+
+    # -------------------------------------------------------------------------------------------- back and forth
+
+    def undo(self) -> bool:
+        """Takes the last change back, pose and wishes, to the bit; whether there was one."""
+        return self._restore(self._memory.back(self._state))
+
+    def redo(self) -> bool:
+        """Makes the change again that was taken back last; whether there was one."""
+        return self._restore(self._memory.forth(self._state))
+
+    def commit(self) -> None:
+        """Ends a gesture (the mouse is up): the next drag is a change of its own for `undo`."""
+        self._memory.end_gesture()
+
+    def reset(self) -> Pose:
+        """The pose of the beginning and no wishes; `undo` takes it back."""
+        self._memory.before(self._state)
+        self._state, self._solution = self._first, None
+        return self.pose
+
+    # -------------------------------------------------------------------------------------------- inside
+
+    def _change(self, verb: str, what: str = "", **fields: Any) -> None:
+        self._memory.before(self._state, verb, what)
+        self._state = replace(self._state, **fields)
+
+    def _restore(self, state: State | None) -> bool:
+        if state is None:
+            return False
+        self._state, self._solution = state, None
+        return True
+
+    def _advance(self) -> None:
+        self._state, self._solution = self._frames.next(self._state)
+
+    def _aim(self, verb: str, name: str, target: Any, axis: Floats) -> None:
+        wish = Wish("aim", np.array(place(target, "target")), axis=(float(axis[0]), float(axis[1]), float(axis[2])))
+        self._change(verb, name, aims=written(self._state.aims, name, wish))
+
+    def _take(self, handle: Handle, target: Floats, dragged: tuple[str, ...]) -> None:
+        """Makes a target the wish of a dragged handle; of an elbow or a knee, its limb's pole."""
+        state = self._state
+        if handle.kind == "pole" and handle.limb is not None and self._limbs[handle.limb].middle is not None:
+            limb = self._limbs[handle.limb]
+            pole = pole_towards(self.model, state.q, limb, target if target.ndim == 1 else target[:3, 3])
+            if pole is not None:
+                self._state = replace(state, poles=written(state.poles, limb.name, pole), dragged=())
+            return
+        before = state.places.get(handle.name)
+        kind, weight = ("reach", 1.0) if before is None else (before.kind, before.weight)
+        places = written(state.places, handle.name, Wish(kind, target, weight))
+        self._state = replace(state, places=places, dragged=dragged)
+
+    def _pin_again(self) -> None:
+        """Pins that were dragged hold where they came to, not where the mouse was."""
+        state = self._state
+        for name in state.dragged:
+            wish = state.places[name]
+            if wish.kind == "pin":
+                there = self._place(self._handles[name], state.q, 2)
+                self._state = replace(self._state, places=written(self._state.places, name, Wish("pin", there)))
+
+    def _place(self, handle: Handle, q: Floats, ndim: int) -> Floats:
+        T = self.model.fk(q, handle.frame)
+        return np.array(T if ndim == 2 else T[:3, 3])
+
+    def _sides(self) -> Sides:
+        if self._both is None:
+            self._both = Sides(Mirror(self.model), self._handles, self._limbs)
+        return self._both
+
+    def _attach(self) -> None:
+        """Gives every handle its limb and its other side."""
+        limbs = {limb.handle: limb.name for limb in self._limbs.values()}
+        middles = {limb.middle: limb.name for limb in reversed(self._limbs.values()) if limb.middle is not None}
+        for name, handle in self._handles.items():
+            limb = limbs.get(name) or (middles.get(handle.frame) if handle.kind == "pole" else None)
+            self._handles[name] = replace(handle, limb=limb, mirror=other_side(name, self._handles))
+
+    def _configuration(self, pose: Pose | ArrayLike | None) -> Floats:
+        if isinstance(pose, Pose) and pose.model is not self.model and pose.model != self.model:
+            raise ModelMismatch(f"pose is of model {pose.model.name!r}, not of {self.model.name!r}.")
+        return pose.q if isinstance(pose, Pose) else Pose(self.model, pose).q
+
+    def _handle(self, name: str) -> Handle:
+        found = self._handles.get(str(getattr(name, "name", name)))
+        if found is None:
+            raise name_not_found("handle", str(name), self._handles)
+        return found
+
+    def _limb(self, name: str, *, bends: bool = False) -> Limb:
+        handle = self._handles.get(str(name))
+        found = self._limbs.get(str(name) if handle is None or handle.limb is None else handle.limb)
+        if found is None:
+            raise name_not_found("limb", str(name), self._limbs)
+        if bends and found.middle is None:
+            raise InvalidValue(f"limb {found.name!r} has nothing in its middle that bends, so no pole.")
+        return found
+
+    def _joints(self, names: Sequence[str]) -> frozenset[str]:
+        found = [self.model.joint(name) for name in names]
+        for joint in found:
+            if joint.mimic:
+                raise InvalidValue(f"joint {joint.name!r} follows {joint.mimic.joint!r}; name that one instead.")
+        return frozenset(joint.name for joint in found if joint.nv)
+
+    def __repr__(self) -> str:
+        return f"<Rig of {self.model.name!r}: {len(self._handles)} handles, {len(self.held)} held>"

@@ -1,0 +1,142 @@
+"""What a rig holds at one moment: a pose and wishes. Never changed, so that undo is a list of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Blend", "Memory", "Pole", "State", "Wish", "without", "written"]
+
+Floats = NDArray[np.float64]
+Key, Value = TypeVar("Key"), TypeVar("Value")
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+MOST_STEPS = 1000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wish:
+    """What a handle is asked for.
+
+    Attributes:
+        kind: "pin", "reach" or "aim".
+        target: A place (3,) or a transform (4, 4), in the world.
+        weight: Importance among other reaches.
+        axis: Of an aim: the frame's axis that points at the target.
+    """
+
+    kind: str
+    target: Floats
+    weight: float = 1.0
+    axis: tuple[float, float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pole:
+    """Which way a limb bends.
+
+    Attributes:
+        direction: Where its middle shall point, a unit vector of the world.
+        normal: The normal of the plane in which it was asked to bend last; None before the first time.
+    """
+
+    direction: Floats
+    normal: Floats | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blend:
+    """A limb between its own angles and what its handle asks for.
+
+    Attributes:
+        ik: 0 for its own angles, 1 for the handle.
+        own: A configuration that has the limb's own angles (and anything else elsewhere).
+    """
+
+    ik: float
+    own: Floats
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class State:
+    """A pose and all wishes.
+
+    Attributes:
+        q: The solved configuration, before limbs are blended.
+        shown: The configuration that is seen.
+        places: Handle to pin or reach.
+        aims: Handle to aim.
+        poles: Limb to pole.
+        blends: Limb to blend; those that are not there follow their handles.
+        strengths: Handle to strength, 0 to 1; those that are not there have 1.
+        frozen: Joints that do not move.
+        dragged: The handles that are being dragged, served right after the pins.
+        symmetric: Whether a drag on one side is also made on the other.
+    """
+
+    q: Floats
+    shown: Floats
+    places: Mapping[str, Wish] = field(default_factory=lambda: NOTHING)
+    aims: Mapping[str, Wish] = field(default_factory=lambda: NOTHING)
+    poles: Mapping[str, Pole] = field(default_factory=lambda: NOTHING)
+    blends: Mapping[str, Blend] = field(default_factory=lambda: NOTHING)
+    strengths: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    frozen: frozenset[str] = frozenset()
+    dragged: tuple[str, ...] = ()
+    symmetric: bool = False
+
+
+def written(mapping: Mapping[Key, Value], key: Key, value: Value) -> dict[Key, Value]:
+    """A copy with one entry set."""
+    return {**mapping, key: value}
+
+
+def without(mapping: Mapping[Key, Value], key: Key) -> dict[Key, Value]:
+    """A copy with one entry left out."""
+    return {name: value for name, value in mapping.items() if name != key}
+
+
+class Memory:
+    """Undo and redo: the states before each change, and those that were undone.
+
+    Changes of the same kind to the same thing that follow each other, as the frames of a drag, are one.
+    """
+
+    __slots__ = ("_done", "_gesture", "_undone")
+
+    def __init__(self) -> None:
+        self._done: list[State] = []
+        self._undone: list[State] = []
+        self._gesture: tuple[str, ...] | None = None
+
+    def before(self, state: State, *gesture: str) -> None:
+        """Remembers the state before a change; `gesture` says what is changed."""
+        if gesture == self._gesture and gesture and self._done:
+            return
+        self._done.append(state)
+        del self._done[:-MOST_STEPS]
+        self._undone.clear()
+        self._gesture = gesture
+
+    def end_gesture(self) -> None:
+        """The next change is one of its own."""
+        self._gesture = None
+
+    def back(self, state: State) -> State | None:
+        """The state before the last change; None where there is none."""
+        return self._move(state, self._done, self._undone)
+
+    def forth(self, state: State) -> State | None:
+        """The state that was undone last; None where there is none."""
+        return self._move(state, self._undone, self._done)
+
+    def _move(self, state: State, source: list[State], target: list[State]) -> State | None:
+        self._gesture = None
+        if not source:
+            return None
+        target.append(replace(state, dragged=()))
+        return source.pop()

@@ -1,0 +1,90 @@
+"""Targets: what was given as numbers, what is left of them under a strength or a blend, and default axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals.contacts import up_of
+from poise.goals.reach import read_target as read_reach
+from poise.errors import InvalidValue
+from poise.model import Model
+from poise.rig.handles import other_side
+from poise.spatial import Rotation, Transform
+
+__all__ = ["aimed", "default_axis", "eased", "limb_axis", "read_target"]
+
+Floats = NDArray[np.float64]
+
+
+def read_target(target: Any) -> Floats:
+    """A place (3,) or a transform (4, 4)."""
+    if type(target) is np.ndarray and target.shape == (3,) and target.dtype == np.float64 and np.isfinite(target).all():
+        return target.copy()
+    read = read_reach(target)
+    if isinstance(read, tuple):
+        raise InvalidValue("a handle goes to a place or a transform; for a Range, use poise.solve with a Reach.")
+    return np.array(read.matrix) if isinstance(read, Transform) else np.array(read)
+
+
+def eased(target: Floats, origin: Floats, share: float) -> Floats:
+    """Part of the way from a transform (4, 4) to a target, a place or a transform."""
+    if target.ndim == 1:
+        out: Floats = origin[:3, 3] + share * (target - origin[:3, 3])
+        return out
+    moved = np.eye(4)
+    moved[:3, 3] = origin[:3, 3] + share * (target[:3, 3] - origin[:3, 3])
+    turn = (Rotation.from_matrix(target[:3, :3]) @ Rotation.from_matrix(origin[:3, :3]).inverse()).log()
+    moved[:3, :3] = Rotation.from_vector(share * turn).matrix @ origin[:3, :3]
+    return moved
+
+
+def aimed(target: Floats, eye: Floats, ahead: Floats, share: float) -> Floats:
+    """A place to look at, part of the way from straight `ahead` of the eye to the target."""
+    line = target - eye
+    distance = float(np.linalg.norm(line))
+    if distance == 0.0:
+        return target
+    mixed = (1.0 - share) * ahead + share * line / distance
+    size = float(np.linalg.norm(mixed))
+    out: Floats = eye + distance * mixed / size if size > 1e-9 else target
+    return out
+
+
+def default_axis(model: Model, frame: str) -> Floats:
+    """The axis of a frame that looks forward in the rest pose: across the body's sides and the world's up.
+
+    z where the body has no two sides.
+    """
+    pairs = [(name, other) for name in model.frames if (other := other_side(name, model.frames)) and is_left(name)]
+    at = {name: model.fk(model.rest, name)[:3, 3] for pair in pairs for name in pair}
+    across = np.sum([at[left] - at[right] for left, right in pairs], axis=0) if pairs else np.zeros(3)
+    forward = np.cross(across, up_of(model))
+    size = float(np.linalg.norm(forward))
+    if size <= 1e-9 * model.length:
+        return np.array([0.0, 0.0, 1.0])
+    axis = model.fk(model.rest, frame)[:3, :3].T @ (forward / size)
+    near = np.round(axis)
+    out: Floats = near if np.abs(axis - near).max() < 0.05 else axis
+    return out
+
+
+def is_left(name: str) -> bool:
+    """Whether a name that has another side says left."""
+    words = name.lower()
+    return "left" in words or ("right" not in words and words.rstrip("0123456789_").endswith(("l",)))
+
+
+def limb_axis(model: Model, frame: str) -> Floats:
+    """The direction of the bone that leads to a frame, in its own axes; z where it has no length."""
+    T = model.fk(model.rest, frame)
+    above = model.frame(frame).parent
+    while above is not None:
+        line = T[:3, :3].T @ (T[:3, 3] - model.fk(model.rest, above)[:3, 3])
+        size = float(np.linalg.norm(line))
+        if size > 1e-6 * model.length:
+            return np.array(line / size)
+        above = model.frame(above).parent
+    return np.array([0.0, 0.0, 1.0])
