@@ -15,7 +15,7 @@ __all__ = ["checked_share", "checked_weight", "read_balance", "read_rest"]
 
 
 def read_balance(balance: Any) -> Any:
-    """ "auto", a Balance on its level, or None."""
+    """The word "auto", a Balance on its level, or None."""
     if balance is None or balance is False:
         return None
     if balance is True or (isinstance(balance, str) and balance == "auto"):

@@ -52,7 +52,8 @@ def pole_target(model: Model, q: Floats, limb: Limb, pole: Pole) -> tuple[Floats
     if limb.hinge is not None:
         return n, turned
     # the middle turned about the line of the limb into the wanted plane; the bone above it points there
-    assert limb.bone is not None and limb.middle is not None, "a limb without a middle has no pole"
+    assert limb.bone is not None, "a limb without a middle has no pole"
+    assert limb.middle is not None, "a limb without a middle has no pole"
     B, above = model.fk(q, limb.middle)[:3, 3], model.fk(q, limb.bone[0])[:3, 3]
     along = (B - A) @ u
     out = float(np.linalg.norm(B - A - along * u))

@@ -49,6 +49,7 @@ class Frames:
         if NO_WISH in solver.goals:
             solution.reached = True
         q = solution.q
+        q.setflags(write=False)
         shown = self._blended(state, q) if state.blends else q
         return replace(state, q=q, shown=shown, poles=poles), solution
 
@@ -61,7 +62,7 @@ class Frames:
         return share if blend is None else share * blend.ik
 
     def origin(self, state: State, handle: Handle) -> Floats:
-        """Where a handle's frame is if its limb has its own angles (of its blend, else at home), on the body as it is."""
+        """Where a handle's frame would be on the body as it is, with its limb's own angles: its blend's, or at home."""
         blend = None if handle.limb is None else state.blends.get(handle.limb)
         own = self.home if blend is None else blend.own
         part = self.part(handle)

@@ -70,7 +70,7 @@ def end_frames(model: Model) -> list[str]:
 
 
 def other_side(name: str, names: Iterable[str] | Mapping[str, object]) -> str | None:
-    """The name on the other side among some names: hand_l and hand_r, LeftArm and RightArm; None where there is none."""
+    """The name among `names` on the other side, as hand_r of hand_l, RightArm of LeftArm; None where there is none."""
     for match in WORD.finditer(name):
         word = match.group()
         swapped = SWAP[word.lower()]

@@ -55,16 +55,21 @@ def find_limbs(model: Model, handles: Mapping[str, Handle]) -> dict[str, Limb]:
     found: dict[str, Limb] = {}
     for kind, (root, middle, ends, handle) in NAMES.items():
         for side in "lr":
-            roles = [model.roles.get(f"{part}_{side}") for part in (root, middle)]
-            end = next((model.roles[f"{e}_{side}"] for e in ends if f"{e}_{side}" in model.roles), None)
-            name = f"{handle}_{side}"
-            if None not in roles and end is not None and name in handles:
-                found[f"{kind}_{side}"] = make_limb(model, f"{kind}_{side}", *roles, end, name)  # type: ignore[arg-type]
+            name = f"{kind}_{side}"
+            wanted = [f"{root}_{side}", f"{middle}_{side}", *(f"{end}_{side}" for end in ends)]
+            frames = [model.roles[role] for role in wanted if role in model.roles]
+            if (
+                wanted[0] in model.roles
+                and wanted[1] in model.roles
+                and len(frames) > 2
+                and f"{handle}_{side}" in handles
+            ):
+                found[name] = make_limb(model, name, frames[0], frames[1], frames[2], f"{handle}_{side}")
     forks = branches(model)
     taken = {limb.handle for limb in found.values()}
-    for handle in handles.values():
-        if handle.kind == "end" and handle.name not in taken:
-            limb = limb_of_chain(model, handle, forks)
+    for held in handles.values():
+        if held.kind == "end" and held.name not in taken:
+            limb = limb_of_chain(model, held, forks)
             if limb is not None:
                 found[limb.name] = limb
     return found
@@ -127,7 +132,7 @@ def hinge_normal(model: Model, root: str, middle: str, end: str) -> tuple[float,
     if joint is None or joint.kind not in ("revolute", "continuous") or joint.mimic:
         return None
     q = np.array(model.rest)
-    low, high = float(joint.lower), float(joint.upper)  # type: ignore[arg-type]
+    low, high = float(joint.lower), float(joint.upper)
     q[joint.q] = 0.5 * (low + high) if np.isfinite(low) and np.isfinite(high) else q[joint.q] + 0.5
     T_world_middle = model.fk(q, middle)
     a, b, c = model.fk(q, root)[:3, 3], T_world_middle[:3, 3], model.fk(q, end)[:3, 3]

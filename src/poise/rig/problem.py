@@ -54,8 +54,7 @@ class Problems:
         dragged = state.dragged
         key = (
             tuple(
-                (name, PINS if wish.kind == "pin" and name not in dragged else DRAGGED if name in dragged else REACHES)
-                + (wish.target.ndim, wish.weight)
+                (name, level_of(name, wish.kind, dragged), wish.target.ndim, wish.weight)
                 for name, wish in state.places.items()
                 if name not in silent
             ),
@@ -106,7 +105,7 @@ class Problems:
         if isinstance(self.balance, Balance):
             return self.balance
         if self.balance == "auto":
-            feet = [self.handles[name].frame for name in pinned if name.lower().startswith(("foot", "toe", "heel"))]
+            feet = [self.handles[name].frame for name in pinned if stands(name)]
             if feet and self.model.mass > 0.0:
                 return Balance(feet, priority=KEPT, name="balance")
         return None
@@ -115,6 +114,16 @@ class Problems:
         """The frame that looks where a handle does."""
         handle = self.handles[name]
         return str(self.model.roles.get("eyes", handle.frame)) if handle.kind == "gaze" else handle.frame
+
+
+def level_of(name: str, kind: str, dragged: Sequence[str]) -> int:
+    """The level on which a handle's place is served."""
+    return DRAGGED if name in dragged else PINS if kind == "pin" else REACHES
+
+
+def stands(name: str) -> bool:
+    """Whether a handle is one to stand on."""
+    return any(word in name.lower() for word in ("foot", "toe", "heel", "hoof", "paw"))
 
 
 def aim_name(handle: str) -> str:

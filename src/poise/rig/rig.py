@@ -7,15 +7,14 @@ reaches, poles, balance with gazes and aims, and the rest pose last.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue, ModelMismatch, name_not_found
+from poise.errors import InvalidValue
 from poise.goals.direction import read_axis
 from poise.kinematics import Pose
 from poise.kinematics.regions import place
@@ -24,15 +23,13 @@ from poise.model import Model
 from poise.rig.arguments import checked_share, checked_weight, read_balance, read_rest
 from poise.rig.bending import pole_towards
 from poise.rig.frames import Frames
-from poise.rig.handles import KINDS, Handle, find_handles, other_side
-from poise.rig.limbs import Limb, find_limbs, limb_for
+from poise.rig.handles import Handle
+from poise.rig.held import Held
 from poise.rig.mirror import Mirror
 from poise.rig.problem import Problems
 from poise.rig.sides import Sides
 from poise.rig.state import Blend, Memory, Pole, State, Wish, without, written
 from poise.rig.targets import default_axis, limb_axis, read_target
-from poise.solvers import Solution
-from poise.spatial import Transform
 
 __all__ = ["Rig"]
 
@@ -40,7 +37,7 @@ Floats = NDArray[np.float64]
 STILL = 1e-7  # radians and metres: a frame that moves less has settled
 
 
-class Rig:
+class Rig(Held):
     """The animator's door: take a body by its handles.
 
     Args:
@@ -62,76 +59,33 @@ class Rig:
         balance: Any = "auto",
         rest: Any = None,
     ) -> None:
-        if not isinstance(model, Model):
-            raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}.")
-        self.model = model
-        start = self._configuration(pose)
-        self._handles = find_handles(model)
-        self._limbs = find_limbs(model, self._handles)
-        self._attach()
+        super().__init__(model, pose)
+        start = self._state.q
         posture = read_rest(rest, start)
         self._problems = Problems(
             model, self._handles, self._limbs, limits=limits, balance=read_balance(balance), rest=posture
         )
         self._frames = Frames(model, self._problems, start if posture is None else posture.wanted(model))
-        self._state = self._first = State(q=start, shown=start)
+        self._first = self._state
         self._memory = Memory()
+        self._axes: dict[tuple[Any, str], Floats] = {}
         self._both: Sides | None = None
-        self._solution: Solution | None = None
-
-    # -------------------------------------------------------------------------------------------- looking at it
-
-    @property
-    def handles(self) -> Mapping[str, Handle]:
-        """The handles by name."""
-        return MappingProxyType(self._handles)
-
-    @property
-    def limbs(self) -> Mapping[str, Limb]:
-        """The limbs by name."""
-        return MappingProxyType(self._limbs)
 
     @property
     def pose(self) -> Pose:
-        """Where the body is."""
-        return Pose(self.model, self._state.shown)
+        """Where the body is. Set it to put the body there: pins hold it there; reaches, aims and blends are let go."""
+        return super().pose
 
     @pose.setter
     def pose(self, pose: Pose | ArrayLike) -> None:
-        """Puts the body somewhere; pins hold it there, reaches, aims and blends are let go."""
         q = self._configuration(pose)
-        self._memory.before(self._state)
+        self._memory.before(self._state, "whole")
         pins = {
             name: replace(wish, target=self._place(self._handles[name], q, wish.target.ndim))
             for name, wish in self._state.places.items()
             if wish.kind == "pin"
         }
         self._state = replace(self._state, q=q, shown=q, places=pins, aims={}, blends={}, dragged=())
-
-    @property
-    def q(self) -> Floats:
-        """The configuration of `pose`, (nq,)."""
-        return self._state.shown.copy()
-
-    @property
-    def solution(self) -> Solution | None:
-        """The solution of the last frame, before limbs were blended: errors by handle, why(); None before the first."""
-        return self._solution
-
-    @property
-    def pinned(self) -> tuple[str, ...]:
-        """The handles that are pinned."""
-        return tuple(name for name, wish in self._state.places.items() if wish.kind == "pin")
-
-    @property
-    def held(self) -> tuple[str, ...]:
-        """The handles that have a pin, a reach or an aim."""
-        return tuple(dict.fromkeys((*self._state.places, *self._state.aims)))
-
-    @property
-    def frozen(self) -> tuple[str, ...]:
-        """The joints that are frozen."""
-        return tuple(sorted(self._state.frozen))
 
     @property
     def symmetric(self) -> bool:
@@ -144,31 +98,7 @@ class Rig:
             self._sides()  # refuses a body without two sides
         self._change("symmetric", symmetric=bool(on))
 
-    def transform(self, handle: str) -> Transform:
-        """Where a handle is: T_world_handle."""
-        return Transform.from_matrix(self.model.fk(self._state.shown, self._handle(handle).frame))
-
-    def target(self, handle: str) -> Floats | None:
-        """Where a handle is wished: a place (3,) or a transform (4, 4); None where it is free."""
-        wish = self._state.places.get(self._handle(handle).name)
-        return None if wish is None else wish.target.copy()
-
     # -------------------------------------------------------------------------------------------- wishes
-
-    def add_handle(self, name: str, frame: str, kind: str = "end") -> Handle:
-        """One more handle: on a frame, of a kind ("end", "body", "gaze" or "pole")."""
-        if not isinstance(name, str) or not name or name in self._handles:
-            raise InvalidValue(f"a handle must have a name of its own, not {name!r}.")
-        if kind not in KINDS:
-            raise name_not_found("kind of handle", str(kind), KINDS)
-        handle = Handle(name, self.model.frame(frame).name, kind)
-        self._handles[name] = handle
-        if kind == "end" and not any(handle.frame == self._handles[limb.handle].frame for limb in self._limbs.values()):
-            limb = limb_for(self.model, handle)
-            if limb is not None:
-                self._limbs[limb.name] = limb
-        self._attach()
-        return self._handles[name]
 
     def pin(self, handle: str, target: Any = None) -> None:
         """Holds a handle where it is, position and rotation; or at `target`, a place or a transform.
@@ -189,24 +119,24 @@ class Rig:
         """Turns a handle, such as the head, to a place: its `axis`, or what looks forward in the rest pose."""
         found = self._handle(handle)
         eye = self._problems.eye(found.name)
-        along = default_axis(self.model, eye) if axis is None else np.array(read_axis(axis, "axis"))
+        along = self._axis(default_axis, eye) if axis is None else np.array(read_axis(axis, "axis"))
         self._aim("look_at", found.name, target, along)
 
     def point(self, handle: str, target: Any, axis: Any = None) -> None:
         """Aims a handle, such as a hand, at a place: its `axis`, or the direction of the bone that leads to it."""
         found = self._handle(handle)
         frame = self._problems.eye(found.name)
-        along = limb_axis(self.model, frame) if axis is None else np.array(read_axis(axis, "axis"))
+        along = self._axis(limb_axis, frame) if axis is None else np.array(read_axis(axis, "axis"))
         self._aim("point", found.name, target, along)
 
     def release(self, handle: str | None = None) -> None:
-        """Lets go of a handle (its pin, reach, aim, and its limb's pole); of all of them where none is named."""
+        """Lets go of a handle: its pin, reach and aim, the pole of an elbow or knee; of all where none is named."""
         if handle is None:
             self._change("release", places={}, aims={}, poles={}, dragged=())
             return
         found = self._handle(handle)
         poles = self._state.poles
-        if found.kind == "pole" and found.limb in poles:
+        if found.kind == "pole" and found.limb is not None:
             poles = without(poles, found.limb)
         self._change(
             "release",
@@ -292,6 +222,7 @@ class Rig:
             self.update()
             if np.abs(self.model.difference(before, self._state.shown)).max(initial=0.0) <= STILL:
                 break
+        self.commit()
         return self.pose
 
     # -------------------------------------------------------------------------------------------- left and right
@@ -299,7 +230,7 @@ class Rig:
     def mirror(self) -> Pose:
         """The mirror image of the pose and of all wishes, left and right swapped; the root stays where it stands."""
         image = self._sides()
-        self._memory.before(self._state)
+        self._memory.before(self._state, "whole")
         self._state = image.state(self._state)
         return self.pose
 
@@ -327,12 +258,12 @@ class Rig:
         return self._restore(self._memory.forth(self._state))
 
     def commit(self) -> None:
-        """Ends a gesture (the mouse is up): the next drag is a change of its own for `undo`."""
+        """Ends a gesture (the mouse is up): the next drag or slide is a change of its own for `undo`."""
         self._memory.end_gesture()
 
     def reset(self) -> Pose:
         """The pose of the beginning and no wishes; `undo` takes it back."""
-        self._memory.before(self._state)
+        self._memory.before(self._state, "whole")
         self._state, self._solution = self._first, None
         return self.pose
 
@@ -350,6 +281,11 @@ class Rig:
 
     def _advance(self) -> None:
         self._state, self._solution = self._frames.next(self._state)
+
+    def _axis(self, rule: Callable[[Model, str], Floats], frame: str) -> Floats:
+        if (rule, frame) not in self._axes:
+            self._axes[rule, frame] = rule(self.model, frame)
+        return self._axes[rule, frame]
 
     def _aim(self, verb: str, name: str, target: Any, axis: Floats) -> None:
         wish = Wish("aim", np.array(place(target, "target")), axis=(float(axis[0]), float(axis[1]), float(axis[2])))
@@ -378,49 +314,10 @@ class Rig:
                 there = self._place(self._handles[name], state.q, 2)
                 self._state = replace(self._state, places=written(self._state.places, name, Wish("pin", there)))
 
-    def _place(self, handle: Handle, q: Floats, ndim: int) -> Floats:
-        T = self.model.fk(q, handle.frame)
-        return np.array(T if ndim == 2 else T[:3, 3])
-
     def _sides(self) -> Sides:
         if self._both is None:
             self._both = Sides(Mirror(self.model), self._handles, self._limbs)
         return self._both
-
-    def _attach(self) -> None:
-        """Gives every handle its limb and its other side."""
-        limbs = {limb.handle: limb.name for limb in self._limbs.values()}
-        middles = {limb.middle: limb.name for limb in reversed(self._limbs.values()) if limb.middle is not None}
-        for name, handle in self._handles.items():
-            limb = limbs.get(name) or (middles.get(handle.frame) if handle.kind == "pole" else None)
-            self._handles[name] = replace(handle, limb=limb, mirror=other_side(name, self._handles))
-
-    def _configuration(self, pose: Pose | ArrayLike | None) -> Floats:
-        if isinstance(pose, Pose) and pose.model is not self.model and pose.model != self.model:
-            raise ModelMismatch(f"pose is of model {pose.model.name!r}, not of {self.model.name!r}.")
-        return pose.q if isinstance(pose, Pose) else Pose(self.model, pose).q
-
-    def _handle(self, name: str) -> Handle:
-        found = self._handles.get(str(getattr(name, "name", name)))
-        if found is None:
-            raise name_not_found("handle", str(name), self._handles)
-        return found
-
-    def _limb(self, name: str, *, bends: bool = False) -> Limb:
-        handle = self._handles.get(str(name))
-        found = self._limbs.get(str(name) if handle is None or handle.limb is None else handle.limb)
-        if found is None:
-            raise name_not_found("limb", str(name), self._limbs)
-        if bends and found.middle is None:
-            raise InvalidValue(f"limb {found.name!r} has nothing in its middle that bends, so no pole.")
-        return found
-
-    def _joints(self, names: Sequence[str]) -> frozenset[str]:
-        found = [self.model.joint(name) for name in names]
-        for joint in found:
-            if joint.mimic:
-                raise InvalidValue(f"joint {joint.name!r} follows {joint.mimic.joint!r}; name that one instead.")
-        return frozenset(joint.name for joint in found if joint.nv)
 
     def __repr__(self) -> str:
         return f"<Rig of {self.model.name!r}: {len(self._handles)} handles, {len(self.held)} held>"

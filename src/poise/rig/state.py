@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 __all__ = ["Blend", "Memory", "Pole", "State", "Wish", "without", "written"]
 
 Floats = NDArray[np.float64]
-Key, Value = TypeVar("Key"), TypeVar("Value")
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 MOST_STEPS = 1000
+GESTURES = frozenset({"drag", "look_at", "point", "strength", "blend"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,28 +105,29 @@ def without(mapping: Mapping[Key, Value], key: Key) -> dict[Key, Value]:
 class Memory:
     """Undo and redo: the states before each change, and those that were undone.
 
-    Changes of the same kind to the same thing that follow each other, as the frames of a drag, are one.
+    The frames of a drag, or of a slider, are one change; aims may follow the drag meanwhile.
     """
 
-    __slots__ = ("_done", "_gesture", "_undone")
+    __slots__ = ("_done", "_open", "_undone")
 
     def __init__(self) -> None:
         self._done: list[State] = []
         self._undone: list[State] = []
-        self._gesture: tuple[str, ...] | None = None
+        self._open: set[tuple[str, str]] = set()
 
-    def before(self, state: State, *gesture: str) -> None:
-        """Remembers the state before a change; `gesture` says what is changed."""
-        if gesture == self._gesture and gesture and self._done:
+    def before(self, state: State, verb: str, what: str = "") -> None:
+        """Remembers the state before a change, unless it goes on with one."""
+        if (verb, what) in self._open:
             return
-        self._done.append(state)
+        others = {gesture for gesture in self._open if gesture[0] != verb}
+        self._open = {*others, (verb, what)} if verb in GESTURES else set()
+        self._done.append(replace(state, dragged=()))
         del self._done[:-MOST_STEPS]
         self._undone.clear()
-        self._gesture = gesture
 
     def end_gesture(self) -> None:
         """The next change is one of its own."""
-        self._gesture = None
+        self._open = set()
 
     def back(self, state: State) -> State | None:
         """The state before the last change; None where there is none."""
@@ -135,7 +138,7 @@ class Memory:
         return self._move(state, self._undone, self._done)
 
     def _move(self, state: State, source: list[State], target: list[State]) -> State | None:
-        self._gesture = None
+        self._open = set()
         if not source:
             return None
         target.append(replace(state, dragged=()))

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.errors import InvalidValue
 from poise.goals.contacts import up_of
 from poise.goals.reach import read_target as read_reach
-from poise.errors import InvalidValue
 from poise.model import Model
 from poise.rig.handles import other_side
 from poise.spatial import Rotation, Transform
