@@ -15,7 +15,9 @@ from poise.rig.limbs import path_joints
 from poise.rig.problem import NO_WISH, Problems, aim_name, pole_name
 from poise.rig.state import Pole, State, Wish
 from poise.rig.targets import aimed, eased
+from poise.rig.unfolding import bend, hinge_joint
 from poise.solvers import Solution
+from poise.solvers.table import CONTINUOUS_SPAN, turning
 
 __all__ = ["Frames"]
 
@@ -28,6 +30,7 @@ class Frames:
 
     def __init__(self, model: Model, problems: Problems, home: Floats) -> None:
         self.model, self.problems, self.home = model, problems, home
+        self._span = np.where(turning(model) > 0, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length)
         self._parts: dict[str, Indices] = {}
 
     def next(self, state: State) -> tuple[State, Solution]:
@@ -45,13 +48,46 @@ class Frames:
             targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
         if not plain:
             targets = {name: target for name, target in targets.items() if name in solver.goals}
-        solution = solver.solve(state.q, targets)
+        bent = self._bent(state, targets) if state.missed else None
+        solution = solver.solve(state.q, targets) if bent is None else solver._run(bent[0], targets, (bent[1],))
         if NO_WISH in solver.goals:
             solution.reached = True
         q = solution.q
         q.setflags(write=False)
         shown = self._blended(state, q) if state.blends else q
-        return replace(state, q=q, shown=shown, poles=poles), solution
+        missed = frozenset() if solution.reached else self._missed(state, solution)
+        return replace(state, q=q, shown=shown, poles=poles, missed=missed), solution
+
+    # -------------------------------------------------------------------------------------------- stuck limbs
+
+    def _missed(self, state: State, solution: Solution) -> frozenset[str]:
+        errors, most = solution.errors, 1e-3 * self.model.length
+        return frozenset(name for name in state.places if name in errors and errors[name][0] > most)
+
+    def _bent(self, state: State, targets: dict[str, Any]) -> tuple[Floats, Floats] | None:
+        """Where to start, stuck limbs bent, and how far each velocity may lead from there; None if none is stuck."""
+        q, turned = state.q.copy(), np.zeros(self.model.nv)
+        for name in state.missed:
+            handle = self.problems.handles[name]
+            wish = state.places.get(name)
+            if (
+                handle.limb is None
+                or wish is None
+                or name not in targets
+                or (wish.kind == "pin" and name not in state.dragged)
+            ):
+                continue
+            limb = self.problems.limbs[handle.limb]
+            joint = hinge_joint(self.model, limb)
+            if joint is not None and joint.name not in state.frozen:
+                target = targets[name] if targets[name].ndim == 1 else targets[name][:3, 3]
+                turn = bend(self.model, q, limb, joint, handle.frame, target)
+                turned[joint.v] = min(CONTINUOUS_SPAN, max(-CONTINUOUS_SPAN, turn))
+                q[joint.q] += turned[joint.v]
+        if not turned.any():
+            return None
+        window = np.stack([-self._span - turned, self._span - turned], axis=1)
+        return self.model.clamp(q), np.ascontiguousarray(window)
 
     # -------------------------------------------------------------------------------------------- eased targets
 
@@ -62,21 +98,25 @@ class Frames:
         return share if blend is None else share * blend.ik
 
     def origin(self, state: State, handle: Handle) -> Floats:
-        """Where a handle's frame would be on the body as it is, with its limb's own angles: its blend's, or at home."""
+        """Where a handle's frame would be from the root as it is: at home, or with the own angles of a blended limb."""
         blend = None if handle.limb is None else state.blends.get(handle.limb)
-        own = self.home if blend is None else blend.own
-        part = self.part(handle)
+        own, part = (self.home, self.way(handle)) if blend is None else (blend.own, self.part(str(handle.limb)))
         q = state.q.copy()
         q[part] = own[part]
         origin: Floats = self.model.fk(q, self.problems.eye(handle.name))
         return origin
 
-    def part(self, handle: Handle) -> Indices:
-        """Where in q the joints are by which a handle rests: its limb's, else all from the root to it but the root."""
-        key = handle.name if handle.limb is None else f"limb {handle.limb}"
+    def part(self, limb: str) -> Indices:
+        """Where in q a limb is."""
+        if limb not in self._parts:
+            self._parts[limb] = self.indices(self.problems.limbs[limb].joints)
+        return self._parts[limb]
+
+    def way(self, handle: Handle) -> Indices:
+        """Where in q the joints are that lead from the root to a handle, without the root unless it is alone."""
+        key = f"way to {handle.name}"
         if key not in self._parts:
-            joints = self.problems.limbs[handle.limb].joints if handle.limb else path_joints(self.model, handle.frame)
-            self._parts[key] = self.indices(joints)
+            self._parts[key] = self.indices(path_joints(self.model, handle.frame))
         return self._parts[key]
 
     def indices(self, joints: tuple[str, ...]) -> Indices:

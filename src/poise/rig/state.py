@@ -78,6 +78,7 @@ class State:
         frozen: Joints that do not move.
         dragged: The handles that are being dragged, served right after the pins.
         symmetric: Whether a drag on one side is also made on the other.
+        missed: The handles that the last frame did not bring to their places.
     """
 
     q: Floats
@@ -90,6 +91,7 @@ class State:
     frozen: frozenset[str] = frozenset()
     dragged: tuple[str, ...] = ()
     symmetric: bool = False
+    missed: frozenset[str] = frozenset()
 
 
 def written(mapping: Mapping[Key, Value], key: Key, value: Value) -> dict[Key, Value]:
