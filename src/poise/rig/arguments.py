@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.goals import Balance, Rest
+from poise.model import Model
 from poise.rig.problem import KEPT
 
 __all__ = ["checked_share", "checked_weight", "read_balance", "read_rest"]
@@ -25,13 +26,13 @@ def read_balance(balance: Any) -> Any:
     return Balance(balance, priority=KEPT, name="balance")
 
 
-def read_rest(rest: Any, start: NDArray[np.float64]) -> Rest | None:
-    """The posture below all wishes; None for none."""
+def read_rest(rest: Any, model: Model, start: NDArray[np.float64]) -> Rest | None:
+    """The posture below all wishes, stiffer joints drawn more strongly; None for none."""
     if rest is False:
         return None
     if isinstance(rest, Rest):
         return rest
-    return Rest(start if rest is None else rest)
+    return Rest(start if rest is None else rest, gains=1.0 + np.asarray(model.stiffness))
 
 
 def checked_share(value: Any, what: str) -> float:

@@ -15,7 +15,7 @@ from poise.model import Model
 from poise.rig.limbs import Limb
 from poise.rig.state import Pole
 
-__all__ = ["direction_of_bend", "next_normal", "pole_target", "pole_towards"]
+__all__ = ["direction_of_bend", "next_normal", "pole_target"]
 
 Floats = NDArray[np.float64]
 NEAR = 0.2  # sine of the angle between the limb and its pole's direction, below which the plane is not to be trusted
@@ -71,15 +71,6 @@ def direction_of_bend(model: Model, q: Floats, limb: Limb) -> Floats:
     size = float(np.linalg.norm(out))
     found: Floats = out / size if size > TINY * model.length else np.zeros(3)
     return found
-
-
-def pole_towards(model: Model, q: Floats, limb: Limb, target: Floats) -> Pole | None:
-    """The pole that turns the middle of a limb to a place, as seen from the line between its ends; None on the line."""
-    A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, limb.end)[:3, 3]
-    line = C - A
-    out = target - A - ((target - A) @ line) / max(float(line @ line), TINY * TINY) * line
-    size = float(np.linalg.norm(out))
-    return Pole(out / size) if size > 1e-6 * model.length else None
 
 
 def any_across(u: Floats) -> Floats:

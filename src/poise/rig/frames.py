@@ -14,10 +14,9 @@ from poise.rig.handles import Handle
 from poise.rig.limbs import path_joints
 from poise.rig.problem import NO_WISH, Problems, aim_name, pole_name
 from poise.rig.state import Pole, State, Wish
+from poise.rig.stuck import Stuck
 from poise.rig.targets import aimed, eased
-from poise.rig.unfolding import bend, hinge_joint
 from poise.solvers import Solution
-from poise.solvers.table import CONTINUOUS_SPAN, turning
 
 __all__ = ["Frames"]
 
@@ -30,7 +29,7 @@ class Frames:
 
     def __init__(self, model: Model, problems: Problems, home: Floats) -> None:
         self.model, self.problems, self.home = model, problems, home
-        self._span = np.where(turning(model) > 0, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length)
+        self._stuck = Stuck(model, problems)
         self._parts: dict[str, Indices] = {}
 
     def next(self, state: State) -> tuple[State, Solution]:
@@ -48,8 +47,7 @@ class Frames:
             targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
         if not plain:
             targets = {name: target for name, target in targets.items() if name in solver.goals}
-        bent = self._bent(state, targets) if state.missed else None
-        solution = solver.solve(state.q, targets) if bent is None else solver._run(bent[0], targets, (bent[1],))
+        solution = self._stuck.solve(solver, state, targets) if state.missed else solver.solve(state.q, targets)
         if NO_WISH in solver.goals:
             solution.reached = True
         q = solution.q
@@ -58,51 +56,20 @@ class Frames:
         missed = frozenset() if solution.reached else self._missed(state, solution)
         return replace(state, q=q, shown=shown, poles=poles, missed=missed), solution
 
-    # -------------------------------------------------------------------------------------------- stuck limbs
-
     def _missed(self, state: State, solution: Solution) -> frozenset[str]:
         errors, most = solution.errors, 1e-3 * self.model.length
         return frozenset(name for name in state.places if name in errors and errors[name][0] > most)
 
-    def _bent(self, state: State, targets: dict[str, Any]) -> tuple[Floats, Floats] | None:
-        """Where to start, stuck limbs bent, and how far each velocity may lead from there; None if none is stuck."""
-        q, turned = state.q.copy(), np.zeros(self.model.nv)
-        for name in state.missed:
-            handle = self.problems.handles[name]
-            wish = state.places.get(name)
-            if (
-                handle.limb is None
-                or wish is None
-                or name not in targets
-                or (wish.kind == "pin" and name not in state.dragged)
-            ):
-                continue
-            limb = self.problems.limbs[handle.limb]
-            joint = hinge_joint(self.model, limb)
-            if joint is not None and joint.name not in state.frozen:
-                target = targets[name] if targets[name].ndim == 1 else targets[name][:3, 3]
-                turn = bend(self.model, q, limb, joint, handle.frame, target)
-                turned[joint.v] = min(CONTINUOUS_SPAN, max(-CONTINUOUS_SPAN, turn))
-                q[joint.q] += turned[joint.v]
-        if not turned.any():
-            return None
-        window = np.stack([-self._span - turned, self._span - turned], axis=1)
-        return self.model.clamp(q), np.ascontiguousarray(window)
-
     # -------------------------------------------------------------------------------------------- eased targets
-
-    def share(self, state: State, handle: Handle) -> float:
-        """How much of a handle's wish is served: its strength times its limb's blend."""
-        share = state.strengths.get(handle.name, 1.0)
-        blend = None if handle.limb is None or handle.kind == "pole" else state.blends.get(handle.limb)
-        return share if blend is None else share * blend.ik
 
     def origin(self, state: State, handle: Handle) -> Floats:
         """Where a handle's frame would be from the root as it is: at home, or with the own angles of a blended limb."""
+        q, way = state.q.copy(), self.way(handle)
+        q[way] = self.home[way]
         blend = None if handle.limb is None else state.blends.get(handle.limb)
-        own, part = (self.home, self.way(handle)) if blend is None else (blend.own, self.part(str(handle.limb)))
-        q = state.q.copy()
-        q[part] = own[part]
+        if blend is not None:
+            part = self.part(str(handle.limb))
+            q[part] = blend.own[part]
         origin: Floats = self.model.fk(q, self.problems.eye(handle.name))
         return origin
 
@@ -126,12 +93,12 @@ class Frames:
 
     def _eased(self, state: State, name: str, wish: Wish) -> Floats:
         handle = self.problems.handles[name]
-        share = self.share(state, handle)
+        share = self.problems.share(state, handle)
         return wish.target if share == 1.0 else eased(wish.target, self.origin(state, handle), share)
 
     def _aimed(self, state: State, name: str, wish: Wish) -> Floats:
         handle = self.problems.handles[name]
-        share = self.share(state, handle)
+        share = self.problems.share(state, handle)
         if share == 1.0:
             return wish.target
         origin = self.origin(state, handle)

@@ -1,11 +1,8 @@
 """From wishes to goals on strict levels, and the solvers of them, prepared once for each set of wishes.
 
-0  pins
-1  the handles that are being dragged
-2  the other reaches
-3  poles
-4  balance, gazes and aims
-and the rest pose below all
+0  pins                            3  poles, and elbows and knees that are dragged or reach
+1  the handles that are dragged    4  balance, gazes and aims
+2  the other reaches               and the rest pose below all
 """
 
 from __future__ import annotations
@@ -50,11 +47,11 @@ class Problems:
 
     def solver(self, state: State) -> Solver:
         """The solver for a state's wishes; its targets are not those of the state yet."""
-        silent = {name for name, strength in state.strengths.items() if strength == 0.0}
+        silent = self.silent(state) if state.strengths or state.blends else ()
         dragged = state.dragged
         key = (
             tuple(
-                (name, level_of(name, wish.kind, dragged), wish.target.ndim, wish.weight)
+                (name, self.level(name, wish.kind, dragged), wish.target.ndim, wish.weight)
                 for name, wish in state.places.items()
                 if name not in silent
             ),
@@ -68,6 +65,24 @@ class Problems:
                 del self._solvers[next(iter(self._solvers))]
             found = self._solvers[key] = self.make(*key)
         return found
+
+    def share(self, state: State, handle: Handle) -> float:
+        """How much of a handle's wish is served: its strength times its limb's blend."""
+        share = state.strengths.get(handle.name, 1.0)
+        blend = None if handle.limb is None or handle.kind == "pole" else state.blends.get(handle.limb)
+        return share if blend is None else share * blend.ik
+
+    def silent(self, state: State) -> set[str]:
+        """The handles whose wishes are not served at all."""
+        return {name for name, handle in self.handles.items() if self.share(state, handle) == 0.0}
+
+    def level(self, name: str, kind: str, dragged: Sequence[str]) -> int:
+        """The level on which a handle's place is served."""
+        if kind == "pin" and name not in dragged:
+            return PINS
+        if self.handles[name].kind == "pole":
+            return POLES
+        return DRAGGED if name in dragged else REACHES
 
     def make(self, places: Sequence[Any], aims: Sequence[Any], poles: Sequence[str], frozen: frozenset[str]) -> Solver:
         """A solver of those wishes."""
@@ -114,11 +129,6 @@ class Problems:
         """The frame that looks where a handle does."""
         handle = self.handles[name]
         return str(self.model.roles.get("eyes", handle.frame)) if handle.kind == "gaze" else handle.frame
-
-
-def level_of(name: str, kind: str, dragged: Sequence[str]) -> int:
-    """The level on which a handle's place is served."""
-    return DRAGGED if name in dragged else PINS if kind == "pin" else REACHES
 
 
 def stands(name: str) -> bool:

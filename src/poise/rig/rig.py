@@ -21,7 +21,6 @@ from poise.kinematics.regions import place
 from poise.limits import Limit
 from poise.model import Model
 from poise.rig.arguments import checked_share, checked_weight, read_balance, read_rest
-from poise.rig.bending import pole_towards
 from poise.rig.frames import Frames
 from poise.rig.handles import Handle
 from poise.rig.held import Held
@@ -61,7 +60,7 @@ class Rig(Held):
     ) -> None:
         super().__init__(model, pose)
         start = self._state.q
-        posture = read_rest(rest, start)
+        posture = read_rest(rest, model, start)
         self._problems = Problems(
             model, self._handles, self._limbs, limits=limits, balance=read_balance(balance), rest=posture
         )
@@ -192,8 +191,8 @@ class Rig(Held):
         """One frame: the handle follows `target`, a place or a transform, right after the pins.
 
         Call it as often as the mouse moves; where the target is far, the body comes there in several calls. Afterwards
-        the handle stays there, as a reach. Dragging an elbow or a knee turns its limb's pole. A pinned handle is
-        pinned again where it came to.
+        the handle stays there, as a reach; a pinned handle is pinned again where it came to. An elbow or a knee comes
+        as near as pins, and the reaches of hands and feet, let it.
 
         Returns:
             The pose of the frame.
@@ -292,14 +291,8 @@ class Rig(Held):
         self._change(verb, name, aims=written(self._state.aims, name, wish))
 
     def _take(self, handle: Handle, target: Floats, dragged: tuple[str, ...]) -> None:
-        """Makes a target the wish of a dragged handle; of an elbow or a knee, its limb's pole."""
+        """Makes a target the wish of a dragged handle."""
         state = self._state
-        if handle.kind == "pole" and handle.limb is not None and self._limbs[handle.limb].middle is not None:
-            limb = self._limbs[handle.limb]
-            pole = pole_towards(self.model, state.q, limb, target if target.ndim == 1 else target[:3, 3])
-            if pole is not None:
-                self._state = replace(state, poles=written(state.poles, limb.name, pole), dragged=())
-            return
         before = state.places.get(handle.name)
         kind, weight = ("reach", 1.0) if before is None else (before.kind, before.weight)
         places = written(state.places, handle.name, Wish(kind, target, weight))

@@ -1,7 +1,8 @@
 """Limbs that got stuck straight: bend them by the two bones, before the solve.
 
 A straight limb whose hinge is at its limit feels no pull towards its own root: a search that goes only downhill
-leaves it straight, though the target is nearer. The hinge's angle for a distance D between root A and handle C is known:
+leaves it straight, though the target is nearer. The hinge's angle for a distance D from root A to
+handle C is known:
 
     D^2 = |x|^2 + |w|^2 + 2 x . R(h, t) w          x = B - A,  w = C - B,  h the hinge's axis at B
     x . R(h, t) w = k + a cos t + b sin t          k = (x.h)(w.h),  a = x.w_,  b = x.(h x w_),  w_ = w - (w.h) h
