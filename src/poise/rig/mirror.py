@@ -69,10 +69,11 @@ class Mirror:
             return self.plane
         T, T0 = self.model.fk(q, self._root.frame), self._zero[self._root.frame]
         normal0 = normal_of(self.plane)
-        side = T[:3, :3] @ T0[:3, :3].T @ normal0
-        up = up_of(self.model)
-        if abs(normal0 @ up) < SAME and np.linalg.norm(level := side - (side @ up) * up) > 0.1:
-            side = level
+        turned, up = T[:3, :3] @ T0[:3, :3].T, up_of(self.model)
+        side = turned @ normal0
+        if abs(normal0 @ up) < SAME:  # as seen from above, unless it looks up or down
+            across = np.cross(turned @ np.cross(normal0, up), up)
+            side = -across if np.linalg.norm(across) > 0.1 else side
         side = side / np.linalg.norm(side)
         # the middle plane goes through the image of the zero pose's plane point nearest to the root
         beside = float(normal0 @ (T0[:3, 3] - foot_of(self.plane)))
