@@ -39,7 +39,7 @@ def body(name: str) -> Model:
 
 def bound(model: Model) -> Floats:
     """The bound of a frame; composed turns of a ball may be a little more than their sum."""
-    return np.where(turning(model) > 0, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length) * (1 + 1e-4)
+    return np.where(turning(model) > 0, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length) * (1 + 1e-3)
 
 
 def inside(model: Model, q: Floats) -> bool:

@@ -47,14 +47,17 @@ class Frames:
             targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
         if not plain:
             targets = {name: target for name, target in targets.items() if name in solver.goals}
-        solution = self._stuck.solve(solver, state, targets) if state.missed else solver.solve(state.q, targets)
+        if state.missed:
+            solution, resting = self._stuck.solve(solver, state, targets)
+        else:
+            solution, resting = solver.solve(state.q, targets), 0
         if NO_WISH in solver.goals:
             solution.reached = True
         q = solution.q
         q.setflags(write=False)
         shown = self._blended(state, q) if state.blends else q
         missed = frozenset() if solution.reached else self._missed(state, solution)
-        return replace(state, q=q, shown=shown, poles=poles, missed=missed), solution
+        return replace(state, q=q, shown=shown, poles=poles, missed=missed, resting=resting), solution
 
     def _missed(self, state: State, solution: Solution) -> frozenset[str]:
         errors, most = solution.errors, 1e-3 * self.model.length

@@ -25,6 +25,7 @@ __all__ = ["Problems"]
 PINS, DRAGGED, REACHES, POLES, KEPT = range(5)
 AIM_WEIGHT = 0.3  # beside a balance of weight 1
 MOST_SOLVERS = 64
+PINNED = 1e-6  # metres (times L below 1) and radians: how near a pin must be to count as reached
 NO_WISH = "nothing"  # a solver needs a row: this one asks for nothing
 
 
@@ -89,7 +90,17 @@ class Problems:
         goals: list[Goal] = []
         for name, level, ndim, weight in places:
             target = np.eye(4) if ndim == 2 else np.zeros(3)
-            goals.append(Reach(self.handles[name].frame, target, weight=weight, priority=level, name=name))
+            near = PINNED * min(1.0, self.model.length), PINNED
+            goals.append(
+                Reach(
+                    self.handles[name].frame,
+                    target,
+                    weight=weight,
+                    priority=level,
+                    name=name,
+                    tolerance=near if level == PINS else None,
+                )
+            )
         goals += [self.pole(limb) for limb in poles]
         support = self.supports([name for name, level, _, _ in places if level == PINS])
         if support is not None:

@@ -79,6 +79,7 @@ class State:
         dragged: The handles that are being dragged, served right after the pins.
         symmetric: Whether a drag on one side is also made on the other.
         missed: The handles that the last frame did not bring to their places.
+        resting: For how many frames nothing else is tried to bring them there.
     """
 
     q: Floats
@@ -92,6 +93,7 @@ class State:
     dragged: tuple[str, ...] = ()
     symmetric: bool = False
     missed: frozenset[str] = frozenset()
+    resting: int = 0
 
 
 def written(mapping: Mapping[Key, Value], key: Key, value: Value) -> dict[Key, Value]:

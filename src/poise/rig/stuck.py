@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
+from poise.rig.limbs import Limb, is_below
 from poise.rig.problem import Problems
 from poise.rig.state import State
 from poise.rig.unfolding import bend, hinge_joint
@@ -26,7 +27,8 @@ __all__ = ["Stuck"]
 Floats = NDArray[np.float64]
 STILL = 0.05  # of the bound of a frame: moving less is being stuck
 PART = 0.007  # of L: a short part of the way
-WITHIN = 0.98  # of the bound, for what is left of it after a first solve: turns of a ball do not simply add up
+BALLS = 0.9  # of the bound, for what is left of it after a first solve: turns of a ball do not simply add up
+REST = 8  # frames without another try after one that did not help
 
 
 class Stuck:
@@ -35,16 +37,20 @@ class Stuck:
     def __init__(self, model: Model, problems: Problems) -> None:
         self.model, self.problems = model, problems
         self._span = np.where(turning(model) > 0, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length)
+        self._balls = [slice(joint.v.stop - 3, joint.v.stop) for joint in model.joints if joint.nq != joint.nv]
 
-    def solve(self, solver: Solver, state: State, targets: dict[str, Any]) -> Solution:
-        """A frame from a state whose last one missed some targets."""
+    def solve(self, solver: Solver, state: State, targets: dict[str, Any]) -> tuple[Solution, int]:
+        """A frame from a state whose last one missed some targets, and for how many frames to try no more."""
         bent = self.bent(state, targets)
         if bent is not None:
-            return solver._run(bent[0], targets, (self.window(bent[1]),))
+            return solver._run(bent[0], targets, (self.window(bent[1]),)), 0
         solution = solver.solve(state.q, targets)
         if solution.reached or self.far(state.q, solution.q) > STILL:
-            return solution
-        return self.part_way(solver, state, targets, solution)
+            return solution, 0
+        if state.resting > 0:
+            return solution, state.resting - 1
+        other = self.part_way(solver, state, targets, solution)
+        return other, REST if other is solution else 0
 
     def part_way(self, solver: Solver, state: State, targets: dict[str, Any], solution: Solution) -> Solution:
         """The same frame by way of a nearer target; the solution that was there if that is no better."""
@@ -82,17 +88,24 @@ class Stuck:
                 continue
             limb = self.problems.limbs[handle.limb]
             joint = hinge_joint(self.model, limb)
-            held = wish.kind == "pin" and name not in state.dragged
-            if joint is not None and joint.name not in state.frozen and not held:
+            if joint is not None and joint.name not in state.frozen and not self.pinned_below(state, limb):
                 target = targets[name] if targets[name].ndim == 1 else targets[name][:3, 3]
                 turn = bend(self.model, q, limb, joint, handle.frame, target)
                 turned[joint.v] = min(CONTINUOUS_SPAN, max(-CONTINUOUS_SPAN, turn))
                 q[joint.q] += turned[joint.v]
         return (self.model.clamp(q), turned) if turned.any() else None
 
+    def pinned_below(self, state: State, limb: Limb) -> bool:
+        """Whether something is pinned that the limb's hinge moves."""
+        pins = [name for name, wish in state.places.items() if wish.kind == "pin" and name not in state.dragged]
+        return any(is_below(self.model, self.problems.handles[name].frame, str(limb.middle)) for name in pins)
+
     def window(self, moved: Floats) -> Floats:
         """How far each velocity may still lead in a frame, having moved so far: lowest and highest, (nv, 2)."""
-        low, high = -WITHIN * self._span - moved, WITHIN * self._span - moved
+        low, high = -self._span - moved, self._span - moved
+        for ball in self._balls:
+            left = max(0.0, BALLS * CONTINUOUS_SPAN - float(np.abs(moved[ball]).max()))
+            low[ball], high[ball] = -left, left
         return np.ascontiguousarray(np.stack([np.minimum(low, 0.0), np.maximum(high, 0.0)], axis=1))
 
     def far(self, q0: Floats, q1: Floats) -> float:
