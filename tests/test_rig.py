@@ -38,8 +38,12 @@ def body(name: str) -> Model:
 
 
 def bound(model: Model) -> Floats:
-    """The bound of a frame; composed turns of a ball may be a little more than their sum."""
-    return np.where(turning(model) > 0, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length) * (1 + 1e-3)
+    """The bound of a frame; turns of a ball about several axes do not simply add up, and may be some percent more."""
+    most = np.where(turning(model) > 0, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length) * (1 + 1e-9)
+    for joint in model.joints:
+        if joint.nq != joint.nv:
+            most[joint.v] *= 1.06
+    return most
 
 
 def inside(model: Model, q: Floats) -> bool:
