@@ -91,9 +91,14 @@ def test_parts_of_a_joint_have_names() -> None:
 
 def test_a_trial_frees_one_limit() -> None:
     solution = trapped_arm()
-    assert trial(solution, Relaxation("as it is")) is None
-    q = trial(solution, Relaxation("without", limits=solution.active_limits))
-    assert q == pytest.approx([0.8, 0.4], abs=1e-3)
+    same = trial(solution, Relaxation("as it is"))
+    assert same is not None
+    assert not same.reached
+    assert same.errors["hand"] == pytest.approx(solution.errors["hand"], rel=1e-6)
+    freed = trial(solution, Relaxation("without", limits=solution.active_limits))
+    assert freed is not None
+    assert freed.reached
+    assert freed.q == pytest.approx([0.8, 0.4], abs=1e-3)
 
 
 # ------------------------------------------------------------------------------------------------ conditioning

@@ -1,49 +1,59 @@
-"""What holds an answer where it is: limits that bind, how strongly, and directions in which the body cannot move.
+"""What holds an answer where it is: limits that bind, and how strongly.
 
-At the answer the cost |r|^2 is stationary but for the limits, r the weighted residuals and J their Jacobian:
+At the answer no level can come nearer without breaking a limit or costing the levels above it. With r the weighted
+residuals of a level, J their Jacobian, n_i the direction in which limit i closes, and A the rows of what is above:
 
-    J^T r = mu / 2,   mu_i > 0 at an upper limit that binds, < 0 at a lower one, 0 where joint i is free.
+    2 J^T r = sum_i mu_i n_i + A^T lambda,   mu_i >= 0
 
-The size of mu_i is the limit's multiplier: what the best cost falls by per radian (metre) that the limit is moved out.
+mu_i is the limit's multiplier: what the level's best cost falls by per radian (metre) that the limit is moved out. Of a
+limit that holds several levels it is that of the first. With joint ranges alone n_i is a unit vector and mu_i a
+component of the pull.
 Source: Nocedal and Wright, Numerical Optimization, 2006, section 12.8 (Lagrange multipliers and sensitivity).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.goal import POSE, ROTATION
 from poise.model import Joint
+from poise.solvers.linear import Floats, Linearisation, linearise, nonnegative, row_space
+from poise.solvers.proof import is_missed
+from poise.solvers.standing import Standing, standing_rules
 from poise.solvers.table import may_move
 
 if TYPE_CHECKING:
     from poise.solvers.solution import Solution
 
-__all__ = ["ActiveLimit", "Conditioning", "Linearisation", "active_limits", "conditioning", "linearise"]
+__all__ = ["ActiveLimit", "active_limits"]
 
-Floats = NDArray[np.float64]
-
-SINGULAR = 1e-3  # of the largest singular value: less is no way to move
 PARTS = {"planar": ("x", "y", "angle"), "translation3": ("x", "y", "z"), "universal": ("first", "second")}
+NOTHING = 1e-12  # of the pull: rounding
 
 
 @dataclass(frozen=True, slots=True)
 class ActiveLimit:
-    """A joint at, or beyond, the end of its range.
+    """A limit that the pose stands at, or a joint beyond the end of its range.
 
     Attributes:
-        joint: The joint's name.
+        joint: The joint's name; empty for a clearance, a coupled range and a closed loop, which are about several.
         side: "lower" or "upper".
-        value: Where the joint is [rad, m].
+        value: Where the joint is, the turn of a cone, or the sum of a coupled range [rad, m]; of a clearance the gap
+            between the two surfaces [m]; of a closed loop how far it is open [m].
         multiplier: What the cost would fall by per radian (metre) of more room; 0 where the limit only touches.
-        part: Which coordinate of a joint with several: a letter, "angle", "first" ...; empty otherwise.
+        part: Which coordinate of a joint with several: a letter, "angle", "first" ...; "swing", "twist" or "angle" of a
+            cone; empty otherwise.
         exempt: Whether it lies outside its range because the solver could not move it, or ranges were off.
-        velocity: Its index among the model's velocities.
+        velocity: Its index among the model's velocities; -1 where it is about several.
+        kind: "range", "cone", "clearance", "coupled" or "closed".
+        limit: The name of the limit; empty for ranges and the model's own cones.
+        between: Of a clearance: the two things that it keeps apart.
+        rule: Its index among the rules of its kind in the kernels, -1 for a joint range.
+        level: Of the goals that it holds back, the priority that is served first; -1 where it holds nothing back.
     """
 
     joint: str
@@ -53,98 +63,58 @@ class ActiveLimit:
     part: str = ""
     exempt: bool = False
     velocity: int = -1
+    kind: str = "range"
+    limit: str = ""
+    between: tuple[str, ...] = ()
+    rule: int = -1
+    level: int = -1
 
     @property
     def name(self) -> str:
-        """The joint's name, with the part of a joint that has several."""
-        return f"{self.joint}.{self.part}" if self.part else self.joint
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Linearisation:
-    """Residuals and Jacobian at the answer, weighted, lengths in units of L.
-
-    Attributes:
-        J: (rows, velocities of the problem).
-        r: (rows,): target minus current.
-        velocities: The model's velocity that each column belongs to.
-        spans: For each goal, its rows.
-    """
-
-    J: Floats
-    r: Floats
-    velocities: NDArray[np.int64]
-    spans: dict[str, slice]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Conditioning:
-    """How well the body can move towards the goals from the answer, with the joints that are not at a limit.
-
-    Attributes:
-        singular_values: Of the goals' weighted Jacobian (lengths in units of L), descending.
-        condition: Largest over smallest; infinite where a direction is lost.
-        goal: The goal that the weakest direction is mostly about.
-        kind: "move" or "turn".
-        direction: That direction, a unit vector.
-    """
-
-    singular_values: Floats
-    condition: float
-    goal: str
-    kind: str
-    direction: Floats
-
-    @property
-    def singular(self) -> bool:
-        """Whether a direction is lost, or nearly."""
-        return bool(self.condition > 1 / SINGULAR)
-
-    @property
-    def text(self) -> str:
-        """The weakest direction in words."""
-        x, y, z = np.round(self.direction, 2) + 0.0
-        verb = "move along" if self.kind == "move" else "turn about"
-        how = "cannot" if self.singular else "can least"
-        return f"{self.goal!r} {how} {verb} ({x:g}, {y:g}, {z:g})"
-
-
-def linearise(solution: Solution) -> Linearisation:
-    """The problem at the answer, to first order."""
-    J, r, velocities = solution._twin()._native.rows_jacobian(solution.q)
-    rows = solution._rows()
-    spans, first = {}, len(r) - sum(row.size for row in rows.values())  # closed loops come first
-    for name, row in rows.items():
-        spans[name] = slice(first, first + row.size)
-        first = spans[name].stop
-    return Linearisation(J, r, np.array(velocities, dtype=np.int64), spans)
+        """The joint's name, with the part of a joint that has several; else the limit's, with what it keeps apart."""
+        if self.joint:
+            return f"{self.joint}.{self.part}" if self.part else self.joint
+        return f"{self.limit}: {' and '.join(self.between)}" if self.between else self.limit
 
 
 def active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
     """Limits that the answer stands at, the strongest first; then those that exempt joints lie beyond."""
     at = linearise(solution)
-    pull = np.zeros(solution.model.nv)
-    pull[at.velocities] = 2.0 * at.J.T @ at.r
     options = solution._solver._options
     held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
-    found = [limit for joint in solution.model.joints for limit in of_joint(solution, joint, pull, held)]
+    ranges = [limit for joint in solution.model.joints for limit in of_joint(solution, joint, held)]
+    rules = [of_rule(rule) for rule in standing_rules(solution, at)]
+    weighed = weigh(solution, at, [limit for limit in (*ranges, *rules) if not limit.exempt])
+    found = (*merged(weighed), *(limit for limit in ranges if limit.exempt))
     return tuple(sorted(found, key=lambda limit: (limit.exempt, -limit.multiplier)))
 
 
-def of_joint(solution: Solution, joint: Joint, pull: Floats, held: NDArray[np.bool_]) -> Iterator[ActiveLimit]:
-    """The active limits of one joint."""
+def of_joint(solution: Solution, joint: Joint, held: NDArray[np.bool_]) -> Iterator[ActiveLimit]:
+    """The active limits of one joint, not weighed yet."""
     if joint.nv == 0 or joint.nq != joint.nv:
         return
     model = solution.model
     for k, value in enumerate(solution.q[joint.q].tolist()):
         v = joint.v.start + k
         low, high = float(model.lower[v]), float(model.upper[v])
-        part = parts_of(joint)[k]
-        for side, beyond, force in (("lower", low - value, -pull[v]), ("upper", value - high, pull[v])):
-            if held[v] and beyond >= 0:
-                yield ActiveLimit(joint.name, side, value, max(0.0, float(force)), part, False, v)
-            elif not held[v] and beyond > 0:
-                yield ActiveLimit(joint.name, side, value, 0.0, part, True, v)
+        for side, beyond in (("lower", low - value), ("upper", value - high)):
+            if beyond >= 0 if held[v] else beyond > 0:
+                yield ActiveLimit(joint.name, side, value, 0.0, parts_of(joint)[k], not held[v], v)
+
+
+def of_rule(rule: Standing) -> ActiveLimit:
+    """A limit beyond the joint ranges, not weighed yet."""
+    return ActiveLimit(
+        rule.joint,
+        rule.side,
+        rule.value,
+        0.0,
+        rule.part,
+        kind=rule.kind,
+        limit=rule.limit,
+        between=rule.between,
+        rule=rule.index,
+    )
 
 
 def parts_of(joint: Joint) -> tuple[str, ...]:
@@ -155,44 +125,60 @@ def parts_of(joint: Joint) -> tuple[str, ...]:
     return PARTS.get(joint.kind) or tuple(a + "2" * (a in letters[:k]) for k, a in enumerate(letters))
 
 
-def free_columns(solution: Solution, at: Linearisation) -> NDArray[np.bool_]:
-    """Columns of the joints that no limit holds back."""
-    stuck = {limit.velocity for limit in active_limits(solution) if limit.multiplier > 0}
-    return np.array([int(v) not in stuck for v in at.velocities], dtype=bool)
+# ------------------------------------------------------------------------------------------------ multipliers
 
 
-def conditioning(solution: Solution) -> Conditioning:
-    """Singular values and the weakest direction at the answer, over joints that can move and rows that count."""
-    at = linearise(solution)
-    weight = np.concatenate([row_weights(row.op, row.weight) for row in solution._rows().values()])
-    J = at.J[:, free_columns(solution, at)] * (weight > 0)[:, None]
-    rows = int((weight > 0).sum())
-    if rows == 0 or J.shape[1] == 0:
-        return Conditioning(np.zeros(rows), np.inf, "", "", np.zeros(3))
-    u, values, _ = np.linalg.svd(J, full_matrices=True)
-    values = np.pad(values, (0, max(0, rows - len(values))))[:rows]
-    # the last of the counting rows' directions: those without a weight have none and come after
-    counts = [k for k in range(u.shape[1]) if float((u[:, k] ** 2) @ (weight > 0)) > 0.5]
-    weakest = u[:, counts[min(rows, len(counts)) - 1]]
-    name, part, kind = dominant(solution, at, weakest)
-    least = float(values[-1])
-    condition = float(values[0]) / least if least > 0 else np.inf
-    return Conditioning(values, condition, name, kind, part / np.linalg.norm(part))
+def weigh(solution: Solution, at: Linearisation, limits: list[ActiveLimit]) -> list[ActiveLimit]:
+    """The limits with their multipliers, from the first level that each one holds back."""
+    out = list(limits)
+    inequalities = [k for k, limit in enumerate(limits) if limit.kind != "closed"]
+    closing = np.array([closing_direction(solution, at, limits[k]) for k in inequalities]).reshape(-1, at.J.shape[1])
+    for level, goals in enumerate(at.levels):
+        pull = 2.0 * at.pull(goals)
+        size = float(np.linalg.norm(pull))
+        if size == 0.0 or not any(is_missed(solution, name) for name in goals):
+            continue  # nothing is held back
+        above = row_space(at.above(level))
+        left, walls = pull - above @ (above.T @ pull), closing - (closing @ above) @ above.T
+        strength = nonnegative(walls.T, left)
+        priority = int(solution._solver.goals[goals[0]].priority)
+        for k, mu in zip(inequalities, strength.tolist(), strict=True):
+            if out[k].multiplier == 0.0 and mu > NOTHING * size:
+                out[k] = replace(out[k], multiplier=mu, level=priority)
+        weigh_loops(solution, at, out, pull - closing.T @ strength, priority)
+    return out
 
 
-def row_weights(op: int, weight: Floats) -> Floats:
-    """The weights of a goal's rows."""
-    return weight if op == POSE else weight[3:] if op == ROTATION else weight[:3]
+def weigh_loops(solution: Solution, at: Linearisation, out: list[ActiveLimit], pull: Floats, priority: int) -> None:
+    """The multipliers of closed loops: the share of the pull that they take up."""
+    if not at.loops:
+        return
+    force = np.linalg.lstsq(at.closed.T, pull, rcond=1e-9)[0]
+    for k, limit in enumerate(out):
+        if limit.kind != "closed":
+            continue
+        strength = float(np.linalg.norm(force[at.loops[limit.rule]])) / solution.model.length
+        if limit.multiplier == 0.0 and strength > NOTHING:
+            out[k] = replace(limit, multiplier=strength, level=priority)
 
 
-def dominant(solution: Solution, at: Linearisation, direction: Floats) -> tuple[str, Floats, str]:
-    """The goal, and its three rows, that a direction among all rows is mostly about."""
-    best: tuple[str, Floats, str] = ("", np.zeros(3), "")
-    for name, row in solution._rows().items():
-        part = direction[at.spans[name]]
-        for first in range(0, len(part), 3):
-            here = part[first : first + 3]
-            if np.linalg.norm(here) > np.linalg.norm(best[1]):
-                turns = row.op == ROTATION or first == 3
-                best = (name, here, "turn" if turns else "move")
-    return best
+def closing_direction(solution: Solution, at: Linearisation, limit: ActiveLimit) -> Floats:
+    """How far a limit closes, in its own unit, per unit of each velocity of the problem."""
+    if limit.kind == "range":
+        return np.where(at.velocities == limit.velocity, 1.0 if limit.side == "upper" else -1.0, 0.0)
+    unit = solution.model.length if limit.kind == "clearance" else 1.0
+    return np.asarray(-unit * at.normals[limit.rule])
+
+
+def merged(limits: list[ActiveLimit]) -> list[ActiveLimit]:
+    """Limits of one name and side as one, as strong as all of them: parts of a body are often several capsules."""
+    out: dict[tuple[str, str, str], ActiveLimit] = {}
+    for limit in limits:
+        key = (limit.kind, limit.name, limit.side)
+        if key not in out:
+            out[key] = limit
+            continue
+        one = max(out[key], limit, key=lambda x: x.multiplier)
+        levels = [x.level for x in (out[key], limit) if x.level >= 0]
+        out[key] = replace(one, multiplier=out[key].multiplier + limit.multiplier, level=min(levels, default=-1))
+    return list(out.values())

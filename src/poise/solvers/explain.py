@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
-from itertools import combinations, islice
+from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.goal import ROTATION
-from poise.solvers.binding import ActiveLimit, active_limits, conditioning, free_columns, linearise
-from poise.solvers.proof import Proof, find_proof, tolerance
-from poise.solvers.relax import Relaxation, helpful
+from poise.limits import Clearance
+from poise.limits.closed import CLOSE
+from poise.limits.limit import name_limits
+from poise.solvers.binding import ActiveLimit, active_limits
+from poise.solvers.conditioning import conditioning, direction_of
+from poise.solvers.conflict import conflict_texts, in_the_way
+from poise.solvers.linear import linearise
+from poise.solvers.proof import Proof, find_proof, is_missed
+from poise.solvers.relax import Relaxation, Trials, candidates, helpful
+from poise.solvers.rules import timed
 from poise.solvers.show import length_text
 from poise.solvers.status import Status
 from poise.solvers.table import CONTINUOUS_SPAN
+from poise.solvers.words import count, error_text, limit_text, missed_text, value_text, vector_text
 
 if TYPE_CHECKING:
     from poise.solvers.solution import Solution
@@ -24,17 +30,19 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 WEAK = 1e-3  # of the strongest multiplier: a limit that hardly holds anything back
-OPPOSED = -0.5  # cosine between two goals' pulls from which on they are against each other
 MOST_LISTED = 4
+BEYOND = 1e-9  # metres: rounding
 
 
 def explain(solution: Solution) -> str:
     """A few plain sentences, one a line: what was missed, why, and what to relax first."""
     if solution.reached:
         return reached_text(solution)
-    limits = strong_limits(solution)
-    lines = [missed_text(solution), *cause(solution, limits), *exempt_text(solution), *relief(solution, limits)]
-    return "\n".join(lines)
+    limits, trials = strong_limits(solution), Trials(solution)
+    missed = "; ".join(missed_text(solution, name) for name in solution.errors if is_missed(solution, name))
+    opening = f"{missed}." if missed else "Every goal is within its tolerance."
+    parts = (broken_text(solution), cause(solution, limits, trials), exempt_text(solution))
+    return "\n".join([opening, *(line for part in parts for line in part), *relief(solution, limits, trials)])
 
 
 def reached_text(solution: Solution) -> str:
@@ -44,36 +52,10 @@ def reached_text(solution: Solution) -> str:
     return f"Every goal is reached{searches}: {worst}."
 
 
-def missed_text(solution: Solution) -> str:
-    """Which goals are missed, by how much, and what was allowed."""
-    missed = [name for name in solution.errors if is_missed(solution, name)]
-    parts = [f"{name!r} is missed by {error_text(solution, name, allowed=True)}" for name in missed]
-    return "; ".join(parts) + "."
-
-
-def is_missed(solution: Solution, name: str) -> bool:
-    """Whether a goal is outside its tolerance."""
-    metres, radians = solution.errors[name]
-    allowed = tolerance(solution, name)
-    return metres > allowed[0] or radians > allowed[1]
-
-
-def error_text(solution: Solution, name: str, *, allowed: bool = False) -> str:
-    """A goal's errors; with what is allowed, only those that are too large."""
-    (metres, radians), bounds = solution.errors[name], tolerance(solution, name)
-    row = solution._rows()[name]
-    out = []
-    if row.op != ROTATION and not (allowed and metres <= bounds[0]):
-        out.append(length_text(metres) + (f" (allowed: {length_text(bounds[0])})" if allowed else ""))
-    if (row.weight[3:] > 0).any() and not (allowed and radians <= bounds[1]):
-        out.append(angle_text(radians) + (f" (allowed: {bounds[1]:.3g} rad)" if allowed else ""))
-    return " and ".join(out)
-
-
 # ------------------------------------------------------------------------------------------------ causes
 
 
-def cause(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[str]:
+def cause(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials) -> Iterator[str]:
     """Why the search could not do better, the surest reason first."""
     if solution.proof is not None:
         yield proof_text(solution, solution.proof)
@@ -84,15 +66,20 @@ def cause(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[str]:
     if solution.status is Status.OUT_OF_STEPS:
         limit = solution._solver._options.max_steps
         yield f"The steps ran out: {solution.steps} in {count(solution.searches, 'search', 'searches')} of {limit}."
+    if solution.velocity is not None:
+        yield step_text(solution)
+        return
     if solution._solver._options.mode == "continuous":
-        more = can_go_on(solution)
-        if more:
+        if can_go_on(solution):
             yield f"One call moves each joint by at most {span_text(solution)}: call again from this pose."
             return
         yield "The branch ends here, and continuous mode never jumps to another."
     if limits:
-        yield "Limits hold it back: " + "; ".join(limit_text(solution, limit) for limit in limits[:MOST_LISTED]) + "."
-    conflicts = list(conflict_texts(solution))
+        more = len(limits) - MOST_LISTED
+        told = "; ".join(limit_text(solution, limit) for limit in limits[:MOST_LISTED])
+        strongest = " (the strongest first)" if len(limits) > 1 else ""
+        yield f"Limits hold it back{strongest}: {told}{f'; and {more} more' if more > 0 else ''}."
+    conflicts = list(conflict_texts(solution, linearise(solution), trials))
     yield from conflicts
     if not limits and not conflicts and solution.status is Status.STALLED:
         yield minimum_text(solution)
@@ -135,6 +122,34 @@ def can_go_on(solution: Solution) -> bool:
     return again.reached or after < 0.999 * before
 
 
+def step_text(solution: Solution) -> str:
+    """One time step: what bounds how far it leads."""
+    kinds = [kind.lower() for kind in timed(solution._solver._options.limits)]
+    bound = f"the limits of {' and '.join(kinds)}" if kinds else f"at most {span_text(solution)} for each joint"
+    return f"This is one step in time, as far as it leads within {bound}: step again from this pose."
+
+
+def broken_text(solution: Solution) -> Iterator[str]:
+    """Limits that the answer does not keep, because the start did not and no way back was found."""
+    if solution._solver._options.limit_handling == "off":
+        return
+    for limit in active_limits(solution):
+        if limit.exempt:
+            continue
+        if limit.kind == "closed" and limit.value > 2.0 * CLOSE * solution.model.length:
+            apart = length_text(limit.value)
+            yield f"The loop {limit.limit!r} is still open, by {apart}: start from a pose where it is closed."
+        elif limit.kind == "clearance" and limit.value < limit_distance(solution, limit) - BEYOND:
+            one, other = limit.between
+            yield f"{one} and {other} are closer than {limit.limit!r} allows since the start, and never come closer."
+
+
+def limit_distance(solution: Solution, limit: ActiveLimit) -> float:
+    """The gap that a clearance keeps [m]."""
+    held = name_limits(solution._solver._options.limits)[limit.limit]
+    return float(held.distance) if isinstance(held, Clearance) else 0.0
+
+
 def span_text(solution: Solution) -> str:
     """The most that a joint may move in one call of continuous mode."""
     given = solution._solver._options.step_limit
@@ -147,12 +162,6 @@ def strong_limits(solution: Solution) -> list[ActiveLimit]:
     return [limit for limit in limits if limit.multiplier > WEAK * limits[0].multiplier]
 
 
-def limit_text(solution: Solution, limit: ActiveLimit) -> str:
-    """A limit, where it is and how strongly it holds."""
-    value = value_text(solution, limit, limit.value)
-    return f"{limit.name!r} is at its {limit.side} limit, {value} (multiplier {limit.multiplier:.2g})"
-
-
 def exempt_text(solution: Solution) -> Iterator[str]:
     """Joints outside their range that the solver was not allowed to move."""
     exempt = [limit for limit in active_limits(solution) if limit.exempt]
@@ -161,50 +170,55 @@ def exempt_text(solution: Solution) -> Iterator[str]:
         yield f"Outside their range, and not in joints=: {names}."
 
 
-def conflict_texts(solution: Solution) -> Iterator[str]:
-    """Pairs of missed goals whose pulls on the joints oppose each other."""
-    at = linearise(solution)
-    free = free_columns(solution, at)
-    missed = [name for name in at.spans if is_missed(solution, name)]
-    pulls = {name: at.J[at.spans[name]][:, free].T @ at.r[at.spans[name]] for name in missed}
-    for one, other in combinations(missed, 2):
-        a, b = pulls[one], pulls[other]
-        size = float(np.linalg.norm(a) * np.linalg.norm(b))
-        if size > 0 and float(a @ b) < OPPOSED * size:
-            yield f"{one!r} and {other!r} are in conflict: a step towards one leads away from the other."
-
-
 def minimum_text(solution: Solution) -> str:
     """A local minimum: where the rest of the error points and what the body cannot do there."""
     at, weakest = linearise(solution), conditioning(solution)
     name = max(at.spans, key=lambda key: float(np.linalg.norm(at.r[at.spans[key]])))
-    rest = at.r[at.spans[name]]
-    part = rest[:3] if np.linalg.norm(rest[:3]) >= np.linalg.norm(rest[3:]) else rest[3:]
-    size = float(np.linalg.norm(part))
-    away = f"what is left of {name!r} points along {vector_text(part / size)}, and no small step makes it less"
+    away = f"what is left of {name!r}{where_to(solution, name, at.r[at.spans[name]])}, and no small step makes it less"
     singular = f" The pose is singular: {weakest.text}." if weakest.singular else ""
     tried = count(solution.searches, "search", "searches")
     return f"Stalled in a local minimum in {tried}: {away}.{singular}"
 
 
+def where_to(solution: Solution, name: str, rest: NDArray[np.float64]) -> str:
+    """Where the rest of a goal points, if it is a vector."""
+    kind, direction = direction_of(solution, solution._rows()[name], rest)
+    if kind == "change":
+        return " stays"
+    return f" {'points along' if kind == 'move' else 'is a turn about'} {vector_text(direction)}"
+
+
 # ------------------------------------------------------------------------------------------------ what to relax
 
 
-def relief(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[str]:
+def relief(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials) -> Iterator[str]:
     """What was tried and helped, at most two ways, and the tolerance that would accept the pose."""
-    found = list(islice(helpful(solution, limits), 2))
+    missed = [name for name in solution.errors if is_missed(solution, name)]
+    if not missed:
+        return
+    found = list(islice(helpful(trials, candidates(solution, limits, may_go(solution))), 2))
     for k, (relaxation, q) in enumerate(found):
         start = "Relax first: it" if k == 0 else "Or it"
         yield f"{start} would be reached {relaxation.text}{taken(solution, relaxation, q)}."
     if not found:
         yield move_target(solution)
-    tolerances = [f"{name!r} {error_text(solution, name)}" for name in solution.errors if is_missed(solution, name)]
+    tolerances = [f"{name!r} {error_text(solution, name)}" for name in missed]
     yield f"This pose would be accepted with a tolerance of {', '.join(tolerances)}."
+
+
+def may_go(solution: Solution) -> list[str]:
+    """Goals that may be left out, the ones that take up what the missed ones ask for first."""
+    names = solution._solver.row_names
+    before = [name for _, above in in_the_way(solution, linearise(solution)) for name in above]
+    missed = [name for name in names if is_missed(solution, name)]
+    served = [name for name in names if name not in missed]
+    others = [*served, *(missed if len(missed) > 1 else ())]  # without the only one that is missed all is well anyway
+    return list(dict.fromkeys([*before, *others]))
 
 
 def taken(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> str:
     """Where the freed joint went, if one was freed."""
-    if len(relaxation.limits) != 1:
+    if len(relaxation.limits) != 1 or relaxation.options:
         return ""
     limit = relaxation.limits[0]
     joint = solution.model.joint(limit.joint)
@@ -221,29 +235,3 @@ def move_target(solution: Solution) -> str:
     if proof.kind == "pair":
         return f"Relax first: bring the two targets {by} {'closer together' if far else 'farther apart'}."
     return f"Relax first: move the target of {proof.goals[0]!r} {by} {'closer' if far else 'away'}."
-
-
-# ------------------------------------------------------------------------------------------------ words
-
-
-def value_text(solution: Solution, limit: ActiveLimit, value: float) -> str:
-    """A joint's value with its unit."""
-    joint = solution.model.joint(limit.joint)
-    slides = joint.kind in ("prismatic", "translation3") or (joint.kind == "planar" and limit.part != "angle")
-    return f"{value:.4g} m" if slides else angle_text(value)
-
-
-def angle_text(radians: float) -> str:
-    """An angle in radians and degrees."""
-    return f"{radians:.3g} rad ({math.degrees(radians):.3g} deg)"
-
-
-def vector_text(v: NDArray[np.float64]) -> str:
-    """Three numbers, short."""
-    x, y, z = np.round(v, 3) + 0.0
-    return f"({x:g}, {y:g}, {z:g})"
-
-
-def count(n: int, one: str, many: str) -> str:
-    """How many, in words that agree."""
-    return f"{n} {one if n == 1 else many}"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from poise.solvers.distances import Interval
     from poise.solvers.solution import Solution
 
-__all__ = ["Proof", "find_proof"]
+__all__ = ["Proof", "find_proof", "is_missed", "tolerance"]
 
 ROUNDING = 1e-9  # of the lengths involved
 
@@ -116,6 +116,13 @@ def tolerance(solution: Solution, name: str) -> tuple[float, float]:
     """A goal's tolerances: metres, radians."""
     goal = solution._solver.goals[name]
     return goal.tolerances(solution.model, goal.rows(solution.model).op in ANGULAR)
+
+
+def is_missed(solution: Solution, name: str) -> bool:
+    """Whether a goal is outside its tolerance."""
+    metres, radians = solution.errors[name]
+    allowed = tolerance(solution, name)
+    return metres > allowed[0] or radians > allowed[1]
 
 
 def freedom_of(solution: Solution, limited: bool) -> Freedom:

@@ -5,7 +5,7 @@ Nothing is guessed: a relaxation is named only if solving with it reached every 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,22 +14,40 @@ from numpy.typing import NDArray
 
 from poise.errors import PoiseError
 from poise.goals import Reach
+from poise.limits.limit import Limit, name_limits
 from poise.native import core
 from poise.solvers.binding import ActiveLimit
 from poise.solvers.status import Status
-from poise.solvers.table import Options, native_table
+from poise.solvers.table import Options, in_order, native_table
 
 if TYPE_CHECKING:
     from poise.goals import Goal
     from poise.solvers.solution import Solution
 
-__all__ = ["Relaxation", "helpful"]
+__all__ = ["Relaxation", "Trials", "candidates", "helpful"]
 
 FEW_SEARCHES = 10  # after the first, in a trial
+FEWER_SEARCHES = 3  # of levels one after the other
 MANY_SEARCHES = 60
 MORE_STEPS = 2000
 MOST_LIMITS = 3  # tried one at a time
 MOST_GOALS = 4  # left out one at a time
+MOST_NAMED = 4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """What a relaxed problem came to.
+
+    Attributes:
+        q: The answer.
+        reached: Whether every goal that is left is within its tolerance.
+        errors: What is left of each goal: (metres, radians).
+    """
+
+    q: NDArray[np.float64]
+    reached: bool
+    errors: dict[str, tuple[float, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +67,39 @@ class Relaxation:
     options: tuple[tuple[str, Any], ...] = ()
 
 
-def helpful(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[tuple[Relaxation, NDArray[np.float64]]]:
-    """Relaxations under which every goal left is reached, the least intrusive first, each with its answer."""
-    for relaxation in candidates(solution, limits):
-        q = trial(solution, relaxation)
-        if q is not None:
-            yield relaxation, q
+class Trials:
+    """Solves relaxed problems, each one once."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+        self.found: dict[str, Trial | None] = {}
+
+    def answer(self, relaxation: Relaxation) -> Trial | None:
+        """What the relaxed problem came to; None where the method refuses it."""
+        if relaxation.text not in self.found:
+            self.found[relaxation.text] = trial(self.solution, relaxation)
+        return self.found[relaxation.text]
+
+    def errors(self, relaxation: Relaxation) -> dict[str, tuple[float, float]] | None:
+        """The errors that are left in the relaxed problem, by goal."""
+        found = self.answer(relaxation)
+        return None if found is None else found.errors
 
 
-def trial(solution: Solution, relaxation: Relaxation) -> NDArray[np.float64] | None:
-    """The answer to the relaxed problem if it reaches every goal; None otherwise, or where the method refuses it."""
+def helpful(trials: Trials, candidates: Iterable[Relaxation]) -> Iterator[tuple[Relaxation, NDArray[np.float64]]]:
+    """Relaxations under which every goal left is reached, each with its answer."""
+    for relaxation in candidates:
+        found = trials.answer(relaxation)
+        if found is not None and found.reached:
+            yield relaxation, found.q
+
+
+def trial(solution: Solution, relaxation: Relaxation) -> Trial | None:
+    """The answer to the relaxed problem; None where the method refuses it."""
     solver = solution._solver
     goals = solver.goals if relaxation.goals is None else dict(relaxation.goals)
-    changes: dict[str, Any] = {"record": False, "time_limit": None, "restarts": FEW_SEARCHES, "mode": "nearest"}
+    few = FEWER_SEARCHES if is_strict(solution) else FEW_SEARCHES
+    changes: dict[str, Any] = {"record": False, "time_limit": None, "restarts": few, "mode": "nearest"}
     options = replace(solver._options, **{**changes, **dict(relaxation.options)})
     try:
         native = prepared(solution, relaxation, goals, options)
@@ -71,27 +109,33 @@ def trial(solution: Solution, relaxation: Relaxation) -> NDArray[np.float64] | N
         return None
     same = {name: target for name, target in solution._targets.items() if goals.get(name) is solver.goals[name]}
     raw = native.solve(solution.q, same)
-    answer: NDArray[np.float64] = raw[0]
-    return answer if raw[2] == 1 else None
+    names = in_order(goals)
+    left = raw[1][len(raw[1]) - len(names) :]
+    return Trial(raw[0], raw[2] == 1, {name: (float(e[0]), float(e[1])) for name, e in zip(names, left, strict=True)})
 
 
 def prepared(solution: Solution, relaxation: Relaxation, goals: Mapping[str, Goal], options: Options) -> Any:
     """The relaxed problem for the kernels."""
     table = native_table(solution.model, goals, options)
-    for limit in relaxation.limits:
-        table[limit.side][limit.velocity] = -np.inf if limit.side == "lower" else np.inf
-    if relaxation.limits:
-        table["reachable"] = []
+    for problem in (table, table["first"]):
+        if problem is None or not relaxation.limits:
+            continue
+        for limit in relaxation.limits:
+            problem[limit.side][limit.velocity] = -np.inf if limit.side == "lower" else np.inf
+        problem["reachable"] = []
     return core.Solver(solution.model._body, table)
 
 
-def candidates(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
-    """What may be worth relaxing, in the order in which a person would."""
+def candidates(solution: Solution, limits: Sequence[ActiveLimit], order: Sequence[str]) -> Iterator[Relaxation]:
+    """What may be worth relaxing, in the order in which a person would. `order`: goals that may be left out."""
     yield from of_effort(solution)
-    yield from of_limits(limits)
+    yield from of_ranges([limit for limit in limits if limit.kind == "range"])
+    yield from of_rules(solution, limits)
+    if len({limit.limit or limit.name for limit in limits}) > 1:
+        yield all_limits(solution, limits)
     if solution._solver._options.joints is not None:
         yield Relaxation("if all joints could move", options=(("joints", None),))
-    yield from of_goals(solution)
+    yield from of_goals(solution, order)
 
 
 def of_effort(solution: Solution) -> Iterator[Relaxation]:
@@ -106,30 +150,57 @@ def of_effort(solution: Solution) -> Iterator[Relaxation]:
         yield Relaxation('in mode="nearest", which may leave this branch')
     if options.max_steps < MORE_STEPS and solution.status is Status.OUT_OF_STEPS:
         yield Relaxation(f"with max_steps={MORE_STEPS}", options=(("max_steps", MORE_STEPS),))
-    if solution.searches < MANY_SEARCHES and options.mode != "continuous":
+    if solution.searches < MANY_SEARCHES and options.mode != "continuous" and not is_strict(solution):
         yield Relaxation(f"with restarts={MANY_SEARCHES}", options=(("restarts", MANY_SEARCHES),))
 
 
-def of_limits(limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
-    """The strongest limits one by one, then all that bind."""
+def is_strict(solution: Solution) -> bool:
+    """Whether levels or limits are served one after the other, with a few searches at most."""
+    goals = solution._solver.goals
+    levels = {int(goals[name].priority) for name in solution._solver.row_names}
+    return len(levels) > 1 or bool(solution._solver._options.limits)
+
+
+def of_ranges(limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
+    """The strongest joint ranges, one by one."""
     for limit in limits[:MOST_LIMITS]:
         yield Relaxation(f"without the {limit.side} limit of {limit.name!r}", limits=(limit,))
-    if len(limits) > 1:
-        names = ", ".join(repr(limit.name) for limit in limits)
-        yield Relaxation(f"without the limits of {names}", limits=tuple(limits))
 
 
-def of_goals(solution: Solution) -> Iterator[Relaxation]:
-    """The rotation of a transform, then whole goals, one by one; the missed ones last."""
+def of_rules(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
+    """The limits beyond ranges, one by one, the strongest first."""
+    for name in list(dict.fromkeys(limit.limit for limit in limits if limit.limit))[:MOST_LIMITS]:
+        yield Relaxation(f"without the limit {name!r}", options=(("limits", all_but(solution, [name])),))
+
+
+def all_but(solution: Solution, names: Sequence[str]) -> tuple[Limit, ...]:
+    """The solver's limits, less those named."""
+    held = name_limits(solution._solver._options.limits)
+    return tuple(replace(limit, name=name) for name, limit in held.items() if name not in names)
+
+
+def all_limits(solution: Solution, limits: Sequence[ActiveLimit]) -> Relaxation:
+    """All limits that bind at once."""
+    names = list(dict.fromkeys(limit.limit or limit.name for limit in limits))
+    shown = ", ".join(repr(name) for name in names[:MOST_NAMED])
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    ranges = tuple(limit for limit in limits if limit.kind == "range")
+    rules = [limit.limit for limit in limits if limit.limit]
+    options = (("limits", all_but(solution, rules)),) if rules else ()
+    return Relaxation(f"without the limits of {shown}{more}", limits=ranges, options=options)
+
+
+def of_goals(solution: Solution, order: Sequence[str]) -> Iterator[Relaxation]:
+    """The rotation of a transform, then whole goals, one by one."""
     goals, rows = solution._solver.goals, solution._solver.row_names
     for name in rows:
         goal = goals[name]
-        if isinstance(goal, Reach) and goal.with_rotation:
-            place = solution._rows()[name].target[9:]
+        if isinstance(goal, Reach) and goal.with_rotation and len(rows) <= MOST_GOALS:
+            place = solution._rows()[name].target[9:12]
             softer = replace(goal, target=place, weight=np.asarray(goal.weight).ravel()[0])
             changed = tuple((key, softer if key == name else held) for key, held in goals.items())
             yield Relaxation(f"if {name!r} asked for the position alone", goals=changed)
-    if 1 < len(rows) <= MOST_GOALS:
-        for name in rows:
+    if len(rows) > 1:
+        for name in order[:MOST_GOALS]:
             rest = tuple((key, held) for key, held in goals.items() if key != name)
             yield Relaxation(f"without the goal {name!r}", goals=rest)

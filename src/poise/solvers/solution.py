@@ -16,7 +16,8 @@ from poise.solvers.status import Status
 if TYPE_CHECKING:
     from poise.goals.goal import GoalRows
     from poise.model import Model
-    from poise.solvers.binding import ActiveLimit, Conditioning
+    from poise.solvers.binding import ActiveLimit
+    from poise.solvers.conditioning import Conditioning
     from poise.solvers.history import History
     from poise.solvers.proof import Proof
     from poise.solvers.solver import Solver
@@ -133,7 +134,7 @@ class Solution:
     @property
     def conditioning(self) -> Conditioning:
         """Singular values of the goals' Jacobian at the pose, and the direction in which it can move least."""
-        from poise.solvers.binding import conditioning
+        from poise.solvers.conditioning import conditioning
 
         return conditioning(self)
 

@@ -1,9 +1,9 @@
 """Solver.step: one time step of a motion that goes on. How far each velocity may lead in it.
 
-    |v| <= speed,   |v - v_before| <= acceleration dt,   v <= sqrt(2 acceleration room)       per velocity
-
     |v| <= speed,   |v - v_before| <= acceleration dt,   v <= sqrt(2 acceleration room)    for each velocity
-may be), it slows down as fast as it may.
+
+the last so that a joint can stop before its range ends. Where they contradict each other (a joint that is faster than
+it may be), it slows down as fast as it may.
 Source: Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control, 2018.
 """
 

@@ -1,0 +1,96 @@
+"""Goals that stand in each other's way: of one level, and of a level that is served first.
+
+What the one costs the other is found by solving again without it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from poise.solvers.conditioning import free_motion
+from poise.solvers.linear import Floats, Linearisation
+from poise.solvers.proof import is_missed, tolerance
+from poise.solvers.relax import Relaxation, Trials
+from poise.solvers.words import error_text, errors_text
+
+if TYPE_CHECKING:
+    from poise.solvers.solution import Solution
+
+__all__ = ["conflict_texts", "in_the_way"]
+
+OPPOSED = -0.5  # cosine between two goals' pulls from which on they are against each other
+MOST_ABOVE = 3  # goals of higher levels that are tried
+LESS = 0.9  # of an error: what counts as nearer
+
+
+def conflict_texts(solution: Solution, at: Linearisation, trials: Trials) -> Iterator[str]:
+    """Pairs of goals in conflict: those of one level first."""
+    for one, other in opposed(solution, at):
+        gains = [gain_text(solution, trials, *pair) for pair in ((one, other), (other, one))]
+        told = "; ".join(gain for gain in gains if gain)
+        pair = f"{one!r} and {other!r} are in conflict"
+        yield f"{pair}: a step towards one leads away from the other{told and ': '}{told}."
+    for name, above in in_the_way(solution, at):
+        for other in above:
+            gain = gain_text(solution, trials, name, other)
+            if gain:
+                yield f"{name!r} gives way to {other!r}, which is served first: {gain}."
+                break
+
+
+def opposed(solution: Solution, at: Linearisation) -> Iterator[tuple[str, str]]:
+    """Missed goals of one level whose pulls on the joints oppose each other."""
+    free = free_motion(solution, at)
+    for goals in at.levels:
+        missed = [name for name in goals if is_missed(solution, name)]
+        pulls = {name: free.T @ at.pull((name,)) for name in missed}
+        for one, other in combinations(missed, 2):
+            a, b = pulls[one], pulls[other]
+            size = float(np.linalg.norm(a) * np.linalg.norm(b))
+            if size > 0 and float(a @ b) < OPPOSED * size:
+                yield one, other
+
+
+def in_the_way(solution: Solution, at: Linearisation) -> Iterator[tuple[str, list[str]]]:
+    """Each missed goal with the goals of higher levels that take up its pull, the strongest first."""
+    for level, goals in enumerate(at.levels):
+        before = [name for names in at.levels[:level] for name in names]
+        for name in goals:
+            if before and is_missed(solution, name):
+                share = taken_up(at, at.pull((name,)), before)
+                order = sorted((other for other in before if share[other] > 0), key=lambda other: -share[other])
+                yield name, order[:MOST_ABOVE]
+
+
+def taken_up(at: Linearisation, pull: Floats, before: Sequence[str]) -> dict[str, float]:
+    """How much of a pull the rows of each goal take up, where all of them together leave none of it."""
+    rows = [at.J[at.spans[name]] for name in before]
+    force = np.linalg.lstsq(np.concatenate(rows).T, pull, rcond=1e-9)[0]
+    parts = np.split(force, np.cumsum([len(part) for part in rows])[:-1])
+    size = max(float(np.linalg.norm(pull)), 1e-300)
+    taken = {name: float(np.linalg.norm(J.T @ f)) for name, J, f in zip(before, rows, parts, strict=True)}
+    return {name: value if value > 1e-6 * size else 0.0 for name, value in taken.items()}
+
+
+def gain_text(solution: Solution, trials: Trials, name: str, without: str) -> str:
+    """What a goal would win if another were not there; empty where that is nothing."""
+    found = trials.errors(without_goal(solution, without))
+    if found is None:
+        return ""
+    before, after, allowed = solution.errors[name], found[name], tolerance(solution, name)
+    if after[0] <= allowed[0] and after[1] <= allowed[1]:
+        return f"without {without!r}, {name!r} would be reached"
+    if all(a <= b for a, b in zip(after, before, strict=True)) and sum(after) < LESS * sum(before):
+        left = errors_text(solution, name, after)
+        return f"without {without!r}, {name!r} would be missed by {left} instead of {error_text(solution, name)}"
+    return ""
+
+
+def without_goal(solution: Solution, name: str) -> Relaxation:
+    """The same problem less one goal."""
+    rest = tuple((key, goal) for key, goal in solution._solver.goals.items() if key != name)
+    return Relaxation(f"without the goal {name!r}", goals=rest)
