@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.goals.goal import ALIGN, ANGULAR, COM, LOOK, POSE, POSITION, ROTATION, GoalRows
 from poise.solvers.binding import active_limits
@@ -93,13 +94,18 @@ def directions_of(solution: Solution, at: Linearisation, name: str, row: GoalRow
         weight = {POSE: row.weight, ROTATION: row.weight[3:]}.get(row.op, row.weight[:3])
         counts = weight > 0
         if row.ranged:  # what rests in its range asks for nothing
-            counts &= np.abs(at.J[at.spans[name]]).max(axis=1, initial=0.0) > 0
+            counts &= asks(at, name)
         return np.eye(size)[:, counts]
     if row.op in (ALIGN, LOOK):  # turning about the axis itself changes nothing
         assert row.frame is not None
         axis = solution.model.fk(solution.q, row.frame)[:3, :3] @ row.axis
         return np.asarray(np.linalg.svd(axis[:, None], full_matrices=True)[0][:, 1:])
-    return np.eye(size)[:, np.abs(at.J[at.spans[name]]).max(axis=1, initial=0.0) > 0]
+    return np.eye(size)[:, asks(at, name)]
+
+
+def asks(at: Linearisation, name: str) -> NDArray[np.bool_]:
+    """Which rows of a goal ask for something: those that are off, or that a joint changes."""
+    return (np.abs(at.J[at.spans[name]]).max(axis=1, initial=0.0) > 0) | (at.r[at.spans[name]] != 0)
 
 
 def dominant(bases: dict[str, Floats], direction: Floats) -> tuple[str, Floats]:

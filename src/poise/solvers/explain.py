@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
@@ -22,7 +23,7 @@ from poise.solvers.rules import timed
 from poise.solvers.show import length_text
 from poise.solvers.status import Status
 from poise.solvers.table import CONTINUOUS_SPAN
-from poise.solvers.words import count, error_text, limit_text, missed_text, value_text, vector_text
+from poise.solvers.words import count, error_text, limit_text, missed_text, turns, value_text, vector_text
 
 if TYPE_CHECKING:
     from poise.solvers.solution import Solution
@@ -96,7 +97,7 @@ def proof_text(solution: Solution, proof: Proof) -> str:
         one, other = proof.goals
         return (
             f"Proved out of reach: the targets of {one!r} and {other!r} are {distance} apart, and the body "
-            f"between them spans {most} {bound}{ranges}: {gap}."
+            f"between them spans {most} {bound}{ranges}: {gap}.{gives_way(solution, one, other)}"
         )
     center = vector_text(np.zeros(3) if proof.center is None else proof.center)
     base = solution._rows()[proof.goals[0]].base
@@ -107,6 +108,15 @@ def proof_text(solution: Solution, proof: Proof) -> str:
         f"Proved out of reach: {where} is {distance} from the point {center}, {still}, and {what} can be "
         f"{most} {bound} from it{ranges}: {gap}."
     )
+
+
+def gives_way(solution: Solution, one: str, other: str) -> str:
+    """Which of two goals is served first, if they differ in that."""
+    goals = solution._solver.goals
+    first, last = sorted((one, other), key=lambda name: int(goals[name].priority))
+    if goals[first].priority == goals[last].priority:
+        return ""
+    return f" {last!r} gives way, since {first!r} is served first."
 
 
 def within_limits(solution: Solution, proof: Proof) -> str:
@@ -223,6 +233,8 @@ def taken(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) ->
     limit = relaxation.limits[0]
     joint = solution.model.joint(limit.joint)
     value = float(q[joint.q.start + limit.velocity - joint.v.start])
+    if turns(solution, limit):  # a whole turn more is the same pose
+        value -= 2 * math.pi * round((value - limit.value) / (2 * math.pi))
     return f" (it would go to {value_text(solution, limit, value)})"
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from poise.solvers.binding import ActiveLimit
     from poise.solvers.solution import Solution
 
-__all__ = ["angle_text", "count", "error_text", "limit_text", "listed", "missed_text", "vector_text"]
+__all__ = ["angle_text", "count", "error_text", "limit_text", "listed", "missed_text", "turns", "vector_text"]
 
 Floats = NDArray[np.float64]
 
@@ -146,9 +146,13 @@ def sum_text(solution: Solution, limit: ActiveLimit) -> str:
 
 def value_text(solution: Solution, limit: ActiveLimit, value: float) -> str:
     """A joint's value with its unit."""
-    joint = solution.model.joint(limit.joint)
-    slides = joint.kind in ("prismatic", "translation3") or (joint.kind == "planar" and limit.part != "angle")
-    return f"{value:.4g} m" if slides else angle_text(value)
+    return angle_text(value) if turns(solution, limit) else f"{value:.4g} m"
+
+
+def turns(solution: Solution, limit: ActiveLimit) -> bool:
+    """Whether the coordinate of a joint range is an angle."""
+    kind = solution.model.joint(limit.joint).kind
+    return kind not in ("prismatic", "translation3") and (kind != "planar" or limit.part == "angle")
 
 
 # ------------------------------------------------------------------------------------------------ numbers

@@ -1,0 +1,234 @@
+"""The two promises of a hierarchy, on random bodies and random goals of all kinds.
+
+A level that is added costs the levels above it nothing: with it, no goal above is farther off than without it by more
+than 1e-9 of its scale (the body's length, a radian). And limits are never broken in what is returned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import poise
+from bodies import random_model
+from goal_cases import CASES, Body
+from poise.errors import InvalidValue
+from poise.goals import Align, Goal, LookAt, MidRange, OnPlane, Orient, Reach, Rest
+from poise.kinematics.parts import rigid_parts
+from poise.limits import Box, Capsule, Clearance, Closed, Cone, Coupled, HalfSpace, Limit, Sphere
+
+Floats = NDArray[np.float64]
+
+SLACK = 1e-9
+SEEDS = 60
+RESTARTS = 2  # more of them find nothing else, only later
+SMALL = ("revolute", "ball", "prismatic", "universal")
+
+
+@dataclass(frozen=True)
+class Scene:
+    """A body, where it starts, goals level by level, and limits."""
+
+    model: poise.Model
+    start: Floats
+    levels: tuple[tuple[Goal, ...], ...]
+    limits: tuple[Limit, ...] = ()
+    mode: str = "nearest"
+
+    def solutions(self) -> Iterator[tuple[poise.Solver, poise.Solution]]:
+        """The first level alone, the first two, and so on, each from the same start."""
+        for k in range(1, len(self.levels) + 1):
+            goals = [goal for level in self.levels[:k] for goal in level]
+            solver = poise.Solver(self.model, goals, limits=self.limits, mode=self.mode, restarts=RESTARTS)
+            yield solver, solver.solve(self.start)
+
+
+# ------------------------------------------------------------------------------------------------ what must hold
+
+
+def hold_promises(scene: Scene) -> None:
+    """Nothing above worsens from prefix to prefix, and no limit is broken."""
+    before: dict[str, tuple[float, float]] = {}
+    for solver, solution in scene.solutions():
+        for name, (metres, radians) in before.items():
+            assert solution.errors[name][0] <= metres + SLACK * scene.model.length
+            assert solution.errors[name][1] <= radians + SLACK
+        before = solution.errors
+        hold_ranges(scene, solution.q)
+        hold_rules(scene, solver, solution)
+        hold_loops(scene, solution)
+
+
+def hold_ranges(scene: Scene, q: Floats) -> None:
+    """Joint ranges, to the last bit."""
+    for joint in scene.model.joints:
+        if joint.nv and joint.nq == joint.nv and not joint.mimic:
+            assert (q[joint.q] >= scene.model.lower[joint.v]).all()
+            assert (q[joint.q] <= scene.model.upper[joint.v]).all()
+
+
+def hold_rules(scene: Scene, solver: poise.Solver, solution: poise.Solution) -> None:
+    """Every other limit: kept where it was kept at the start, or where all goals are reached; else never worse."""
+    start, end = (np.asarray(solver._native.gaps(q)[0]) for q in (scene.start, solution.q))
+    if (start >= 0).all() or solution.reached:
+        assert end.min(initial=0.0) >= 0.0
+    else:
+        assert end.min() >= start.min() - 1e-15
+
+
+def hold_loops(scene: Scene, solution: poise.Solution) -> None:
+    """Closed loops that were closed at the start."""
+    for limit in scene.limits:
+        if isinstance(limit, Closed):
+            row = limit.row(scene.model)
+            T = np.linalg.inv(scene.model.fk(solution.q, limit.other)) @ scene.model.fk(solution.q, limit.frame)
+            assert np.linalg.norm(T[:3, 3] - row.target[9:]) <= 2e-9 * scene.model.length
+            if row.turns:
+                assert np.linalg.norm(T[:3, :3] - row.target[:9].reshape(3, 3)) <= 4e-9
+
+
+# ------------------------------------------------------------------------------------------------ random scenes
+
+
+def random_scene(seed: int, *, limited: bool) -> Scene:
+    """Any body, one to four levels of one to three goals, some of them out of reach or the same twice."""
+    rng = np.random.default_rng(seed)
+    small = rng.random() < 0.25
+    model = (
+        random_model(seed, int(rng.integers(2, 6)), SMALL) if small else random_model(seed, int(rng.integers(3, 14)))
+    )
+    start = np.array(model.rest) if rng.random() < 0.3 else np.asarray(model.random(rng))
+    if rng.random() < 0.3:
+        start = to_the_bounds(model, start, rng)
+    levels = [random_level(model, rng, start, level) for level in range(int(rng.integers(1, 5)))]
+    if rng.random() < 0.4:
+        levels.append((Rest() if rng.random() < 0.7 else MidRange(),))
+    limits = tuple(random_limits(model, rng, start)) if limited else ()
+    return Scene(model, start, tuple(levels), limits, "continuous" if seed % 10 == 9 else "nearest")
+
+
+def to_the_bounds(model: poise.Model, q: Floats, rng: np.random.Generator) -> Floats:
+    """Some of the joints at an end of their range."""
+    out = q.copy()
+    for joint in model.joints:
+        if joint.nv and joint.nq == joint.nv and not joint.mimic:
+            ends = model.lower[joint.v] if rng.random() < 0.5 else model.upper[joint.v]
+            out[joint.q] = np.where(np.isfinite(ends) & (rng.random() < 0.6), ends, out[joint.q])
+    return out
+
+
+def random_level(model: poise.Model, rng: np.random.Generator, start: Floats, level: int) -> tuple[Goal, ...]:
+    """Goals of any kind at places that are served at the start, somewhere else, or perhaps nowhere."""
+    parts = rigid_parts(model)
+    moving = [frame for frame in model.frames if parts[frame] is not None]
+    elsewhere = np.asarray(model.random(rng))
+    goals: list[Goal] = []
+    for k in range(int(rng.integers(1, 4))):
+        one = str(rng.choice(moving))
+        others = [frame for frame in moving if parts[frame] != parts[one]]
+        body = Body(model, rng, one, str(rng.choice(others)), (None, elsewhere, start)[rng.integers(3)])
+        kind = str(rng.choice(list(CASES)))
+        goal, _ = CASES[kind](body)
+        weight = goal.weight * 10 ** rng.uniform(-1, 1) if np.ndim(goal.weight) == 0 else goal.weight
+        goals.append(replace(goal, name=f"{level}.{k} {kind}", priority=level, weight=weight))
+    return tuple(goals)
+
+
+def random_limits(model: poise.Model, rng: np.random.Generator, start: Floats) -> Iterator[Limit]:
+    """Limits of all kinds; some of them broken at the start, loops closed there."""
+    for joint in model.joints:
+        if joint.kind == "ball" and rng.random() < 0.5:
+            swing: Any = float(rng.uniform(0.2, 2)) if rng.random() < 0.5 else tuple(rng.uniform(0.2, 2, 2).tolist())
+            twist = (-float(rng.uniform(0.1, 2)), float(rng.uniform(0.1, 2))) if rng.random() < 0.5 else None
+            yield Cone(joint.name, swing=swing, twist=twist, angle=None if rng.random() < 0.7 else 1.5)
+    single = [joint for joint in model.joints if joint.nv == 1 and not joint.mimic]
+    if len(single) > 1 and rng.random() < 0.5:
+        pick = rng.choice(len(single), 2, replace=False)
+        terms = {single[i].name: float(c) for i, c in zip(pick, rng.normal(size=2), strict=True)}
+        value = sum(c * float(start[model.joint(name).q.start]) for name, c in terms.items())
+        low, high = rng.choice([(-0.2, 0.1), (0.0, 0.0), (0.1, 0.5)], p=(0.6, 0.2, 0.2))
+        yield Coupled(terms, value + low, value + high)
+    if rng.random() < 0.5:
+        place = rng.normal(size=(5, 3))
+        world = (HalfSpace(2 * place[0], place[1]), Sphere(2 * place[2], 0.3), Capsule(place[3], place[4], 0.1))
+        yield Clearance("auto" if rng.random() < 0.5 else [], world=[*world, Box(2 * place[4], (0.3, 0.5, 0.2))])
+    if rng.random() < 0.15:
+        yield from random_loop(model, rng, start)
+
+
+def random_loop(model: poise.Model, rng: np.random.Generator, start: Floats) -> Iterator[Limit]:
+    """Two frames held together as they are at the start."""
+    parts = rigid_parts(model)
+    moving = [frame for frame in model.frames if parts[frame] is not None]
+    one = str(rng.choice(moving))
+    other = str(rng.choice([frame for frame in moving if parts[frame] != parts[one]]))
+    T = np.linalg.inv(model.fk(start, other)) @ model.fk(start, one)
+    yield Closed(one, other, T if rng.random() < 0.5 else T[:3, 3])
+
+
+@pytest.mark.parametrize("seed", range(SEEDS))
+def test_random_goals(seed: int) -> None:
+    hold_promises(random_scene(seed, limited=False))
+
+
+@pytest.mark.parametrize("seed", range(100, 100 + SEEDS))
+def test_random_goals_and_limits(seed: int) -> None:
+    try:
+        scene = random_scene(seed, limited=True)
+        next(scene.solutions())
+    except InvalidValue as refused:  # limits that can never hold
+        pytest.skip(str(refused))
+    hold_promises(scene)
+
+
+# ------------------------------------------------------------------------------------------------ chosen scenes
+
+
+def test_the_same_wish_twice_and_a_contradiction() -> None:
+    model = poise.load("panda")
+    tip = "panda_hand_tcp"
+    here, there = (0.4, 0.2, 0.5), (0.3, -0.3, 0.6)
+    same = (Reach(tip, here, name="again", priority=1),)
+    against = (Reach(tip, there, name="against", priority=2), Orient(tip, np.eye(3), name="turn", priority=2))
+    hold_promises(Scene(model, np.array(model.rest), ((Reach(tip, here, name="first"),), same, against, (Rest(),))))
+
+
+def test_singular_and_out_of_reach() -> None:
+    model = poise.load("planar3")
+    far, up = Reach("tip", (5, 0, 0), name="far"), OnPlane("tip", (0, 0, 1), (0, 0, 1), name="up", priority=1)
+    turned = Align("tip", "x", (0, 1, 0), name="turned", priority=2)
+    hold_promises(Scene(model, np.zeros(3), ((far,), (up,), (turned,), (Rest(),))))
+
+
+def test_nothing_left_for_the_lower_level() -> None:
+    model = poise.load("iiwa14")
+    tip = model.frames[-1]
+    T = model.fk(model.random(np.random.default_rng(3)), tip)
+    whole, half = Reach(tip, T, name="whole"), Reach("iiwa_link_4", (0.3, 0.3, 0.3), name="elbow", priority=1)
+    look = LookAt(tip, (1, 0, 0), name="look", priority=2)
+    hold_promises(Scene(model, np.array(model.rest), ((whole,), (half,), (look,))))
+
+
+def test_a_start_in_collision_never_gets_deeper() -> None:
+    model = poise.load("humanoid")
+    ground = Clearance(pairs=[], world=[HalfSpace((0, 0.3, 0), (0, 1, 0))])  # knee-deep
+    solver = poise.Solver(model, [Reach("hand_l", (0.3, 0.1, 0.3)), Rest()], limits=[ground])
+    start, end = (np.asarray(solver._native.gaps(q)[0]) for q in (model.rest, solver.solve().q))
+    assert start.min() < 0
+    assert (end >= np.minimum(start, 0.0) - 1e-15).all()
+
+
+def test_an_answer_is_a_start_that_stays() -> None:
+    model = poise.load("humanoid")
+    goals = [Reach("hand_l", (0.0, 1.55, 0.1)), Rest()]
+    solver = poise.Solver(model, goals, limits=[Clearance(pairs=[("hand_l", "head"), ("forearm_l", "head")])])
+    once = solver.solve()
+    again = solver.solve(once.q)
+    assert once.reached
+    assert again.reached
+    assert np.asarray(solver._native.gaps(again.q)[0]).min() >= 0.0

@@ -1,0 +1,260 @@
+"""What why() says of whole bodies: a test for each way to fail, and for each kind of limit that holds a body back."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import poise
+from poise.goals import (
+    Align,
+    Angle,
+    Balance,
+    CenterOfMass,
+    Custom,
+    Distance,
+    Goal,
+    HalfSpace,
+    Inside,
+    LookAt,
+    Range,
+    Reach,
+    Rest,
+)
+from poise.limits import Clearance, Closed, Cone, Coupled, Limit, Speed
+
+
+@pytest.fixture(scope="module")
+def humanoid() -> poise.Model:
+    return poise.load("humanoid")
+
+
+def feet(model: poise.Model) -> list[Goal]:
+    return [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
+
+
+def ball_arm(upper: float = 2.5) -> poise.Model:
+    builder = poise.ModelBuilder("arm")
+    builder.add_joint("shoulder", None, "ball")
+    builder.add_joint("elbow", "shoulder", "revolute", offset=(0, 0, 0.3), axis=(0, 1, 0), lower=0.0, upper=upper)
+    return builder.add_frame("hand", "elbow", (0, 0, 0.3)).build()
+
+
+def hinge_arm(**ranges: float) -> poise.Model:
+    builder = poise.ModelBuilder("arm")
+    builder.add_joint("shoulder", None, "revolute", **ranges)
+    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0))
+    return builder.add_frame("hand", "elbow", (1, 0, 0)).build()
+
+
+# ------------------------------------------------------------------------------------------------ goals
+
+
+LEVEL = Align("elbow", "x", (1, 0, 0), name="level")  # the forearm along x
+
+
+def test_a_goal_gives_way_to_one_that_is_served_first() -> None:
+    solution = poise.solve(hinge_arm(), [LEVEL, Reach("hand", (0.3, 0.9, 0), priority=1)], [0.5, 0.5])
+    assert not solution.reached
+    assert solution.errors["level"][1] < 1e-8
+    why = solution.why()
+    assert "'hand' gives way to 'level', which is served first: without 'level', 'hand' would be reached." in why
+    assert "Relax first: it would be reached without the goal 'level'" in why
+
+
+def test_a_level_that_only_comes_nearer_without_another() -> None:
+    model = hinge_arm(lower=-0.5, upper=0.5)
+    why = poise.solve(model, [LEVEL, Reach("hand", (-0.5, 1.2, 0), priority=1)], [0.1, 0.5]).why()
+    assert re.search(r"without 'level', 'hand' would be missed by [\d.]+ m?m instead of [\d.]+ m", why)
+
+
+def test_goals_of_one_level_say_what_they_cost_each_other() -> None:
+    up, down = Align("elbow", "x", (1, 1, 0), name="up"), Align("elbow", "x", (1, -1, 0), name="down")
+    why = poise.solve(hinge_arm(), [up, down]).why()
+    assert "'up' and 'down' are in conflict: a step towards one leads away from the other" in why
+    assert "without 'down', 'up' would be reached; without 'up', 'down' would be reached" in why
+
+
+def test_targets_too_far_apart_say_which_one_gives_way(humanoid: poise.Model) -> None:
+    why = poise.solve(humanoid, [*feet(humanoid), Reach("hand_r", (2, 1, 0.5), priority=1)]).why()
+    assert "the targets of 'foot_r' and 'hand_r' are 2.399 m apart" in why
+    assert "'hand_r' gives way, since 'foot_r' is served first" in why
+
+
+def test_balance_names_the_side(humanoid: poise.Model) -> None:
+    reach = Reach("pelvis", np.asarray(humanoid.fk(humanoid.rest, "pelvis"))[:3, 3] + (0.35, -0.1, 0.0))
+    solution = poise.solve(humanoid, [*feet(humanoid), reach, Balance(["foot_l", "foot_r"], priority=1), Rest()])
+    why = solution.why()
+    assert re.search(
+        r"'balance' is missed: the centre of mass is [\d.]+ mm \(allowed: 100 um\) outside the support", why
+    )
+    assert "towards +x" in why
+    assert re.search(
+        r"'balance' gives way to '\w+', which is served first: without '\w+', 'balance' would be reached", why
+    )
+    freed = re.search(r"without the upper limit of '.*' \(it would go to .* rad \((.*) deg\)\)", why)
+    assert freed is not None
+    assert abs(float(freed[1])) < 180
+
+
+@pytest.mark.parametrize(
+    ("goal", "text"),
+    [
+        (Distance("hand", (0, 0, 0), 3.0), r"the two points are 2 m apart and should be 3 m, which is off by 1 m"),
+        (Distance("hand", (5, 0, 0), Range(0, 2)), r"are 3 m apart and should be 0 m to 2 m, which is off by 1 m"),
+        (Angle("hand", "z", None, "x", 0.2), r"the angle should be 0.2 rad \(11.5 deg\) and is off by 1.37 rad"),
+        (Align("hand", "z", (0, 1, 1)), r"its axis leans 0.785 rad \(45 deg\).*away from where it should point"),
+        (LookAt("hand", (3, 1, 0), axis="z"), r"it looks [\d.]+ rad .* past what it should look at"),
+        (CenterOfMass((0, 0, 2)), r"the centre of mass is [\d.]+ m .*from where it should be"),
+        (Inside("hand", [HalfSpace((0, 0, -1), (0, 0, 1))]), r"it is 1 m .*outside"),
+        (Custom(lambda q: np.array([2.0 + np.sin(q[0])]), size=1), r"'custom' is missed by 1 \(allowed: 0.0001\)"),
+    ],
+    ids=lambda x: type(x).__name__ if isinstance(x, Goal) else "",
+)
+def test_every_goal_says_what_it_misses(goal: Goal, text: str) -> None:
+    builder = poise.ModelBuilder("arm")
+    builder.add_joint("shoulder", None, "revolute", mass=1.0)
+    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), mass=1.0)
+    model = builder.add_frame("hand", "elbow", (1, 0, 0)).build()
+    solution = poise.solve(model, goal, [0.2, 0.3])
+    assert not solution.reached
+    assert re.search(text, solution.why())
+    assert solution.conditioning.singular_values.size >= 1
+
+
+# ------------------------------------------------------------------------------------------------ limits
+
+
+def held_by(solution: poise.Solution, kind: str) -> str:
+    """The text, where the strongest active limit is of this kind and its removal is what helps."""
+    strongest = solution.active_limits[0]
+    assert not solution.reached
+    assert strongest.kind == kind
+    assert strongest.multiplier > 0
+    assert solution.multipliers[strongest.name] == strongest.multiplier
+    return solution.why()
+
+
+def test_a_cone_binds() -> None:
+    solution = poise.solve(ball_arm(), Reach("hand", (0.5, 0.2, 0.2)), limits=[Cone("shoulder", swing=0.6)])
+    why = held_by(solution, "cone")
+    assert solution.active_limits[0].name == "shoulder.swing"
+    assert solution.active_limits[0].value == pytest.approx(0.6, abs=1e-6)
+    assert "'shoulder' is swung as far as its cone lets it, 0.6 rad (34.4 deg)" in why
+    assert "Relax first: it would be reached without the limit 'cone shoulder'" in why
+
+
+def test_a_twist_binds() -> None:
+    model = ball_arm()
+    T = model.fk([np.cos(0.6), 0, 0, np.sin(0.6), 0.3], "hand")
+    solution = poise.solve(model, Reach("hand", T), limits=[Cone("shoulder", twist=(-0.4, 0.5))])
+    assert "'shoulder' is twisted as far as its cone lets it, 0.5 rad" in held_by(solution, "cone")
+    assert solution.active_limits[0].side == "upper"
+
+
+def test_the_world_is_in_the_way(humanoid: poise.Model) -> None:
+    ground = Clearance(pairs=[], world=[HalfSpace((0, 0, 0), (0, 1, 0))], name="ground")
+    solution = poise.solve(humanoid, [Reach("hand_l", (0.3, -0.2, 0.3)), Rest()], limits=[ground])
+    why = held_by(solution, "clearance")
+    assert "touches a half-space, and 'ground' keeps them apart" in why
+    assert "Relax first: it would be reached without the limit 'ground'" in why
+
+
+def test_two_parts_are_kept_apart(humanoid: poise.Model) -> None:
+    apart = Clearance(pairs=[("forearm_l", "chest"), ("hand_l", "chest"), ("hand_l", "pelvis")], distance=0.05)
+    chest = np.asarray(humanoid.fk(humanoid.rest, "chest"))[:3, 3]
+    solution = poise.solve(humanoid, [*feet(humanoid), Reach("hand_l", (0, 0, 0), relative_to="chest")], limits=[apart])
+    assert chest.shape == (3,)
+    why = held_by(solution, "clearance")
+    assert re.search(r"'\w+' is as close to '\w+' as 'clearance' allows, 50 mm", why)
+    assert solution.active_limits[0].value == pytest.approx(0.05, abs=1e-6)
+
+
+def test_a_coupled_range_binds() -> None:
+    model = hinge_arm()
+    sums = Coupled({"shoulder": 1, "elbow": -2}, -0.3, 0.3, name="straps")
+    target = model.fk([0.2, 1.2], "hand")[:3, 3]
+    solution = poise.solve(model, Reach("hand", target), limits=[sums])
+    why = held_by(solution, "coupled")
+    assert "'shoulder' - 2 'elbow' is at the " in why
+    assert "value that 'straps' allows" in why
+    assert "without the limit 'straps'" in why
+
+
+def test_a_closed_loop_binds(humanoid: poise.Model) -> None:
+    bar = Closed("hand_r", "hand_l", (-0.25, 0.0, 0.0), name="bar")
+    hands = [Reach("hand_l", (0.6, 1.2, 0.1)), Reach("hand_r", (-0.6, 1.2, 0.1))]
+    solution = poise.solve(humanoid, hands, limits=[bar])
+    assert not solution.reached
+    assert solution.multipliers["bar"] > 0
+    why = solution.why()
+    assert "'bar' has to stay closed" in why
+    assert "would be reached without the limit 'bar'" in why
+
+
+def test_a_joint_of_several_turns_is_named_in_words(humanoid: poise.Model) -> None:
+    why = poise.solve(humanoid, Reach("hand_l", (0.185, 1.433, -0.6)), joints=["shoulder_l", "elbow_l"]).why()
+    assert re.search(r"'shoulder_l' \(its turn about [xyz]\) is at its (lower|upper) limit", why)
+    assert "multiplier" not in why
+
+
+@pytest.mark.parametrize("kind", ["cone", "coupled", "clearance", "range"])
+def test_multipliers_are_what_the_cost_falls_by(kind: str) -> None:
+    """Moving a limit out by a hair, and solving again, lowers the cost by the multiplier times the hair."""
+
+    def solved(room: float) -> poise.Solution:
+        wall = HalfSpace((0.3, 0, 0), (-1, 0, 0))
+        limits: dict[str, list[Limit]] = {
+            "cone": [Cone("shoulder", swing=0.6 + room)],
+            "coupled": [Coupled({"elbow": 1.0}, 0.0, 0.2 + room)],
+            "clearance": [Clearance([], 0.1 - room, [wall])],
+        }
+        model = ball_arm(upper=0.3 + room) if kind == "range" else ball_arm()
+        target = {"cone": (0.5, 0.2, 0.2), "clearance": (0.4, 0.1, 0.2)}.get(kind, (0.2, 0.1, 0.05))
+        start = [np.cos(0.2), 0.0, np.sin(0.2), 0.0, 0.1]
+        return poise.solve(model, Reach("hand", target), start, limits=limits.get(kind, []), restarts=0)
+
+    hair = 1e-5
+    before, after = (solved(room) for room in (0.0, hair))
+    costs = [(solution.errors["hand"][0] / solution.model.length) ** 2 for solution in (before, after)]
+    strongest = before.active_limits[0]
+    assert strongest.kind == kind
+    total = sum(limit.multiplier for limit in before.active_limits if limit.kind == kind)
+    assert total == pytest.approx((costs[0] - costs[1]) / hair, rel=0.01)
+
+
+def test_limits_that_only_touch_hold_nothing_back() -> None:
+    model = hinge_arm(lower=-0.5, upper=0.5)
+    solution = poise.solve(model, Reach("hand", model.fk([0.5, 0.4], "hand")[:3, 3]), [0.5, 0.3])
+    assert solution.reached
+    assert all(limit.multiplier == 0.0 for limit in solution.active_limits)
+
+
+# ------------------------------------------------------------------------------------------------ the way there
+
+
+def test_one_step_in_time() -> None:
+    model = hinge_arm()
+    solver = poise.Solver(model, Reach("hand", (0.0, 1.9, 0.0)), limits=[Speed(0.5)])
+    why = solver.step([0.1, 0.2], 0.02).why()
+    assert "one step in time, as far as it leads within the limits of speed: step again from this pose" in why
+
+
+def test_conditioning_of_directions_and_numbers() -> None:
+    model = poise.load("panda")
+    look = poise.solve(model, LookAt("panda_hand_tcp", (0.5, 0.5, 0.5)))
+    assert look.reached
+    assert len(look.conditioning.singular_values) == 2
+    assert not look.conditioning.singular  # turning about the line of sight is no wish
+    apart = poise.solve(model, Distance("panda_hand_tcp", (0, 0, 0.3), 0.5)).conditioning
+    assert apart.kind == "change"
+    assert "can least change" in apart.text
+
+
+def test_asking_is_quick(humanoid: poise.Model) -> None:
+    reach = Reach("hand_r", (1.5, 1.0, 0.5), priority=1)
+    why = poise.solve(humanoid, [*feet(humanoid), reach, LookAt("head", (1, 1, 1), priority=2), Rest()]).why()
+    assert "'hand_r' is missed by" in why
+    assert "Relax first:" in why
