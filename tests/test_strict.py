@@ -99,9 +99,8 @@ def random_scene(seed: int, *, limited: bool) -> Scene:
     """Any body, one to four levels of one to three goals, some of them out of reach or the same twice."""
     rng = np.random.default_rng(seed)
     small = rng.random() < 0.25
-    model = (
-        random_model(seed, int(rng.integers(2, 6)), SMALL) if small else random_model(seed, int(rng.integers(3, 14)))
-    )
+    joints = int(rng.integers(2, 6) if small else rng.integers(3, 14))
+    model = random_model(seed, joints, SMALL) if small else random_model(seed, joints)
     start = np.array(model.rest) if rng.random() < 0.3 else np.asarray(model.random(rng))
     if rng.random() < 0.3:
         start = to_the_bounds(model, start, rng)

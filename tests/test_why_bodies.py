@@ -87,13 +87,9 @@ def test_balance_names_the_side(humanoid: poise.Model) -> None:
     reach = Reach("pelvis", np.asarray(humanoid.fk(humanoid.rest, "pelvis"))[:3, 3] + (0.35, -0.1, 0.0))
     solution = poise.solve(humanoid, [*feet(humanoid), reach, Balance(["foot_l", "foot_r"], priority=1), Rest()])
     why = solution.why()
-    assert re.search(
-        r"'balance' is missed: the centre of mass is [\d.]+ mm \(allowed: 100 um\) outside the support", why
-    )
-    assert "towards +x" in why
-    assert re.search(
-        r"'balance' gives way to '\w+', which is served first: without '\w+', 'balance' would be reached", why
-    )
+    assert "'balance' is missed: the centre of mass is " in why
+    assert re.search(r"[\d.]+ mm \(allowed: 100 um\) outside the support, towards \+x\.", why)
+    assert re.search(r"'balance' gives way to '\w+', which is served first: without '\w+', 'balance' would be", why)
     freed = re.search(r"without the upper limit of '.*' \(it would go to .* rad \((.*) deg\)\)", why)
     assert freed is not None
     assert abs(float(freed[1])) < 180

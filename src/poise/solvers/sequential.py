@@ -18,6 +18,7 @@ from poise.model import Model
 from poise.native import core
 from poise.solvers.inside import bring_inside, is_inside
 from poise.solvers.parts import find_parts, ways_up
+from poise.solvers.serves import check_serves
 from poise.solvers.table import Options, may_move, native_table
 
 __all__ = ["PartByPart"]
@@ -66,12 +67,13 @@ class PartByPart:
     """Stands where a native solver would: the same calls, the same answers."""
 
     def __init__(self, model: Model, goals: Mapping[str, Goal], options: Options, method: Sequential) -> None:
+        rows = {name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)}
+        moves = may_move(model, options.joints)
+        check_serves(method, model, goals, rows, moves, options.limits)
         self._whole = core.Solver(model._body, native_table(model, goals, replace(options, method=LM(), max_steps=1)))
         self._model = model
         self._options = options
         self._rounds = method.rounds
-        moves = may_move(model, options.joints)
-        rows = {name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)}
         self._tolerances = np.array([goals[name].tolerances(model, row.op in ANGULAR) for name, row in rows.items()])
         if method.parts is None:
             parts = find_parts(model, [str(row.frame) for row in rows.values()], moves)
