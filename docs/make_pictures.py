@@ -12,6 +12,7 @@ from collections.abc import Callable
 from contextlib import redirect_stdout
 from dataclasses import replace
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import numpy as np
@@ -127,6 +128,46 @@ def solving() -> Any:
     return made
 
 
+def umbrella() -> Any:
+    """The figure of examples/05_umbrella.py, and how its wishes converge one level after the other."""
+    with redirect_stdout(None):
+        names = run_path(str(DOCS.parent / "examples" / "05_umbrella.py"))
+    model, solution = names["model"], names["solution"]
+    made, (left, right) = figure(9.0, 4.6, panels=2)
+    camera = Camera(np.radians(-35), np.radians(12), up="y")
+    draw_scene(left, solution.pose, ghosts=[poise.Pose(model)], targets=[names["letterbox"]], camera=camera)
+    draw_canopy(left, solution.pose, camera)
+    errors = recorded_errors(solution).max(axis=2)
+    for k, (label, goals) in enumerate(UMBRELLA.items()):
+        worst = np.max([errors[:, list(solution.errors).index(name)] for name in goals], axis=0)
+        right.semilogy(np.maximum(worst, 1e-12), color=COLORS[k], linewidth=1.8, label=label)
+    right.set(xlabel="step", ylabel="error [m or rad]", ylim=(1e-12, 10))
+    right.set_xticks(range(0, len(errors), 2))
+    right.legend(frameon=False, fontsize=9, loc="center right")
+    return made
+
+
+UMBRELLA = {
+    "first: feet and balance": ("foot_l", "foot_r", "balance"),
+    "second: the letter": ("letter",),
+    "third: the gaze": ("gaze",),
+    "fourth: the umbrella": ("umbrella",),
+}
+
+
+def draw_canopy(axes: Any, pose: poise.Pose, camera: Camera) -> None:
+    """An umbrella's canopy around its tip: a rim and eight ribs."""
+    T = pose.transform("umbrella").matrix
+    turn = np.linspace(0, 2 * np.pi, 73)
+    rim = np.stack([0.45 * np.cos(turn), 0.45 * np.sin(turn), np.full_like(turn, -0.18), np.ones_like(turn)])
+    points = camera.flat((T @ rim)[:3].T)
+    axes.fill(*points.T, color=COLORS[1], alpha=0.25, linewidth=0, zorder=2)
+    axes.plot(*points.T, color=COLORS[1], linewidth=1.8, zorder=4)
+    for x, y in points[:-1:9]:
+        top = camera.flat(T[:3, 3])
+        axes.plot([top[0], x], [top[1], y], color=COLORS[1], linewidth=1.0, zorder=4)
+
+
 GALLERY: dict[str, Callable[[Names], Any]] = {
     "singular": singular,
     "unreachable": unreachable,
@@ -202,9 +243,11 @@ def slim(path: Path) -> None:
 
 
 if __name__ == "__main__":
-    asked = set(sys.argv[1:]) or {*GALLERY, "solving", "race"}
+    asked = set(sys.argv[1:]) or {*GALLERY, "solving", "umbrella", "race"}
     draw_gallery(asked & set(GALLERY))
     if "solving" in asked:
         slim(save_figure(solving(), PICTURES / "solving.png"))
+    if "umbrella" in asked:
+        slim(save_figure(umbrella(), PICTURES / "umbrella.png"))
     if "race" in asked:
         draw_race()

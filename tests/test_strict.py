@@ -61,7 +61,8 @@ def hold_promises(scene: Scene) -> None:
         before = solution.errors
         hold_ranges(scene, solution.q)
         hold_rules(scene, solver, solution)
-        hold_loops(scene, solution)
+        if (np.asarray(solver._native.gaps(scene.start)[0]) >= 0).all():
+            hold_loops(scene, solution)
 
 
 def hold_ranges(scene: Scene, q: Floats) -> None:

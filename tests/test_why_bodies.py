@@ -196,8 +196,11 @@ def test_a_joint_of_several_turns_is_named_in_words(humanoid: poise.Model) -> No
     assert "multiplier" not in why
 
 
-@pytest.mark.parametrize("kind", ["cone", "coupled", "clearance", "range"])
-def test_multipliers_are_what_the_cost_falls_by(kind: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "hair", "nearly"),
+    [("cone", 0.03, 0.2), ("coupled", 1e-5, 0.01), ("clearance", 1e-5, 0.01), ("range", 1e-5, 0.01)],
+)
+def test_multipliers_are_what_the_cost_falls_by(kind: str, hair: float, nearly: float) -> None:
     """Moving a limit out by a hair, and solving again, lowers the cost by the multiplier times the hair."""
 
     def solved(room: float) -> poise.Solution:
@@ -210,15 +213,14 @@ def test_multipliers_are_what_the_cost_falls_by(kind: str) -> None:
         model = ball_arm(upper=0.3 + room) if kind == "range" else ball_arm()
         target = {"cone": (0.5, 0.2, 0.2), "clearance": (0.4, 0.1, 0.2)}.get(kind, (0.2, 0.1, 0.05))
         start = [np.cos(0.2), 0.0, np.sin(0.2), 0.0, 0.1]
-        return poise.solve(model, Reach("hand", target), start, limits=limits.get(kind, []), restarts=0)
+        return poise.solve(model, Reach("hand", target), start, limits=limits.get(kind, []))
 
-    hair = 1e-5
     before, after = (solved(room) for room in (0.0, hair))
     costs = [(solution.errors["hand"][0] / solution.model.length) ** 2 for solution in (before, after)]
     strongest = before.active_limits[0]
     assert strongest.kind == kind
     total = sum(limit.multiplier for limit in before.active_limits if limit.kind == kind)
-    assert total == pytest.approx((costs[0] - costs[1]) / hair, rel=0.01)
+    assert total == pytest.approx((costs[0] - costs[1]) / hair, rel=nearly)
 
 
 def test_limits_that_only_touch_hold_nothing_back() -> None:

@@ -105,7 +105,8 @@ def directions_of(solution: Solution, at: Linearisation, name: str, row: GoalRow
 
 def asks(at: Linearisation, name: str) -> NDArray[np.bool_]:
     """Which rows of a goal ask for something: those that are off, or that a joint changes."""
-    return (np.abs(at.J[at.spans[name]]).max(axis=1, initial=0.0) > 0) | (at.r[at.spans[name]] != 0)
+    moved = np.abs(at.J[at.spans[name]]).max(axis=1, initial=0.0) > 0
+    return np.asarray(moved | (at.r[at.spans[name]] != 0))
 
 
 def dominant(bases: dict[str, Floats], direction: Floats) -> tuple[str, Floats]:
