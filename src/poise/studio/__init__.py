@@ -1,6 +1,11 @@
-"""Pictures. matplotlib is loaded when one is drawn; the message says what to type where it is missing."""
+"""Pictures and pages: `plot` draws with matplotlib, `show` makes a page that plays in any browser, offline.
 
+`poise.plot` and `poise.show` are these two. What needs a package says which to install when it is called.
+"""
+
+from poise.studio.cloud import ReachCloud, reach_cloud
+from poise.studio.plot import Picture, plot
 from poise.studio.plots import plot_history, plot_pose, plot_race
 from poise.studio.stick import Camera
 
-__all__ = ["Camera", "plot_history", "plot_pose", "plot_race"]
+__all__ = ["Camera", "Picture", "ReachCloud", "plot", "plot_history", "plot_pose", "plot_race", "reach_cloud"]

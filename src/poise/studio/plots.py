@@ -14,6 +14,8 @@ from poise.errors import InvalidValue, MissingExtra
 from poise.kinematics import Pose
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
+from poise.studio.clay import BODY, GHOST, draw_clay, draw_marks
+from poise.studio.marks import Mark
 from poise.studio.stick import Camera, draw_pose, draw_targets, is_planar
 
 __all__ = ["figure", "plot_history", "plot_pose", "plot_race", "save_figure"]
@@ -22,9 +24,12 @@ __all__ = ["figure", "plot_history", "plot_pose", "plot_race", "save_figure"]
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 DASHES = ("-", "--", ":")
 LEAST = 1e-12  # what an error of nothing is drawn as
+STYLES = ("auto", "body", "stick")
 
 
-def figure(width: float = 7.0, height: float = 4.2, panels: int = 1) -> tuple[Any, Any]:
+def figure(
+    width: float = 7.0, height: float = 4.2, panels: int = 1, widths: Sequence[float] | None = None
+) -> tuple[Any, Any]:
     """A figure and its axes (one, or an array of `panels` side by side), drawn without a display.
 
     Raises:
@@ -37,7 +42,7 @@ def figure(width: float = 7.0, height: float = 4.2, panels: int = 1) -> tuple[An
         raise MissingExtra("pictures need matplotlib. Type: pip install 'poise[studio]'") from None
     made = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(made)
-    every = made.subplots(1, panels, squeeze=False)[0]
+    every = made.subplots(1, panels, squeeze=False, width_ratios=widths)[0]
     for axes in every:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(True, color="#dddddd", linewidth=0.6)
@@ -56,6 +61,11 @@ def save_figure(made: Any, path: str | PathLike[str]) -> Path:
 
 def plot_race(race: Race, path: str | PathLike[str]) -> Path:
     """Error curves of a race: mean error against step, both logarithmic."""
+    return save_figure(draw_race(race), path)
+
+
+def draw_race(race: Race) -> Any:
+    """See `plot_race`."""
     made, axes = figure()
     for k, racer in enumerate(r for r in race.racers if not r.refused and len(r.curve)):
         steps = np.arange(len(racer.curve)) + 1
@@ -65,7 +75,7 @@ def plot_race(race: Race, path: str | PathLike[str]) -> Path:
     axes.set_ylabel("error, geometric mean [m or rad]")
     axes.set_title(f"{race.frame} of {race.model}", loc="left", fontsize=11)
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), frameon=False, fontsize=9)
-    return save_figure(made, path)
+    return made
 
 
 def plot_pose(
@@ -76,8 +86,9 @@ def plot_pose(
     targets: Sequence[ArrayLike] = (),
     camera: Camera | None = None,
     title: str = "",
+    style: str = "auto",
 ) -> Path:
-    """A body as a stick figure.
+    """A body and its targets; `poise.plot` does the same for anything, and draws a solution's goals too.
 
     Args:
         pose: What is drawn.
@@ -86,9 +97,10 @@ def plot_pose(
         targets: Points of the world [m], drawn as crosses.
         camera: From where; a body that moves in the xy plane is seen from above, others from the side, with a shadow.
         title: A line above the picture.
+        style: "body", "stick", or "auto": sticks for a body that moves in a plane.
     """
     made, axes = figure(5.0, 4.2)
-    draw_scene(axes, pose, ghosts=ghosts, targets=targets, camera=camera)
+    draw_scene(axes, pose, ghosts=ghosts, targets=targets, camera=camera, style=style)
     axes.set_title(title, loc="left", fontsize=11)
     return save_figure(made, path)
 
@@ -99,15 +111,26 @@ def draw_scene(
     *,
     ghosts: Sequence[Pose] = (),
     targets: Sequence[ArrayLike] = (),
+    marks: Sequence[Mark] = (),
     camera: Camera | None = None,
-    color: str = COLORS[0],
+    color: str | None = None,
+    style: str = "auto",
 ) -> None:
-    """A pose, its ghosts and its targets, in equal units on both axes; see `plot_pose`."""
-    view = camera or (Camera.above() if is_planar(pose.model) else Camera())
-    for ghost in ghosts:
-        draw_pose(axes, ghost, view, color=color, ghost=True)
-    draw_pose(axes, pose, view, color=color)
+    """A pose, its ghosts, its targets and the goals of a solution, in equal units on both axes; see `plot_pose`."""
+    if style not in STYLES:
+        raise InvalidValue(f"style is {style!r}; it must be one of {', '.join(map(repr, STYLES))}.")
+    flat = is_planar(pose.model)
+    view = (camera or (Camera.above() if flat else Camera())).on(pose.model)
+    if style == "stick" or (style == "auto" and flat):
+        for ghost in ghosts:
+            draw_pose(axes, ghost, view, color=color or COLORS[0], ghost=True)
+        draw_pose(axes, pose, view, color=color or COLORS[0])
+    else:
+        for ghost in ghosts:
+            draw_clay(axes, ghost, view, color=color or GHOST, ghost=True)
+        draw_clay(axes, pose, view, color=color or BODY)
     draw_targets(axes, targets, view)
+    draw_marks(axes, list(marks), view)
     axes.set_aspect("equal")
     axes.margins(0.1)
     if view.floor is not None:
@@ -131,6 +154,10 @@ def draw_curves(axes: Any, curves: Mapping[str, NDArray[np.float64]]) -> None:
     for k, (label, curve) in enumerate(curves.items()):
         style = DASHES[(k // len(COLORS)) % len(DASHES)]
         axes.semilogy(np.maximum(curve, LEAST), style, color=COLORS[k % len(COLORS)], linewidth=1.8, label=label)
+    some = [curve[curve > LEAST].min() for curve in curves.values() if (curve > LEAST).any()]
+    if some:
+        axes.set_ylim(bottom=max(LEAST, 0.3 * min(some)))  # what is nothing falls out of the picture
+    axes.xaxis.get_major_locator().set_params(integer=True)
     axes.set_xlabel("step")
     axes.set_ylabel("error [m or rad]")
     axes.legend(frameon=False, fontsize=9)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -33,13 +33,13 @@ class Camera:
     Attributes:
         azimuth: From where around the body [rad]; 0 looks along -x.
         elevation: From how high [rad]; pi / 2 looks straight down.
-        up: The body's upward axis, "y" or "z".
+        up: The upward axis, "x", "y" or "z"; that of the body that is drawn, unless given.
         floor: Height at which shadows fall [m]; None draws none.
     """
 
     azimuth: float = math.radians(-55)
     elevation: float = math.radians(22)
-    up: str = "z"
+    up: str | None = None
     floor: float | None = 0.0
 
     @classmethod
@@ -47,20 +47,34 @@ class Camera:
         """Straight down, x to the right and y up: for arms that move in the xy plane."""
         return cls(-math.pi / 2, math.pi / 2, "z", None)
 
+    def on(self, model: Model) -> Camera:
+        """The camera with the body's own upward axis, where it has none yet."""
+        return self if self.up is not None else replace(self, up=model.up)
+
     def flat(self, points: ArrayLike) -> Floats:
         """Points of the world (..., 3) to the picture (..., 2)."""
-        xyz = np.asarray(points, dtype=np.float64)
-        if self.up == "y":
-            xyz = np.stack([xyz[..., 2], xyz[..., 0], xyz[..., 1]], axis=-1)
         sa, ca = math.sin(self.azimuth), math.cos(self.azimuth)
         se, ce = math.sin(self.elevation), math.cos(self.elevation)
-        out: Floats = xyz @ np.array([[-sa, -se * ca], [ca, -se * sa], [0.0, ce]])
+        out: Floats = self.upright(points) @ np.array([[-sa, -se * ca], [ca, -se * sa], [0.0, ce]])
+        return out
+
+    def depth(self, points: ArrayLike) -> Floats:
+        """How far points are behind the origin, along the line of sight [m]."""
+        sa, ca = math.sin(self.azimuth), math.cos(self.azimuth)
+        se, ce = math.sin(self.elevation), math.cos(self.elevation)
+        out: Floats = -self.upright(points) @ np.array([ce * ca, ce * sa, se])
+        return out
+
+    def upright(self, points: ArrayLike) -> Floats:
+        """The same points with z up, axes in turn: y up becomes (z, x, y)."""
+        first = ("xyz".index(self.up or "z") + 1) % 3
+        out: Floats = np.asarray(points, dtype=np.float64)[..., [first, (first + 1) % 3, (first + 2) % 3]]
         return out
 
     def shadow(self, points: ArrayLike) -> Floats:
         """Where the points' shadows fall, in the picture."""
         on_floor = np.array(points, dtype=np.float64)
-        on_floor[..., "xyz".index(self.up)] = 0.0 if self.floor is None else self.floor
+        on_floor[..., "xyz".index(self.up or "z")] = 0.0 if self.floor is None else self.floor
         return self.flat(on_floor)
 
 

@@ -1,0 +1,173 @@
+"""`poise.plot`: a picture of anything that Poise makes, with matplotlib and without a display."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from poise.errors import InvalidValue
+from poise.kinematics import Motion, Pose
+from poise.model import Model
+from poise.solvers.race import Race
+from poise.solvers.solution import Solution
+from poise.studio.cloud import ReachCloud
+from poise.studio.marks import goal_marks
+from poise.studio.plots import draw_curves, draw_race, draw_scene, figure, goal_curves, named_curves, save_figure
+from poise.studio.service import draw_service
+from poise.studio.stick import Camera, is_planar
+
+__all__ = ["Picture", "plot"]
+
+STRIP = 6  # poses of a motion
+CLOUD = 6000  # points that are drawn of a cloud
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Picture:
+    """A drawn figure; a notebook shows it by itself.
+
+    Attributes:
+        figure: The matplotlib figure, to be changed at will.
+    """
+
+    figure: Any
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Writes it whole; the ending chooses the format: png, pdf, svg, jpg."""
+        return save_figure(self.figure, path)
+
+    def _repr_png_(self) -> bytes:
+        out = io.BytesIO()
+        self.figure.savefig(out, format="png", dpi=110)
+        return out.getvalue()
+
+
+def plot(
+    thing: Any,
+    path: str | PathLike[str] | None = None,
+    *,
+    title: str = "",
+    camera: Camera | None = None,
+    style: str = "auto",
+) -> Picture:
+    """A picture of a body and what it was asked for.
+
+    Args:
+        thing: A `Solution` (the body, its goals, and how well each is served; how the errors fell, if it was recorded), a
+            `Pose`, a `Model` (at rest), a `Motion` (as a strip), a `Race`, a reach cloud, or several solutions
+            by name (how the error of each fell).
+        path: Where the picture goes, if it shall be written: png, pdf, svg.
+        title: A line above the picture.
+        camera: From where; the body's own upward axis is up.
+        style: "body", "stick", or "auto": sticks for a body that moves in a plane.
+
+    Returns:
+        The picture: `.save(path)`, `.figure` for matplotlib, and an image in a notebook.
+
+    Raises:
+        InvalidValue: It is nothing that can be drawn, or the style does not exist.
+        MissingExtra: matplotlib is not installed.
+    """
+    look = {"camera": camera, "style": style}
+    made = draw(thing, look)
+    if title:
+        made.suptitle(title, x=0.02, ha="left", fontsize=12)
+    picture = Picture(made)
+    if path is not None:
+        picture.save(path)
+    return picture
+
+
+def draw(thing: Any, look: dict[str, Any]) -> Any:
+    """The figure of whatever it is."""
+    painters: dict[type, Callable[[Any, dict[str, Any]], Any]] = {
+        Solution: draw_solution,
+        Pose: draw_one,
+        Model: lambda model, how: draw_one(Pose(model), how),
+        Motion: draw_strip,
+        ReachCloud: draw_cloud,
+        Race: lambda race, _: draw_race(race),
+    }
+    for kind, painter in painters.items():
+        if isinstance(thing, kind):
+            return painter(thing, look)
+    if isinstance(thing, dict) and thing and all(isinstance(part, Solution) for part in thing.values()):
+        made, axes = figure()
+        draw_curves(axes, dict(named_curves(thing)))
+        return made
+    kinds = ", ".join(kind.__name__ for kind in painters)
+    raise InvalidValue(f"plot does not know how to draw {thing!r}; it draws: {kinds}, or a dict of solutions by name.")
+
+
+def draw_one(pose: Pose, look: dict[str, Any]) -> Any:
+    """A body alone."""
+    made, axes = figure(*(5.0, 4.2) if is_planar(pose.model) else (4.6, 5.0))
+    draw_scene(axes, pose, **look)
+    return made
+
+
+def draw_solution(solution: Solution, look: dict[str, Any]) -> Any:
+    """The body with its goals; beside it the fall of the errors, or what is left of them."""
+    made, (left, right) = figure(8.6, 4.6, panels=2, widths=(1.0, 1.15))
+    flat = is_planar(solution.model)
+    targets = [mark.points[0] for mark in goal_marks(solution) if mark.kind == "place"] if flat else []
+    draw_scene(left, solution.pose, targets=targets, marks=() if flat else goal_marks(solution), **look)
+    if solution.history is not None and len(solution.history) > 1:
+        draw_curves(right, dict(goal_curves(solution)))
+    else:
+        draw_service(right, solution)
+    return made
+
+
+def draw_strip(motion: Motion, look: dict[str, Any]) -> Any:
+    """Some poses of a motion, evenly spaced in time, all at one scale."""
+    count = min(STRIP, len(motion))
+    made, panels = figure(1.9 * count + 0.6, 3.8, panels=count)
+    panels = np.atleast_1d(panels)
+    for axes, k in zip(panels, np.linspace(0, len(motion) - 1, count).round().astype(int), strict=True):
+        draw_scene(axes, motion[int(k)], **look)
+        axes.set_title(f"{k / motion.fps:.2f} s", fontsize=9, color="#666666")
+    share_scale(panels)
+    return made
+
+
+def share_scale(panels: Any) -> None:
+    """One scale and one ground line for all panels, each centred on its own body."""
+    sizes = [np.diff([axes.get_xlim(), axes.get_ylim()], axis=1).ravel() for axes in panels]
+    width = max(size[0] for size in sizes)
+    low, high = min(axes.get_ylim()[0] for axes in panels), max(axes.get_ylim()[1] for axes in panels)
+    for axes in panels:
+        middle = sum(axes.get_xlim()) / 2
+        axes.set(xlim=(middle - width / 2, middle + width / 2), ylim=(low, high))
+
+
+def draw_cloud(cloud: ReachCloud, look: dict[str, Any]) -> Any:
+    """The cloud around the body, cut open towards the viewer; beside it, height against distance from the root."""
+    made, (left, right) = figure(9.0, 4.4, panels=2)
+    flat = is_planar(cloud.model)
+    camera = (look["camera"] or (Camera.above() if flat else Camera())).on(cloud.model)
+    root = cloud.model.fk(np.array(cloud.model.rest))[0, :3, 3]
+    some = slice(0, CLOUD)
+    depth = camera.depth(cloud.points[some] - root)
+    behind = np.flatnonzero(depth >= -1e-9) if not flat else np.arange(len(depth))
+    order = behind[np.argsort(-depth[behind])]
+    x, y = camera.flat(cloud.points[some][order]).T
+    tones = left.scatter(
+        x, y, c=cloud.nimbleness[some][order], cmap="viridis", s=5, linewidths=0, alpha=0.55, vmin=0, vmax=1, zorder=2
+    )
+    draw_scene(left, cloud.pose, camera=camera, style=look["style"])
+    up = camera.upright(cloud.points - root)
+    across = (up[:, 0], up[:, 1]) if flat else (np.hypot(up[:, 0], up[:, 1]), up[:, 2])
+    right.hexbin(*across, C=cloud.nimbleness, gridsize=44, cmap="viridis", vmin=0, vmax=1, linewidths=0.1)
+    right.set_aspect("equal")
+    names = ("x [m]", "y [m]") if flat else ("distance from the axis [m]", "height [m]")
+    right.set(xlabel=names[0], ylabel=f"{names[1]}, from the root")
+    made.colorbar(tones, ax=right, label="manipulability, of the best", shrink=0.8).solids.set_alpha(1)
+    left.set_title(f"{cloud.frame} of {cloud.model.name}", loc="left", fontsize=11)
+    return made

@@ -1,0 +1,38 @@
+"""How well each goal is served: its error in tolerances, one line a goal."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from poise.goals.goal import ANGULAR
+from poise.solvers.show import length_text, radians_text
+from poise.solvers.solution import Solution
+from poise.studio.marks import MISSED, REACHED
+
+__all__ = ["draw_service"]
+
+LEAST = 1e-3  # of a tolerance: what is smaller is drawn as this
+
+
+def draw_service(axes: Any, solution: Solution) -> None:
+    """Errors of all goals on one logarithmic scale of tolerances; right of the line is missed."""
+    goals = list(solution.errors.items())
+    for k, (name, errors) in enumerate(goals):
+        goal = solution._solver.goals[name]
+        allowed = goal.tolerances(solution.model, goal.rows(solution.model).op in ANGULAR)
+        part = max(errors[unit] / max(allowed[unit], 1e-300) for unit in (0, 1))
+        color = REACHED if part <= 1.0 else MISSED
+        place = max(part, LEAST)
+        axes.plot([LEAST, place], [k, k], color=color, linewidth=2.2, solid_capstyle="round")
+        axes.plot(place, k, "o", color=color, markersize=7)
+        words = [length_text(errors[0])] * (errors[0] > 0) + [radians_text(errors[1])] * (errors[1] > 0)
+        axes.annotate(", ".join(words), (place, k), (9, 0), textcoords="offset points", va="center", fontsize=8.5)
+    axes.axvline(1.0, color="#888888", linewidth=1, linestyle="--")
+    axes.set_xscale("log")
+    axes.set_yticks(np.arange(len(goals)), [name for name, _ in goals])
+    axes.set(ylim=(len(goals) - 0.4, -0.6), xlabel="error, in tolerances")
+    low, high = axes.get_xlim()
+    axes.set_xlim(LEAST / 1.6, max(high, 10.0) * 30)
+    axes.grid(axis="y", visible=False)

@@ -1,0 +1,134 @@
+"""What is drawn of a body: simple solids, each fixed to a frame.
+
+A part whose file brings boxes, cylinders, spheres or capsules to look at is drawn as those. Every other part is drawn as
+the capsules around its skeleton (`poise.limits.skeleton`), as thick as its mass would be as water; where two of them meet
+they are given the same thickness there, so that limbs taper. Meshes are not opened.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.kinematics.parts import rigid_parts
+from poise.limits.capsules import body_capsules
+from poise.limits.skeleton import BodyCapsule
+from poise.model import Model
+from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+
+__all__ = ["Solid", "body_solids", "capsule_between"]
+
+Floats = NDArray[np.float64]
+
+MEETING = 2e-3  # of L: ends that are closer meet
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Solid:
+    """A convex solid that moves with a frame: its core (a box, or a cylinder along z), and `round` around it.
+
+    A capsule is a core without width, a ball one without any size.
+
+    Attributes:
+        frame: The frame that carries it; None is the world.
+        kind: "capsule", "cylinder" or "box".
+        T_frame_solid: From its own axes to the frame, (4, 4).
+        half: Half the size of its core along its own axes [m].
+        round: How far it reaches around the core, at the low and at the high end of its z [m].
+        color: Red, green, blue, 0 to 1; None where the body's own colour is used.
+    """
+
+    frame: str | None
+    kind: str
+    T_frame_solid: Floats
+    half: tuple[float, float, float]
+    round: tuple[float, float]
+    color: tuple[float, float, float] | None = None
+
+
+@lru_cache(maxsize=16)
+def body_solids(model: Model) -> tuple[Solid, ...]:
+    """All solids of a body."""
+    parts = rigid_parts(model)
+    seen = [shape for shape in model.shapes if shape.use != "collision" and not isinstance(shape.shape, Mesh)]
+    served = {parts[model.frame(shape.frame).name] for shape in seen}
+    others = [part for part in body_capsules(model) if parts[model.frame(part.frame).name] not in served]
+    return (*(solid_of(shape) for shape in seen), *tapered(model, others))
+
+
+def tapered(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:
+    """Capsules as solids that are as thick as each other where they meet; stubs beside a longer bone are left out."""
+    if not capsules:
+        return []
+    T = model.fk(np.array(model.rest))[[model.frames.index(capsule.frame) for capsule in capsules]]
+    ends = np.array([(capsule.a, capsule.b) for capsule in capsules])
+    world = (np.einsum("nij,nkj->nki", T[:, :3, :3], ends) + T[:, None, :3, 3]).reshape(-1, 3)
+    thick = np.array([capsule.radius for capsule in capsules])
+    long = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
+    meets = np.linalg.norm(world[:, None] - world[None], axis=-1) < MEETING * model.length
+    radii, limb = np.repeat(thick, 2), np.repeat(long > 2.2 * thick, 2)
+    least, most = np.where(meets, radii, np.inf).min(axis=1), np.where(meets, radii, 0.0).max(axis=1)
+    shared = np.where(limb, np.clip(np.sqrt(least * most), 0.7 * radii, 1.35 * radii), radii)
+    # a part that only links a thin one to a thick one, as a collar bone, begins as thick as the latter
+    light = np.repeat([part_mass(model, capsule.frame) == 0.0 for capsule in capsules], 2)
+    shared = np.where(light & (least < 0.65 * most), 0.95 * most, shared).reshape(-1, 2)
+    longest = {frame: max(long[k] for k, c in enumerate(capsules) if c.frame == frame) for frame in frames(capsules)}
+    return [
+        capsule_between(capsule.frame, a, b, (low, high))
+        for k, (capsule, (a, b), (low, high)) in enumerate(zip(capsules, ends, shared.tolist(), strict=True))
+        if long[k] == longest[capsule.frame] or long[k] > 0.8 * capsule.radius
+    ]
+
+
+def frames(capsules: list[BodyCapsule]) -> set[str]:
+    """The frames that carry them."""
+    return {capsule.frame for capsule in capsules}
+
+
+def part_mass(model: Model, frame: str) -> float:
+    """All mass of the rigid part that a frame is on [kg]."""
+    parts = rigid_parts(model)
+    mine = parts[model.frame(frame).name]
+    return sum(model.frame(name).mass for name in model.frames if parts[name] == mine)
+
+
+def capsule_between(
+    frame: str | None,
+    a: Floats,
+    b: Floats,
+    radius: float | tuple[float, float],
+    color: tuple[float, float, float] | None = None,
+) -> Solid:
+    """A capsule from one point of a frame to another; a ball where they are the same."""
+    length = float(np.linalg.norm(b - a))
+    T = np.eye(4)
+    T[:3, :3] = turned_to((b - a) / length) if length > 1e-12 else np.eye(3)
+    T[:3, 3] = (a + b) / 2
+    low, high = radius if isinstance(radius, tuple) else (radius, radius)
+    return Solid(frame, "capsule", T, (0.0, 0.0, length / 2), (low, high), color)
+
+
+def turned_to(axis: Floats) -> Floats:
+    """A rotation whose third column is the axis."""
+    helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
+    x = np.cross(helper, axis)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(axis, x), axis], axis=1)
+
+
+def solid_of(shape: Shape) -> Solid:
+    """A shape of the body's file as a solid."""
+    body, T = shape.shape, np.array(shape.offset.matrix)
+    color = None if shape.color is None else shape.color[:3]
+    if isinstance(body, Sphere):
+        return Solid(shape.frame, "capsule", T, (0.0, 0.0, 0.0), (body.radius,) * 2, color)
+    if isinstance(body, Capsule):
+        return Solid(shape.frame, "capsule", T, (0.0, 0.0, body.length / 2), (body.radius,) * 2, color)
+    if isinstance(body, Cylinder):
+        return Solid(shape.frame, "cylinder", T, (body.radius, body.radius, body.length / 2), (0.0, 0.0), color)
+    assert isinstance(body, Box)
+    x, y, z = body.size
+    return Solid(shape.frame, "box", T, (x / 2, y / 2, z / 2), (0.0, 0.0), color)
