@@ -13,11 +13,11 @@ import poise
 NAMES = {
     *("Model", "ModelBuilder", "Joint", "Frame", "Pose", "Motion", "Transform", "Rotation"),
     *("load", "load_motion", "save", "solve", "Solver", "Solution", "Status", "PoiseError"),
-    *("solve_batch", "BatchSolution", "Rig"),
+    *("solve_batch", "BatchSolution", "Rig", "plot", "show"),
 }
 ROOMS = {
     *("batch", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "rig"),
-    *("solvers", "spatial", "textbook"),
+    *("solvers", "spatial", "studio", "textbook"),
 }
 
 

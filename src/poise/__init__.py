@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         rig,
         solvers,
         spatial,
+        studio,
         textbook,
     )
     from poise.batch import BatchSolution, solve_batch
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from poise.rig import Rig
     from poise.solvers import Solution, Solver, Status, solve
     from poise.spatial import Rotation, Transform
+    from poise.studio import plot, show
 
 __version__ = "0.1.0"
 
@@ -59,11 +61,13 @@ _HOMES = {
     "Transform": "poise.spatial",
     "load": "poise.formats",
     "load_motion": "poise.formats",
+    "plot": "poise.studio",
     "save": "poise.formats",
+    "show": "poise.studio",
 }
 _ROOMS = (
     *("batch", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "rig"),
-    *("solvers", "spatial", "textbook"),
+    *("solvers", "spatial", "studio", "textbook"),
 )
 
 __all__ = [
@@ -92,12 +96,15 @@ __all__ = [
     "methods",
     "model",
     "models",
+    "plot",
     "rig",
     "save",
+    "show",
     "solve",
     "solve_batch",
     "solvers",
     "spatial",
+    "studio",
     "textbook",
 ]
 

@@ -18,6 +18,7 @@ from poise.goals import Reach
 from poise.methods import Method, by_name, names
 from poise.methods.arithmetic import step_arithmetic
 from poise.model import Model
+from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 
 __all__ = ["Race", "Racer", "race"]
@@ -36,6 +37,7 @@ class Racer:
         arithmetic: Multiplications from the Jacobian to the step, where the method has such a count.
         curve: Mean error [m, or rad where larger] by step over the recorded problems, each held at its end.
         refused: Why it does not serve this problem, in its own words; empty if it does.
+        watched: Its answer to the first recorded problem, with every step in its history.
     """
 
     method: str
@@ -46,6 +48,7 @@ class Racer:
     arithmetic: int | None = None
     curve: NDArray[np.float64] = field(default_factory=lambda: np.zeros(0), repr=False)
     refused: str = ""
+    watched: Solution | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,7 @@ def run(
         solver = Solver(model, goal, method=method, **options)
         answers = [solver.solve(None, {"target": target}) for target in targets]
         watched = Solver(model, goal, method=method, record=True, **options)
-        curves = [curve_of(watched.solve(None, {"target": target})) for target in targets[:recorded]]
+        seen = [watched.solve(None, {"target": target}) for target in targets[:recorded]]
     except PoiseError as error:
         return Racer(method.name, refused=str(error))
     rows = 6 if targets.ndim == 3 else 3
@@ -131,7 +134,8 @@ def run(
         searches=float(np.mean([a.searches for a in answers])),
         microseconds=float(np.mean([a.seconds for a in answers])) * 1e6,
         arithmetic=step_arithmetic(method.name, rows, model.nv),
-        curve=mean_curve(curves),
+        curve=mean_curve([curve_of(answer) for answer in seen]),
+        watched=seen[0] if seen and seen[0].history is not None else None,
     )
 
 

@@ -4,8 +4,20 @@
 """
 
 from poise.studio.cloud import ReachCloud, reach_cloud
-from poise.studio.plot import Picture, plot
+from poise.studio.html.pages import Page, show
+from poise.studio.picture import Picture, plot
 from poise.studio.plots import plot_history, plot_pose, plot_race
 from poise.studio.stick import Camera
 
-__all__ = ["Camera", "Picture", "ReachCloud", "plot", "plot_history", "plot_pose", "plot_race", "reach_cloud"]
+__all__ = [
+    "Camera",
+    "Page",
+    "Picture",
+    "ReachCloud",
+    "plot",
+    "plot_history",
+    "plot_pose",
+    "plot_race",
+    "reach_cloud",
+    "show",
+]

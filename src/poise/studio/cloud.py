@@ -67,7 +67,8 @@ def reach_cloud(model: Model, frame: str | None = None, *, samples: int = 20_000
     name = model.frames[-1] if frame is None else model.frame(frame).name
     q = model.random(np.random.default_rng(seed), samples)
     for joint in model.joints:
-        if joint.parent is None and not np.isfinite([joint.lower, joint.upper]).all() and joint.nv > 1:
+        bounded = np.isfinite(model.lower[joint.v]).all() and np.isfinite(model.upper[joint.v]).all()
+        if joint.parent is None and joint.nv > 1 and not bounded:
             q[:, joint.q] = model.rest[joint.q]
     J = model.jacobian(q, name)[:, :3]
     volume = np.sqrt(np.maximum(np.linalg.det(J @ J.transpose(0, 2, 1)), 0.0))

@@ -1,7 +1,7 @@
 """How goals look: a mark for each place that a solution was asked for, green where it was reached.
 
-Reaches are points, gazes are lines from the eye, a balance is the outline of its supports and the centre of mass over it.
-Goals without a place of their own (angles, distances, postures) have no mark.
+Reaches are points, gazes are lines from the eye, a balance is the outline of its supports and the centre of mass over
+it. Goals without a place of their own (angles, distances, postures) have no mark.
 """
 
 from __future__ import annotations

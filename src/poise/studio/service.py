@@ -33,6 +33,5 @@ def draw_service(axes: Any, solution: Solution) -> None:
     axes.set_xscale("log")
     axes.set_yticks(np.arange(len(goals)), [name for name, _ in goals])
     axes.set(ylim=(len(goals) - 0.4, -0.6), xlabel="error, in tolerances")
-    low, high = axes.get_xlim()
-    axes.set_xlim(LEAST / 1.6, max(high, 10.0) * 30)
+    axes.set_xlim(LEAST / 1.6, max(axes.get_xlim()[1], 10.0) * 30)
     axes.grid(axis="y", visible=False)

@@ -1,8 +1,9 @@
 """What is drawn of a body: simple solids, each fixed to a frame.
 
-A part whose file brings boxes, cylinders, spheres or capsules to look at is drawn as those. Every other part is drawn as
-the capsules around its skeleton (`poise.limits.skeleton`), as thick as its mass would be as water; where two of them meet
-they are given the same thickness there, so that limbs taper. Meshes are not opened.
+A part whose file brings boxes, cylinders, spheres or capsules to look at is drawn as those. Meshes are not opened: a
+part that has only meshes, and every part of a body that brings nothing at all, is drawn as the capsules around its
+skeleton (`poise.limits.skeleton`), as thick as its mass would be as water. Where two of them meet they are given the
+same thickness, so that limbs taper.
 """
 
 from __future__ import annotations
@@ -14,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.kinematics.parts import rigid_parts
-from poise.limits.capsules import body_capsules
-from poise.limits.skeleton import BodyCapsule
+from poise.limits.skeleton import BodyCapsule, skeleton_capsules
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
@@ -53,10 +53,12 @@ class Solid:
 def body_solids(model: Model) -> tuple[Solid, ...]:
     """All solids of a body."""
     parts = rigid_parts(model)
-    seen = [shape for shape in model.shapes if shape.use != "collision" and not isinstance(shape.shape, Mesh)]
-    served = {parts[model.frame(shape.frame).name] for shape in seen}
-    others = [part for part in body_capsules(model) if parts[model.frame(part.frame).name] not in served]
-    return (*(solid_of(shape) for shape in seen), *tapered(model, others))
+    shapes = [shape for shape in model.shapes if shape.use != "collision"] or list(model.shapes)
+    solid = [shape for shape in shapes if not isinstance(shape.shape, Mesh)]
+    served = {parts[model.frame(shape.frame).name] for shape in solid}
+    meshed = {parts[model.frame(shape.frame).name] for shape in shapes} - served
+    bones = skeleton_capsules(model, meshed if shapes else None)
+    return (*(solid_of(shape) for shape in solid), *tapered(model, bones))
 
 
 def tapered(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:

@@ -59,9 +59,9 @@ def plot(
     """A picture of a body and what it was asked for.
 
     Args:
-        thing: A `Solution` (the body, its goals, and how well each is served; how the errors fell, if it was recorded), a
-            `Pose`, a `Model` (at rest), a `Motion` (as a strip), a `Race`, a reach cloud, or several solutions
-            by name (how the error of each fell).
+        thing: A `Solution` (the body, its goals, and how well each is served; how the errors fell, if it was
+            recorded), a `Pose`, a `Model` (at rest), a `Motion` (as a strip), a `Race`, a reach cloud, or several
+            solutions by name (how the error of each fell).
         path: Where the picture goes, if it shall be written: png, pdf, svg.
         title: A line above the picture.
         camera: From where; the body's own upward axis is up.

@@ -1,0 +1,108 @@
+"""`poise.show`: a page that turns, plays and explains itself, in one file that needs no network."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import webbrowser
+from dataclasses import dataclass
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from poise.studio.html.scenes import scene_of
+
+__all__ = ["Page", "show"]
+
+HERE = Path(__file__).parent
+HEIGHT = 520  # of the frame in a notebook [pixels]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """A page; a notebook shows it by itself.
+
+    Attributes:
+        html: The whole page.
+        path: Where it was written, if it was.
+    """
+
+    html: str
+    path: Path | None = None
+
+    def save(self, path: str | PathLike[str]) -> Page:
+        """Writes the page whole: to a temporary file first, then under its name."""
+        target = Path(path)
+        rough = target.with_name(f".{target.name}.partial")
+        rough.write_text(self.html, encoding="utf-8")
+        rough.replace(target)
+        return Page(self.html, target)
+
+    def _repr_html_(self) -> str:
+        frame = f'width="100%" height="{HEIGHT}" style="border:0;border-radius:8px"'
+        return f'<iframe srcdoc="{escape(self.html, quote=True)}" {frame}></iframe>'
+
+    def __repr__(self) -> str:
+        where = "not written" if self.path is None else str(self.path)
+        return f"<Page: {len(self.html) / 1000:.0f} kB, {where}>"
+
+
+def show(
+    thing: Any,
+    path: str | PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    note: str | None = None,
+    browser: bool | None = None,
+) -> Page:
+    """A body on a page that can be turned, played and mailed: one HTML file, offline.
+
+    Args:
+        thing: A `Solution` (with record=True its search plays), a `Pose`, a `Model`, a `Motion`, or a `Race`, which
+            plays all methods side by side.
+        path: Where the page goes. Without it, and with a browser to open, a temporary file is written.
+        title: The page's title; the body's name unless given.
+        note: The line below it.
+        browser: Whether to open the page. Unless given: only without a `path`, outside notebooks, and where there is
+            a display.
+
+    Returns:
+        The page: `.save(path)`, `.html`, and an interactive frame in a notebook.
+
+    Raises:
+        InvalidValue: It is nothing that can be shown.
+    """
+    scene = scene_of(thing)
+    scene.title = scene.title if title is None else title
+    scene.note = scene.note if note is None else note
+    page = Page(page_html(scene.data()))
+    opens = (path is None and has_display() and not in_notebook()) if browser is None else browser
+    if path is not None:
+        page = page.save(path)
+    elif opens:
+        page = page.save(Path(tempfile.mkdtemp(prefix="poise-")) / "page.html")
+    if opens and page.path is not None:
+        webbrowser.open(page.path.resolve().as_uri())
+    return page
+
+
+def page_html(data: dict[str, Any]) -> str:
+    """The page around a scene. Text cannot leave the script element that holds it: every < is written as an escape."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+    script = "\n".join((HERE / name).read_text("utf-8") for name in ("viewer.js", "player.js"))
+    page = (HERE / "page.html").read_text("utf-8")
+    return page.replace("/*SCRIPT*/", script).replace("/*SCENE*/", text)
+
+
+def has_display() -> bool:
+    """Whether a browser could open a window here."""
+    return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def in_notebook() -> bool:
+    """Whether a notebook is looking on."""
+    shell = sys.modules.get("IPython")
+    return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"

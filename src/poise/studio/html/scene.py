@@ -1,0 +1,139 @@
+"""What a page plays: solids on tracks, and what stands beside them, in plain values.
+
+A track is a frame's transform over time. Solids ride on tracks, or stand in the world.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model import Model
+from poise.spatial import Rotation
+from poise.studio.solids import Solid, body_solids
+
+__all__ = ["BODY", "Scene"]
+
+Floats = NDArray[np.float64]
+Color = tuple[float, float, float]
+
+KINDS = ("capsule", "cylinder", "box")
+BODY: Color = (0.68, 0.76, 0.85)
+LEAST_RADIUS = 1e-6
+
+
+@dataclass
+class Scene:
+    """A page's content while it is gathered; `data()` is what the viewer reads.
+
+    Attributes:
+        up: The upward axis.
+        frames: How many frames there are in time.
+        fps: How many of them a second.
+        title: Above all.
+        note: A line below it.
+        stepwise: Whether the frames are steps of a search, not of time.
+        azimuth: From where it is seen first, around the upward axis [rad].
+        elevation: And from how high [rad].
+    """
+
+    up: str
+    frames: int = 1
+    fps: float = 30.0
+    title: str = ""
+    note: str = ""
+    stepwise: bool = False
+    azimuth: float = -0.72
+    elevation: float = 0.2
+    table: dict[str, Any] | None = None
+    words: str = ""
+    curves: list[dict[str, Any]] = field(default_factory=list)
+    labels: list[dict[str, Any]] = field(default_factory=list)
+    solids: list[list[Any]] = field(default_factory=list)
+    tracks: list[Floats] = field(default_factory=list)
+    corners: list[Floats] = field(default_factory=list)
+
+    def add_track(self, transforms: Floats) -> int:
+        """A moving frame: (frames, 4, 4); one that ends early stays where it ended. Its number."""
+        missing = self.frames - len(transforms)
+        self.tracks.append(np.concatenate([transforms, np.repeat(transforms[-1:], max(missing, 0), axis=0)]))
+        return len(self.tracks) - 1
+
+    def add_solid(self, solid: Solid, track: int, color: Color, *, opacity: float = 1.0, mark: bool = False) -> None:
+        """A solid on a track (-1 is the world). Marks glow and throw no shadow."""
+        local = [round(x, 5) for x in solid.T_frame_solid.T.ravel().tolist()]
+        half, around = [round(x, 5) for x in solid.half], [round(max(x, LEAST_RADIUS), 6) for x in solid.round]
+        flags = 2 if mark else int(opacity == 1.0)
+        rgba = [round(x, 3) for x in (*(solid.color or color), opacity)]
+        soft = around if any(solid.round) else [0, 0]
+        self.solids.append([track, KINDS.index(solid.kind), local, half, soft, rgba, flags])
+        if not mark:
+            self.corners += extents(solid, self.tracks[track] if track >= 0 else np.eye(4)[None])
+
+    def add_body(
+        self, model: Model, q: Floats, *, color: Color = BODY, opacity: float = 1.0, offset: Floats | None = None
+    ) -> dict[str, int]:
+        """A body over time, (frames, nq); the track of each of its frames that carries something."""
+        places = np.array(model.fk(q))
+        if offset is not None:
+            places[:, :, :3, 3] += offset
+        numbers: dict[str, int] = {}
+        for solid in body_solids(model):
+            name = model.frame(solid.frame).name if solid.frame is not None else model.frames[0]
+            if name not in numbers:
+                numbers[name] = self.add_track(places[:, model.frames.index(name)])
+            self.add_solid(solid, numbers[name], color, opacity=opacity)
+        return numbers
+
+    def data(self) -> dict[str, Any]:
+        """Everything in values that JSON has; transforms as base64 of float32, frame by frame."""
+        low, high = self.box()
+        height = "xyz".index(self.up)
+        radius = 0.5 * float(np.linalg.norm(high - low)) or 1.0
+        return {
+            **{name: getattr(self, name) for name in ("up", "frames", "title", "note", "stepwise", "words")},
+            **{name: getattr(self, name) for name in ("table", "curves", "labels", "solids")},
+            "fps": self.fps,
+            "hold": 1.2 * self.fps,
+            "tracks": len(self.tracks),
+            "data": self.packed(),
+            "middle": [round(x, 5) for x in ((low + high) / 2).tolist()],
+            "radius": round(1.04 * radius, 5),
+            "box": [round(x, 5) for x in ((high - low) / 2).tolist()],
+            "size": round(float((high - low)[height]) or radius, 5),
+            "floor": round(0.0 if abs(low[height]) < 0.03 * radius else float(low[height]), 5),
+            "cell": round(10.0 ** np.round(np.log10(radius)) * 0.5, 6),
+            "azimuth": self.azimuth,
+            "elevation": self.elevation,
+        }
+
+    def box(self) -> tuple[Floats, Floats]:
+        """The corners of a box around everything."""
+        if not self.corners:
+            return -np.ones(3), np.ones(3)
+        every = np.concatenate(self.corners)
+        return every.min(axis=0), every.max(axis=0)
+
+    def packed(self) -> str:
+        """Positions and quaternions (wxyz) of all tracks, (frames, tracks, 7)."""
+        if not self.tracks:
+            return ""
+        T = np.stack(self.tracks, axis=1)
+        wxyz = Rotation.from_matrix(T[..., :3, :3]).wxyz
+        numbers = np.concatenate([T[..., :3, 3], wxyz], axis=-1).astype("<f4")
+        return base64.b64encode(numbers.tobytes()).decode("ascii")
+
+
+def extents(solid: Solid, ways: Floats) -> list[Floats]:
+    """Lowest and highest corners of a solid's boxes along its way, (frames, 3) each."""
+    T = ways @ solid.T_frame_solid
+    out = []
+    for end, around in zip((-1.0, 1.0), solid.round, strict=True):
+        centre = T[:, :3, 3] + end * solid.half[2] * T[:, :3, 2]
+        reach = np.abs(T[:, :3, 0]) * solid.half[0] + np.abs(T[:, :3, 1]) * solid.half[1] + around
+        out += [centre - reach, centre + reach]
+    return out

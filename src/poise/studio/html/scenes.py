@@ -1,0 +1,229 @@
+"""Scenes of what Poise makes: a pose, a motion, a solution and how it was found, a race."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.kinematics import Motion, Pose
+from poise.model import Model
+from poise.solvers.race import Race, Racer
+from poise.solvers.show import HEAD, headline, rows
+from poise.solvers.solution import Solution
+from poise.studio.html.scene import BODY, Color, Scene
+from poise.studio.marks import Mark, goal_marks, up_axis
+from poise.studio.plots import COLORS, goal_curves
+from poise.studio.solids import capsule_between
+
+__all__ = ["scene_of"]
+
+Floats = NDArray[np.float64]
+
+LONGEST = 4000  # frames of a page
+MANY = (*COLORS, "#882255", "#44AA99", "#AA4499", "#117733", "#DDCC77", "#332288", "#661100", "#6699CC")
+AXES: tuple[Color, ...] = ((0.86, 0.30, 0.24), (0.25, 0.66, 0.32), (0.22, 0.46, 0.86))
+
+
+def scene_of(thing: Any) -> Scene:
+    """The scene of whatever it is."""
+    if isinstance(thing, Solution):
+        return solution_scene(thing)
+    if isinstance(thing, Race):
+        return race_scene(thing)
+    if isinstance(thing, Motion):
+        return motion_scene(thing)
+    if isinstance(thing, Model):
+        thing = Pose(thing)
+    if isinstance(thing, Pose):
+        return pose_scene(thing)
+    raise InvalidValue(f"show does not know how to show {thing!r}; it shows: Solution, Pose, Model, Motion, Race.")
+
+
+def pose_scene(pose: Pose) -> Scene:
+    """A body standing still."""
+    scene = Scene(pose.model.up, title=pose.model.name, note=f"{pose.model.nv} degrees of freedom")
+    scene.add_body(pose.model, pose.q[None])
+    return scene
+
+
+def motion_scene(motion: Motion) -> Scene:
+    """A body in motion; very long ones are thinned."""
+    if not len(motion):
+        raise InvalidValue("the motion has no frames; there is nothing to show.")
+    every = -(-len(motion) // LONGEST)
+    q, fps = motion.q[::every], motion.fps / every
+    note = f"{len(motion)} frames at {motion.fps:g} a second" + (f", one in {every} shown" if every > 1 else "")
+    scene = Scene(motion.model.up, len(q), fps, title=motion.model.name, note=note)
+    scene.add_body(motion.model, q)
+    return scene
+
+
+# ------------------------------------------------------------------------------------------------ solutions
+
+
+def solution_scene(solution: Solution) -> Scene:
+    """The body and its goals; if the solve was recorded, the search plays."""
+    history = solution.history
+    recorded = history is not None and len(history) > 1
+    q = shown_path(solution) if recorded else solution.q[None]
+    scene = Scene(solution.model.up, len(q), 6.0, title=solution.model.name, note=headline(solution), stepwise=recorded)
+    scene.add_body(solution.model, q)
+    add_goals(scene, solution, q)
+    scene.table = {"head": [*HEAD[:3], "reached"], "rows": [list(row) for row in rows(solution)]}
+    scene.words = "" if solution.reached else solution.why()
+    if recorded:
+        scene.fps = max(6.0, len(q) / 6.0)
+        scene.curves = [curve_of(name, values, k) for k, (name, values) in enumerate(goal_curves(solution))]
+    return scene
+
+
+def shown_path(solution: Solution) -> Floats:
+    """Every pose of the search, and the answer last."""
+    assert solution.history is not None
+    path = np.concatenate([solution.history.q, solution.q[None]])
+    return path[:: -(-len(path) // LONGEST)]
+
+
+def curve_of(name: str, values: Floats, k: int) -> dict[str, Any]:
+    """An error by step, in the k-th colour."""
+    return {"name": name, "color": MANY[k % len(MANY)], "values": [float(f"{x:.3g}") for x in values]}
+
+
+def add_goals(scene: Scene, solution: Solution, q: Floats) -> None:
+    """The goals as small solids; what hangs on the body rides on its tracks."""
+    L = min(solution.model.length, 2.0)
+    for mark in goal_marks(solution):
+        color = hex_color(mark.color)
+        if mark.kind == "place":
+            add_place(scene, mark, 0.017 * L, color)
+        elif mark.kind == "gaze" and mark.frame is not None and mark.axis is not None:
+            length = float(np.linalg.norm(mark.points[1] - mark.points[0]))
+            track = scene.add_track(np.array(solution.model.fk(q, mark.frame)))
+            T = solution.model.fk(solution.q, mark.frame)
+            eye = T[:3, :3].T @ (mark.points[0] - T[:3, 3])
+            add_line(scene, track, eye, eye + length * mark.axis, 0.0026 * L, color)
+            add_ball(scene, -1, mark.points[1], 0.009 * L, color)
+        elif mark.kind == "support":
+            for a, b in zip(mark.points, np.roll(mark.points, -1, axis=0), strict=True):
+                add_line(scene, -1, a, b, 0.003 * L, color)
+        elif mark.kind == "mass":
+            add_mass(scene, solution, q, mark, 0.014 * L, color)
+
+
+def add_place(scene: Scene, mark: Mark, size: float, color: Color) -> None:
+    """A ball at the target, a cross of axes where the rotation counts, a line to the frame where it was missed."""
+    target, held = mark.points
+    add_ball(scene, -1, target, size, color)
+    if mark.axes is not None:
+        for axis, tone in zip(mark.axes.T, AXES, strict=True):
+            add_line(scene, -1, target, target + 4.5 * size * axis, 0.22 * size, tone)
+    if not mark.reached:
+        add_line(scene, -1, target, held, 0.3 * size, color)
+    scene.labels.append({"text": mark.name, "track": -1, "at": (target + 0).tolist(), "color": ""})
+    scene.labels[-1]["at"][up_index(scene)] += 3.2 * size
+    scene.corners += [target[None] - size, target[None] + size]
+
+
+def add_mass(scene: Scene, solution: Solution, q: Floats, mark: Mark, size: float, color: Color) -> None:
+    """The centre of mass, and the plumb line below it."""
+    height = up_axis(solution.model)
+    places = np.repeat(np.eye(4)[None], len(q), axis=0)
+    places[:, :3, 3] = solution.model.center_of_mass(q)
+    add_ball(scene, scene.add_track(places), np.zeros(3), size, color)
+    below = places.copy()
+    below[:, height, 3] = mark.points[1][height]
+    add_ball(scene, scene.add_track(below), np.zeros(3), 0.7 * size, color)
+    drop = np.zeros(3)
+    drop[height] = mark.points[1][height] - mark.points[0][height]
+    add_line(scene, len(scene.tracks) - 2, np.zeros(3), drop, 0.16 * size, color)
+
+
+def up_index(scene: Scene) -> int:
+    """Which coordinate is height."""
+    return "xyz".index(scene.up)
+
+
+def add_line(scene: Scene, track: int, a: Floats, b: Floats, radius: float, color: Color) -> None:
+    """A thin capsule."""
+    scene.add_solid(capsule_between(None, a, b, radius), track, color, mark=True)
+
+
+def add_ball(scene: Scene, track: int, at: Floats, radius: float, color: Color) -> None:
+    """A ball."""
+    scene.add_solid(capsule_between(None, at, at, radius), track, color, mark=True)
+
+
+def hex_color(text: str) -> Color:
+    """From #rrggbb."""
+    red, green, blue = (int(text[k : k + 2], 16) / 255 for k in (1, 3, 5))
+    return red, green, blue
+
+
+# ------------------------------------------------------------------------------------------------ races
+
+
+def race_scene(race: Race) -> Scene:
+    """All methods side by side on one problem, step by step.
+
+    Raises:
+        InvalidValue: No racer was recorded.
+    """
+    watched = [(racer, racer.watched) for racer in race.racers if racer.watched is not None]
+    if not watched:
+        raise InvalidValue("the race has nothing to show: no method serves it, or it was run with recorded=0.")
+    model = watched[0][1].model
+    paths = [shown_path(solution)[:LONGEST] for _, solution in watched]
+    # a few methods crawl for hundreds of steps: the page plays until nearly all have arrived
+    frames = min(max(map(len, paths)), 240)
+    note = f"{race.frame} to one of {race.problems} targets, {len(watched)} methods"
+    scene = Scene(model.up, frames, max(8.0, frames / 12.0), title=f"A race: {race.model}", note=note, stepwise=True)
+    scene.azimuth, scene.elevation = 0.0, 0.5
+    places = place_in_rows(model, [path[:frames] for path in paths])
+    for k, ((racer, solution), path) in enumerate(zip(watched, paths, strict=True)):
+        add_racer(scene, racer, solution, path[:frames], k, places[k])
+    scene.table = race_table(race)
+    return scene
+
+
+def place_in_rows(model: Model, paths: list[Floats]) -> list[Floats]:
+    """Where each body stands: in rows across the view, those behind between those before."""
+    columns = len(paths) if len(paths) <= 4 else -(-len(paths) // (2 if len(paths) <= 10 else 3))
+    ahead, aside = (up_axis(model) + 1) % 3, (up_axis(model) + 2) % 3
+    seen = np.concatenate([model.fk(path)[..., :3, 3].reshape(-1, 3) for path in paths])
+    wide, deep = (1.08 * np.ptp(seen[:, axis]) + 0.22 * model.length for axis in (aside, ahead))
+    places = []
+    for k in range(len(paths)):
+        out = np.zeros(3)
+        between = 0.25 - 0.5 * (k // columns % 2)
+        out[aside] = (k % columns - (columns - 1) / 2 + between * (len(paths) > columns)) * wide
+        out[ahead] = -(k // columns) * max(deep, 0.8 * wide)
+        places.append(out)
+    return places
+
+
+def add_racer(scene: Scene, racer: Racer, solution: Solution, path: Floats, k: int, offset: Floats) -> None:
+    """One body with its target and its curve."""
+    r, g, b = hex_color(MANY[k % len(MANY)])
+    soft: Color = (0.45 * r + 0.55 * BODY[0], 0.45 * g + 0.55 * BODY[1], 0.45 * b + 0.55 * BODY[2])
+    scene.add_body(solution.model, path, color=soft, offset=offset)
+    target = goal_marks(solution)[0].points[0] + offset
+    add_ball(scene, -1, target, 0.02 * min(solution.model.length, 2.0), hex_color("#D55E00"))
+    base = solution.model.fk(np.array(solution.model.rest))[0, :3, 3] + offset
+    base[up_index(scene)] -= 0.10 * solution.model.length
+    scene.labels.append({"text": racer.method, "track": -1, "at": base.tolist(), "color": ""})
+    assert solution.history is not None
+    errors = solution.history.errors.max(axis=(1, 2))[: scene.frames]
+    scene.curves.append(curve_of(racer.method, errors, k))
+
+
+def race_table(race: Race) -> dict[str, Any]:
+    """The figures of all racers, over all problems."""
+    lines = [
+        [r.method, f"{100 * r.reached:.0f} %", f"{r.steps:.0f}", f"{r.microseconds:.0f}"]
+        for r in race.racers
+        if not r.refused
+    ]
+    return {"head": ["method", "reached", "steps", "us"], "rows": lines}

@@ -1,0 +1,142 @@
+"""Pages in a real browser: pixels are drawn, time passes, the mouse turns the body, and no request is ever made."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from chromium import chromium
+from poise.goals import Reach, Rest
+from poise.solvers import race
+
+WITHOUT_WEBGL = """
+const real = HTMLCanvasElement.prototype.getContext;
+HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
+  return kind.startsWith("webgl") ? null : real.call(this, kind, ...rest);
+};
+"""
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """One browser for all pages."""
+    with chromium() as found:
+        yield found
+
+
+class Opened:
+    """A page in a tab without a network, and everything that it asked for or complained of."""
+
+    def __init__(self, browser: Any, path: Path, script: str = "") -> None:
+        self.context = browser.new_context(viewport={"width": 900, "height": 640}, offline=True)
+        self.tab = self.context.new_page()
+        self.requests: list[str] = []
+        self.problems: list[str] = []
+        self.tab.on("request", lambda request: self.requests.append(request.url))
+        self.tab.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.tab.on("console", lambda line: line.type == "error" and self.problems.append(line.text))
+        if script:
+            self.tab.add_init_script(script)
+        self.uri = path.as_uri()
+        self.tab.goto(self.uri)
+        self.until("document.body.dataset.drawn > 0")
+
+    def until(self, truth: str, seconds: float = 20.0) -> None:
+        """Waits; the page's own policy forbids Playwright to ask from inside."""
+        end = time.monotonic() + seconds
+        while not self.tab.evaluate(truth):
+            assert time.monotonic() < end, f"still not: {truth}"
+            self.tab.wait_for_timeout(30)
+
+    def pixels(self) -> np.ndarray:
+        """What the canvas shows."""
+        from PIL import Image
+
+        shot = self.tab.locator("#view").screenshot(animations="disabled")
+        return np.asarray(Image.open(io.BytesIO(shot)).convert("RGB")).astype(int)
+
+    def still(self, frame: int) -> np.ndarray:
+        """What a frame of the motion looks like."""
+        self.tab.evaluate(f"player.play(false); player.seek({frame})")
+        self.settle()
+        return self.pixels()
+
+    def settle(self) -> None:
+        """Waits until what was asked for is drawn."""
+        self.tab.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+    def close(self) -> None:
+        """Nothing but the file itself was asked for, and nothing went wrong."""
+        self.context.close()
+        assert self.requests == [self.uri]
+        assert self.problems == []
+
+
+def saved(thing: Any, folder: Path) -> Path:
+    """Its page."""
+    path = folder / "page.html"
+    poise.show(thing, path)
+    return path
+
+
+def drawn(pixels: np.ndarray) -> int:
+    """Pixels that are clearly something, and not the soft background."""
+    return int((np.ptp(pixels, axis=-1) > 30).sum())
+
+
+@pytest.mark.parametrize("script", ["", WITHOUT_WEBGL], ids=["webgl", "flat"])
+def test_a_pose_is_drawn_and_turns_with_the_mouse(browser: Any, tmp_path: Path, script: str) -> None:
+    opened = Opened(browser, saved(poise.load("humanoid"), tmp_path), script)
+    before = opened.pixels()
+    assert drawn(before) > 4000
+    assert bool(opened.tab.evaluate("document.body.dataset.painter === 'flat'")) == bool(script)
+    opened.tab.mouse.move(450, 300)
+    opened.tab.mouse.down()
+    opened.tab.mouse.move(600, 320, steps=4)
+    opened.tab.mouse.up()
+    opened.settle()
+    assert (np.abs(opened.pixels() - before).max(axis=-1) > 30).sum() > 2000
+    opened.tab.mouse.dblclick(450, 300)
+    opened.settle()
+    assert (np.abs(opened.pixels() - before).max(axis=-1) > 30).sum() < 200
+    opened.close()
+
+
+def test_a_motion_plays_by_itself_and_stops(browser: Any, tmp_path: Path) -> None:
+    model = poise.load("panda")
+    q = np.linspace(model.rest, model.rest + 0.6 * (model.upper - model.rest), 60)
+    opened = Opened(browser, saved(poise.Motion(model, q, 30), tmp_path))
+    opened.until("player.time > 3")
+    opened.tab.locator("#play").click()
+    opened.until("player.playing === false")
+    first, last = opened.still(0), opened.still(59)
+    assert (np.abs(first - last).max(axis=-1) > 30).sum() > 3000
+    assert "1.97 / 1.97 s" in opened.tab.locator("#clock").inner_text()
+    opened.tab.keyboard.press("Home")
+    opened.until("player.time === 0")
+    opened.close()
+
+
+def test_a_recorded_search_shows_its_table_and_reason(browser: Any, tmp_path: Path) -> None:
+    model = poise.load("panda")
+    missed = poise.solve(model, [Reach("panda_hand_tcp", (1.2, 0.0, 0.4)), Rest()], record=True)
+    opened = Opened(browser, saved(missed, tmp_path))
+    assert "panda_hand_tcp" in opened.tab.locator("#table").inner_text()
+    assert "out of reach" in opened.tab.locator("#words").inner_text()
+    assert drawn(opened.still(len(missed.history))) > 1500
+    opened.close()
+
+
+def test_a_race_is_drawn_with_its_names(browser: Any, tmp_path: Path) -> None:
+    result = race(poise.load("panda"), methods=["lm", "dls", "ccd"], problems=3)
+    opened = Opened(browser, saved(result, tmp_path))
+    assert opened.tab.locator("#labels span").all_inner_texts() == ["lm", "dls", "ccd"]
+    assert drawn(opened.still(5)) > 4000
+    opened.close()

@@ -1,0 +1,153 @@
+"""Pictures: everything that can be drawn is drawn, upright, without a display; the rest is refused by name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poise
+from poise.errors import InvalidValue
+from poise.goals import Balance, CenterOfMass, Distance, LookAt, OnPlane, Range, Reach, Rest
+from poise.model.shapes import Box, Cylinder, Mesh, Sphere
+from poise.solvers import race
+from poise.studio import Camera, reach_cloud
+from poise.studio.marks import convex_hull, goal_marks, hull_outline
+from poise.studio.solids import body_solids
+
+HUMANOID = poise.load("humanoid")
+PANDA = poise.load("panda")
+
+
+def standing(**options) -> poise.Solution:
+    """A humanoid with goals of all kinds that have a mark."""
+    feet = [Reach(foot, HUMANOID.fk(HUMANOID.rest, foot)) for foot in ("foot_l", "foot_r")]
+    ball = (0.4, 1.3, 0.4)
+    goals = [Reach("hand_l", ball), LookAt("eyes", ball), Balance(["foot_l", "foot_r"]), Rest()]
+    return poise.solve(HUMANOID, [*feet, *goals], **options)
+
+
+def pixels(picture) -> np.ndarray:
+    """The drawn picture, (height, width, 4)."""
+    picture.figure.canvas.draw()
+    return np.asarray(picture.figure.canvas.buffer_rgba())
+
+
+@pytest.mark.parametrize("name", poise.models.names())
+def test_every_body_is_drawn(name: str) -> None:
+    seen = pixels(poise.plot(poise.load(name)))
+    assert (seen[..., :3] < 200).any(axis=-1).sum() > 300
+
+
+def test_every_kind_of_thing_is_drawn(tmp_path: Path) -> None:
+    recorded = standing(record=True)
+    motion = poise.Motion(HUMANOID, recorded.history.q, 30)
+    things = {
+        "solution": standing(),
+        "search": recorded,
+        "pose": recorded.pose,
+        "motion": motion,
+        "single": motion[:1],
+        "race": race(PANDA, methods=["lm", "dls"], problems=3),
+        "cloud": reach_cloud(PANDA, samples=500),
+        "flat cloud": reach_cloud(poise.load("planar3"), samples=500),
+        "several": {"lm": recorded, "again": recorded},
+        "sticks": poise.Pose(poise.load("planar2")),
+    }
+    for name, thing in things.items():
+        picture = poise.plot(thing, tmp_path / f"{name}.png", title=name)
+        assert (tmp_path / f"{name}.png").stat().st_size > 3000
+        assert picture._repr_png_().startswith(b"\x89PNG")
+    assert poise.plot(recorded.pose).save(tmp_path / "pose.pdf").read_bytes().startswith(b"%PDF")
+    assert not list(tmp_path.glob(".*"))  # nothing half-written
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    with pytest.raises(InvalidValue, match=r"does not know how to draw 3.*Solution"):
+        poise.plot(3)
+    with pytest.raises(InvalidValue, match=r"'clay'.*'body'"):
+        poise.plot(HUMANOID, style="clay")
+    with pytest.raises(InvalidValue, match="samples"):
+        reach_cloud(PANDA, samples=0)
+
+
+def test_a_body_stands_upright_along_its_own_up_axis() -> None:
+    for model, frames in ((HUMANOID, ("foot_l", "head")), (PANDA, ("panda_link0", "panda_link4"))):
+        low, high = (poise.Pose(model).position(frame) for frame in frames)
+        flat = Camera().on(model).flat([low, high])
+        assert flat[1, 1] - flat[0, 1] > 0.3
+        assert Camera().on(model).up == model.up
+    assert Camera(up="x").on(HUMANOID).up == "x"
+
+
+def test_depth_and_picture_are_the_two_halves_of_a_rotation() -> None:
+    points = np.random.default_rng(0).normal(size=(50, 3))
+    for up in "xyz":
+        camera = Camera(0.3, 0.4, up)
+        both = np.concatenate([camera.flat(points), camera.depth(points)[:, None]], axis=1)
+        assert np.allclose(both @ both.T, points @ points.T)
+
+
+def test_goals_have_marks_where_they_have_a_place() -> None:
+    kinds = [mark.kind for mark in goal_marks(standing())]
+    assert kinds == ["place", "place", "place", "gaze", "support", "mass"]
+    placeless = [Distance("hand_l", "hand_r", 0.3), OnPlane("hand_l", (0, 0, 0.3), "z"), Rest()]
+    ranged = Reach("hand_r", (-0.3, Range(1.0, 1.2), 0.3))
+    assert not goal_marks(poise.solve(HUMANOID, [*placeless, ranged]))
+    mass = goal_marks(poise.solve(HUMANOID, CenterOfMass((0.0, 1.0, 0.0))))
+    assert [mark.kind for mark in mass] == ["mass"]
+
+
+def test_a_missed_goal_is_marked_as_missed() -> None:
+    target = (1.2, 0.0, 0.4)
+    (mark,) = goal_marks(poise.solve(PANDA, Reach("panda_hand_tcp", target)))
+    assert not mark.reached
+    assert np.allclose(mark.points[0], target)
+
+
+def test_a_target_that_a_frame_carries_is_marked_where_it_is() -> None:
+    goal = Reach("hand_r", (-0.3, 0.0, 0.0), relative_to="hand_l")
+    solution = poise.solve(HUMANOID, [goal, Rest()])
+    (mark,) = goal_marks(solution)
+    assert np.allclose(mark.points[0], solution.pose.transform("hand_l").apply((-0.3, 0.0, 0.0)))
+
+
+def test_solids_of_a_file_are_drawn_as_they_are() -> None:
+    builder = poise.ModelBuilder("box")
+    builder.add_joint("a", None, "revolute")
+    builder.add_joint("b", "a", "revolute", offset=(1, 0, 0))
+    builder.add_frame("tip", "b", (1, 0, 0))
+    builder.add_shape("a", Box((0.2, 0.4, 0.6)), color=(1, 0, 0))
+    builder.add_shape("a", Cylinder(0.1, 0.5))
+    builder.add_shape("a", Sphere(0.3))
+    solids = body_solids(builder.build())
+    assert [solid.kind for solid in solids if solid.frame == "a"] == ["box", "cylinder", "capsule"]
+    assert solids[0].half == (0.1, 0.2, 0.3)
+    assert solids[0].color == (1.0, 0.0, 0.0)
+    assert not any(solid.frame == "b" for solid in solids)  # a part to which its file gives no looks has none
+    meshed = body_solids(builder.add_shape("b", Mesh("b.stl")).build())
+    assert [solid.kind for solid in meshed if solid.frame == "b"] == ["capsule"]
+
+
+def test_limbs_meet_in_one_thickness() -> None:
+    solids = {solid.frame: solid for solid in body_solids(HUMANOID)}
+    assert solids["hip_l"].round[1] == pytest.approx(solids["knee_l"].round[0])
+
+
+def test_a_hull_has_the_outer_corners_only() -> None:
+    square = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0.5, 0.5], [0.5, 0]], dtype=float)
+    assert sorted(convex_hull(square)) == [0, 1, 2, 3]
+    assert convex_hull(square[:1]) == [0]
+    assert sorted(convex_hull(square[:2])) == [0, 1]
+    assert np.allclose(hull_outline(np.insert(square, 1, 7.0, axis=1), 1, 0.5)[:, 1], 0.5)
+
+
+def test_a_reach_cloud_stays_within_reach() -> None:
+    cloud = reach_cloud(PANDA, "panda_hand_tcp", samples=2000)
+    assert cloud.points.shape == (2000, 3)
+    assert 0.9 < cloud.farthest < 1.4
+    assert cloud.nimbleness.max() == 1.0
+    body = reach_cloud(HUMANOID, "hand_l", samples=500)
+    assert body.farthest < 2.0  # the free root stays: it does not walk
+    assert "hand_l" in repr(body)
