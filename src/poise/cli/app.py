@@ -1,20 +1,18 @@
-"""The verbs. Typer and Rich are loaded here and nowhere else."""
+"""The verbs. Typer and Rich are loaded by this room and nowhere else."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 
 import poise
+from poise.cli.bench import bench_command
+from poise.cli.demo import demo_command
 from poise.cli.files import convert_command, info_command
-from poise.errors import PoiseError
-from poise.solvers.race import Race, race
-from poise.studio.plots import plot_race
+from poise.cli.race import race_command
+from poise.cli.solve import GoalCommand, solve_command
+from poise.cli.words import examples
 
 __all__ = ["app"]
 
@@ -23,84 +21,59 @@ app = typer.Typer(
     help="Inverse kinematics for anything with joints.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+def say_version(wanted: bool) -> None:
+    """Prints the version and stops."""
+    if wanted:
+        typer.echo(f"poise {poise.__version__}")
+        raise typer.Exit
 
 
 @app.callback()
-def shared() -> None:
+def shared(
+    version: Annotated[bool, typer.Option("--version", callback=say_version, is_eager=True, help="Say which.")] = False,
+) -> None:
     """Inverse kinematics for anything with joints."""
 
 
-app.command("info", epilog="Examples: poise info robot.urdf | poise info walk.bvh | poise info humanoid --json")(
+app.command("demo", epilog=examples("poise demo", "poise demo --out pictures --open", "poise demo --json"))(
+    demo_command
+)
+app.command(
+    "solve",
+    cls=GoalCommand,
+    epilog=examples(
+        "poise solve humanoid --reach hand_l 0.4 1.2 0.3 --look-at eyes 0.4 1.2 0.3 --pin foot_l,foot_r",
+        "poise solve humanoid --reach hand_l 0.2 0.9 0.8 --pin foot_l,foot_r --balance foot_l,foot_r --out pose.html",
+        "poise solve panda --reach panda_hand_tcp 0.5 0.2 0.4 0 1 0 0 --method sdls --json",
+        "poise solve robot.urdf --reach tool0 1.2 0 0.4 --out pose.png; echo $?",
+    ),
+)(solve_command)
+app.command("info", epilog=examples("poise info robot.urdf", "poise info walk.bvh", "poise info humanoid --json"))(
     info_command
 )
-app.command("convert", epilog="Examples: poise convert robot.urdf.xacro robot.urdf | poise convert walk.bvh walk.csv")(
-    convert_command
-)
-
-
-@app.command(
+app.command(
+    "convert",
+    epilog=examples("poise convert robot.urdf.xacro robot.urdf", "poise convert walk.bvh walk.csv"),
+)(convert_command)
+app.command(
     "race",
-    epilog="Examples: poise race | poise race panda --rotation --problems 1000 | poise race snake100 --out race.png",
-)
-def race_command(
-    model: Annotated[str, typer.Argument(help="A built-in body.")] = "panda",
-    frame: Annotated[str | None, typer.Option(help="The frame that reaches; the last one unless given.")] = None,
-    problems: Annotated[int, typer.Option(min=1, help="How many targets.")] = 100,
-    rotation: Annotated[bool, typer.Option(help="Targets fix the rotation too.")] = False,
-    method: Annotated[list[str] | None, typer.Option(help="Race only this method; may be repeated.")] = None,
-    max_steps: Annotated[int, typer.Option(min=1, help="Most steps in one search.")] = 1000,
-    restarts: Annotated[int, typer.Option(min=0, help="More searches after a failed one.")] = 0,
-    out: Annotated[Path | None, typer.Option(help="Write the error curves as a picture.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
-) -> None:
-    """Race all methods on one problem set: success, steps, microseconds, arithmetic per step."""
-    try:
-        body = poise.load(model)
-        result = race(
-            body,
-            frame,
-            methods=method,
-            problems=problems,
-            rotation=rotation,
-            max_steps=max_steps,
-            restarts=restarts,
-        )
-        picture = plot_race(result, out) if out is not None else None
-    except PoiseError as error:
-        typer.echo(f"poise race: {error}", err=True)
-        raise typer.Exit(2) from None
-    if as_json:
-        typer.echo(json.dumps(figures(result), indent=2))
-    else:
-        console = Console()
-        console.print(race_table(result))
-        for racer in result.racers:
-            if racer.refused:
-                console.print(
-                    f"[bold]{racer.method}[/bold] does not race: {racer.refused}", highlight=False, soft_wrap=True
-                )
-    if picture is not None:
-        typer.echo(f"wrote {picture}", err=True)
-
-
-def figures(result: Race) -> dict[str, Any]:
-    """The race in plain numbers."""
-    keys = ("method", "reached", "steps", "searches", "microseconds", "arithmetic", "refused")
-    rows = [{key: getattr(racer, key) for key in keys} for racer in result.racers]
-    return {"model": result.model, "frame": result.frame, "problems": result.problems, "racers": rows}
-
-
-def race_table(result: Race) -> Table:
-    """The race as a table for the terminal."""
-    table = Table(title=f"{result.problems} targets for {result.frame} of {result.model}", title_justify="left")
-    table.add_column("method", style="bold")
-    for column in ("reached", "steps", "searches", "us", "mult/step"):
-        table.add_column(column, justify="right")
-    for r in result.racers:
-        if r.refused:
-            continue
-        count = "" if r.arithmetic is None else str(r.arithmetic)
-        row = (f"{100 * r.reached:.2f}%", f"{r.steps:.1f}", f"{r.searches:.2f}", f"{r.microseconds:.1f}", count)
-        table.add_row(r.method, *row)
-    return table
+    epilog=examples(
+        "poise race",
+        "poise race panda --rotation --problems 1000 --json",
+        "poise race snake100 --out race.png",
+        "poise race --method lm --method dls --method ccd --out race.html",
+    ),
+)(race_command)
+app.command(
+    "bench",
+    epilog=examples(
+        "poise bench",
+        "poise bench --save before.json",
+        "poise bench --compare before.json --tolerance 0.2; echo $?",
+        "poise bench --only drag --json",
+    ),
+)(bench_command)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,7 +12,8 @@ from rich.markup import escape
 from rich.table import Table
 
 import poise
-from poise.errors import FormatError, FormatWarning, PoiseError
+from poise.cli.words import Body, complaints
+from poise.errors import FormatError
 from poise.formats import registry
 from poise.formats.source import Source
 from poise.kinematics import Motion
@@ -26,7 +24,6 @@ __all__ = ["convert_command", "info_command"]
 
 MOST_ROWS = 200
 
-File = Annotated[str, typer.Argument(help="A file, or the name of a built-in body.")]
 Base = Annotated[str, typer.Option(help="fixed, or free: six degrees of freedom under the root.")]
 Scale = Annotated[str, typer.Option(help="Metres per unit of the file, or auto.")]
 Up = Annotated[str | None, typer.Option(help="y or z: turn the body so that this axis points up.")]
@@ -35,7 +32,7 @@ For = Annotated[str | None, typer.Option("--model", help="The body of a motion t
 
 
 def info_command(
-    file: File,
+    file: Body,
     base: Base = "fixed",
     scale: Scale = "1",
     up: Up = None,
@@ -60,7 +57,7 @@ def info_command(
 
 
 def convert_command(
-    source: File,
+    source: Body,
     target: Annotated[Path, typer.Argument(help="The file to write; its suffix says the format.")],
     base: Base = "fixed",
     scale: Scale = "1",
@@ -79,20 +76,6 @@ def convert_command(
         thing = to_convert(source, str(target), what, chosen, clip, model)
         poise.save(thing, target, overwrite=not keep, like=like)
     typer.echo(f"wrote {target}: {thing!r}")
-
-
-@contextmanager
-def complaints(verb: str) -> Iterator[None]:
-    """Warnings as lines, errors as one line and the exit code 2."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", FormatWarning)
-        try:
-            yield
-        except PoiseError as error:
-            typer.echo(f"poise {verb}: {error}", err=True)
-            raise typer.Exit(2) from None
-    for warning in caught:
-        typer.echo(f"warning: {warning.message}", err=True)
 
 
 # ------------------------------------------------------------------------------------------------ reading

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from poise.studio.html.scenes import scene_of
+from poise.studio.stick import Camera
 
 __all__ = ["Page", "show"]
 
@@ -56,16 +57,18 @@ def show(
     *,
     title: str | None = None,
     note: str | None = None,
+    camera: Camera | None = None,
     browser: bool | None = None,
 ) -> Page:
     """A body on a page that can be turned, played and mailed: one HTML file, offline.
 
     Args:
-        thing: A `Solution` (with record=True its search plays), a `Pose`, a `Model`, a `Motion`, or a `Race`, which
-            plays all methods side by side.
+        thing: A `Solution` (with record=True its search plays), a list of solutions (they play one after the other,
+            with their targets), a `Pose`, a `Model`, a `Motion`, or a `Race`, which plays all methods side by side.
         path: Where the page goes. Without it, and with a browser to open, a temporary file is written.
         title: The page's title; the body's name unless given.
         note: The line below it.
+        camera: From where it is seen first: its azimuth and elevation.
         browser: Whether to open the page. Unless given: only without a `path`, outside notebooks, and where there is
             a display.
 
@@ -78,6 +81,8 @@ def show(
     scene = scene_of(thing)
     scene.title = scene.title if title is None else title
     scene.note = scene.note if note is None else note
+    if camera is not None:
+        scene.azimuth, scene.elevation = camera.azimuth, camera.elevation
     page = Page(page_html(scene.data()))
     opens = (path is None and has_display() and not in_notebook()) if browser is None else browser
     if path is not None:

@@ -31,6 +31,8 @@ def scene_of(thing: Any) -> Scene:
     """The scene of whatever it is."""
     if isinstance(thing, Solution):
         return solution_scene(thing)
+    if isinstance(thing, (list, tuple)) and thing and all(isinstance(part, Solution) for part in thing):
+        return followed_scene(list(thing))
     if isinstance(thing, Race):
         return race_scene(thing)
     if isinstance(thing, Motion):
@@ -39,7 +41,8 @@ def scene_of(thing: Any) -> Scene:
         thing = Pose(thing)
     if isinstance(thing, Pose):
         return pose_scene(thing)
-    raise InvalidValue(f"show does not know how to show {thing!r}; it shows: Solution, Pose, Model, Motion, Race.")
+    kinds = "Solution, a list of solutions, Pose, Model, Motion, Race"
+    raise InvalidValue(f"show does not know how to show {thing!r}; it shows: {kinds}.")
 
 
 def pose_scene(pose: Pose) -> Scene:
@@ -71,12 +74,32 @@ def solution_scene(solution: Solution) -> Scene:
     q = shown_path(solution) if recorded else solution.q[None]
     scene = Scene(solution.model.up, len(q), 6.0, title=solution.model.name, note=headline(solution), stepwise=recorded)
     scene.add_body(solution.model, q)
-    add_goals(scene, solution, q)
-    scene.table = {"head": [*HEAD[:3], "reached"], "rows": [list(row) for row in rows(solution)]}
+    add_goals(scene, [solution], q)
+    scene.table = {"head": list(HEAD), "rows": [list(row) for row in rows(solution)]}
     scene.words = "" if solution.reached else solution.why()
     if recorded:
         scene.fps = max(6.0, len(q) / 6.0)
         scene.curves = [curve_of(name, values, k) for k, (name, values) in enumerate(goal_curves(solution))]
+    return scene
+
+
+def followed_scene(solutions: list[Solution]) -> Scene:
+    """Answers one after the other, with the targets that each was given: what a solver did while it was dragged.
+
+    Raises:
+        InvalidValue: They are of different problems.
+    """
+    last = solutions[-1]
+    if any(part.model != last.model or list(part.errors) != list(last.errors) for part in solutions):
+        raise InvalidValue("the solutions are of different bodies or goals; show them one by one.")
+    q = np.array([part.q for part in solutions])[:LONGEST]
+    slowest = 1e6 * max(part.seconds for part in solutions)
+    mean = 1e6 * float(np.mean([part.seconds for part in solutions]))
+    note = f"{len(solutions)} frames, solved one after the other: {mean:.0f} us a frame, {slowest:.0f} us at most"
+    scene = Scene(last.model.up, len(q), 30.0, title=last.model.name, note=note)
+    scene.add_body(last.model, q)
+    add_goals(scene, solutions[:LONGEST], q)
+    scene.table = {"head": list(HEAD), "rows": [list(row) for row in rows(last)]}
     return scene
 
 
@@ -92,20 +115,24 @@ def curve_of(name: str, values: Floats, k: int) -> dict[str, Any]:
     return {"name": name, "color": MANY[k % len(MANY)], "values": [float(f"{x:.3g}") for x in values]}
 
 
-def add_goals(scene: Scene, solution: Solution, q: Floats) -> None:
-    """The goals as small solids; what hangs on the body rides on its tracks."""
+def add_goals(scene: Scene, solutions: list[Solution], q: Floats) -> None:
+    """The goals of the last solution as small solids; what hangs on the body, or is moved, rides on tracks."""
+    solution = solutions[-1]
     L = min(solution.model.length, 2.0)
+    ways = target_ways(solutions)
     for mark in goal_marks(solution):
         color = hex_color(mark.color)
         if mark.kind == "place":
-            add_place(scene, mark, 0.017 * L, color)
+            track = scene.add_track(ways[mark.name]) if mark.name in ways else -1
+            add_place(scene, mark, 0.017 * L, color, track)
         elif mark.kind == "gaze" and mark.frame is not None and mark.axis is not None:
             length = float(np.linalg.norm(mark.points[1] - mark.points[0]))
             track = scene.add_track(np.array(solution.model.fk(q, mark.frame)))
             T = solution.model.fk(solution.q, mark.frame)
             eye = T[:3, :3].T @ (mark.points[0] - T[:3, 3])
             add_line(scene, track, eye, eye + length * mark.axis, 0.0026 * L, color)
-            add_ball(scene, -1, mark.points[1], 0.009 * L, color)
+            if len(solutions) == 1:
+                add_ball(scene, -1, mark.points[1], 0.009 * L, color)
         elif mark.kind == "support":
             for a, b in zip(mark.points, np.roll(mark.points, -1, axis=0), strict=True):
                 add_line(scene, -1, a, b, 0.003 * L, color)
@@ -113,9 +140,28 @@ def add_goals(scene: Scene, solution: Solution, q: Floats) -> None:
             add_mass(scene, solution, q, mark, 0.014 * L, color)
 
 
-def add_place(scene: Scene, mark: Mark, size: float, color: Color) -> None:
+def target_ways(solutions: list[Solution]) -> dict[str, Floats]:
+    """Where targets that move were, (frames, 4, 4) by goal."""
+    if len(solutions) == 1:
+        return {}
+    seen = [{mark.name: mark for mark in goal_marks(part) if mark.kind == "place"} for part in solutions]
+    ways: dict[str, Floats] = {}
+    for name in seen[-1]:
+        T = np.repeat(np.eye(4)[None], len(seen), axis=0)
+        T[:, :3, 3] = [marks[name].points[0] for marks in seen]
+        if np.ptp(T[:, :3, 3], axis=0).max() > 0.0:
+            ways[name] = T
+    return ways
+
+
+def add_place(scene: Scene, mark: Mark, size: float, color: Color, track: int) -> None:
     """A ball at the target, a cross of axes where the rotation counts, a line to the frame where it was missed."""
     target, held = mark.points
+    if track >= 0:
+        add_ball(scene, track, np.zeros(3), 1.6 * size, color)
+        above = 4.0 * size * np.eye(3)[up_index(scene)]
+        scene.labels.append({"text": mark.name, "track": track, "at": above.tolist(), "color": ""})
+        return
     add_ball(scene, -1, target, size, color)
     if mark.axes is not None:
         for axis, tone in zip(mark.axes.T, AXES, strict=True):

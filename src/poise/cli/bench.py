@@ -1,0 +1,216 @@
+"""`poise bench`: a minute of figures to keep, and to compare with those of another day.
+
+Beside other libraries Poise is measured by `make bench` in its repository. This is Poise beside itself: the same work
+on the same machine, before and after a change. Every line is the least time of many short rounds, which other work on
+the machine disturbs least.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+import poise
+from poise.cli.demo import demo_goals, follow
+from poise.cli.words import complaints, wrote
+from poise.errors import InvalidValue
+from poise.goals import Reach
+
+__all__ = ["bench_command"]
+
+Work = Callable[[], int]  # does its work, and says how many calls that was
+
+
+def bench_command(
+    save: Annotated[Path | None, typer.Option(help="Keep the figures in this file.")] = None,
+    compare: Annotated[Path | None, typer.Option(help="Compare with figures that --save kept.")] = None,
+    tolerance: Annotated[float, typer.Option(min=0.0, help="How much slower is slower: 0.25 is a quarter.")] = 0.25,
+    seconds: Annotated[float, typer.Option(min=0.01, help="How long each line is measured.")] = 1.0,
+    only: Annotated[str | None, typer.Option(help="Only lines with this word in their name.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Measure Poise here. With --compare, exit code 1 if a line became slower than the tolerance allows."""
+    with complaints("bench"):
+        before = None if compare is None else read(compare)
+        chosen = {name: work for name, work in WORKS.items() if only is None or only in name}
+        if not chosen:
+            raise InvalidValue(f"no line has {only!r} in its name; there are: {', '.join(WORKS)}.")
+        found = measure(chosen, seconds)
+        slower = [] if before is None else [n for n in found if n in before and found[n] > (1 + tolerance) * before[n]]
+        if save is not None:
+            save.write_text(json.dumps(record(found), indent=2) + "\n", encoding="utf-8")
+            wrote(save)
+    if as_json:
+        typer.echo(json.dumps({**record(found), "before": before, "slower": slower}, indent=2))
+    else:
+        Console().print(bench_table(found, before, slower))
+    raise typer.Exit(1 if slower else 0)
+
+
+# ------------------------------------------------------------------------------------------------ the work
+
+
+def fk_arm() -> Work:
+    """One pose, one frame."""
+    model = poise.load("panda")
+    q = np.array(model.rest)
+
+    def work() -> int:
+        for _ in range(1000):
+            model.fk(q, "panda_hand_tcp")
+        return 1000
+
+    return work
+
+
+def jacobian_arm() -> Work:
+    """One pose, one frame."""
+    model = poise.load("panda")
+    q = np.array(model.rest)
+
+    def work() -> int:
+        for _ in range(1000):
+            model.jacobian(q, "panda_hand_tcp")
+        return 1000
+
+    return work
+
+
+def fk_batch() -> Work:
+    """Ten thousand poses in one call."""
+    model = poise.load("humanoid")
+    q = model.random(np.random.default_rng(0), 10_000)
+
+    def work() -> int:
+        model.fk(q, "hand_l")
+        return len(q)
+
+    return work
+
+
+def solve_arm() -> Work:
+    """Reachable positions and rotations, from the middle of the ranges."""
+    model = poise.load("panda")
+    targets = model.fk(model.random(np.random.default_rng(0), 100), "panda_hand_tcp")
+    solver = poise.Solver(model, Reach("panda_hand_tcp", targets[0], name="hand"))
+
+    def work() -> int:
+        for target in targets:
+            solver.solve(None, {"hand": target})
+        return len(targets)
+
+    return work
+
+
+def solve_figure() -> Work:
+    """The demo's pose from rest, with a prepared solver."""
+    model = poise.load("humanoid")
+    solver = poise.Solver(model, demo_goals(model))
+
+    def work() -> int:
+        for _ in range(10):
+            solver.solve()
+        return 10
+
+    return work
+
+
+def drag_figure() -> Work:
+    """The demo's lying eight, frame by frame."""
+    model = poise.load("humanoid")
+    return lambda: len(follow(model))
+
+
+def prepare_figure() -> Work:
+    """From goals to a prepared solver."""
+    model = poise.load("humanoid")
+    goals = demo_goals(model)
+
+    def work() -> int:
+        for _ in range(10):
+            poise.Solver(model, goals)
+        return 10
+
+    return work
+
+
+WORKS: dict[str, Callable[[], Work]] = {
+    "fk, panda": fk_arm,
+    "jacobian, panda": jacobian_arm,
+    "fk, humanoid, batch of 10,000": fk_batch,
+    "solve, panda, a transform": solve_arm,
+    "solve, humanoid, the demo's goals": solve_figure,
+    "drag, humanoid, a frame": drag_figure,
+    "prepare a solver, humanoid": prepare_figure,
+}
+
+
+# ------------------------------------------------------------------------------------------------ figures
+
+
+def measure(works: dict[str, Callable[[], Work]], seconds: float) -> dict[str, float]:
+    """Microseconds a call, least of the rounds; a bar on a terminal."""
+    found = {}
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("measuring", total=len(works))
+        for name, prepare in works.items():
+            progress.update(task, description=name)
+            found[name] = least(prepare(), seconds)
+            progress.advance(task)
+    return found
+
+
+def least(work: Work, seconds: float) -> float:
+    """The least time of a call over rounds of `work` [us]."""
+    work()
+    best, end = np.inf, time.perf_counter() + seconds
+    while True:
+        before = time.perf_counter()
+        calls = work()
+        after = time.perf_counter()
+        best = min(best, (after - before) / calls)
+        if after > end:
+            return round(1e6 * best, 3)
+
+
+def record(found: dict[str, float]) -> dict[str, Any]:
+    """The figures, and on what they were measured."""
+    machine = {"system": platform.platform(), "processor": platform.machine(), "python": platform.python_version()}
+    return {"poise": poise.__version__, **machine, "microseconds": found}
+
+
+def read(path: Path) -> dict[str, float]:
+    """Figures that were kept."""
+    try:
+        found = json.loads(path.read_text("utf-8"))["microseconds"]
+        return {str(name): float(value) for name, value in found.items()}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InvalidValue(f"{path} holds no figures; poise bench --save {path} writes them.") from None
+
+
+def bench_table(found: dict[str, float], before: dict[str, float] | None, slower: list[str]) -> Table:
+    """The figures for the terminal."""
+    table = Table(title="microseconds a call, least of many rounds", title_justify="left")
+    table.add_column("what", style="bold")
+    for column in ("now",) if before is None else ("before", "now", "change"):
+        table.add_column(column, justify="right")
+    for name, now in found.items():
+        cells = [f"{now:.2f}"]
+        if before is not None:
+            known = before.get(name)
+            change = "new" if known is None else f"{100 * (now / known - 1):+.0f}%"
+            colour = "red" if name in slower else "green" if known is not None and now < 0.9 * known else ""
+            cells = ["" if known is None else f"{known:.2f}", *cells, f"[{colour}]{change}[/]" if colour else change]
+        table.add_row(name, *cells)
+    return table

@@ -1,0 +1,103 @@
+"""`poise demo`: a figure reaches with both hands, looks, stands in balance; a table, a picture and a page."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import webbrowser
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.console import Console
+
+import poise
+from poise.cli.solve import answer
+from poise.cli.words import complaints
+from poise.errors import MissingExtra
+from poise.goals import Balance, LookAt, Reach, Rest
+from poise.goals.goal import Goal
+from poise.model import Model
+from poise.solvers.solution import Solution
+from poise.studio import Camera
+
+__all__ = ["demo_command", "demo_goals", "follow"]
+
+BALL = (0.38, 1.35, 0.42)
+RAIL = (-0.34, 0.98, 0.32)
+FEET = ("foot_l", "foot_r")
+FRAMES, FPS = 150, 30
+NEXT = "poise studio"
+VIEW = Camera(azimuth=math.radians(38), elevation=math.radians(12))
+
+
+def demo_command(
+    out: Annotated[Path, typer.Option(help="The folder for the picture and the page.")] = Path(),
+    show: Annotated[bool, typer.Option("--open", help="Open the page in the browser.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer and the files as JSON.")] = False,
+    then: Annotated[str, typer.Option(hidden=True, help="The command to end with.")] = NEXT,
+) -> None:
+    """Pose the built-in humanoid: two hands, a gaze, feet pinned, balance. Writes a picture and a page."""
+    with complaints("demo"):
+        model = poise.load("humanoid")
+        solution = poise.solve(model, demo_goals(model))
+        out.mkdir(parents=True, exist_ok=True)
+        console = Console(stderr=True)
+        with console.status("drawing the picture"):
+            picture, missing = draw(solution, out / "poise_demo.png")
+        with console.status("following the ball"):
+            title = "Hands, eyes, feet and balance at once"
+            options: dict[str, Any] = {"title": title, "camera": VIEW, "browser": show and has_browser()}
+            page = poise.show(follow(model), out / "poise_demo.html", **options)
+    if as_json:
+        files = {"picture": None if picture is None else str(picture), "page": str(page.path), "next": then}
+        typer.echo(json.dumps({**answer(solution), **files}, indent=2))
+    else:
+        typer.echo(f"{solution}\n")
+        typer.echo(f"picture  {picture if picture is not None else missing}")
+        typer.echo(f"page     {page.path}  (one file, plays in any browser, offline)")
+        typer.echo(f"\nNow drag it yourself, in the browser:\n\n    {then}\n")
+    raise typer.Exit(0 if solution.reached else 1)
+
+
+def demo_goals(model: Model) -> list[Goal]:
+    """The left hand at a ball, the right one on a rail, eyes on the ball, both feet where they stand, in balance."""
+    feet = [Reach(foot, model.fk(model.rest, foot)) for foot in FEET]
+    return [
+        Reach("hand_l", BALL),
+        Reach("hand_r", RAIL),
+        LookAt("eyes", BALL),
+        *feet,
+        Balance(FEET, margin=0.02),
+        Rest(),
+    ]
+
+
+def follow(model: Model) -> list[Solution]:
+    """The ball goes round a lying eight once; each frame starts where the last one ended."""
+    solver = poise.Solver(model, demo_goals(model), mode="continuous", step_limit=0.2)
+    found, q = [], np.array(poise.solve(model, demo_goals(model)).q)
+    for turn in np.linspace(0.0, 2.0 * np.pi, FRAMES):
+        ball = np.add(BALL, (-0.22 * np.sin(turn), 0.22 * np.sin(2 * turn), 0.04 * (np.cos(turn) - 1.0)))
+        found.append(solver.solve(q, {"hand_l": ball, "eyes": ball}))
+        q = found[-1].q
+    return found
+
+
+def draw(solution: Solution, path: Path) -> tuple[Path | None, str]:
+    """The picture, or what to type to have one."""
+    try:
+        poise.plot(solution, path, camera=VIEW)
+    except MissingExtra as missing:
+        return None, str(missing)
+    return path, ""
+
+
+def has_browser() -> bool:
+    """Whether there is one to open."""
+    try:
+        return bool(webbrowser.get()) and os.environ.get("BROWSER") != ""
+    except webbrowser.Error:
+        return False

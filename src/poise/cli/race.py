@@ -1,0 +1,101 @@
+"""`poise race`: all methods on one problem set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.table import Table
+
+import poise
+from poise.cli.words import Body, complaints, complete_method, wrote
+from poise.methods import names
+from poise.solvers.race import Race, race
+from poise.studio import plot, show
+
+__all__ = ["race_command"]
+
+
+def race_command(
+    model: Body = "panda",
+    frame: Annotated[str | None, typer.Option(help="The frame that reaches; the last one unless given.")] = None,
+    problems: Annotated[int, typer.Option(min=1, help="How many targets.")] = 100,
+    rotation: Annotated[bool, typer.Option(help="Targets fix the rotation too.")] = False,
+    method: Annotated[
+        list[str] | None,
+        typer.Option(help="Race only this method; may be repeated.", autocompletion=complete_method),
+    ] = None,
+    max_steps: Annotated[int, typer.Option(min=1, help="Most steps in one search.")] = 1000,
+    restarts: Annotated[int, typer.Option(min=0, help="More searches after a failed one.")] = 0,
+    seed: Annotated[int, typer.Option(help="Chooses the targets.")] = 0,
+    out: Annotated[
+        Path | None, typer.Option(help="Write the error curves (png, pdf, svg), or a page that plays the race (html).")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Race all methods on one problem set: success, steps, microseconds, arithmetic per step."""
+    with complaints("race"):
+        body = poise.load(model)
+        options = {"problems": problems, "rotation": rotation, "max_steps": max_steps, "restarts": restarts}
+        result = race_all(
+            body, frame, method or [name for name in names() if name != "auto"], {**options, "seed": seed}
+        )
+        if out is not None:
+            write(result, out)
+    if as_json:
+        typer.echo(json.dumps(figures(result), indent=2))
+        return
+    console = Console()
+    console.print(race_table(result))
+    for racer in result.racers:
+        if racer.refused:
+            line = f"[bold]{racer.method}[/bold] does not race: {racer.refused}"
+            console.print(line, highlight=False, soft_wrap=True)
+
+
+def race_all(model: poise.Model, frame: str | None, methods: list[str], options: dict[str, Any]) -> Race:
+    """One method after the other, with a bar on a terminal."""
+    columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total}"))
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("racing", total=len(methods))
+        runs = []
+        for name in methods:
+            progress.update(task, description=f"racing {name}")
+            runs.append(race(model, frame, methods=[name], **options))
+            progress.advance(task)
+    return Race(runs[0].model, runs[0].frame, runs[0].problems, tuple(racer for run in runs for racer in run.racers))
+
+
+def write(result: Race, out: Path) -> None:
+    """A page or a picture, by its ending."""
+    if out.suffix.lower() in (".html", ".htm"):
+        show(result, out)
+    else:
+        plot(result, out)
+    wrote(out)
+
+
+def figures(result: Race) -> dict[str, Any]:
+    """The race in plain numbers."""
+    keys = ("method", "reached", "steps", "searches", "microseconds", "arithmetic", "refused")
+    rows = [{key: getattr(racer, key) for key in keys} for racer in result.racers]
+    return {"model": result.model, "frame": result.frame, "problems": result.problems, "racers": rows}
+
+
+def race_table(result: Race) -> Table:
+    """The race as a table for the terminal."""
+    table = Table(title=f"{result.problems} targets for {result.frame} of {result.model}", title_justify="left")
+    table.add_column("method", style="bold")
+    for column in ("reached", "steps", "searches", "us", "mult/step"):
+        table.add_column(column, justify="right")
+    for r in result.racers:
+        if r.refused:
+            continue
+        count = "" if r.arithmetic is None else str(r.arithmetic)
+        row = (f"{100 * r.reached:.2f}%", f"{r.steps:.1f}", f"{r.searches:.2f}", f"{r.microseconds:.1f}", count)
+        table.add_row(r.method, *row)
+    return table

@@ -1,0 +1,228 @@
+"""`poise solve`: pose a body from the shell.
+
+A goal is a frame and numbers, `--reach hand_l 0.4 1.2 0.3`. Typer knows no repeated options with several values, so
+they are joined by commas before it reads them; written with commas they mean the same.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from typer.core import TyperCommand
+
+import poise
+from poise.cli.words import Body, complaints, complete_method, wrote
+from poise.errors import InvalidValue, name_not_found
+from poise.goals import Balance, LookAt, Reach, Rest
+from poise.goals.goal import Goal
+from poise.limits import Clearance
+from poise.model import Model
+from poise.solvers.show import goal_row
+from poise.solvers.solution import Solution
+from poise.solvers.table import name_goals
+from poise.spatial import Rotation, Transform
+
+__all__ = ["GoalCommand", "solve_command"]
+
+SEVERAL = ("--reach", "--look-at", "--weight", "--priority")
+PICTURES = (".png", ".pdf", ".svg", ".jpg", ".jpeg")
+REACHED, MISSED = 0, 1
+
+Numbers = list[float]
+
+
+class GoalCommand(TyperCommand):
+    """A command whose goals may be written with spaces."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Joins what belongs to a goal, then reads on."""
+        return super().parse_args(ctx, joined(args))
+
+
+def joined(args: list[str]) -> list[str]:
+    """`--reach hand 1 2 3` as `--reach hand,1,2,3`."""
+    out: list[str] = []
+    gathering = False
+    for k, arg in enumerate(args):
+        if gathering and is_number(arg):
+            out[-1] += f",{arg}"
+            continue
+        gathering = k > 0 and args[k - 1] in SEVERAL
+        out.append(arg)
+    return out
+
+
+def is_number(text: str) -> bool:
+    """Whether it is one."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def goal_option(help_text: str, shape: str) -> Any:
+    """An option that may be repeated."""
+    return typer.Option(help=help_text, metavar=shape, show_default=False)
+
+
+def solve_command(
+    model: Body,
+    reach: Annotated[
+        list[str] | None,
+        goal_option(
+            "Bring a frame to a place, in metres; with a quaternion, turn it too.", "FRAME X Y Z [QW QX QY QZ]"
+        ),
+    ] = None,
+    look_at: Annotated[list[str] | None, goal_option("Point a frame's z axis at a place.", "FRAME X Y Z")] = None,
+    pin: Annotated[list[str] | None, goal_option("Keep frames where they start.", "FRAME[,FRAME...]")] = None,
+    balance: Annotated[
+        list[str] | None, goal_option("Keep the centre of mass over these frames.", "FRAME[,FRAME...]")
+    ] = None,
+    rest: Annotated[bool, typer.Option(help="Stay close to the rest pose in what freedom is left.")] = True,
+    weight: Annotated[list[str] | None, goal_option("A goal's weight.", "GOAL NUMBER")] = None,
+    priority: Annotated[list[str] | None, goal_option("A goal's level; 0 is served first.", "GOAL LEVEL")] = None,
+    clearance: Annotated[bool, typer.Option("--clearance", help="Keep parts of the body apart.")] = False,
+    start: Annotated[str | None, typer.Option(help="A named pose of the model, or a JSON file from --out.")] = None,
+    method: Annotated[str, typer.Option(help="One of the solver shelf.", autocompletion=complete_method)] = "auto",
+    mode: Annotated[str, typer.Option(help="nearest, repeatable or continuous.")] = "nearest",
+    max_steps: Annotated[int, typer.Option(min=1, help="Most steps in one search.")] = 200,
+    restarts: Annotated[str, typer.Option(help="More searches after a failed one: a number, or auto.")] = "auto",
+    seed: Annotated[int, typer.Option(help="Chooses the restarts.")] = 0,
+    base: Annotated[str, typer.Option(help="fixed, or free: six degrees of freedom under the root.")] = "fixed",
+    out: Annotated[
+        list[Path] | None,
+        typer.Option(help="Write the pose: json, png, pdf, svg, html, glb, bvh, csv, npz; may be repeated."),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
+) -> None:
+    """Find a pose: say where frames should be. Exit code 0 if all goals are reached, 1 if not, 2 if misused."""
+    with complaints("solve"):
+        body = poise.load(model, base=base)
+        q = start_of(body, start)
+        goals = [
+            *(reach_goal(numbers(text, "--reach", 3, 7)) for text in reach or ()),
+            *(LookAt(name, xyz) for name, xyz in (numbers(text, "--look-at", 3) for text in look_at or ())),
+            *(Reach(frame, body.fk(q, frame)) for frame in listed(pin)),
+            *([Balance(listed(balance))] if balance else []),
+        ]
+        if not goals:
+            raise InvalidValue("nothing was asked for. Type: poise solve humanoid --reach hand_l 0.4 1.2 0.3")
+        named = adjusted(goals, settings(weight, "--weight"), settings(priority, "--priority"))
+        options: dict[str, Any] = {"method": method, "mode": mode, "max_steps": max_steps, "seed": seed}
+        options["restarts"] = int(restarts) if restarts.isdecimal() else restarts
+        options["limits"] = [Clearance()] if clearance else ()
+        options["record"] = any(path.suffix.lower() in (".html", ".htm") for path in out or ())
+        solution = poise.solve(body, [*named, *([Rest()] if rest else [])], q, **options)
+        for path in out or ():
+            write(solution, path)
+    if as_json:
+        typer.echo(json.dumps(answer(solution), indent=2))
+    else:
+        typer.echo(str(solution))
+        if not solution.reached:
+            typer.echo(f"\n{solution.why()}")
+    raise typer.Exit(REACHED if solution.reached else MISSED)
+
+
+# ------------------------------------------------------------------------------------------------ words to goals
+
+
+def numbers(text: str, option: str, *counts: int) -> tuple[str, Numbers]:
+    """A frame and its numbers."""
+    name, *rest = text.split(",")
+    if not name or len(rest) not in counts or not all(map(is_number, rest)):
+        wanted = " or ".join(map(str, counts))
+        raise InvalidValue(f"{option} {text.replace(',', ' ')}: give a frame and {wanted} numbers.")
+    return name, [float(part) for part in rest]
+
+
+def reach_goal(given: tuple[str, Numbers]) -> Reach:
+    """A place, or a place and a turn (wxyz)."""
+    name, values = given
+    if len(values) == 3:
+        return Reach(name, values)
+    return Reach(name, Transform(Rotation(values[3:]), values[:3]))
+
+
+def listed(several: list[str] | None) -> list[str]:
+    """Names, repeated or with commas."""
+    return [name for text in several or () for name in text.split(",") if name]
+
+
+def settings(several: list[str] | None, option: str) -> dict[str, float]:
+    """Goals and a number for each."""
+    return {name: values[0] for name, values in (numbers(text, option, 1) for text in several or ())}
+
+
+def adjusted(goals: list[Goal], weights: dict[str, float], levels: dict[str, float]) -> list[Goal]:
+    """The goals with their weights and levels, by the names that a solution gives them."""
+    names = list(name_goals(goals))
+    for asked in (*weights, *levels):
+        if asked not in names:
+            raise name_not_found("goal", asked, names)
+    out = []
+    for name, goal in zip(names, goals, strict=True):
+        level = levels.get(name, goal.priority)
+        if level != int(level):
+            raise InvalidValue(f"--priority {name} {level:g}: a level is 0, 1, 2, ...")
+        out.append(replace(goal, name=name, weight=weights.get(name, goal.weight), priority=int(level)))
+    return out
+
+
+def start_of(model: Model, start: str | None) -> Any:
+    """The configuration to start from."""
+    if start is None:
+        return np.array(model.rest)
+    if start in model.poses:
+        return np.array(model.poses[start])
+    path = Path(start)
+    if not path.is_file():
+        raise name_not_found("pose or file", start, list(model.poses))
+    try:
+        q = json.loads(path.read_text("utf-8"))["q"]
+    except (ValueError, KeyError, TypeError):
+        raise InvalidValue(f"{start} holds no pose; --out pose.json writes one.") from None
+    return poise.Pose(model, q).q
+
+
+# ------------------------------------------------------------------------------------------------ out
+
+
+def write(solution: Solution, path: Path) -> None:
+    """The pose in the format that the ending names."""
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        path.write_text(json.dumps(answer(solution), indent=2) + "\n", encoding="utf-8")
+    elif suffix in (".html", ".htm"):
+        poise.show(solution, path)
+    elif suffix in PICTURES:
+        poise.plot(solution, path)
+    else:
+        poise.save(solution, path)
+    wrote(path)
+
+
+def answer(solution: Solution) -> dict[str, Any]:
+    """The solution in plain values."""
+    goals = {
+        name: {"metres": metres, "radians": radians, "reached": goal_row(solution, name, metres, radians)[3] == "yes"}
+        for name, (metres, radians) in solution.errors.items()
+    }
+    return {
+        "model": solution.model.name,
+        "status": str(solution.status),
+        "reached": solution.reached,
+        "steps": solution.steps,
+        "searches": solution.searches,
+        "microseconds": round(1e6 * solution.seconds, 1),
+        "goals": goals,
+        "why": "" if solution.reached else solution.why(),
+        "q": solution.q.tolist(),
+        "joints": {j.name: solution.q[j.q].tolist() for j in solution.model.joints if j.nq},
+    }
