@@ -8,6 +8,7 @@ VENV   ?= .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip
 STAMPS := $(VENV)/stamps
+comma  := ,
 
 # Poise is installed in place: an edited Python file needs nothing, an edited native file an incremental build.
 INSTALL = $(PIP) install --no-build-isolation --editable '$(1)' --config-settings=build-dir=build/$(2)
@@ -23,10 +24,11 @@ SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format bench fuzz studio docs sanitize clean test-gpu bench-gpu
+.PHONY: help demo examples test test-gpu lint format bench bench-gpu fuzz studio docs sanitize clean
 
 help:
-	@echo "make demo      build Poise and show what it does"
+	@echo "make demo      build Poise, pose a figure, write a picture and a page into demo/"
+	@echo "make examples  run the numbered examples"
 	@echo "make test      build Poise and run every test"
 	@echo "make test-gpu  the tests of batches on a GPU, where there is one"
 	@echo "make lint      style, types, import layers, C++ format"
@@ -42,7 +44,10 @@ help:
 
 # ------------------------------------------------------------------------------------------------ verbs
 
-demo: $(STAMPS)/poise
+demo: $(STAMPS)/studio
+	@$(BIN)/poise demo --out demo --then "make studio"
+
+examples: $(STAMPS)/studio
 	@for example in $(EXAMPLES); do echo "--- $$example"; $(BIN)/python $$example || exit 1; done
 
 test: $(STAMPS)/peers $(STAMPS)/test
@@ -104,7 +109,7 @@ sanitize:
 	@$(MAKE) --no-print-directory VENV=$(SANITIZE_VENV) sanitize-here
 
 clean:
-	rm -rf .venv .venv-sanitize build site .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-sanitize build site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests tools examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: sanitize-here
@@ -137,6 +142,11 @@ $(STAMPS)/poise: $(SOURCES)
 	$(call INSTALL,.,release)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $@
+
+$(STAMPS)/studio: $(SOURCES)
+	$(call INSTALL,.[cli$(comma)studio],release)
+	@cp build/release/_core.pyi src/poise/native/
+	@touch $(STAMPS)/poise $@
 
 $(STAMPS)/peers: $(SOURCES)
 	$(call INSTALL,.[peers],release)

@@ -1,6 +1,6 @@
 """Draws docs/pictures/*.png: type `python docs/make_pictures.py`, or name the pictures that you want.
 
-The pictures of the failure gallery are drawn from what the page's own snippets leave behind, so the two cannot differ.
+The pictures of the galleries are drawn from what the pages' own snippets leave behind, so the two cannot differ.
 The race writes its table into docs/shelf.md too.
 """
 
@@ -16,6 +16,7 @@ from runpy import run_path
 from typing import Any
 
 import numpy as np
+from draw_bodies import BODIES, GALLERIES
 from PIL import Image
 
 import poise
@@ -129,9 +130,9 @@ def solving() -> Any:
 
 
 def umbrella() -> Any:
-    """The figure of examples/05_umbrella.py, and how its wishes converge one level after the other."""
+    """The figure of examples/07_umbrella.py, and how its wishes converge one level after the other."""
     with redirect_stdout(None):
-        names = run_path(str(DOCS.parent / "examples" / "05_umbrella.py"))
+        names = run_path(str(DOCS.parent / "examples" / "07_umbrella.py"))
     model, solution = names["model"], names["solution"]
     made, (left, right) = figure(9.0, 4.6, panels=2)
     camera = Camera(np.radians(-35), np.radians(12), up="y")
@@ -168,13 +169,14 @@ def draw_canopy(axes: Any, pose: poise.Pose, camera: Camera) -> None:
         axes.plot([top[0], x], [top[1], y], color=COLORS[1], linewidth=1.0, zorder=4)
 
 
-GALLERY: dict[str, Callable[[Names], Any]] = {
+FAILURES: dict[str, Callable[[Names], Any]] = {
     "singular": singular,
     "unreachable": unreachable,
     "local_minimum": local_minimum,
     "limit_trap": limit_trap,
     "over_damped": over_damped,
 }
+PAGES: dict[str, dict[str, Callable[[Names], Any]]] = {"failures": FAILURES, **GALLERIES}
 
 
 def share_limits(left: Any, right: Any) -> None:
@@ -186,17 +188,17 @@ def share_limits(left: Any, right: Any) -> None:
             getattr(axes, f"set_{axis}lim")(limits)
 
 
-def draw_gallery(wanted: set[str]) -> None:
-    """Runs the page section by section, and draws each section's picture when its snippets have run."""
-    page = (DOCS / "failures.md").read_text("utf-8")
+def draw_gallery(name: str, wanted: set[str]) -> None:
+    """Runs a page section by section, and draws each section's picture when its snippets have run."""
+    page = (DOCS / f"{name}.md").read_text("utf-8")
     names: Names = {"__name__": "docs"}
-    for section in page.split("\n## ")[1:]:
+    for section in page.split("\n## "):
         for code in re.findall(r"^```python\n(.*?)^```$", section, re.MULTILINE | re.DOTALL):
             with redirect_stdout(None):
                 exec(code, names)
-        picture = section.splitlines()[0].lower().replace(" ", "_").replace("-", "_")
+        picture = re.sub(r"[^a-z]+", "_", section.splitlines()[0].lower())
         if picture in wanted:
-            slim(save_figure(GALLERY[picture](names), PICTURES / f"{picture}.png"))
+            slim(save_figure(PAGES[name][picture](names), PICTURES / f"{picture}.png"))
 
 
 def draw_race() -> None:
@@ -236,15 +238,23 @@ def figures(racer: Racer) -> str:
 
 
 def slim(path: Path) -> None:
-    """Keeps 255 colours, more than a plot needs: a third of the size."""
+    """Keeps 255 colours, more than a plot needs: a third of the size; fewer where that is still much."""
     with Image.open(path) as image:
-        few = image.convert("RGB").quantize(255, Image.Quantize.MAXCOVERAGE)
-    few.save(path, optimize=True)
+        full = image.convert("RGB")
+    for colors in (255, 128, 64, 40):
+        full.quantize(colors, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+        if path.stat().st_size < 75_000:
+            break
 
 
 if __name__ == "__main__":
-    asked = set(sys.argv[1:]) or {*GALLERY, "solving", "umbrella", "race"}
-    draw_gallery(asked & set(GALLERY))
+    every = {picture for pictures in PAGES.values() for picture in pictures}
+    asked = set(sys.argv[1:]) or {*every, *BODIES, "solving", "umbrella", "race"}
+    for page, pictures in PAGES.items():
+        if asked & set(pictures):
+            draw_gallery(page, asked & set(pictures))
+    for picture in asked & set(BODIES):
+        slim(save_figure(BODIES[picture](), PICTURES / f"{picture}.png"))
     if "solving" in asked:
         slim(save_figure(solving(), PICTURES / "solving.png"))
     if "umbrella" in asked:

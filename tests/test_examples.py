@@ -22,4 +22,5 @@ def test_example_runs(path: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
 def test_example_is_numbered_and_asserts(path: Path) -> None:
     assert re.match(r"\d\d_\w+\.py$", path.name)
+    assert len(path.read_text("utf-8").splitlines()) < 40
     assert re.search(r"^\s*assert ", path.read_text("utf-8"), re.MULTILINE)

@@ -30,7 +30,7 @@ RAIL = (-0.34, 0.98, 0.32)
 FEET = ("foot_l", "foot_r")
 FRAMES, FPS = 150, 30
 NEXT = "poise studio"
-VIEW = Camera(azimuth=math.radians(38), elevation=math.radians(12))
+VIEW = Camera(azimuth=math.radians(-48), elevation=math.radians(13))
 
 
 def demo_command(

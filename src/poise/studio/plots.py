@@ -133,7 +133,7 @@ def draw_scene(
     draw_marks(axes, list(marks), view)
     axes.set_aspect("equal")
     axes.margins(0.1)
-    if view.floor is not None:
+    if not flat:
         axes.set_axis_off()
 
 

@@ -1,0 +1,195 @@
+"""The pictures of bodies in the documentation, drawn from what the pages' own snippets leave behind."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import poise
+from poise.cli.demo import demo_goals, follow
+from poise.goals import Balance, Distance, LookAt, Reach, Rest
+from poise.studio import Camera, plot, reach_cloud
+from poise.studio.clay import BODY
+from poise.studio.marks import goal_marks
+from poise.studio.picture import share_scale
+from poise.studio.plots import COLORS, draw_scene, figure
+
+__all__ = ["BODIES", "GALLERIES"]
+
+Names = dict[str, Any]
+
+FRONT = Camera(azimuth=math.radians(-48), elevation=math.radians(13))
+TINTS = (BODY, "#d6a77a", "#8fbf9f", "#b59fd0")
+
+
+def panels(poses: list[tuple[str, Any, list[Any]]], camera: Camera = FRONT) -> Any:
+    """Poses side by side at one scale, each with its name and the points it was asked for."""
+    made, axes = figure(2.15 * len(poses) + 0.3, 3.9, panels=len(poses))
+    for place, (name, pose, targets) in zip(np.atleast_1d(axes), poses, strict=True):
+        draw_scene(place, pose, targets=targets, camera=camera)
+        place.set_title(name, fontsize=9.5, color="#444444", y=-0.02, va="top")
+    share_scale(np.atleast_1d(axes))
+    return made
+
+
+# ------------------------------------------------------------------------------------------------ by section
+
+
+def places(page: Names) -> Any:
+    """A point, a range, two hands on a bar."""
+    point = page["pose"](Reach("hand_l", (0.3, 1.3, 0.4)))
+    return panels([("Reach", point, [(0.3, 1.3, 0.4)]), ("Relative", page["hands"], [(0.15, 1.2, 0.4)])])
+
+
+def distances_planes_lines(page: Names) -> Any:
+    """A clap, a head near a place, a wall, a rod."""
+    names = ("Distance of two hands", "Distance to a place", "OnPlane", "OnLine")
+    poses = [page[name] for name in ("clap", "near", "wall", "rod")]
+    made = panels(
+        [(n, p, [(0.5, 1.6, 0.0)] if k == 1 else []) for k, (n, p) in enumerate(zip(names, poses, strict=True))]
+    )
+    view = FRONT.on(page["model"])
+    wall = view.flat([(x, y, 0.45) for x, y in ((-0.1, 0.5), (0.6, 0.5), (0.6, 1.6), (-0.1, 1.6))])
+    made.axes[2].fill(*wall.T, facecolor=COLORS[2], alpha=0.22, linewidth=0, zorder=4)
+    made.axes[3].plot(*view.flat([(0.3, 0.2, 0.2), (0.3, 1.7, 0.2)]).T, color=COLORS[2], linewidth=2, zorder=4)
+    return made
+
+
+def regions(page: Names) -> Any:
+    """A hand on a shelf, a hand in a bowl, a head below a beam."""
+    made = panels([("Inside a box, a ball; below 1.4 m", page["found"], [])])
+    made.set_size_inches(4.2, 4.2)
+    view, axes = FRONT.on(page["model"]), made.axes[0]
+    draw_box(axes, view, (0.3, 1.5, 0.3), (0.4, 0.1, 0.2))
+    low, high = axes.get_xlim()
+    axes.set_xlim(low, high + 0.25 * (high - low))
+    turn = np.linspace(0, 2 * np.pi, 60)
+    centre = view.flat((-0.3, 1.0, 0.4))
+    axes.fill(
+        *(centre[:, None] + 0.1 * np.array([np.cos(turn), np.sin(turn)])), facecolor=COLORS[4], alpha=0.3, zorder=4
+    )
+    return made
+
+
+def draw_box(axes: Any, view: Camera, centre: tuple[float, ...], size: tuple[float, ...]) -> None:
+    """The edges of a box."""
+    signs = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)])
+    corners = np.array(centre) + signs * np.array(size) / 2
+    for a in range(8):
+        for b in range(a):
+            if np.abs(signs[a] - signs[b]).sum() == 2:
+                axes.plot(*view.flat(corners[[a, b]]).T, color=COLORS[2], linewidth=1.4, zorder=4)
+
+
+def directions(page: Names) -> Any:
+    """A flat hand, a gaze with an upright hand, a lean."""
+    named = (
+        ("Orient within 0.2 rad", page["flat"], [(0.3, 1.0, 0.3)]),
+        ("LookAt and Align", page["watch"], [(0.3, 1.3, 0.4)]),
+    )
+    made = panels([*named, ("Angle from upright", page["lean"], [])])
+    watch = page["watch"]
+    gaze = FRONT.on(page["model"]).flat([watch.position("eyes"), watch.position("hand_l")])
+    made.axes[1].plot(*gaze.T, "--", color=COLORS[2], linewidth=1.2, zorder=5)
+    return made
+
+
+def mass(page: Names) -> Any:
+    """The same reach without balance and with it."""
+    model, feet = page["model"], page["feet"]
+    goals = [*feet, page["far"], Rest()]
+    made, (left, right) = figure(7.0, 4.2, panels=2)
+    side = Camera(azimuth=math.radians(75), elevation=math.radians(10))
+    for axes, balance, name in (
+        (left, [], "fallen"),
+        (right, [Balance(["foot_l", "foot_r"], margin=0.02)], "balanced"),
+    ):
+        solution = poise.solve(model, [*goals, *balance])
+        marks = goal_marks(
+            poise.solve(model, [*goals, Balance(["foot_l", "foot_r"], margin=0.02)], solution.q, max_steps=1)
+        )
+        draw_scene(axes, solution.pose, marks=goal_marks(solution), camera=side)
+        draw_mass(axes, solution, side, [mark for mark in marks if mark.kind == "support"])
+        axes.set_title(name, fontsize=10, loc="left")
+    share_scale([left, right])
+    return made
+
+
+def draw_mass(axes: Any, solution: Any, camera: Camera, supports: list[Any]) -> None:
+    """The plumb line from the centre of mass, and the outline of the feet."""
+    view = camera.on(solution.model)
+    centre = solution.model.center_of_mass(solution.q)
+    below = centre * (1, 0, 1)
+    axes.plot(*view.flat([centre, below]).T, ":", color=COLORS[1], linewidth=1.4, zorder=6)
+    axes.plot(*view.flat(centre), "o", color="white", markeredgecolor=COLORS[1], markersize=7, zorder=6)
+    axes.plot(*view.flat(below), "o", color=COLORS[1], markersize=4, zorder=6)
+    for support in supports:
+        outline = view.flat(np.concatenate([support.points, support.points[:1]]))
+        axes.plot(*outline.T, color=COLORS[2], linewidth=1.3, zorder=1.6)
+
+
+GALLERIES = {
+    "goals": {
+        "places": places,
+        "distances_planes_lines": distances_planes_lines,
+        "regions": regions,
+        "directions": directions,
+        "mass": mass,
+    },
+}
+
+
+# ------------------------------------------------------------------------------------------------ on their own
+
+
+def hero() -> Any:
+    """Four bodies, one library: each with goals that it reached."""
+    made, axes = figure(10.4, 4.3, panels=4, widths=(1.25, 1.0, 1.25, 0.9))
+    for place, (solution, camera), tint in zip(axes, heroes(), TINTS, strict=True):
+        assert solution.reached
+        draw_scene(place, solution.pose, marks=goal_marks(solution), camera=camera, color=tint)
+    return made
+
+
+def heroes() -> list[tuple[poise.Solution, Camera]]:
+    """What they are asked for."""
+    human = poise.load("humanoid")
+    arm = poise.load("panda")
+    down = np.diag([1.0, -1.0, -1.0, 1.0])
+    down[:3, 3] = (0.45, -0.25, 0.25)
+    dog = poise.load("quadruped")
+    paws = [Reach(paw, dog.fk(dog.rest, paw)[:3, 3]) for paw in ("foot_hl", "foot_hr", "foot_fr")]
+    paw = dog.fk(dog.rest, "foot_fl")[:3, 3] + (0.03, 0.26, 0.24)
+    hand = poise.load("hand")
+    pinch = Distance("thumb_tip", "index_tip", 0.018)
+    return [
+        (poise.solve(human, demo_goals(human)), FRONT),
+        (poise.solve(arm, Reach("panda_hand_tcp", down)), Camera(math.radians(-70), math.radians(16))),
+        (
+            poise.solve(dog, [*paws, Reach("foot_fl", paw), LookAt("head", paw), Rest()]),
+            Camera(math.radians(-62), math.radians(14)),
+        ),
+        (poise.solve(hand, [pinch, Rest()]), Camera(math.radians(70), math.radians(10), floor=None)),
+    ]
+
+
+def demo() -> Any:
+    """What `poise demo` draws."""
+    model = poise.load("humanoid")
+    return plot(poise.solve(model, demo_goals(model)), camera=FRONT).figure
+
+
+def reach() -> Any:
+    """Where a Panda's hand can be."""
+    return plot(reach_cloud(poise.load("panda"), "panda_hand_tcp")).figure
+
+
+def strip() -> Any:
+    """A followed ball."""
+    found = follow(poise.load("humanoid"))
+    return plot(poise.Motion(found[0].model, [part.q for part in found], 30), camera=FRONT).figure
+
+
+BODIES = {"hero": hero, "demo": demo, "reach": reach, "strip": strip}

@@ -1,0 +1,31 @@
+"""See it: a picture for a paper, a page to turn and play, a reach cloud, a race. Files land in the current folder."""
+
+from pathlib import Path
+
+import poise
+from poise.errors import MissingExtra
+from poise.goals import LookAt, Reach, Rest
+from poise.solvers import race
+from poise.studio import reach_cloud
+
+model = poise.load("humanoid")
+ball = (0.38, 1.35, 0.42)
+feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
+solution = poise.solve(model, [*feet, Reach("hand_l", ball), LookAt("eyes", ball), Rest()], record=True)
+
+# pages need nothing but Poise: one file each, no network, to be mailed or put beside a paper
+page = poise.show(solution, "search.html", title="How the hand found the ball")
+print(page)
+poise.show(race(poise.load("panda"), methods=["lm", "dls", "ccd"], problems=20), "race.html")
+assert "default-src 'none'" in Path("search.html").read_text("utf-8")
+
+# pictures need matplotlib: pip install 'poise[studio]'
+try:
+    poise.plot(solution, "solution.png")
+    poise.plot(solution.pose, "pose.pdf", title="A pose")
+    poise.plot(reach_cloud(poise.load("panda"), "panda_hand_tcp", samples=5000), "reach.png")
+except MissingExtra as missing:
+    print(missing)
+else:
+    assert Path("reach.png").stat().st_size > 10_000
+print("wrote", *sorted(path.name for path in Path().glob("*") if path.suffix in {".html", ".png", ".pdf"}))
