@@ -14,6 +14,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from g1 import ENDS, SPREAD, STANCE
+from g1 import TOLERANCE as WHOLE_TOLERANCE
 from robots import ARMS, TOLERANCE, Arm, model_of
 
 import poise
@@ -89,19 +91,29 @@ def run_arm(arm: Arm, sizes: tuple[int, ...]) -> None:
         print(f"{line}{100 * good.mean():>12.3f}{false:>7}{float(batch.steps.mean()):>8.2f}", flush=True)
 
 
-def run_body(count: int) -> None:
-    """The built-in humanoid, four pose goals, targets from perturbed stances."""
+def run_body(name: str, model: poise.Model, ends: tuple[str, ...], start: Any, count: int) -> None:
+    """A whole body with four pose goals; targets are those of the stance with every joint turned a little."""
     import cupy as cp
 
-    model = poise.load("humanoid")
-    names = ("hand_l", "hand_r", "foot_l", "foot_r")
-    q = model.integrate(model.rest, np.random.default_rng(1).uniform(-0.2, 0.2, (count, model.nv)))
-    goals = [Reach(name, np.eye(4), tolerance=(1e-3, 1e-2)) for name in names]
-    targets = {name: cp.asarray(model.fk(q, name), dtype=cp.float32) for name in names}
-    solver = BatchSolver(model, goals)
-    kernels, call, batch = timed(lambda: solver.solve(targets), 3)
-    line = f"{'humanoid, 4 goals':17}{count:>8}{kernels:>12.3f}{call:>10.3f}{count / kernels / 1e3:>11.2f}"
+    turns = np.random.default_rng(1).normal(scale=SPREAD, size=(count, model.nv))
+    q = model.clamp(model.integrate(start, turns))
+    goals = [Reach(end, np.eye(4), tolerance=WHOLE_TOLERANCE) for end in ends]
+    targets = {end: cp.asarray(model.fk(q, end), dtype=cp.float32) for end in ends}
+    solver, starts = BatchSolver(model, goals), cp.asarray(start)
+    kernels, call, batch = timed(lambda: solver.solve(targets, starts), 3)
+    line = f"{name:16}{count:>9}{kernels:>12.3f}{call:>10.3f}{count / kernels / 1e3:>11.2f}"
     print(f"{line}{100 * float(batch.reached.mean()):>12.3f}{'':7}{float(batch.steps.mean()):>8.2f}", flush=True)
+
+
+def g1(path: str) -> tuple[poise.Model, Any]:
+    """The Unitree G1 from its URDF, and its bent stance."""
+    model = poise.load(path, base="free")
+    start = np.array(model.rest)
+    for joint in model.joints:
+        part = joint.name.removeprefix("left_").removeprefix("right_").removesuffix("_joint")
+        if joint.kind != "free" and part in STANCE:
+            start[joint.q] = STANCE[part]
+    return model, start
 
 
 def main() -> None:
@@ -109,7 +121,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else "")
     parser.add_argument("--arms", nargs="+", choices=ARMS, default=["panda"])
     parser.add_argument("--sizes", nargs="+", type=int, default=list(SIZES))
-    parser.add_argument("--bodies", type=int, default=100_000, help="humanoids; 0 for none")
+    parser.add_argument("--bodies", type=int, default=200_000, help="whole bodies; 0 for none")
+    parser.add_argument("--g1", metavar="URDF", help="the Unitree G1's file, such as example-robot-data carries")
     options = parser.parse_args()
     import cupy as cp
 
@@ -120,7 +133,12 @@ def main() -> None:
     for arm in options.arms:
         run_arm(ARMS[arm], tuple(options.sizes))
     if options.bodies:
-        run_body(options.bodies)
+        humanoid = poise.load("humanoid")
+        ends = ("hand_l", "hand_r", "foot_l", "foot_r")
+        run_body("humanoid", humanoid, ends, np.array(humanoid.rest), options.bodies)
+    if options.bodies and options.g1:
+        model, start = g1(options.g1)
+        run_body("Unitree G1", model, ENDS, start, options.bodies)
 
 
 if __name__ == "__main__":

@@ -16,7 +16,8 @@ from bodies import random_model
 from poise import Status, native
 from poise.batch import BatchSolver
 from poise.errors import GoalsMissed, InvalidValue, NameNotFound, ShapeMismatch
-from poise.goals import Goal, Orient, Reach, Rest
+from poise.goals import Custom, Goal, LookAt, Orient, Reach, Rest
+from poise.limits import Clearance
 
 LEVELS = ("baseline", "avx2", "avx512")
 TOLERANCE = (1e-4, 1e-3)
@@ -299,6 +300,30 @@ def test_other_methods_run_one_by_one_on_every_thread(options: dict[str, Any]) -
         np.testing.assert_array_equal(batch.q[row], one.q)
         assert batch.status[row] is one.status
     assert batch.status[5] is Status.INVALID
+
+
+def test_other_goals_levels_and_limits_run_one_by_one_on_every_thread() -> None:
+    model = poise.load("humanoid")
+    hands = np.random.default_rng(3).uniform((-0.1, 0.9, 0.2), (0.4, 1.4, 0.5), (30, 3))
+    goals = [Reach("hand_l", hands[0]), LookAt("head", hands[0], priority=1), Rest()]
+    solver = BatchSolver(model, goals, limits=Clearance())
+    assert not solver.in_lanes
+    looks = {"hand_l": hands, "head": hands}
+    batch = solver.solve(looks)
+    alone = poise.Solver(model, goals, limits=Clearance())
+    for row in (0, 7, 29):
+        one = alone.solve(None, {name: x[row] for name, x in looks.items()})
+        np.testing.assert_array_equal(batch.q[row], one.q)
+        assert batch.status[row] is one.status
+    np.testing.assert_array_equal(batch.q, BatchSolver(model, goals, limits=Clearance(), threads=1).solve(looks).q)
+
+
+def test_a_custom_goal_runs_row_by_row() -> None:
+    model, tool, targets = arm(3)
+    low = Custom(lambda q: np.array([q[3] + 2.0]), size=1, name="bent")
+    batch = poise.solve_batch(model, [Reach(tool, np.zeros(3)), low], {tool: targets[:, :3, 3] * 0.5})
+    alone = poise.Solver(model, [Reach(tool, np.zeros(3)), low])
+    np.testing.assert_array_equal(batch.q[2], alone.solve(None, {tool: targets[2, :3, 3] * 0.5}).q)
 
 
 def test_a_method_that_python_drives_runs_row_by_row() -> None:

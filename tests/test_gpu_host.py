@@ -111,9 +111,15 @@ def test_the_device_code_answers_as_the_cpu_does(built: tuple[Any, ...], early: 
     np.testing.assert_array_equal(device.codes == 5, cpu.codes == 5)
     np.testing.assert_array_equal(device.codes == 4, cpu.codes == 4)
     assert np.mean(device.reached.astype(bool) == cpu.reached) > 0.96
-    assert np.mean(device.steps == cpu.steps) > 0.5  # another compiler rounds elsewhere, and searches are sensitive
     good = device.reached.astype(bool)
     q = device.q.astype(np.float64)
+    if len(names) == len(goals):
+        # another compiler rounds elsewhere, and searches are sensitive
+        assert np.mean(device.steps == cpu.steps) > 0.5
+    else:
+        # the posture: about as near to rest as the strict solver brings it
+        apart, wanted = (np.linalg.norm(x[good] - model.rest, axis=1) for x in (q, cpu.q))
+        assert np.median(apart / wanted) < 1.05
     rows = [solver.goals[name] for name in names]
     judged = poise.solve_batch(model, rows, targets, np.where(np.isnan(q), 0.0, q), restarts=0, max_steps=1)
     assert (judged.steps[good] == 0).all()  # the CPU finds them reached where they stand

@@ -132,5 +132,5 @@ def test_a_whole_body_and_a_posture() -> None:
     rested = poise.solve_batch(panda, [Orient(tool, np.eye(3)), Rest()], cp.asarray(poses[:, :3, :3].copy()))
     alone = poise.solve_batch(panda, [Orient(tool, np.eye(3)), Rest()], poses[:, :3, :3].copy())
     assert float(rested.reached.mean()) >= 0.999
-    same = np.abs(rested.q.get() - alone.q).max(axis=1) < 0.02
-    assert same.mean() > 0.9
+    apart, wanted = (np.linalg.norm(q - panda.rest, axis=1) for q in (rested.q.get(), alone.q))
+    assert np.median(apart / wanted) < 1.05  # about as near to rest as the strict solver of the CPU brings it

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -31,12 +31,31 @@ class Rows:
         array: C-contiguous, lead + tail.
         lead: The leading axes.
         width: Numbers in a row.
+        given: The targets as the caller gave them, of goals that convert them one by one to the kernels' own numbers.
     """
 
     name: str
     array: NDArray[Any]
     lead: tuple[int, ...]
     width: int
+    given: Sequence[Any] | None = None
+
+    @property
+    def raw(self) -> bool:
+        """Whether the rows are the kernels' own numbers."""
+        return self.given is not None
+
+    def row(self, k: int) -> Any:
+        """Row k of the flattened batch, as a single solver takes it."""
+        if self.given is not None:
+            return self.given[k if len(self.given) > 1 else 0]
+        rows = self.array.reshape(-1, *self.array.shape[len(self.lead) :])
+        return np.array(rows[k if len(rows) > 1 else 0], dtype=np.float64)
+
+    def widened(self, lead: tuple[int, ...]) -> Rows:
+        """The rows over a wider leading shape; one for all stays one."""
+        array, stride = self.spread(lead)
+        return replace(self, array=array, lead=lead) if stride and not self.raw else self
 
     def spread(self, lead: tuple[int, ...]) -> tuple[NDArray[Any], int]:
         """The rows over a wider leading shape, and the numbers from one to the next (0: one for all)."""
@@ -84,12 +103,14 @@ def read_targets(name: str, value: Any, row: GoalRows) -> Rows:
 
 def convert_one_by_one(name: str, value: Any, row: GoalRows) -> Rows:
     """Targets of goals whose numbers only the goal itself can make: one a row of the first axis."""
-    width = len(row.target)
     try:
-        numbers = np.array([row.convert(x) for x in value], dtype=np.float64).reshape(-1, width)
+        given = list(value)
     except TypeError:
         raise InvalidValue(f"targets[{name!r}] must be a sequence of targets, one a row.") from None
-    return Rows(name, numbers, numbers.shape[:1], width)
+    converted = np.array([row.convert(x) for x in given], dtype=np.float64).reshape(len(given), -1)
+    if given and converted.shape[1] != len(row.target):
+        raise ShapeMismatch(f"targets[{name!r}] are of another kind than the goal's own.")
+    return Rows(name, converted, (len(given),), len(row.target), given)
 
 
 def read_starts(model: Model, starts: Any) -> Rows:

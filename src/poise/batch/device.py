@@ -59,6 +59,11 @@ class DeviceBatch:
         rows = prod(lead)
         if rows == 0:
             return
+        for part in (*parts, begin):
+            if part.lead != lead and prod(part.lead) != 1:
+                raise ShapeMismatch(
+                    f"{part.name} has leading axes {part.lead}; on a GPU give {lead}, or one for all rows."
+                )
         spread = [part.spread(lead) for part in (*parts, begin)]
         out = {name: getattr(outputs, name) for name in ("q", "errors", "reached", "codes", "steps", "searches")}
         self.problem.solve(spread[:-1], spread[-1], rows, out)
@@ -98,7 +103,7 @@ class DeviceBatch:
 def check_served(solver: Solver, solutions: int, dtype: Any) -> None:
     """Refuses by name what has no kernel on a GPU."""
     native = solver._native
-    if not isinstance(native, core.Solver) or not core.lanes_serve(native):
+    if not isinstance(native, core.Solver) or not core.device_serves(native):
         raise InvalidValue(
             "a GPU serves point, rotation and pose goals of one priority with postures and joint ranges, under the "
             "default method; for the rest give numpy arrays, which run on the CPU."

@@ -16,8 +16,7 @@ from poise.batch.rowwise import solve_rowwise
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, name_not_found
 from poise.goals import Goal
-from poise.goals.goal import CUSTOM
-from poise.limits import Closed
+from poise.limits import Limit
 from poise.methods import Method
 from poise.model import Model
 from poise.native import core
@@ -43,7 +42,7 @@ class BatchSolver:
         dtype: "float64", which is what numpy arrays get unless said otherwise, or "float32": searched and returned in
             float32, judged in float64; arrays on a GPU always are.
         solutions: Up to so many distinct answers a row, nearest to its start first.
-        options: method, limit_handling, joints, stiffness, max_steps, time_limit, step_limit and mode, as in
+        options: method, limits, limit_handling, joints, stiffness, max_steps, time_limit, step_limit and mode, as in
             `poise.solve`.
     """
 
@@ -123,16 +122,13 @@ class BatchSolver:
     def _run(
         self, parts: list[Rows], begin: Rows, lead: tuple[int, ...], outputs: Outputs, progress: Progress | None
     ) -> None:
-        start, start_stride = begin.spread(lead)
-        spread = [(part.name, *part.spread(lead)) for part in parts]
         native = self.solver._native
-        # a user's own function needs the interpreter; a closed loop has rows that are no goal's
-        in_python = any(row.op == CUSTOM for row in self.rows.values()) or any(
-            isinstance(limit, Closed) for limit in self.solver._options.limits
-        )
-        if in_python or not isinstance(native, core.Solver):
-            solve_rowwise(self.solver, spread, start, prod(lead), outputs, progress)
+        if not isinstance(native, core.Solver) or not core.threads_serve(native):
+            wide = [part.widened(lead) for part in (*parts, begin)]
+            solve_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs, progress)
             return
+        start, start_stride = begin.spread(lead)
+        spread = [(part.name, *part.spread(lead), part.raw) for part in parts]
         table = {
             "targets": spread,
             "starts": start,
@@ -205,6 +201,7 @@ def solve_batch(
     out: Any = None,
     progress: Progress | None = None,
     method: str | Method = "auto",
+    limits: Sequence[Limit] | Limit = (),
     limit_handling: str = "active",
     joints: Sequence[str] | None = None,
     stiffness: Any = None,
@@ -232,6 +229,7 @@ def solve_batch(
         out: An array for `q`, {field: array}, or a BatchSolution to fill again.
         progress: Called with (rows done, rows) now and then, and at the end.
         method: As in `poise.solve`; so are those that follow.
+        limits: More rules that are never broken.
         limit_handling: "active", "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move.
         stiffness: Larger moves less.
@@ -252,6 +250,7 @@ def solve_batch(
         dtype=dtype,
         solutions=solutions,
         method=method,
+        limits=limits,
         limit_handling=limit_handling,
         joints=joints,
         stiffness=stiffness,

@@ -36,17 +36,18 @@ template <class S, class P> LaneState<S> allot_lanes(const P& problem, Scratch& 
 }
 
 // one row's numbers into its lane
-template <class S, class T>
-void fill_lane(const Slot& slot, const LaneProblem<T>& lanes, int lane, bool new_row, LaneState<S>& state, S* targets) {
+template <class S, class T> void fill_lane(const Worker& worker, const Slot& slot, const LaneProblem<T>& lanes,
+                                           int lane, bool new_row, LaneState<S>& state, S* targets) {
   const auto& problem = lanes.view;
   for (int k = 0; k < problem.n_q; ++k) set_lane(state.at.q[k], lane, T(slot.q[k]));
   begin_lane(state, lane);
   if (!new_row) return;
   for (int g = 0; g < problem.goals.count(); ++g) {
     const bool world = problem.goals[g].base < 0;
+    const int source = worker.own.goals[static_cast<std::size_t>(g)].target;
     for (int k = 0; k < 12; ++k) {
       const double shift = k >= 9 && world ? lanes.origin[k - 9] : 0.0;
-      set_lane(targets[12 * g + k], lane, T(slot.targets[12 * g + k] - shift));
+      set_lane(targets[12 * g + k], lane, T(slot.targets[source + k] - shift));
     }
   }
 }
@@ -90,7 +91,7 @@ template <int M, class T> void run_rows(Worker& worker, const LaneProblem<T>& la
     slots[lane].busy = take_row(worker, slots[lane]);
     if (!slots[lane].busy) return;
     ++busy;
-    fill_lane(slots[lane], lanes, lane, true, state, targets);
+    fill_lane(worker, slots[lane], lanes, lane, true, state, targets);
   };
   for (int lane = 0; lane < N; ++lane) give(lane);
   while (busy && !worker.job.stop.load(std::memory_order_relaxed)) {
@@ -99,7 +100,7 @@ template <int M, class T> void run_rows(Worker& worker, const LaneProblem<T>& la
     for (int lane = 0; lane < N; ++lane) {
       if (!done.lane(lane) || !slots[lane].busy) continue;
       if (next_search(worker, slots[lane], end_of_lane(worker, lanes, lane, state))) {
-        fill_lane(slots[lane], lanes, lane, false, state, targets);
+        fill_lane(worker, slots[lane], lanes, lane, false, state, targets);
       } else {
         --busy;
         give(lane);

@@ -5,6 +5,7 @@
 #pragma once
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/lanes.h"
@@ -27,9 +28,8 @@ struct TargetRows {
   std::size_t goal;
   const void* data;
   bool single;         // float, not double
-  bool numbers;        // the goal's own numbers, for goals that only Python can read
+  bool raw;            // the kernels' own numbers, for goals that only Python can read
   std::size_t stride;  // numbers from one row to the next; 0: the same for all
-  std::size_t count;   // the goal's own numbers
 };
 
 struct BatchJob {
@@ -76,7 +76,8 @@ struct SearchEnd {
 
 struct Worker {
   BatchJob& job;
-  SolverData own, first;  // and its first level alone, where it has one
+  SolverData own;
+  std::unique_ptr<SolverData> first;  // of a strict problem
   std::vector<Slot> slots;
   std::vector<double> memory, end_q, end_errors;
   Scratch scratch;
@@ -96,10 +97,27 @@ bool check_pose(SolverData& own, const double* targets, const double* q, double*
 // all rows by the single solver: for problems that lanes do not serve
 void run_alone(Worker& worker);
 
-// what lanes serve: one level of point, rotation and pose goals, postures and ranges under the default method
+// whether threads can share the problem: not where it calls Python
+bool threads_serve(const SolverData& solver);
+
+// What a GPU serves: one level of point, rotation and pose goals, a posture and ranges under the default method. The posture is served
+// by the search itself, once the goals are reached.
+bool device_serves(const SolverData& solver);
+
+// what lanes on the CPU serve: the same without a posture, which the strict solver serves better, one row at a time
 bool lanes_serve(const SolverData& solver);
 
 // ---------------------------------------------------------------------------------------------- lanes
+
+// the goals that lanes serve: a list without points, so that the kernels leave out what is for one problem at a time
+template <class T> struct PlainGoals {
+  const GoalSpec<T>* specs;
+  const FrameData<T>* frame_data;
+  int n;
+  POISE_FN int count() const { return n; }
+  POISE_FN const GoalSpec<T>& operator[](int i) const { return specs[i]; }
+  POISE_FN const FrameData<T>* frames() const { return frame_data; }
+};
 
 // the problem in T, about an origin: positions are subtracted in double
 template <class T> struct LaneProblem {
@@ -108,7 +126,7 @@ template <class T> struct LaneProblem {
   std::vector<GoalSpec<T>> goals;
   std::vector<Freedom<T>> freedoms;
   std::vector<T> posture_wanted, posture_gain;
-  Problem<T, BodyView<T>, GoalList<T>> view{};
+  Problem<T, BodyView<T>, PlainGoals<T>> view{};
   Settings<T> settings{};
   double origin[3] = {0, 0, 0};
   T fraction = T(1);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "batch.h"
+#include "prepared.h"
 #include "solver_bindings.h"
 
 namespace poise {
@@ -28,13 +29,8 @@ BatchJob& describe(BatchJob& job, const PreparedSolver& solver, const nb::dict& 
     const auto name = nb::cast<std::string>(part[0]);
     std::size_t goal = 0;
     while (solver.names[goal] != name) ++goal;
-    const GoalSpec<double>& spec = solver.data.goals[goal];
-    const bool plain = spec.op <= GOAL_POSE && !spec.local && !spec.ranged;
-    const bool last = goal + 1 == solver.data.goals.size();
-    const std::size_t end =
-        last ? solver.data.targets.size() : static_cast<std::size_t>(solver.data.goals[goal + 1].target);
-    job.targets.push_back({goal, data_of<void>(part[1]), is_float32(part[1]), !plain, nb::cast<std::size_t>(part[2]),
-                           end - static_cast<std::size_t>(spec.target)});
+    job.targets.push_back(
+        {goal, data_of<void>(part[1]), is_float32(part[1]), nb::cast<bool>(part[3]), nb::cast<std::size_t>(part[2])});
   }
   job.starts = data_of<double>(table["starts"]);
   job.start_stride = nb::cast<std::size_t>(table["start_stride"]);
@@ -141,6 +137,8 @@ void solve_batch(const PreparedSolver& solver, const AnyDict& table, std::size_t
 void bind_batch(nb::module_& m) {
   m.def("solve_batch", solve_batch, nb::arg("solver"), nb::arg("table"), nb::arg("threads"), nb::arg("progress").none(),
         "Solves every row of a batch. Private: use poise.solve_batch.");
+  m.def("threads_serve", [](const PreparedSolver& s) { return threads_serve(s.data); });
+  m.def("device_serves", [](const PreparedSolver& s) { return device_serves(s.data); });
   m.def("lanes_serve", [](const PreparedSolver& s) { return lanes_serve(s.data); });
 }
 

@@ -22,13 +22,14 @@ template <class T> FrameData<T> cast(const FrameData<double>& f, const double* o
   return to;
 }
 
-template <class T> GoalSpec<T> cast(const GoalSpec<double>& g) {
+template <class T> GoalSpec<T> cast(const GoalSpec<double>& g, int target) {
   GoalSpec<T> to{};
   to.op = g.op;
   to.frame = g.frame;
   to.base = g.base;
   to.first_row = g.first_row;
-  to.target = g.target;
+  to.target = target;
+  to.local = g.local;
   to.exact = g.exact;
   for (int k = 0; k < 6; ++k) to.weight[k] = T(g.weight[k]);
   for (int k = 0; k < 2; ++k) to.tolerance[k] = T(g.tolerance[k]);
@@ -55,7 +56,7 @@ template <class T> LaneProblem<T>::LaneProblem(const SolverData& solver) {
   }
   for (const auto& b : solver.primitives) primitives.push_back(cast<T>(b, origin));
   for (const auto& f : solver.frames) frames.push_back(cast<T>(f, origin));
-  for (const auto& g : solver.goals) goals.push_back(cast<T>(g));
+  for (const auto& g : solver.goals) goals.push_back(cast<T>(g, 12 * static_cast<int>(goals.size())));
   for (const auto& f : solver.freedoms) freedoms.push_back(cast<T>(f));
   for (double x : solver.posture_wanted) posture_wanted.push_back(T(x));
   for (double x : solver.posture_gain) posture_gain.push_back(T(x));
@@ -83,14 +84,23 @@ template <class T> LaneProblem<T>::LaneProblem(const SolverData& solver) {
 template struct LaneProblem<double>;
 template struct LaneProblem<float>;
 
-bool lanes_serve(const SolverData& solver) {
-  for (const auto& goal : solver.goals) {
-    if (goal.op > GOAL_POSE || goal.local || goal.ranged || goal.level != solver.goals[0].level) return false;
-  }
-  if (!solver.limits.empty() || !solver.cones.empty()) return false;
-  return workspace_of_method(solver.settings.method, solver.settings.limits, 1, 1) == 0 &&
-         solver.settings.method == METHOD_LM && solver.mode != Mode::CONTINUOUS && solver.time_limit < 0.0 &&
-         !solver.record && solver.n_v > 0;
+bool threads_serve(const SolverData& solver) {
+  const bool loops = !solver.goals.empty() && solver.goals[0].level < 0;  // their rows are no goal's
+  return !loops && !solver.custom_rows && (!solver.first || !solver.first->custom_rows);
 }
+
+bool device_serves(const SolverData& solver) {
+  for (const auto& goal : solver.goals) {
+    if (goal.op > GOAL_POSE || goal.ranged || goal.level != solver.goals[0].level) return false;
+  }
+  const bool default_step = solver.settings.method == METHOD_LM &&
+                            workspace_of_method(solver.settings.method, solver.settings.limits, 1, 1) == 0;
+  const bool plain = !solver.ranged && solver.cones.empty() && solver.limits.empty() && solver.posture_power == 2 &&
+                     threads_serve(solver);
+  return default_step && plain && solver.mode != Mode::CONTINUOUS && solver.time_limit < 0.0 && !solver.record &&
+         solver.n_v > 0;
+}
+
+bool lanes_serve(const SolverData& solver) { return device_serves(solver) && !solver.strict; }
 
 }  // namespace poise

@@ -24,8 +24,10 @@ bool read_targets(Worker& worker, std::size_t row) {
     double* to = own.targets.data() + goal.target;
     const std::size_t first = row * given.stride;
     bool good = true;
-    if (given.numbers) {
-      for (std::size_t k = 0; k < given.count; ++k) to[k] = static_cast<const double*>(given.data)[first + k];
+    if (given.raw) {
+      const bool last = given.goal + 1 == own.goals.size();
+      const int end = last ? static_cast<int>(own.targets.size()) : own.goals[given.goal + 1].target;
+      for (int k = 0; k < end - goal.target; ++k) to[k] = static_cast<const double*>(given.data)[first + index(k)];
     } else if (given.single) {
       good = read_target(goal.op, static_cast<const float*>(given.data) + first, to);
     } else {
@@ -214,9 +216,9 @@ void write_solutions(Worker& worker, const Slot& slot) {
 Worker::Worker(BatchJob& shared, int lanes) : job(shared), own(*shared.solver) {
   allot(own);
   if (own.first) {
-    first = *own.first;
-    allot(first);
-    own.first = &first;
+    first = std::make_unique<SolverData>(*own.first);
+    allot(*first);
+    own.first = first.get();
   }
   const std::size_t n_q = own.best_q.size(), n_e = own.best_errors.size(), n_t = own.targets.size();
   const std::size_t many = job.solutions > 1 ? index(job.solutions) * (n_q + n_e + 1) : 0;

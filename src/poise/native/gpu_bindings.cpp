@@ -5,6 +5,7 @@
 
 #include "batch.h"
 #include "ops.h"
+#include "prepared.h"
 #include "solver_bindings.h"
 
 namespace poise {
@@ -27,7 +28,7 @@ template <class T> AnyDict problem_in(const SolverData& solver) {
   for (const auto& f : lanes.frames) frames.append(nb::make_tuple(f.primitive, listed(f.R, 9), listed(f.p, 3)));
   for (const auto& g : lanes.goals) {
     goals.append(nb::make_tuple(g.op, g.frame, g.base, g.first_row, g.target, g.exact, listed(g.weight, 6),
-                                listed(g.tolerance, 2)));
+                                listed(g.tolerance, 2), 0, g.local));
   }
   for (const auto& f : lanes.freedoms) {
     freedoms.append(nb::make_tuple(f.q_index, f.angular, f.lower, f.upper, f.weight, f.unit2));

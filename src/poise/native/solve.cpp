@@ -84,7 +84,7 @@ void keep(SolverData& solver, bool first) {
 bool proved_unreachable(const SolverData& solver) {
   const auto problem = solver.problem();
   for (const Reachable<S>& r : solver.reachable) {
-    if (beyond(problem, r, solver.targets.data())) return true;
+    if (beyond_reach(problem, r, solver.targets.data())) return true;
   }
   return false;
 }

@@ -207,7 +207,7 @@ Search search_level(SolverData& solver, int level, int search, Clock::time_point
 bool proved_unreachable_up_to(const SolverData& solver, int level) {
   const auto problem = problem_up_to(solver, level);
   for (const auto& r : solver.reachable) {
-    if (r.goal < problem.goals.n && beyond(problem, r, solver.targets.data())) return true;
+    if (r.goal < problem.goals.n && beyond_reach(problem, r, solver.targets.data())) return true;
   }
   return false;
 }

@@ -51,6 +51,7 @@ bool goals_within(const StrictPoint& p, int first, int last, const double* bound
   return true;
 }
 
+constexpr double brought_back = 1e-9;
 constexpr double hair = 1e-14;  // so that a gap is not negative however its last digits are rounded
 
 bool limits_kept(const SolverData& solver, const StrictPoint& from, const StrictPoint& to) {
@@ -140,13 +141,13 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
     row_of_limit(problem, limits, t.near[k], p.q, p.placements, row);
     for (int c = 0; c < w.n; ++c) row[c] *= w.scale[c];
     const S gap = p.gaps[t.near[k]];
-    if (gap >= 0.0) {
-      w.inequalities[w.n_inequalities++] = {row, -1, -gap, 1e30};
+    if (gap >= hair) {  // down to the same hair's breadth that a broken one is brought back to
+      w.inequalities[w.n_inequalities++] = {row, -1, -maximum(gap - brought_back, 0.0), 1e30};
       continue;
     }
     const int r = solver.n_rows + n_broken++;
     for (int c = 0; c < w.stride; ++c) w.rows[r * w.stride + c] = row[c];
-    w.r[r] = minimum(1e-9 - gap, trust);
+    w.r[r] = minimum(brought_back - gap, trust);
   }
   return n_broken;
 }

@@ -46,8 +46,7 @@ template <class T> struct GoalList {
 };
 
 // Goals beyond reaching and turning are for one problem at a time: lists of goals for packs and devices do without `points`.
-template <class P, class S> constexpr bool any_goal =
-    ScalarTraits<S>::lanes == 1 && requires(const P& problem) { problem.goals.points(); };
+template <class P> constexpr bool any_goal = requires(const P& problem) { problem.goals.points(); };
 
 // the run-time posture: D and g of the design; null where there is none
 template <class S> struct Posture {
@@ -77,7 +76,7 @@ POISE_FN constexpr int size_of_placements(int n_primitives) { return 16 * n_prim
 template <class S, class P, class Goal>
 POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* placements, const S* targets,
                                real_t<S> per_scale, S* rows, S* errors, S* room) {
-  if constexpr (any_goal<P, S>) {
+  if constexpr (any_goal<P>) {
     if (goal.op == GOAL_CUSTOM) return;
     if (goal.op >= GOAL_COM) {
       mass_residual(problem, goal, placements, targets + goal.target, per_scale, rows, errors, room);
@@ -86,7 +85,7 @@ POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* plac
   }
   GoalPlace<S> at;
   place_goal(goal, problem.goals.frames(), placements, targets, at);
-  if constexpr (any_goal<P, S>) {
+  if constexpr (any_goal<P>) {
     if (goal.op > GOAL_POSE) {
       relation_residual(goal, at, targets + goal.target, per_scale, rows, errors, room);
       return;
@@ -102,7 +101,7 @@ template <class S, class P> POISE_LARGE_FN S evaluate(const P& problem, const S*
                                                       S* rows, S* errors, S* room = nullptr) {
   using T = real_t<S>;
   place_all(problem.body, q, placements);
-  if constexpr (any_goal<P, S>) {
+  if constexpr (any_goal<P>) {
     if (problem.body.masses) gather_mass(problem.body, placements, placements + 12 * problem.body.count());
   }
   S cost = S(T(0));
@@ -112,6 +111,7 @@ template <class S, class P> POISE_LARGE_FN S evaluate(const P& problem, const S*
     const auto& goal = problem.goals[g];
     const int n = rows_of_goal(goal);
     if (room) {
+      POISE_UNROLL_BODY
       for (int k = 0; k < n; ++k) {
         room[2 * (goal.first_row + k)] = S(T(1));
         room[2 * (goal.first_row + k) + 1] = S(T(-1));
@@ -142,7 +142,7 @@ template <class S, class P, class Goal>
 POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placements, const S* targets, S* J) {
   using T = real_t<S>;
   const T per_scale = T(1) / problem.scale;
-  const bool relation = any_goal<P, S> && goal.op > GOAL_POSE;
+  const bool relation = any_goal<P> && goal.op > GOAL_POSE;
   GoalPlace<S> at;
   GoalWrench<S> wrench;
   place_goal(goal, problem.goals.frames(), placements, targets, at);
@@ -186,7 +186,7 @@ POISE_LARGE_FN void assemble(const P& problem, const S* placements, const S* tar
   POISE_UNROLL_BODY
   for (int g = 0; g < problem.goals.count(); ++g) {
     const auto& goal = problem.goals[g];
-    if constexpr (any_goal<P, S>) {
+    if constexpr (any_goal<P>) {
       if (goal.op == GOAL_CUSTOM) continue;
       if (goal.op >= GOAL_COM) {
         assemble_mass(problem, goal, placements, targets + goal.target, T(1) / problem.scale, J);
@@ -196,9 +196,11 @@ POISE_LARGE_FN void assemble(const P& problem, const S* placements, const S* tar
     assemble_goal(problem, goal, placements, targets, J);
   }
   if (!room) return;
+  POISE_UNROLL_BODY
   for (int r = 0; r < m; ++r) {
     const mask_t<S> rests = room[2 * r] <= room[2 * r + 1];
     if (!any(rests)) continue;
+    POISE_UNROLL_BODY
     for (int c = 0; c < problem.n_v; ++c) J[c * m + r] = select(rests, S(T(0)), J[c * m + r]);
   }
 }

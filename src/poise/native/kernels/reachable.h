@@ -11,7 +11,7 @@ template <class T> struct Reachable {
   T nearest, farthest;
 };
 
-template <class T, class P, class R> POISE_FN bool beyond(const P& problem, const R& r, const T* targets) {
+template <class T, class P, class R> POISE_FN bool beyond_reach(const P& problem, const R& r, const T* targets) {
   const auto& goal = problem.goals[r.goal];
   const T* p = targets + goal.target + 9;
   const T d[3] = {p[0] - T(r.center[0]), p[1] - T(r.center[1]), p[2] - T(r.center[2])};
@@ -24,7 +24,7 @@ template <class T, class P, class R> POISE_FN bool beyond(const P& problem, cons
 template <class T, class P> POISE_FN bool out_of_reach(const P& problem, const T* targets) {
   bool out = false;
   POISE_UNROLL
-  for (int i = 0; i < P::n_reachable; ++i) out = out || beyond(problem, problem.reachable(i), targets);
+  for (int i = 0; i < P::n_reachable; ++i) out = out || beyond_reach(problem, problem.reachable(i), targets);
   return out;
 }
 

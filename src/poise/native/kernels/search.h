@@ -98,7 +98,7 @@ template <class S, class P> POISE_FN S outside_of(const P& problem, const Settin
     if (f.q_index < 0) continue;
     worst = maximum(worst, maximum(S(f.lower) - q[f.q_index], q[f.q_index] - S(f.upper)));
   }
-  if constexpr (any_goal<P, S>) {
+  if constexpr (any_goal<P>) {
     for (int i = 0; i < problem.n_cones; ++i)
       worst = maximum(worst, S(T(0)) - least_gap(problem.cones[i], q + problem.cones[i].q_index));
   }

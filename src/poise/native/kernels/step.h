@@ -237,7 +237,7 @@ template <class S, class P> POISE_FN void take_step(const P& problem, const S* q
     integrate(one, 1, q, dq, out);
     if (!bounded) continue;
     if (at.quaternion) {
-      if constexpr (any_goal<P, S>) keep_in_cone(problem, at.q_index, before, out + at.q_index);
+      if constexpr (any_goal<P>) keep_in_cone(problem, at.q_index, before, out + at.q_index);
       continue;
     }
     const auto& f = problem.freedoms[at.v_index];
