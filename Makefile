@@ -90,7 +90,7 @@ studio:
 
 docs: $(STAMPS)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
-	@echo "Open site/index.html"
+	@echo "Open site/index.html; with a search box: $(BIN)/python -m http.server --directory site"
 
 # The validator's package lands in build/, and nothing of the project needs it otherwise.
 .PHONY: gltf-check blender-check

@@ -1,6 +1,6 @@
 """Follow a moving target without a jump: one prepared solver, warm-started, a hundred frames of a drag."""
 
-import itertools
+from itertools import pairwise
 
 import numpy as np
 
@@ -27,7 +27,7 @@ for turn in np.linspace(0, 2 * np.pi, 100):
     times.append(solution.seconds)
 
 # no joint moves more than it may in a frame; the feet stay
-steps = [np.abs(model.difference(a, b)).max() for a, b in itertools.pairwise(frames)]
+steps = [np.abs(model.difference(a, b)).max() for a, b in pairwise(frames)]
 print(f"largest change of a joint in a frame: {max(steps):.3f} rad; {1e6 * np.median(times):.0f} us a frame")
 assert max(steps) <= 0.2 + 1e-12
 

@@ -88,7 +88,7 @@ def from_table(
     Raises:
         InvalidValue: A row that is none.
 
-    Example:
+    Examples:
         >>> arm = from_table([(0.5, 0, 0, 0), (0.4, 0, 0, 0)])
         >>> arm.fk([0, 0], "link2")[0, 3]
         0.9

@@ -20,7 +20,7 @@ __all__ = ["ModelBuilder"]
 class ModelBuilder:
     """Collects joints and frames, in any order, and builds a frozen `Model`.
 
-    Example:
+    Examples:
         >>> builder = ModelBuilder("arm")
         >>> _ = builder.add_joint("shoulder", None, "revolute", axis=(0, 0, 1), lower=-2, upper=2)
         >>> _ = builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0))
