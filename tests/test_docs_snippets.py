@@ -34,6 +34,12 @@ def test_page_runs(page, tmp_path, monkeypatch):
     run(page, page.read_text(encoding="utf-8"))
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_fences_are_such_as_the_site_can_read(page):
+    """A word after the language breaks a fence there; what shall not run is a ``py`` block."""
+    assert not re.findall(r"^ *```[a-z]+ [^{=\n]*$", page.read_text(encoding="utf-8"), flags=re.M)
+
+
 def test_blocks_are_found_and_left_out():
     text = "a\n```python\nx = 1\n```\n```python no-run\nboom()\n```\n"
     text += "    ```python\n    y = x + 1\n    ```\n```sh\nls\n```\n"
