@@ -50,7 +50,7 @@ demo: $(STAMPS)/studio
 examples: $(STAMPS)/studio
 	@for example in $(EXAMPLES); do echo "--- $$example"; $(BIN)/python $$example || exit 1; done
 
-test: $(STAMPS)/peers $(STAMPS)/test
+test: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
 	$(BIN)/python -m pytest $(ARGS)
 
 test-gpu: $(STAMPS)/gpu $(STAMPS)/test
@@ -162,6 +162,14 @@ $(STAMPS)/gpu: $(SOURCES)
 $(STAMPS)/sanitized: $(SOURCES)
 	$(call INSTALL,.,sanitize) --config-settings=cmake.define.POISE_SANITIZE=ON --config-settings=cmake.build-type=Debug \
 	  --config-settings=cmake.define.CMAKE_CXX_FLAGS_DEBUG="-O1 -Dalways_inline=unused"
+	@touch $@
+
+# Pages and the studio are tested in a real browser: one that is there, or Playwright's own. Where neither can be had, those
+# tests are skipped and say so.
+$(STAMPS)/chromium: $(STAMPS)/test
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	  || $(BIN)/python -m playwright install chromium \
+	  || echo "No Chromium could be installed: tests in a browser will be skipped."
 	@touch $@
 
 $(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/fuzz: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml
