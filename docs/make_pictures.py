@@ -242,7 +242,7 @@ def slim(path: Path) -> None:
     with Image.open(path) as image:
         full = image.convert("RGB")
     for colors in (255, 128, 64, 40):
-        full.quantize(colors, Image.Quantize.MAXCOVERAGE).save(path, optimize=True)
+        full.quantize(colors, Image.Quantize.MAXCOVERAGE, kmeans=1).save(path, optimize=True)
         if path.stat().st_size < 75_000:
             break
 

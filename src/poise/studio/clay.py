@@ -23,7 +23,7 @@ Color = tuple[float, float, float]
 
 BODY = "#8db0da"
 GHOST = "#e6ebf0"
-LAYERS = 7
+LAYERS = 11
 LIGHT = np.array([-0.42, 0.62])  # in the picture, in radii
 CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 25)[:-1]), np.sin(t)], axis=1)
 

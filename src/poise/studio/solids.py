@@ -3,7 +3,7 @@
 A part whose file brings boxes, cylinders, spheres or capsules to look at is drawn as those. Meshes are not opened: a
 part that has only meshes, and every part of a body that brings nothing at all, is drawn as the capsules around its
 skeleton (`poise.limits.skeleton`), as thick as its mass would be as water. Where two of them meet they are given the
-same thickness, so that limbs taper.
+same thickness, so that limbs taper; an arm is of even thickness.
 """
 
 from __future__ import annotations
@@ -69,6 +69,8 @@ def tapered(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:
     ends = np.array([(capsule.a, capsule.b) for capsule in capsules])
     world = (np.einsum("nij,nkj->nki", T[:, :3, :3], ends) + T[:, None, :3, 3]).reshape(-1, 3)
     thick = np.array([capsule.radius for capsule in capsules])
+    if is_chain(model):  # an arm: its masses are motors, and say little about its looks
+        thick = np.clip(thick, 0.8 * np.median(thick), 1.25 * np.median(thick))
     long = np.linalg.norm(ends[:, 1] - ends[:, 0], axis=1)
     meets = np.linalg.norm(world[:, None] - world[None], axis=-1) < MEETING * model.length
     radii, limb = np.repeat(thick, 2), np.repeat(long > 2.2 * thick, 2)
@@ -81,8 +83,15 @@ def tapered(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:
     return [
         capsule_between(capsule.frame, a, b, (low, high))
         for k, (capsule, (a, b), (low, high)) in enumerate(zip(capsules, ends, shared.tolist(), strict=True))
-        if long[k] == longest[capsule.frame] or long[k] > 0.8 * capsule.radius
+        if long[k] == longest[capsule.frame] or long[k] > 0.8 * thick[k]
     ]
+
+
+def is_chain(model: Model) -> bool:
+    """Whether every part carries at most one joint."""
+    parts = rigid_parts(model)
+    carried = [parts[joint.parent] for joint in model.joints if joint.kind != "fixed"]
+    return len(carried) == len(set(carried))
 
 
 def frames(capsules: list[BodyCapsule]) -> set[str]:
