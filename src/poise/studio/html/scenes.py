@@ -93,9 +93,8 @@ def followed_scene(solutions: list[Solution]) -> Scene:
     if any(part.model != last.model or list(part.errors) != list(last.errors) for part in solutions):
         raise InvalidValue("the solutions are of different bodies or goals; show them one by one.")
     q = np.array([part.q for part in solutions])[:LONGEST]
-    slowest = 1e6 * max(part.seconds for part in solutions)
-    mean = 1e6 * float(np.mean([part.seconds for part in solutions]))
-    note = f"{len(solutions)} frames, solved one after the other: {mean:.0f} us a frame, {slowest:.0f} us at most"
+    middle = 1e6 * float(np.median([part.seconds for part in solutions]))
+    note = f"{len(solutions)} frames, solved one after the other, {middle:.0f} us each (median)"
     scene = Scene(last.model.up, len(q), 30.0, title=last.model.name, note=note)
     scene.add_body(last.model, q)
     add_goals(scene, solutions[:LONGEST], q)
