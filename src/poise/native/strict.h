@@ -237,6 +237,21 @@ void solve_level_strictly(SolverData& solver, int level, Clock::time_point begun
   guard_levels(solver, level);
 }
 
+// the first level's history with the errors of all goals
+void note_first(SolverData& solver, const SolverData& first) {
+  if (!solver.record) return;
+  const std::size_t width = 3 + 2 * first.goals.size() + static_cast<std::size_t>(first.n_q);
+  const int searches = solver.total_searches;
+  for (std::size_t at = 0; at + width <= first.history.size(); at += width) {
+    const double* row = first.history.data() + at;
+    solver.total_searches = static_cast<int>(row[0]);
+    solver.state.damping = row[2];
+    copy_configuration(solver.problem(), row + width - first.n_q, solver.strictly.here.q);
+    note_strictly(solver);
+  }
+  solver.total_searches = searches;
+}
+
 // the first level alone, as the ordinary search has it
 void begin_with_first(SolverData& solver, void (*solve_plainly)(SolverData&)) {
   SolverData& first = *solver.first;
@@ -246,6 +261,7 @@ void begin_with_first(SolverData& solver, void (*solve_plainly)(SolverData&)) {
   solve_plainly(first);
   solver.total_steps = first.total_steps;
   solver.total_searches = first.total_searches - 1;
+  note_first(solver, first);
   for (std::size_t k = 0; k < first.best_q.size(); ++k) solver.strictly.here.q[k] = first.best_q[k];
 }
 
@@ -257,7 +273,7 @@ void solve_strictly(SolverData& solver, Clock::time_point begun, void (*solve_pl
   if (solver.first) begin_with_first(solver, solve_plainly);
   ++solver.total_searches;
   look_at(solver, t.here, levels);
-  note_strictly(solver);
+  if (!solver.first) note_strictly(solver);
   if (solver.first) guard_levels(solver, 0);
   for (int k = solver.first ? 1 : 0; k < levels; ++k) solve_level_strictly(solver, k, begun);
   if (!solver.posture_gain.empty() && !(broken(solver, t.here) > 0.0)) descend(solver, levels, begun);

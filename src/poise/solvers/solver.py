@@ -37,7 +37,7 @@ class Solver:
         row_names: Names of the goals that have errors (all but postures).
     """
 
-    __slots__ = ("_native", "_options", "_start", "_targets", "_timed", "goals", "model", "row_names")
+    __slots__ = ("_ahead", "_native", "_options", "_start", "_targets", "_timed", "goals", "model", "row_names")
 
     def __init__(
         self,
@@ -82,6 +82,7 @@ class Solver:
             raise InvalidValue(refused)
         self._start = np.array(model.rest)
         self._timed = timed(self._options.limits)
+        self._ahead: Solver | None = None  # for steps with Acceleration
         self._targets: Mapping[str, Any] = {}  # those given to solve, which replace the goals' own
 
     def solve(self, start: ArrayLike | Pose | None = None, targets: Mapping[str, Any] | None = None) -> Solution:
@@ -124,9 +125,22 @@ class Solver:
             raise ShapeMismatch(f"q has shape {at.shape}; it must be ({self.model.nq},), one configuration.")
         if not hasattr(self._native, "gaps"):
             raise InvalidValue(f"method {self._options.method.name!r} has no steps in time; lm does.")
-        solution = self._run(at, targets, (window(self.model, at, time, velocity, self._options),))
+        ahead = self._way_ahead(at, targets) if "Acceleration" in self._timed else None
+        solution = self._run(at, targets, (window(self.model, at, time, velocity, self._options, ahead),))
         solution.velocity = self.model.difference(at, solution.q) / time
         return solution
+
+    def _way_ahead(self, q: NDArray[np.float64], targets: Mapping[str, Any] | None) -> NDArray[np.float64]:
+        """The way from q to where the goals want the body, without regard to time."""
+        if self._ahead is None:
+            options = {name: getattr(self._options, name) for name in Options.__slots__}
+            lasting = tuple(limit for limit in self._options.limits if not timed([limit]))
+            goals = [replace(goal, name=name) for name, goal in self.goals.items()]
+            self._ahead = Solver(
+                self.model, goals, **{**options, "limits": lasting, "mode": "nearest", "restarts": 0, "record": False}
+            )
+        there = self._ahead.solve(q, {**self._targets, **(targets or {})})
+        return np.asarray(self.model.difference(q, there.q))
 
     def _numbers(self, pose: Pose, what: str) -> NDArray[np.float64]:
         if pose.model is not self.model and pose.model != self.model:

@@ -2,8 +2,8 @@
 
     |v| <= speed,   |v - v_before| <= acceleration dt,   v <= sqrt(2 acceleration room)    for each velocity
 
-the last so that a joint can stop before its range ends. Where they contradict each other (a joint that is faster than
-it may be), it slows down as fast as it may.
+The last is so that a joint can stop before its range ends, and before it runs past where the goals want it. Where they
+contradict each other (a joint that is faster than it may be), it slows down as fast as it may.
 Source: Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control, 2018.
 """
 
@@ -32,8 +32,19 @@ def check_time_step(dt: Any) -> float:
     return float(dt)
 
 
-def window(model: Model, q: Floats, dt: float, before: ArrayLike | None, options: Options) -> Floats:
-    """How far each velocity may lead from q in one time step: lowest and highest, (nv, 2)."""
+def window(
+    model: Model, q: Floats, dt: float, before: ArrayLike | None, options: Options, ahead: Floats | None = None
+) -> Floats:
+    """How far each velocity may lead from q in one time step: lowest and highest, (nv, 2).
+
+    Args:
+        model: The body.
+        q: Where it is.
+        dt: Seconds.
+        before: The velocity of the step before.
+        options: The solver's, with its limits.
+        ahead: The way from q to where the goals want the body, (nv,): it must be able to stop there.
+    """
     span = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
     most = np.where(turning(model) > 0, span, span * model.length) / dt
     speed = smallest(model, options.limits, Speed)
@@ -42,15 +53,22 @@ def window(model: Model, q: Floats, dt: float, before: ArrayLike | None, options
     if np.isfinite(acceleration).any():
         v = velocity_before(model, before)
         below, above = room(model, q)
-        stop = (
-            np.sqrt(2.0 * acceleration * np.maximum(above, 0.0)),
-            np.sqrt(2.0 * acceleration * np.maximum(below, 0.0)),
-        )
-        fastest, slowest = np.minimum(high, stop[0]), np.maximum(low, -stop[1])
+        if ahead is not None:
+            below, above = np.minimum(below, np.maximum(-ahead, 0.0)), np.minimum(above, np.maximum(ahead, 0.0))
+        fastest = np.minimum(high, stopping_speed(acceleration, above, dt))
+        slowest = np.maximum(low, -stopping_speed(acceleration, below, dt))
         reach_low, reach_high = v - acceleration * dt, v + acceleration * dt
         low = np.clip(slowest, reach_low, reach_high)
         high = np.clip(fastest, reach_low, reach_high)
     return np.ascontiguousarray(np.stack([low * dt, high * dt], axis=1))
+
+
+def stopping_speed(acceleration: Floats, way: Floats, dt: float) -> Floats:
+    """The fastest rate from which a joint stops within a way, when it changes its rate once a time step."""
+    with np.errstate(invalid="ignore"):
+        step = acceleration * dt
+        fastest = np.sqrt(step * step / 4 + 2.0 * acceleration * np.maximum(way, 0.0)) - step / 2
+    return np.where(np.isfinite(acceleration) & np.isfinite(way), fastest, np.inf)
 
 
 def smallest(model: Model, limits: Sequence[Limit], kind: type) -> Floats:
