@@ -5,6 +5,7 @@ Nothing is guessed: a relaxation is named only if solving with it reached every 
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,8 @@ FEW_SEARCHES = 10  # after the first, in a trial
 FEWER_SEARCHES = 3  # of levels one after the other
 MANY_SEARCHES = 60
 MORE_STEPS = 2000
+ONE_SECONDS = 0.5  # for one trial
+ALL_SECONDS = 2.0  # for all of them
 MOST_LIMITS = 3  # tried one at a time
 MOST_GOALS = 4  # left out one at a time
 MOST_NAMED = 4
@@ -68,16 +71,18 @@ class Relaxation:
 
 
 class Trials:
-    """Solves relaxed problems, each one once."""
+    """Solves relaxed problems, each one once, for a few seconds at most; nearly all need milliseconds."""
 
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
         self.found: dict[str, Trial | None] = {}
+        self.end = time.monotonic() + ALL_SECONDS
 
     def answer(self, relaxation: Relaxation) -> Trial | None:
-        """What the relaxed problem came to; None where the method refuses it."""
+        """What the relaxed problem came to; None where the method refuses it, or where time is up."""
         if relaxation.text not in self.found:
-            self.found[relaxation.text] = trial(self.solution, relaxation)
+            late = time.monotonic() > self.end
+            self.found[relaxation.text] = None if late else trial(self.solution, relaxation)
         return self.found[relaxation.text]
 
     def errors(self, relaxation: Relaxation) -> dict[str, tuple[float, float]] | None:
@@ -99,7 +104,7 @@ def trial(solution: Solution, relaxation: Relaxation) -> Trial | None:
     solver = solution._solver
     goals = solver.goals if relaxation.goals is None else dict(relaxation.goals)
     few = FEWER_SEARCHES if is_strict(solution) else FEW_SEARCHES
-    changes: dict[str, Any] = {"record": False, "time_limit": None, "restarts": few, "mode": "nearest"}
+    changes: dict[str, Any] = {"record": False, "time_limit": ONE_SECONDS, "restarts": few, "mode": "nearest"}
     options = replace(solver._options, **{**changes, **dict(relaxation.options)})
     try:
         native = prepared(solution, relaxation, goals, options)
