@@ -10,9 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.limits import Clearance
 from poise.limits.closed import CLOSE
-from poise.limits.limit import name_limits
 from poise.solvers.binding import ActiveLimit, active_limits
 from poise.solvers.conditioning import conditioning, direction_of
 from poise.solvers.conflict import conflict_texts, in_the_way
@@ -23,7 +21,16 @@ from poise.solvers.rules import timed
 from poise.solvers.show import length_text
 from poise.solvers.status import Status
 from poise.solvers.table import CONTINUOUS_SPAN
-from poise.solvers.words import count, error_text, limit_text, missed_text, turns, value_text, vector_text
+from poise.solvers.words import (
+    count,
+    error_text,
+    limit_distance,
+    limit_text,
+    missed_text,
+    turns,
+    value_text,
+    vector_text,
+)
 
 if TYPE_CHECKING:
     from poise.solvers.solution import Solution
@@ -152,12 +159,6 @@ def broken_text(solution: Solution) -> Iterator[str]:
         elif limit.kind == "clearance" and limit.value < limit_distance(solution, limit) - BEYOND:
             one, other = limit.between
             yield f"{one} and {other} are closer than {limit.limit!r} allows since the start, and never come closer."
-
-
-def limit_distance(solution: Solution, limit: ActiveLimit) -> float:
-    """The gap that a clearance keeps [m]."""
-    held = name_limits(solution._solver._options.limits)[limit.limit]
-    return float(held.distance) if isinstance(held, Clearance) else 0.0
 
 
 def span_text(solution: Solution) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.goals.goal import ALIGN, ANGLE, ANGULAR, BALANCE, COM, CUSTOM, DISTANCE, LOOK, PLANES, GoalRows
-from poise.limits import Coupled
+from poise.limits import Clearance, Coupled
 from poise.limits.limit import name_limits
 from poise.solvers.hull import hull_excess
 from poise.solvers.proof import tolerance
@@ -19,7 +19,17 @@ if TYPE_CHECKING:
     from poise.solvers.binding import ActiveLimit
     from poise.solvers.solution import Solution
 
-__all__ = ["angle_text", "count", "error_text", "limit_text", "listed", "missed_text", "turns", "vector_text"]
+__all__ = [
+    "angle_text",
+    "count",
+    "error_text",
+    "limit_distance",
+    "limit_text",
+    "listed",
+    "missed_text",
+    "turns",
+    "vector_text",
+]
 
 Floats = NDArray[np.float64]
 
@@ -110,7 +120,7 @@ def limit_text(solution: Solution, limit: ActiveLimit) -> str:
         return f"{limit.joint!r} is {verb} as far as its cone lets it, {angle_text(limit.value)}"
     if limit.kind == "clearance":
         one, other = (what if what.startswith("a ") else repr(what) for what in limit.between)
-        wanted = limit.value if limit.value > 1e-9 else 0.0
+        wanted = limit_distance(solution, limit)
         if wanted:
             return f"{one} is as close to {other} as {limit.limit!r} allows, {length_text(wanted)}"
         return f"{one} touches {other}, and {limit.limit!r} keeps them apart"
@@ -118,6 +128,12 @@ def limit_text(solution: Solution, limit: ActiveLimit) -> str:
         end = "lowest" if limit.side == "lower" else "highest"
         return f"{sum_text(solution, limit)} is at the {end} value that {limit.limit!r} allows, {limit.value:.4g}"
     return f"{limit.limit!r} has to stay closed"
+
+
+def limit_distance(solution: Solution, limit: ActiveLimit) -> float:
+    """The gap that a clearance keeps [m]."""
+    held = name_limits(solution._solver._options.limits)[limit.limit]
+    return float(held.distance) if isinstance(held, Clearance) else 0.0
 
 
 def part_text(solution: Solution, limit: ActiveLimit) -> str:
