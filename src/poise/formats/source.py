@@ -17,7 +17,7 @@ from pathlib import Path
 
 from poise.errors import FormatError
 
-__all__ = ["MOST_BYTES", "ReadOptions", "Source", "parse_number", "parse_numbers"]
+__all__ = ["LONGEST_NAME", "MOST_BYTES", "ReadOptions", "Source", "parse_number", "parse_numbers"]
 
 MOST_BYTES = 1 << 29
 """Files above this are refused before they are read [bytes]."""
@@ -29,6 +29,8 @@ MOST_NOTES = 40
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _PLAIN = re.compile(r"[0-9eE+.\s-]*", re.ASCII)
 LONGEST_NUMBER = 1000
+LONGEST_NAME = 1000
+"""Letters of a name; one with more is no name, and would flood every message."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 

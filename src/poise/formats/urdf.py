@@ -40,6 +40,7 @@ SUFFIXES = (".urdf", ".xacro")
 
 MOST_LINKS = 20_000
 LONGEST_CHAIN = 1000
+LONGEST_PREFIX = 200
 IGNORED = {
     *("transmission", "gazebo", "sensor", "ros2_control", "mujoco", "drake", "material", "group", "group_state"),
     *("disable_collisions", "loop_joint", "plugin", "controller", "preserveFixedJoint", "version", "poise"),
@@ -80,7 +81,9 @@ def read_model(source: Source, options: ReadOptions) -> Model:
             with_line(source, shape.line, builder.add_shape, link.name, **shape.arguments)
     read_extension(builder, root, source)
     try:
-        return adjusted(builder.build(), options, source)
+        model = builder.build()
+        tell_held(source, model, joints)
+        return adjusted(model, options, source)
     except FormatError:
         raise
     except PoiseError as error:
@@ -167,10 +170,11 @@ def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElem
     leader, ratio, offset = joint.arguments.get("mimic", ("", 1.0, 0.0))
     if not leader or leader in joints:
         return joint
+    own = joint.name
     meant = [
         name
-        for name in joints
-        if name.endswith(leader) and name != joint.name and joint.name.startswith(name[: -len(leader)])
+        for k in range(1, min(len(own), LONGEST_PREFIX) + 1)
+        if (name := own[:k] + leader) in joints and name != own
     ]
     if len(meant) != 1:
         reason = str(name_not_found("joint", leader, joints))
@@ -241,6 +245,16 @@ def with_line(source: Source, line: int, call: Any, *args: Any, **kwargs: Any) -
         raise
     except PoiseError as error:
         raise source.error(str(error), line) from error
+
+
+def tell_held(source: Source, model: Model, joints: dict[str, JointElement]) -> None:
+    """Leaders whose followers' ranges leave them one value: allowed, and hardly meant."""
+    for leader in dict.fromkeys(joint.mimic.joint for joint in model.joints if joint.mimic):
+        joint, at = joints[leader], model.joint(leader).v.start
+        lower, upper = (joint.arguments.get(side) for side in ("lower", "upper"))
+        if model.lower[at] == model.upper[at] and (lower is None or lower != upper):
+            words = f"joint {leader!r} can only be {model.lower[at] + 0.0:g}"
+            source.odd(f"{words}: the ranges of the joints that mimic it leave it no other value", joint.line)
 
 
 def line_of(error: PoiseError, joints: dict[str, JointElement]) -> int | None:

@@ -75,6 +75,8 @@ def read_joint(source: Source, element: Element) -> JointElement:
     arguments: dict[str, Any] = {}
     if kind in ("revolute", "continuous", "prismatic", "planar"):
         arguments["axis"] = read_axis(source, inside.get("axis"), where)
+    elif "axis" in inside and "xyz" in inside["axis"].attrib:  # of no use, but numbers all the same
+        parse_numbers(inside["axis"].attrib["xyz"], 3, f"{where}: axis", source, inside["axis"].sourceline)
     limit = numbers.get("limit", {})
     if kind in ("revolute", "prismatic"):
         arguments["lower"], arguments["upper"] = read_range(source, line, limit, kind, where)

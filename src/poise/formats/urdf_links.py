@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import PoiseError
-from poise.formats.source import Source, parse_number, parse_numbers, shown
+from poise.formats.source import LONGEST_NAME, Source, parse_number, parse_numbers, shown
 from poise.formats.xml import Element
 from poise.model import Box, Capsule, Cylinder, Mesh, Sphere
 from poise.spatial import Rotation, Transform
@@ -57,6 +57,8 @@ def required(source: Source, element: Element, key: str, where: str) -> str:
     if value is None or not value.strip():
         has = "is empty" if value is not None else "is missing"
         raise source.error(f"{where}: {key}= {has} in <{element.tag}>.", element.sourceline)
+    if key in ("name", "link", "joint") and len(value) > LONGEST_NAME:
+        raise source.error(f"a <{element.tag}>: {key}= has {len(value)} letters; give it a name.", element.sourceline)
     if key in ("name", "link", "joint") and value != value.strip():
         message = f"{where}: {key}={shown(value)} in <{element.tag}> has blanks around it; they were taken off"
         source.odd(message, element.sourceline)
