@@ -25,7 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidModel, InvalidValue, NameNotFound, ShapeMismatch
-from poise.formats.aliases import add_roles
+from poise.formats.aliases import ENOUGH, add_roles
 from poise.formats.bvh_tree import Node
 from poise.formats.source import ReadOptions, Source
 from poise.model import EULER_ORDERS, Model, ModelBuilder
@@ -40,6 +40,7 @@ UNITS = {
     "inches": 0.0254,
     "the CMU library's units (inches / 0.45)": 0.0254 / 0.45,
 }
+SHORT = {"metres": "m", "centimetres": "cm", "millimetres": "mm", "inches": "in"}
 STRETCH = 1e4
 """Stiffness of bones that have position channels: solvers bend a limb before they stretch it."""
 LARGEST = 1e100  # [m], of an offset
@@ -112,7 +113,9 @@ def assemble(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[M
             factor += [np.pi / 180.0 if channels[i].turns else scale for i in part.channels]
         first += len(channels)
     add_ends(source, builder, nodes, scale, taken)
-    add_roles(builder, source)
+    found = add_roles(builder, source)
+    if options.scale == 1.0:
+        builder.units = stated_unit(source, nodes if found.confidence >= ENOUGH else [], up)
     builder.notes += source.notes
     return builder.build(), Columns(np.array(order, np.int64), np.array(factor))
 
@@ -192,9 +195,13 @@ def turning_parts(turns: list[tuple[int, int]]) -> list[Part]:
 def add_ends(source: Source, builder: ModelBuilder, nodes: list[Node], scale: float, taken: set[str]) -> None:
     """Adds the end sites as frames."""
     for node in nodes:
+        name, number = f"{node.name}_end", 1
         for offset, line in node.ends:
-            name = unused(f"{node.name}_end", taken)
-            if name != f"{node.name}_end":
+            while name in taken:  # the number only grows: a joint may have thousands of ends
+                number += 1
+                name = f"{node.name}_end{number}"
+            taken.add(name)
+            if number > 1:
                 source.odd(f"the End Site of {node.name!r} is called {name!r}, since its own name is taken", line)
             builder.add_frame(name, node.name, [scale * x for x in offset])
 
@@ -242,11 +249,28 @@ def named(name: str, words: Iterable[str]) -> bool:
 
 def unit(source: Source, nodes: list[Node], up: str) -> float:
     """Metres per unit, guessed from the height of whoever stands there."""
-    heights = places(nodes)[..., "xyz".index(up)]
-    height = float(np.ptp(heights))
-    if height <= 0.0:
+    height, name = guessed_unit(nodes, up)
+    if not name:
         source.odd("has no height to guess its unit from; its numbers were taken as metres")
         return 1.0
-    name, scale = min(UNITS.items(), key=lambda item: abs(np.log(height * item[1] / STATURE)))
-    source.note(f"scale='auto': the body is {height:g} units tall, taken as {name}: 1 unit = {scale:g} m")
-    return scale
+    source.note(f"scale='auto': the body is {height:g} units tall, taken as {name}: 1 unit = {UNITS[name]:g} m")
+    return UNITS[name]
+
+
+def stated_unit(source: Source, nodes: list[Node], up: str) -> str:
+    """The unit that the height of a person suggests, where the file's numbers are kept."""
+    height, name = guessed_unit(nodes, up) if nodes else (0.0, "")
+    if not name:
+        source.note("BVH has no unit; its numbers were taken as metres")
+        return "m"
+    keep = "" if name == "metres" else "; its numbers were kept, scale='auto' makes them metres"
+    source.note(f"the body is {height:g} units tall, as in {name}{keep}")
+    return SHORT.get(name, "unknown")
+
+
+def guessed_unit(nodes: list[Node], up: str) -> tuple[float, str]:
+    """Height in the file's units, and the unit in which that is nearest to a person's; no unit without a height."""
+    height = float(np.ptp(places(nodes)[..., "xyz".index(up)]))
+    if height <= 0.0:
+        return height, ""
+    return height, min(UNITS, key=lambda name: abs(np.log(height * UNITS[name] / STATURE)))

@@ -216,6 +216,9 @@ class Rows:
         if not self.channels:
             raise self.source.error(f"has {self.count} numbers of motion, but no joint has channels.", self.line)
         found, rest = divmod(self.count, self.channels)
+        if found > frames > 0 and not rest and self.whole == self.lines:
+            self.source.odd(f"declares {frames} frames and holds {found}; the first {frames} were read", line)
+            return
         more = f" and {rest} numbers" if rest else ""
         wanted = f"{frames} frames of {self.channels} channels"
         raise self.source.error(f"declares {wanted} (line {line}), but holds {found} frames{more}.", self.line)

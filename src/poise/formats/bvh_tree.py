@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from poise.formats.source import Source, parse_number, shown
+from poise.formats.source import LONGEST_NAME, Source, parse_number, shown
 
 __all__ = ["MOST_DEPTH", "MOST_JOINTS", "Channel", "Node", "read_tree"]
 
@@ -94,13 +94,13 @@ def read_tree(source: Source, text: str) -> list[Node]:
     """All joints, parents first, in the order of their columns.
 
     Raises:
-        FormatError: Braces that do not pair, words that do not belong, names used twice, counts that do not agree.
+        FormatError: Braces that do not pair, words that do not belong, counts that do not agree.
     """
     words = Words(source, text)
     words.expect("hierarchy", "a BVH file")
     nodes: list[Node] = []
     path: list[int] = []  # the joints that are open
-    roots = 0
+    roots = ends = 0
     while words.peek():
         word, line = words.next()
         key = word.lower()
@@ -113,6 +113,9 @@ def read_tree(source: Source, text: str) -> list[Node]:
         elif not path:
             raise source.error(f"{shown(word)} stands outside of any joint; ROOT or MOTION belongs here.", line)
         elif key in ("end", "endsite"):
+            ends += 1
+            if ends > MOST_JOINTS:
+                raise source.error(f"has more than {MOST_JOINTS} End Sites.", line)
             nodes[path[-1]].ends.append(read_end(words, key, nodes[path[-1]].name, line))
         elif key == "offset":
             set_offset(words, nodes[path[-1]], line)
@@ -131,7 +134,7 @@ def read_tree(source: Source, text: str) -> list[Node]:
         raise source.error("has no ROOT, so no body.", words.next()[1])
     if roots > 1:
         source.odd(f"has {roots} ROOTs; all of them stand in the world of one model")
-    check_names(source, nodes)
+    name_apart(source, nodes)
     return nodes
 
 
@@ -149,6 +152,8 @@ def open_joint(words: Words, keyword: str, parent: int, line: int) -> Node:
     name = words.rest_of_line()
     if not name:
         raise words.source.error(f"{keyword} has no name.", line)
+    if len(name) > LONGEST_NAME:
+        raise words.source.error(f"{keyword} has a name of {len(name)} letters; give it a shorter one.", line)
     words.expect("{", f"joint {shown(name)}")
     return Node(name, parent, line)
 
@@ -224,11 +229,17 @@ def read_channel(words: Words, what: str, count: int) -> Channel:
     return Channel("xyz".index(found.group(1)), found.group(2) == "rotation")
 
 
-def check_names(source: Source, nodes: list[Node]) -> None:
-    """Goals find joints by their names, so each must have its own."""
+def name_apart(source: Source, nodes: list[Node]) -> None:
+    """Goals find joints by their names, so each gets its own: ``Hand``, ``Hand#2``, ``Hand#3``."""
+    taken = {node.name for node in nodes}
     seen: dict[str, int] = {}
     for node in nodes:
-        if node.name in seen:
-            first = seen[node.name]
-            raise source.error(f"two joints are called {shown(node.name)} (lines {first} and {node.line}).", node.line)
-        seen[node.name] = node.line
+        given = node.name
+        seen[given] = seen.get(given, 0) + 1
+        if seen[given] == 1:
+            continue
+        while f"{given}#{seen[given]}" in taken:
+            seen[given] += 1
+        node.name = f"{given}#{seen[given]}"
+        taken.add(node.name)
+        source.odd(f"another joint is called {shown(given)}; this one is {shown(node.name)} here", node.line)

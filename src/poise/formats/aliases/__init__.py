@@ -16,9 +16,10 @@ from poise.formats.source import Source
 from poise.model import Model, ModelBuilder
 from poise.model.spec import JointSpec
 
-__all__ = ["RoleMatch", "RoleReport", "add_roles", "find_roles", "roles_of_bone"]
+__all__ = ["ENOUGH", "RoleMatch", "RoleReport", "add_roles", "find_roles", "roles_of_bone"]
 
 ENOUGH = 0.4  # below this a report gives a model no roles
+LONGEST = 200  # letters of a name that may mean something
 SURE = 0.3  # below this a single match is dropped
 _SEPARATORS = re.compile(r"[\s_.\-]+")
 
@@ -80,9 +81,10 @@ def find_roles(skeleton: Model | Mapping[str, str | None] | Iterable[str]) -> Ro
         parents = dict(skeleton)
     else:
         parents = dict.fromkeys(skeleton)
-    attempts = [report(parents, *match_words(parents))]
-    for prefix in prefixes(parents):
-        plain = {name: stripped(name, prefix) for name in parents}
+    names = [name for name in parents if len(name) <= LONGEST]
+    attempts = [report(parents, *match_words(names))]
+    for prefix in prefixes(names):
+        plain = {name: stripped(name, prefix) for name in names}
         attempts += [report(parents, scheme.name, match_scheme(plain, scheme)) for scheme in SCHEMES]
     best = max(attempts, key=lambda r: (round(r.confidence, 6), len(r.matches), -len(r.unknown)))
     return best if best.matches else RoleReport("", 0.0, (), CORE, tuple(parents))
