@@ -193,7 +193,8 @@ MESHED = (
 
 
 def test_a_mesh_may_be_absent(tmp_path: Path) -> None:
-    model = poise.load(write(tmp_path, MESHED))
+    with pytest.warns(FormatWarning, match="without the masses"):
+        model = poise.load(write(tmp_path, MESHED))
     (shape,) = model.shapes
     assert shape.shape == Mesh(str(tmp_path / "parts" / "cube.obj"), (0.5, 0.5, 0.5))
     np.testing.assert_allclose(shape.offset.apply((2.0, 0.0, 0.0)), (2.5, 2.0, 3.0), atol=1e-12)
@@ -202,7 +203,8 @@ def test_a_mesh_may_be_absent(tmp_path: Path) -> None:
 
 
 def test_a_mesh_that_is_there_gives_its_mass_and_the_same_place(tmp_path: Path) -> None:
-    absent = poise.load(write(tmp_path, MESHED))
+    with pytest.warns(FormatWarning, match="without the masses"):
+        absent = poise.load(write(tmp_path, MESHED))
     write(tmp_path, CUBE, "parts/cube.obj")
     model = poise.load(tmp_path / "model.xml")
     m = mujoco.MjModel.from_xml_path(str(tmp_path / "model.xml"))

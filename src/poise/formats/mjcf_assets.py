@@ -180,7 +180,7 @@ def settle_masses(
 ) -> dict[str, bytes]:
     """The true bytes of meshes from which a body has its mass; geoms of meshes that are not there weigh nothing."""
     data: dict[str, bytes] = {}
-    lost: dict[str, None] = {}
+    lost: dict[str, bool] = {}  # whether some mass goes with it
     for geom, facts, weighs in mesh_geoms(root):
         name = facts["mesh"]
         if name not in meshes:
@@ -199,9 +199,10 @@ def settle_masses(
             if "mass" not in facts:
                 geom.set("mass", "0")
                 geom.attrib.pop("density", None)
-            lost[name] = None
+            lost[name] = lost.get(name, False) or weighs
     if lost and assets.use_meshes:
-        folder.main.note(f"meshes that are not there, without the masses that would come from them: {listed(lost)}")
+        say = folder.main.odd if any(lost.values()) else folder.main.note
+        say(f"meshes that are not there, without the masses that would come from them: {listed(lost)}")
     return data
 
 

@@ -15,7 +15,7 @@ from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import quoteattr
 
 from poise.errors import FormatError
-from poise.formats.source import Source, shown
+from poise.formats.source import LONGEST_NAME, Source, shown
 from poise.formats.xml import Element, parse_xml
 
 __all__ = ["NO_FILE", "Folder", "Part", "Weight", "gather", "sanitize", "serialize", "stem", "walk", "weigh"]
@@ -33,6 +33,8 @@ DEEPEST = 480  # MuJoCo's own XML reader stops at 500
 # attributes that hold words, among which "nan" is a name like any other
 HERE = PurePosixPath()
 WORDS = re.compile(r"name|class|childclass|file.*|.*dir|content_type|prefix|model|type|mode|.*name|data|key|value")
+PLACED = ("body", "joint", "freejoint", "site", "frame", "inertial", "geom", "replicate", "key")
+FINITE = ("pos", "quat", "axis", "axisangle", "xyaxes", "zaxis", "euler", "ref", "range", "qpos", "polycoef", "mass")
 MAKES_BODIES = ("body", "composite", "flexcomp", "attach")
 COUNTS = ("count", "nrow", "ncol", "width", "height", "nsample", "nkey", "nuserdata", "size", "dim", "actdim")
 BUFFERS = {"nkey", "nuserdata", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_site", "nuser_cam", "nuser_tendon"}
@@ -184,8 +186,14 @@ def sanitize(folder: Folder, root: Element) -> None:
 def check_numbers(folder: Folder, element: Element) -> None:
     """No NaN among numbers, no size beyond reason."""
     for key, value in element.items():
+        if key == "name" and len(value) > LONGEST_NAME:
+            raise folder.error(element, f"its name has {len(value)} letters; give it a shorter one.")
         if WORDS.fullmatch(key) is None and "nan" in value.lower() and not_numbers(value):
             raise folder.error(element, f"{key} is {shown(value)}; every number must be one.")
+        if key in FINITE and element.tag in PLACED and any(map(infinite, value.split())):
+            raise folder.error(element, f"{key} is {shown(value)}; it must be finite. Leave a range out where none is.")
+        if key == "range" and element.tag == "joint" and element.get("limited") != "false" and falling(value):
+            raise folder.error(element, f"range is {shown(value)}, whose lower end is above its upper; swap them.")
         if key == "count" and any(number(word) < 0.0 for word in value.split()):
             raise folder.error(element, f"count is {shown(value)}; it must be zero or more.")
         if (key in COUNTS or key in BUFFERS) and any(large(word) for word in value.split()):
@@ -198,6 +206,23 @@ def not_numbers(value: str) -> bool:
         return any(math.isnan(float(word)) for word in value.split())
     except ValueError:
         return False
+
+
+def infinite(word: str) -> bool:
+    """Whether it is a number beyond all others."""
+    try:
+        return math.isinf(float(word))
+    except ValueError:
+        return False
+
+
+def falling(value: str) -> bool:
+    """Whether these are two numbers, the first above the second."""
+    try:
+        low, high = map(float, value.split())
+    except ValueError:
+        return False
+    return low > high
 
 
 def large(word: str) -> bool:
