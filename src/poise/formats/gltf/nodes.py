@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.formats.gltf.document import Document, Object, kind_of, short
+from poise.formats.source import LONGEST_NAME
 from poise.spatial import Rotation
 
 __all__ = ["Node", "nearest_turn", "read_nodes", "world_matrices"]
 
 Floats = NDArray[np.float64]
 
-MOST_NODES = 50_000
+MOST_NODES = 20_000
 """Nodes above which a file is refused: building a body of that many takes seconds."""
 LARGEST = 1e15
 """Numbers of a node above this are refused: their products leave the range of doubles."""
@@ -118,6 +119,8 @@ def unique_names(document: Document, items: list[Object]) -> list[str]:
         name = item.get("name", "")
         if not isinstance(name, str):
             raise document.fail(f"nodes[{i}].name", f"is {kind_of(name)}; it must be text.")
+        if len(name) > LONGEST_NAME:
+            raise document.fail(f"nodes[{i}].name", f"has {len(name)} letters; give it a shorter one.")
         given.append(name if name.strip() else f"node_{i}")
     counts = Counter(given)
     names = [name if counts[name] == 1 else f"{name}#{i}" for i, name in enumerate(given)]

@@ -29,6 +29,12 @@ Floats = NDArray[np.float64]
 TALL = 20.0
 """A body larger than this [m] is taken for one in centimetres by ``scale="auto"``; a hundred times it, millimetres."""
 
+HARMLESS = (
+    *("KHR_materials", "KHR_texture", "KHR_draco", "KHR_mesh", "KHR_lights", "KHR_xmp", "KHR_node_visibility"),
+    *("EXT_texture", "EXT_meshopt", "EXT_mesh", "EXT_lights", "EXT_instance", "MSFT_", "VRM"),
+)
+"""Extensions by their first letters that a file may require: they are about looks, bytes that are checked, or VRM."""
+
 
 @dataclass(frozen=True, slots=True)
 class Body:
@@ -110,14 +116,19 @@ def stated_roles(bones: dict[str, int]) -> dict[str, int]:
 
 def metres(document: Document, nodes: list[Node], order: list[int], options: ReadOptions) -> float:
     """The scale, guessed where it shall be."""
-    if not isinstance(options.scale, str):
+    source, up = document.source, own_up(document)
+    if options.scale not in ("auto", 1.0):
         return float(options.scale)
     with np.errstate(all="ignore"):
         places = world_matrices(nodes, order)[:, :3, 3]
         extent = float(np.nan_to_num((places.max(axis=0) - places.min(axis=0)).max(), posinf=0.0))
     scale = 1.0 if extent <= TALL else 0.01 if extent <= TALL * 100 else 0.001
-    document.source.note(f"scale='auto': the body is {extent:.4g} units large, so a unit is taken as {scale:g} m")
-    return scale
+    if options.scale == "auto":
+        source.note(f"scale='auto': the body is {extent:.4g} units large, so a unit is taken as {scale:g} m")
+        return scale
+    kept = "" if scale == 1.0 else f", though it is {extent:.4g} large; scale='auto' would take a unit as {scale:g} m"
+    source.note(f"in metres, {up} is up, as {'glTF has it' if up == 'y' else 'the file says'}{kept}")
+    return 1.0
 
 
 def own_up(document: Document) -> str:
@@ -144,6 +155,8 @@ def state(
             raise document.fail("extensionsRequired", "must be a list of names.")
         if name == "KHR_animation_pointer":
             document.odd("animations of anything but nodes were left out", name)
+        elif not name.startswith(HARMLESS):
+            document.odd("the file needs this extension, which is not known here; it was read without it", name)
 
 
 def bind_pose(limbs: list[Limb], order: list[int], skins: list[Skin]) -> Floats | None:
