@@ -260,7 +260,7 @@ BAD_NPZ = {
     "no archive": b"PK\x03\x04" + b"\0" * 100,
     "cut": npz(q=Q, columns=NAMES)[:-30],
     "no q": npz(columns=NAMES),
-    "no columns": npz(q=Q),
+    "no columns, another width": npz(q=np.zeros((2, 99))),
     "columns of numbers": npz(q=Q, columns=np.zeros(1)),
     "other shapes": npz(q=np.zeros((2, 3)), columns=NAMES),
     "scalar q": npz(q=np.array(1.0), columns=NAMES),

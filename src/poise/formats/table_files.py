@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -87,7 +88,7 @@ def check_header(source: Source, names: list[str], line: int) -> None:
     if len(names) > MOST_COLUMNS:
         raise source.error(f"has {len(names)} columns; at most {MOST_COLUMNS} are read.", line)
     if len(set(names)) < len(names):
-        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        twice = [name for name, count in Counter(names).items() if count > 1]
         raise source.error(f"columns {listed(twice)} stand there more than once.", line)
 
 
@@ -156,12 +157,15 @@ def is_fact(name: str) -> bool:
 
 
 def read_npz(source: Source) -> tuple[Columns, str]:
-    """The arrays of our own archives; any other one with `q` and `columns` will do."""
+    """The arrays of our own archives; any other one with `q` and `columns` will do; those of `q` alone are numbered."""
     arrays = read_arrays(source)
+    held = listed(f"{name} {array.shape}" for name, array in arrays.items()) or "none"
     names, q = arrays.pop("columns", None), arrays.pop("q", None)
     facts = arrays.pop("poise", np.array(""))
+    if names is None and q is not None and q.ndim == 2 and q.shape[1] <= MOST_COLUMNS:
+        names = np.array([str(i) for i in range(q.shape[1])], np.str_)
     if names is None or q is None or names.dtype.kind != "U" or names.ndim != 1 or q.shape[1:] != names.shape:
-        raise source.error(f"needs arrays 'q' (rows, n) and 'columns' (n names); it has {listed(arrays)}.")
+        raise source.error(f"needs arrays 'q' (rows, n) and 'columns' (n names); it has {held}.")
     listed_names = [str(name) for name in names]
     check_header(source, listed_names, 1)
     columns = {name: np.ascontiguousarray(q[:, i]) for i, name in enumerate(listed_names)}

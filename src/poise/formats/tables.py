@@ -7,7 +7,8 @@ rounded. NPZ and Parquet carry the model along, in words (`poise.formats.describ
 columns in any order.
 
 NPZ holds ``poise`` (a JSON text: kind, fps, model), ``columns``, ``q`` (frames, nq), and the other columns under their
-names. Parquet holds the same text as metadata under the key ``poise``.
+names; an archive with ``q`` alone, and ``fps`` where wanted, is read for a given model, with a warning. Parquet holds
+the same text as metadata under the key ``poise``.
 """
 
 from __future__ import annotations
@@ -155,6 +156,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     if not len(table):
         raise source.error("has no rows.")
     model = model_for(source, table, options)
+    table = with_names(source, table, model)
     if options.up not in (None, model.up):
         raise source.error(f"is a table for a model with {model.up} up; up={options.up!r} does not apply.")
     names = column_names(model)
@@ -166,6 +168,16 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
         return Motion(model, np.stack(q, axis=1) if q else np.zeros((len(table), 0)), fps_of(source, table))
     except PoiseError as error:
         raise source.error(f"makes no motion of {model.name!r}: {error}") from error
+
+
+def with_names(source: Source, table: Table, model: Model) -> Table:
+    """The table; where its columns are only counted, as those of an array without names are, they are the model's."""
+    names, counted = column_names(model), [str(i) for i in range(model.nq)]
+    if {name for name in table.columns if not known(name)} != set(counted) or not counted or set(names) & set(counted):
+        return table
+    source.odd(f"does not name its {len(names)} columns; they were taken for the q of model {model.name!r}, in order")
+    new = dict(zip(counted, names, strict=True))
+    return Table({new.get(name, name): column for name, column in table.columns.items()}, table.facts)
 
 
 def known(name: str) -> bool:

@@ -30,7 +30,9 @@ def replacing(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterat
         if target.is_dir():
             raise FormatError("is a folder; name a file inside it.", text)
         if not overwrite and target.exists():
-            raise FormatError("exists already; remove it, or say overwrite=True.", text)
+            raise FormatError(
+                "exists already; remove it, or allow it to be replaced (overwrite=True; no --keep).", text
+            )
         if not target.parent.is_dir():
             raise FormatError(f"cannot be written: there is no folder {str(target.parent.absolute())!r}.", text)
     except FormatError:
