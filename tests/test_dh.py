@@ -154,3 +154,13 @@ def test_bad_lists(rows: list[object]) -> None:
         from_table(rows)  # type: ignore[arg-type]
     with pytest.raises(InvalidValue):
         from_table([(0, 0, 0, 0)], convention="mine")
+
+
+@pytest.mark.parametrize("mark", [",", ";", "\t", "   ", " , "])
+@pytest.mark.parametrize("name", ["arm.csv", "arm.dh", "arm.txt", "arm"])
+def test_any_mark_between_cells(mark: str, name: str, tmp_path: Path) -> None:
+    rows = [("a", "alpha", "d", "theta"), ("0.5", "pi/2", "0", "0.1"), ("0.4", "0", "0.2", "0")]
+    (tmp_path / name).write_text("# convention: standard\n" + "\n".join(mark.join(row) for row in rows))
+    model = poise.load(tmp_path / name)
+    expected = from_table([(0.5, np.pi / 2, 0, 0.1), (0.4, 0, 0.2, 0)])
+    np.testing.assert_allclose(model.fk([0.3, 0.4]), expected.fk([0.3, 0.4]), atol=1e-15)

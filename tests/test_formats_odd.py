@@ -12,6 +12,7 @@ import pytest
 
 import poise
 from poise.errors import FormatError, FormatWarning
+from poise.formats.columns import column_names
 
 LEGS = "".join(
     f"JOINT {side}UpLeg\n{{\nOFFSET {x} 0 0\nJOINT {side}Leg\n{{\nOFFSET 0 -45 0\nJOINT {side}Foot\n{{\n"
@@ -132,6 +133,21 @@ def test_an_array_without_names_is_read_for_a_given_model(tmp_path: Path) -> Non
     np.savez(path, q=np.zeros((3, 8)))
     with pytest.raises(FormatError, match="no column 'panda_joint1'"):
         poise.load_motion(path, model=model)
+
+
+def test_rounded_times_are_an_even_beat(tmp_path: Path) -> None:
+    model = poise.load("planar2")
+    names = list(column_names(model))
+
+    def table(times: list[float]) -> Path:
+        rows = [",".join(["time", *names]), *(f"{t},0.1,0.2" for t in times)]
+        return written(tmp_path, "a.csv", "\n".join(rows))
+
+    with pytest.warns(FormatWarning, match="read as even steps"):
+        motion = poise.load_motion(table([round(k / 60, 3) for k in range(61)]), model=model)
+    assert motion.fps == pytest.approx(60.0)
+    with pytest.raises(FormatError, match="even steps"):
+        poise.load_motion(table([k / 60 for k in range(61) if k != 30]), model=model)
 
 
 def test_a_column_twice_among_many_is_found_in_time(tmp_path: Path) -> None:

@@ -103,6 +103,15 @@ def test_errors_have_their_line(tmp_path: Path) -> None:
     assert f"robot.urdf:{caught.value.line}: joint 'j1'" in str(caught.value)
 
 
+def test_a_loop_is_told_by_its_joints(tmp_path: Path) -> None:
+    turn = '<joint name="{}" type="continuous"><parent link="{}"/><child link="{}"/></joint>'.format
+    links = '<link name="r"/><link name="a"/><link name="b"/><link name="c"/>'
+    text = robot("\n".join([links, turn("j1", "a", "b"), turn("j2", "b", "a"), turn("j3", "a", "c")]))
+    with pytest.raises(FormatError, match=r"the joints 'j1', 'j2' go round in a loop.*Remove one") as caught:
+        poise.load(written(tmp_path, text))
+    assert caught.value.line == 4
+
+
 def test_long_names_and_texts_do_not_flood_the_message(tmp_path: Path) -> None:
     with pytest.raises(FormatError) as caught:
         poise.load(written(tmp_path, one(f'<origin xyz="{"9" * 100_000}x 0 0"/>')))

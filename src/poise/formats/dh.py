@@ -7,11 +7,11 @@ Both conventions chain ``A_1 A_2 ... A_n``, with the joint's own q added to thet
 | standard (classical, distal) | ``Rz(theta) Tz(d) Tx(a) Rx(alpha)`` | Denavit and Hartenberg 1955; Spong |
 | modified (proximal) | ``Tx(a) Rx(alpha) Tz(d) Rz(theta)``, a and alpha of the link before | Craig, section 3.4 |
 
-A file has a line that names its columns: ``a, alpha, d, theta`` in any order, and where wanted ``joint`` and ``link``
-(names), ``type`` (revolute, prismatic, fixed, or R, P, F), ``lower``, ``upper``, ``mass``. Angles are radians, degrees
-in a column called ``alpha_deg`` or ``theta [deg]``; ``pi/2`` may be written. In theta or d, a name such as ``q3`` marks
-what moves. A comment says the convention, ``# convention: modified``; a table without one is read as standard, with a
-warning.
+A file has a line that names its columns, with commas, semicolons, tabs or blanks between: ``a, alpha, d, theta``
+in any order, and where wanted ``joint`` and ``link`` (names), ``type`` (revolute, prismatic, fixed, or R, P, F),
+``lower``, ``upper``, ``mass``. Angles are radians, degrees in a column called ``alpha_deg`` or ``theta [deg]``; ``pi/2``
+may be written. In theta or d, a name such as ``q3`` marks what moves. A comment says the convention, ``# convention:
+modified``; a table without one is read as standard, with a warning.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ def looks_like(head: bytes) -> bool:
     """Whether a file begins with the column names of a DH table."""
     text = head.decode("utf-8-sig", "replace")
     first = next((line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
-    return {"a", "alpha", "d"} <= {heading(cell)[0] for cell in re.split(r"[,;\t]", first)}
+    cells = re.split(r"[,;\t]", first) if re.search(r"[,;\t]", first) else first.split()
+    return {"a", "alpha", "d"} <= {heading(cell)[0] for cell in cells}
 
 
 def from_table(
@@ -212,12 +213,15 @@ def read_rows(source: Source, lines: Sequence[str]) -> list[dict[str, Any]]:
         raise source.error("has no rows; write a line with the columns' names, then one line a joint.")
     first, names = kept[0]
     mark = max(",;\t", key=names.count)
+    mark = mark if mark in names else " "
     columns = read_columns(source, split(names, mark), first)
     return [read_row(source, split(line, mark), columns, i) for i, line in kept[1:]]
 
 
 def split(line: str, mark: str) -> list[str]:
-    """The cells of a line."""
+    """The cells of a line; a blank for a mark stands for any number of them."""
+    if mark == " ":
+        return line.split()
     try:
         return [cell.strip() for cell in next(csv.reader([line], delimiter=mark))]
     except csv.Error:

@@ -116,7 +116,7 @@ def gather(folder: Folder, source: Source, part: Part) -> Element:
     for element in walk(root):
         folder.parts[id(element)] = part
     if root.tag.lower() not in ("mujoco", "mujocoinclude"):
-        raise source.error(f"its root is <{root.tag}>; MJCF begins with <mujoco>.", root.sourceline)
+        raise source.error(f"its root is <{root.tag}>; MJCF begins with <mujoco>, URDF with <robot>.", root.sourceline)
     for parent in list(walk(root)):
         if any(child.tag.lower() == "include" for child in parent):
             parent[:] = [piece for child in parent for piece in included(folder, child)]

@@ -45,6 +45,7 @@ __all__ = [
 NAME = "table"
 SUFFIXES = (".csv", ".npz", ".parquet")
 DEFAULT_FPS = 30.0
+ROUNDED = 0.2  # times off an even beat by less than this share of a step were rounded; by more, frames are missing
 
 Column = NDArray[Any]
 
@@ -164,8 +165,9 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     if others:
         source.odd(f"columns {listed(others)} are no joints of model {model.name!r}; they were left out")
     q = [numbers(source, table, name) for name in names]
+    fps = fps_of(source, table)
     try:
-        return Motion(model, np.stack(q, axis=1) if q else np.zeros((len(table), 0)), fps_of(source, table))
+        return Motion(model, np.stack(q, axis=1) if q else np.zeros((len(table), 0)), fps)
     except PoiseError as error:
         raise source.error(f"makes no motion of {model.name!r}: {error}") from error
 
@@ -231,8 +233,11 @@ def fps_of(source: Source, table: Table) -> float:
     if len(table) > 1 and "time" in table.columns:
         times = numbers(source, table, "time")
         steps = np.diff(times)
-        if not (steps > 0.0).all() or np.ptp(steps) > 1e-3 * steps.mean():
+        even = np.linspace(times[0], times[-1], len(times))
+        if not (steps > 0.0).all() or np.abs(times - even).max() > ROUNDED * steps.mean():
             raise source.error("column 'time' does not rise by even steps; a motion has one rate. Resample it first.")
+        if np.ptp(steps) > 1e-3 * steps.mean():
+            source.odd(f"column 'time' rises by {steps.min():.6g} to {steps.max():.6g} s; it was read as even steps")
         return rate_of(times)
     if len(table) > 1:
         source.odd(f"has neither 'time' nor 'fps'; {DEFAULT_FPS:g} frames per second were assumed")

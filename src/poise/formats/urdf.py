@@ -153,12 +153,27 @@ def check_tree(source: Source, links: dict[str, LinkElement], joints: dict[str, 
             message = f"link {joint.child!r} hangs on two joints, {other!r} and {joint.name!r}: a loop. URDF is a tree."
             raise source.error(f"{message} Remove one of them.", joint.line)
         carried[joint.child] = joint
+    refuse_loops(source, carried)
     roots = [name for name in links if name not in carried]
-    if not roots:
-        raise source.error("the joints go round in a loop: every link is the child of another. URDF is a tree.")
     if len(roots) > 1:
         message = f"has {len(roots)} roots, links that no joint carries: {listed(roots)}."
         raise source.error(f"{message} Join them to one.", links[roots[1]].line)
+
+
+def refuse_loops(source: Source, carried: dict[str, JointElement]) -> None:
+    """Every link leads up to a root; `carried` has the joint that each hangs on."""
+    sound: set[str] = set()
+    for start in carried:
+        way: dict[str, JointElement] = {}
+        at = start
+        while at in carried and at not in sound and at not in way:
+            way[at] = carried[at]
+            at = carried[at].parent
+        if at in way:
+            loop = list(way.values())[list(way).index(at) :]
+            message = f"the joints {listed(joint.name for joint in loop)} go round in a loop. URDF is a tree."
+            raise source.error(f"{message} Remove one of them.", min(joint.line for joint in loop))
+        sound.update(way)
 
 
 def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElement]) -> JointElement:
