@@ -9,7 +9,7 @@ import pytest
 
 import poise
 from mjcf_files import GEOM, agrees, load, mujoco, worst, write
-from poise.errors import FormatWarning
+from poise.errors import FormatError, FormatWarning
 from poise.model import BallRange, Box, Capsule, Cylinder, Mesh, Sphere
 
 
@@ -321,3 +321,18 @@ def test_the_name_and_content_decide(tmp_path: Path) -> None:
     for name in ("a.xml", "A.XML", "a.mjcf", "noname"):
         assert poise.load(write(tmp_path, text, name)).name == "cart"
     assert load(tmp_path, "<body/>").name == "model"
+
+
+def test_settings_of_other_versions_are_left_out(tmp_path: Path) -> None:
+    body = '<worldbody><body name="b"><joint name="j"/><geom size="1"/></body></worldbody>'
+    text = f'<mujoco><option collision="all" mpr_iterations="50" gravity="0 -9 0"/>{body}</mujoco>'
+    with pytest.warns(FormatWarning) as told:
+        model = poise.load(write(tmp_path, text))
+    assert (model.nq, model.up) == (1, "y")
+    assert [word for word in ("collision", "mpr_iterations") if word in " ".join(str(w.message) for w in told)] == [
+        "collision",
+        "mpr_iterations",
+    ]
+    old = " ".join(f'a{i}="1"' for i in range(100))
+    with pytest.raises(FormatError, match="unrecognized attribute"):
+        poise.load(write(tmp_path, f"<mujoco><option {old}/>{body}</mujoco>"))

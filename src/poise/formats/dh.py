@@ -7,10 +7,10 @@ Both conventions chain ``A_1 A_2 ... A_n``, with the joint's own q added to thet
 | standard (classical, distal) | ``Rz(theta) Tz(d) Tx(a) Rx(alpha)`` | Denavit and Hartenberg 1955; Spong |
 | modified (proximal) | ``Tx(a) Rx(alpha) Tz(d) Rz(theta)``, a and alpha of the link before | Craig, section 3.4 |
 
-A file has a line that names its columns, with commas, semicolons, tabs or blanks between: ``a, alpha, d, theta``
-in any order, and where wanted ``joint`` and ``link`` (names), ``type`` (revolute, prismatic, fixed, or R, P, F),
-``lower``, ``upper``, ``mass``. Angles are radians, degrees in a column called ``alpha_deg`` or ``theta [deg]``; ``pi/2``
-may be written. In theta or d, a name such as ``q3`` marks what moves. A comment says the convention, ``# convention:
+A file has a line that names its columns, with commas, semicolons, tabs or blanks between: ``a, alpha, d, theta`` in any
+order, and where wanted ``joint`` and ``link`` (names), ``type`` (revolute, prismatic, fixed, or R, P, F), ``lower``,
+``upper``, ``mass``. Angles are radians, degrees in a column called ``alpha_deg`` or ``theta [deg]``; ``pi/2`` may be
+written. In theta or d, a name such as ``q3`` marks what moves. A comment says the convention, ``# convention:
 modified``; a table without one is read as standard, with a warning.
 """
 

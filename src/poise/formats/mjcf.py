@@ -30,6 +30,9 @@ NAME = "MJCF"
 SUFFIXES = (".xml", ".mjcf")
 
 NOT_KINEMATIC = ("actuator", "sensor", "tendon", "contact", "custom", "deformable", "visual", "statistic")
+SETTINGS = ("option", "flag", "statistic", "global", "quality", "headlight", "map", "scale", "rgba")
+UNKNOWN = re.compile(r"unrecognized attribute: '(\w+)'\s*Element '(\w+)'")
+MOST_OUTDATED = 20  # settings of other versions that are left out before the file is refused
 
 
 def looks_like(head: bytes) -> bool:
@@ -80,7 +83,7 @@ def compile_with(source: Source, assets: Assets) -> SimpleNamespace:
     prepare(folder, root, assets)
     root.append(new("compiler", **({"boundmass": "1e-12", "boundinertia": "1e-12"} if assets.massless else {})))
     root[-1].append(new("lengthrange", mode="none"))
-    problem = compiled(serialize(root)[0], assets.files)
+    problem = compiled_today(source, root, assets)
     if isinstance(problem, str) and "mass and inertia of moving bodies" in problem:
         root[-1].attrib.update(boundmass="1e-12", boundinertia="1e-12")
         source.odd("some moving bodies have no mass; MuJoCo would refuse them, here they move all the same")
@@ -94,6 +97,20 @@ def compile_with(source: Source, assets: Assets) -> SimpleNamespace:
         raise explained(folder, root, problem)
     if folder.dropped:
         source.odd(f"left out, with what depends on it: {', '.join(sorted(folder.dropped))}")
+    return problem
+
+
+def compiled_today(source: Source, root: Element, assets: Assets) -> SimpleNamespace | str:
+    """MuJoCo's answer; settings of other versions that it does not know are left out with a warning."""
+    for _ in range(MOST_OUTDATED):
+        problem = compiled(serialize(root)[0], assets.files)
+        found = UNKNOWN.search(problem) if isinstance(problem, str) else None
+        if found is None or found[2] not in SETTINGS:
+            return problem
+        for element in walk(root):
+            if element.tag == found[2]:
+                element.attrib.pop(found[1], None)
+        source.odd(f"<{found[2]}> has {shown(found[1])}, which this version of MuJoCo does not know; it was left out")
     return problem
 
 
