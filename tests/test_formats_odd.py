@@ -158,6 +158,16 @@ def test_a_column_twice_among_many_is_found_in_time(tmp_path: Path) -> None:
     assert time.perf_counter() - start < 20
 
 
+@pytest.mark.parametrize("read", [poise.load, poise.load_motion])
+@pytest.mark.parametrize("filler", ["\n", "\r", " ", "\r\n"])
+def test_endless_nothing_is_refused_in_time(read: Any, filler: str, tmp_path: Path) -> None:
+    path = written(tmp_path, "a.csv", "time,a,alpha,d\n" + filler * 20_000_000)
+    start = time.perf_counter()
+    with pytest.raises(FormatError):
+        read(path)
+    assert time.perf_counter() - start < 20
+
+
 # ------------------------------------------------------------------------------------------------ URDF
 
 

@@ -36,6 +36,7 @@ __all__ = ["NAME", "SUFFIXES", "from_table", "looks_like", "read_model"]
 NAME = "DH table"
 SUFFIXES = (".csv", ".dh")
 MOST_ROWS = 10_000
+MOST_BYTES = 1 << 24
 LONGEST = 60  # letters of a cell that a pattern looks at
 CONVENTIONS = {"standard": "standard", "classical": "standard", "distal": "standard"} | dict.fromkeys(
     ("modified", "proximal", "craig", "mdh"), "modified"
@@ -172,6 +173,8 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     """
     from pathlib import Path
 
+    if len(source.data) > MOST_BYTES:
+        raise source.error(f"has {len(source.data)} bytes; a DH table has at most {MOST_BYTES}.")
     lines = source.text().splitlines()
     convention = stated(lines, "convention", source)
     if convention is None:

@@ -23,6 +23,7 @@ Columns = dict[str, Column]
 
 MOST_COLUMNS = 100_000
 MOST_BYTES = 1 << 30  # of a Parquet table, unpacked
+MOST_LINES = 5_000_000  # of a CSV file
 BLOCK = 4096  # rows turned into arrays at once
 _WORDS = {"True": True, "False": False, "true": True, "false": False}
 
@@ -64,6 +65,8 @@ def write_csv(columns: Columns, facts: str, target: Path) -> None:
 def read_csv(source: Source) -> tuple[Columns, str]:
     """Columns of text; those of numbers as numbers, with commas, semicolons or tabs between them."""
     text = source.text()
+    if max(text.count("\n"), text.count("\r")) > MOST_LINES:
+        raise source.error(f"has more than {MOST_LINES} lines; split it, or save it as NPZ or Parquet.")
     lines = (text if "\n" in text else text.replace("\r", "\n")).split("\n")
     start = next((i for i, line in enumerate(lines) if line.strip()), None)
     if start is None:
