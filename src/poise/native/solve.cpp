@@ -135,7 +135,7 @@ template <int M> void polish_rows(SolverData& solver, Clock::time_point begun) {
   if (within_tolerance(problem, s.errors, 1.0) && !(outside > 0.0)) solver.outcome = Outcome::REACHED;
 }
 
-void polish(SolverData& solver, Clock::time_point begun) {
+void polish_plainly(SolverData& solver, Clock::time_point begun) {
   if (solver.n_rows == 6) {
     polish_rows<6>(solver, begun);
   } else if (solver.n_rows == 3) {
@@ -143,6 +143,31 @@ void polish(SolverData& solver, Clock::time_point begun) {
   } else {
     polish_rows<0>(solver, begun);
   }
+}
+
+bool some_joint_at_bound(const SolverData& solver) {
+  for (const Freedom<S>& f : solver.freedoms) {
+    if (f.q_index < 0) continue;
+    const S x = solver.best_q[static_cast<std::size_t>(f.q_index)];
+    if (x <= f.lower || x >= f.upper) return true;
+  }
+  return false;
+}
+
+// The default step fixes joints at their bounds by a rule of thumb and can stand still where it should not; the exact active set
+// (active_set.h) says whether there is a way on.
+void polish(SolverData& solver, Clock::time_point begun) {
+  polish_plainly(solver, begun);
+  StrictState& t = solver.strictly;
+  if (solver.settings.limits != LIMITS_ACTIVE || solver.outcome == Outcome::REACHED || !some_joint_at_bound(solver))
+    return;
+  copy_configuration(solver.problem(), solver.best_q.data(), t.here.q);
+  t.assembled = nullptr;
+  set_bars(solver, 0, false);
+  descend(solver, 0, begun);
+  if (broken(solver, t.here) > solver.best_outside || !(t.here.costs[0] < solver.best_cost)) return;
+  copy_configuration(solver.problem(), t.here.q, solver.best_q.data());
+  polish_plainly(solver, begun);
 }
 
 // joints on which no goal depends, brought back into their ranges

@@ -21,8 +21,8 @@ void hand_out(const Part* parts, std::size_t n, std::vector<double>& memory) {
   }
 }
 
-constexpr int most_held = 24;  // inequalities that one level may hold
-constexpr int most_near = 32;  // limits beyond the joints' ranges that one step looks at
+constexpr int most_held = 128;  // inequalities that one level may hold
+constexpr int most_near = 32;   // limits beyond the joints' ranges that one step looks at
 
 void find_levels(SolverData& solver) {
   StrictState& t = solver.strictly;
@@ -49,7 +49,8 @@ void allot_strict(SolverData& solver, std::size_t placements) {
   w.n = solver.n_v;
   w.stride = hierarchy_stride(solver.n_v);
   w.most_rows = static_cast<int>(all);
-  w.most_held = most_held;
+  w.most_held = solver.n_v + 1 < most_held ? solver.n_v + 1 : most_held;
+  const auto held = static_cast<std::size_t>(w.most_held);
   const auto stride = static_cast<std::size_t>(w.stride);
   const auto point = [&](StrictPoint& p) {
     return std::vector<Part>{
@@ -61,7 +62,7 @@ void allot_strict(SolverData& solver, std::size_t placements) {
       {&w.turn, stride},
       {&w.rows, all * stride},
       {&w.r, all},
-      {&w.basis, (all + most_held + 1) * stride},
+      {&w.basis, (all + held + 1) * stride},
       {&w.L, all * all},
       {&w.normal, all * (all + 1) / 2},
       {&w.pivots, all},
@@ -71,6 +72,10 @@ void allot_strict(SolverData& solver, std::size_t placements) {
       {&w.z, stride},
       {&w.held, stride},
       {&w.trial, stride},
+      {&w.gradient, stride},
+      {&w.parts, held},
+      {&w.force, held + 1},
+      {&w.wanted_force, held + 1},
       {&t.guard, 2 * g},
       {&t.bar, 2 * g},
       {&t.wanted, stride},
@@ -90,6 +95,8 @@ void allot_strict(SolverData& solver, std::size_t placements) {
   w.inequalities = t.inequalities.data();
   w.order = t.order.data();
   w.active = t.active.data();
+  t.holds.assign(held + 1, 0);
+  w.holds = t.holds.data();
 }
 
 // the rows that each velocity moves: those of the goals that hang from it, or from which it hangs a goal's base
@@ -155,7 +162,7 @@ void allot(SolverData& solver) {
   find_runs(solver);
   if (!blocked) s.work.packed = nullptr;
   s.work.runs = solver.runs.data();
-  if (solver.strict) allot_strict(solver, placements);
+  if (solver.strict || solver.polish) allot_strict(solver, placements);
   solver.placed.assign(solver.capsules.size(), {});
   solver.own_window.assign(2 * v, 0.0);
   solver.best_q.assign(q, 0.0);

@@ -25,12 +25,13 @@ struct StrictState {
   double *guard, *bar, *wanted, *limit_rows;
   std::vector<double> memory;
   std::vector<Inequality<double>> inequalities;
-  std::vector<int> order, near;
+  std::vector<int> order, near, holds;
   std::vector<char> active, resting;
   std::vector<int> level_rows, level_goals;  // where each level starts, and the end
   const double* assembled = nullptr;         // the pose that state.J belongs to, and the last level in it
   int assembled_level = 0;
   double predicted = 0.0;  // what the last step leaves of its level's cost, to first order
+  double ease = 1.0;       // the damping of the level that is being served is multiplied by it
 };
 
 struct SolverData {

@@ -65,7 +65,11 @@ bool try_strictly(SolverData& solver, int level, S& trust) {
   follow_strictly(solver, t.here, t.there, level);
   if (!settle(solver, level, trust)) return false;
   if (before > 0.0 && broken(solver, t.there) < 0.999 * before) return true;
-  return t.there.costs[level] < t.here.costs[level];
+  if (!(t.there.costs[level] < t.here.costs[level])) return false;
+  // where the step did what was predicted, the next one needs less damping: a level that cannot be reached would else creep
+  const bool as_predicted = t.here.costs[level] - t.there.costs[level] > 0.9 * (t.here.costs[level] - t.predicted);
+  if (!posture && solver.mode != Mode::CONTINUOUS) t.ease = as_predicted ? 0.1 * t.ease : minimum(10.0 * t.ease, 1.0);
+  return true;
 }
 
 void note_strictly(SolverData& solver) {
@@ -115,13 +119,16 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
   const int most = !goes_on ? solver.settings.max_steps : posture ? 2 : 8;
   int quiet = 0;
   S nudged = -1.0;  // the cost where it was nudged
+  t.ease = 1.0;
   for (int steps = 0; steps < most && !reached() && quiet < patience && !late(solver, begun); ++steps) {
     if (posture && t.here.costs[level] < 1e-12) return false;
     const S before = t.here.costs[level];
     bool taken = false;
     for (int attempt = 0; attempt < attempts && !taken && trust > 1e-9; ++attempt) {
       taken = try_strictly(solver, level, trust);
-      if (!taken) trust *= 0.3;
+      if (taken) continue;
+      trust *= 0.3;
+      t.ease = minimum(10.0 * t.ease, 1.0);
     }
     ++solver.total_steps;
     if (!taken) {

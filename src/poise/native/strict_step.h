@@ -170,7 +170,8 @@ void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
   for (int k = 0; k <= level && k < levels; ++k) {
     const int first = t.level_rows[static_cast<std::size_t>(k)], last = t.level_rows[static_cast<std::size_t>(k) + 1];
     // what is above is only held: its corrections are small, and must arrive
-    const S damping = solver.settings.damping * p.costs[k] + (k < level ? 1e-12 : solver.settings.damping_floor);
+    const S full = solver.settings.damping * p.costs[k] + (k < level ? 1e-12 : solver.settings.damping_floor);
+    const S damping = k < level ? full : maximum(t.ease * full, 1e-12);
     solver.state.damping = damping;
     serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach);
     for (int r = first; r < last; ++r) {  // what rests in its range has to stay there from now on
