@@ -87,6 +87,14 @@ class Problems:
 
     def make(self, places: Sequence[Any], aims: Sequence[Any], poles: Sequence[str], frozen: frozenset[str]) -> Solver:
         """A solver of those wishes."""
+        goals = self.goals(places, aims, poles)
+        moving = (
+            [j.name for j in self.model.joints if j.nv and not j.mimic and j.name not in frozen] if frozen else None
+        )
+        return Solver(self.model, goals, limits=self.limits, joints=moving, mode="continuous")
+
+    def goals(self, places: Sequence[Any], aims: Sequence[Any], poles: Sequence[str]) -> list[Goal]:
+        """The goals of those wishes, each on its level; their targets are not those of a state yet."""
         goals: list[Goal] = []
         for name, level, ndim, weight in places:
             target = np.eye(4) if ndim == 2 else np.zeros(3)
@@ -113,10 +121,7 @@ class Problems:
             goals.append(Reach(self.model.frames[0], np.zeros(3), weight=0.0, tolerance=1e9, name=NO_WISH))
         if self.rest is not None:
             goals.append(self.rest)
-        moving = (
-            [j.name for j in self.model.joints if j.nv and not j.mimic and j.name not in frozen] if frozen else None
-        )
-        return Solver(self.model, goals, limits=self.limits, joints=moving, mode="continuous")
+        return goals
 
     def pole(self, name: str) -> Goal:
         """The goal that turns a limb's plane of bending."""
