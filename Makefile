@@ -39,7 +39,7 @@ help:
 	@echo "make fuzz      look for files that break a reader, for a minute (ARGS=-max_total_time=3600 for an hour)"
 	@echo "make gltf-check     written glTF files through the Khronos validator (needs node and npm)"
 	@echo "make blender-check  written GLB and BVH files imported in headless Blender, joints compared"
-	@echo "make studio    the browser studio (not there yet)"
+	@echo "make studio    drag a body in the browser (ARGS=robot.urdf for your own)"
 	@echo "make clean     remove everything that make made"
 
 # ------------------------------------------------------------------------------------------------ verbs
@@ -83,10 +83,8 @@ fuzz: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/fuzz
 bench-gpu: $(STAMPS)/gpu
 	$(BIN)/python benchmarks/gpu.py $(ARGS)
 
-studio:
-	@echo "The browser studio is not part of Poise yet; poise.studio draws pictures with matplotlib."
-	@echo "To see what there is, type: make demo"
-	@exit 1
+studio: $(STAMPS)/studio
+	@$(BIN)/poise studio $(ARGS)
 
 docs: $(STAMPS)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

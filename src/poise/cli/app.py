@@ -12,6 +12,7 @@ from poise.cli.demo import demo_command
 from poise.cli.files import convert_command, info_command
 from poise.cli.race import race_command
 from poise.cli.solve import GoalCommand, solve_command
+from poise.cli.studio import studio_command
 from poise.cli.words import examples
 
 __all__ = ["app"]
@@ -42,6 +43,15 @@ def shared(
 app.command("demo", epilog=examples("poise demo", "poise demo --out pictures --open", "poise demo --json"))(
     demo_command
 )
+app.command(
+    "studio",
+    epilog=examples(
+        "poise studio",
+        "poise studio robot.urdf",
+        "poise studio dancer.glb --port 9000 --no-open",
+        "poise studio humanoid --no-shadows",
+    ),
+)(studio_command)
 app.command(
     "solve",
     cls=GoalCommand,

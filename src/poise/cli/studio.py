@@ -1,0 +1,53 @@
+"""`poise studio`: the body in the browser."""
+
+from __future__ import annotations
+
+import json
+import os
+import webbrowser
+from typing import Annotated
+
+import typer
+
+from poise.cli.words import Body, complaints
+
+__all__ = ["studio_command"]
+
+LOCAL = ("127.0.0.1", "localhost", "::1")
+
+
+def studio_command(
+    model: Body = "humanoid",
+    host: Annotated[str, typer.Option(help="The address to listen on; this machine alone unless told.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="The port, or the next free one.")] = 8080,
+    open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser window.")] = True,
+    shadows: Annotated[bool, typer.Option(help="Shadows; off is lighter where there is no GPU.")] = True,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
+) -> None:
+    """Drag a body in the browser: handles, pins, methods, lessons, a race. Ctrl-C ends it."""
+    from poise.studio.server import Studio
+
+    with complaints("studio"):
+        studio = Studio(model, host=host, port=port, shadows=shadows)
+    if as_json:
+        typer.echo(json.dumps({"url": studio.url, "model": studio.model.name, "port": studio.port}))
+    else:
+        typer.echo(greeting(studio.url, studio.model.name, host, studio.port))
+    if open_browser and not remote():
+        webbrowser.open(studio.url)
+    studio.wait()
+
+
+def remote() -> bool:
+    """Whether somebody works here over SSH: no browser is opened on the far side."""
+    return "SSH_CONNECTION" in os.environ
+
+
+def greeting(url: str, model: str, host: str, port: int) -> str:
+    """What the terminal says."""
+    lines = [f"{model} is in the studio: {url}", "Drag a handle; click one to pin it. Ctrl-C ends the studio."]
+    if remote() and host in LOCAL:
+        lines.append(f"Over SSH, type on your own machine: ssh -L {port}:127.0.0.1:{port} <this machine>")
+    if host not in LOCAL:
+        lines.append("It listens beyond this machine: who reaches the port can move the body and open files in it.")
+    return "\n".join(lines)

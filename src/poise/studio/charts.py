@@ -1,0 +1,140 @@
+"""Small pictures in the panel, as SVG and HTML."""
+
+from __future__ import annotations
+
+import html
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model import Model
+from poise.studio.lesson import OneStep, velocity_names
+
+__all__ = ["bars", "falling", "step_words", "table"]
+
+Floats = NDArray[np.float64]
+
+WIDTH = 262
+
+
+def bars(values: Floats, damping: float | None) -> str:
+    """Singular values as bars on a logarithmic scale, with the damping as a line: what is left of it is damped."""
+    low, high = 1e-3, 10.0
+
+    def x(value: float) -> float:
+        share = math.log10(max(value, low) / low) / math.log10(high / low)
+        return 34 + (WIDTH - 84) * min(share, 1.0)
+
+    rows = []
+    for k, value in enumerate(values):
+        y = 8 + 20 * k
+        damped = damping is not None and value < damping
+        color = "#dc5050" if damped else "#0d8078"
+        rows.append(
+            f"<text x='0' y='{y + 10}' font-size='11' fill='#52606d'>s{k + 1}</text>"
+            f"<rect x='34' y='{y}' width='{max(x(value) - 34, 1):.1f}' height='12' rx='2' fill='{color}'/>"
+            f"<text x='{WIDTH}' y='{y + 10}' font-size='11' text-anchor='end' fill='#323f4b'>{value:.3f}</text>"
+        )
+    height = 8 + 20 * len(values)
+    line = ""
+    if damping is not None:
+        at = x(damping)
+        line = (
+            f"<line x1='{at:.1f}' x2='{at:.1f}' y1='2' y2='{height}' stroke='#b44d12' stroke-width='1.5' "
+            f"stroke-dasharray='4 3'/><text x='{at:.1f}' y='{height + 13}' font-size='11' text-anchor='middle' "
+            f"fill='#b44d12'>damping {damping:.3g}</text>"
+        )
+    words = "the handle's Jacobian, in body lengths a radian"
+    return (
+        f"<div style='padding:2px 10px'><svg width='{WIDTH}' height='{height + 18}'>{''.join(rows)}{line}</svg>"
+        f"<div style='font-size:11px;color:#7b8794'>{words}</div></div>"
+    )
+
+
+def falling(errors: Floats) -> str:
+    """An error [m] by iteration on a logarithmic scale."""
+    left, top, wide, high = 40.0, 8.0, WIDTH - 50.0, 110.0
+    values = np.log10(np.maximum(errors, 1e-9))
+    first = math.floor(float(values.min()))
+    last = max(math.ceil(float(values.max())), first + 1)
+    x = left + wide * np.arange(len(values)) / max(len(values) - 1, 1)
+    y = top + high * (last - values) / (last - first)
+    line = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(x, y, strict=True))
+    dots = "".join(f"<circle cx='{a:.1f}' cy='{b:.1f}' r='2.2' fill='#0d8078'/>" for a, b in zip(x, y, strict=True))
+    marks = ""
+    for power in range(first, last + 1, max(1, (last - first) // 4)):
+        at = top + high * (last - power) / (last - first)
+        marks += (
+            f"<line x1='{left}' x2='{left + wide}' y1='{at:.1f}' y2='{at:.1f}' stroke='#e4e7eb'/>"
+            f"<text x='{left - 5}' y='{at + 3:.1f}' font-size='10' text-anchor='end' fill='#7b8794'>"
+            f"{power_words(power)}</text>"
+        )
+    foot = f"error of the handle by iteration, {len(errors) - 1} in all"
+    return (
+        f"<div style='padding:2px 8px'><svg width='{WIDTH}' height='{top + high + 8}'>{marks}"
+        f"<polyline points='{line}' fill='none' stroke='#0d8078' stroke-width='1.8'/>{dots}</svg>"
+        f"<div style='font-size:11px;color:#7b8794'>{foot}</div></div>"
+    )
+
+
+def power_words(power: int) -> str:
+    """A power of ten of metres."""
+    return {0: "1 m", -1: "10 cm", -2: "1 cm", -3: "1 mm", -6: "1 um", -9: "1 nm"}.get(power, f"1e{power} m")
+
+
+def step_words(model: Model, handle: str, step: OneStep | None) -> str:
+    """One iteration: e, J as a heat map, dq, and the joints that turned most."""
+    if step is None:
+        return f"<div style='font-size:12px'>Drag {html.escape(handle)} first: it asks for nothing.</div>"
+    names = velocity_names(model)
+    most = np.argsort(-np.abs(step.dq))[:6]
+    used = np.nonzero(np.linalg.norm(step.J, axis=0) > 0)[0]
+    e = ", ".join(f"{1e3 * v:.1f}" for v in step.e)
+    turned = "".join(
+        f"<tr><td>{html.escape(names[k])}</td><td style='text-align:right'>{step.dq[k]:+.4f}</td></tr>" for k in most
+    )
+    return (
+        "<div style='padding:2px 8px;font-size:12px;line-height:1.5;font-variant-numeric:tabular-nums'>"
+        f"<b>e</b> = ({e}) mm, |e| = {1e3 * np.linalg.norm(step.e):.2f} mm<br>"
+        f"<b>J</b>, 3 x {len(used)} columns that move it{heat(step.J[:, used], [names[k] for k in used])}"
+        f"<b>dq</b>, largest of {len(step.dq)} [rad or m]"
+        f"<table style='width:100%;font-size:12px'>{turned}</table>"
+        f"after it |e| = {1e3 * step.left:.2f} mm; <b>q</b> has {len(step.q)} numbers, "
+        f"first: {', '.join(f'{v:.3f}' for v in step.q[:4])}</div>"
+    )
+
+
+def heat(J: Floats, names: list[str]) -> str:
+    """A matrix as coloured cells; hover names the column."""
+    largest = float(np.abs(J).max(initial=1e-12))
+    wide = WIDTH / max(J.shape[1], 1)
+    cells = []
+    for k in range(J.shape[1]):
+        for row in range(J.shape[0]):
+            share = J[row, k] / largest
+            cold, warm = (255 - 190 * max(-share, 0.0)), (255 - 190 * max(share, 0.0))
+            color = f"rgb({cold:.0f},{min(cold, warm):.0f},{warm:.0f})"
+            cells.append(
+                f"<rect x='{k * wide:.1f}' y='{14 * row}' width='{wide:.1f}' height='13' fill='{color}'>"
+                f"<title>{html.escape(names[k])}: {J[row, k]:.3f}</title></rect>"
+            )
+    return f"<svg width='{WIDTH}' height='{14 * J.shape[0]}' style='display:block;margin:3px 0'>{''.join(cells)}</svg>"
+
+
+def table(head: list[str], rows: list[list[str]], colors: list[str] | None = None) -> str:
+    """A small table; the first column may carry a dot of colour."""
+    cells = "".join(f"<th style='text-align:{'left' if k == 0 else 'right'}'>{h}</th>" for k, h in enumerate(head))
+    body = ""
+    for i, row in enumerate(rows):
+        dot = "" if colors is None else f"<span style='color:{colors[i]}'>&#9679;</span> "
+        body += "<tr>" + "".join(
+            f"<td style='text-align:{'left' if k == 0 else 'right'}'>{dot if k == 0 else ''}{cell}</td>"
+            for k, cell in enumerate(row)
+        )
+        body += "</tr>"
+    return (
+        "<div style='padding:2px 10px'><table style='width:100%;font-size:12px;border-spacing:0 3px;"
+        "font-variant-numeric:tabular-nums'>"
+        f"<tr style='color:#7b8794'>{cells}</tr>{body}</table></div>"
+    )

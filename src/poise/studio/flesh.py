@@ -1,0 +1,272 @@
+"""What a body looks like: one smooth surface a part, drawn around its skeleton, or the solids of its file.
+
+Capsules of `poise.limits` become round cones that are as thick at a joint as the two parts that meet there, so that
+limbs taper as limbs do. A body with the roles of a person (pelvis, chest, shoulders) gets a rib cage, palms and a
+skull in its own proportions. Solids that the file brings for the eye are drawn as they are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.kinematics.parts import rigid_parts
+from poise.limits.capsules import body_capsules
+from poise.limits.skeleton import BodyCapsule
+from poise.model import Model
+from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from poise.studio.surface import RoundCone, Surface, round_surface
+
+__all__ = ["Flesh", "flesh"]
+
+Floats = NDArray[np.float64]
+Color = tuple[int, int, int]
+Cones = Iterator[tuple[str, RoundCone]]
+
+SKIN: Color = (222, 214, 203)
+JOINTED: Color = (196, 203, 209)
+HAND = ("wrist", "hand", "fingertip", "thumb")
+FOOT = ("ankle", "heel", "ball", "toe")
+PERSON = ("pelvis", "chest", "shoulder_l", "shoulder_r", "head")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Flesh:
+    """A surface that moves with a frame.
+
+    Attributes:
+        frame: The frame.
+        surface: In the frame's own axes [m].
+        color: Red, green and blue, 0 to 255.
+        parts: Names of the frames that the surface stands for: the rigid part.
+    """
+
+    frame: str
+    surface: Surface
+    color: Color
+    parts: frozenset[str]
+
+
+@lru_cache(maxsize=8)
+def flesh(model: Model) -> tuple[Flesh, ...]:
+    """All surfaces of a body."""
+    seen = [s for s in model.shapes if s.use in ("both", "visual")]
+    parts = rigid_parts(model)
+    drawn = [Flesh(s.frame, surface, tint(s), frozenset({s.frame})) for s in seen for surface in solid_surface(s)]
+    served = {parts[f.frame] for f in drawn}
+    color = SKIN if all(role in model.roles for role in PERSON) else JOINTED
+    cones: dict[str, list[RoundCone]] = {}
+    for frame, cone in [*tapered(model), *person(model)]:
+        if parts[frame] not in served:
+            cones.setdefault(frame, []).append(cone)
+    grown = [
+        Flesh(frame, round_surface(of), color, frozenset(n for n in model.frames if parts[n] == parts[frame]))
+        for frame, of in cones.items()
+    ]
+    return (*drawn, *grown)
+
+
+def tint(shape: Shape) -> Color:
+    """The colour of a file's solid, or the plain one."""
+    if shape.color is None:
+        return JOINTED
+    r, g, b = (round(255 * float(c)) for c in shape.color[:3])
+    return r, g, b
+
+
+def solid_surface(shape: Shape) -> Iterator[Surface]:
+    """A file's solid as triangles; files of meshes are opened where trimesh is installed."""
+    try:
+        import trimesh
+    except ImportError:
+        return
+    solid = shape.shape
+    mesh: Any
+    if isinstance(solid, Sphere):
+        mesh = trimesh.creation.icosphere(subdivisions=3, radius=solid.radius)
+    elif isinstance(solid, Capsule):
+        ends = [(0.0, 0.0, sign * solid.length / 2) for sign in (-1.0, 1.0)]
+        yield moved(round_surface([RoundCone(ends[0], ends[1], solid.radius, solid.radius)]), shape)
+        return
+    elif isinstance(solid, Cylinder):
+        mesh = trimesh.creation.cylinder(radius=solid.radius, height=solid.length, sections=32)
+    elif isinstance(solid, Box):
+        mesh = trimesh.creation.box(extents=solid.size)
+    elif isinstance(solid, Mesh):
+        try:
+            mesh = trimesh.load(solid.path, force="mesh")
+        except Exception:  # a mesh that cannot be read is not drawn: the skeleton is
+            return
+        scaled = np.asarray(mesh.vertices) * np.array(solid.scale)
+        yield moved(Surface(scaled, np.asarray(mesh.faces)), shape)
+        return
+    else:
+        return
+    yield moved(Surface(np.asarray(mesh.vertices), np.asarray(mesh.faces)), shape)
+
+
+def moved(surface: Surface, shape: Shape) -> Surface:
+    """A solid's surface in its frame."""
+    return Surface(np.asarray(shape.offset.apply(surface.vertices)), surface.faces)
+
+
+def tapered(model: Model) -> Cones:
+    """Capsules as cones: at each end as thick as the parts that meet there."""
+    capsules = body_capsules(model)
+    parts = rigid_parts(model)
+    T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
+    person_like = all(role in model.roles for role in PERSON)
+    thick: dict[str | None, float] = {}
+    for capsule in capsules:
+        thick.setdefault(parts[capsule.frame], capsule.radius)
+    for capsule in capsules:
+        own = parts[capsule.frame]
+        above = None if own is None else parts[model.frame(own).parent]
+        start = 0.96 * max(capsule.radius, math.sqrt(capsule.radius * thick.get(above, capsule.radius)))
+        below = joint_at(model, parts, T, capsule)
+        end = math.sqrt(capsule.radius * thick.get(below, capsule.radius)) if below else capsule.radius
+        if person_like and capsule.frame in person_parts(model):
+            continue
+        start = start if above in thick else max(capsule.radius, end)
+        yield capsule.frame, RoundCone(capsule.a, capsule.b, start, end)
+
+
+def joint_at(
+    model: Model, parts: dict[str | None, str | None], T: dict[str, Floats], capsule: BodyCapsule
+) -> str | None:
+    """The part that hangs at the far end of a capsule, if one does."""
+    end = T[capsule.frame][:3, :3] @ np.array(capsule.b) + T[capsule.frame][:3, 3]
+    for joint in model.joints:
+        if joint.nv and joint.frame in T and parts[joint.parent] == parts[capsule.frame]:
+            place = T[joint.parent] @ np.append(joint.offset.translation, 1.0) if joint.parent else np.zeros(4)
+            if np.linalg.norm(place[:3] - end) < 1e-3 * model.length:
+                return joint.frame
+    return None
+
+
+def person_parts(model: Model) -> set[str]:
+    """Frames of a person whose flesh is not a row of capsules."""
+    middle = ("pelvis", "spine_1", "spine_2", "chest", "head", "neck")
+    pairs = ["clavicle"]
+    pairs += ["wrist"] if all(f"{role}_l" in model.roles for role in HAND) else []
+    pairs += ["ankle", "ball"] if all(f"{role}_l" in model.roles for role in FOOT) else []
+    roles = [*middle, *(f"{role}_{side}" for role in pairs for side in "lr")]
+    return {model.roles[role] for role in roles if role in model.roles}
+
+
+class Placer:
+    """Places of a person's roles in the rest pose, and cones given in the world.
+
+    Attributes:
+        wide: Between the shoulders [m]: the unit of all flesh.
+        left: To the body's left, a unit vector; `up` and `front` are across it.
+    """
+
+    def __init__(self, model: Model) -> None:
+        self.roles = model.roles
+        self.places = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
+        across = self.at("shoulder_l") - self.at("shoulder_r")
+        self.wide = float(np.linalg.norm(across))
+        self.left: Floats = across / self.wide
+        up = self.at("head") - self.at("pelvis")
+        up -= self.left * (self.left @ up)
+        self.up: Floats = up / np.linalg.norm(up)
+        self.front: Floats = np.cross(self.left, self.up)
+
+    def at(self, role: str) -> Floats:
+        """Where a role is [m]."""
+        return np.array(self.places[self.roles[role]][:3, 3])
+
+    def cone(self, role: str, a: Floats, b: Floats, start: float, end: float) -> tuple[str, RoundCone]:
+        """A cone that moves with a role."""
+        T = self.places[self.roles[role]]
+        one, other = ((T[:3, :3].T @ (p - T[:3, 3])).tolist() for p in (a, b))
+        return self.roles[role], RoundCone((one[0], one[1], one[2]), (other[0], other[1], other[2]), start, end)
+
+
+def person(model: Model) -> Cones:
+    """Pelvis, waist, rib cage, skull and palms, in proportion to the skeleton that they are on."""
+    if not all(role in model.roles for role in PERSON):
+        return
+    place = Placer(model)
+    at, wide, up, front = place.at, place.wide, place.up, place.front
+    for side in (1.0, -1.0):
+        hip = at("hip_l" if side > 0 else "hip_r") if "hip_l" in model.roles else at("pelvis")
+        waist = at("pelvis") + 0.1 * wide * up + 0.12 * side * wide * place.left
+        yield place.cone("pelvis", waist, hip + 0.08 * wide * up, 0.2 * wide, 0.215 * wide)
+        yield from trunk(place, side)
+        yield from palm(place, side)
+        yield from sole(place, side)
+    head, top = at("head"), at("head_top") if "head_top" in model.roles else at("head") + 0.42 * wide * up
+    jaw = head + 0.09 * wide * front
+    yield place.cone(
+        "head", top - 0.265 * wide * up + 0.01 * wide * front, top - 0.24 * wide * up, 0.225 * wide, 0.24 * wide
+    )
+    yield place.cone("head", jaw + 0.05 * wide * up, jaw + 0.13 * wide * up, 0.125 * wide, 0.17 * wide)
+    if "neck" in model.roles:
+        yield place.cone("neck", at("neck") - 0.06 * wide * up, head, 0.15 * wide, 0.135 * wide)
+
+
+def trunk(place: Placer, side: float) -> Cones:
+    """One half of the trunk: waist, ribs, collar bone."""
+    at, wide, up, front = place.at, place.wide, place.up, place.front
+    out = side * place.left
+    column = [role for role in ("spine_1", "spine_2", "chest") if role in place.roles]
+    for role, above, half, thick in zip(column, column[1:], (0.12, 0.14), (0.205, 0.215), strict=False):
+        low, high = at(role) + 0.05 * wide * front, at(above) + 0.06 * wide * front
+        yield place.cone(role, low + half * wide * out, high + (half + 0.01) * wide * out, thick * wide, thick * wide)
+    chest = at("chest") + 0.07 * wide * front
+    shoulder = at("shoulder_l" if side > 0 else "shoulder_r")
+    rise = float(up @ (shoulder - at("chest")))
+    ribs, top = chest + 0.03 * wide * up, chest + 0.78 * rise * up
+    yield place.cone("chest", ribs + 0.15 * wide * out, top + 0.2 * wide * out, 0.22 * wide, 0.2 * wide)
+    yield place.cone("chest", chest + 0.3 * rise * up, top, 0.22 * wide, 0.2 * wide)
+    collar = "clavicle_l" if side > 0 else "clavicle_r"
+    if collar in place.roles:
+        yield place.cone(collar, shoulder - 0.27 * wide * out + 0.02 * wide * up, shoulder, 0.12 * wide, 0.14 * wide)
+
+
+def palm(place: Placer, side: float) -> Cones:
+    """A flat hand, its thumb beside it."""
+    names = [f"{n}_{'l' if side > 0 else 'r'}" for n in HAND]
+    if not all(name in place.roles for name in names):
+        return
+    wide = place.wide
+    wrist, hand, tip, thumb = (place.at(name) for name in names)
+    along = (tip - wrist) / np.linalg.norm(tip - wrist)
+    beside = thumb - wrist - along * (along @ (thumb - wrist))
+    beside /= np.linalg.norm(beside)
+    yield place.cone(names[0], wrist, wrist + 0.4 * (hand - wrist), 0.08 * wide, 0.075 * wide)
+    for k in (-1.0, 0.0, 1.0):
+        reach = tip - (0.05 + 0.05 * abs(k - 0.2)) * wide * along
+        knuckle = hand + 0.085 * k * wide * beside
+        yield place.cone(names[0], wrist + 0.04 * k * wide * beside, knuckle, 0.07 * wide, 0.058 * wide)
+        yield place.cone(names[0], knuckle, reach + 0.075 * k * wide * beside, 0.058 * wide, 0.042 * wide)
+    yield place.cone(names[0], wrist + 0.3 * (thumb - wrist), thumb - 0.03 * wide * along, 0.06 * wide, 0.042 * wide)
+
+
+def sole(place: Placer, side: float) -> Cones:
+    """A foot that stands on its sole: heel, instep, and toes that bend at the ball."""
+    names = [f"{n}_{'l' if side > 0 else 'r'}" for n in FOOT]
+    if not all(name in place.roles for name in names):
+        return
+    wide, up = place.wide, place.up
+    ankle, heel, ball, toe = (place.at(name) for name in names)
+    along = (toe - heel) / np.linalg.norm(toe - heel)
+    out = np.cross(up, along)
+    back, front, tip = 0.115 * wide, 0.085 * wide, 0.062 * wide
+    middle = heel + back * (up + along)
+    yield place.cone(names[0], ankle, middle, 0.115 * wide, back)
+    for k in (-1.0, 0.0, 1.0):
+        spread = 0.06 * k * wide * out
+        yield place.cone(names[0], middle + 0.25 * spread, ball + front * up + spread, back, front)
+        yield place.cone(names[0], ankle + 0.05 * wide * along, ball + front * up + 0.5 * spread, 0.09 * wide, front)
+        yield place.cone(
+            names[2], ball + front * up + spread, toe + tip * (up - along) + 0.8 * spread, 0.98 * front, tip
+        )

@@ -1,0 +1,212 @@
+"""What a teacher shows of one frame: its Jacobian, its singular values, where it can move, and one step taken apart.
+
+J    velocity of the frame's place for each joint velocity, 3 x nv        [m/rad]
+s_i  its singular values: how far the place goes for a unit step along the i-th direction
+N    = I - J^+ J, steps that leave the frame (and all pins) where they are
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals import Reach
+from poise.kinematics import manipulability
+from poise.model import Model
+from poise.solvers import Solver
+from poise.studio.puppet import Puppet
+
+__all__ = [
+    "Arrows",
+    "OneStep",
+    "Wanderer",
+    "arrows",
+    "at_limits",
+    "damping_of",
+    "ellipsoid",
+    "error_curve",
+    "one_step",
+    "velocity_names",
+]
+
+Floats = NDArray[np.float64]
+
+FAINT = 0.02  # of the longest column: shorter ones are not drawn
+AT = 1e-6  # [rad, m] from the end of a range
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Arrows:
+    """Columns of a Jacobian as arrows.
+
+    Attributes:
+        points: Start and end of each, (n, 2, 3) [m].
+        colors: Of each, (n, 3), 0 to 255: along the chain from blue to red.
+        names: The velocity of each.
+    """
+
+    points: NDArray[np.float32]
+    colors: NDArray[np.uint8]
+    names: tuple[str, ...]
+
+
+def velocity_names(model: Model) -> list[str]:
+    """A name for every velocity: the joint's, with a number where it has several."""
+    names = [""] * model.nv
+    for joint in model.joints:
+        for k in range(joint.nv if not joint.mimic else 0):
+            names[joint.v.start + k] = joint.name if joint.nv == 1 else f"{joint.name}.{k + 1}"
+    return names
+
+
+def arrows(model: Model, q: Floats, frame: str, size: float) -> Arrows:
+    """The columns that move a frame, drawn at it; the longest is `size` long."""
+    J = model.jacobian(q, frame)[:3]
+    length = np.linalg.norm(J, axis=0)
+    longest = float(length.max(initial=0.0))
+    chosen = np.nonzero(length > FAINT * max(longest, 1e-12))[0]
+    start = np.array(model.fk(q, frame)[:3, 3])
+    ends = start + size / max(longest, 1e-12) * J[:, chosen].T
+    points = np.stack([np.broadcast_to(start, ends.shape), ends], axis=1).astype(np.float32)
+    names = velocity_names(model)
+    return Arrows(points.reshape(-1, 2, 3), hues(len(chosen)), tuple(names[k] for k in chosen))
+
+
+def hues(count: int) -> NDArray[np.uint8]:
+    """Colours from blue over green to red."""
+    t = np.linspace(0.0, 1.0, max(count, 1))[:count]
+    stops = np.array([[38, 84, 200], [20, 160, 150], [120, 190, 60], [240, 170, 40], [215, 50, 60]], dtype=float)
+    at = t * (len(stops) - 1)
+    low = np.minimum(at.astype(int), len(stops) - 2)
+    mixed = stops[low] + (at - low)[:, None] * (stops[low + 1] - stops[low])
+    out: NDArray[np.uint8] = mixed.astype(np.uint8)
+    return out
+
+
+def ellipsoid(model: Model, q: Floats, frame: str) -> tuple[Floats, Floats]:
+    """Where unit joint steps bring the frame: a right-handed rotation and half-lengths [m/rad]."""
+    found = manipulability(model, q, frame)
+    axes = found.axes.copy()
+    if np.linalg.det(axes) < 0:
+        axes[:, 2] *= -1
+    return axes, found.singular_values
+
+
+def damping_of(puppet: Puppet) -> float | None:
+    """The method's damping, in units of L as singular values are; None where it has none."""
+    value = getattr(puppet.settings.method, "damping", None)
+    return None if value is None else float(value)
+
+
+@lru_cache(maxsize=8)
+def ranged(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Floats, Floats]:
+    """Joints with ranges by coordinate: their names, where they are in q, lowest and highest."""
+    joints = [j for j in model.joints if j.nv and j.nq == j.nv and not j.mimic]
+    names = [j.name for j in joints for _ in range(j.nv)]
+    at = [k for j in joints for k in range(j.q.start, j.q.stop)]
+    v = [k for j in joints for k in range(j.v.start, j.v.stop)]
+    return tuple(names), np.array(at, dtype=np.intp), np.array(model.lower)[v], np.array(model.upper)[v]
+
+
+def at_limits(model: Model, q: Floats) -> list[str]:
+    """Joints that stand at the end of their range."""
+    names, at, low, high = ranged(model)
+    value = q[at]
+    hit = np.nonzero((value <= low + AT) | (value >= high - AT))[0]
+    return list(dict.fromkeys(names[k] for k in hit))
+
+
+class Wanderer:
+    """Moves a body along one direction of its null space: a frame and all pins stay where they are.
+
+    The direction is the `mode`-th right singular vector of the stacked Jacobian beyond its rank, carried along.
+    """
+
+    def __init__(self, puppet: Puppet, handle: str, mode: int) -> None:
+        self.model = puppet.model
+        self.q = puppet.q
+        frames = [puppet.handles[handle].frame, *(puppet.handles[n].frame for n in puppet.pins if n != handle)]
+        self.frames = list(dict.fromkeys(frames))
+        goals = [Reach(frame, self.model.fk(self.q, frame), name=frame) for frame in self.frames]
+        self.solver = Solver(self.model, goals, mode="continuous", restarts=0)
+        self.direction, self.modes = self.null_direction(mode)
+        self.at = 0.0
+
+    def jacobian(self, q: Floats) -> Floats:
+        """All that must not move, stacked; lengths in units of L."""
+        scale = np.array([1.0 / self.model.length] * 3 + [1.0] * 3)[:, None]
+        return np.concatenate([scale * self.model.jacobian(q, frame) for frame in self.frames])
+
+    def null_direction(self, mode: int) -> tuple[Floats, int]:
+        """A unit step that moves nothing to first order, and how many there are."""
+        _, values, V = np.linalg.svd(self.jacobian(self.q))
+        rank = int((values > 1e-6 * values[0]).sum())
+        free = V[rank:]
+        if not len(free):
+            return np.zeros(self.model.nv), 0
+        return free[mode % len(free)], len(free)
+
+    def go(self, to: float) -> Floats:
+        """The configuration at a place along the direction [rad, a unit vector's length]."""
+        while abs(to - self.at) > 1e-9:
+            step = float(np.clip(to - self.at, -0.05, 0.05))
+            J = self.jacobian(self.q)
+            along = self.direction - np.linalg.pinv(J, rcond=1e-6) @ (J @ self.direction)
+            size = float(np.linalg.norm(along))
+            if size < 1e-6:
+                break
+            moved = self.model.clamp(self.model.integrate(self.q, step * along / size))
+            solution = self.solver.solve(moved)
+            self.at += step
+            if solution.reached:
+                self.q, self.direction = solution.q, along / size
+        return self.q
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneStep:
+    """One iteration taken apart.
+
+    Attributes:
+        q: Where it started.
+        e: What was wanted: target minus place [m].
+        J: The place's Jacobian, (3, nv).
+        dq: The step that the method took.
+        after: Where it led.
+        left: |e| after it [m].
+    """
+
+    q: Floats
+    e: Floats
+    J: Floats
+    dq: Floats
+    after: Floats
+    left: float
+
+
+def one_step(puppet: Puppet, handle: str, start: Floats | None = None) -> OneStep | None:
+    """One iteration of the chosen method, from `start` or where the body is; None where the handle is free."""
+    wanted = puppet.wanted(handle)
+    if wanted is None:
+        return None
+    target = wanted if wanted.ndim == 1 else wanted[:3, 3]
+    frame = puppet.handles[handle].frame
+    q = puppet.q if start is None else start
+    after = puppet.rig.whole(q, max_steps=1, flat=True).q
+    place, came = (puppet.model.fk(at, frame)[:3, 3] for at in (q, after))
+    dq = puppet.model.difference(q, after)
+    J = puppet.model.jacobian(q, frame)[:3]
+    return OneStep(q, target - place, J, dq, after, float(np.linalg.norm(target - came)))
+
+
+def error_curve(puppet: Puppet, handle: str, start: Floats | None = None) -> Floats:
+    """The handle's error [m] by iteration, all wishes solved from `start`."""
+    solution = puppet.rig.whole(start, record=True, flat=True)
+    names: Sequence[str] = list(solution.errors)
+    if solution.history is None or handle not in names:
+        return np.zeros(0)
+    return np.asarray(solution.history.errors[:, names.index(handle), 0])

@@ -1,0 +1,49 @@
+"""Figures of the last seconds: how long a solve takes, how many frames, how soon after the mouse a pose is out."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+
+import numpy as np
+
+__all__ = ["Meter"]
+
+
+class Meter:
+    """Keeps the last few hundred measurements; seconds throughout."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self.solves: deque[float] = deque(maxlen=400)
+        self.delays: deque[float] = deque(maxlen=400)
+        self.frames: deque[float] = deque(maxlen=400)
+
+    def add(self, solve: float, event: float | None) -> None:
+        """A frame went out: how long its solve took, and when the mouse asked for it (`perf_counter`), if it did."""
+        now = time.perf_counter()
+        with self._lock:
+            self.solves.append(solve)
+            self.frames.append(now)
+            if event is not None:
+                self.delays.append(now - event)
+
+    def figures(self) -> dict[str, float]:
+        """Medians and 99th percentiles [ms], and frames in a second of the last burst."""
+        with self._lock:
+            solves, delays, frames = (np.array(of) for of in (self.solves, self.delays, self.frames))
+        steps = np.diff(frames)
+        steps = steps[steps < 0.25][-60:]
+        return {
+            "solve_ms": percentile(solves, 50),
+            "solve_ms_p99": percentile(solves, 99),
+            "delay_ms": percentile(delays, 50),
+            "delay_ms_p99": percentile(delays, 99),
+            "frames_per_second": float(1.0 / steps.mean()) if len(steps) else 0.0,
+        }
+
+
+def percentile(seconds: np.ndarray, at: float) -> float:
+    """In milliseconds; 0 of nothing."""
+    return float(1e3 * np.percentile(seconds, at)) if len(seconds) else 0.0

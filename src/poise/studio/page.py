@@ -1,0 +1,69 @@
+"""The page that the studio serves: viser's, under our own name, with the mouse let through without a pause.
+
+Viser's page waits 50 ms between two messages of one drag. That is kind to distant servers, and it is more than
+everything else between a mouse and a pose takes together: here it waits 8 ms. Where viser's page has changed so much
+that the words looked for are not in it, it is served as it is.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from poise.errors import MissingExtra
+
+if TYPE_CHECKING:
+    import viser
+
+__all__ = ["start_server"]
+
+TITLE = "<title>Viser</title>"
+OURS = """<title>Poise studio</title>
+<script>
+(function () {
+  var later = window.setTimeout;
+  window.setTimeout = function (todo, wait) {
+    if (wait === 50) arguments[1] = 8;
+    return later.apply(window, arguments);
+  };
+})();
+</script>"""
+
+
+def start_server(host: str, port: int, label: str) -> viser.ViserServer:
+    """A server on that port, or the next free one.
+
+    Raises:
+        MissingExtra: viser is not installed.
+    """
+    try:
+        import viser
+        import viser.infra
+    except ImportError:
+        raise MissingExtra("the studio needs viser. Type: pip install 'poise[studio]'") from None
+    with (
+        mock.patch.object(viser.infra, "WebsockServer", partial(with_page, viser.infra.WebsockServer)),
+        mock.patch("rich.print"),  # the command line says where to look, once
+    ):
+        return viser.ViserServer(host=host, port=port, label=label, verbose=False)
+
+
+def with_page(make: Any, *args: Any, http_server_root: Path, **options: Any) -> Any:
+    """The server that `make` makes, serving our page."""
+    return make(*args, http_server_root=own_page(http_server_root), **options)
+
+
+def own_page(root: Path) -> Path:
+    """A folder with our page; viser's own where it cannot be made."""
+    try:
+        text = (root / "index.html").read_text(encoding="utf-8")
+        if TITLE not in text:
+            return root
+        folder = Path(tempfile.mkdtemp(prefix="poise-studio-"))
+        (folder / "index.html").write_text(text.replace(TITLE, OURS, 1), encoding="utf-8")
+    except OSError:
+        return root
+    return folder

@@ -1,0 +1,155 @@
+"""The panel beside the body: what is wrong in words at the top, then tabs.
+
+Everything in it is shared by all viewers but the folder of the chosen handle, which each viewer has alone.
+"""
+
+from __future__ import annotations
+
+import html
+import threading
+import time
+from typing import TYPE_CHECKING, Any
+
+from poise.studio.grips import COLORS
+from poise.studio.learn_tab import LearnTab
+from poise.studio.motion_tab import MotionTab
+from poise.studio.pose_tab import PoseTab
+from poise.studio.puppet import Frame
+from poise.studio.race_tab import RaceTab
+from poise.studio.solver_tab import SolverTab
+
+if TYPE_CHECKING:
+    from poise.studio.server import Studio
+
+__all__ = ["Panel"]
+
+HELP = (
+    "<b>Drag</b> a handle and the body follows. <b>Click</b> it to pin it where it is, click again to let it go. "
+    "The arrows and rings of the last handle move and turn it along one axis. Drag the ground to look around."
+)
+STYLE = (
+    "max-height:230px;overflow:auto;font-size:12.5px;line-height:1.45;padding:8px 10px;border-radius:6px;margin:2px 9px"
+)
+CALM, ALARM, REFUSED = ("#eef6f5", "#0b5d57"), ("#fdeeee", "#8f1d22"), ("#fff6e6", "#7a4b00")
+TELLING = ("Proved", "Relax first")  # what a reader wants before the figures
+EVERY = 0.25  # [s] between two looks at the figures
+
+
+class Panel:
+    """All of the panel."""
+
+    def __init__(self, studio: Studio) -> None:
+        self.studio = studio
+        gui = studio.server.gui
+        self._said = ""
+        self._figures_at = 0.0
+        self._lock = threading.Lock()
+        self.status = gui.add_html(card(HELP, CALM))
+        self.legend = gui.add_html(legend())
+        self.tabs = gui.add_tab_group()
+        with self.tabs.add_tab("Pose"):
+            self.pose = PoseTab(studio)
+        with self.tabs.add_tab("Solver"):
+            self.solver = SolverTab(studio)
+        with self.tabs.add_tab("Learn"):
+            self.learn = LearnTab(studio)
+        with self.tabs.add_tab("Race"):
+            self.race = RaceTab(studio)
+        with self.tabs.add_tab("Motion"):
+            self.motion = MotionTab(studio)
+        self.figures = gui.add_html(small("&nbsp;"))
+        studio.server.on_client_connect(self.pose.join)
+
+    def changed_body(self) -> None:
+        """Another body is on the stage."""
+        for tab in (self.pose, self.solver, self.learn, self.race, self.motion):
+            tab.changed_body()
+        self.say(HELP, CALM)
+
+    def select(self, viewer: int, name: str) -> None:
+        """A viewer touched a handle."""
+        self.pose.select(viewer, name)
+        self.learn.select(name)
+
+    def leave(self, viewer: int) -> None:
+        """A viewer is gone."""
+        self.pose.leave(viewer)
+
+    def say(self, text: str, colors: tuple[str, str]) -> None:
+        """Words at the top; sent only if they are new."""
+        with self._lock:
+            if text != self._said:
+                self._said = text
+                self.status.content = card(text, colors)
+
+    def explain(self, why: str) -> None:
+        """Why a handle is missed; empty when nothing is."""
+        if why:
+            self.say("<b>Not everything can be reached.</b>" + why_words(why), ALARM)
+
+    def report(self, frame: Frame, refused: str) -> None:
+        """After every frame: what is missed, and the figures a few times a second."""
+        if refused:
+            self.say(f"<b>This method does not serve what is asked.</b><br>{html.escape(refused)}", REFUSED)
+        elif frame.missed:
+            if not self._said.startswith("<b>Not everything"):
+                self.say(f"<b>Missed:</b> {missed_words(frame)}", ALARM)
+        elif frame.note:
+            self.say(f"Reached; {html.escape(frame.note)}.", REFUSED)
+        elif (frame.errors and self.studio.puppet.held) or self._said.startswith(("<b>Not", "<b>Missed", "<b>This")):
+            self.say("Everything is where you asked.", CALM)
+        now = time.perf_counter()
+        if now - self._figures_at > EVERY:
+            self._figures_at = now
+            self.figures.content = small(figures_words(self.studio.meter.figures()))
+
+
+def card(text: str, colors: tuple[str, str]) -> str:
+    """Words in a box."""
+    return f"<div style='{STYLE};background:{colors[0]};color:{colors[1]}'>{text}</div>"
+
+
+def small(text: str) -> str:
+    """Words in grey."""
+    return f"<div style='font-size:11px;color:#7b8794;padding:4px 10px;font-variant-numeric:tabular-nums'>{text}</div>"
+
+
+def legend() -> str:
+    """What the colours of handles mean."""
+    words = (("free", "free"), ("pinned", "pinned"), ("held", "in hand"), ("missed", "missed"), ("limit", "at limit"))
+    dots = [
+        "<span style='display:inline-flex;align-items:center;margin-right:7px'><span style='width:9px;height:9px;"
+        f"border-radius:5px;background:rgb{COLORS[state]};margin-right:4px'></span>{word}</span>"
+        for state, word in words
+    ]
+    return f"<div style='font-size:11px;padding:2px 10px 6px;white-space:nowrap'>{''.join(dots)}</div>"
+
+
+def why_words(why: str) -> str:
+    """What stands in the way and what to relax first; the figures behind it fold out."""
+    lines = [html.escape(line) for line in why.splitlines() if line.strip()]
+    telling = [line for line in lines[1:] if line.startswith(TELLING) or "gives way" in line]
+    first = (telling or [line for line in lines[1:] if not line.startswith("This pose would be accepted")])[:3]
+    told = "".join(f"<div style='margin-top:5px'>{line}</div>" for line in first or lines[:1])
+    rest = "".join(f"<div style='margin-top:4px'>{line}</div>" for line in lines if line not in first)
+    return f"{told}<details style='margin-top:5px'><summary>In figures</summary>{rest}</details>"
+
+
+def missed_words(frame: Frame) -> str:
+    """Each missed handle and by how much."""
+    return ", ".join(f"{html.escape(name)} by {distance_words(*frame.errors[name])}" for name in sorted(frame.missed))
+
+
+def distance_words(metres: float, radians: float) -> str:
+    """An error as people say it."""
+    far = f"{100 * metres:.1f} cm" if metres > 0.01 else f"{1000 * metres:.1f} mm"
+    turn = f"{57.29578 * radians:.0f} degrees"
+    return far if radians < 0.02 else f"{far} and {turn}" if metres > 1e-3 else turn
+
+
+def figures_words(figures: dict[str, Any]) -> str:
+    """The figures on one line."""
+    if not figures["frames_per_second"]:
+        return "&nbsp;"
+    words = f"solve {figures['solve_ms']:.2f} ms &middot; {figures['frames_per_second']:.0f} frames/s"
+    return f"{words} &middot; mouse to pose {figures['delay_ms']:.1f} ms" if figures["delay_ms"] else words

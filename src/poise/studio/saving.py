@@ -1,0 +1,88 @@
+"""What the studio hands out: the pose, a picture, a page, a character, a motion file."""
+
+from __future__ import annotations
+
+import io
+import json
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from poise.errors import InvalidValue, MissingExtra
+from poise.formats import save
+from poise.kinematics import Pose
+from poise.model import Model
+from poise.studio.html.pages import show
+
+if TYPE_CHECKING:
+    from poise.studio.server import Studio
+
+__all__ = ["KINDS", "pose_from_json", "pose_to_json", "saved"]
+
+KINDS = {"Pose": ".json", "Picture": ".png", "HTML": ".html", "GLB": ".glb", "BVH": ".bvh"}
+RENDER_WAIT = 30.0  # [s]
+
+
+def saved(studio: Studio, kind: str, client: Any = None) -> bytes:
+    """The file's bytes.
+
+    Args:
+        studio: Whose body.
+        kind: One of `KINDS`.
+        client: The viewer whose view a picture shows.
+
+    Raises:
+        FormatError: The format cannot hold this body; it says what.
+    """
+    if kind == "Pose":
+        return pose_to_json(studio.pose).encode()
+    if kind == "Picture":
+        return picture(client)
+    motion = studio.panel.motion.motion
+    moving = motion is not None and kind in ("HTML", "BVH")
+    thing = motion if moving else studio.pose
+    if kind == "HTML":
+        return show(thing, browser=False).html.encode()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"pose{KINDS[kind]}"
+        save(thing, path)
+        return path.read_bytes()
+
+
+def picture(client: Any) -> bytes:
+    """What a viewer sees, without the panel, as PNG."""
+    try:
+        import imageio.v3 as imageio
+    except ImportError:
+        raise MissingExtra("pictures of the window need imageio. Type: pip install 'poise[studio]'") from None
+    if client is None:
+        raise InvalidValue("a picture is what a viewer sees: open the studio in a browser first.")
+    height, width = client.camera.image_height, client.camera.image_width
+    pixels = client.get_render(height, width, transport_format="jpeg", timeout=RENDER_WAIT)
+    stream = io.BytesIO()
+    imageio.imwrite(stream, np.asarray(pixels), extension=".png")
+    return stream.getvalue()
+
+
+def pose_to_json(pose: Pose) -> str:
+    """A pose as joints by name: numbers as in q."""
+    joints = {j.name: pose.q[j.q].tolist() for j in pose.model.joints if j.nq and not j.mimic}
+    return json.dumps({"poise": "pose", "model": pose.model.name, "joints": joints}, indent=1)
+
+
+def pose_from_json(model: Model, text: str) -> Pose:
+    """The pose of `pose_to_json`, on a body that has its joints.
+
+    Raises:
+        InvalidValue: It is no pose of this body.
+    """
+    try:
+        told = json.loads(text)
+        joints = dict(told["joints"]) if told["poise"] == "pose" else None
+    except (ValueError, KeyError, TypeError):
+        joints = None
+    if joints is None:
+        raise InvalidValue("the file holds no pose that the studio has saved.")
+    return Pose(model).replace(joints)

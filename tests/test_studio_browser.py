@@ -1,0 +1,248 @@
+"""The studio in a real browser: Chromium opens it, a mouse drags, clicks, chooses, opens and saves.
+
+Skipped, with the reason, where Playwright or a Chromium is missing. Nothing waits for a fixed time: each step waits for
+what it needs, so that a slow machine is only slow.
+"""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import poise
+from chromium import chromium
+
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+
+from poise.studio.server import Studio
+
+SIZE = {"width": 780, "height": 460}
+PATIENCE = 30.0  # [s]
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def studio():
+    with Studio("humanoid", port=18090, shadows=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page(browser, studio):
+    return open_page(browser, studio)
+
+
+@pytest.fixture(autouse=True)
+def as_it_was(studio):
+    """Every test starts with the humanoid in its first pose."""
+    if studio.model.name != "humanoid":
+        studio.show("humanoid")
+    studio.puppet.reset()
+    studio.touch()
+
+
+def open_page(browser, studio):
+    """A window that shows the studio."""
+    before = set(studio.server.get_clients())
+    page = browser.new_page(viewport=SIZE)
+    page.goto(studio.url)
+    page.get_by_role("tab", name="Pose").wait_for(timeout=1e3 * PATIENCE)
+    until(lambda: set(studio.server.get_clients()) - before, page)
+    until(lambda: set(studio.panel.pose.own) == set(studio.server.get_clients()), page)
+    page.viewer = max(set(studio.server.get_clients()) - before)
+    return page
+
+
+def until(true, page, seconds=PATIENCE):
+    """Waits, letting the browser work; fails if it never becomes true."""
+    end = time.monotonic() + seconds
+    while not true():
+        assert time.monotonic() < end, "waited in vain"
+        page.wait_for_timeout(20)
+
+
+def seen_at(studio, page, place):
+    """Where in the window a place of the world is [pixels]."""
+    camera = studio.server.get_clients()[page.viewer].camera
+    inside = poise.Rotation(camera.wxyz).matrix.T @ (np.asarray(place) - camera.position)
+    focus = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
+    return tuple(0.5 * np.array([camera.image_width, camera.image_height]) + focus * inside[:2] / inside[2])
+
+
+def grip_at(studio, page, handle):
+    """Where a grip is in the window."""
+    return seen_at(studio, page, studio.grips.place(handle))
+
+
+def drag(studio, page, handle, right, up, steps=6):
+    """Takes a grip with the mouse, so many pixels; the mouse stays down. A window that is behind gets a second try."""
+    for _ in range(3):
+        x, y = grip_at(studio, page, handle)
+        page.mouse.move(x, y)
+        page.mouse.down()
+        for k in range(1, steps + 1):
+            page.mouse.move(x + right * k / steps, y - up * k / steps)
+        try:
+            until(lambda: handle in studio.puppet.held, page, 4.0)
+        except AssertionError:
+            page.mouse.up()
+        else:
+            return
+    raise AssertionError(f"{handle} could not be taken")
+
+
+def still(studio, page):
+    """Waits until the body has come to rest."""
+    last = [studio.puppet.q]
+
+    def same():
+        now, before = studio.puppet.q, last[0]
+        last[0] = now
+        return np.array_equal(now, before)
+
+    page.wait_for_timeout(60)
+    until(same, page)
+
+
+def choose(page, label, option):
+    """Picks from a list of the panel."""
+    page.get_by_label(label, exact=True).first.click()
+    page.get_by_role("option", name=option, exact=True).click()
+
+
+def test_it_opens_with_words_and_a_body(page):
+    assert page.title() == "Poise studio"
+    assert page.get_by_text("a handle and the body follows").is_visible()
+    for tab in ("Pose", "Solver", "Learn", "Race", "Motion"):
+        assert page.get_by_role("tab", name=tab).is_visible()
+    box = page.get_by_role("tab", name="Motion").bounding_box()
+    assert box["x"] + box["width"] <= SIZE["width"]
+
+
+def test_a_mouse_drags_the_hand_and_the_goal_is_reached(studio, page):
+    before, feet = studio.puppet.q, {n: studio.puppet.transform(n) for n in ("foot_l", "foot_r")}
+    drag(studio, page, "hand_l", 40, 90)
+    still(studio, page)
+    wanted = studio.puppet.held["hand_l"]
+    assert np.linalg.norm(studio.puppet.transform("hand_l")[:3, 3] - wanted) < 1e-3
+    assert np.abs(studio.model.difference(before, studio.puppet.q)).max() > 0.1
+    assert not studio._last.missed
+    x, y = grip_at(studio, page, "hand_l")
+    page.mouse.up()
+    until(lambda: not studio.puppet.held, page)
+    for name, T in feet.items():
+        assert np.abs(studio.puppet.transform(name) - T).max() < 1e-6
+    assert 0 < x < SIZE["width"]
+    assert 0 < y < SIZE["height"]
+
+
+def test_a_clicked_foot_is_let_go_and_pinned_again_and_stays(studio, page):
+    page.mouse.click(*grip_at(studio, page, "foot_l"))
+    until(lambda: "foot_l" not in studio.puppet.pins, page)
+    page.wait_for_timeout(300)
+    page.mouse.click(*grip_at(studio, page, "foot_l"))
+    until(lambda: "foot_l" in studio.puppet.pins, page)
+    still(studio, page)
+    pinned = studio.puppet.transform("foot_l")
+    drag(studio, page, "hand_r", -30, 80)
+    still(studio, page)
+    page.mouse.up()
+    until(lambda: not studio.puppet.held, page)
+    assert np.abs(studio.puppet.transform("foot_l") - pinned).max() < 1e-6
+
+
+def test_an_unreachable_handle_turns_red_and_says_why(studio, page):
+    drag(studio, page, "hand_l", -380, 230)
+    until(lambda: "hand_l" in studio._last.missed, page)
+    until(lambda: tuple(studio.grips.nodes["hand_l"].color) == (222, 52, 60), page)
+    page.get_by_text("Not everything can be reached").wait_for(timeout=1e3 * PATIENCE)
+    page.mouse.up()
+    until(lambda: not studio.puppet.held, page)
+
+
+def test_methods_are_switched_while_a_handle_is_held(studio, page):
+    page.get_by_role("tab", name="Solver").click()
+    drag(studio, page, "hand_l", 20, 40)
+    studio.panel.solver.method.value = "dls"  # the mouse is busy: as another viewer would
+    until(lambda: studio.puppet.settings.method.name == "dls", page)
+    still(studio, page)
+    assert studio._last.errors["hand_l"][0] < 2e-3
+    page.mouse.up()
+    until(lambda: not studio.puppet.held, page)
+    choose(page, "Method", "ccd")
+    until(lambda: studio.puppet.settings.method.name == "ccd", page)
+    choose(page, "Method", "auto")
+    until(lambda: studio.puppet.settings.method.name == "lm", page)
+    page.get_by_role("tab", name="Pose").click()
+
+
+def test_a_file_is_opened_and_a_pose_saved(studio, page, tmp_path):
+    poise.save(poise.load("panda"), tmp_path / "arm.urdf")
+    page.locator("input[type=file]").first.set_input_files(str(tmp_path / "arm.urdf"))
+    until(lambda: studio.model.nv == 7, page)
+    page.get_by_text("arm.urdf is open").wait_for(timeout=1e3 * PATIENCE)
+    page.get_by_role("button", name="Save", exact=True).or_(page.get_by_text("Save", exact=True)).first.click()
+    with page.expect_download(timeout=1e3 * PATIENCE) as started:
+        page.get_by_role("button", name="Save", exact=True).last.click()
+    started.value.save_as(tmp_path / "pose.json")
+    assert '"poise": "pose"' in (tmp_path / "pose.json").read_text()
+
+
+def test_two_viewers_do_not_disturb_each_other(studio, browser, page):
+    other = open_page(browser, studio)
+    drag(studio, page, "hand_l", 30, 60)
+    drag(studio, other, "hand_r", -30, 60)
+    mine = studio.puppet.held["hand_l"].copy()
+    assert studio.grips.owners == {"hand_l": page.viewer, "hand_r": other.viewer}
+    still(studio, page)
+    assert np.array_equal(studio.puppet.held["hand_l"], mine)
+    for name in ("hand_l", "hand_r"):
+        assert np.linalg.norm(studio.puppet.transform(name)[:3, 3] - studio.puppet.held[name]) < 1e-3
+    other.close()  # with the mouse down: what it held is let go, the first one's drag goes on
+    until(lambda: "hand_r" not in studio.puppet.held, page)
+    assert np.array_equal(studio.puppet.held["hand_l"], mine)
+    page.mouse.up()
+    until(lambda: not studio.puppet.held, page)
+
+
+@pytest.mark.timing
+def test_a_mouse_event_becomes_a_pose_within_20_ms(studio, page, closing_table):
+    page.evaluate(
+        "() => { window.moved = []; window.addEventListener('pointermove',"
+        " e => window.moved.push(performance.timeOrigin + e.timeStamp), true) }"
+    )
+    shown: list[float] = []
+
+    def watch(*_):
+        shown.append(1e3 * time.time())
+
+    studio.listeners.append(watch)
+    drag(studio, page, "hand_l", 30, 40, steps=25)
+    x, y = grip_at(studio, page, "hand_l")
+    delays = []
+    for k in range(6):  # single moves out of stillness: the first pose after one is its answer
+        still(studio, page)
+        count = page.evaluate("() => { window.moved = []; return 0 }")
+        shown.clear()
+        page.mouse.move(x + 4 * (k % 2), y - 4 * k)
+        until(lambda: shown, page)
+        moved = page.evaluate("() => window.moved")
+        delays += [shown[0] - moved[0]] if moved else []
+    page.mouse.up()
+    studio.listeners.remove(watch)
+    figures = studio.meter.figures()
+    closing_table(
+        "studio: from a mouse event to a new pose",
+        f"in the browser's event to pose sent, median {np.median(delays):.1f} ms (software rendering takes most of it);"
+        f" server alone median {figures['delay_ms']:.2f} ms, 99% {figures['delay_ms_p99']:.1f} ms;"
+        f" solve {figures['solve_ms']:.2f} ms; {figures['frames_per_second']:.0f} frames a second",
+    )
+    assert count == 0
+    assert figures["delay_ms"] < 20

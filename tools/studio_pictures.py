@@ -1,0 +1,90 @@
+"""Takes the pictures of docs/studio.md: `python tools/studio_pictures.py`, with Playwright and a Chromium installed."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from poise.studio import Studio
+
+PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
+FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
+SLOW = 120_000  # [ms] software rendering may take
+
+
+def ask(studio: Studio, targets: Mapping[str, tuple[float, float, float]], *, hold: bool = False) -> None:
+    """Handles to places, and let go there unless they are held."""
+    for name, place in targets.items():
+        studio.puppet.hold(name, np.array(place))
+    studio.touch()
+    time.sleep(2.0)
+    for name in () if hold else targets:
+        studio.puppet.let_go(name)
+    studio.touch()
+    time.sleep(0.5)
+
+
+def shoot(page: Any, name: str) -> None:
+    """One picture."""
+    page.wait_for_timeout(1500)
+    from PIL import Image
+
+    path = PICTURES / f"{name}.jpg"
+    pixels = Image.open(io.BytesIO(page.screenshot(timeout=SLOW)))
+    pixels.convert("RGB").save(path, quality=88, optimize=True)
+    print(f"wrote {path.name}")
+
+
+def main() -> None:
+    """All pictures, one after the other."""
+    from playwright.sync_api import sync_playwright
+
+    with Studio("humanoid", port=18200) as studio, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        page = browser.new_page(viewport={"width": 1120, "height": 720})
+        page.goto(studio.url)
+        page.get_by_role("tab", name="Pose").wait_for(timeout=SLOW)
+        page.wait_for_timeout(3000)
+        for button in page.locator("button.mantine-Notification-closeButton").all():
+            button.click()  # that the renderer is software is no news to a reader
+        viewer = next(iter(studio.server.get_clients()))
+        ask(studio, {"hand_l": (0.62, 1.35, 0.3)})
+        studio.grips.choose(viewer, "hand_l")
+        studio.touch()
+        shoot(page, "studio")
+        studio.puppet.reset()
+        studio.puppet.pin("pelvis")
+        ask(studio, {"hand_r": (-0.95, 1.5, 0.4)}, hold=True)
+        page.wait_for_timeout(6000)
+        shoot(page, "studio_missed")
+        studio.puppet.let_go("hand_r")
+        studio.puppet.reset()
+        ask(studio, {"hand_r": (-0.45, 1.35, 0.35)})
+        studio.panel.select(viewer, "hand_r")
+        page.get_by_role("tab", name="Learn").click()
+        studio.panel.learn.columns.value = studio.panel.learn.ball.value = True
+        studio.puppet.stand_at(np.array(studio.model.rest))
+        studio.panel.learn.on_mark()
+        studio.panel.learn.on_step()
+        shoot(page, "studio_learn")
+        studio.panel.learn.columns.value = studio.panel.learn.ball.value = False
+        studio.puppet.reset()
+        page.get_by_role("tab", name="Race").click()
+        studio.panel.race.on.value = True
+        page.wait_for_timeout(3000)
+        for k in range(6):
+            studio.puppet.hold("hand_r", np.array([-0.5, 1.1 + 0.05 * k, 0.4]))
+            studio.touch()
+            time.sleep(0.1)
+        shoot(page, "studio_race")
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()
