@@ -142,9 +142,9 @@ def test_many_oddities_are_counted_not_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("head", [b"<!--", b"<?", b"<!A [", b"<!", b"<", b"a", b"<![", b"<!A []"])
 @pytest.mark.parametrize("name", ["robot.urdf", "robot", "robot.xml", "arm.csv", "arm.dh"])
 def test_looking_at_a_long_head_takes_no_time(head: bytes, name: str, tmp_path: Path) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for filling in (head, head + b" " * 50):
         path = written(tmp_path, filling * (1_000_000 // len(filling)), name)
         with pytest.raises(FormatError):
             poise.load(path)
-    assert time.perf_counter() - start < SECONDS
+    assert time.process_time() - start < SECONDS

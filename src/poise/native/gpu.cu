@@ -43,30 +43,30 @@ struct Warp {
   }
 };
 
-#define POISE_ARGUMENTS                                                                                          \
-  /*TARGETS*/, const /*START*/ *starts, long long start_stride, int rows, float *q, double *errors, bool *reached,  \
+#define POISE_ARGUMENTS                                                                                            \
+  /*TARGETS*/, const /*START*/ *starts, long long start_stride, int rows, float *q, double *errors, bool *reached, \
       signed char *codes, int *steps, int *searches, float *best, const float *seeds
-#define POISE_GIVEN \
-  /*NAMES*/, starts, start_stride, rows, q, errors, reached, codes, steps, searches, best, seeds
+#define POISE_GIVEN /*NAMES*/, starts, start_stride, rows, q, errors, reached, codes, steps, searches, best, seeds
 
 POISE_FN DeviceRows<float, f32::n_goals> rows_of(POISE_ARGUMENTS) {
   return {{/*POINTERS*/}, {/*STRIDES*/}, {/*SINGLE*/}, starts, /*START_SINGLE*/, start_stride, rows, q,
-          errors, reached, codes, steps, searches, best, seeds};
+          errors,         reached,       codes,        steps,  searches,         best,         seeds};
 }
 
 // counters: the next row, how many are hard, the next hard one
-extern "C" __global__ void __launch_bounds__(128, /*BLOCKS*/) search_rows(POISE_ARGUMENTS, int early, int most, int* counters,
-                                                              int* hard) {
+extern "C" __global__ void __launch_bounds__(128, /*BLOCKS*/)
+    search_rows(POISE_ARGUMENTS, int early, int most, int* counters, int* hard) {
   const auto io = rows_of(POISE_GIVEN);
   const f32::Problem problem;
   const f32::Rest rest;
-  search_rows<M>(problem, f32::settings(), rest.posture(), io, early, most, Queue{counters},
-                 [=](int row) { hard[atomicAdd(counters + 1, 1)] = row; }, Warp{});
+  search_rows<M>(
+      problem, f32::settings(), rest.posture(), io, early, most, Queue{counters},
+      [=](int row) { hard[atomicAdd(counters + 1, 1)] = row; }, Warp{});
 }
 
 // `first` 0: every row, from its first search on; else the rows that were given up after so many
-extern "C" __global__ void __launch_bounds__(128) search_hard(POISE_ARGUMENTS, int first, int most, int* counters,
-                                                              const int* hard) {
+extern "C" __global__ void __launch_bounds__(128)
+    search_hard(POISE_ARGUMENTS, int first, int most, int* counters, const int* hard) {
   const auto io = rows_of(POISE_GIVEN);
   const f32::Problem problem;
   const f32::Rest rest;
