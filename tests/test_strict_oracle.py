@@ -13,8 +13,8 @@ PROBLEMS = 60
 def test_strict_levels_find_the_lexicographic_optimum() -> None:
     """The first level that differs from the proved optimum, in body lengths.
 
-    The active set of one step is exact; what is left are levels that end early on the way. No rule may be broken, and no
-    level be better than its optimum by more than what the tolerances of those above (1e-4 of L) can give it.
+    The active set of one step is exact; what is left are levels that end early on the way. No rule may be broken, and
+    no level be better than its optimum by more than what the tolerances of those above (1e-4 of L) can give it.
     """
     off = []
     for seed in range(PROBLEMS):
