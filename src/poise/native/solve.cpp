@@ -159,8 +159,10 @@ bool some_joint_at_bound(const SolverData& solver) {
 void polish(SolverData& solver, Clock::time_point begun) {
   polish_plainly(solver, begun);
   StrictState& t = solver.strictly;
-  if (solver.settings.limits != LIMITS_ACTIVE || solver.outcome == Outcome::REACHED || !some_joint_at_bound(solver))
-    return;
+  const bool asked = solver.outcome == Outcome::STALLED && solver.settings.limits == LIMITS_ACTIVE;
+  const bool short_steps =
+      solver.settings.reach < 1.0;  // what the user bounds is not to be left to another way of stepping
+  if (!asked || short_steps || !some_joint_at_bound(solver)) return;
   copy_configuration(solver.problem(), solver.best_q.data(), t.here.q);
   t.assembled = nullptr;
   set_bars(solver, 0, false);
