@@ -56,7 +56,8 @@ template <class S> POISE_FN S beyond(S e, S low, S high) {
 template <class S> POISE_FN void note_room(S e, S low, S high, S weight, S* room) {
   if (!room) return;
   using T = real_t<S>;
-  const mask_t<S> inside = !((S(T(0)) - e < low) | (S(T(0)) - e > high)) & (low < high);
+  const mask_t<S> outside = (S(T(0)) - e < low) | (S(T(0)) - e > high);
+  const mask_t<S> inside = (!outside) & (low < high);
   room[0] = select(inside, weight * (low + e), S(T(1)));
   room[1] = select(inside, weight * (high + e), S(T(-1)));
 }
@@ -109,7 +110,7 @@ template <class S, class Goal> POISE_FN void position_residual(const Goal& goal,
   for (int k = 0; k < 3; ++k) {
     const S weight = S(goal.weight[k] * per_scale);
     S e = all[k];
-    if (goal.ranged) {
+    if (goal.ranged && range) {
       if (room) note_room(e, range[k], range[6 + k], weight, room + 2 * k);
       e = beyond(e, range[k], range[6 + k]);
     }
@@ -148,7 +149,7 @@ template <class S, class Goal> POISE_FN void goal_residual(const Goal& goal, con
     if (goal.exact) rotate_back(at.target_R, w, w);
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) {
-      if (goal.ranged && goal.exact) {
+      if (goal.ranged && goal.exact && range) {
         if (room) note_room(w[k], range[3 + k], range[9 + k], S(goal.weight[3 + k]), room + 2 * (row + k));
         w[k] = beyond(w[k], range[3 + k], range[9 + k]);
       }
