@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from g1 import ENDS, SPREAD, STANCE
 from g1 import TOLERANCE as WHOLE_TOLERANCE
+from gpu_peers import pytorch_kinematics
 from robots import ARMS, TOLERANCE, Arm, model_of
 
 import poise
@@ -91,6 +92,19 @@ def run_arm(arm: Arm, sizes: tuple[int, ...]) -> None:
         print(f"{line}{100 * good.mean():>12.3f}{false:>7}{float(batch.steps.mean()):>8.2f}", flush=True)
 
 
+def run_peers(arm: Arm, count: int) -> None:
+    """The same targets by others, where they are installed."""
+    targets = targets_of(arm, count)
+    for _ in range(2):  # the first warms it up
+        answer = pytorch_kinematics(arm, targets)
+    if answer is None:
+        print("pytorch_kinematics is not installed")
+        return
+    seconds, q = answer
+    line = f"{'pytorch_kin.':16}{count:>9}{'':12}{1e3 * seconds:>10.1f}{count / seconds / 1e6:>11.4f}"
+    print(f"{line}{100 * verify(arm, q, targets).mean():>12.3f}", flush=True)
+
+
 def run_body(name: str, model: poise.Model, ends: tuple[str, ...], start: Any, count: int) -> None:
     """A whole body with four pose goals; targets are those of the stance with every joint turned a little."""
     import cupy as cp
@@ -132,6 +146,7 @@ def main() -> None:
     )
     for arm in options.arms:
         run_arm(ARMS[arm], tuple(options.sizes))
+        run_peers(ARMS[arm], 1000)
     if options.bodies:
         humanoid = poise.load("humanoid")
         ends = ("hand_l", "hand_r", "foot_l", "foot_r")

@@ -43,10 +43,12 @@ struct Warp {
   }
 };
 
+// clang-format off: what stands in comments here is replaced by text of another length
 #define POISE_ARGUMENTS                                                                                            \
   /*TARGETS*/, const /*START*/ *starts, long long start_stride, int rows, float *q, double *errors, bool *reached, \
       signed char *codes, int *steps, int *searches, float *best, const float *seeds
 #define POISE_GIVEN /*NAMES*/, starts, start_stride, rows, q, errors, reached, codes, steps, searches, best, seeds
+// clang-format on
 
 POISE_FN DeviceRows<float, f32::n_goals> rows_of(POISE_ARGUMENTS) {
   return {{/*POINTERS*/}, {/*STRIDES*/}, {/*SINGLE*/}, starts, /*START_SINGLE*/, start_stride, rows, q,
