@@ -74,7 +74,8 @@ format: $(STAMPS)/lint
 	$(BIN)/ruff format
 	$(BIN)/clang-format -i $(CXX_FILES)
 
-bench: $(STAMPS)/peers
+bench: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
+	$(BIN)/python -m pytest -q -m timing
 	@for bench in kinematics formats papers arms bodies batch; do echo "--- benchmarks/$$bench.py"; $(BIN)/python benchmarks/$$bench.py $(ARGS) || exit 1; done
 
 fuzz: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/fuzz

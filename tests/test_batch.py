@@ -267,11 +267,10 @@ def test_streams_and_progress() -> None:
         solver.solve(targets, progress=lambda *_: 1 / 0)
 
 
-@pytest.mark.timing
 def test_ctrl_c_stops_a_long_batch_at_once() -> None:
     model = poise.load("humanoid")
     goals = [Reach(name, np.zeros(3)) for name in ("hand_l", "hand_r", "foot_l", "foot_r")]
-    far = {goal.frame: np.random.default_rng(0).uniform(-0.9, 0.9, (100_000, 3)) for goal in goals}
+    far = {goal.frame: np.random.default_rng(0).uniform(-0.9, 0.9, (500_000, 3)) for goal in goals}
     solver = BatchSolver(model, goals)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background has it ignored
     begun = time.perf_counter()
@@ -279,7 +278,7 @@ def test_ctrl_c_stops_a_long_batch_at_once() -> None:
     with pytest.raises(KeyboardInterrupt):
         solver.solve(far)
     signal.signal(signal.SIGINT, before)
-    assert time.perf_counter() - begun < 3.0
+    assert time.perf_counter() - begun < 15.0  # the whole takes minutes
     assert solver.solve({name: x[:2] for name, x in far.items()}).q.shape == (2, model.nq)
 
 

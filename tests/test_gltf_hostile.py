@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 import json
 import os
 import struct
@@ -365,7 +366,7 @@ def test_any_value_anywhere(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
         try:
             for key in path[:-1]:
                 at = at[key]
-            at[path[-1]] = value
+            at[path[-1]] = copy.deepcopy(value)  # one value in two places could hold itself
         except (TypeError, KeyError, IndexError):
             continue
     read(glb(root, BASE.data))

@@ -81,21 +81,42 @@ def grip_at(studio, page, handle):
     return seen_at(studio, page, studio.grips.place(handle))
 
 
-def drag(studio, page, handle, right, up, steps=6):
-    """Takes a grip with the mouse, so many pixels; the mouse stays down. A window that is behind gets a second try."""
-    for _ in range(3):
+def hover(studio, page, handle):
+    """Brings the mouse over a grip, where the window shows it by now: the pointer becomes a hand there [pixels].
+
+    An arrow of the gizmo may lie over the middle of the grip: then a place beside it is taken, as a person would.
+    """
+    hand = "() => [...document.querySelectorAll('canvas')].some(c => c.style.cursor === 'pointer')"
+    page.mouse.move(6, SIZE["height"] - 6)
+    until(lambda: not page.evaluate(hand), page)
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
         x, y = grip_at(studio, page, handle)
-        page.mouse.move(x, y)
-        page.mouse.down()
-        for k in range(1, steps + 1):
-            page.mouse.move(x + right * k / steps, y - up * k / steps)
-        try:
-            until(lambda: handle in studio.puppet.held, page, 4.0)
-        except AssertionError:
-            page.mouse.up()
-        else:
-            return
-    raise AssertionError(f"{handle} could not be taken")
+        for right, up in ((0, 0), (0, -9), (7, -6), (-7, -6), (0, 9), (7, 6), (-7, 6)):
+            page.mouse.move(x + right + 1, y - up)
+            page.mouse.move(x + right, y - up)
+            page.wait_for_timeout(20)
+            if page.evaluate(hand):
+                return x + right, y - up
+    raise AssertionError(f"the window does not show {handle} where it is")
+
+
+def drag(studio, page, handle, right, up, steps=6):
+    """Takes a grip with the mouse and pulls it so many pixels, until the studio has heard of it; the mouse stays down."""
+    x, y = hover(studio, page, handle)
+    start = np.array(seen_at(studio, page, studio.puppet.transform(handle)[:3, 3]))
+    page.mouse.down()
+    page.mouse.move(x + 5, y)  # a drag begins after 3 pixels
+    until(lambda: handle in studio.puppet.held, page)
+    for k in range(1, steps + 1):
+        page.mouse.move(x + right * k / steps, y - up * k / steps)
+    way = np.array([right, -up])
+
+    def heard():
+        moved = np.array(seen_at(studio, page, studio.puppet.held[handle])) - start
+        return np.linalg.norm(moved - way) < 3 + 0.1 * np.linalg.norm(way)
+
+    until(heard, page)
 
 
 def still(studio, page):
@@ -144,10 +165,10 @@ def test_a_mouse_drags_the_hand_and_the_goal_is_reached(studio, page):
 
 
 def test_a_clicked_foot_is_let_go_and_pinned_again_and_stays(studio, page):
-    page.mouse.click(*grip_at(studio, page, "foot_l"))
+    page.mouse.click(*hover(studio, page, "foot_l"))
     until(lambda: "foot_l" not in studio.puppet.pins, page)
     page.wait_for_timeout(300)
-    page.mouse.click(*grip_at(studio, page, "foot_l"))
+    page.mouse.click(*hover(studio, page, "foot_l"))
     until(lambda: "foot_l" in studio.puppet.pins, page)
     still(studio, page)
     pinned = studio.puppet.transform("foot_l")
