@@ -25,6 +25,7 @@ from poise.goals import Reach
 
 SIZES = (100, 1000, 10_000, 100_000, 1_000_000, 4_000_000, 8_000_000)
 SINGLES = 200
+FINE = (1e-9, 1e-9)  # [m, rad]
 HEAD = (
     f"{'':16}{'targets':>9}{'kernels ms':>12}{'call ms':>10}{'million/s':>11}{'verified %':>12}{'false':>7}{'steps':>8}"
 )
@@ -92,6 +93,18 @@ def run_arm(arm: Arm, sizes: tuple[int, ...]) -> None:
         print(f"{line}{100 * good.mean():>12.3f}{false:>7}{float(batch.steps.mean()):>8.2f}", flush=True)
 
 
+def run_fine(arm: Arm, count: int) -> None:
+    """The same targets finished in double, to tolerances that float cannot tell."""
+    import cupy as cp
+
+    model, tool = model_of(arm)
+    solver = BatchSolver(model, Reach(tool, np.eye(4), tolerance=FINE), dtype="float64")
+    device = cp.asarray(targets_of(arm, count))
+    kernels, call, batch = timed(lambda: solver.solve(device), 5)
+    line = f"{arm.name + ', fine':16}{count:>9}{kernels:>12.3f}{call:>10.3f}{count / kernels / 1e3:>11.2f}"
+    print(f"{line}{100 * float(batch.reached.mean()):>12.3f}{'':7}{float(batch.steps.mean()):>8.2f}", flush=True)
+
+
 def run_peers(arm: Arm, count: int) -> None:
     """The same targets by others, where they are installed."""
     targets = targets_of(arm, count)
@@ -146,6 +159,7 @@ def main() -> None:
     )
     for arm in options.arms:
         run_arm(ARMS[arm], tuple(options.sizes))
+        run_fine(ARMS[arm], min(1_000_000, max(options.sizes)))
         run_peers(ARMS[arm], 1000)
     if options.bodies:
         humanoid = poise.load("humanoid")

@@ -212,3 +212,16 @@ def test_a_call_in_continuous_mode_never_exceeds_its_bound(panda: poise.Model, m
         start = panda.random(rng)
         moved = solver.solve(start, {"a": panda.fk(panda.random(rng), TCP)[:3, 3]}).q - start
         assert np.abs(moved).max() <= 0.05
+
+
+def test_tight_tolerances_cost_a_step_or_two_and_no_search() -> None:
+    model = poise.load("humanoid")
+    names = ("hand_l", "hand_r", "foot_l", "foot_r")
+    q = model.integrate(model.rest, np.random.default_rng(1).uniform(-0.2, 0.2, (100, model.nv)))
+    targets = {name: model.fk(q, name) for name in names}
+    loose, tight = (
+        poise.solve_batch(model, [Reach(n, np.eye(4), tolerance=(t, t)) for n in names], targets) for t in (1e-6, 1e-11)
+    )
+    assert tight.reached.all()
+    assert (tight.searches == 1).all()
+    assert tight.steps.mean() < loose.steps.mean() + 2

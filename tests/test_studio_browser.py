@@ -102,7 +102,7 @@ def hover(studio, page, handle):
 
 
 def drag(studio, page, handle, right, up, steps=6):
-    """Takes a grip with the mouse and pulls it so many pixels, until the studio has heard of it; the mouse stays down."""
+    """Takes a grip with the mouse and pulls it so many pixels, until the studio has heard; the mouse stays down."""
     x, y = hover(studio, page, handle)
     start = np.array(seen_at(studio, page, studio.puppet.transform(handle)[:3, 3]))
     page.mouse.down()

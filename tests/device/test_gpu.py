@@ -53,6 +53,20 @@ def test_an_arm_reaches(solver: BatchSolver, count: int, dtype: str) -> None:
     assert np.mean(batch.searches.get()[:1000] == cpu.searches) > 0.9
 
 
+@pytest.mark.parametrize("count", [1, 500, 20_000])
+def test_double_finishes_what_float_cannot_tell(count: int) -> None:
+    model, tool, targets = arm(count)
+    fine = BatchSolver(model, Reach(tool, np.eye(4), tolerance=(1e-10, 1e-10)), dtype="float64")
+    batch = fine.solve(cp.asarray(targets))
+    assert batch.q.dtype == cp.float64
+    reached, q = batch.reached.get(), batch.q.get()
+    assert reached.mean() >= 0.999
+    T = model.fk(q, tool)
+    assert np.linalg.norm(T[:, :3, 3] - targets[:, :3, 3], axis=1)[reached].max() <= 1.1e-10
+    assert (q >= model.lower).all()
+    assert (q <= model.upper).all()
+
+
 def test_the_same_bits_every_time(solver: BatchSolver) -> None:
     targets = cp.asarray(arm(30_000)[2])
     a, b = solver.solve(targets), solver.solve(targets[::-1].copy())

@@ -25,15 +25,16 @@ constexpr int M = f32::n_rows <= 10 ? f32::n_rows : 0;
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 6) return 2;
-  int rows = 0, early = 0, searches = 0;
+  if (argc != 7) return 2;
+  int rows = 0, early = 0, searches = 0, finish = 0;
   std::sscanf(argv[3], "%d", &rows);
   std::sscanf(argv[4], "%d", &early);
   std::sscanf(argv[5], "%d", &searches);
+  std::sscanf(argv[6], "%d", &finish);
   const f32::Problem problem;
   const auto n = static_cast<std::size_t>(rows), n_q = static_cast<std::size_t>(f32::model_q);
   constexpr std::size_t goals = f32::n_goals;
-  std::vector<double> targets[goals], starts(n * n_q), errors(n * goals * 2);
+  std::vector<double> targets[goals], starts(n * n_q), errors(n * goals * 2), finished(n * n_q);
   std::vector<float> q(n * n_q), best(2 * n), seeds(static_cast<std::size_t>(searches) * f32::n_q);
   std::vector<signed char> codes(n);
   std::vector<int> steps(n), tried(n), hard;
@@ -56,6 +57,7 @@ int main(int argc, char** argv) {
   io.start_stride = f32::model_q;
   io.rows = rows;
   io.q = q.data();
+  io.finished = finish ? finished.data() : nullptr;
   io.errors = errors.data();
   io.reached = reinterpret_cast<bool*>(reached.data());
   io.codes = codes.data();
@@ -79,10 +81,21 @@ int main(int argc, char** argv) {
     search_row_together<M>(problem, f32::settings(), rest.posture(), io, early, searches, row, Alone{}, memory, state);
   }
   const f64::Problem exact;
-  for (int row = 0; row < rows; ++row) check_row(exact, io, row);
+  const f64::Rest exact_rest;
+  for (int row = 0; row < rows; ++row) {
+    if (finish) {
+      finish_row<M>(exact, f64::settings(), exact_rest.posture(), io, row);
+    } else {
+      check_row(exact, io, row);
+    }
+  }
 
   std::FILE* out = std::fopen(argv[2], "wb");
-  std::fwrite(q.data(), 4, q.size(), out);
+  if (finish) {
+    std::fwrite(finished.data(), 8, finished.size(), out);
+  } else {
+    std::fwrite(q.data(), 4, q.size(), out);
+  }
   std::fwrite(errors.data(), 8, errors.size(), out);
   std::fwrite(codes.data(), 1, n, out);
   std::fwrite(reached.data(), 1, n, out);

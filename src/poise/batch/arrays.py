@@ -142,6 +142,9 @@ def shared_lead(parts: list[Rows]) -> tuple[int, ...]:
     Raises:
         ShapeMismatch: They do not broadcast.
     """
+    longest = max((part.lead for part in parts), key=len)
+    if all(part.lead in (longest, ()) for part in parts):
+        return longest
     try:
         lead = np.broadcast_shapes(*(part.lead for part in parts))
     except ValueError:

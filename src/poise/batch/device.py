@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from poise.batch.arrays import TAILS, WORDS, Rows, shared_lead
-from poise.batch.outputs import Outputs
+from poise.batch.outputs import SMALL, Block, Outputs
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.goal import GoalRows
@@ -25,10 +25,11 @@ class DeviceBatch:
     """A prepared problem for batches on the current device."""
 
     def __init__(self, solver: Solver, rows: Mapping[str, GoalRows], solutions: int, dtype: Any) -> None:
-        check_served(solver, solutions, dtype)
+        check_served(solver, solutions)
         self.model = solver.model
         self.rows = dict(rows)
-        self.problem = DeviceProblem(solver._native)
+        self.dtype = np.dtype(np.float32) if dtype is None else dtype
+        self.problem = DeviceProblem(solver._native, finish=self.dtype.itemsize == 8)
         self._rest: Any = None
         self._own: dict[str, Any] = {}
 
@@ -40,12 +41,10 @@ class DeviceBatch:
             begin = self._starts(starts)
             lead = shared_lead([*parts, begin])
             try:
-                outputs = Outputs.make(
-                    lead, self.model, len(self.rows), np.dtype(np.float32), 1, device_out(out), xp=cupy()
-                )
-                self._run(parts, begin, lead, outputs)
+                outputs = self._outputs(lead, out)
+                self._run(parts, begin, lead, outputs.places)
             except cupy().cuda.memory.OutOfMemoryError as full:
-                need = prod(lead) * (4 * self.model.nq + 16 * len(self.rows) + 10) / 2**30
+                need = prod(lead) * (self.dtype.itemsize * self.model.nq + 16 * len(self.rows) + 10) / 2**30
                 raise InvalidValue(
                     f"{prod(lead)} rows need {need:.2f} GiB for the answers alone, which the device has not; "
                     "give smaller batches (BatchSolver.stream)."
@@ -55,7 +54,14 @@ class DeviceBatch:
                 progress(prod(lead), prod(lead))
         return outputs.solution(self.model, tuple(self.rows), back_to(first))
 
-    def _run(self, parts: list[Rows], begin: Rows, lead: tuple[int, ...], outputs: Outputs) -> None:
+    def _outputs(self, lead: tuple[int, ...], out: Any) -> Outputs | Block:
+        if out is None and prod(lead) <= SMALL:
+            return Block(lead, self.model, len(self.rows), self.dtype, cupy())
+        return Outputs.make(lead, self.model, len(self.rows), self.dtype, 1, device_out(out), xp=cupy())
+
+    def _run(
+        self, parts: list[Rows], begin: Rows, lead: tuple[int, ...], places: Mapping[str, tuple[int, int]]
+    ) -> None:
         rows = prod(lead)
         if rows == 0:
             return
@@ -65,8 +71,7 @@ class DeviceBatch:
                     f"{part.name} has leading axes {part.lead}; on a GPU give {lead}, or one for all rows."
                 )
         spread = [part.spread(lead) for part in (*parts, begin)]
-        out = {name: getattr(outputs, name) for name in ("q", "errors", "reached", "codes", "steps", "searches")}
-        self.problem.solve(spread[:-1], spread[-1], rows, out)
+        self.problem.solve(spread[:-1], spread[-1], rows, places)
 
     def _targets(self, name: str, value: Any) -> Rows:
         tail = TAILS[self.rows[name].op]
@@ -100,7 +105,7 @@ class DeviceBatch:
         return Rows("starts", array, array.shape[:-1], self.model.nq)
 
 
-def check_served(solver: Solver, solutions: int, dtype: Any) -> None:
+def check_served(solver: Solver, solutions: int) -> None:
     """Refuses by name what has no kernel on a GPU."""
     native = solver._native
     if not isinstance(native, core.Solver) or not core.device_serves(native):
@@ -110,8 +115,6 @@ def check_served(solver: Solver, solutions: int, dtype: Any) -> None:
         )
     if solutions > 1:
         raise InvalidValue("solutions= above 1 runs on the CPU only; give numpy arrays.")
-    if dtype is not None and dtype != np.float32:
-        raise InvalidValue(f"dtype {dtype} runs on the CPU only; on a GPU answers are float32, judged in float64.")
 
 
 def device_array(value: Any, what: str) -> Any:
@@ -120,7 +123,7 @@ def device_array(value: Any, what: str) -> Any:
         raise InvalidValue(f"{what} is not on the GPU where the other arrays are; move it there, or the others here.")
     xp = cupy()
     array = value if isinstance(value, xp.ndarray) else xp.from_dlpack(value)
-    if array.dtype not in (np.float32, np.float64):
+    if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
         raise InvalidValue(f"{what} is an array of {array.dtype}; on a GPU it must be float32 or float64.")
     if not array.flags.c_contiguous:
         raise InvalidValue(f"{what} is not C-contiguous; make it so, because nothing is copied on a GPU.")
@@ -151,6 +154,9 @@ def stream_of(array: Any) -> AbstractContextManager[Any]:
     if type(array).__module__.split(".")[0] == "torch":
         import torch
 
+        stream = cupy().cuda.Stream
+        if hasattr(stream, "from_external"):  # CuPy 14
+            return stream.from_external(torch.cuda.current_stream())  # type: ignore[no-any-return]
         return cupy().cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)  # type: ignore[no-any-return]
     return nullcontext()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -13,8 +14,9 @@ from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch, name_not_found
 from poise.model import Model
 
-__all__ = ["Outputs"]
+__all__ = ["SMALL", "Block", "Outputs"]
 
+SMALL = 4096  # rows of a batch whose arrays lie in one piece on a device
 FIELDS = ("q", "errors", "codes", "steps", "searches", "reached")
 
 
@@ -64,12 +66,67 @@ class Outputs:
             check(name, array, *shapes[name], xp)
         return cls(**{name: given[name] if name in given else xp.empty(*shapes[name]) for name in FIELDS})
 
+    @property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """Address and bytes a row of each array, on a device."""
+        rows = max(1, self.steps.size)
+        return {name: (array.data.ptr, array.nbytes // rows) for name in FIELDS for array in [getattr(self, name)]}
+
     def solution(self, model: Model, names: Sequence[str], back: Callable[[Any], Any] | None = None) -> BatchSolution:
         """The answers with the goals' names, each array handed through `back`."""
         turn = back if back is not None else lambda x: x
         errors = {name: turn(self.errors[..., i, :]) for i, name in enumerate(names)}
         q, codes, steps, searches, reached = map(turn, (self.q, self.codes, self.steps, self.searches, self.reached))
         return BatchSolution(model, q, codes, errors, steps, searches, reached)
+
+
+class Block:
+    """Fresh outputs of a small batch on a device, in one piece of memory.
+
+    Six allocations, and arrays that nobody looks at, take the host longer than the device takes for the batch: the
+    arrays are made when they are asked for.
+
+    Args:
+        lead: The leading axes of the batch.
+        model: The body.
+        goals: How many.
+        dtype: Of `q`.
+        xp: The device's library.
+    """
+
+    def __init__(self, lead: tuple[int, ...], model: Model, goals: int, dtype: np.dtype[Any], xp: Any) -> None:
+        self.xp, self.lead, self.goals, self.nq, self.dtype = xp, lead, goals, model.nq, dtype
+        rows = prod(lead)
+        # the widest first: all stay aligned
+        self.widths = {"errors": 16 * goals, "q": dtype.itemsize * model.nq, "steps": 4, "searches": 4, "codes": 1}
+        self.widths["reached"] = 1
+        self.block = xp.empty(rows * sum(self.widths.values()), np.uint8)
+        self.places: dict[str, tuple[int, int]] = {}
+        at = self.block.data.ptr
+        for name, width in self.widths.items():
+            self.places[name] = (at, width)
+            at += rows * width
+
+    def array(self, name: str) -> Any:
+        """One of the arrays."""
+        tail, dtype = {"errors": ((self.goals, 2), np.float64), "q": ((self.nq,), self.dtype)}.get(
+            name, ((), {"codes": np.int8, "reached": np.bool_}.get(name, np.int32))
+        )
+        return self.xp.ndarray(
+            self.lead + tail, dtype, memptr=self.block.data + (self.places[name][0] - self.block.data.ptr)
+        )
+
+    def solution(self, model: Model, names: Sequence[str], back: Callable[[Any], Any] | None = None) -> BatchSolution:
+        """The answers with the goals' names, each array handed through `back`."""
+        turn = back if back is not None else lambda x: x
+
+        def make(name: str) -> Any:
+            if name != "errors":
+                return turn(self.array(name))
+            whole = self.array("errors")
+            return {goal: turn(whole[..., i, :]) for i, goal in enumerate(names)}
+
+        return BatchSolution.later(model, make)
 
 
 def named(out: Any) -> dict[str, Any]:

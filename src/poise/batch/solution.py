@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,8 @@ class BatchSolution:
     On a GPU the arrays are of the kind that the targets were.
     """
 
-    __slots__ = ("codes", "errors", "model", "q", "reached", "searches", "steps")
+    _make: Callable[[str], Any]
+    __slots__ = ("_make", "codes", "errors", "model", "q", "reached", "searches", "steps")
 
     def __init__(
         self,
@@ -61,6 +62,20 @@ class BatchSolution:
         self.errors = dict(errors)
         self.steps = steps
         self.searches = searches
+
+    @classmethod
+    def later(cls, model: Model, make: Callable[[str], Any]) -> BatchSolution:
+        """One whose arrays are made by `make(name)` when they are first looked at."""
+        made = object.__new__(cls)
+        made.model, made._make = model, make
+        return made
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "_make" or name not in self.__slots__:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        value = self._make(name)
+        setattr(self, name, value)
+        return value
 
     @property
     def status(self) -> NDArray[np.object_]:

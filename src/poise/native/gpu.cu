@@ -43,52 +43,102 @@ struct Warp {
   }
 };
 
-// clang-format off: what stands in comments here is replaced by text of another length
-#define POISE_ARGUMENTS                                                                                            \
-  /*TARGETS*/, const /*START*/ *starts, long long start_stride, int rows, float *q, double *errors, bool *reached, \
-      signed char *codes, int *steps, int *searches, float *best, const float *seeds
-#define POISE_GIVEN /*NAMES*/, starts, start_stride, rows, q, errors, reached, codes, steps, searches, best, seeds
-// clang-format on
+// What the host sends, one block of bytes (native/gpu.py packs it).
+struct Given {
+  const void* targets[f32::n_goals];
+  long long strides[f32::n_goals];
+  const void* starts;
+  long long start_stride;
+  float* q;
+  double *finished, *errors;
+  bool* reached;
+  signed char* codes;
+  int *steps, *searches;
+  float* best;
+  const float* seeds;
+  int *counters, *hard;  // counters: the next row, how many are hard, the next hard one
+  int rows, early, most, spare;
+};
 
-POISE_FN DeviceRows<float, f32::n_goals> rows_of(POISE_ARGUMENTS) {
-  return {{/*POINTERS*/}, {/*STRIDES*/}, {/*SINGLE*/}, starts, /*START_SINGLE*/, start_stride, rows, q,
-          errors,         reached,       codes,        steps,  searches,         best,         seeds};
+POISE_FN DeviceRows<float, f32::n_goals> rows_of(const Given& given) {
+  DeviceRows<float, f32::n_goals> io = {{}, {}, {/*SINGLE*/}};
+  POISE_UNROLL
+  for (int g = 0; g < f32::n_goals; ++g) {
+    io.targets[g] = given.targets[g];
+    io.target_stride[g] = given.strides[g];
+  }
+  io.starts = given.starts;
+  io.start_single = /*START_SINGLE*/;
+  io.start_stride = given.start_stride;
+  io.rows = given.rows;
+  io.q = given.q;
+  io.finished = given.finished;
+  io.errors = given.errors;
+  io.reached = given.reached;
+  io.codes = given.codes;
+  io.steps = given.steps;
+  io.searches = given.searches;
+  io.best = given.best;
+  io.seeds = given.seeds;
+  return io;
 }
 
-// counters: the next row, how many are hard, the next hard one
-extern "C" __global__ void __launch_bounds__(128, /*BLOCKS*/)
-    search_rows(POISE_ARGUMENTS, int early, int most, int* counters, int* hard) {
-  const auto io = rows_of(POISE_GIVEN);
-  const f32::Problem problem;
-  const f32::Rest rest;
-  search_rows<M>(
-      problem, f32::settings(), rest.posture(), io, early, most, Queue{counters},
-      [=](int row) { hard[atomicAdd(counters + 1, 1)] = row; }, Warp{});
+// the pose of a row in double: finished where `finish`, and judged
+template <bool finish> POISE_FN void end_row(const DeviceRows<float, f32::n_goals>& io, int row) {
+  const f64::Problem problem;
+  if constexpr (finish) {
+    const f64::Rest rest;
+    finish_row<M>(problem, f64::settings(), rest.posture(), io, row);
+  } else {
+    check_row(problem, io, row);
+  }
 }
 
-// `first` 0: every row, from its first search on; else the rows that were given up after so many
-extern "C" __global__ void __launch_bounds__(128)
-    search_hard(POISE_ARGUMENTS, int first, int most, int* counters, const int* hard) {
-  const auto io = rows_of(POISE_GIVEN);
+// kernel search_few: a small batch; one warp one row, all in one launch
+extern "C" __global__ void __launch_bounds__(32) search_few(const Given given) {
+  const auto io = rows_of(given);
   const f32::Problem problem;
   const f32::Rest rest;
   const Warp team;
   SearchMemory<f32::Problem, float> memory;
   LaneState<float> state = memory.state();
-  const int count = first ? counters[1] : rows;
+  const int row = static_cast<int>(blockIdx.x);
+  search_row_together<M>(problem, f32::settings(), rest.posture(), io, 0, given.most, row, team, memory, state);
+  __syncwarp();
+  if (team.rank() == 0) end_row</*FINISH*/>(io, row);
+}
+
+// kernel search_rows: one thread one row, until there are no more
+extern "C" __global__ void __launch_bounds__(128, /*BLOCKS*/) search_rows(const Given given) {
+  const auto io = rows_of(given);
+  const f32::Problem problem;
+  const f32::Rest rest;
+  search_rows<M>(
+      problem, f32::settings(), rest.posture(), io, given.early, given.most, Queue{given.counters},
+      [=](int row) { given.hard[atomicAdd(given.counters + 1, 1)] = row; }, Warp{});
+}
+
+// kernel search_hard: one warp one row, of those that were given up
+extern "C" __global__ void __launch_bounds__(128) search_hard(const Given given) {
+  const auto io = rows_of(given);
+  const f32::Problem problem;
+  const f32::Rest rest;
+  const Warp team;
+  SearchMemory<f32::Problem, float> memory;
+  LaneState<float> state = memory.state();
+  const int count = given.counters[1];
   for (;;) {
     int k = 0;
-    if (team.rank() == 0) k = atomicAdd(counters + 2, 1);
+    if (team.rank() == 0) k = atomicAdd(given.counters + 2, 1);
     k = __shfl_sync(everyone, k, 0);
     if (k >= count) return;
-    search_row_together<M>(problem, f32::settings(), rest.posture(), io, first, most, first ? hard[k] : k, team, memory,
-                           state);
+    search_row_together<M>(problem, f32::settings(), rest.posture(), io, given.early, given.most, given.hard[k], team,
+                           memory, state);
   }
 }
 
-extern "C" __global__ void __launch_bounds__(128) check_rows(POISE_ARGUMENTS) {
-  const auto io = rows_of(POISE_GIVEN);
-  const f64::Problem problem;
-  const long long row = blockIdx.x * static_cast<long long>(blockDim.x) + threadIdx.x;
-  if (row < rows) check_row(problem, io, static_cast<int>(row));
+// kernel end_rows: every pose finished or judged
+extern "C" __global__ void __launch_bounds__(128) end_rows(const Given given) {
+  const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (row < given.rows) end_row</*FINISH*/>(rows_of(given), row);
 }

@@ -5,8 +5,11 @@ Everything is queued on the caller's current stream and nothing waits for it.
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from struct import Struct
 from typing import Any
 
 import numpy as np
@@ -30,6 +33,8 @@ OPTIONS = (
 TEAM_ROWS = 4096  # up to so many rows a warp takes each from the start
 CHUNK = 1 << 23  # rows in one launch: bounds the scratch memory, and the time until Ctrl-C is heard
 MOST_GOALS = 16
+FEW, MANY = ("search_few",), ("search_rows", "search_hard", "end_rows")
+OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
 
 
 def cupy() -> Any:
@@ -43,6 +48,9 @@ def cupy() -> Any:
 
 def is_on_device(array: Any) -> bool:
     """Whether an array lives on a CUDA device."""
+    known = sys.modules.get("cupy")
+    if known is not None and type(array) is known.ndarray:
+        return True
     if isinstance(array, np.ndarray) or not hasattr(array, "__dlpack_device__"):
         return hasattr(array, "__cuda_array_interface__")
     try:
@@ -57,10 +65,12 @@ class DeviceProblem:
 
     Attributes:
         native: The prepared solver.
+        finish: Whether poses are taken on in double, and handed back so.
     """
 
     native: Any
-    _modules: dict[tuple[bool, ...], Any] = field(default_factory=dict)
+    finish: bool = False
+    _modules: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     _scratch: dict[int, Any] = field(default_factory=dict)
 
     @cached_property
@@ -69,78 +79,98 @@ class DeviceProblem:
         return core.problem_of(self.native, True), core.problem_of(self.native, False)
 
     @cached_property
+    def most(self) -> int:
+        """Searches for a row, at most."""
+        return int(self.tables[0]["searches"])
+
+    @cached_property
     def seeds(self) -> Any:
         """The starts of the later searches, on the device."""
         seeds = core.seeds_of(self.native)[:, compact(self.tables[0])]
         return cupy().asarray(np.ascontiguousarray(seeds if len(seeds) else np.zeros((1, 1)), dtype=np.float32))
 
-    def source(self, single: tuple[bool, ...]) -> str:
-        """The whole source for targets, and starts last, that are float or double."""
-        f32, f64 = self.tables
-        return whole_source(device_source(f32, f64, single[:-1], single[-1]))
+    @cached_property
+    def _packed(self) -> Struct:
+        """`Given` of gpu.cu, in bytes."""
+        return Struct(f"{2 * len(self.tables[0]['goals']) + 13}q4i")
 
-    def kernels(self, single: tuple[bool, ...]) -> Any:
+    def source(self, single: tuple[bool, ...], names: tuple[str, ...]) -> str:
+        """The whole source of some kernels, for targets, and starts last, that are float or double."""
+        return whole_source(device_source(*self.tables, single, names, finish=self.finish))
+
+    def kernels(self, single: tuple[bool, ...], names: tuple[str, ...]) -> Kernels:
         """The compiled kernels with their launch sizes."""
-        if single not in self._modules:
+        found = self._modules.get((single, names))
+        if found is None:
             if len(single) - 1 > MOST_GOALS:
                 raise InvalidValue(f"{len(single) - 1} goals are more than the {MOST_GOALS} that a GPU batch serves.")
-            self._modules[single] = Kernels(self.source(single))
-        return self._modules[single]
+            found = self._modules[single, names] = Kernels(self.source(single, names), names)
+        return found
 
-    def scratch(self, rows: int) -> tuple[Any, Any, Any]:
-        """Counters, the list of hard rows, the best costs: kept from call to call, for each stream its own."""
+    def scratch(self, rows: int) -> tuple[Any, ...]:
+        """Addresses of counters, the list of hard rows, best costs and poses in float, and the arrays that keep them.
+
+        They stay from call to call, for each stream its own.
+        """
         xp = cupy()
         stream = xp.cuda.get_current_stream().ptr
         held = self._scratch.get(stream)
-        if held is None or held[1].size < rows:
-            held = (xp.empty(4, xp.int32), xp.empty(rows, xp.int32), xp.empty(2 * rows, xp.float32))
-            self._scratch[stream] = held
+        if held is None or held[0] < rows:
+            room = max(rows, TEAM_ROWS)
+            poses = room * int(self.tables[0]["n_q"]) if self.finish else 0
+            kinds = ((4, np.int32), (room, np.int32), (2 * room, np.float32), (poses, np.float32))
+            arrays = [xp.empty(size, dtype) for size, dtype in kinds]
+            held = self._scratch[stream] = (room, *(array.data.ptr for array in arrays), arrays)
         return held
 
-    def solve(self, targets: list[tuple[Any, int]], starts: tuple[Any, int], rows: int, out: dict[str, Any]) -> None:
-        """Queues a batch. Arrays are (array, numbers from one row to the next); `out` holds flat device arrays."""
-        single = (*(array.dtype == np.float32 for array, _ in targets), starts[0].dtype == np.float32)
-        kernels = self.kernels(single)
+    def solve(
+        self,
+        targets: list[tuple[Any, int]],
+        starts: tuple[Any, int],
+        rows: int,
+        places: Mapping[str, tuple[int, int]],
+    ) -> None:
+        """Queues a batch. Arrays are (array, numbers from one row to the next); `places` (address, bytes a row)."""
+        single = (*(array.dtype.itemsize == 4 for array, _ in targets), starts[0].dtype.itemsize == 4)
+        begins = [(array.data.ptr, stride, array.itemsize) for array, stride in (*targets, starts)]
+        ends = [places[name] for name in OUTPUTS]
         for first in range(0, rows, CHUNK):
             count = min(CHUNK, rows - first)
-            arguments: list[Any] = []
-            for array, stride in (*targets, starts):
-                arguments += [array.data.ptr + first * stride * array.itemsize, stride]
-            arguments.append(np.int32(count))
-            for name in ("q", "errors", "reached", "codes", "steps", "searches"):
-                array = out[name]
-                arguments.append(array.data.ptr + first * (array.size // rows) * array.itemsize)
-            self._launch(kernels, arguments, count)
+            at = [ptr + first * stride * size for ptr, stride, size in begins]
+            q, *others = (ptr + first * width for ptr, width in ends)
+            _, counters, hard, best, poses, _ = self.scratch(count)
+            strides = [stride for _, stride, _ in begins]
+            pointers = (at[-1], strides[-1], *((poses, q) if self.finish else (q, 0)), *others, best)
+            self._launch(single, (*at[:-1], *strides[:-1], *pointers, self.seeds.data.ptr, counters, hard), count)
 
-    def _launch(self, kernels: Kernels, arguments: list[Any], rows: int) -> None:
-        counters, hard, best = self.scratch(rows)
-        runtime, stream = cupy().cuda.runtime, cupy().cuda.get_current_stream()
-        runtime.memsetAsync(counters.data.ptr, 0, 16, stream.ptr)
-        shared = (*arguments, best, self.seeds)
-        most = int(self.tables[0]["searches"])
+    def _launch(self, single: tuple[bool, ...], pointers: tuple[int, ...], rows: int) -> None:
         if rows <= TEAM_ROWS:
-            blocks = min((32 * rows + BLOCK - 1) // BLOCK, kernels.wave("search_hard"))
-            kernels.functions["search_hard"](
-                (blocks,), (BLOCK,), (*shared, np.int32(0), np.int32(most), counters, hard)
-            )
-        else:
-            blocks = min((rows + BLOCK - 1) // BLOCK, kernels.wave("search_rows"))
-            early = next(searches for limit, searches in EARLY if rows <= limit)
-            tail = (np.int32(early), np.int32(most), counters, hard)
-            kernels.functions["search_rows"]((blocks,), (BLOCK,), (*shared, *tail))
-            if most > early:
-                wave = kernels.wave("search_hard")
-                kernels.functions["search_hard"]((wave,), (BLOCK,), (*shared, *tail))
-        kernels.functions["check_rows"](((rows + BLOCK - 1) // BLOCK,), (BLOCK,), shared)
+            given = self._given(pointers, rows, 0)
+            self.kernels(single, FEW).functions["search_few"]((rows,), (32,), (given,))
+            return
+        early = next(searches for limit, searches in EARLY if rows <= limit)
+        given = self._given(pointers, rows, early)
+        kernels = self.kernels(single, MANY)
+        cupy().cuda.runtime.memsetAsync(pointers[-2], 0, 16, cupy().cuda.get_current_stream().ptr)
+        blocks = (rows + BLOCK - 1) // BLOCK
+        kernels.functions["search_rows"]((min(blocks, kernels.wave("search_rows")),), (BLOCK,), (given,))
+        if self.most > early:
+            kernels.functions["search_hard"]((kernels.wave("search_hard"),), (BLOCK,), (given,))
+        kernels.functions["end_rows"]((blocks,), (BLOCK,), (given,))
+
+    def _given(self, pointers: tuple[int, ...], rows: int, early: int) -> Any:
+        """The kernels' argument: one structure by value, which costs the host less than twenty arguments."""
+        packed = self._packed.pack(*pointers, rows, early, self.most, 0)
+        return np.frombuffer(packed, dtype=f"V{len(packed)}")
 
 
 class Kernels:
-    """The three kernels of one source."""
+    """The kernels of one source."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, names: tuple[str, ...]) -> None:
         xp = cupy()
         module = xp.RawModule(code=source, backend="nvrtc", options=OPTIONS)
-        self.functions = {name: module.get_function(name) for name in ("search_rows", "search_hard", "check_rows")}
+        self.functions = {name: module.get_function(name) for name in names}
         self._waves: dict[str, int] = {}
 
     def wave(self, name: str) -> int:

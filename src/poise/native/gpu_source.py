@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-__all__ = ["KERNELS", "device_source", "is_small", "problem_source", "whole_source"]
+__all__ = ["KERNELS", "KERNEL_NAMES", "device_source", "is_small", "problem_source", "whole_source"]
 
 KERNELS = Path(__file__).parent / "kernels"
 SMALL = 10  # primitives, and rows: up to here everything is unrolled
 ARM = 7  # primitives, and velocities, of an arm
 NONE = 1e30  # stands for no bound
+FLOAT_TELLS = 3e-5  # [L, rad] errors that a search in float brings about surely
+KERNEL_NAMES = ("search_few", "search_rows", "search_hard", "end_rows")
 
 Table = Mapping[str, Any]
 
@@ -27,12 +29,13 @@ def is_small(table: Table) -> bool:
 
 
 def blocks_wanted(table: Table) -> int:
-    """Blocks of 128 threads to a multiprocessor, which bounds the registers of the search: 128 for four, 255 for two.
+    """Blocks of 128 threads to a multiprocessor, which bounds a search's registers: 80 for six, 128 for four.
 
-    Measured for the Panda: four blocks with a few spilled registers 600 million rows a second, three without 576.
+    Measured for the Panda: four blocks with a few spilled registers 600 million rows a second, three without 576. For
+    the Unitree G1, whose numbers are in memory anyway: six blocks 3.6 million, five 3.0, eight 3.5.
     """
     arm = max(len(table["primitives"]), int(table["n_v"])) <= ARM and int(table["n_rows"]) <= 6
-    return 4 if arm else 2 if is_small(table) else 1
+    return 4 if arm else 2 if is_small(table) else 6
 
 
 def number(x: Any, real: str) -> str:
@@ -203,24 +206,37 @@ def posture_struct(wanted: Sequence[float], gain: Sequence[float], real: str) ->
     ]
 
 
-def device_source(f32: Table, f64: Table, single: Sequence[bool], start_single: bool = False) -> str:
-    """The translation unit for a device, with `#include`s; `single` says which targets, and starts, are float."""
-    goals = range(len(single))
-    rows = f"f32::n_rows <= {SMALL} ? f32::n_rows : 0"
-    arguments = ", ".join(f"const {'float' if single[g] else 'double'}* t{g}, long long s{g}" for g in goals)
+def coarse(table: Table) -> Table:
+    """The same with tolerances that float can tell; what is finer, double finishes."""
+    least = (FLOAT_TELLS * float(table["scale"]), FLOAT_TELLS)
+    goals = [(*g[:7], [max(x, y) for x, y in zip(g[7], least, strict=True)], *g[8:]) for g in table["goals"]]
+    return {**table, "goals": goals}
+
+
+def device_source(
+    f32: Table, f64: Table, single: Sequence[bool], kernels: Sequence[str] = KERNEL_NAMES, *, finish: bool = False
+) -> str:
+    """The translation unit for a device, with `#include`s.
+
+    Args:
+        f32: The problem in float.
+        f64: The problem in double.
+        single: Which targets, and at the end whether the starts, are float.
+        kernels: Those wanted.
+        finish: Poses are taken on in double.
+    """
     filled = {
-        "TARGETS": arguments,
-        "NAMES": ", ".join(f"t{g}, s{g}" for g in goals),
-        "POINTERS": ", ".join(f"t{g}" for g in goals),
-        "STRIDES": ", ".join(f"s{g}" for g in goals),
-        "SINGLE": ", ".join(number(single[g], "") for g in goals),
-        "START": "float" if start_single else "double",
-        "START_SINGLE": number(start_single, ""),
-        "ROWS": rows,
+        "SINGLE": ", ".join(number(flag, "") for flag in single[:-1]),
+        "START_SINGLE": number(single[-1], ""),
+        "ROWS": f"f32::n_rows <= {SMALL} ? f32::n_rows : 0",
         "BLOCKS": str(blocks_wanted(f32)),
-        "PROBLEMS": problem_source(f32, "f32", "float") + problem_source(f64, "f64", "double"),
+        "FINISH": number(finish, ""),
+        "PROBLEMS": problem_source(coarse(f32) if finish else f32, "f32", "float")
+        + problem_source(f64, "f64", "double"),
     }
     text = (Path(__file__).parent / "gpu.cu").read_text("utf-8")
+    shared, *each = re.split(r"^// kernel (?=\w+:)", text, flags=re.MULTILINE)
+    text = shared + "".join(f"// {part}" for part in each if part.partition(":")[0] in kernels)
     for mark, words in filled.items():
         text = text.replace(f"/*{mark}*/", words)
     return f"#define POISE_SMALL_BODY\n{text}" if is_small(f32) else text

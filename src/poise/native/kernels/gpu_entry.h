@@ -3,8 +3,8 @@
 // Three passes, none of which the host waits for:
 //   search_rows   persistent threads; each takes the next row when its own is done, and gives a row up after a few searches
 //   search_hard   a team (a warp) takes such a row, a search a thread; the lowest search that reaches wins, as if run in order
-//   check_rows    every pose judged in double: errors, `reached`, proofs
-// A batch too small to fill the device goes to the teams at once.
+//   end_rows      every pose judged in double: errors, `reached`, proofs; before that taken on in double, where asked for
+// A batch too small to fill the device goes to the teams at once, which judge their rows themselves: one pass.
 //
 // A problem type P has its sizes as constants (n_q, n_v, n_rows, n_goals, n_primitives) and only the coordinates it needs;
 // `P::place(k)` says where coordinate k is among the model's. Teams, queues and memory come in as arguments, so that the same code
@@ -41,6 +41,7 @@ template <class T, int GOALS> struct DeviceRows {
   int rows;
 
   T* q;
+  double* finished;  // poses taken on in double, if not null
   double* errors;
   bool* reached;
   signed char* codes;
@@ -293,21 +294,14 @@ POISE_FN void search_row_together(const P& problem, const Settings<T>& settings,
   }
 }
 
-// ---------------------------------------------------------------------------------------------- the final check
+// ---------------------------------------------------------------------------------------------- the end of a row
 
-// the pose in `q`, judged in double
-template <class P, class T> POISE_FN void check_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row) {
+// errors, `reached` and the code of a pose, judged in double
+template <class P, class T>
+POISE_FN void judge_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, const double* q,
+                        const double* targets, double* placements, double* rows) {
   constexpr int goals = P::n_goals;
-  double q[P::n_q], placements[12 * P::n_primitives], rows[P::n_rows], errors[2 * goals], targets[12 * goals];
-  if (io.codes[row] == CODE_INVALID) {
-    POISE_UNROLL_BODY
-    for (int k = 0; k < 2 * goals; ++k) io.errors[2LL * goals * row + k] = not_a_number<double>();
-    io.reached[row] = false;
-    return;
-  }
-  POISE_UNROLL_BODY
-  for (int k = 0; k < P::n_q; ++k) q[k] = double(io.q[static_cast<long long>(row) * P::model_q + P::place(k)]);
-  load_targets(problem, io, row, targets);
+  double errors[2 * goals];
   evaluate(problem, q, targets, placements, rows, errors);
   bool good = within_tolerance(problem, errors, 1.0);
   if (P::bounded) {
@@ -326,6 +320,57 @@ template <class P, class T> POISE_FN void check_row(const P& problem, const Devi
                   : out_of_reach(problem, targets) ? CODE_UNREACHABLE
                   : code == CODE_REACHED           ? CODE_STALLED
                                                    : code;
+}
+
+// a row that could not be read has no errors; true if it is one
+template <class P, class T> POISE_FN bool is_refused(const P&, const DeviceRows<T, P::n_goals>& io, int row) {
+  if (io.codes[row] != CODE_INVALID) return false;
+  POISE_UNROLL_BODY
+  for (int k = 0; k < 2 * P::n_goals; ++k) io.errors[2LL * P::n_goals * row + k] = not_a_number<double>();
+  io.reached[row] = false;
+  return true;
+}
+
+// the pose that the searches left in `q`
+template <class P, class T> POISE_FN void load_pose(const P&, const DeviceRows<T, P::n_goals>& io, int row, double* q) {
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) q[k] = double(io.q[static_cast<long long>(row) * P::model_q + P::place(k)]);
+}
+
+template <class P, class T> POISE_FN void check_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row) {
+  if (is_refused(problem, io, row)) return;
+  double q[P::n_q], placements[12 * P::n_primitives], rows[P::n_rows], targets[12 * P::n_goals];
+  load_pose(problem, io, row, q);
+  load_targets(problem, io, row, targets);
+  judge_row(problem, io, row, q, targets, placements, rows);
+}
+
+// Takes the pose on in double until the tolerances hold, which may be finer than T can tell, and writes it to `finished`.
+template <int M, class P, class T>
+POISE_FN void finish_row(const P& problem, const Settings<double>& settings, const Posture<double>& posture,
+                         const DeviceRows<T, P::n_goals>& io, int row) {
+  double* to = io.finished + static_cast<long long>(row) * P::model_q;
+  if (is_refused(problem, io, row)) {
+    for (int k = 0; k < P::model_q; ++k) to[k] = double(io.q[static_cast<long long>(row) * P::model_q + k]);
+    return;
+  }
+  SearchMemory<P, double> memory;
+  LaneState<double> state = memory.state();
+  load_pose(problem, io, row, memory.q);
+  load_targets(problem, io, row, memory.targets);
+  begin_lane(state, 0);
+  Settings<double> close = settings;  // so near, hardly any damping is needed, and it would slow the last digits
+  close.damping_floor = minimum(settings.damping_floor, 1e-10);
+  while (!advance_lanes<M>(problem, close, posture, memory.targets, P::fraction(), state)) {
+  }
+  io.steps[row] += int(state.steps);
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) to[P::place(k)] = memory.best_q[k];
+  for (int k = 0; k < P::n_idle; ++k) {
+    const Idle idle = P::idle(k);
+    to[idle.place] = minimum(maximum(start_of(io, row, idle.place), idle.lower), idle.upper);
+  }
+  judge_row(problem, io, row, memory.best_q, memory.targets, memory.placements, memory.rows);
 }
 
 }  // namespace poise

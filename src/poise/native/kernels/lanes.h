@@ -116,7 +116,7 @@ POISE_FN void nudge_lanes(const P& problem, const Settings<real_t<S>>& settings,
     largest = maximum(largest, absolute(state.at.dq[c]) * per_unit);
   }
   const mask_t<S> able = (!is_set(state.reached)) & (state.nudges < S(T(2))) & (!is_set(state.fresh));
-  const mask_t<S> stuck = able & (largest <= S(T(1e-7)));
+  const mask_t<S> stuck = able & (largest <= step_of_nothing(state.at.cost));
   if (!any(stuck)) return;
   state.nudges = select(stuck, state.nudges + S(T(1)), state.nudges);
   find_room(problem, settings, state.at);

@@ -198,6 +198,12 @@ template <int M, class S, class P> POISE_FN void propose_lm(const P& problem, co
   step_lm<M>(problem, settings, posture, state);
 }
 
+// the largest step that leads nowhere; near the goal small steps lead somewhere, as far as the error is large
+template <class S> POISE_FN S step_of_nothing(S cost) {
+  using T = real_t<S>;
+  return minimum(S(T(1e-7)), S(T(1e-3)) * square_root(cost));
+}
+
 // A missed goal and a step of nothing: the pose is stationary, such as a straight arm whose goal lies on its own line. Turn every joint
 // a little, each by its own amount, so that the next step sees a way; a true minimum comes back to itself. `state.work` has the room.
 template <class S, class P>
@@ -209,7 +215,7 @@ POISE_FN void nudge_if_stuck(const P& problem, const Settings<real_t<S>>& settin
     const S per_unit = S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
     largest = maximum(largest, absolute(state.dq[c]) * per_unit);
   }
-  if (state.best_reached || state.nudges >= 2 || largest > S(T(1e-7))) return;
+  if (state.best_reached || state.nudges >= 2 || largest > step_of_nothing(state.cost)) return;
   ++state.nudges;
   find_room(problem, settings, state);
   POISE_UNROLL_BODY
