@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from g1 import ENDS, SPREAD, STANCE
 from g1 import TOLERANCE as WHOLE_TOLERANCE
-from gpu_peers import pytorch_kinematics
+from gpu_peers import PEERS
 from robots import ARMS, TOLERANCE, Arm, model_of
 
 import poise
@@ -108,14 +108,15 @@ def run_fine(arm: Arm, count: int) -> None:
 def run_peers(arm: Arm, count: int) -> None:
     """The same targets by others, where they are installed."""
     targets = targets_of(arm, count)
-    for _ in range(2):  # the first warms it up
-        answer = pytorch_kinematics(arm, targets)
-    if answer is None:
-        print("pytorch_kinematics is not installed")
-        return
-    seconds, q = answer
-    line = f"{'pytorch_kin.':16}{count:>9}{'':12}{1e3 * seconds:>10.1f}{count / seconds / 1e6:>11.4f}"
-    print(f"{line}{100 * verify(arm, q, targets).mean():>12.3f}", flush=True)
+    for name, solve in PEERS.items():
+        for _ in range(2):  # the first warms it up
+            answer = solve(arm, targets)
+        if answer is None:
+            print(f"{name} is not installed")
+            continue
+        seconds, q = answer
+        line = f"{name[:15]:16}{count:>9}{'':12}{1e3 * seconds:>10.1f}{count / seconds / 1e6:>11.4f}"
+        print(f"{line}{100 * verify(arm, q, targets).mean():>12.3f}", flush=True)
 
 
 def run_body(name: str, model: poise.Model, ends: tuple[str, ...], start: Any, count: int) -> None:
