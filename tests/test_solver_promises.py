@@ -225,3 +225,28 @@ def test_tight_tolerances_cost_a_step_or_two_and_no_search() -> None:
     assert tight.reached.all()
     assert (tight.searches == 1).all()
     assert tight.steps.mean() < loose.steps.mean() + 2
+
+
+def leg_behind(others: int) -> poise.Model:
+    """A leg of five joints whose velocities come after so many others."""
+    builder = poise.ModelBuilder("centaur")
+    for k in range(others):
+        builder.add_joint(f"other{k}", None, "revolute", axis=(1, 0, 0), lower=-1, upper=1, offset=(0.1 * k, 1, 0))
+    above = None
+    for name, axis, down in (("yaw", "z", 0.0), ("hip", "y", 0.1), ("knee", "y", 0.3), ("ankle", "y", 0.3)):
+        turn = {"y": (0, 1, 0), "z": (0, 0, 1)}[axis]
+        builder.add_joint(name, above, "revolute", axis=turn, lower=-2.2, upper=2.3, offset=(0, 0, -down))
+        above = name
+    builder.add_joint("turn", above, "revolute", axis=(0, 0, 1), lower=-2.5, upper=2.6, offset=(0.02, 0, -0.1))
+    return builder.add_frame("sole", "turn", (0, 0, -0.1)).build()
+
+
+def test_a_limb_is_found_as_surely_wherever_it_hangs_on_a_body() -> None:
+    found = []
+    for others in (0, 34):
+        model = leg_behind(others)
+        targets = model.fk(model.random(np.random.default_rng(0), 300), "sole")
+        batch = poise.solve_batch(model, Reach("sole", np.eye(4), tolerance=(1e-4, 1e-3)), targets)
+        found.append((batch.reached.mean(), batch.searches.mean()))
+    assert min(reached for reached, _ in found) == 1.0
+    assert found[1][1] < 1.5 * found[0][1]

@@ -16,16 +16,23 @@ double spread(unsigned i, unsigned base) {
   return x;
 }
 
-constexpr unsigned primes[] = {2,   3,   5,   7,   11,  13,  17,  19,  23,  29,  31,  37,  41,  43,
-                               47,  53,  59,  61,  67,  71,  73,  79,  83,  89,  97,  101, 103, 107,
-                               109, 113, 127, 131, 137, 139, 149, 151, 157, 163, 167, 173};
+constexpr unsigned primes[] = {2, 3, 5, 7, 11, 13, 17, 19};
 constexpr unsigned n_primes = sizeof(primes) / sizeof(primes[0]);
 
-// Halton's sequence, one prime a velocity; beyond forty velocities an odd multiplier keeps reused primes apart
+// a number in [0, 1) that looks like chance: the finaliser of SplitMix64 (Steele, Lea and Flood 2014)
+double scattered(unsigned long long x) {
+  x += 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return static_cast<double>((x ^ (x >> 31)) >> 11) * 0x1p-53;
+}
+
+// Halton's sequence, one prime a velocity, for the first eight. In larger primes its first numbers rise together (i / 113 beside
+// i / 127): an arm far down a body would be seeded along a line. There each number is scattered.
 double seed_number(const SolverData& solver, unsigned search, unsigned c) {
   const unsigned i = search + 20 + solver.seed * 409u;
   const auto v = static_cast<unsigned>(solver.velocities[c]);  // of the body: the same whatever else is asked of it
-  return spread(i * (1 + 2 * (v / n_primes)), primes[v % n_primes]);
+  return v < n_primes ? spread(i, primes[v]) : scattered((static_cast<unsigned long long>(i) << 20) + v);
 }
 
 // A start for search number `search` > 0: even over the middle part of each range, first half of it, then more and more (joints far
