@@ -17,6 +17,7 @@ from poise.model import Model
 __all__ = ["SMALL", "Block", "Outputs"]
 
 SMALL = 4096  # rows of a batch whose arrays lie in one piece on a device
+ALIGNED = 256  # bytes: where other libraries want an array to begin
 FIELDS = ("q", "errors", "codes", "steps", "searches", "reached")
 
 
@@ -97,15 +98,14 @@ class Block:
     def __init__(self, lead: tuple[int, ...], model: Model, goals: int, dtype: np.dtype[Any], xp: Any) -> None:
         self.xp, self.lead, self.goals, self.nq, self.dtype = xp, lead, goals, model.nq, dtype
         rows = prod(lead)
-        # the widest first: all stay aligned
-        self.widths = {"errors": 16 * goals, "q": dtype.itemsize * model.nq, "steps": 4, "searches": 4, "codes": 1}
-        self.widths["reached"] = 1
-        self.block = xp.empty(rows * sum(self.widths.values()), np.uint8)
+        widths = {"errors": 16 * goals, "q": dtype.itemsize * model.nq, "steps": 4, "searches": 4}
+        widths |= {"codes": 1, "reached": 1}
+        self.block = xp.empty(sum(rows * width + ALIGNED for width in widths.values()), np.uint8)
         self.places: dict[str, tuple[int, int]] = {}
         at = self.block.data.ptr
-        for name, width in self.widths.items():
+        for name, width in widths.items():
             self.places[name] = (at, width)
-            at += rows * width
+            at += (rows * width // ALIGNED + 1) * ALIGNED
 
     def array(self, name: str) -> Any:
         """One of the arrays."""
