@@ -73,7 +73,14 @@ def test_two_targets_too_far_apart() -> None:
     why = poise.solve(model, [Reach("hand_l", (0, 3, 1)), Reach("hand_r", (0, -3, 1))]).why()
     assert "the targets of 'hand_l' and 'hand_r' are 6 m apart" in why
     assert "the body between them spans at most 1.668 m" in why
+    assert "Relax first: bring the targets of 'hand_l' and 'hand_r' at least 4.33 m closer together" in why
     assert "without the goal 'hand_l'" in why
+
+
+def test_a_target_in_millimetres_is_asked_about(panda: poise.Model) -> None:
+    asked = "Lengths are in metres: were millimetres meant?"
+    assert asked in poise.solve(panda, Reach(TIP, (400, 200, 300))).why()
+    assert asked not in poise.solve(panda, Reach(TIP, (1.4, 0.2, 0.5))).why()
 
 
 def test_a_limit_binds() -> None:

@@ -40,6 +40,7 @@ __all__ = ["explain"]
 WEAK = 1e-3  # of the strongest multiplier: a limit that hardly holds anything back
 MOST_LISTED = 4
 BEYOND = 1e-9  # metres: rounding
+OTHER_UNIT = 20.0  # times the farthest that can be: such a target was hardly meant in metres
 
 
 def explain(solution: Solution) -> str:
@@ -100,11 +101,12 @@ def proof_text(solution: Solution, proof: Proof) -> str:
     most = "at most" if far else "at least"
     ranges = "" if solution._solver._options.limit_handling == "off" else within_limits(solution, proof)
     gap = f"{length_text(proof.excess)} too {'far' if far else 'close'}"
+    unit = " Lengths are in metres: were millimetres meant?" if proof.distance > OTHER_UNIT * proof.farthest else ""
     if proof.kind == "pair":
         one, other = proof.goals
         return (
             f"Proved out of reach: the targets of {one!r} and {other!r} are {distance} apart, and the body "
-            f"between them spans {most} {bound}{ranges}: {gap}.{gives_way(solution, one, other)}"
+            f"between them spans {most} {bound}{ranges}: {gap}.{unit}{gives_way(solution, one, other)}"
         )
     center = vector_text(np.zeros(3) if proof.center is None else proof.center)
     base = solution._rows()[proof.goals[0]].base
@@ -113,7 +115,7 @@ def proof_text(solution: Solution, proof: Proof) -> str:
     where = "the target" if proof.kind == "point" else f"with this rotation of {proof.goals[0]!r} the last joint"
     return (
         f"Proved out of reach: {where} is {distance} from the point {center}, {still}, and {what} can be "
-        f"{most} {bound} from it{ranges}: {gap}."
+        f"{most} {bound} from it{ranges}: {gap}.{unit}"
     )
 
 
@@ -207,12 +209,14 @@ def relief(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials) ->
     missed = [name for name in solution.errors if is_missed(solution, name)]
     if not missed:
         return
-    found = list(islice(helpful(trials, candidates(solution, limits, may_go(solution))), 2))
-    for k, (relaxation, q) in enumerate(found):
-        start = "Relax first: it" if k == 0 else "Or it"
-        yield f"{start} would be reached {relaxation.text}{taken(solution, relaxation, q)}."
-    if not found:
-        yield move_target(solution)
+    proof = solution.proof
+    paired = proof is not None and proof.kind == "pair"  # nearer is nicer than without
+    found = islice(helpful(trials, candidates(solution, limits, may_go(solution))), 1 if paired else 2)
+    ways = [f"it would be reached {relaxation.text}{taken(solution, relaxation, q)}" for relaxation, q in found]
+    if paired or not ways:
+        ways.insert(0, move_target(proof))
+    for k, way in enumerate(ways):
+        yield f"{'Or' if k else 'Relax first:'} {way}."
     tolerances = [f"{name!r} {error_text(solution, name)}" for name in missed]
     yield f"This pose would be accepted with a tolerance of {', '.join(tolerances)}."
 
@@ -239,12 +243,13 @@ def taken(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) ->
     return f" (it would go to {value_text(solution, limit, value)})"
 
 
-def move_target(solution: Solution) -> str:
-    """Advice where no single relaxation helped."""
-    proof = solution.proof
+def move_target(proof: Proof | None) -> str:
+    """Advice where no single relaxation helped, or where two targets are too far from each other."""
     if proof is None:
-        return "Relax first: no single limit, goal or option that was tried is enough; move the target."
+        return "no single limit, goal or option that was tried is enough; move the target"
     far, by = proof.distance > proof.farthest, length_text(proof.excess)
     if proof.kind == "pair":
-        return f"Relax first: bring the two targets {by} {'closer together' if far else 'farther apart'}."
-    return f"Relax first: move the target of {proof.goals[0]!r} {by} {'closer' if far else 'away'}."
+        one, other = proof.goals
+        way = "closer together" if far else "farther apart"
+        return f"bring the targets of {one!r} and {other!r} at least {by} {way}"
+    return f"move the target of {proof.goals[0]!r} {by} {'closer' if far else 'away'}"
