@@ -184,6 +184,7 @@ def test_an_unreachable_handle_turns_red_and_says_why(studio, page):
     until(lambda: "hand_l" in studio._last.missed, page)
     until(lambda: tuple(studio.grips.nodes["hand_l"].color) == (222, 52, 60), page)
     page.get_by_text("Not everything can be reached").wait_for(timeout=1e3 * PATIENCE)
+    page.get_by_text("docs/failures.md").wait_for(timeout=1e3 * PATIENCE)
     page.mouse.up()
     until(lambda: not studio.puppet.held, page)
 

@@ -16,6 +16,7 @@ from poise.studio.motion_tab import MotionTab
 from poise.studio.pose_tab import PoseTab
 from poise.studio.puppet import Frame
 from poise.studio.race_tab import RaceTab
+from poise.studio.reasons import PAGE, reason_of
 from poise.studio.solver_tab import SolverTab
 
 if TYPE_CHECKING:
@@ -25,8 +26,11 @@ __all__ = ["Panel"]
 
 HELP = (
     "<b>Drag</b> a handle and the body follows. <b>Click</b> it to pin it where it is, click again to let it go. "
-    "The arrows and rings of the last handle move and turn it along one axis. Drag the ground to look around."
+    "The arrows and rings of the last handle move and turn it along one axis. Drag beside the body to look around, "
+    "scroll to come nearer."
 )
+FOLD = "<details style='margin-top:5px'><summary style='cursor:pointer'>{}</summary>{}</details>"
+DONE = "Everything is where you asked." + FOLD.format("How to", HELP)
 STYLE = (
     "max-height:230px;overflow:auto;font-size:12.5px;line-height:1.45;padding:8px 10px;border-radius:6px;margin:2px 9px"
 )
@@ -97,7 +101,7 @@ class Panel:
         elif frame.note:
             self.say(f"Reached; {html.escape(frame.note)}.", REFUSED)
         elif (frame.errors and self.studio.puppet.held) or self._said.startswith(("<b>Not", "<b>Missed", "<b>This")):
-            self.say("Everything is where you asked.", CALM)
+            self.say(DONE, CALM)
         now = time.perf_counter()
         if now - self._figures_at > EVERY:
             self._figures_at = now
@@ -126,13 +130,17 @@ def legend() -> str:
 
 
 def why_words(why: str) -> str:
-    """What stands in the way and what to relax first; the figures behind it fold out."""
+    """What stands in the way, what to do and where to read on; the figures behind it fold out."""
     lines = [html.escape(line) for line in why.splitlines() if line.strip()]
     telling = [line for line in lines[1:] if line.startswith(TELLING) or "gives way" in line]
     first = (telling or [line for line in lines[1:] if not line.startswith("This pose would be accepted")])[:3]
     told = "".join(f"<div style='margin-top:5px'>{line}</div>" for line in first or lines[:1])
     rest = "".join(f"<div style='margin-top:4px'>{line}</div>" for line in lines if line not in first)
-    return f"{told}<details style='margin-top:5px'><summary>In figures</summary>{rest}</details>"
+    reason = reason_of(why)
+    if reason is not None:
+        page = f"<span style='white-space:nowrap'>{PAGE}</span>, &ldquo;{html.escape(reason.section)}&rdquo;"
+        told += f"<div style='margin-top:5px'><b>{reason.advice}</b> More in {page}.</div>"
+    return told + FOLD.format("In figures", rest)
 
 
 def missed_words(frame: Frame) -> str:
