@@ -84,7 +84,7 @@ def grip_at(studio, page, handle):
 def hover(studio, page, handle):
     """Brings the mouse over a grip, where the window shows it by now: the pointer becomes a hand there [pixels].
 
-    An arrow of the gizmo may lie over the middle of the grip: then a place beside it is taken, as a person would.
+    A ring of the gizmo may lie over the middle of the grip: then a place beside it is taken, as a person would.
     """
     hand = "() => [...document.querySelectorAll('canvas')].some(c => c.style.cursor === 'pointer')"
     page.mouse.move(6, SIZE["height"] - 6)
@@ -162,6 +162,14 @@ def test_a_mouse_drags_the_hand_and_the_goal_is_reached(studio, page):
         assert np.abs(studio.puppet.transform(name) - T).max() < 1e-6
     assert 0 < x < SIZE["width"]
     assert 0 < y < SIZE["height"]
+
+
+def test_a_grip_that_wears_arrows_is_dragged_again_in_any_direction(studio, page):
+    for right, up in ((40, 70), (-50, 20), (20, -60)):  # drag() waits until the target is where the mouse is
+        drag(studio, page, "hand_l", right, up)
+        page.mouse.up()
+        until(lambda: not studio.puppet.held, page)
+        still(studio, page)
 
 
 def test_a_clicked_foot_is_let_go_and_pinned_again_and_stays(studio, page):

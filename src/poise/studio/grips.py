@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from poise.model import Model
 from poise.rig import Handle
 from poise.spatial import Rotation
+from poise.studio.arrows import add_arrows, along
 from poise.studio.flesh import Color
 from poise.studio.grip_shapes import UNIT, look_of
 from poise.studio.puppet import Frame, Puppet
@@ -74,6 +75,7 @@ class Grips:
         self.nodes: dict[str, Any] = {}
         self.loose: list[str] = []  # on parts where nothing is drawn
         self._offsets: dict[str, Floats] = {}
+        self._slides: dict[int, tuple[Floats, Floats, float]] = {}  # viewer to where an arrow's drag began
         self._states: dict[str, str] = {}
         self._ended: dict[str, float] = {}
         for name in self.frames:
@@ -191,12 +193,38 @@ class Grips:
             self.puppet.hold(name, gizmo_target(event.target, self.puppet.handles[name]))
         self.touched(now)
 
+    def slide(self, name: str, axis: int, event: Any) -> None:
+        """An arrow was pulled: the handle goes along one of its axes and keeps its rotation."""
+        now, viewer = time.perf_counter(), event.client_id
+        eye = np.array(event.client.camera.position)
+        if event.phase == "start":
+            if self.owners.setdefault(name, viewer) != viewer:
+                return
+            T = self.puppet.transform(name)
+            self._slides[viewer] = (
+                T,
+                T[:3, axis].copy(),
+                along(T[:3, 3], T[:3, axis], eye, np.array(event.start_position)),
+            )
+        if self.owners.get(name) != viewer or viewer not in self._slides:
+            return
+        if event.phase == "end":
+            del self._slides[viewer]
+            self.end(name)
+        else:
+            T, line, start = self._slides[viewer]
+            target = T.copy()
+            target[:3, 3] += (along(T[:3, 3], line, eye, np.array(event.end_position)) - start) * line
+            self.puppet.hold(name, target[:3, 3] if self.puppet.handles[name].kind == "pole" else target)
+        self.touched(now)
+
     def leave(self, viewer: int) -> None:
         """A viewer is gone: what it held is let go."""
         for name in [name for name, owner in self.owners.items() if owner == viewer]:
             self.end(name)
         self.chosen.pop(viewer, None)
         self.turning.discard(viewer)
+        self._slides.pop(viewer, None)
         gizmo = self.gizmos.pop(viewer, None)
         if gizmo is not None and viewer in self.server.get_clients():
             gizmo.remove()
@@ -222,6 +250,7 @@ class Grips:
             line_width=2.5,
             depth_test=False,
             opacity=0.75,
+            disable_axes=True,  # arrows of our own, see arrows.py
             disable_sliders=True,
             disable_rotations=handle.kind == "pole",
             wxyz=Rotation.from_matrix(T[:3, :3]).wxyz,
@@ -232,6 +261,7 @@ class Grips:
             self.turn(name, event)
 
         gizmo.on_update(turned)
+        add_arrows(client, "/gizmo", self.puppet.model, handle.frame, lambda axis, event: self.slide(name, axis, event))
         self.gizmos[viewer] = gizmo
 
     # ------------------------------------------------------------------------------------------ showing
