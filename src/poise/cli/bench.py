@@ -195,6 +195,8 @@ def read(path: Path) -> dict[str, float]:
     try:
         found = json.loads(path.read_text("utf-8"))["microseconds"]
         return {str(name): float(value) for name, value in found.items()}
+    except FileNotFoundError:
+        raise InvalidValue(f"{path} is not there; poise bench --save {path} writes it.") from None
     except (ValueError, KeyError, TypeError, AttributeError):
         raise InvalidValue(f"{path} holds no figures; poise bench --save {path} writes them.") from None
 

@@ -17,7 +17,8 @@ from typer.core import TyperCommand
 
 import poise
 from poise.cli.words import Body, complaints, complete_method, wrote
-from poise.errors import InvalidValue, name_not_found
+from poise.errors import FormatError, InvalidValue, name_not_found
+from poise.formats.target import replacing
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.goals.goal import Goal
 from poise.limits import Clearance
@@ -45,16 +46,22 @@ class GoalCommand(TyperCommand):
 
 
 def joined(args: list[str]) -> list[str]:
-    """`--reach hand 1 2 3` as `--reach hand,1,2,3`."""
+    """`--reach hand 1 2 3` as `--reach hand,1,2,3`; words in place of the numbers go along, to be complained of."""
     out: list[str] = []
     gathering = False
     for k, arg in enumerate(args):
-        if gathering and is_number(arg):
+        if gathering and (is_number(arg) or no_number(out[-1], arg)):
             out[-1] += f",{arg}"
             continue
         gathering = k > 0 and args[k - 1] in SEVERAL
         out.append(arg)
     return out
+
+
+def no_number(goal: str, arg: str) -> bool:
+    """Whether a word stands where one of a goal's three numbers should be, and none has come yet."""
+    given = goal.split(",")[1:]
+    return len(given) < 3 and not any(map(is_number, given)) and not arg.startswith("-")
 
 
 def is_number(text: str) -> bool:
@@ -185,10 +192,13 @@ def start_of(model: Model, start: str | None) -> Any:
     if not path.is_file():
         raise name_not_found("pose or file", start, list(model.poses))
     try:
-        q = json.loads(path.read_text("utf-8"))["q"]
-    except (ValueError, KeyError, TypeError):
-        raise InvalidValue(f"{start} holds no pose; --out pose.json writes one.") from None
-    return poise.Pose(model, q).q
+        told = json.loads(path.read_text("utf-8"))
+        q, joints = told.get("q"), told.get("joints")
+        if q is None and joints is None:
+            raise KeyError(path)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise InvalidValue(f"{start} holds no pose; --out pose.json writes one, and so does the studio.") from None
+    return poise.Pose(model).replace(joints).q if q is None else poise.Pose(model, q).q
 
 
 # ------------------------------------------------------------------------------------------------ out
@@ -198,13 +208,20 @@ def write(solution: Solution, path: Path) -> None:
     """The pose in the format that the ending names."""
     suffix = path.suffix.lower()
     if suffix == ".json":
-        path.write_text(json.dumps(answer(solution), indent=2) + "\n", encoding="utf-8")
+        with replacing(path) as rough:
+            rough.write_text(json.dumps(answer(solution), indent=2) + "\n", encoding="utf-8")
     elif suffix in (".html", ".htm"):
         poise.show(solution, path)
     elif suffix in PICTURES:
         poise.plot(solution, path)
     else:
-        poise.save(solution, path)
+        try:
+            poise.save(solution, path)
+        except FormatError as error:
+            if not error.message.startswith("no pose is written"):
+                raise
+            others = "page (.html), picture (.png .pdf .svg), answer (.json)"
+            raise FormatError(f"{error.message[:-1]}, {others}.", str(path)) from None
     wrote(path)
 
 
@@ -215,6 +232,7 @@ def answer(solution: Solution) -> dict[str, Any]:
         for name, (metres, radians) in solution.errors.items()
     }
     return {
+        "poise": "pose",
         "model": solution.model.name,
         "status": str(solution.status),
         "reached": solution.reached,
@@ -224,5 +242,5 @@ def answer(solution: Solution) -> dict[str, Any]:
         "goals": goals,
         "why": "" if solution.reached else solution.why(),
         "q": solution.q.tolist(),
-        "joints": {j.name: solution.q[j.q].tolist() for j in solution.model.joints if j.nq},
+        "joints": {j.name: solution.q[j.q].tolist() for j in solution.model.joints if j.nq and not j.mimic},
     }

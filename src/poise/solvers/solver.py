@@ -58,7 +58,8 @@ class Solver:
         record: bool = False,
     ) -> None:
         if not isinstance(model, Model):
-            raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}.")
+            hint = f"; type: poise.load({model!r})" if isinstance(model, str) else ""
+            raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}{hint}.")
         self.model = model
         self.goals = name_goals([goals] if isinstance(goals, Goal) else goals)
         self.row_names = in_order(self.goals)

@@ -72,7 +72,7 @@ def whole(what: str, value: Any, least: int) -> int:
 
 def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
     """Goals by name: their own, else the frame's, else frame.kind, else numbered."""
-    if not isinstance(goals, Iterable):
+    if not isinstance(goals, Iterable) or isinstance(goals, str):
         raise InvalidValue(f"goals must be a goal or a list of goals such as Reach(...), not {goals!r}.")
     given = list(goals)
     named: dict[str, Goal] = {}

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, MissingExtra
+from poise.formats.target import replacing
 from poise.kinematics import Pose
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
@@ -52,11 +53,9 @@ def figure(
 
 def save_figure(made: Any, path: str | PathLike[str]) -> Path:
     """Writes the picture whole: to a temporary file first, then under its name."""
-    target = Path(path)
-    rough = target.with_name(f".{target.stem}.partial{target.suffix or '.png'}")
-    made.savefig(rough, dpi=160)
-    rough.replace(target)
-    return target
+    with replacing(path) as rough:
+        made.savefig(rough, dpi=160, format=rough.suffix[1:].lower() or "png")
+    return Path(path)
 
 
 def plot_race(race: Race, path: str | PathLike[str]) -> Path:

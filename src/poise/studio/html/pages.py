@@ -13,6 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from poise.formats.target import replacing
 from poise.studio.html.scenes import scene_of
 from poise.studio.stick import Camera
 
@@ -36,11 +37,9 @@ class Page:
 
     def save(self, path: str | PathLike[str]) -> Page:
         """Writes the page whole: to a temporary file first, then under its name."""
-        target = Path(path)
-        rough = target.with_name(f".{target.name}.partial")
-        rough.write_text(self.html, encoding="utf-8")
-        rough.replace(target)
-        return Page(self.html, target)
+        with replacing(path) as rough:
+            rough.write_text(self.html, encoding="utf-8")
+        return Page(self.html, Path(path))
 
     def _repr_html_(self) -> str:
         frame = f'width="100%" height="{HEIGHT}" style="border:0;border-radius:8px"'

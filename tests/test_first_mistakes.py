@@ -1,0 +1,101 @@
+"""What somebody types who is new here, and what the answer says: what was given, what exists, what to type."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from poise.errors import FormatError, InvalidValue, ModelMismatch, PoiseError
+from poise.goals import Reach
+
+HUMAN, ARM = poise.load("humanoid"), poise.load("panda")
+REACH = Reach("panda_hand_tcp", (0.4, 0.0, 0.3))
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ("left_hand", "hand_l"),
+        ("LeftHand", "hand_l"),
+        ("hand.R", "hand_r"),
+        ("r_knee", "knee_r"),
+        ("RightFoot", "foot_r"),
+        ("hand", "hand_r"),
+    ],
+)
+def test_a_name_from_elsewhere_is_answered_with_ours_on_the_same_side(given: str, meant: str) -> None:
+    with pytest.raises(PoiseError, match=f"Did you mean '{meant}'") as caught:
+        HUMAN.frame(given)
+    if given != "hand":
+        other = "_r'" if meant.endswith("_l") else "_l'"
+        assert other not in str(caught.value)
+
+
+MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
+    ("a name for a model", lambda: poise.solve("panda", REACH), ModelMismatch, "type: poise.load('panda')"),  # type: ignore[arg-type]
+    ("a name for a goal", lambda: poise.solve(ARM, "panda_hand_tcp"), InvalidValue, "not 'panda_hand_tcp'"),  # type: ignore[arg-type]
+    ("a page nowhere", lambda: poise.show(poise.Pose(ARM), "nowhere/x.html"), FormatError, "there is no folder"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "fragment"), [m[1:] for m in MISTAKES], ids=[m[0] for m in MISTAKES])
+def test_a_mistake_is_answered(call: Callable[[], Any], error: type[PoiseError], fragment: str) -> None:
+    with pytest.raises(error) as caught:
+        call()
+    assert fragment in str(caught.value)
+
+
+def test_a_picture_in_no_folder(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    with pytest.raises(FormatError, match="there is no folder"):
+        poise.plot(poise.Pose(ARM), tmp_path / "nowhere" / "x.png")
+
+
+# ------------------------------------------------------------------------------------------------ in the shell
+
+
+def typed(*words: str) -> Any:
+    testing = pytest.importorskip("typer.testing")
+    from poise.cli.app import app
+
+    return testing.CliRunner().invoke(app, words, env={"COLUMNS": "120", "NO_COLOR": "1"})
+
+
+@pytest.mark.parametrize(
+    ("words", "fragment"),
+    [
+        (("solve", "humanoid", "--reach", "hand_l", "a", "b", "c"), "--reach hand_l a b c: give a frame and 3 or 7"),
+        (
+            ("solve", "humanoid", "--reach", "hand_l", "0.4", "1", "0.3", "--out", "a.xyz"),
+            "page (.html), picture (.png",
+        ),
+        (("solve", "humanoid", "--reach", "hand_l", "0.4", "1", "0.3", "--out", "no/a.json"), "there is no folder"),
+        (("bench", "--compare", "nowhere.json"), "poise bench --save nowhere.json writes it"),
+    ],
+)
+def test_a_mistake_in_the_shell_is_one_line_and_code_2(words: tuple[str, ...], fragment: str) -> None:
+    shown = typed(*words)
+    assert shown.exit_code == 2
+    assert fragment in shown.output
+    assert shown.output.count("\n") == 1
+
+
+def test_poses_go_between_the_studio_and_the_shell(tmp_path: Path) -> None:
+    pytest.importorskip("typer")
+    from poise.studio.saving import pose_from_json, pose_to_json
+
+    pose = poise.Pose(ARM, ARM.random(np.random.default_rng(0)))
+    (tmp_path / "studio.json").write_text(pose_to_json(pose))
+    written = tmp_path / "shell.json"
+    reach = [str(round(x, 6)) for x in pose.position("panda_hand_tcp")]
+    start = ("--start", str(tmp_path / "studio.json"), "--no-rest")
+    assert typed("solve", "panda", "--reach", "panda_hand_tcp", *reach, *start, "--out", str(written)).exit_code == 0
+    answer = json.loads(written.read_text("utf-8"))
+    assert np.abs(np.array(answer["q"]) - pose.q).max() < 1e-3  # it was there already
+    assert pose_from_json(ARM, written.read_text("utf-8")).q == pytest.approx(answer["q"])
