@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from typing import TYPE_CHECKING, Any
@@ -50,7 +51,7 @@ class MotionTab:
         self.motion = motion
         length = max(float(motion.times[-1]), 1e-3)
         self.about.content = f"**{len(motion)}** poses at {motion.fps:g} a second, {length:.2f} s."
-        self.time.max, self.time.step = length, 1.0 / motion.fps
+        self.time.max, self.time.step = math.ceil(100 * length) / 100, 0.01
         self.time.disabled = self.play.disabled = False
         self.time.value = 0.0
         self.show_at(0.0)

@@ -36,7 +36,9 @@ class PoseTab:
             self.thaw = gui.add_button("Thaw all")
             self.list = gui.add_markdown("*none*")
         with gui.add_folder("Save", expand_by_default=False):
-            self.kind = gui.add_dropdown("As", tuple(KINDS))
+            self.kind = gui.add_dropdown(
+                "As", tuple(KINDS), hint="HTML, GLB and BVH hold the motion where there is one"
+            )
             self.save = gui.add_button("Save")
         with gui.add_folder("View", expand_by_default=False):
             self.show_handles = gui.add_checkbox("Handles", True)
@@ -89,7 +91,14 @@ class PoseTab:
     def on_file(self, event: Any) -> None:
         """A file was dropped or chosen."""
         given = self.file.value
-        self.try_to(event.client, lambda: opened(self.studio, given.name, given.content), f"{given.name} is open.")
+        if self.try_to(event.client, lambda: opened(self.studio, given.name, given.content)):
+            self.tell(event.client, f"{given.name} is open.", self.about_file(), "teal")
+
+    def about_file(self) -> str:
+        """What a viewer should know of the file that is open."""
+        motion = self.studio.panel.motion.motion
+        told = [] if motion is None else [f"{len(motion)} poses: play them in the Motion tab"]
+        return "; ".join([*told, *self.studio.model.notes[:3]])
 
     def on_action(self, client: Any, word: str) -> None:
         """Undo, redo, mirror, reset."""
@@ -136,17 +145,17 @@ class PoseTab:
             stem = Path(self.studio.model.name).stem or "pose"
             client.send_file_download(f"{stem}{KINDS[kind]}", content, save_immediately=True)
 
-        self.try_to(client, make, f"{kind} saved.")
+        if self.try_to(client, make):
+            self.tell(client, f"{kind} saved.", "", "teal")
 
-    def try_to(self, client: Any, do: Any, done: str = "") -> None:
-        """Does it; what goes wrong is told to the viewer who asked, in words."""
+    def try_to(self, client: Any, do: Any) -> bool:
+        """Does it, and says whether; what goes wrong is told to the viewer who asked, in words."""
         try:
             do()
         except PoiseError as error:
             self.tell(client, "That did not work", str(error), "red")
-        else:
-            if done:
-                self.tell(client, done, "; ".join(self.studio.model.notes[:3]), "teal")
+            return False
+        return True
 
     def tell(self, client: Any, title: str, body: str, color: Any) -> None:
         """A note in the corner of one viewer's window."""

@@ -41,7 +41,7 @@ def saved(studio: Studio, kind: str, client: Any = None) -> bytes:
     if kind == "Picture":
         return picture(client)
     motion = studio.panel.motion.motion
-    moving = motion is not None and kind in ("HTML", "BVH")
+    moving = motion is not None and kind in ("HTML", "GLB", "BVH")
     thing = motion if moving else studio.pose
     if kind == "HTML":
         return show(thing, browser=False).html.encode()

@@ -39,7 +39,11 @@ def opened(studio: Studio, name: str, content: bytes) -> None:
         path.write_bytes(content)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FormatWarning)  # they are in model.notes, which the viewer is told
-            read(studio, path)
+            try:
+                read(studio, path)
+            except FormatError as error:  # the viewer's file has a name, and no folder here
+                where = path.name if error.path in ("", str(path)) else Path(error.path).name
+                raise FormatError(error.message.replace(f"{folder}/", ""), where, error.line) from None
 
 
 def read(studio: Studio, path: Path) -> None:
