@@ -48,7 +48,9 @@ demo: $(STAMPS)/studio
 	@$(BIN)/poise demo --out demo --then "make studio"
 
 examples: $(STAMPS)/studio
-	@for example in $(EXAMPLES); do echo "--- $$example"; $(BIN)/python $$example || exit 1; done
+	@mkdir -p demo && cd demo && for example in $(EXAMPLES); do \
+	  echo "--- $$example"; $(abspath $(BIN))/python ../$$example || exit 1; done
+	@echo "What they wrote is in demo/."
 
 test: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
 	$(BIN)/python -m pytest $(ARGS)
@@ -143,6 +145,7 @@ $(STAMPS)/poise: $(SOURCES)
 	@touch $@
 
 $(STAMPS)/studio: $(SOURCES)
+	@echo "Now Poise's C++ is compiled, once: two to five minutes on two cores."
 	$(call INSTALL,.[cli$(comma)studio],release)
 	@cp build/release/_core.pyi src/poise/native/
 	@touch $(STAMPS)/poise $@

@@ -57,6 +57,15 @@ def test_a_picture_in_no_folder(tmp_path: Path) -> None:
         poise.plot(poise.Pose(ARM), tmp_path / "nowhere" / "x.png")
 
 
+def test_pictures_are_looked_for_at_the_things_themselves() -> None:
+    with pytest.raises(AttributeError, match=r"Type: poise\.plot\(pose\)"):
+        poise.Pose(ARM).plot()
+    with pytest.raises(AttributeError, match=r"Type: poise\.show\(solution\)"):
+        poise.solve(ARM, REACH).show()
+    with pytest.raises(AttributeError, match=r"no attribute 'colour'$"):
+        _ = poise.Pose(ARM).colour
+
+
 # ------------------------------------------------------------------------------------------------ in the shell
 
 

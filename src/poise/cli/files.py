@@ -31,6 +31,9 @@ Clip = Annotated[str | None, typer.Option(help="Which animation of several, by n
 For = Annotated[str | None, typer.Option("--model", help="The body of a motion table: a file or a built-in name.")]
 
 
+UNITS = {"mass": " kg", "length": " m, the longest way from the root"}
+
+
 def info_command(
     file: Body,
     base: Base = "fixed",
@@ -49,7 +52,8 @@ def info_command(
     console = Console(highlight=False)
     for key, value in facts(body, motion).items():
         if key not in ("joints", "notes", "nq", "nv") and value not in (None, [], {}, ""):
-            console.print(f"[bold]{key:8}[/bold] {escape(words(value))}", soft_wrap=True)
+            told = role_words(value) if key == "roles" else words(value) + UNITS.get(key, "")
+            console.print(f"[bold]{key:8}[/bold] {escape(told)}", soft_wrap=True)
     if body.joints:
         console.print(joint_table(body))
     for note in body.notes:
@@ -204,10 +208,17 @@ def words(value: Any) -> str:
     return str(value)
 
 
+def role_words(roles: dict[str, str]) -> str:
+    """Parts of a person or an animal and their frames; those whose frame has the same name are counted."""
+    other = {role: frame for role, frame in roles.items() if role != frame}
+    same = len(roles) - len(other)
+    return words(other) + (", and " if other and same else "") + (f"{same} frames named after theirs" if same else "")
+
+
 def joint_table(model: Model) -> Table:
     """The joints for the terminal."""
     table = Table(show_edge=False)
-    for column in ("joint", "parent", "frame", "kind, axis, range"):
+    for column in ("joint", "parent", "frame", "kind, axis, range (rad or m)"):
         table.add_column(column, style="bold" if column == "joint" else None)
     for joint in model.joints[:MOST_ROWS]:
         table.add_row(*map(escape, (joint.name, joint.parent or "world", joint.frame, describe(joint))))

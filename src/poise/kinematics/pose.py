@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
+from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch, no_attribute
 from poise.model import Frame, Model
 from poise.spatial import Transform
 from poise.spatial.arrays import real
@@ -56,6 +56,11 @@ class Pose:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Pose is frozen: {name!r} cannot be set. Use replace().")
+
+    if not TYPE_CHECKING:  # type checkers shall go on to tell unknown names
+
+        def __getattr__(self, name: str) -> Any:
+            raise no_attribute(self, name)
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a Pose is frozen: {name!r} cannot be deleted.")

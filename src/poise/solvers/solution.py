@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import GoalsMissed
+from poise.errors import GoalsMissed, no_attribute
 from poise.kinematics import Pose
 from poise.solvers.status import Status
 
@@ -137,6 +137,11 @@ class Solution:
         from poise.solvers.conditioning import conditioning
 
         return conditioning(self)
+
+    if not TYPE_CHECKING:  # type checkers shall go on to tell unknown names
+
+        def __getattr__(self, name: str) -> Any:
+            raise no_attribute(self, name)
 
     def raise_if_missed(self) -> Solution:
         """The solution itself if every goal was reached.
