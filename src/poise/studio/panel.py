@@ -139,7 +139,7 @@ def why_words(why: str) -> str:
     reason = reason_of(why)
     if reason is not None:
         page = f"<span style='white-space:nowrap'>{PAGE}</span>, &ldquo;{html.escape(reason.section)}&rdquo;"
-        told += f"<div style='margin-top:5px'><b>{reason.advice}</b> More in {page}.</div>"
+        told = f"<div style='margin-top:3px'>{reason.advice} <i>More: {page}.</i></div>{told}"
     return told + FOLD.format("In figures", rest)
 
 
