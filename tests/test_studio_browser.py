@@ -120,13 +120,12 @@ def drag(studio, page, handle, right, up, steps=6):
 
 
 def still(studio, page):
-    """Waits until the body has come to rest."""
-    last = [studio.puppet.q]
+    """Waits until the body has come to rest: the same in ten looks, since a busy machine may skip a few frames."""
+    looks = [studio.puppet.q]
 
     def same():
-        now, before = studio.puppet.q, last[0]
-        last[0] = now
-        return np.array_equal(now, before)
+        looks.append(studio.puppet.q)
+        return len(looks) > 10 and all(np.array_equal(looks[-1], q) for q in looks[-10:-1])
 
     page.wait_for_timeout(60)
     until(same, page)
@@ -152,9 +151,9 @@ def test_a_mouse_drags_the_hand_and_the_goal_is_reached(studio, page):
     drag(studio, page, "hand_l", 40, 90)
     still(studio, page)
     wanted = studio.puppet.held["hand_l"]
-    assert np.linalg.norm(studio.puppet.transform("hand_l")[:3, 3] - wanted) < 1e-3
+    until(lambda: np.linalg.norm(studio.puppet.transform("hand_l")[:3, 3] - wanted) < 1e-3, page)
     assert np.abs(studio.model.difference(before, studio.puppet.q)).max() > 0.1
-    assert not studio._last.missed
+    until(lambda: not studio._last.missed, page)
     x, y = grip_at(studio, page, "hand_l")
     page.mouse.up()
     until(lambda: not studio.puppet.held, page)
