@@ -57,13 +57,15 @@ def test_a_picture_in_no_folder(tmp_path: Path) -> None:
         poise.plot(poise.Pose(ARM), tmp_path / "nowhere" / "x.png")
 
 
-def test_pictures_are_looked_for_at_the_things_themselves() -> None:
-    with pytest.raises(AttributeError, match=r"Type: poise\.plot\(pose\)"):
-        poise.Pose(ARM).plot()
-    with pytest.raises(AttributeError, match=r"Type: poise\.show\(solution\)"):
-        poise.solve(ARM, REACH).show()
-    with pytest.raises(AttributeError, match=r"no attribute 'colour'$"):
-        _ = poise.Pose(ARM).colour
+def test_things_draw_themselves(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    pose, solution = poise.Pose(ARM), poise.solve(ARM, REACH, record=True)
+    for picture in (pose.plot(tmp_path / "pose.png"), solution.plot(title="Solved"), pose.plot(style="stick")):
+        assert picture.figure.axes
+    assert (tmp_path / "pose.png").stat().st_size > 1000
+    page = solution.show(tmp_path / "page.html")
+    assert page.html == (tmp_path / "page.html").read_text("utf-8")
+    assert poise.Motion(ARM, np.tile(pose.q, (3, 1)), fps=30).plot().figure.axes
 
 
 # ------------------------------------------------------------------------------------------------ in the shell

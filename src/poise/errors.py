@@ -97,13 +97,6 @@ class GoalsMissed(PoiseError, RuntimeError):
     """Some goals were not reached; raised only when asked for."""
 
 
-def no_attribute(thing: object, name: str) -> AttributeError:
-    """The error for an attribute that is not there; pictures are functions of poise, and are looked for here too."""
-    kind = type(thing).__name__
-    hint = f". Type: poise.{name}({kind.lower()})" if name in ("plot", "show", "save") else ""
-    return AttributeError(f"{kind!r} object has no attribute {name!r}{hint}", name=name, obj=thing)
-
-
 def side_of(name: str) -> tuple[str, str]:
     """The side that a name is on, and the name without it: LeftHand, hand.L and l_hand give ("l", "hand")."""
     words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]

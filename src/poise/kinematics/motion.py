@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue
+from poise.kinematics.drawn import Drawn
 from poise.kinematics.pose import Floats, Pose, checked_configuration
 from poise.model import Model
 
 __all__ = ["Motion"]
 
 
-class Motion:
+class Motion(Drawn):
     """A model moving; frozen.
 
     Attributes:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch, no_attribute
+from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
+from poise.kinematics.drawn import Drawn
 from poise.model import Frame, Model
 from poise.spatial import Transform
 from poise.spatial.arrays import real
@@ -35,7 +36,7 @@ def checked_configuration(model: Model, q: ArrayLike | None, ndim: int) -> Float
     return out
 
 
-class Pose:
+class Pose(Drawn):
     """A model standing in one configuration; frozen.
 
     Attributes:
@@ -56,11 +57,6 @@ class Pose:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Pose is frozen: {name!r} cannot be set. Use replace().")
-
-    if not TYPE_CHECKING:  # type checkers shall go on to tell unknown names
-
-        def __getattr__(self, name: str) -> Any:
-            raise no_attribute(self, name)
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a Pose is frozen: {name!r} cannot be deleted.")

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import GoalsMissed, no_attribute
+from poise.errors import GoalsMissed
 from poise.kinematics import Pose
+from poise.kinematics.drawn import Drawn
 from poise.solvers.status import Status
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ class _Unknown:
 _UNKNOWN: Any = _Unknown
 
 
-class Solution:
+class Solution(Drawn):
     """The answer of a solve.
 
     Attributes:
@@ -137,11 +138,6 @@ class Solution:
         from poise.solvers.conditioning import conditioning
 
         return conditioning(self)
-
-    if not TYPE_CHECKING:  # type checkers shall go on to tell unknown names
-
-        def __getattr__(self, name: str) -> Any:
-            raise no_attribute(self, name)
 
     def raise_if_missed(self) -> Solution:
         """The solution itself if every goal was reached.
