@@ -138,6 +138,74 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
         poise.load(tmp_path / "robot" / "model.xml")
 
 
+PIECE = '<mujoco><body name="arm"><joint name="j"/><geom size="0.1"/></body></mujoco>'
+
+
+def climbing(folder: Path, reference: str, inside: str = PIECE) -> Path:
+    """A model in `robots/one/` that includes something else, and `common/`, `common/Arm.MJCF` beside `robots/`."""
+    (folder / "common").mkdir(exist_ok=True)
+    (folder / "robots" / "one").mkdir(parents=True, exist_ok=True)
+    (folder / "common" / "Arm.MJCF").write_text(inside)
+    (folder / "common" / "arm.txt").write_text(inside)
+    model = folder / "robots" / "one" / "model.xml"
+    model.write_text(mjcf(f'<include file="{reference}"/>'))
+    return model
+
+
+@pytest.mark.parametrize(
+    "reference", ["../../common/Arm.MJCF", "..\\..\\common\\Arm.MJCF", "./../../common/./Arm.MJCF"]
+)
+def test_an_include_may_climb_to_another_mjcf(tmp_path: Path, reference: str) -> None:
+    assert "arm" in poise.load(climbing(tmp_path, reference)).frames
+
+
+def test_an_included_file_includes_from_its_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "hand.xml").write_text('<mujoco><body name="hand"/></mujoco>')
+    piece = PIECE.replace("<geom", '<include file="../parts/hand.xml"/><geom')
+    assert {"arm", "hand"} <= set(poise.load(climbing(tmp_path, "../../common/Arm.MJCF", piece)).frames)
+
+
+def test_a_model_to_attach_may_lie_above(tmp_path: Path) -> None:
+    (tmp_path / "robot").mkdir()
+    (tmp_path / "hand.xml").write_text(mjcf(BODY))
+    asset = '<asset><model name="m" file="../hand.xml"/></asset>'
+    path = tmp_path / "robot" / "model.xml"
+    path.write_text(mjcf('<body name="a"><attach model="m" body="b" prefix="p_"/></body>', asset))
+    assert "p_b" in poise.load(path).frames
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        ("../../common/arm.txt", "no .xml or .mjcf file"),
+        ("../../common/Arm.MJCF/../arm.txt", "no .xml or .mjcf file"),
+        ("../../common/link.xml", "no .xml or .mjcf file"),
+        ("../../common", "no .xml or .mjcf file"),
+        ("../../folder.xml", "not there, or is no plain file"),
+        ("../../pipe.xml", "not there, or is no plain file"),
+        ("../../none.xml", "not there, or is no plain file"),
+        ("../../../../../../../../../../../../../dev/zero", "no .xml or .mjcf file"),
+        ("../one/model.xml", "included already"),
+    ],
+)
+def test_an_include_climbs_to_nothing_else(tmp_path: Path, reference: str, words: str) -> None:
+    path = climbing(tmp_path, reference)
+    (tmp_path / "common" / "link.xml").symlink_to("/dev/zero")
+    (tmp_path / "folder.xml").mkdir()
+    os.mkfifo(tmp_path / "pipe.xml")
+    with pytest.raises(FormatError, match=words) as caught:
+        poise.load(path)
+    assert caught.value.line == 1
+
+
+def test_files_that_climb_to_each_other(tmp_path: Path) -> None:
+    piece = '<mujoco><include file="../../robots/one/model.xml"/></mujoco>'
+    with pytest.raises(FormatError, match="included already"):
+        poise.load(climbing(tmp_path, "../../common/Arm.MJCF", piece))
+
+
 def test_models_that_attach_each_other(tmp_path: Path) -> None:
     for one, other in ("ab", "ba"):
         asset = f'<asset><model name="{other}" file="{other}.xml"/></asset>'

@@ -11,7 +11,20 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from poise.errors import FormatError
-from poise.formats.mjcf_xml import MOST_BYTES, Folder, Part, Weight, gather, sanitize, serialize, stem, walk, weigh
+from poise.formats.mjcf_xml import (
+    MOST_BYTES,
+    NOT_THERE,
+    XML,
+    Folder,
+    Part,
+    Weight,
+    gather,
+    sanitize,
+    serialize,
+    stem,
+    walk,
+    weigh,
+)
 from poise.formats.source import Source, listed, shown
 from poise.formats.xml import Element
 
@@ -105,9 +118,9 @@ def attach(folder: Folder, element: Element, assets: Assets) -> tuple[str, Weigh
     reference = element.get("file", "")
     if not reference:
         raise folder.error(element, "it must name a file.")
-    found = folder.find(element, reference)
+    found = folder.find(element, reference, XML)
     if found is None:
-        raise folder.error(element, f"the file {shown(reference)} is not there; looked beside {folder.main.path!r}.")
+        raise folder.error(element, f"the file {shown(reference)} {NOT_THERE} {folder.main.path!r}.")
     path, below = found
     assets.attached += 1
     if path in assets.within or assets.attached > MOST_ATTACHED:

@@ -1,8 +1,9 @@
 """MJCF made safe before MuJoCo's compiler sees it: one tree, no file left for it to open, nothing that can grow.
 
-Includes are resolved here (only files in the model's folder, each once), so are attached models; `sanitize` then takes
-out what kinematics does not need and what costs memory or wants files: textures, height fields, skins, plugins. A mesh
-becomes a small stand-in whose name leads back to its file. Everything else stays, for the compiler to check.
+Includes are resolved here, each once: files in the model's folder, or above it where ``..`` leads to one with MJCF's
+suffix. So are attached models. `sanitize` then takes out what kinematics does not need and what costs memory or wants
+files: textures, height fields, skins, plugins. A mesh becomes a small stand-in whose name leads back to its file.
+Everything else stays, for the compiler to check.
 """
 
 from __future__ import annotations
@@ -18,7 +19,20 @@ from poise.errors import FormatError
 from poise.formats.source import LONGEST_NAME, Source, shown
 from poise.formats.xml import Element, parse_xml
 
-__all__ = ["NO_FILE", "Folder", "Part", "Weight", "gather", "sanitize", "serialize", "stem", "walk", "weigh"]
+__all__ = [
+    "NOT_THERE",
+    "NO_FILE",
+    "XML",
+    "Folder",
+    "Part",
+    "Weight",
+    "gather",
+    "sanitize",
+    "serialize",
+    "stem",
+    "walk",
+    "weigh",
+]
 
 Weight = tuple[float, float]  # elements, bodies
 
@@ -28,6 +42,8 @@ MOST_BODIES = 5_000  # after replicate, composite, flexcomp and attach; MuJoCo's
 MOST_COPIES = 25_000  # elements, likewise
 MOST_COUNT = 1_000_000  # the largest size that any element may ask for
 NO_FILE = "made by a plugin"
+NOT_THERE = "is not there, or is no plain file; looked beside"
+XML = (".xml", ".mjcf")  # what an include may climb out of the folder to
 DEEPEST = 480  # MuJoCo's own XML reader stops at 500
 
 # attributes that hold words, among which "nan" is a name like any other
@@ -42,7 +58,7 @@ BUFFERS = {"nkey", "nuserdata", "nuser_body", "nuser_jnt", "nuser_geom", "nuser_
 
 @dataclass
 class Part:
-    """A node's origin: the file it was written in, and that file's folder below the model's."""
+    """A node's origin: the file it was written in, and that file's folder as seen from the model's."""
 
     source: Source
     below: PurePosixPath = HERE
@@ -73,13 +89,13 @@ class Folder:
         part = self.parts.get(id(element))
         return (part.source if part else self.main).error(f"<{element.tag}>: {message}", element.sourceline or None)
 
-    def find(self, element: Element, reference: str) -> tuple[Path, PurePosixPath] | None:
-        """A file beside the model or beside the element's own file: its path, and its folder below the model's."""
+    def find(self, element: Element, reference: str, above: tuple[str, ...] = ()) -> tuple[Path, PurePosixPath] | None:
+        """A file beside the model or beside the element's own file: its path, and its folder from the model's."""
         below = self.parts[id(element)].below
         plain = PurePosixPath(reference.replace("\\", "/"))
         for base in dict.fromkeys((HERE, below)):
             try:
-                path = self.main.sibling(str(base / plain))
+                path = self.main.sibling(str(base / plain), above)
                 there = path.is_file()
             except FormatError as error:
                 raise self.error(element, error.message) from None
@@ -91,9 +107,9 @@ class Folder:
 
     def open(self, element: Element, reference: str) -> tuple[Source, Part]:
         """The included file, read once and never again."""
-        found = self.find(element, reference)
+        found = self.find(element, reference, XML)
         if found is None:
-            raise self.error(element, f"the file {shown(reference)} is not there; looked beside {self.main.path!r}.")
+            raise self.error(element, f"the file {shown(reference)} {NOT_THERE} {self.main.path!r}.")
         path, below = found
         if path in self.opened or len(self.opened) >= MOST_FILES:
             what = "is included already, perhaps by itself" if path in self.opened else "is one file too many"
@@ -110,7 +126,7 @@ def gather(folder: Folder, source: Source, part: Part) -> Element:
     """The root of a file, its includes replaced by what they include.
 
     Raises:
-        FormatError: Not XML, not MJCF, an include that is missing, repeated, cyclic or outside the folder.
+        FormatError: Not XML, not MJCF, an include that is missing, repeated, cyclic, or no XML outside the folder.
     """
     root = tree(source)
     for element in walk(root):

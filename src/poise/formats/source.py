@@ -143,8 +143,12 @@ class Source:
         to.append(text if len(to) < MOST_NOTES else "more is odd about this file than fits here")
         return True
 
-    def sibling(self, reference: str) -> Path:
+    def sibling(self, reference: str, above: tuple[str, ...] = ()) -> Path:
         """The path of a file that this one refers to, in its own folder or below.
+
+        Args:
+            reference: As the file writes it.
+            above: Suffixes of files that a reference with ``..`` may climb out of the folder to; none unless given.
 
         Raises:
             FormatError: The reference is absolute, has a scheme, or leads out of the folder (links included).
@@ -156,8 +160,13 @@ class Source:
             raise self.error(f"refers to {reference!r}; only files beside it are read. Write a relative path.")
         folder = Path(self.path).parent.resolve()
         path = (folder / plain).resolve()
-        if not path.is_relative_to(folder):
+        if path.is_relative_to(folder):
+            return path
+        if not above or ".." not in plain.split("/"):
             raise self.error(f"refers to {reference!r}, which leads out of its folder; put that file beside it.")
+        if path.suffix.lower() not in above:
+            kinds = " or ".join(above)
+            raise self.error(f"refers to {reference!r}, which leads out of its folder and to no {kinds} file.")
         return path
 
 
