@@ -44,6 +44,7 @@ SHORT = {"metres": "m", "centimetres": "cm", "millimetres": "mm", "inches": "in"
 STRETCH = 1e4
 """Stiffness of bones that have position channels: solvers bend a limb before they stretch it."""
 LARGEST = 1e100  # [m], of an offset
+LYING = 1.25  # a body this much longer along its bones than it is high does not stand in its offsets
 STATURE = 1.7  # [m], of whoever was recorded
 TURNS = {"y": np.array([[1.0, 0, 0], [0, 0, 1], [0, -1, 0]]), "z": np.array([[1.0, 0, 0], [0, 0, -1], [0, 1, 0]])}
 """The rotations that bring z up to y up, and y up to z up."""
@@ -269,8 +270,30 @@ def stated_unit(source: Source, nodes: list[Node], up: str) -> str:
 
 
 def guessed_unit(nodes: list[Node], up: str) -> tuple[float, str]:
-    """Height in the file's units, and the unit in which that is nearest to a person's; no unit without a height."""
-    height = float(np.ptp(places(nodes)[..., "xyz".index(up)]))
+    """Height in the file's units, and the unit in which that is nearest to a person's; no unit without a height.
+
+    Tools that lay every bone along one axis of its joint (LAFAN1) write offsets in which nobody stands upright. There,
+    the way from head to foot along the bones counts.
+    """
+    height, along = float(np.ptp(places(nodes)[..., "xyz".index(up)])), head_to_foot(nodes)
+    height = along if along > LYING * height else height
     if height <= 0.0:
         return height, ""
     return height, min(UNITS, key=lambda name: abs(np.log(height * UNITS[name] / STATURE)))
+
+
+def head_to_foot(nodes: list[Node]) -> float:
+    """The length of the bones between the first head and the first foot; 0 where there is none."""
+    head = next((i for i, node in enumerate(nodes) if "head" in node.name.lower()), -1)
+    foot = next((i for i, node in enumerate(nodes) if named(node.name, ("foot", "ankle"))), -1)
+    if head < 0 or foot < 0:
+        return 0.0
+    ways = []
+    for start in (head, foot):
+        i, way = start, dict[int, float]()
+        while nodes[i].parent >= 0:
+            way[i] = float(np.linalg.norm(np.array(nodes[i].offset)))
+            i = nodes[i].parent
+        ways.append(way)
+    apart = ways[0].keys() ^ ways[1].keys()
+    return sum(length for way in ways for i, length in way.items() if i in apart)
