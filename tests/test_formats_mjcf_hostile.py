@@ -175,6 +175,19 @@ def test_a_model_to_attach_may_lie_above(tmp_path: Path) -> None:
     assert "p_b" in poise.load(path).frames
 
 
+def test_a_mesh_that_weighs_may_lie_above(tmp_path: Path) -> None:
+    (tmp_path / "robot").mkdir()
+    (tmp_path / "meshes").mkdir()
+    corners = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    (tmp_path / "meshes" / "part.OBJ").write_bytes(corners)
+    path = tmp_path / "robot" / "model.xml"
+    before = '<compiler meshdir="../meshes"/><asset><mesh name="m" file="part.OBJ"/></asset>'
+    path.write_text(mjcf('<body name="b"><joint/><geom type="mesh" mesh="m" density="6"/></body>', before))
+    model = poise.load(path)
+    assert abs(model.mass - 1.0) < 1e-6
+    assert Path(model.shapes[0].shape.path).resolve() == (tmp_path / "meshes" / "part.OBJ").resolve()
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
 @pytest.mark.parametrize(
     ("reference", "words"),

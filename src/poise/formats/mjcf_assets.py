@@ -1,7 +1,7 @@
 """The files that an MJCF model wants: meshes become stand-ins, attached models are prepared like the model itself.
 
 MuJoCo's compiler is handed bytes under names of our own and opens no file. A mesh is a small tetrahedron around its
-origin; the true file is read only where a body's mass comes from it, and only from the model's own folder.
+origin; the true file is read only where a body's mass comes from it, from the model's own folder or where ``..`` leads.
 """
 
 from __future__ import annotations
@@ -177,7 +177,7 @@ def mesh_path(folder: Folder, element: Element, directory: PurePosixPath) -> str
     if "://" in plain:
         return plain
     try:
-        found = folder.find(element, str(directory / plain))
+        found = folder.find(element, str(directory / plain), MESHES)
     except FormatError:
         found = None
     if found is None:
@@ -220,12 +220,12 @@ def settle_masses(
 
 
 def true_bytes(folder: Folder, mesh: Element, assets: Assets, directory: PurePosixPath) -> bytes | None:
-    """A mesh's file, where it lies in the model's folder, is of a known kind and not too large."""
+    """A mesh's file, where it is of a known kind, not too large, and not behind an absolute path or a link."""
     reference = PurePosixPath(mesh.get("file", "").replace("\\", "/"))
     if not assets.use_meshes or reference.suffix.lower() not in MESHES:
         return None
     try:
-        found = folder.find(mesh, str(directory / reference))
+        found = folder.find(mesh, str(directory / reference), MESHES)
         if found is None:
             return None
         data = Source.open(found[0], limit=MOST_MESH_BYTES - assets.used_bytes).data
