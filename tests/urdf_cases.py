@@ -172,6 +172,13 @@ REFUSED: dict[str, tuple[str | bytes, str]] = {
 ODD: dict[str, tuple[str | bytes, str]] = {
     "no robot name": (robot(L + J1 + J2, ""), "no name"),
     "blank line first": ("\n  " + robot(L + J1 + J2), "white space"),
+    "comment first": ("<!-- (c) somebody -->\n" + robot(L + J1 + J2), "comments before"),
+    "a material for each part of a mesh": (
+        visual('<sphere radius="1"/>').replace(
+            "</visual>", '<material name="a"/><material name="b"><color rgba="1 0 0 1"/></material></visual>'
+        ),
+        "two <material>; the first one counts",
+    ),
     "include": (robot(L + J1 + J2 + '<xi:include href="file:///etc/passwd"/>'), "not followed"),
     "negative inertia": (link('<inertial><mass value="1"/><inertia ixx="-1"/></inertial>'), "negative ixx"),
     "blanks around a name": (one().replace('<link name="a"/>', '<link name=" a "/>'), "blanks"),

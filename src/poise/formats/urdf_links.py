@@ -25,6 +25,7 @@ FOREIGN = {
     *("contact_coefficients", "mujoco", "property", "audio_source", "laplacian", "velocity_decay", "origin"),
     *("kinematic", "gravity", "surface", "self_filter", "self_collide"),
 }
+FIRST_COUNTS = ("material",)  # exporters write one for each part of a mesh, and every program takes the first
 Color = tuple[float, ...]
 IDENTITY = Transform.identity()
 
@@ -69,7 +70,7 @@ def required(source: Source, element: Element, key: str, where: str) -> str:
 def children(
     source: Source, element: Element, where: str, known: Collection[str], foreign: Collection[str]
 ) -> dict[str, Element]:
-    """The children by tag, each tag once: twice the same is odd, twice different contradicts itself.
+    """The children by tag, each tag once: twice the same is odd, twice different contradicts itself, where it matters.
 
     Those in `foreign` and in namespaces belong to other programs and are left out; what nobody knows is said.
     """
@@ -80,6 +81,9 @@ def children(
             if tag not in foreign and ":" not in tag:
                 source.odd(f"{where}: <{shown(tag)[1:-1]}> is no part of URDF; it was passed over", child.sourceline)
         elif found.setdefault(tag, child) is not child:
+            if tag in FIRST_COUNTS:
+                source.odd(f"{where} has two <{tag}>; the first one counts", child.sourceline)
+                continue
             if child.attrib != found[tag].attrib or len(child) or len(found[tag]):
                 raise source.error(f"{where} has two <{tag}> that differ; keep one.", child.sourceline)
             source.odd(f"{where} has the same <{tag}> twice; one was read", child.sourceline)

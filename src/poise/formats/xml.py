@@ -112,15 +112,28 @@ def parse_xml(source: Source, *, deepest: int = DEEPEST) -> Element:
 
 
 def declaration_first(source: Source) -> bytes:
-    """The bytes; a line or space before the declaration, where XML allows none, is moved behind it."""
-    data = source.data
-    rest = data.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")
-    before = data[: len(data) - len(rest)].removeprefix(b"\xef\xbb\xbf")
-    end = rest.find(b"?>", 0, 200) + 2
-    if not before or end < 2 or not rest.startswith(b"<?xml"):
-        return data
-    source.odd("begins with white space before its XML declaration; it was passed over", 1)
-    return rest[:end] + before + rest[end:]
+    """The bytes; blanks and comments before the declaration, where XML allows none, are moved behind it."""
+    data = source.data.removeprefix(b"\xef\xbb\xbf")
+    at = start_of_words(data)
+    end = data.find(b"?>", at, at + 200) + 2
+    if not at or end < 2 or not data.startswith(b"<?xml", at):
+        return source.data
+    what = "comments" if data[:at].strip() else "white space"
+    source.odd(f"begins with {what} before its XML declaration; it was passed over", 1)
+    return data[at:end] + data[:at] + data[end:]
+
+
+def start_of_words(data: bytes) -> int:
+    """Where the blanks and comments at the beginning end."""
+    at = 0
+    while True:
+        at = len(data) - len(data[at:].lstrip(b" \t\r\n")) if data[at : at + 1].isspace() else at
+        if not data.startswith(b"<!--", at):
+            return at
+        end = data.find(b"-->", at + 4)
+        if end < 0:
+            return 0
+        at = end + 3
 
 
 def of_latin(source: Source, deepest: int) -> Element:
