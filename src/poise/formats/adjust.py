@@ -44,6 +44,16 @@ def guessed_scale(length: float) -> float:
     return next((factor for factor in UNITS if 0.05 <= factor * length <= 20.0), 1.0)
 
 
+def units_kept(model: Model, format_name: str) -> str:
+    """What a writer says of a body whose lengths are no metres, where its format has metres."""
+    names = {"cm": ("centimetres", "0.01"), "mm": ("millimetres", "0.001"), "in": ("inches", "0.0254")}
+    unit, scale = names.get(model.units, ("another unit", "'auto'"))
+    return (
+        f"its lengths are in {unit} and were written as they are, where {format_name} has metres; load it with"
+        f" scale={scale} before, for a file in metres"
+    )
+
+
 # ------------------------------------------------------------------------------------------------ scale
 
 

@@ -61,8 +61,13 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     """
     root = parse_xml(source)
     if needs_xacro(source, root):
-        source = expanded(source)
-        root = parse_xml(source)
+        try:
+            source = expanded(source)
+            root = parse_xml(source)
+        except FormatError as error:
+            if not stands_alone(source, root):
+                raise
+            source.odd(f"its macros were passed over, with all that they would add ({error.message.rstrip('.')})")
     if local(root.tag) != "robot":
         raise source.error(
             f"its root is <{root.tag}>{other_format(root)}; a URDF begins with <robot>.", root.sourceline
@@ -88,6 +93,14 @@ def read_model(source: Source, options: ReadOptions) -> Model:
         raise
     except PoiseError as error:
         raise source.error(str(error), line_of(error, joints)) from error
+
+
+def stands_alone(source: Source, root: Element) -> bool:
+    """Whether a file is a URDF that only calls macros of others: called so, with links, and no formula in a number."""
+    named = Path(source.path).suffix.lower() == ".urdf"
+    plain = [element for element in root.iter() if not element.tag.startswith("xacro:")]
+    formulas = any("${" in value or "$(" in value for element in plain for value in element.attrib.values())
+    return named and not formulas and any(element.tag == "link" for element in root)
 
 
 def other_format(root: Element) -> str:
@@ -239,9 +252,9 @@ def add_base(
 
 
 def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None:
-    """Roles, named poses and up, as our own writer leaves them in ``<poise>``; other programs pass over it."""
+    """Roles, named poses, up and units, as our own writer leaves them in ``<poise>``; other programs pass over it."""
     for element in root.iterfind("poise"):
-        builder.up = element.get("up", "z")
+        builder.up, builder.units = element.get("up", "z"), element.get("units", "m")
     for element in root.iterfind("poise/*"):
         assert isinstance(element, Element)
         line, name = element.sourceline, element.get("name", "")

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, FormatWarning
+from poise.formats.adjust import units_kept
 from poise.formats.source import listed
 from poise.model import Box, Capsule, Cylinder, Joint, Mesh, Model, Shape, Sphere
 from poise.model.joint import Mimic
@@ -191,16 +192,19 @@ class _Writer:
     def extension(self, root: ET.Element) -> None:
         """Roles and named poses, and which way is up where that is not URDF's own z."""
         model = self.model
-        if not model.roles and not model.poses and model.up == "z":
+        about = {} if model.up == "z" else {"up": model.up}
+        if model.units != "m":
+            about["units"] = model.units
+            self.notes.append(units_kept(model, "URDF"))
+        if not model.roles and not model.poses and not about:
             return
-        poise = ET.SubElement(root, "poise", {} if model.up == "z" else {"up": model.up})
+        poise = ET.SubElement(root, "poise", about)
         for role, frame in model.roles.items():
             ET.SubElement(poise, "role", name=text(role), frame=text(frame))
-        same = not any(joint.kind == "ball" for joint in model.joints)  # the rows of other kinds keep q as it is
-        for name, q in model.poses.items() if same else ():
-            ET.SubElement(poise, "pose", name=text(name), q=numbers_text(q))
-        if model.poses and not same:
-            self.notes.append("its named poses were left out: its ball joints became rows of single ones")
+        leaders = sorted((joint for joint in model.joints if joint.nq), key=lambda joint: joint.q.start)
+        for name, q in model.poses.items():
+            numbers = np.concatenate([written_numbers(joint, q) for joint in leaders]) if leaders else q
+            ET.SubElement(poise, "pose", name=text(name), q=numbers_text(numbers))
 
 
 class Step(NamedTuple):
@@ -236,12 +240,19 @@ def single_steps(joint: Joint) -> Iterator[Step]:
             yield Step(letter.lower(), "revolute", _AXES[letter])
 
 
+def written_numbers(joint: Joint, q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """The numbers of a joint as the file has them: a ball's are the angles of its three turns about z, y and x."""
+    own = q[joint.q]
+    return np.array(roll_pitch_yaw(own)[::-1]) if joint.kind == "ball" else own
+
+
 def extras(model: Model, joint: Joint) -> dict[str, str]:
     """What only Poise reads: the rest pose where it is not zero, and stiffness."""
     out = {}
-    if joint.nq and joint.kind != "ball":
-        rest = model.rest[joint.q]
+    if joint.nq:
+        rest = written_numbers(joint, model.rest)
         usual = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0] if joint.kind == "free" else np.clip(0.0, joint.lower, joint.upper)
+        usual = np.zeros(3) if joint.kind == "ball" else usual
         if not np.array_equal(rest, np.broadcast_to(usual, rest.shape)):
             out["rest"] = numbers_text(rest)
     if joint.stiffness:

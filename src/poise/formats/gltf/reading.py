@@ -20,6 +20,7 @@ from poise.formats.gltf.timing import frame_times
 from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion
 from poise.model import Model, ModelBuilder
+from poise.model.attached import UNITS
 from poise.spatial import Rotation
 
 __all__ = ["Body", "read_body", "read_model", "read_motion"]
@@ -89,6 +90,7 @@ def build(body: Body) -> Model:
     body.document.tell()
     builder = ModelBuilder(Path(source.path).stem or "character")
     builder.source, builder.up = source.path, body.options.up or "y"
+    builder.units = own_units(body.document) if body.options.scale == 1.0 else "m"
     try:
         add_limbs(builder, limbs, body.order)
         bind = bind_pose(limbs, body.order, body.skins)
@@ -116,7 +118,7 @@ def stated_roles(bones: dict[str, int]) -> dict[str, int]:
 
 def metres(document: Document, nodes: list[Node], order: list[int], options: ReadOptions) -> float:
     """The scale, guessed where it shall be."""
-    source, up = document.source, own_up(document)
+    source, up, units = document.source, own_up(document), own_units(document)
     if options.scale not in ("auto", 1.0):
         return float(options.scale)
     with np.errstate(all="ignore"):
@@ -127,6 +129,9 @@ def metres(document: Document, nodes: list[Node], order: list[int], options: Rea
         source.note(f"scale='auto': the body is {extent:.4g} units large, so a unit is taken as {scale:g} m")
         return scale
     kept = "" if scale == 1.0 else f", though it is {extent:.4g} large; scale='auto' would take a unit as {scale:g} m"
+    if units != "m":
+        source.note(f"in {units}, {up} is up, as the file says; its numbers were kept")
+        return 1.0
     source.note(f"in metres, {up} is up, as {'glTF has it' if up == 'y' else 'the file says'}{kept}")
     return 1.0
 
@@ -134,6 +139,12 @@ def metres(document: Document, nodes: list[Node], order: list[int], options: Rea
 def own_up(document: Document) -> str:
     """The axis that pointed up in the body that Poise wrote here; y, as glTF has it, in files of others."""
     return "z" if written_by_us(document.json["asset"]).get("up") == "z" else "y"
+
+
+def own_units(document: Document) -> str:
+    """What the lengths of a body that Poise wrote here are in; metres, as glTF has it, in files of others."""
+    units = written_by_us(document.json["asset"]).get("units")
+    return units if units in UNITS else "m"
 
 
 def state(

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatWarning
+from poise.formats.adjust import units_kept
 from poise.formats.gltf.body import TURN_UP
 from poise.formats.gltf.document import Object
 from poise.formats.gltf.packing import Parts
@@ -41,7 +42,7 @@ def bare(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
     roots = [i for i, parent in enumerate(parents) if parent < 0]
     parts = Parts(
         {
-            "asset": {"version": "2.0", "generator": generator(), "extras": {"poise": {"up": model.up}}},
+            "asset": {"version": "2.0", "generator": generator(), "extras": {"poise": about(model)}},
             "scene": 0,
             "scenes": [{"name": model.name, "nodes": roots}],
             "nodes": nodes,
@@ -49,6 +50,14 @@ def bare(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
     )
     add_skins(parts, joints, parents, worlds)
     return parts, [(i, names[i]) for i in joints]
+
+
+def about(model: Model) -> Object:
+    """What glTF has no word for; lengths that are no metres are told of."""
+    if model.units == "m":
+        return {"up": model.up}
+    warnings.warn(f"{model.name}: {units_kept(model, 'glTF')}", FormatWarning, stacklevel=6)
+    return {"up": model.up, "units": model.units}
 
 
 def node_of(name: str, worlds: Floats, i: int, parent: int) -> Object:
