@@ -59,6 +59,26 @@ def test_the_names_of_each_tool(scheme: str) -> None:
             assert next(match for match in report.matches if match.role == role).confidence >= 0.9
 
 
+def numbered(bone: str, i: int) -> str:
+    """As Sketchfab writes it."""
+    return f"{bone}_0{i}"
+
+
+def escaped(bone: str, _: int) -> str:
+    """As Maya writes it to FBX."""
+    return "".join(c if c.isalnum() or c == "_" else f"FBXASC{ord(c):03d}" for c in bone)
+
+
+@pytest.mark.parametrize("spell", [numbered, escaped])
+@pytest.mark.parametrize("scheme", WRITTEN)
+def test_names_that_went_through_other_tools(scheme: str, spell: Callable[[str, int], str]) -> None:
+    pairs = [pair.split("=") for pair in WRITTEN[scheme].split()]
+    bones = {spell(bone, i): role for i, (bone, role) in enumerate(pairs)}
+    report = find_roles(bones.keys())
+    for bone, role in bones.items():
+        assert not role or report.roles[role] == bone, report
+
+
 SPELLINGS: dict[str, Callable[[str], str]] = {
     "as written": str,
     "capitals": str.upper,

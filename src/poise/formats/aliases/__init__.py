@@ -21,6 +21,8 @@ __all__ = ["ENOUGH", "RoleMatch", "RoleReport", "add_roles", "find_roles", "role
 ENOUGH = 0.4  # below this a report gives a model no roles
 LONGEST = 200  # letters of a name that may mean something
 SURE = 0.3  # below this a single match is dropped
+_ESCAPED = re.compile(r"FBXASC([01][0-9]{2})", re.ASCII)
+_NUMBERED = re.compile(r"_[0-9]{1,5}$", re.ASCII)
 _SEPARATORS = re.compile(r"[\s_.\-]+")
 
 
@@ -81,11 +83,12 @@ def find_roles(skeleton: Model | Mapping[str, str | None] | Iterable[str]) -> Ro
         parents = dict(skeleton)
     else:
         parents = dict.fromkeys(skeleton)
-    names = [name for name in parents if len(name) <= LONGEST]
-    attempts = [report(parents, *match_words(names))]
-    for prefix in prefixes(names):
-        plain = {name: stripped(name, prefix) for name in names}
-        attempts += [report(parents, scheme.name, match_scheme(plain, scheme)) for scheme in SCHEMES]
+    words = {name: unescaped(name) for name in parents if len(name) <= LONGEST}
+    attempts = [report(parents, *match_words(words))]
+    for written in (words, uncounted(words)) if counted(words) else (words,):
+        for prefix in prefixes(written.values()):
+            plain = {name: stripped(text, prefix) for name, text in written.items()}
+            attempts += [report(parents, scheme.name, match_scheme(plain, scheme)) for scheme in SCHEMES]
     best = max(attempts, key=lambda r: (round(r.confidence, 6), len(r.matches), -len(r.unknown)))
     return best if best.matches else RoleReport("", 0.0, (), CORE, tuple(parents))
 
@@ -95,13 +98,17 @@ def add_roles(builder: ModelBuilder, source: Source) -> RoleReport:
     parents: dict[str, str | None] = {}
     for spec in builder._specs:
         parents[spec.frame if isinstance(spec, JointSpec) else spec.name] = spec.parent
-    found = find_roles(parents)
+    found, stated = find_roles(parents), len(builder._roles)
+    if stated:
+        source.note(f"roles: {stated} stated by the file itself")
     if found.confidence >= ENOUGH:
-        for match in found.matches:
-            if match.role not in builder._roles:
-                builder.add_role(match.role, match.frame)
+        new = [match for match in found.matches if match.role not in builder._roles]
+        for match in new:
+            builder.add_role(match.role, match.frame)
         whose = "read word by word" if found.scheme == "words" else f"from {found.scheme} names"
-        source.note(f"roles: {len(found.matches)} {whose}, confidence {found.confidence:.2f}")
+        if new or not stated:
+            more = " more" if stated else ""
+            source.note(f"roles: {len(new)}{more} {whose}, confidence {found.confidence:.2f}")
     return found
 
 
@@ -112,6 +119,21 @@ def roles_of_bone(scheme: str, bone: str) -> tuple[str, ...]:
 
 
 # ------------------------------------------------------------------------------------------------ matching
+
+
+def unescaped(name: str) -> str:
+    """A name with the letters that Maya's FBX writes by their numbers: ``handFBXASC046L`` is ``hand.L``."""
+    return _ESCAPED.sub(lambda found: chr(int(found[1])), name)
+
+
+def counted(written: Mapping[str, str]) -> bool:
+    """Whether most names end in a number of their own, as those of Sketchfab do: ``mixamorig:Hips_01``."""
+    return sum(bool(_NUMBERED.search(text)) for text in written.values()) > 0.6 * len(written)
+
+
+def uncounted(written: Mapping[str, str]) -> dict[str, str]:
+    """The names without those numbers."""
+    return {name: _NUMBERED.sub("", text) for name, text in written.items()}
 
 
 def folded(name: str) -> str:
@@ -164,11 +186,11 @@ def match_scheme(plain: Mapping[str, str], scheme: Scheme) -> Found:
     return found
 
 
-def match_words(names: Iterable[str]) -> tuple[str, Found]:
+def match_words(written: Mapping[str, str]) -> tuple[str, Found]:
     """The roles that words suggest; of equal ones the last frame wins, which is the outermost of several joints."""
     found: Found = {}
-    for name in names:
-        roles, sure = roles_by_words(name)
+    for name, text in written.items():
+        roles, sure = roles_by_words(text)
         for role in roles:
             if role not in found or sure >= found[role][1]:
                 found[role] = (name, sure, "by its words")
