@@ -131,6 +131,18 @@ def test_images_beside_a_file_come_along(tmp_path: Path) -> None:
         assert poise.load(tmp_path / name).nq == model.nq
 
 
+@pytest.mark.parametrize("uri", ["lost.png", "../../etc/passwd", "/etc/passwd", "file:///etc/passwd"])
+@pytest.mark.parametrize("suffix", ["gltf", "glb"])
+def test_images_that_are_not_there_stay_so(tmp_path: Path, uri: str, suffix: str) -> None:
+    file = character()
+    file.json["images"] = [{"uri": uri, "name": "skin"}]
+    (tmp_path / "far").mkdir()
+    model = poise.load(file.gltf(tmp_path / "a.gltf"))
+    with pytest.warns(FormatWarning, match="an image.*Its name was kept"):
+        poise.save(model, tmp_path / "far" / f"b.{suffix}")
+    assert parts(tmp_path / "far" / f"b.{suffix}")[0]["images"] == [{"uri": uri, "name": "skin"}]
+
+
 def test_several_buffers_become_one_chunk(tmp_path: Path) -> None:
     file = character()
     path = file.gltf(tmp_path / "a.gltf")

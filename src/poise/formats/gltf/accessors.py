@@ -13,9 +13,11 @@ from numpy.typing import NDArray
 
 from poise.formats.gltf.document import Document, Object, short
 
-__all__ = ["check_layout", "read_accessor"]
+__all__ = ["UNPACK", "check_layout", "packed_by", "read_accessor"]
 
 Floats = NDArray[np.float64]
+
+UNPACK = "unpack the file, as with: npx @gltf-transform/cli copy in.glb out.glb"
 
 COMPONENTS = {5120: "<i1", 5121: "<u1", 5122: "<i2", 5123: "<u2", 5125: "<u4", 5126: "<f4"}
 NAMES = {
@@ -124,6 +126,18 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
     return numbers
 
 
+def packed_by(document: Document, *accessors: int) -> str:
+    """The extension that packs one of these accessors, such as EXT_meshopt_compression; "" where none does."""
+    for i in accessors:
+        view = document.items("accessors")[i].get("bufferView")
+        if type(view) is int and 0 <= view < len(document.items("bufferViews")):
+            about = document.object(document.items("bufferViews")[view], "extensions", f"bufferViews[{view}]")
+            for name in about:
+                if "compression" in name:
+                    return name
+    return ""
+
+
 def view_elements(
     document: Document, view: int, offset: Any, dtype: str, width: int, count: int, where: str
 ) -> NDArray[Any]:
@@ -131,7 +145,7 @@ def view_elements(
     about = document.items("bufferViews")[view]
     packed = [name for name in document.object(about, "extensions", f"bufferViews[{view}]") if "compression" in name]
     if packed:
-        raise document.fail(f"bufferViews[{view}]", f"is packed by {packed[0]}; unpack the file with gltf-transform.")
+        raise document.fail(f"bufferViews[{view}]", f"is packed by {packed[0]}; {UNPACK}.")
     size = np.dtype(dtype).itemsize
     buffer, start, step = fits(document, view, int(offset), size * width, count, where)
     data = document.buffer(buffer)

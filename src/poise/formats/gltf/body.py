@@ -20,6 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.formats.gltf.accessors import UNPACK, packed_by
 from poise.formats.gltf.clips import Clip, read_keys
 from poise.formats.gltf.document import Document
 from poise.formats.gltf.nodes import Node, nearest_turn
@@ -122,12 +123,16 @@ def moving(
 ) -> tuple[set[int], set[int]]:
     """Nodes that some clip turns, and those that one shifts, away from where the file has them.
 
-    Every key of every clip is read for it, so a clip that cannot be is refused with its body.
+    Every key of every clip is read for it, so a clip that cannot be is refused with its body; one that is packed is
+    told of and passed over.
     """
     turning: set[int] = set()
     sliding: set[int] = set()
     largest = max(float(np.abs(node.translation).max()) for node in nodes)
     for channel in (channel for clip in clips for channel in clip.channels):
+        if packed := packed_by(document, channel.input, channel.output):
+            document.odd(f"packed by {packed}; the body was read without looking at its clips. {UNPACK}", channel.where)
+            continue
         values, node = read_keys(document, channel).values, nodes[channel.node]
         if channel.path == "translation" and node.index not in sliding | roots:
             scale = max(largest, float(np.abs(values).max()))

@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 import json
 import struct
+import warnings
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -16,7 +17,8 @@ from urllib.parse import unquote
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import FormatError
+from poise.errors import FormatError, FormatWarning
+from poise.formats.gltf.accessors import UNPACK
 from poise.formats.gltf.document import BIN, JSON, Document, Object
 
 __all__ = ["Parts", "write_parts"]
@@ -125,8 +127,17 @@ def taken_in(document: Document, image: Any, stays: bool) -> Any:
     """An image, as a data uri where its file would be out of reach."""
     if not isinstance(image, dict) or not moves(image, stays):
         return image
-    data = document.resource(image["uri"], f"image {image['uri']!r}")
-    return {**image, "uri": data_uri(data, mime_of(image, data))}
+    data = image_bytes(document, image)
+    return image if data is None else {**image, "uri": data_uri(data, mime_of(image, data))}
+
+
+def image_bytes(document: Document, image: Object) -> bytes | None:
+    """An image's file; None with a warning where it is not there, as the character was without it before."""
+    try:
+        return document.resource(image["uri"], "an image")
+    except FormatError as error:
+        warnings.warn(f"{document.source.path}: {error.message} Its name was kept.", FormatWarning, stacklevel=2)
+        return None
 
 
 def data_uri(data: bytes, mime: str) -> str:
@@ -183,9 +194,7 @@ def gathered(parts: Parts, document: Document) -> bytearray:
     views = []
     for i, view in enumerate(parts.json.get("bufferViews", [])):
         if any("compression" in name for name in view.get("extensions", {})):
-            raise document.fail(
-                f"bufferViews[{i}]", "is packed; write a .gltf, or unpack it with gltf-transform first."
-            )
+            raise document.fail(f"bufferViews[{i}]", f"is packed; write a .gltf, or {UNPACK} first.")
         start = starts[view["buffer"]] if view["buffer"] >= 0 else 0
         views.append({**view, "buffer": 0, "byteOffset": view.get("byteOffset", 0) + start} if start else view)
         if not start and view["buffer"] > 0:
@@ -213,7 +222,9 @@ def take_images(parts: Parts, document: Document, stays: bool) -> None:
         items = list(parts.json[key])
         for i, image in enumerate(items):
             if isinstance(image, dict) and moves(image, stays):
-                data = document.resource(image["uri"], f"images[{i}].uri")
+                data = image_bytes(document, image)
+                if data is None:
+                    continue
                 kept = {name: value for name, value in image.items() if name != "uri"}
                 items[i] = {**kept, "mimeType": mime_of(image, data), "bufferView": parts.view(data)}
         parts.json[key] = items

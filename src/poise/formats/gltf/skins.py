@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.gltf.accessors import read_accessor
+from poise.formats.gltf.accessors import UNPACK, packed_by, read_accessor
 from poise.formats.gltf.document import Document
 
 __all__ = ["Skin", "read_bones", "read_skins"]
@@ -51,7 +51,11 @@ def read_skin(document: Document, i: int) -> Skin:
     if "inverseBindMatrices" not in item:
         return Skin(joints, None)
     at = f"{where}.inverseBindMatrices"
-    inverse = read_accessor(document, document.index(item["inverseBindMatrices"], "accessors", at), "MAT4", at)
+    matrices = document.index(item["inverseBindMatrices"], "accessors", at)
+    if packed := packed_by(document, matrices):
+        document.odd(f"packed by {packed}, so the bind pose was left out; {UNPACK}", at)
+        return Skin(joints, None)
+    inverse = read_accessor(document, matrices, "MAT4", at)
     if len(inverse) < len(joints):
         raise document.fail(at, f"are {len(inverse)}; the skin has {len(joints)} joints.")
     return Skin(joints, bound(document, inverse[: len(joints)].reshape(-1, 4, 4).swapaxes(1, 2), at))
@@ -78,13 +82,15 @@ def read_bones(document: Document) -> dict[str, int]:
     """The humanoid bones of a VRM: its name for each (``leftUpperArm``) and the number of the node; empty if none.
 
     VRM 0.x keeps a list, ``extensions.VRM.humanoid.humanBones = [{"bone": "hips", "node": 3}, ...]``; VRM 1.0 an
-    object, ``extensions.VRMC_vrm.humanoid.humanBones = {"hips": {"node": 3}, ...}``.
+    object, ``extensions.VRMC_vrm.humanoid.humanBones = {"hips": {"node": 3}, ...}``, as do its motions (``.vrma``)
+    under ``VRMC_vrm_animation``.
     """
     extensions = document.object(document.json, "extensions", "the file")
     bones: dict[str, int] = {}
-    if "VRMC_vrm" in extensions:
-        where = "extensions.VRMC_vrm"
-        humanoid = document.object(document.object(extensions, "VRMC_vrm", "extensions"), "humanoid", where)
+    newer = next((name for name in ("VRMC_vrm", "VRMC_vrm_animation") if name in extensions), None)
+    if newer is not None:
+        where = f"extensions.{newer}"
+        humanoid = document.object(document.object(extensions, newer, "extensions"), "humanoid", where)
         where += ".humanoid.humanBones"
         for name, bone in document.object(humanoid, "humanBones", where.rpartition(".")[0]).items():
             if not isinstance(bone, dict):
