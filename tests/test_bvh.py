@@ -304,22 +304,6 @@ def test_auto_scale_guesses_and_says_so(tmp_path: Path, height: float, words: st
     assert 1.6 < model.fk(model.rest, "Head_end")[1, 3] - model.fk(model.rest, "LeftFoot")[1, 3] < 1.8
 
 
-@pytest.mark.parametrize(("size", "words"), [(1.0, "metres"), (100.0, "centimetres")])
-def test_bodies_that_do_not_stand_in_their_offsets_are_measured_along_their_bones(
-    tmp_path: Path, size: float, words: str
-) -> None:
-    # every bone along x, and a root on the floor below the hips: as LAFAN1 and others write
-    foot = Bone("LeftFoot", (0.43 * size, 0.0, 0.0), ROTATIONS, end=(0.1 * size, 0.0, 0.0))
-    leg = Bone(
-        "LeftUpLeg", (0.0, 0.0, 0.1 * size), ROTATIONS, [Bone("LeftLeg", (0.42 * size, 0, 0), ROTATIONS, [foot])]
-    )
-    spine = Bone("Spine", (0.3 * size, 0, 0), ROTATIONS, [Bone("Head", (0.3 * size, 0, 0), ROTATIONS)])
-    root = Bone("Root", (0.0, 0.0, 0.0), ROOT6, [Bone("Hips", (0.0, 0.9 * size, 0.0), ROTATIONS, [spine, leg])])
-    model = poise.load(write(tmp_path, text_of(root, rows_for(root))), scale="auto")
-    assert any(f"{1.55 * size:g} units tall, taken as {words}" in note for note in model.notes), model.notes
-    assert abs(model.fk(model.rest, "Hips")[1, 3] - 0.9) < 1e-12
-
-
 def test_up_turns_the_world(tmp_path: Path) -> None:
     root = figure()
     path = write(tmp_path, text_of(root, rows_for(root)))

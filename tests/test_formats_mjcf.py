@@ -231,6 +231,14 @@ def test_other_files_may_be_absent_too(tmp_path: Path, asset: str, geom: str) ->
     assert model.nq == 1
 
 
+def test_an_end_too_many_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "a.xml").write_text(
+        f'<mujoco><worldbody><body name="b"><joint/>{GEOM}</body></worldbody></mujoco>\n</mujoco>\n'
+    )
+    with pytest.warns(FormatWarning, match="one </mujoco> too many"):
+        assert poise.load(tmp_path / "a.xml").nq == 1
+
+
 def test_bodies_without_mass_move_all_the_same(tmp_path: Path) -> None:
     with pytest.warns(FormatWarning, match="no mass"):
         model = load(tmp_path, '<body name="a"><joint/><body name="b" pos="1 0 0"><joint/></body></body>')

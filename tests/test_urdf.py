@@ -246,19 +246,6 @@ def test_xacro_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         load(tmp_path, XACRO.replace("${1 + 1}", "${10**10**9}"))
 
 
-def test_a_urdf_that_calls_macros_of_others_is_read_without_them(tmp_path: Path) -> None:
-    pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
-    head = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="base"/>'
-    text = f'{head}<xacro:sensors_of_somebody side="left"/></robot>'
-    model = load(tmp_path, text)
-    assert model.frames == ("base",)
-    assert any("macros were passed over" in note and "sensors_of_somebody" in note for note in model.notes)
-    with pytest.raises(FormatError, match="xacro refused it"):  # a number that hangs on the macros
-        load(tmp_path, text.replace('<link name="base"/>', '<link name="base_${side}"/>'))
-    with pytest.raises(FormatError, match="xacro refused it"):  # a file that calls itself xacro
-        load(tmp_path, text, "robot.xacro")
-
-
 def test_xacro_without_xacrodoc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     poise.formats.registry.formats()  # found before nothing is
     monkeypatch.setattr("importlib.util.find_spec", lambda *_: None)
@@ -337,38 +324,6 @@ def test_what_hangs_on_a_model_comes_back(tmp_path: Path) -> None:
     assert [shape.use for shape in back.shapes[1:3]] == ["visual", "collision"]
     assert [type(shape.shape) for shape in back.shapes[3:]] == [Cylinder, Sphere, Sphere]
     assert pickle.loads(pickle.dumps(back)) == back
-
-
-def test_the_rest_and_the_poses_of_ball_joints_come_back_as_angles(tmp_path: Path) -> None:
-    rng = np.random.default_rng(4)
-    turns = [row / np.linalg.norm(row) for row in rng.normal(size=(4, 4))]
-    builder = poise.ModelBuilder("arm")
-    builder.add_joint("a", None, "ball", offset=(0, 0, 1), rest=turns[0])
-    builder.add_joint("b", "a", "revolute", offset=(0.3, 0, 0), rest=0.25)
-    builder.add_joint("c", "b", "ball", offset=(0.2, 0.1, 0), rest=turns[1])
-    builder.add_frame("tip", "c", (0.1, 0.2, 0.3))
-    builder.add_pose("up", np.concatenate([turns[2], [0.5], turns[3]]))
-    model = builder.build()
-    with pytest.warns(FormatWarning, match="rows of single ones"):
-        back = poise.load(poise.save(model, tmp_path / "a.urdf"))
-    for frame in model.frames:
-        np.testing.assert_allclose(back.fk(back.rest, frame), model.fk(model.rest, frame), atol=1e-14)
-        np.testing.assert_allclose(back.fk(back.poses["up"], frame), model.fk(model.poses["up"], frame), atol=1e-14)
-
-
-@pytest.mark.parametrize("suffix", ["urdf", "glb"])
-def test_lengths_that_are_no_metres_are_told_of_and_kept(suffix: str, tmp_path: Path) -> None:
-    builder = poise.ModelBuilder("arm")
-    builder.units = "cm"
-    builder.add_joint("a", None, "free" if suffix == "urdf" else "ball")
-    builder.add_frame("tip", "a", (0, 0, 130))
-    model = builder.build()
-    with pytest.warns(FormatWarning, match=r"in centimetres and were written as they are.*scale=0\.01"):
-        path = poise.save(model, tmp_path / f"a.{suffix}")
-    back, metres = poise.load(path), poise.load(path, scale=0.01)
-    assert (back.units, metres.units) == ("cm", "m")
-    np.testing.assert_allclose(back.fk(back.rest, "tip"), model.fk(model.rest, "tip"), atol=1e-12)
-    np.testing.assert_allclose(metres.fk(metres.rest, "tip")[:3, 3], [0, 0, 1.3], atol=1e-12)
 
 
 @pytest.mark.timing

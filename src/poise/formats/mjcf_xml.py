@@ -43,6 +43,8 @@ MOST_COPIES = 25_000  # elements, likewise
 MOST_COUNT = 1_000_000  # the largest size that any element may ask for
 NO_FILE = "made by a plugin"
 NOT_THERE = "is not there, or is no plain file; looked beside"
+BEGIN, END = b"<mujoco", b"</mujoco>"
+EXTRA_END = re.compile(rb"</mujoco>\s*</mujoco>\s*\Z")
 XML = (".xml", ".mjcf")  # what an include may climb out of the folder to
 DEEPEST = 480  # MuJoCo's own XML reader stops at 500
 
@@ -154,10 +156,15 @@ def included(folder: Folder, element: Element) -> list[Element]:
 
 
 def tree(source: Source) -> Element:
-    """The parsed file; comments with two dashes inside, which XML forbids and MuJoCo reads, are taken out first."""
+    """The parsed file, without what XML forbids and MuJoCo reads: two dashes inside a comment, one end too many."""
     data = without_odd_comments(source.data)
     if data != source.data:
         source.odd("has '--' inside a comment, which XML forbids and MuJoCo reads; such comments were skipped")
+    whole = data
+    while data.count(END) > data.count(BEGIN) and EXTRA_END.search(data):
+        data = data[: data.rindex(END)]
+    if data != whole:
+        source.odd("ends in one </mujoco> too many, which MuJoCo reads; it was skipped")
     return parse_xml(Source(source.path, data, source.notes, source.oddities), deepest=DEEPEST)
 
 

@@ -40,7 +40,7 @@ def write_model(model: Model, target: Path) -> None:
     """Writes the model to a file.
 
     Raises:
-        FormatError: The model has a name that XML cannot hold, or a ball joint with a cone.
+        FormatError: The model has names that XML cannot hold or URDF not tell apart, or a ball joint with a cone.
     """
     root = _Writer(model).robot()
     ET.indent(root)
@@ -55,6 +55,8 @@ class _Writer:
         self.links: list[ET.Element] = []
         self.joints: list[ET.Element] = []
         self.taken = {*model.frames, *(joint.name for joint in model.joints)}
+        check_blanks(model.frames)
+        check_blanks([joint.name for joint in model.joints])
         self.notes: list[str] = []
         self.rows: dict[str, list[str]] = {}
 
@@ -269,6 +271,17 @@ def text(value: str) -> str:
     if bad or not value.strip():
         raise FormatError(f"the name {value!r} cannot be written in XML; rename it.")
     return value
+
+
+def check_blanks(names: Sequence[str]) -> None:
+    """Refuses names that differ by the blanks around them alone: readers take these off."""
+    seen: dict[str, str] = {}
+    for name in names:
+        other = seen.setdefault(name.strip(), name)
+        if other != name:
+            raise FormatError(
+                f"the names {other!r} and {name!r} differ by blanks alone, which no URDF keeps; rename one."
+            )
 
 
 def number_text(value: float) -> str:
