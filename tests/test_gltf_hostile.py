@@ -37,6 +37,7 @@ Change = Callable[[dict[str, Any]], Any]
 REFUSED: dict[str, tuple[Change, str]] = {
     "no asset": (lambda r: r.pop("asset"), "asset"),
     "version 1": (lambda r: r["asset"].update(version="1.0"), r"asset\.version is 1\.0"),
+    "a file of version 1": (lambda r: r.update(asset={"version": "1.0.1"}, nodes={}), "Convert it with gltf-pipeline"),
     "version 3": (lambda r: r["asset"].update(version="3.0"), r"asset\.version"),
     "version number": (lambda r: r["asset"].update(version=2), r"asset\.version"),
     "nodes missing": (lambda r: r.pop("nodes"), "nodes are missing"),

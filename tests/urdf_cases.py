@@ -177,7 +177,7 @@ ODD: dict[str, tuple[str | bytes, str]] = {
         visual('<sphere radius="1"/>').replace(
             "</visual>", '<material name="a"/><material name="b"><color rgba="1 0 0 1"/></material></visual>'
         ),
-        "two <material>; the first one counts",
+        "several <material>; the first of each counts",
     ),
     "include": (robot(L + J1 + J2 + '<xi:include href="file:///etc/passwd"/>'), "not followed"),
     "negative inertia": (link('<inertial><mass value="1"/><inertia ixx="-1"/></inertial>'), "negative ixx"),

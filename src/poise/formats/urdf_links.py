@@ -82,7 +82,7 @@ def children(
                 source.odd(f"{where}: <{shown(tag)[1:-1]}> is no part of URDF; it was passed over", child.sourceline)
         elif found.setdefault(tag, child) is not child:
             if tag in FIRST_COUNTS:
-                source.odd(f"{where} has two <{tag}>; the first one counts", child.sourceline)
+                source.odd(f"some elements have several <{tag}>; the first of each counts")
                 continue
             if child.attrib != found[tag].attrib or len(child) or len(found[tag]):
                 raise source.error(f"{where} has two <{tag}> that differ; keep one.", child.sourceline)

@@ -296,8 +296,9 @@ def check_asset(document: Document) -> None:
     if not isinstance(asset, dict):
         raise document.fail("asset", 'is missing; a glTF 2.0 file has "asset": {"version": "2.0"}.')
     version = asset.get("version")
+    hint = " Convert it with gltf-pipeline." if isinstance(document.json.get("nodes"), dict) else ""  # as in glTF 1
     if not isinstance(version, str) or not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", version):
-        raise document.fail("asset.version", f'is {short(version)}; it must be "2.0".')
+        raise document.fail("asset.version", f'is {short(version)}; it must be "2.0".{hint}')
     least = asset.get("minVersion", "2.0")
     if version.split(".")[0] != "2" or least != "2.0":
-        raise document.fail("asset.version", f"is {version} (at least {short(least)}); glTF 2.0 is read.")
+        raise document.fail("asset.version", f"is {version} (at least {short(least)}); glTF 2.0 is read.{hint}")
