@@ -52,6 +52,36 @@ def test_a_urdf_that_calls_macros_of_others_is_read_without_them(tmp_path: Path)
         load(tmp_path, text, "robot.xacro")
 
 
+HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+
+
+@pytest.mark.parametrize("package", ["arm_description", "hand_description"])
+def test_packages_that_xacro_wants_are_found_by_their_folders(tmp_path: Path, package: str) -> None:
+    pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
+    for name in ("arm_description", "hand_description"):
+        (tmp_path / name / "urdf").mkdir(parents=True)
+    (tmp_path / package / "urdf" / "part.xacro").write_text(f'{HEAD}<link name="part"/></robot>')
+    text = f'{HEAD}<xacro:include filename="$(find {package})/urdf/part.xacro"/></robot>'
+    assert load(tmp_path / "arm_description" / "urdf", text, "arm.xacro").frames == ("part",)
+
+
+@pytest.mark.parametrize("package", ["nobodys_description", "..", "../secret", "."])
+def test_packages_that_are_not_there_are_named(tmp_path: Path, package: str) -> None:
+    pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
+    (tmp_path / "part.xacro").write_text(f'{HEAD}<link name="part"/></robot>')
+    (tmp_path / "urdf").mkdir()
+    text = f'{HEAD}<xacro:include filename="$(find {package})/part.xacro"/></robot>'
+    with pytest.raises(FormatError, match="needs the ROS package"):
+        load(tmp_path / "urdf", text, "arm.xacro")
+
+
+def test_a_file_of_macros_says_so(tmp_path: Path) -> None:
+    pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
+    macro = '<xacro:macro name="m" params="x"><link name="${x}"/></xacro:macro>'
+    with pytest.raises(FormatError, match="load the file that calls them"):
+        load(tmp_path, f"{HEAD}{macro}</robot>", "arm.xacro")
+
+
 def test_the_rest_and_the_poses_of_ball_joints_come_back_as_angles(tmp_path: Path) -> None:
     rng = np.random.default_rng(4)
     turns = [row / np.linalg.norm(row) for row in rng.normal(size=(4, 4))]

@@ -145,7 +145,9 @@ def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict
         elif tag not in IGNORED and ":" not in tag:
             source.odd(f"<{shown(tag)[1:-1]}> is no part of URDF; it was passed over", element.sourceline)
     if not links:
-        raise source.error("has no <link>; a robot needs at least one.", root.sourceline)
+        macros = any("xacrodoc" in note for note in source.notes)
+        hint = " Its macros make none; load the file that calls them." if macros else ""
+        raise source.error(f"has no <link>; a robot needs at least one.{hint}", root.sourceline)
     if len(links) > MOST_LINKS:
         raise source.error(f"has {len(links)} links; at most {MOST_LINKS} are read.")
     return links, joints

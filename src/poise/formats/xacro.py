@@ -21,9 +21,11 @@ __all__ = ["expanded", "needs_xacro"]
 SECONDS = 20.0
 MOST_MEMORY = 1 << 32
 MARKS = (b"${", b"$(", b"<xacro:")
+LOST = re.compile(r"Package not found: (\S+)")
 MACRO = re.compile(rb"""=\s*["'][^"'<>$]*\$[{(]""")
 
-# package:// references stay as they are: nothing here needs the packages of meshes.
+# package:// references stay as they are: nothing here needs the packages of meshes. A package that $(find ...) wants
+# and ROS does not know is looked for by its name: a folder above the file that is called so, or one beside such a one.
 PROGRAM = """
 import sys
 try:
@@ -31,7 +33,21 @@ try:
     resource.setrlimit(resource.RLIMIT_AS, ({memory}, {memory}))
 except (ImportError, ValueError, OSError):
     pass
-from xacrodoc import XacroDoc
+from pathlib import Path
+from xacrodoc import XacroDoc, packages
+
+def by_name(package):
+    if package in (".", "..") or set(package) & set("/\\\\"):
+        raise LookupError(package)
+    for folder in Path(sys.argv[1]).resolve().parents:
+        for place in (folder, folder / package):
+            if place.name == package and place.is_dir():
+                return str(place)
+    raise LookupError(package)
+
+finder = getattr(packages, "_finder", None)
+if finder is not None:
+    finder.finder_funcs.append((by_name, LookupError))
 try:
     document = XacroDoc.from_file(sys.argv[1], resolve_packages=False)
 except Exception as error:
@@ -86,6 +102,11 @@ def expanded(source: Source) -> Source:
         raise source.error(f"xacro could not be started: {error}. Type: xacrodoc {source.path} -o robot.urdf") from None
     if done.returncode != 0:
         words = " ".join(done.stderr.decode("utf-8", "replace").split()) or "it ended without a word"
+        if lost := LOST.search(words):
+            raise source.error(
+                f"it needs the ROS package {lost[1][:80]!r}, which was not found; put a folder of that name beside its"
+                " own package, or run xacro where it is installed."
+            )
         raise source.error(f"xacro refused it: {words[-400:]}")
     source.note("the macros were expanded by xacrodoc; lines are counted in what came out")
     return Source(source.path, done.stdout, source.notes, source.oddities)
