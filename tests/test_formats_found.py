@@ -75,6 +75,12 @@ def test_packages_that_are_not_there_are_named(tmp_path: Path, package: str) -> 
         load(tmp_path / "urdf", text, "arm.xacro")
 
 
+def test_arguments_that_xacro_wants_are_named(tmp_path: Path) -> None:
+    pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
+    with pytest.raises(FormatError, match=r"Give it a value: xacro arm\.xacro side:=\.\.\. -o robot\.urdf"):
+        load(tmp_path, f'{HEAD}<link name="hand_$(arg side)"/></robot>', "arm.xacro")
+
+
 def test_a_file_of_macros_says_so(tmp_path: Path) -> None:
     pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
     macro = '<xacro:macro name="m" params="x"><link name="${x}"/></xacro:macro>'
@@ -149,3 +155,9 @@ def test_what_a_vrm_states_is_told_apart_from_what_names_suggest(tmp_path: Path)
     model = poise.load(file.glb(tmp_path / "a.vrma"))  # a motion of VRM names its bones too
     assert (model.roles["pelvis"], model.roles["hand_l"]) == ("hips", "lower")
     assert "roles: 3 stated by the file itself" in model.notes  # a hand bone is wrist and hand
+
+
+def test_several_scenes_are_told_of(tmp_path: Path) -> None:
+    file = arm()
+    file.json["scenes"] = [{"nodes": [0]}, {"nodes": []}]
+    assert "2 scenes: the nodes of all of them were read" in poise.load(file.glb(tmp_path / "a.glb")).notes

@@ -22,6 +22,7 @@ SECONDS = 20.0
 MOST_MEMORY = 1 << 32
 MARKS = (b"${", b"$(", b"<xacro:")
 LOST = re.compile(r"Package not found: (\S+)")
+ASKED = re.compile(r"Undefined substitution argument (\w+)")
 MACRO = re.compile(rb"""=\s*["'][^"'<>$]*\$[{(]""")
 
 # package:// references stay as they are: nothing here needs the packages of meshes. A package that $(find ...) wants
@@ -107,6 +108,10 @@ def expanded(source: Source) -> Source:
                 f"it needs the ROS package {lost[1][:80]!r}, which was not found; put a folder of that name beside its"
                 " own package, or run xacro where it is installed."
             )
-        raise source.error(f"xacro refused it: {words[-400:]}")
+        asked = ASKED.search(words)
+        hint = (
+            f". Give it a value: xacro {path.name} {asked[1][:80]}:=... -o robot.urdf, then load that" if asked else ""
+        )
+        raise source.error(f"xacro refused it: {words[-400:]}{hint}")
     source.note("the macros were expanded by xacrodoc; lines are counted in what came out")
     return Source(source.path, done.stdout, source.notes, source.oddities)

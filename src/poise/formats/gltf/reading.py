@@ -154,6 +154,8 @@ def state(
     source = document.source
     if not skins and not bones:
         source.note("no skin: every node is a ball joint, and the topmost ones are free")
+    if len(document.items("scenes")) > 1:
+        source.note(f"{len(document.items('scenes'))} scenes: the nodes of all of them were read")
     if len(skins) > 1:
         source.note(f"{len(skins)} skins: their joints make one body")
     if clips:
