@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.formats.gltf.document import Document, Object, short
+from poise.formats.gltf.meshopt import FILTERS, unpacked
 
 __all__ = ["UNPACK", "check_layout", "packed_by", "read_accessor"]
 
@@ -126,30 +127,66 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
     return numbers
 
 
+def packing(document: Document, view: int) -> tuple[str, Object]:
+    """The extension that packs a bufferView and what it says; "" and nothing for a plain one."""
+    extensions = document.object(document.items("bufferViews")[view], "extensions", f"bufferViews[{view}]")
+    name = next((name for name in extensions if "compression" in name), "")
+    return name, document.object(extensions, name, f"bufferViews[{view}].extensions") if name else {}
+
+
 def packed_by(document: Document, *accessors: int) -> str:
-    """The extension that packs one of these accessors, such as EXT_meshopt_compression; "" where none does."""
+    """The extension that packs one of these accessors in a way that is not read here; "" where none does."""
     for i in accessors:
         view = document.items("accessors")[i].get("bufferView")
         if type(view) is int and 0 <= view < len(document.items("bufferViews")):
-            about = document.object(document.items("bufferViews")[view], "extensions", f"bufferViews[{view}]")
-            for name in about:
-                if "compression" in name:
-                    return name
+            name, about = packing(document, view)
+            if name and not known(name, about):
+                return name
     return ""
+
+
+def known(name: str, about: Object) -> bool:
+    """Whether bytes that are packed so can be unpacked here."""
+    plain = about.get("mode") == "ATTRIBUTES" and str(about.get("filter", "NONE")) in FILTERS
+    return plain and name in ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
 
 def view_elements(
     document: Document, view: int, offset: Any, dtype: str, width: int, count: int, where: str
 ) -> NDArray[Any]:
     """Elements of a bufferView, a copy."""
-    about = document.items("bufferViews")[view]
-    packed = [name for name in document.object(about, "extensions", f"bufferViews[{view}]") if "compression" in name]
-    if packed:
-        raise document.fail(f"bufferViews[{view}]", f"is packed by {packed[0]}; {UNPACK}.")
     size = np.dtype(dtype).itemsize
     buffer, start, step = fits(document, view, int(offset), size * width, count, where)
-    data = document.buffer(buffer)
+    name, about = packing(document, view)
+    if name:
+        data, start = unpacked_view(document, view, name, about), int(offset)
+    else:
+        data = document.buffer(buffer)
     return np.array(np.ndarray((count, width), dtype, data, start, (step, size)))
+
+
+def unpacked_view(document: Document, view: int, name: str, about: Object) -> bytes:
+    """The bytes of a packed bufferView, all that it says it has."""
+    if view in document.unpacked:
+        return document.unpacked[view]
+    where = f"bufferViews[{view}]"
+    if not known(name, about):
+        raise document.fail(where, f"is packed by {name}; {UNPACK}.")
+    at = f"{where}.extensions.{name}"
+    buffer = document.buffer(document.index(about.get("buffer"), "buffers", f"{at}.buffer"))
+    offset, length = document.size(about, "byteOffset", at, 0), document.size(about, "byteLength", at)
+    count, stride = document.size(about, "count", at), document.size(about, "byteStride", at)
+    if offset + length > len(buffer):
+        raise document.fail(at, f"ends at byte {offset + length} of its buffer, which has {len(buffer)}.")
+    document.spend(count * stride, at)
+    try:
+        data = unpacked(buffer[offset : offset + length], count, stride, str(about.get("filter", "NONE")))
+    except ValueError as error:
+        raise document.fail(at, f"cannot be unpacked: {error}; export it again.") from None
+    if len(data) < view_span(document, view)[2]:
+        raise document.fail(at, f"has {len(data)} bytes, fewer than its bufferView; export it again.")
+    document.unpacked[view] = data
+    return data
 
 
 def overwritten(document: Document, values: NDArray[Any], accessor: Object, where: str) -> NDArray[Any]:

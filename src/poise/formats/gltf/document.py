@@ -44,6 +44,7 @@ class Document:
         json: The root object, never changed by readers.
         binary: The BIN chunk of a GLB; None where there is none.
         others: Chunks of other kinds (type, bytes), kept for writing.
+        unpacked: Bytes of packed bufferViews, by their numbers, as far as they were needed.
     """
 
     def __init__(self, source: Source, root: Object, binary: bytes | None, others: list[tuple[int, bytes]]) -> None:
@@ -51,6 +52,7 @@ class Document:
         self.json = root
         self.binary = binary
         self.others = others
+        self.unpacked: dict[int, bytes] = {}
         self._buffers: dict[int, bytes] = {}
         self._left = MOST_NUMBERS
         self._lists: dict[str, list[Object]] = {}

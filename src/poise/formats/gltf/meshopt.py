@@ -1,0 +1,152 @@
+"""Numbers packed by meshoptimizer (EXT_meshopt_compression, KHR_meshopt_compression), unpacked.
+
+Of its codecs the one for attributes is here, versions 0 and 1, with the filters that key frames and matrices have;
+meshes are never opened. Elements of `stride` bytes lie in blocks, each byte of all elements of a block together, in
+groups of 16 differences of 0, 1, 2, 4 or 8 bits; a difference of all ones is followed by its byte. Specification:
+https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_meshopt_compression, appendix A.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["FILTERS", "unpacked"]
+
+Bytes = NDArray[np.uint8]
+
+WIDTHS = {0: ((0, 2, 4, 8),), 1: ((0, 1, 2, 4), (1, 2, 4, 8))}  # bits of a group, by version and control
+TAIL = {0: 32, 1: 24}
+MOST_BYTES = 1 << 24
+"""Bytes of one view above which it is not unpacked: some seconds."""
+
+
+def unpacked(data: bytes, count: int, stride: int, name: str) -> bytes:
+    """The elements, `count` of `stride` bytes, behind their filter.
+
+    Raises:
+        ValueError: The bytes are no such stream, or the filter is none of `FILTERS`.
+    """
+    if not 0 < stride <= 256 or stride % 4 or count < 1 or count * stride > MOST_BYTES:
+        raise ValueError(f"{count} elements of {stride} bytes cannot be unpacked")
+    if name not in FILTERS:
+        raise ValueError(f"its filter is {name}")
+    try:
+        return np.ascontiguousarray(FILTERS[name](elements(data, count, stride))).tobytes()
+    except IndexError:
+        raise ValueError("it is cut short") from None
+
+
+def elements(data: bytes, count: int, stride: int) -> Bytes:
+    """The stream's elements, (count, stride)."""
+    version = data[0] - 0xA0 if data else -1
+    if version not in WIDTHS:
+        raise ValueError("it is no stream of attributes")
+    tail = stride + (stride // 4 if version else 0)
+    end = len(data) - max(tail, TAIL[version])
+    if end < 1:
+        raise ValueError("it is cut short")
+    last = np.frombuffer(data, np.uint8, stride, len(data) - tail).copy()
+    channels = data[len(data) - tail + stride :] if version else bytes(stride // 4)
+    out, at, size = np.empty((count, stride), np.uint8), 1, min(8192 // stride & ~15, 256)
+    for begin in range(0, count, size):
+        rows = min(size, count - begin)
+        control = data[at : at + stride // 4] if version else bytes(stride // 4)
+        at += stride // 4 if version else 0
+        if len(control) < stride // 4:
+            raise ValueError("it is cut short")
+        for k in range(stride):
+            kind = control[k // 4] >> (k % 4 * 2) & 3
+            row, at = column(data, at, end, rows, kind, version)
+            out[begin : begin + rows, k] = row
+        for k in range(0, stride, 4):
+            block = out[begin : begin + rows, k : k + 4]
+            block[:] = summed(block, last[k : k + 4], channels[k // 4])
+        last = out[begin + rows - 1].copy()
+    return out
+
+
+def column(data: bytes, at: int, end: int, rows: int, kind: int, version: int) -> tuple[Bytes, int]:
+    """One byte of all elements of a block, as differences, and where the next one begins."""
+    if kind == 2:
+        return np.zeros(rows, np.uint8), at
+    if kind == 3:
+        if at + rows > end:
+            raise ValueError("it is cut short")
+        return np.frombuffer(data, np.uint8, rows, at), at + rows
+    groups = (rows + 15) // 16
+    header, at = data[at : at + (groups + 3) // 4], at + (groups + 3) // 4
+    out = bytearray()
+    for g in range(groups):
+        if at > end:
+            raise ValueError("it is cut short")
+        bits = WIDTHS[version][kind][header[g // 4] >> (g % 4 * 2) & 3]
+        at = group(data, at, bits, out)
+    if at > end:
+        raise ValueError("it is cut short")
+    return np.frombuffer(out, np.uint8, rows), at
+
+
+def group(data: bytes, at: int, bits: int, out: bytearray) -> int:
+    """Appends 16 differences; returns where they end."""
+    if bits in (0, 8):
+        out += data[at : at + 16] if bits else bytes(16)
+        return at + 2 * bits
+    packed, behind, full, per = data[at : at + 2 * bits], at + 2 * bits, (1 << bits) - 1, 8 // bits
+    for byte in packed:
+        for k in range(per):
+            value = byte >> (k if bits == 1 else 8 - bits * (k + 1)) & full
+            if value == full:
+                value, behind = data[behind], behind + 1
+            out.append(value)
+    return behind
+
+
+def summed(block: Bytes, last: Bytes, channel: int) -> Bytes:
+    """Four bytes of the elements from their differences: of bytes, of pairs, or of the bits of all four."""
+    kind = channel & 3
+    if kind == 3:
+        raise ValueError("it has a kind of differences that is not known")
+    dtype = np.dtype(("u1", "<u2", "<u4")[kind])
+    values = np.ascontiguousarray(block).view(dtype)
+    start = np.ascontiguousarray(last).view(dtype)[None]
+    if kind == 2:
+        turn = np.uint32((32 - (channel >> 4)) & 31)
+        turned = values << turn | values >> (np.uint32(32) - turn) if turn else values
+        whole = np.bitwise_xor.accumulate(np.concatenate([start, turned]), axis=0)
+    else:
+        one = dtype.type(1)
+        signed = (values >> one) ^ (dtype.type(0) - (values & one))
+        whole = np.cumsum(np.concatenate([start, signed]), axis=0, dtype=dtype)
+    return whole[1:].view(np.uint8)
+
+
+def quaternions(rows: Bytes) -> Bytes:
+    """Three parts of a rotation and which one is left out, as four normalised shorts."""
+    if rows.shape[1] != 8:
+        raise ValueError("its rotations have another size")
+    shorts = rows.view("<i2")
+    parts = shorts[:, :3] / (np.sqrt(2.0) * (shorts[:, 3:] | 3))
+    largest = np.sqrt(np.maximum(1.0 - (parts**2).sum(axis=1, keepdims=True), 0.0))
+    whole = np.rint(np.clip(np.hstack([largest, parts]), -1, 1) * 32767.0).astype("<i2")
+    places = (shorts[:, 3:] + np.arange(4)) & 3
+    out = np.empty_like(whole)
+    np.put_along_axis(out, places.astype(np.intp), whole, axis=1)
+    return np.asarray(out.view(np.uint8), np.uint8)
+
+
+def exponentials(rows: Bytes) -> Bytes:
+    """Numbers of 24 bits and a power of two, as floats."""
+    words = rows.view("<i4")
+    with np.errstate(over="ignore"):
+        numbers = np.ldexp((words << 8 >> 8).astype(np.float64), words >> 24).astype("<f4")
+    return np.asarray(numbers.view(np.uint8), np.uint8)
+
+
+FILTERS: dict[str, Callable[[Bytes], Bytes]] = {
+    "NONE": np.asarray,
+    "QUATERNION": quaternions,
+    "EXPONENTIAL": exponentials,
+}
