@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +155,27 @@ def test_a_packed_character_is_read_as_it_was(tmp_path: Path, name: str) -> None
     again = poise.load_motion(poise.save(b, tmp_path / "c.glb"))  # a plain clip in front of the packed one
     np.testing.assert_allclose(again.model.fk(again.q), b.model.fk(b.q), atol=1e-6)
     np.testing.assert_array_equal(poise.load_motion(tmp_path / "c.glb", clip="turn").q, a.q)
+
+
+@pytest.mark.parametrize("suffix", ["gltf", "glb"])
+def test_a_packed_file_is_written_with_its_packed_bytes(tmp_path: Path, suffix: str) -> None:
+    plain, file = packed_arm("EXT_meshopt_compression")
+    # bytes of its own in front, so that the packed ones move, and the buffer that has none in between
+    front, empty = {"byteLength": 3, "uri": "data:;base64,AAAA"}, file.json["buffers"][1]
+    (tmp_path / "far").mkdir()
+    (tmp_path / "b.bin").write_bytes(file.data)
+    file.json["buffers"] = [front, empty, {"byteLength": len(file.data), "uri": "b.bin"}]
+    for view in file.json["bufferViews"]:
+        view["extensions"]["EXT_meshopt_compression"]["buffer"] = 2
+    wrong = [{"buffer": 9}, {"buffer": []}, {"buffer": 2, "byteOffset": "x"}]  # of meshes, which nobody opens
+    views = [{"buffer": 1, "byteLength": 4, "extensions": {"EXT_meshopt_compression": about}} for about in wrong]
+    file.json["bufferViews"] += [*views, {"buffer": 1, "byteLength": 4, "extensions": 3}]
+    (tmp_path / "b.gltf").write_text(json.dumps(file.json))
+    a, b = poise.load_motion(plain.glb(tmp_path / "a.glb")), poise.load_motion(tmp_path / "b.gltf")
+    np.testing.assert_array_equal(a.q, b.q)
+    path = poise.save(b, tmp_path / "far" / f"c.{suffix}")
+    np.testing.assert_allclose(poise.load_motion(path).q, b.q, atol=1e-6)
+    np.testing.assert_array_equal(poise.load_motion(path, clip="turn").q, a.q)
 
 
 BAD = {

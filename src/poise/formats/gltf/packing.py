@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, FormatWarning
-from poise.formats.gltf.accessors import UNPACK
 from poise.formats.gltf.document import BIN, JSON, Document, Object
 
 __all__ = ["Parts", "write_parts"]
@@ -185,25 +184,50 @@ def as_chunks(parts: Parts, stays: bool) -> bytes:
 
 
 def gathered(parts: Parts, document: Document) -> bytearray:
-    """All buffers of a `.gltf` one behind the other; its bufferViews follow them."""
-    binary, starts = bytearray(), []
+    """All buffers of a `.gltf` one behind the other; its bufferViews follow them.
+
+    Buffers without bytes, which stand for what packed views unpack to, stay behind the first.
+    """
+    binary, starts, buffers = bytearray(), dict[int, int](), list[Object]()
+    numbers = {-1: -1}  # of buffers, old to new; the added bytes have none yet
     for i, item in enumerate(parts.json["buffers"]):
+        if "uri" not in item:
+            buffers.append(item)
+            numbers[i] = len(buffers)
+            continue
         binary += b"\0" * (-len(binary) % 8)
-        starts.append(len(binary))
+        starts[i], numbers[i] = len(binary), 0
         binary += document.buffer(i)[: item["byteLength"]]
-    views = []
-    for i, view in enumerate(parts.json.get("bufferViews", [])):
-        if any("compression" in name for name in view.get("extensions", {})):
-            raise document.fail(f"bufferViews[{i}]", f"is packed; write a .gltf, or {UNPACK} first.")
-        start = starts[view["buffer"]] if view["buffer"] >= 0 else 0
-        views.append({**view, "buffer": 0, "byteOffset": view.get("byteOffset", 0) + start} if start else view)
-        if not start and view["buffer"] > 0:
-            views[-1] = {**view, "buffer": 0}
+    views = [moved(view, starts, numbers) for view in parts.json.get("bufferViews", [])]
     if views:
         parts.json["bufferViews"] = views
-    first = {key: value for key, value in parts.json["buffers"][0].items() if key != "uri"}
-    parts.json["buffers"] = [{**first, "byteLength": len(binary)}]
+    first: Object = next((item for item in parts.json["buffers"] if "uri" in item), {})
+    kept = {key: value for key, value in first.items() if key != "uri"}
+    parts.json["buffers"] = [{**kept, "byteLength": len(binary)}, *buffers]
     return binary
+
+
+def moved(view: Object, starts: dict[int, int], numbers: dict[int, int]) -> Object:
+    """A bufferView, and the packed bytes that it names, where its buffer came to lie."""
+    start, number = starts.get(view["buffer"], 0), numbers[view["buffer"]]
+    out = view if number == view["buffer"] else {**view, "buffer": number}
+    out = {**out, "byteOffset": out.get("byteOffset", 0) + start} if start else out
+    given = view.get("extensions")
+    if not isinstance(given, dict):
+        return out
+    extensions = {
+        name: moved(about, starts, numbers) if "compression" in name and placed(about, numbers) else about
+        for name, about in given.items()
+    }
+    return {**out, "extensions": extensions}
+
+
+def placed(about: Any, numbers: dict[int, int]) -> bool:
+    """Whether packed bytes are said to lie in a buffer that there is; those of meshes are not looked at."""
+    if not isinstance(about, dict):
+        return False
+    buffer, offset = about.get("buffer"), about.get("byteOffset", 0)
+    return type(buffer) is int and buffer in numbers and type(offset) is int
 
 
 def take_buffers(parts: Parts, document: Document, stays: bool) -> None:
