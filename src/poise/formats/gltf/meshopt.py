@@ -4,6 +4,9 @@ Of its codecs the one for attributes is here, versions 0 and 1, with the filters
 meshes are never opened. Elements of `stride` bytes lie in blocks, each byte of all elements of a block together, in
 groups of 16 differences of 0, 1, 2, 4 or 8 bits; a difference of all ones is followed by its byte. Specification:
 https://github.com/KhronosGroup/glTF/tree/main/extensions/2.0/Vendor/EXT_meshopt_compression, appendix A.
+
+By hand, because the library's binding for Python packs whole meshes and would be a compiled dependency for the few
+kilobytes of key frames that a body needs.
 """
 
 from __future__ import annotations
