@@ -102,22 +102,27 @@ void allot_strict(SolverData& solver, std::size_t placements) {
 // the rows that each velocity moves: those of the goals that hang from it, or from which it hangs a goal's base
 void find_runs(SolverData& solver) {
   solver.runs.assign(static_cast<std::size_t>(solver.n_v), {0, 0});
+  const bool primal = solver.n_rows > solver.n_v;
+  solver.row_runs.assign(primal ? static_cast<std::size_t>(solver.n_rows) : 0, {0, 0});
+  solver.ones.assign(solver.row_runs.size(), 1.0);
+  const auto moves = [&](int c, int first, int last) {
+    Run& run = solver.runs[static_cast<std::size_t>(c)];
+    run = widened<double>(run, first, last);
+    for (int r = first; primal && r < last; ++r) {
+      Run& row = solver.row_runs[static_cast<std::size_t>(r)];
+      row = widened<double>(row, c, c + 1);
+    }
+  };
   for (const GoalSpec<double>& goal : solver.goals) {
     const bool whole = goal.op >= GOAL_COM;  // masses and a user's own rows: everything
     const int on = whole ? -1 : solver.frames[static_cast<std::size_t>(goal.frame)].primitive;
     const int under = whole || goal.base < 0 ? -1 : solver.frames[static_cast<std::size_t>(goal.base)].primitive;
     const int last = goal.first_row + rows_of_goal(goal);
-    for (int c = 0; whole && c < solver.n_v; ++c) {
-      Run& run = solver.runs[static_cast<std::size_t>(c)];
-      run = widened<double>(run, goal.first_row, last);
-    }
+    for (int c = 0; whole && c < solver.n_v; ++c) moves(c, goal.first_row, last);
     for (int from : {on, under}) {
       for (int i = from; i >= 0; i = solver.primitives[static_cast<std::size_t>(i)].parent) {
         const Primitive<double>& b = solver.primitives[static_cast<std::size_t>(i)];
-        for (int k = 0; b.v_index >= 0 && k < width_of(b.kind); ++k) {
-          Run& run = solver.runs[static_cast<std::size_t>(b.v_index + k)];
-          run = widened<double>(run, goal.first_row, last);
-        }
+        for (int k = 0; b.v_index >= 0 && k < width_of(b.kind); ++k) moves(b.v_index + k, goal.first_row, last);
       }
     }
   }
@@ -155,13 +160,15 @@ void allot(SolverData& solver) {
       {&s.extra, static_cast<std::size_t>(solver.extra)},
       {&s.room, 2 * m},
       {&s.trial_rows, m},
-      {&s.work.packed, blocked ? v * stride : 0},
+      {&s.work.packed, !blocked ? 0 : m > v ? m * static_cast<std::size_t>(stride_of<double>(solver.n_v)) : v * stride},
   };
   hand_out(parts, sizeof(parts) / sizeof(parts[0]), solver.memory);
   if (!solver.ranged) s.room = nullptr;
   find_runs(solver);
   if (!blocked) s.work.packed = nullptr;
   s.work.runs = solver.runs.data();
+  s.work.row_runs = blocked && m > v ? solver.row_runs.data() : nullptr;
+  s.work.ones = solver.ones.data();
   if (solver.strict || solver.polish) allot_strict(solver, placements);
   solver.placed.assign(solver.capsules.size(), {});
   solver.own_window.assign(2 * v, 0.0);

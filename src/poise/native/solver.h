@@ -51,6 +51,8 @@ struct SolverData {
   std::vector<int> points;           // frames of the supports' points
   std::vector<int> velocities;       // of the body, in the order of the problem's columns
   std::vector<Run> runs;             // the rows that each velocity moves
+  std::vector<Run> row_runs;         // the velocities that move each row, where rows outnumber them
+  std::vector<double> ones;          // as many
   bool ranged = false;               // some goal has a range
   std::vector<LimitSpec<double>> limits;
   std::vector<CapsuleData<double>> capsules;

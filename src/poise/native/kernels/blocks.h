@@ -1,4 +1,5 @@
-// blocks.h: the dual system of many rows, J D^-1 J^T + damping I, summed and solved in square blocks.
+// blocks.h: the system of many rows, J D^-1 J^T + damping I, summed and solved in square blocks. Where rows outnumber velocities, the
+// same code serves J^T J + damping D, with J^T in place of J.
 //
 // Two facts about bodies make it cheap. A velocity moves only the goals that hang from it, and with goals in depth-first order their
 // rows are one run: a finger's column has 6 rows that count, not 24. And a block of W x W numbers stays in registers while whole columns
@@ -190,6 +191,16 @@ template <class S> POISE_LARGE_FN void pack_columns(const S* J, const Run* runs,
   for (int c = 0; c < n_columns; ++c) {
     const int last = runs[c].last < n_rows ? runs[c].last : n_rows;
     for (int k = runs[c].first; k < last; ++k) out[c * stride + k] = J[c * n_rows + k];
+  }
+}
+
+// J^T in whole blocks: each row of J one column of `n_columns` numbers. Velocities that are fixed (scale 0) are left out.
+template <class S>
+POISE_LARGE_FN void pack_rows(const S* J, const S* scale, int n_columns, int n_rows, S* out) {
+  using T = real_t<S>;
+  const int stride = stride_of<S>(n_columns);
+  for (int c = 0; c < n_columns; ++c) {
+    for (int r = 0; r < n_rows; ++r) out[r * stride + c] = select(scale[c] > S(T(0)), J[c * n_rows + r], S(T(0)));
   }
 }
 

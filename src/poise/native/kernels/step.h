@@ -9,6 +9,8 @@
 // a system of n_rows unknowns: 6 for an arm, 24 for four hands and feet, linear cost in joints. Both terms carry the damping, so
 // as it vanishes the goals win strictly and the posture lives in their null space.
 //
+// Where rows outnumber velocities the primal system is the smaller one, and takes the dual's place.
+//
 // Bounds: solve freely, fix what leaves its range at the bound it would cross, take its effect out of r, solve again.
 // Starting every step free lets joints leave their bounds.
 #pragma once
@@ -32,6 +34,11 @@ template <class S> struct StepWorkspace {
   // Many rows are solved in blocks (blocks.h) where these are given: A then has stride^2 numbers, L W * stride, pivots and y `tall`.
   S* packed = nullptr;        // n_v * stride: J in whole blocks
   const Run* runs = nullptr;  // n_v: the rows that each velocity moves
+
+  // More rows than velocities (markers on a body): the primal system, (J^T J + damping D) x = J^T rhs, x = dq - D^-1 b. `packed` then has
+  // n_rows * stride_of(n_v) numbers: J^T.
+  const Run* row_runs = nullptr;  // n_rows: the velocities that move each row
+  const S* ones = nullptr;        // n_rows
 };
 
 // how far each velocity may go: to its bounds, or back towards them from outside, and never more than `reach`
@@ -95,10 +102,35 @@ template <int M, class S> POISE_FN void take_out(int m_run, const S* column, S x
   for (int k = 0; k < m; ++k) rhs[k] -= column[k] * x;
 }
 
+// y = (J^T J + damping D)^-1 J^T rhs; a fixed velocity stands alone
+template <class S, class P> POISE_FN void solve_primal(const P& problem, S damping, StepWorkspace<S>& w) {
+  using T = real_t<S>;
+  const S zero = S(T(0));
+  const int n = problem.n_v, m = problem.n_rows, stride = stride_of<S>(n);
+  for (int c = 0; c < n; ++c) w.y[c] = zero;
+  for (int r = 0; r < m; ++r) {
+    for (int c = w.row_runs[r].first; c < w.row_runs[r].last && c < n; ++c) {
+      w.y[c] += w.packed[r * stride + c] * w.rhs[r];
+    }
+  }
+  sum_blocks(w.packed, w.ones, w.row_runs, m, n, zero, w.y, w.A);
+  for (int c = 0; c < n; ++c) {
+    const mask_t<S> free = w.inverse_D[c] > zero;
+    w.A[c * stride + c] += select(free, damping / select(free, w.inverse_D[c], S(T(1))), S(T(1)));
+  }
+  solve_blocks(n, w.A, w.pivots, w.L, T(1e-30), w.y);
+}
+
 // y = A^-1 rhs
 template <int M, class S, class P> POISE_FN void solve_normal(const P& problem, S damping, StepWorkspace<S>& w) {
   using T = real_t<S>;
   const int m = M > 0 ? M : problem.n_rows;
+  if constexpr (M == 0 && any_goal<P>) {
+    if (w.row_runs) {
+      solve_primal(problem, damping, w);
+      return;
+    }
+  }
   if (M == 0 && w.packed) {
     sum_blocks(w.packed, w.inverse_D, w.runs, problem.n_v, m, damping, w.rhs, w.A);
     solve_blocks(m, w.A, w.pivots, w.L, T(1e-30), w.y);
@@ -128,6 +160,7 @@ template <int M, class S, class P> POISE_FN void solve_normal(const P& problem, 
 template <int M, class S, class P>
 POISE_FN S free_step(const P& problem, const S* J, const StepWorkspace<S>& w, int c) {
   const int m = M > 0 ? M : problem.n_rows;
+  if (M == 0 && w.row_runs) return w.inverse_D[c] * w.b[c] + w.y[c];
   if (M == 0 && w.packed) return w.inverse_D[c] * (w.b[c] + dot_run(w.packed + c * stride_of<S>(m), w.y, w.runs[c]));
   const S* column = J + c * m;
   S x = w.b[c];
@@ -176,8 +209,10 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
     w.b[c] = select(stuck, zero, w.b[c]);
     if (given || any(stuck)) take_out<M>(m, J + c * m, dq[c], w.rhs);
   }
-  const bool blocked = M == 0 && w.packed;
-  if (blocked) {
+  const bool blocked = M == 0 && w.packed, primal = blocked && w.row_runs;
+  if (primal) {
+    pack_rows(J, w.inverse_D, problem.n_v, m, w.packed);
+  } else if (blocked) {
     pack_columns(J, w.runs, problem.n_v, m, w.packed);
   } else {
     normal_matrix<M>(problem, J, damping, w);
@@ -201,6 +236,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
       w.inverse_D[c] = select(out, zero, w.inverse_D[c]);
     }
     if (!crossed) return;
+    if (primal) pack_rows(J, w.inverse_D, problem.n_v, m, w.packed);
     if (!blocked && !exact_downdate<T>()) normal_matrix<M>(problem, J, damping, w);
   }
 }
