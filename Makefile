@@ -23,7 +23,7 @@ SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${
                  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 
 # MuJoCo and xacro run in processes of bounded memory, where a sanitizer's shadow does not fit. None of our C++ runs there.
-SANITIZE_SKIPS := --ignore-glob='*mjcf*' -k 'not xacro and not body.xml and not brings_roles and not files.md'
+SANITIZE_SKIPS := --ignore-glob='*mjcf*' -k 'not xacro and not body.xml and not brings_roles and not mjcf'
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
