@@ -11,12 +11,7 @@ PROBLEMS = 60
 
 
 def test_strict_levels_find_the_lexicographic_optimum() -> None:
-    """The first level that differs from the proved optimum, in body lengths.
-
-    The active set of one step is exact; what is left are levels that end early on the way. No rule may be broken, and
-    no level be better than its optimum by more than what the tolerances of those above (1e-4 of L) can give it.
-    """
-    off = []
+    """No level differs from its proved optimum by more than 1e-7 of a body length, and no rule is broken."""
     for seed in range(PROBLEMS):
         problem = sliding_problem(seed)
         _, best = strict_optimum(problem.rules, problem.levels, problem.start)
@@ -26,8 +21,4 @@ def test_strict_levels_find_the_lexicographic_optimum() -> None:
             float(np.linalg.norm(level.misses(solution.q)) - np.linalg.norm(left)) / problem.model.length
             for level, left in zip(problem.levels, best, strict=True)
         ]
-        first = next((miss for miss in missed if abs(miss) > 1e-6), 0.0)
-        assert first > -2e-4
-        off.append(first)
-    assert np.median(off) < 1e-9
-    assert np.mean(np.array(off) < 1e-5) >= 0.9
+        assert np.abs(missed).max() < 1e-7, seed

@@ -27,6 +27,29 @@ inline void note(SolverData& solver) {
   solver.history.insert(solver.history.end(), s.q, s.q + solver.n_q);
 }
 
+// state.dq from `q` to `out`, which is not q
+inline void step_to(const SolverData& solver, const S* q, S* out) {
+  const bool bounded = solver.settings.limits != LIMITS_OFF;
+  for (int k = 0; k < solver.n_q; ++k) out[k] = q[k];
+  take_tied_step(solver.problem(), solver.state, q, solver.state.dq, bounded, out);
+}
+
+// From q to the nearest pose that the window of this call allows: a joint that cannot stop at once has to move on. `share` of that.
+inline void move_as_forced(SolverData& solver, S share, S* q) {
+  SearchState<S>& s = solver.state;
+  if (!s.origin || !s.window) return;
+  const auto problem = solver.problem();
+  bool forced = false;
+  difference(problem.coordinates, problem.n_coordinates, s.origin, q, s.work.b);
+  for (int c = 0; c < solver.n_v; ++c) {
+    S low, high;
+    tether_of(problem, s, c, low, high);
+    s.dq[c] = share * (minimum(maximum(s.work.b[c], low), high) - s.work.b[c]);
+    forced = forced || s.dq[c] != 0.0;
+  }
+  if (forced) take_step(problem, q, s.dq, solver.settings.limits != LIMITS_OFF, q);
+}
+
 // residuals at state.q, those of custom goals too
 inline void look(SolverData& solver) {
   SearchState<S>& s = solver.state;

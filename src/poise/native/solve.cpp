@@ -38,7 +38,8 @@ void advance(SolverData& solver) {
       state.phase = Phase::PROPOSED;
       return;
     case Phase::PROPOSED:
-      take_step(problem, state.q, state.dq, solver.settings.limits != LIMITS_OFF, state.q);
+      copy_configuration(problem, state.q, state.trial_q);
+      step_to(solver, state.trial_q, state.q);
       ++state.steps;
       look(solver);
       note(solver);
@@ -51,6 +52,7 @@ void advance(SolverData& solver) {
 
 void restart(SolverData& solver) {
   copy_configuration(solver.problem(), solver.start.data(), solver.state.q);
+  move_as_forced(solver, 1.0, solver.state.q);
   begin_search(solver.problem(), solver.state);
 }
 
@@ -110,8 +112,7 @@ template <int M> void polish_rows(SolverData& solver, Clock::time_point begun) {
     for (; damping < 1e12 && !better; damping *= better ? 1.0 : 4.0) {
       bounded_step<M>(problem, s.trial_q, s.J, s.trial_rows, damping, Posture<S>{nullptr, nullptr},
                       solver.settings.rounds, s.work, s.dq);
-      copy_configuration(problem, s.trial_q, s.q);
-      take_step(problem, s.trial_q, s.dq, solver.settings.limits != LIMITS_OFF, s.q);
+      step_to(solver, s.trial_q, s.q);
       look(solver);
       better = s.cost < before;
     }

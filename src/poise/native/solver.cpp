@@ -78,8 +78,9 @@ void allot_strict(SolverData& solver, std::size_t placements) {
       {&w.wanted_force, held + 1},
       {&t.guard, 2 * g},
       {&t.bar, 2 * g},
+      {&t.cost_guard, levels},
       {&t.wanted, stride},
-
+      {&t.kept_rows, m},
       {&t.limit_rows, near * stride},
   };
   for (StrictPoint* p : {&t.here, &t.there}) {
@@ -92,6 +93,8 @@ void allot_strict(SolverData& solver, std::size_t placements) {
   t.near.assign(near, 0);
   t.active.assign(t.inequalities.size(), 0);
   t.resting.assign(all, 0);
+  t.loose.assign(all, 0);
+  t.kept.assign(levels, 0);
   w.inequalities = t.inequalities.data();
   w.order = t.order.data();
   w.active = t.active.data();

@@ -22,14 +22,19 @@ struct StrictPoint {
 struct StrictState {
   StrictPoint here{}, there{};
   HierarchyWork<double> work{};
-  double *guard, *bar, *wanted, *limit_rows;
+  double *guard, *bar, *cost_guard, *wanted, *limit_rows, *kept_rows;
   std::vector<double> memory;
   std::vector<Inequality<double>> inequalities;
   std::vector<int> order, near, holds;
-  std::vector<char> active, resting;
+  std::vector<char> active, resting, loose;
+  std::vector<char> kept;  // of each level above the one that is served: its rows stay as they were (kept_rows)
   std::vector<int> level_rows, level_goals;  // where each level starts, and the end
   const double* assembled = nullptr;         // the pose that state.J belongs to, and the last level in it
   int assembled_level = 0;
+  int solved = 0;          // steps in this call
+  int serving = 0;         // the level that goes down now
+  bool guarded = false;    // it has to come to what it is known to reach
+  bool last = false;       // it goes down to the minimum itself, not only until little is left to gain
   double predicted = 0.0;  // what the last step leaves of its level's cost, to first order
   double ease = 1.0;       // the damping of the level that is being served is multiplied by it
 };

@@ -119,7 +119,10 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb:
   const Mode mode = data.mode;
   for (SolverData* d = &data; d; d = d->first) d->mode = window.is_none() ? mode : Mode::CONTINUOUS;
   const auto put_back = [&] {
-    for (SolverData* d = &data; d; d = d->first) d->mode = mode;
+    for (SolverData* d = &data; d; d = d->first) {
+      d->mode = mode;
+      d->state.window = nullptr;  // it was this call's
+    }
   };
   try {
     nb::gil_scoped_release release;

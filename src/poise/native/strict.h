@@ -9,54 +9,32 @@
 #pragma once
 #include <utility>
 
-#include "strict_step.h"
+#include "strict_guard.h"
 
 namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-constexpr double guard_slack = 5e-10;
+// Steps that one call of continuous mode solves for, and that every level may in any case: the next call goes on.
+constexpr int most_solved = 18, least_solved = 4;
 
 // ---------------------------------------------------------------------------------------------- one level
-
-void follow_strictly(SolverData& solver, const StrictPoint& from, StrictPoint& to, int level) {
-  StrictState& t = solver.strictly;
-  if (t.assembled == to.q) t.assembled = nullptr;
-  if (&from != &to) copy_configuration(solver.problem(), from.q, to.q);
-  take_step(solver.problem(), from.q, solver.state.dq, solver.settings.limits != LIMITS_OFF, to.q);
-  look_at(solver, to, level);
-}
-
-S largest_step(const SolverData& solver) {
-  S most = 0.0;
-  for (int c = 0; c < solver.n_v; ++c) {
-    const S unit = solver.freedoms[static_cast<std::size_t>(c)].angular ? 1.0 : 1.0 / solver.scale;
-    most = maximum(most, absolute(solver.state.dq[c]) * unit);
-  }
-  return most;
-}
-
-// corrects `there` until no limit is broken and nothing above `level` is worse; true if that worked
-bool settle(SolverData& solver, int level, S trust) {
-  StrictState& t = solver.strictly;
-  const int above = t.level_goals[static_cast<std::size_t>(level)];
-  const auto kept = [&] { return limits_kept(solver, t.here, t.there) && goals_within(t.there, 0, above, t.guard); };
-  for (int k = 0; k < 5 && !kept(); ++k) {
-    strict_step(solver, t.there, level - 1, trust);
-    if (largest_step(solver) < 1e-15) break;
-    follow_strictly(solver, t.there, t.there, level);
-  }
-  return kept();
-}
 
 // a trial from here at most `trust` long, corrected for what is above; true if it may be taken
 bool try_strictly(SolverData& solver, int level, S& trust) {
   StrictState& t = solver.strictly;
+  // a step that the user bounds is no longer with its corrections
+  if (solver.mode != Mode::CONTINUOUS && solver.settings.reach < 1.0) {
+    solver.state.origin = t.here.q;
+    solver.state.span = solver.settings.reach;
+  }
   const S before = broken(solver, t.here);
   strict_step(solver, t.here, level, trust);
   const bool posture = level + 1 == static_cast<int>(t.level_rows.size());
   const S worth = solver.mode == Mode::CONTINUOUS ? 1e-4 : 1e-9;
-  if (!(before > 0.0) && !posture && t.predicted > (1.0 - worth) * t.here.costs[level]) {
+  const S least = (1.0 - worth) * t.here.costs[level];
+  const bool still = t.last ? largest_step(solver) < 1e-11 : t.predicted > least;
+  if (!(before > 0.0) && !posture && still) {
     // It stands still: nothing that is left free makes it better. A long step may only have been bent by its bounds, so ask for a short one.
     trust = trust > 0.02 ? 0.02 / 0.3 : 0.0;
     return false;
@@ -64,8 +42,8 @@ bool try_strictly(SolverData& solver, int level, S& trust) {
   trust = minimum(trust, maximum(largest_step(solver), 1e-12));
   follow_strictly(solver, t.here, t.there, level);
   if (!settle(solver, level, trust)) return false;
-  if (before > 0.0 && broken(solver, t.there) < 0.999 * before) return true;
-  if (!(t.there.costs[level] < t.here.costs[level])) return false;
+  if (before > 0.0 && broken(solver, t.there) < 0.999 * before) return !loops_open(solver, t.here, t.there, level);
+  if (!(t.there.costs[level] < t.here.costs[level] * (t.last ? 1.0 + 4e-15 : 1.0))) return false;
   // where the step did what was predicted, the next one needs less damping: a level that cannot be reached would else creep
   const bool as_predicted = t.here.costs[level] - t.there.costs[level] > 0.9 * (t.here.costs[level] - t.predicted);
   if (!posture && solver.mode != Mode::CONTINUOUS) t.ease = as_predicted ? 0.1 * t.ease : minimum(10.0 * t.ease, 1.0);
@@ -106,35 +84,42 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
   const bool posture = level == levels;
   look_at(solver, t.here, level);
+  keep_above(solver, level, false);
   const auto reached = [&] {
     return !posture && !(broken(solver, t.here) > 0.0) &&
            goals_within(t.here, t.level_goals[static_cast<std::size_t>(level)],
-                        t.level_goals[static_cast<std::size_t>(level) + 1], t.bar);
+                        t.level_goals[static_cast<std::size_t>(level) + 1], t.bar) &&
+           !(t.guarded && t.here.costs[level] > t.cost_guard[level]);
   };
   // in continuous mode the next call goes on from here, so what hardly pays waits for it
   const bool goes_on = solver.mode == Mode::CONTINUOUS;
-  const S enough = posture ? (goes_on ? 1e-2 : 1e-4) : (goes_on ? 1e-2 : 1e-7);
+  const S enough = posture ? (goes_on ? 1e-2 : 1e-4) : t.last ? 1e-13 : (goes_on ? 1e-2 : 1e-7);
   const int attempts = goes_on ? 4 : 12, patience = goes_on && !posture ? 1 : 3;
   S trust = goes_on ? minimum(solver.settings.reach, solver.span) : solver.settings.reach;
   const int most = !goes_on ? solver.settings.max_steps : posture ? 2 : 8;
   int quiet = 0;
   S nudged = -1.0;  // the cost where it was nudged
   t.ease = 1.0;
-  for (int steps = 0; steps < most && !reached() && quiet < patience && !late(solver, begun); ++steps) {
-    if (posture && t.here.costs[level] < 1e-12) return false;
+  const int until = std::max(most_solved, t.solved + least_solved);
+  const auto tired = [&] { return goes_on && level > 0 && t.solved >= until; };
+  for (int steps = 0; steps < most && !reached() && quiet < patience && !tired() && !late(solver, begun); ++steps) {
+    if (posture && t.here.costs[level] < 1e-12) break;
     const S before = t.here.costs[level];
-    bool taken = false;
-    for (int attempt = 0; attempt < attempts && !taken && trust > 1e-9; ++attempt) {
+    bool taken = false, at_once = true;
+    for (int attempt = 0; attempt < attempts && !taken && trust > 1e-9 && !tired(); ++attempt) {
       taken = try_strictly(solver, level, trust);
       if (taken) continue;
       trust *= 0.3;
+      at_once = false;
       t.ease = minimum(10.0 * t.ease, 1.0);
+      if (attempt == 0) keep_above(solver, level, true);
     }
     ++solver.total_steps;
     if (!taken) {
-      if (posture || nudged >= 0.0 || solver.mode == Mode::CONTINUOUS) break;
+      if (posture || t.last || nudged >= 0.0 || solver.mode == Mode::CONTINUOUS) break;
       nudged = before;
       copy_configuration(solver.problem(), t.here.q, solver.state.best_q);
+      solver.state.origin = nullptr;
       if (!nudge_strictly(solver, level)) break;
       std::swap(t.here, t.there);
       trust = solver.settings.reach;
@@ -142,9 +127,10 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
     }
     std::swap(t.here, t.there);
     note_strictly(solver);
-    trust = minimum(2.0 * trust + 1e-3, solver.settings.reach);
+    if (at_once || !goes_on) trust = minimum(2.0 * trust + 1e-3, solver.settings.reach);
     quiet = t.here.costs[level] > before * (1.0 - enough) ? quiet + 1 : 0;
   }
+  if (!goes_on) solver.state.origin = nullptr;
   if (nudged >= 0.0 && !reached() && t.here.costs[level] > nudged) {
     copy_configuration(solver.problem(), solver.state.best_q, t.here.q);
     t.assembled = nullptr;
@@ -163,11 +149,21 @@ void guard_levels(SolverData& solver, int level) {
     const bool fresh = g >= 2 * t.level_goals[static_cast<std::size_t>(level)];
     t.guard[g] = fresh ? now : minimum(t.guard[g], now);
   }
+  const S root = square_root(t.here.costs[level]) + guard_slack;
+  t.cost_guard[level] = root * root;
+  if (level > 0 || solver.goals[0].level >= 0) return;
+  for (int g = 0; g < 2 * t.level_goals[1]; ++g) {  // a loop is closed within its tolerance, wherever in that
+    const S close = solver.goals[static_cast<std::size_t>(g / 2)].tolerance[g % 2];
+    t.guard[g] = maximum(t.here.errors[g], close);
+    const S part = g % 2 ? close : close / solver.scale;
+    t.cost_guard[0] += part * part;
+  }
 }
 
 // goals of a level are wished to be within their tolerance or, where `guarded`, within what they are known to reach
 void set_bars(SolverData& solver, int level, bool guarded) {
   StrictState& t = solver.strictly;
+  t.guarded = guarded;
   for (int g = 2 * t.level_goals[static_cast<std::size_t>(level)];
        g < 2 * t.level_goals[static_cast<std::size_t>(level) + 1]; ++g)
     t.bar[g] = guarded ? t.guard[g] : solver.goals[static_cast<std::size_t>(g / 2)].tolerance[g % 2];
@@ -193,6 +189,7 @@ enum class Search : int { LOST, CAME, BETTER };
 // From a seed to what the levels above are known to reach, then the level itself: did it come there, and is it better than the best?
 Search search_level(SolverData& solver, int level, int search, Clock::time_point begun) {
   StrictState& t = solver.strictly;
+  const bool loops = level == 0 && solver.goals[0].level < 0;
   copy_configuration(solver.problem(), solver.start.data(), t.here.q);
   seed_start(solver, static_cast<unsigned>(search), t.here.q);
   t.assembled = nullptr;
@@ -204,7 +201,12 @@ Search search_level(SolverData& solver, int level, int search, Clock::time_point
   set_bars(solver, level, false);
   descend(solver, level, begun);
   const S outside = broken(solver, t.here);
-  if (!goals_within(t.here, 0, t.level_goals[static_cast<std::size_t>(level)], t.guard)) return Search::LOST;
+  if (!above_kept(solver, t.here, level)) return Search::LOST;
+  if (loops) {  // nor may another way round, against the best so far
+    copy_configuration(solver.problem(), solver.best_q.data(), t.there.q);
+    look_at(solver, t.there, 0);
+    if (loops_open(solver, t.there, t.here, 0)) return Search::LOST;
+  }
   const bool closer = outside < solver.best_outside;
   const bool less = outside == solver.best_outside && t.here.costs[level] < 0.999 * solver.best_cost;
   return closer || less ? Search::BETTER : Search::CAME;
@@ -241,6 +243,11 @@ void solve_level_strictly(SolverData& solver, int level, Clock::time_point begun
                                                            t.level_goals[static_cast<std::size_t>(level) + 1], t.bar);
   }
   go_back_to_best(solver, level);
+  if (!reached && solver.mode != Mode::CONTINUOUS) {
+    t.last = true;
+    descend(solver, level, begun);
+    t.last = false;
+  }
   guard_levels(solver, level);
 }
 
@@ -272,14 +279,31 @@ void begin_with_first(SolverData& solver, void (*solve_plainly)(SolverData&)) {
   for (std::size_t k = 0; k < first.best_q.size(); ++k) solver.strictly.here.q[k] = first.best_q[k];
 }
 
+// What cannot stop at once moves on, as far as the limits let it: they come first.
+void begin_as_forced(SolverData& solver, int levels) {
+  StrictState& t = solver.strictly;
+  look_at(solver, t.here, levels);
+  if (!solver.state.window) return;
+  S share = 1.0;
+  for (int k = 0; k < 30; ++k, share *= 0.7) {
+    copy_configuration(solver.problem(), t.here.q, t.there.q);
+    move_as_forced(solver, share, t.there.q);
+    look_at(solver, t.there, levels);
+    if (!limits_kept(solver, t.here, t.there)) continue;
+    std::swap(t.here, t.there);
+    return;
+  }
+}
+
 void solve_strictly(SolverData& solver, Clock::time_point begun, void (*solve_plainly)(SolverData&)) {
   StrictState& t = solver.strictly;
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
   t.assembled = nullptr;
+  t.solved = 0;
   copy_configuration(solver.problem(), solver.start.data(), t.here.q);
   if (solver.first) begin_with_first(solver, solve_plainly);
   ++solver.total_searches;
-  look_at(solver, t.here, levels);
+  begin_as_forced(solver, levels);
   if (!solver.first) note_strictly(solver);
   if (solver.first) guard_levels(solver, 0);
   for (int k = solver.first ? 1 : 0; k < levels; ++k) solve_level_strictly(solver, k, begun);

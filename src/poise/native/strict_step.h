@@ -102,8 +102,28 @@ void fill_rows(SolverData& solver, const StrictPoint& p, int level) {
   }
   for (int r = 0; r < end; ++r) {
     w.r[r] = p.rows[r];
-    t.resting[static_cast<std::size_t>(r)] = p.room[2 * r] <= p.room[2 * r + 1];
+    t.resting[static_cast<std::size_t>(r)] = p.room[2 * r] <= 0.0 && p.room[2 * r + 1] >= 0.0;
   }
+  for (int k = 0; k < t.serving && k <= level; ++k) {
+    if (!t.kept[static_cast<std::size_t>(k)]) continue;
+    for (int r = t.level_rows[static_cast<std::size_t>(k)]; r < t.level_rows[static_cast<std::size_t>(k) + 1]; ++r)
+      w.r[r] -= t.kept_rows[r];
+  }
+}
+
+constexpr double at_the_edge = 1e-7;  // a row so little outside its range is at the end of it, and may go in
+
+// Marks the rows of a level above that have to stay: those neither inside their range nor at the edge of it. True if one is at the edge.
+bool find_loose(SolverData& solver, const StrictPoint& p, int first, int last) {
+  StrictState& t = solver.strictly;
+  bool any = false;
+  for (int r = first; r < last; ++r) {
+    const auto i = static_cast<std::size_t>(r);
+    const bool edge = !t.resting[i] && p.room[2 * r] < p.room[2 * r + 1] && absolute(p.rows[r]) < at_the_edge;
+    t.loose[i] = t.resting[i] || edge;
+    any = any || edge;
+  }
+  return any;
 }
 
 // Bounds of every velocity; then the limits that a step of `trust` could reach. Those that are broken get rows of their own behind
@@ -141,8 +161,9 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
     row_of_limit(problem, limits, t.near[k], p.q, p.placements, row);
     for (int c = 0; c < w.n; ++c) row[c] *= w.scale[c];
     const S gap = p.gaps[t.near[k]];
-    if (gap >= hair) {  // down to the same hair's breadth that a broken one is brought back to
-      w.inequalities[w.n_inequalities++] = {row, -1, -maximum(gap - brought_back, 0.0), 1e30};
+    if (gap >=
+        hair) {  // down to the same hair's breadth that a broken one is brought back to; in a range that is narrower, half way
+      w.inequalities[w.n_inequalities++] = {row, -1, -maximum(gap - brought_back, 0.5 * gap), 1e30};
       continue;
     }
     const int r = solver.n_rows + n_broken++;
@@ -157,6 +178,7 @@ void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
   StrictState& t = solver.strictly;
   HierarchyWork<S>& w = t.work;
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
+  ++t.solved;
   fill_measure(solver, p, level == levels);
   fill_rows(solver, p, level);
   const int n_broken = fill_inequalities(solver, p, trust);
@@ -170,13 +192,29 @@ void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
   for (int k = 0; k <= level && k < levels; ++k) {
     const int first = t.level_rows[static_cast<std::size_t>(k)], last = t.level_rows[static_cast<std::size_t>(k) + 1];
     // what is above is only held: its corrections are small, and must arrive
-    const S full = solver.settings.damping * p.costs[k] + (k < level ? 1e-12 : solver.settings.damping_floor);
-    const S damping = k < level ? full : maximum(t.ease * full, 1e-12);
+    const bool above = k < t.serving;
+    S cost = p.costs[k];
+    if (above && t.kept[static_cast<std::size_t>(k)]) {
+      cost = 0.0;
+      for (int r = first; r < last; ++r) cost += w.r[r] * w.r[r];
+    }
+    const S full = solver.settings.damping * cost + (above ? 1e-12 : solver.settings.damping_floor);
+    const S damping = above ? full : maximum(t.ease * full, 1e-12);
     solver.state.damping = damping;
-    serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach);
+    const bool edges = above && find_loose(solver, p, first, last);
+    serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach,
+               edges ? t.loose.data() : nullptr);
+    const std::vector<char>& inside = edges ? t.loose : t.resting;
     for (int r = first; r < last; ++r) {  // what rests in its range has to stay there from now on
-      if (!t.resting[static_cast<std::size_t>(r)] || !(p.room[2 * r + 1] < 1e30 || p.room[2 * r] > -1e30)) continue;
-      w.inequalities[w.n_inequalities++] = {w.rows + r * w.stride, -1, p.room[2 * r], p.room[2 * r + 1]};
+      if (!inside[static_cast<std::size_t>(r)] || !(p.room[2 * r + 1] < 1e30 || p.room[2 * r] > -1e30)) continue;
+      const S* row = w.rows + r * w.stride;
+      S low = p.room[2 * r], high = p.room[2 * r + 1];
+      if (edges && !t.resting[static_cast<std::size_t>(r)]) {
+        const S now = dot_n(row, w.x, w.stride);
+        low = minimum(low, now);
+        high = maximum(high, now);
+      }
+      w.inequalities[w.n_inequalities++] = {row, -1, low, high};
     }
     if (k == 0 && loops) come_back();
   }

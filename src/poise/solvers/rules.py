@@ -105,9 +105,15 @@ def cone_numbers(cone: BallRange) -> list[float]:
     first = flat - axis * (flat @ axis)
     first /= np.linalg.norm(first)
     swing = (OPEN, OPEN) if cone.swing is None else np.broadcast_to(cone.swing, (2,)).tolist()
-    twist = (-OPEN, OPEN) if cone.twist is None else cone.twist
+    twist = (-OPEN, OPEN) if cone.twist is None else wide_enough(*cone.twist)
     angle = OPEN if cone.angle is None else cone.angle
     return [*axis.tolist(), *first.tolist(), *np.cross(axis, first).tolist(), *swing, *twist, angle]
+
+
+def wide_enough(low: float, high: float) -> tuple[float, float]:
+    """A range with the rounding that an angle has, where it would else be a single number."""
+    slack = max(EXACT - (high - low) / 2, 0.0)
+    return low - slack, high + slack
 
 
 def add_clearance(out: RuleTables, model: Model, name: str, limit: Clearance) -> list[tuple[str, str]]:

@@ -16,6 +16,7 @@ from poise.limits import Limit
 from poise.limits.limit import name_limits
 from poise.methods import Method, by_name
 from poise.model import Model
+from poise.native import core
 from poise.solvers.drivers import prepare
 from poise.solvers.history import History
 from poise.solvers.rules import refuse_timed, timed
@@ -124,7 +125,7 @@ class Solver:
         at = self._numbers(q, "q") if isinstance(q, Pose) else np.array(q, dtype=np.float64)
         if at.shape != (self.model.nq,):
             raise ShapeMismatch(f"q has shape {at.shape}; it must be ({self.model.nq},), one configuration.")
-        if not hasattr(self._native, "gaps"):
+        if not isinstance(self._native, core.Solver):
             raise InvalidValue(f"method {self._options.method.name!r} has no steps in time; lm does.")
         ahead = self._way_ahead(at, targets) if "Acceleration" in self._timed else None
         solution = self._run(at, targets, (window(self.model, at, time, velocity, self._options, ahead),))

@@ -1,9 +1,10 @@
 """Solver.step: one time step of a motion that goes on. How far each velocity may lead in it.
 
-    |v| <= speed,   |v - v_before| <= acceleration dt,   v <= sqrt(2 acceleration room)    for each velocity
+    |v| <= speed,   |v - v_before| <= acceleration dt,   v <= about sqrt(2 acceleration room)    for each velocity
 
 The last is so that a joint can stop before its range ends, and before it runs past where the goals want it. Where they
-contradict each other (a joint that is faster than it may be), it slows down as fast as it may.
+contradict each other (a joint that is faster than it may be), it slows down as fast as it may; ranges, and all limits
+that are not about time, come first.
 Source: Del Prete, Joint position and velocity bounds in discrete-time acceleration/torque control, 2018.
 """
 
@@ -64,10 +65,15 @@ def window(
 
 
 def stopping_speed(acceleration: Floats, way: Floats, dt: float) -> Floats:
-    """The fastest rate from which a joint stops within a way, when it changes its rate once a time step."""
-    with np.errstate(invalid="ignore"):
+    """The fastest rate from which a joint stops within a way, when it changes its rate once a time step.
+
+    In units of a dt and a dt^2, slowing down from a rate k in [n, n + 1] covers (n + 1) k - n (n + 1) / 2.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
         step = acceleration * dt
-        fastest = np.sqrt(step * step / 4 + 2.0 * acceleration * np.maximum(way, 0.0)) - step / 2
+        ways = np.maximum(way, 0.0) / (step * dt)
+        n = np.floor((np.sqrt(1.0 + 8.0 * ways) - 1.0) / 2.0)
+        fastest = step * (ways + n * (n + 1.0) / 2.0) / (n + 1.0)
     return np.where(np.isfinite(acceleration) & np.isfinite(way), fastest, np.inf)
 
 

@@ -51,15 +51,14 @@ template <class S> POISE_FN S beyond(S e, S low, S high) {
   return e + minimum(maximum(S(real_t<S>(0)) - e, low), high);
 }
 
-// How far a row with a range may move before it leaves it, in the row's own units. Where the row is no range, or is outside of it,
-// `low` > `high` says so.
+// From where to where a row with a range may move to be in it, in the row's own units: room[0] <= 0 <= room[1] where it rests inside.
+// Where the row is no range, room[0] > room[1] says so.
 template <class S> POISE_FN void note_room(S e, S low, S high, S weight, S* room) {
   if (!room) return;
   using T = real_t<S>;
-  const mask_t<S> outside = (S(T(0)) - e < low) | (S(T(0)) - e > high);
-  const mask_t<S> inside = (!outside) & (low < high);
-  room[0] = select(inside, weight * (low + e), S(T(1)));
-  room[1] = select(inside, weight * (high + e), S(T(-1)));
+  const mask_t<S> ranged = low < high;
+  room[0] = select(ranged, weight * (low + e), S(T(1)));
+  room[1] = select(ranged, weight * (high + e), S(T(-1)));
 }
 
 // where a goal's frame is and where it should be

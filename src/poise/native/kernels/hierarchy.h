@@ -36,9 +36,10 @@ template <class S> POISE_FN void compose(HierarchyWork<S>& w, int first, int ran
   for (int k = 0; k < rank; ++k) add_n(w.y[k], w.basis + (first + k) * w.stride, w.stride, w.z);
 }
 
-// one level of rows [first, last); `skip` marks rows that rest in their range
-template <class S>
-POISE_LARGE_FN void serve_rows(HierarchyWork<S>& w, int first, int last, const char* skip, S damping, S longest) {
+// One level of rows [first, last). `skip` marks rows that rest in their range; those that are `loose` are served, but what comes after may
+// move them (null: none is).
+template <class S> POISE_LARGE_FN void serve_rows(HierarchyWork<S>& w, int first, int last, const char* skip, S damping,
+                                                  S longest, const char* loose = nullptr) {
   int rank = 0;
   bool plain = true;
   solve_level(w, longest, [&](S part) {
@@ -62,7 +63,7 @@ POISE_LARGE_FN void serve_rows(HierarchyWork<S>& w, int first, int last, const c
     }
     return S(4e-16) * asked;
   });
-  w.n_basis += plain ? rank : extend_basis(w, first, last, skip, w.n_basis);
+  w.n_basis += plain && !loose ? rank : extend_basis(w, first, last, loose ? loose : skip, w.n_basis);
 }
 
 // the last level: towards `wanted` (a step in scaled coordinates), in what is left free

@@ -198,7 +198,7 @@ POISE_LARGE_FN void assemble(const P& problem, const S* placements, const S* tar
   if (!room) return;
   POISE_UNROLL_BODY
   for (int r = 0; r < m; ++r) {
-    const mask_t<S> rests = room[2 * r] <= room[2 * r + 1];
+    const mask_t<S> rests = (room[2 * r] <= S(T(0))) & (room[2 * r + 1] >= S(T(0)));
     if (!any(rests)) continue;
     POISE_UNROLL_BODY
     for (int c = 0; c < problem.n_v; ++c) J[c * m + r] = select(rests, S(T(0)), J[c * m + r]);

@@ -157,20 +157,96 @@ template <class S, class P> POISE_FN void judge(const P& problem, const Settings
   state.phase = state.outcome == Outcome::RUNNING ? Phase::EVALUATED : Phase::DONE;
 }
 
+// from where to where velocity c may lead from the origin
+template <class S, class P>
+POISE_FN void tether_of(const P& problem, const SearchState<S>& state, int c, S& low, S& high) {
+  const S most = state.span * S(problem.freedoms[c].angular ? real_t<S>(1) : problem.scale);
+  low = state.window ? state.window[2 * c] : S(real_t<S>(0)) - most;
+  high = state.window ? state.window[2 * c + 1] : most;
+}
+
 // room for every velocity in this step: to its bounds, and no more than `reach`
 template <class S, class P> POISE_FN void find_room(const P& problem, bool bounded, S reach, SearchState<S>& state) {
   room_to_move(problem, state.q, bounded, reach, state.work);
   if (!state.origin) return;
-  using T = real_t<S>;
   difference(problem.coordinates, problem.n_coordinates, state.origin, state.q, state.work.b);
   POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
-    const S most = state.span * S(problem.freedoms[c].angular ? T(1) : problem.scale);
-    const S least = state.window ? state.window[2 * c] : S(T(0)) - most;
-    const S back = least - state.work.b[c], on = (state.window ? state.window[2 * c + 1] : most) - state.work.b[c];
+    S back, on;
+    tether_of(problem, state, c, back, on);
+    back -= state.work.b[c];
+    on -= state.work.b[c];
     state.work.low[c] = minimum(maximum(state.work.low[c], back), on);
     state.work.high[c] = minimum(maximum(state.work.high[c], back), on);
   }
+}
+
+// A turn's rotation vector is at most pi times the vector part of its quaternion: that is soon known.
+template <class S, class P>
+POISE_FN bool surely_tied(const P& problem, const SearchState<S>& state, int v, const S* a, const S* b) {
+  const S back[4] = {a[0], S(0) - a[1], S(0) - a[2], S(0) - a[3]};
+  S turn[4];
+  quaternion_multiply(back, b, turn);
+  for (int k = 0; k < 3; ++k) {
+    S low, high;
+    tether_of(problem, state, v + k, low, high);
+    if (!(absolute(turn[1 + k]) * S(3.1416) < minimum(high, S(0) - low))) return false;
+  }
+  return true;
+}
+
+// Makes the way of a ball joint from `was` shorter until it is no further outside its cone than it was.
+template <class S, class P> POISE_LARGE_FN void stay_in_cone(const P& problem, int q_index, const S* was, S* now) {
+  const Coordinate one[1] = {{0, 0, 1}};
+  for (int i = 0; i < problem.n_cones; ++i) {
+    if (problem.cones[i].q_index != q_index) continue;
+    const S least = minimum(least_gap(problem.cones[i], was), S(0));
+    S way[3];
+    difference(one, 1, was, now, way);
+    for (int k = 0; k < 12 && least_gap(problem.cones[i], now) < least; ++k) {
+      for (int j = 0; j < 3; ++j) way[j] *= k < 11 ? S(0.7) : S(0);
+      integrate(one, 1, was, way, now);
+    }
+    if (least_gap(problem.cones[i], now) < least) {
+      for (int k = 0; k < 4; ++k) now[k] = was[k];
+    }
+  }
+}
+
+// Steps of a ball joint about different axes do not add up to the turn that they lead to. So where it has been led too far from the origin,
+// it is put back to the nearest turn from there that is allowed. If that is outside its cone, only a part of the step is made.
+template <class S, class P>
+POISE_LARGE_FN void tie_balls(const P& problem, const SearchState<S>& state, const S* before, bool bounded, S* q) {
+  if (!state.origin) return;
+  for (int i = 0; i < problem.n_coordinates; ++i) {
+    const Coordinate at = problem.coordinates[i];
+    if (!at.quaternion) continue;
+    const Coordinate one[1] = {{at.q_index, 0, at.quaternion}};
+    S turn[3], was[4], *now = q + at.q_index;
+    if (surely_tied(problem, state, at.v_index, state.origin + at.q_index, now)) continue;
+    difference(one, 1, state.origin, q, turn);
+    bool outside = false;
+    for (int k = 0; k < 3; ++k) {
+      S low, high;
+      tether_of(problem, state, at.v_index + k, low, high);
+      const S inside = minimum(maximum(turn[k], low), high);
+      outside = outside || inside != turn[k];
+      turn[k] = inside;
+    }
+    if (!outside) continue;
+    for (int k = 0; k < 4; ++k) was[k] = before[at.q_index + k];
+    integrate(one, 1, state.origin, turn, q);
+    if constexpr (any_goal<P>) {
+      if (bounded) stay_in_cone(problem, at.q_index, was, now);
+    }
+  }
+}
+
+// out <- q (+) dq, inside the ranges and, in continuous mode, no farther from the origin than a call may lead. out is not q.
+template <class S, class P> POISE_FN void take_tied_step(const P& problem, const SearchState<S>& state, const S* q,
+                                                         const S* dq, bool bounded, S* out) {
+  take_step(problem, q, dq, bounded, out);
+  tie_balls(problem, state, q, bounded, out);
 }
 
 template <class S, class P>

@@ -1,0 +1,150 @@
+"""Limits measured again in NumPy: how far a pose breaks each of them. It shares nothing with the kernels.
+
+Positive numbers are broken by so much (radians; metres over the body's length), zero or less is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+import poise
+from poise.limits import Box, Capsule, Clearance, Closed, Coupled, HalfSpace, Limit, Sphere
+from poise.limits.cone import cones
+from poise.model.joint import BallRange
+
+Floats = NDArray[np.float64]
+
+
+def ranges_broken(model: poise.Model, q: Floats) -> float:
+    """Joint ranges, of everything but quaternions."""
+    worst = -np.inf
+    for joint in model.joints:
+        if joint.nv and joint.nq == joint.nv and not joint.mimic:
+            x = q[joint.q]
+            worst = max(worst, float(np.maximum(model.lower[joint.v] - x, x - model.upper[joint.v]).max()))
+    return worst
+
+
+def quaternion_product(a: Floats, b: Floats) -> Floats:
+    """Hamilton's product, wxyz."""
+    w = a[0] * b[0] - a[1:] @ b[1:]
+    return np.concatenate([[w], a[0] * b[1:] + b[0] * a[1:] + np.cross(a[1:], b[1:])])
+
+
+def rotation_vector(q: Floats) -> Floats:
+    """log of a unit quaternion, the shorter way round."""
+    q = -q if q[0] < 0 else q
+    size = float(np.linalg.norm(q[1:]))
+    return np.zeros(3) if size == 0.0 else 2.0 * np.arctan2(size, q[0]) * q[1:] / size
+
+
+def cone_broken(cone: BallRange, q: Floats) -> float:
+    """Swing, twist and angle of a ball joint."""
+    q = -q if q[0] < 0 else q
+    axis = np.asarray(cone.axis, dtype=np.float64)
+    worst = -np.inf
+    half = np.arctan2(q[1:] @ axis, q[0])
+    if cone.twist is not None:
+        worst = max(worst, cone.twist[0] - 2 * half, 2 * half - cone.twist[1])
+    if cone.angle is not None:
+        worst = max(worst, float(np.linalg.norm(rotation_vector(q))) - cone.angle)
+    if cone.swing is not None:
+        back = np.concatenate([[np.cos(half)], -np.sin(half) * axis])
+        s = rotation_vector(quaternion_product(q, back))
+        flat = np.eye(3)[0 if abs(axis[0]) < 0.9 else 1]
+        first = flat - axis * (flat @ axis)
+        first /= np.linalg.norm(first)
+        a, b = np.broadcast_to(cone.swing, (2,))
+        worst = max(worst, (np.hypot(s @ first / a, s @ np.cross(axis, first) / b) - 1.0) * min(a, b))
+    return float(worst)
+
+
+def box_distance(box: Box, points: Floats) -> Floats:
+    """Signed distance of points (..., 3) from a box."""
+    over = np.abs((points - np.array(box.center)) @ box.matrix) - np.array(box.size) / 2
+    return np.asarray(np.linalg.norm(np.maximum(over, 0.0), axis=-1) + np.minimum(over.max(axis=-1), 0.0))
+
+
+def least_along(a: Floats, b: Floats, distance: object) -> float:
+    """The least of a convex function of points along a segment, by narrowing a grid."""
+    low, high = 0.0, 1.0
+    value = np.inf
+    for _ in range(12):
+        s = np.linspace(low, high, 41)
+        values = distance(a + s[:, None] * (b - a))  # type: ignore[operator]
+        k = int(values.argmin())
+        value = min(value, float(values[k]))
+        low, high = s[max(k - 1, 0)], s[min(k + 1, 40)]
+    return value
+
+
+def from_segment(start: Floats, end: Floats, points: Floats) -> Floats:
+    """Distances of points from a segment."""
+    along = end - start
+    size = float(along @ along)
+    s = np.clip((points - start) @ along / size, 0.0, 1.0) if size > 0 else np.zeros(len(points))
+    return np.asarray(np.linalg.norm(points - start - s[:, None] * along, axis=-1))
+
+
+def region_distance(region: object, a: Floats, b: Floats) -> float:
+    """How far a segment is from a region of the world."""
+    if isinstance(region, HalfSpace):
+        return float(min(np.dot(region.normal, p) - np.dot(region.normal, region.point) for p in (a, b)))
+    if isinstance(region, Sphere):
+        return float(from_segment(a, b, np.array([region.center]))[0]) - region.radius
+    if isinstance(region, Box):
+        return least_along(a, b, lambda p: box_distance(region, p))
+    assert isinstance(region, Capsule)
+    start, end = np.array(region.start), np.array(region.end)
+    return least_along(a, b, lambda p: from_segment(start, end, p)) - region.radius
+
+
+def clearance_gaps(model: poise.Model, limit: Clearance, q: Floats) -> Iterator[float]:
+    """Gaps of pairs, and of capsules that move and regions [m], less the distance to keep."""
+    capsules = limit.capsules(model)
+    placed = []
+    for capsule in capsules:
+        T = model.fk(q, capsule.frame)
+        placed.append([T[:3, :3] @ np.array(end) + T[:3, 3] for end in (capsule.a, capsule.b)])
+    for i, j in limit.index_pairs(model):
+        start, end = placed[j]
+        apart = least_along(*placed[i], lambda p, start=start, end=end: from_segment(start, end, p))  # type: ignore[misc]
+        yield apart - capsules[i].radius - capsules[j].radius - limit.distance
+    still = {frame for frame, part in poise.kinematics.parts.rigid_parts(model).items() if part is None}
+    for capsule, ends in zip(capsules, placed, strict=True):
+        if model.frame(capsule.frame).name in still:
+            continue
+        for region in limit.world:
+            yield region_distance(region, *ends) - capsule.radius - limit.distance
+
+
+def loop_broken(model: poise.Model, limit: Closed, q: Floats) -> tuple[float, float]:
+    """How far a loop is open, in body lengths and radians."""
+    T = np.linalg.inv(model.fk(q, limit.other)) @ model.fk(q, limit.frame)
+    row = limit.row(model)
+    apart = T[:3, :3] @ row.point + T[:3, 3] - row.target[9:]
+    R = T[:3, :3] @ row.target[:9].reshape(3, 3).T
+    skew = np.array([R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]]) / 2
+    turn = float(np.arctan2(np.linalg.norm(skew), (np.trace(R) - 1) / 2)) if row.turns else 0.0
+    return float(np.linalg.norm(apart)) / model.length, turn
+
+
+def limits_broken(model: poise.Model, limits: Iterable[Limit], q: Floats) -> dict[str, float]:
+    """By how much each limit is broken; loops beyond 1e-9."""
+    limits = tuple(limits)
+    out = {"ranges": ranges_broken(model, q)}
+    for name, cone in cones(model, limits).items():
+        out[f"cone {name}"] = cone_broken(cone, q[model.joint(name).q])
+    for k, limit in enumerate(limits):
+        if isinstance(limit, Coupled):
+            row = limit.row(model)
+            value = float(row.coefficients @ q[row.q_index])
+            out[f"{k} {limit.name}"] = max(row.lower - value, value - row.upper)
+        elif isinstance(limit, Clearance):
+            out[f"{k} {limit.name}"] = -min(clearance_gaps(model, limit, q), default=np.inf) / model.length
+        elif isinstance(limit, Closed):
+            out[f"{k} {limit.name}"] = max(loop_broken(model, limit, q)) - 1e-9
+    return out
