@@ -182,6 +182,12 @@ def test_random_goals_and_limits(seed: int) -> None:
     hold_promises(scene)
 
 
+@pytest.mark.parametrize("seed", [100075])
+def test_a_loop_stays_closed_while_another_limit_comes_back(seed: int) -> None:
+    """The start is outside a cone, or in collision, with a loop that is closed."""
+    hold_promises(random_scene(seed, limited=True))
+
+
 # ------------------------------------------------------------------------------------------------ chosen scenes
 
 

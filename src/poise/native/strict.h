@@ -16,7 +16,7 @@ namespace POISE_LEVEL {
 namespace {
 
 // Steps that one call of continuous mode solves for, and that every level may in any case: the next call goes on.
-constexpr int most_solved = 18, least_solved = 4;
+constexpr int most_solved = 12, least_solved = 3;
 
 // ---------------------------------------------------------------------------------------------- one level
 
