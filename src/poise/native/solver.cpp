@@ -163,7 +163,9 @@ void allot(SolverData& solver) {
       {&s.extra, static_cast<std::size_t>(solver.extra)},
       {&s.room, 2 * m},
       {&s.trial_rows, m},
-      {&s.work.packed, !blocked ? 0 : m > v ? m * static_cast<std::size_t>(stride_of<double>(solver.n_v)) : v * stride},
+      {&s.work.packed, !blocked ? 0
+                       : m > v  ? m * static_cast<std::size_t>(stride_of<double>(solver.n_v))
+                                : v * stride},
   };
   hand_out(parts, sizeof(parts) / sizeof(parts[0]), solver.memory);
   if (!solver.ranged) s.room = nullptr;

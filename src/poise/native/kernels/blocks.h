@@ -195,8 +195,7 @@ template <class S> POISE_LARGE_FN void pack_columns(const S* J, const Run* runs,
 }
 
 // J^T in whole blocks: each row of J one column of `n_columns` numbers. Velocities that are fixed (scale 0) are left out.
-template <class S>
-POISE_LARGE_FN void pack_rows(const S* J, const S* scale, int n_columns, int n_rows, S* out) {
+template <class S> POISE_LARGE_FN void pack_rows(const S* J, const S* scale, int n_columns, int n_rows, S* out) {
   using T = real_t<S>;
   const int stride = stride_of<S>(n_columns);
   for (int c = 0; c < n_columns; ++c) {

@@ -297,9 +297,9 @@ POISE_FN void search_row_together(const P& problem, const Settings<T>& settings,
 // ---------------------------------------------------------------------------------------------- the end of a row
 
 // errors, `reached` and the code of a pose, judged in double
-template <class P, class T>
-POISE_FN void judge_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, const double* q,
-                        const double* targets, double* placements, double* rows) {
+template <class P, class T> POISE_FN void judge_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row,
+                                                    const double* q, const double* targets, double* placements,
+                                                    double* rows) {
   constexpr int goals = P::n_goals;
   double errors[2 * goals];
   evaluate(problem, q, targets, placements, rows, errors);
@@ -346,9 +346,9 @@ template <class P, class T> POISE_FN void check_row(const P& problem, const Devi
 }
 
 // Takes the pose on in double until the tolerances hold, which may be finer than T can tell, and writes it to `finished`.
-template <int M, class P, class T>
-POISE_FN void finish_row(const P& problem, const Settings<double>& settings, const Posture<double>& posture,
-                         const DeviceRows<T, P::n_goals>& io, int row) {
+template <int M, class P, class T> POISE_FN void finish_row(const P& problem, const Settings<double>& settings,
+                                                            const Posture<double>& posture,
+                                                            const DeviceRows<T, P::n_goals>& io, int row) {
   double* to = io.finished + static_cast<long long>(row) * P::model_q;
   if (is_refused(problem, io, row)) {
     for (int k = 0; k < P::model_q; ++k) to[k] = double(io.q[static_cast<long long>(row) * P::model_q + k]);
@@ -361,8 +361,7 @@ POISE_FN void finish_row(const P& problem, const Settings<double>& settings, con
   begin_lane(state, 0);
   Settings<double> close = settings;  // so near, hardly any damping is needed, and it would slow the last digits
   close.damping_floor = minimum(settings.damping_floor, 1e-10);
-  while (!advance_lanes<M>(problem, close, posture, memory.targets, P::fraction(), state)) {
-  }
+  while (!advance_lanes<M>(problem, close, posture, memory.targets, P::fraction(), state)) {}
   io.steps[row] += int(state.steps);
   POISE_UNROLL_BODY
   for (int k = 0; k < P::n_q; ++k) to[P::place(k)] = memory.best_q[k];
