@@ -91,9 +91,12 @@ bool proved_unreachable(const SolverData& solver) {
   return false;
 }
 
+constexpr int most_polished = 8;  // steps in continuous mode
+
 // Downhill only, with damping that grows when a step fails and shrinks when it works (Marquardt 1963): from the best pose to the
-// minimum itself, so that a goal out of reach is answered by the same still pose every time.
-template <int M> void polish_rows(SolverData& solver, Clock::time_point begun) {
+// minimum itself, so that a goal out of reach is answered by the same still pose every time. In continuous mode a few steps: the
+// next call goes on. True if it came to the end.
+template <int M> bool polish_rows(SolverData& solver, Clock::time_point begun) {
   const auto problem = solver.problem();
   SearchState<S>& s = solver.state;
   copy_configuration(problem, solver.best_q.data(), s.q);
@@ -101,8 +104,9 @@ template <int M> void polish_rows(SolverData& solver, Clock::time_point begun) {
   S damping = 1e-3 * s.cost + solver.settings.damping_floor;
   s.damping = damping;
   note(solver);
-  int quiet = 0;
-  for (int k = 0; k < 4 * solver.settings.max_steps && damping < 1e12 && quiet < 4 && !late(solver, begun); ++k) {
+  const int most = solver.mode == Mode::CONTINUOUS ? most_polished : 4 * solver.settings.max_steps;
+  int quiet = 0, k = 0;
+  for (; k < most && damping < 1e12 && quiet < 4 && !late(solver, begun); ++k) {
     assemble_all(solver);
     find_room(problem, solver.settings, s);
     const S before = s.cost;
@@ -128,22 +132,21 @@ template <int M> void polish_rows(SolverData& solver, Clock::time_point begun) {
   }
   look(solver);
   const S outside = outside_of(problem, solver.settings, s.q);
-  if (outside > solver.best_outside || (outside == solver.best_outside && !(s.cost <= solver.best_cost))) return;
+  if (outside > solver.best_outside || (outside == solver.best_outside && !(s.cost <= solver.best_cost))) {
+    return k < most;
+  }
   solver.best_outside = outside;
   solver.best_cost = s.cost;
   for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = s.q[k];
   for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = s.errors[k];
   if (within_tolerance(problem, s.errors, 1.0) && !(outside > 0.0)) solver.outcome = Outcome::REACHED;
+  return k < most;
 }
 
-void polish_plainly(SolverData& solver, Clock::time_point begun) {
-  if (solver.n_rows == 6) {
-    polish_rows<6>(solver, begun);
-  } else if (solver.n_rows == 3) {
-    polish_rows<3>(solver, begun);
-  } else {
-    polish_rows<0>(solver, begun);
-  }
+bool polish_plainly(SolverData& solver, Clock::time_point begun) {
+  return solver.n_rows == 6   ? polish_rows<6>(solver, begun)
+         : solver.n_rows == 3 ? polish_rows<3>(solver, begun)
+                              : polish_rows<0>(solver, begun);
 }
 
 bool some_joint_at_bound(const SolverData& solver) {
@@ -158,9 +161,9 @@ bool some_joint_at_bound(const SolverData& solver) {
 // The default step fixes joints at their bounds by a rule of thumb and can stand still where it should not; the exact active set
 // (active_set.h) says whether there is a way on.
 void polish(SolverData& solver, Clock::time_point begun) {
-  polish_plainly(solver, begun);
+  const bool ended = polish_plainly(solver, begun);
   StrictState& t = solver.strictly;
-  const bool asked = solver.outcome == Outcome::STALLED && solver.settings.limits == LIMITS_ACTIVE;
+  const bool asked = ended && solver.outcome == Outcome::STALLED && solver.settings.limits == LIMITS_ACTIVE;
   const bool short_steps =
       solver.settings.reach < 1.0;  // what the user bounds is not to be left to another way of stepping
   if (!asked || short_steps || !some_joint_at_bound(solver)) return;
