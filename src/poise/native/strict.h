@@ -34,6 +34,10 @@ bool try_strictly(SolverData& solver, int level, S& trust) {
   const S worth = solver.mode == Mode::CONTINUOUS ? 1e-4 : 1e-9;
   const S least = (1.0 - worth) * t.here.costs[level];
   const bool still = t.last ? largest_step(solver) < 1e-11 : t.predicted > least;
+  if (!(before > 0.0) && t.work.n_basis_above >= t.work.n) {  // the levels above leave nothing free
+    trust = 0.0;
+    return false;
+  }
   if (!(before > 0.0) && !posture && still) {
     // It stands still: nothing that is left free makes it better. A long step may only have been bent by its bounds, so ask for a short one.
     trust = trust > 0.02 ? 0.02 / 0.3 : 0.0;

@@ -136,7 +136,7 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
   copy_configuration(problem, p.q, solver.state.q);
   find_room(problem, solver.settings, solver.state);
   w.n_inequalities = 0;
-  w.n_basis = 0;
+  w.n_basis = w.n_basis_above = 0;
   for (int k = 0; k < w.stride; ++k) w.x[k] = 0.0;
   for (int c = 0; c < w.n; ++c) {
     const S low = solver.state.work.low[c] / w.scale[c], high = solver.state.work.high[c] / w.scale[c];
@@ -190,6 +190,7 @@ void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
   const bool loops = solver.goals[0].level < 0;
   if (!loops || level < 0) come_back();
   for (int k = 0; k <= level && k < levels; ++k) {
+    if (k == level) w.n_basis_above = w.n_basis;
     const int first = t.level_rows[static_cast<std::size_t>(k)], last = t.level_rows[static_cast<std::size_t>(k) + 1];
     // what is above is only held: its corrections are small, and must arrive
     const bool above = k < t.serving;
@@ -218,7 +219,10 @@ void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
     }
     if (k == 0 && loops) come_back();
   }
-  if (level == levels) serve_posture(w, t.wanted, trust);
+  if (level == levels) {
+    w.n_basis_above = w.n_basis;
+    serve_posture(w, t.wanted, trust);
+  }
   t.predicted = 0.0;
   if (level >= 0 && level < levels) {
     const int first = t.level_rows[static_cast<std::size_t>(level)],

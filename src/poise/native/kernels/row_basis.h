@@ -41,6 +41,7 @@ template <class S> struct HierarchyWork {
   Inequality<S>* inequalities;
   int n_inequalities;
   int n_basis;
+  int n_basis_above;  // of it what the levels above take up
   int n_held;
   int* order;    // most_rows: pivoting
   char* active;  // of each inequality in this level: 0, 1 held at its upper end, -1 at its lower, 2 given up
