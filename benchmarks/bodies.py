@@ -35,6 +35,8 @@ from poise import native
 from poise.goals import Balance, Goal, LookAt, Reach, Rest
 
 TARGETS, BLOCK = 200, 20
+PARTS = ("g1", "drag", "markers", "growth")
+MARKED = 300  # frames
 FRAMES, LOOPS, LAPS, SETTLE = 1000, 4, 3, 50
 JOINTS = (25, 50, 100, 200, 400)
 
@@ -204,6 +206,38 @@ def dragging() -> None:
     print("far: the hand is led to where balance and gaze cannot be met beside it, and then out of reach")
 
 
+# ------------------------------------------------------------------------------------------ markers
+
+
+def follow_markers(count: int, rest: bool) -> str:
+    """A row: points all over the humanoid, 2 mm off, followed for some frames, each from the pose before."""
+    model, rng = poise.load("humanoid"), np.random.default_rng(0)
+    points = {f"m{k}": (model.frames[k % len(model.frames)], rng.normal(scale=0.05, size=3)) for k in range(count)}
+    goals = [Reach(frame, np.zeros(3), point=p, name=name, tolerance=0.01) for name, (frame, p) in points.items()]
+    solver = poise.Solver(model, [*goals, *([Rest()] if rest else [])], mode="continuous")
+    way, q, us, reached, steps = rng.normal(scale=0.3, size=model.nv), np.array(model.rest), [], 0, 0
+    for k in range(MARKED):
+        body = model.clamp(model.integrate(model.rest, way * np.sin(k / 20)))
+        at = {frame: model.fk(body, frame) for frame, _ in points.values()}
+        targets = {
+            name: at[f][:3, :3] @ p + at[f][:3, 3] + rng.normal(scale=0.002, size=3) for name, (f, p) in points.items()
+        }
+        begun = time.perf_counter()
+        solution = solver.solve(q, targets)
+        us.append(1e6 * (time.perf_counter() - begun))
+        q, reached, steps = solution.q, reached + bool(solution.reached), steps + solution.steps
+    row = f"{count:8}{3 * count:7}{'yes' if rest else 'no':>6}{np.median(us):10.1f}{np.percentile(us, 99):10.1f}"
+    return f"{row}{steps / MARKED:8.2f}{100 * reached / MARKED:11.1f}"
+
+
+def markers() -> None:
+    """The table of markers on a body."""
+    print(f"\nmarkers on the humanoid, to 1 cm, continuous, {MARKED} frames; us a frame")
+    print(f"{'markers':>8}{'rows':>7}{'rest':>6}{'p50':>10}{'p99':>10}{'steps':>8}{'reached %':>11}")
+    for count, rest in itertools.product((20, 41, 80), (False, True)):
+        print(follow_markers(count, rest))
+
+
 # ------------------------------------------------------------------------------------------ growth
 
 
@@ -266,7 +300,7 @@ def main() -> None:
     parser.add_argument(
         "--spread", type=float, default=SPREAD, help="how far the G1's targets are from its stance [rad]"
     )
-    parser.add_argument("--parts", nargs="+", choices=("g1", "drag", "growth"), default=["g1", "drag", "growth"])
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     parser.add_argument("--peers", nargs="*", default=None, help="names of the peers to run; all unless given")
     parser.add_argument("--no-peers", action="store_true")
     options = parser.parse_args()
@@ -277,6 +311,8 @@ def main() -> None:
         compare(wanted, options.rounds, options.spread)
     if "drag" in options.parts:
         dragging()
+    if "markers" in options.parts:
+        markers()
     if "growth" in options.parts:
         growth(5 * options.rounds)
 
