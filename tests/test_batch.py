@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import _thread
+import copy
+import pickle
 import signal
 import threading
 import time
@@ -350,3 +352,22 @@ def test_starts_far_round_and_outside_the_ranges() -> None:
     outside = poise.solve_batch(arm_model, Reach(tool, np.eye(4)), targets, np.full(7, 4.0))
     assert outside.reached.all()
     assert inside(arm_model, outside.q)
+
+
+def test_answers_that_are_made_later_can_be_copied_and_pickled() -> None:
+    model = poise.load("planar2")
+    tip = model.frames[-1]
+    batch = poise.solve_batch(
+        model, Reach(tip, np.zeros(3)), model.fk(model.random(np.random.default_rng(0), 3), tip)[:, :3, 3]
+    )
+    asked: list[str] = []
+    later = poise.BatchSolution.later(model, lambda name: asked.append(name) or getattr(batch, name))
+    assert not asked
+    assert later.q is batch.q
+    assert later.q is batch.q
+    assert asked == ["q"]
+    for twin in (copy.copy(later), pickle.loads(pickle.dumps(later))):
+        np.testing.assert_array_equal(twin.steps, batch.steps)
+        np.testing.assert_array_equal(twin.errors[tip], batch.errors[tip])
+    with pytest.raises(AttributeError, match="colour"):
+        _ = later.colour

@@ -69,3 +69,35 @@ def test_a_batch_of_markers_is_what_one_by_one_gives() -> None:
     solver = poise.Solver(model, goals, restarts=0)
     for k, row in enumerate(rows):
         np.testing.assert_array_equal(batch.q[k], solver.solve(targets=row).q)
+
+
+def test_joints_that_depend_on_each_other_do_not_drift() -> None:
+    builder = poise.ModelBuilder("coaxial")
+    for k, above in enumerate((None, "r0", "r1", "r2")):
+        axis, offset = ((0, 0, 1), (0, 0, 0)) if k < 2 else ((0, 1, 0), (0.3, 0, 0))
+        builder.add_joint(f"r{k}", above, "revolute", axis=axis, offset=offset)
+    model = builder.build()
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        goals = [
+            Reach(
+                model.frames[-1 - k % 2],
+                rng.normal(scale=0.5, size=3),
+                point=rng.normal(scale=0.1, size=3),
+                name=f"m{k}",
+            )
+            for k in range(12)
+        ]
+        q = poise.solve(model, goals, np.zeros(4), restarts=0).q
+        assert abs(q[0] - q[1]) < 1e-6  # alike in everything, so they share the turn
+
+
+def test_several_answers_where_rows_outnumber_joints() -> None:
+    model = poise.load("panda")
+    frames = model.frames[-3:]
+    q = model.random(np.random.default_rng(0), 5)
+    goals = [Reach(frame, np.zeros(3), point=(0.1, 0.05, 0.0), name=frame) for frame in frames]
+    T = {frame: model.fk(q, frame) for frame in frames}
+    targets = {frame: T[frame][:, :3, :3] @ (0.1, 0.05, 0.0) + T[frame][:, :3, 3] for frame in frames}
+    batch = poise.solve_batch(model, goals, targets, solutions=3)
+    assert batch.reached[:, 0].all()

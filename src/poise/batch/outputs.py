@@ -135,7 +135,7 @@ def named(out: Any) -> dict[str, Any]:
         return {}
     if isinstance(out, BatchSolution):
         fields = {name: getattr(out, name) for name in FIELDS if name != "errors"}
-        base = next(iter(out.errors.values())).base if out.errors else None
+        base = getattr(next(iter(out.errors.values())), "base", None) if out.errors else None
         return {**fields, "errors": base} if base is not None else fields
     if isinstance(out, Mapping):
         for name in out:

@@ -77,6 +77,9 @@ class BatchSolution:
         setattr(self, name, value)
         return value
 
+    def __getstate__(self) -> tuple[None, dict[str, Any]]:
+        return None, {name: getattr(self, name) for name in self.__slots__ if name != "_make"}
+
     @property
     def status(self) -> NDArray[np.object_]:
         """(B, [k]): how each row ended, as `Status`; copied from the device where the arrays are on one."""

@@ -106,6 +106,7 @@ bool device_serves(const SolverData& solver);
 
 // what lanes on the CPU serve: the same without a posture, which the strict solver serves better, one row at a time
 bool lanes_serve(const SolverData& solver);
+bool lanes_pay(const SolverData& solver);
 
 // ---------------------------------------------------------------------------------------------- lanes
 

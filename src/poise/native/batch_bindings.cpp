@@ -52,7 +52,7 @@ BatchJob& describe(BatchJob& job, const PreparedSolver& solver, const nb::dict& 
 class Crew {
  public:
   Crew(BatchJob& job, std::size_t count) : job_(job) {
-    const bool lanes = lanes_serve(*job.solver);
+    const bool lanes = lanes_serve(*job.solver) && (job.solutions > 1 || lanes_pay(*job.solver));
     if (lanes && job.q32) f32_ = std::make_unique<LaneProblem<float>>(*job.solver);
     if (lanes && !job.q32) f64_ = std::make_unique<LaneProblem<double>>(*job.solver);
     const int width = f32_ ? batch_ops().lanes32 : f64_ ? batch_ops().lanes64 : 1;

@@ -101,9 +101,9 @@ bool device_serves(const SolverData& solver) {
          solver.n_v > 0;
 }
 
-// more rows than velocities: the primal system of one problem at a time is far ahead
-bool lanes_serve(const SolverData& solver) {
-  return device_serves(solver) && !solver.strict && (solver.n_rows <= solver.n_v || solver.n_rows <= 6);
-}
+bool lanes_serve(const SolverData& solver) { return device_serves(solver) && !solver.strict; }
+
+// with more rows than velocities the primal system of one problem at a time is far ahead
+bool lanes_pay(const SolverData& solver) { return solver.n_rows <= 6 || solver.n_rows <= solver.n_v; }
 
 }  // namespace poise

@@ -169,6 +169,7 @@ void polish(SolverData& solver, Clock::time_point begun) {
   if (!asked || short_steps || !some_joint_at_bound(solver)) return;
   copy_configuration(solver.problem(), solver.best_q.data(), t.here.q);
   t.assembled = nullptr;
+  t.solved = 0;
   set_bars(solver, 0, false);
   descend(solver, 0, begun);
   if (broken(solver, t.here) > solver.best_outside || !(t.here.costs[0] < solver.best_cost)) return;

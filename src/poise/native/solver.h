@@ -32,6 +32,7 @@ struct StrictState {
   const double* assembled = nullptr;         // the pose that state.J belongs to, and the last level in it
   int assembled_level = 0;
   int solved = 0;          // steps in this call
+  int brought = 0;         // limits that the last step brings back inside
   int serving = 0;         // the level that goes down now
   bool guarded = false;    // it has to come to what it is known to reach
   bool last = false;       // it goes down to the minimum itself, not only until little is left to gain

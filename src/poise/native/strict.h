@@ -34,19 +34,23 @@ bool try_strictly(SolverData& solver, int level, S& trust) {
   const S worth = solver.mode == Mode::CONTINUOUS ? 1e-4 : 1e-9;
   const S least = (1.0 - worth) * t.here.costs[level];
   const bool still = t.last ? largest_step(solver) < 1e-11 : t.predicted > least;
-  if (!(before > 0.0) && t.work.n_basis_above >= t.work.n) {  // the levels above leave nothing free
+  // A limit may be touched exactly, as at a start of zeros. The step first leaves it by a hair's breadth, and is free after that.
+  const bool touching = !(before > 0.0) && t.brought > 0;
+  if (!(before > 0.0) && !touching && t.work.n_basis_above >= t.work.n) {  // the levels above leave nothing free
     trust = 0.0;
     return false;
   }
-  if (!(before > 0.0) && !posture && still) {
+  if (!(before > 0.0) && !touching && !posture && still) {
     // It stands still: nothing that is left free makes it better. A long step may only have been bent by its bounds, so ask for a short one.
     trust = trust > 0.02 ? 0.02 / 0.3 : 0.0;
     return false;
   }
-  trust = minimum(trust, maximum(largest_step(solver), 1e-12));
+  if (!touching) trust = minimum(trust, maximum(largest_step(solver), 1e-12));
   follow_strictly(solver, t.here, t.there, level);
   if (!settle(solver, level, trust)) return false;
   if (before > 0.0 && broken(solver, t.there) < 0.999 * before) return !loops_open(solver, t.here, t.there, level);
+  if (touching && t.there.costs[level] <= t.here.costs[level] * (1.0 + 1e-6) && none_touched(solver, t.there))
+    return true;
   if (!(t.there.costs[level] < t.here.costs[level] * (t.last ? 1.0 + 4e-15 : 1.0))) return false;
   // where the step did what was predicted, the next one needs less damping: a level that cannot be reached would else creep
   const bool as_predicted = t.here.costs[level] - t.there.costs[level] > 0.9 * (t.here.costs[level] - t.predicted);

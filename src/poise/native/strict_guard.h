@@ -84,6 +84,13 @@ void keep_above(SolverData& solver, int level, bool all) {
   }
 }
 
+bool none_touched(const SolverData& solver, const StrictPoint& p) {
+  for (std::size_t i = 0; i < solver.limits.size(); ++i) {
+    if (p.gaps[i] < hair) return false;
+  }
+  return true;
+}
+
 // closed loops are rules as well: coming back from another limit must not open them
 bool loops_open(const SolverData& solver, const StrictPoint& from, const StrictPoint& to, int level) {
   if (level > 0 || solver.goals[0].level >= 0) return false;

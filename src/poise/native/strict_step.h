@@ -181,7 +181,7 @@ void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
   ++t.solved;
   fill_measure(solver, p, level == levels);
   fill_rows(solver, p, level);
-  const int n_broken = fill_inequalities(solver, p, trust);
+  const int n_broken = t.brought = fill_inequalities(solver, p, trust);
   // loops stay closed on the way back from a broken limit
   const auto come_back = [&] {
     if (n_broken)

@@ -102,6 +102,10 @@ template <int M, class S> POISE_FN void take_out(int m_run, const S* column, S x
   for (int k = 0; k < m; ++k) rhs[k] -= column[k] * x;
 }
 
+constexpr double primal_floor =
+    1e-9;  // of the largest diagonal of J^T J: less damping drowns in its rounding, and joints that depend
+           // on each other would drift
+
 // y = (J^T J + damping D)^-1 J^T rhs; a fixed velocity stands alone
 template <class S, class P> POISE_FN void solve_primal(const P& problem, S damping, StepWorkspace<S>& w) {
   using T = real_t<S>;
@@ -114,9 +118,11 @@ template <class S, class P> POISE_FN void solve_primal(const P& problem, S dampi
     }
   }
   sum_blocks(w.packed, w.ones, w.row_runs, m, n, zero, w.y, w.A);
+  S enough = damping;
+  for (int c = 0; c < n; ++c) enough = maximum(enough, S(T(primal_floor)) * w.A[c * stride + c] * w.inverse_D[c]);
   for (int c = 0; c < n; ++c) {
     const mask_t<S> free = w.inverse_D[c] > zero;
-    w.A[c * stride + c] += select(free, damping / select(free, w.inverse_D[c], S(T(1))), S(T(1)));
+    w.A[c * stride + c] += select(free, enough / select(free, w.inverse_D[c], S(T(1))), S(T(1)));
   }
   solve_blocks(n, w.A, w.pivots, w.L, T(1e-30), w.y);
 }
