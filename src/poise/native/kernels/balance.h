@@ -23,6 +23,7 @@ template <class S> struct SupportEdge {
 
 template <class S> struct Hull {
   int n = 0;
+  S nearest = S(0);  // from the centre to the nearest place of its border
   SupportEdge<S> edges[most_supports];
 };
 
@@ -54,6 +55,15 @@ template <class S> POISE_LARGE_FN int corners_of(FlatPoint<S>* points, int n, S 
     corners[count++] = points[i];
   }
   return n > 1 ? count - 1 : count;
+}
+
+// from (x, y) to the nearest place between two points
+template <class S> POISE_FN S distance_to_side(S x, S y, const FlatPoint<S>& a, const FlatPoint<S>& b) {
+  const S along_x = b.x - a.x, along_y = b.y - a.y, square = along_x * along_x + along_y * along_y;
+  S t = square > S(0) ? ((x - a.x) * along_x + (y - a.y) * along_y) / square : S(0);
+  t = minimum(maximum(t, S(0)), S(1));
+  const S left_x = x - a.x - t * along_x, left_y = y - a.y - t * along_y;
+  return square_root(left_x * left_x + left_y * left_y);
 }
 
 // the half-plane of an edge of the given length along `way`; length 0: of a single point
@@ -104,6 +114,10 @@ POISE_LARGE_FN void hull_of(const S* points, int n, const S* up, const S* center
   for (int i = 0; i < n; ++i) flatted[i] = {dot(right, points + 3 * i), dot(ahead, points + 3 * i), i};
   const int count = corners_of(flatted, n, S(1e-12) * scale * scale, corners);
   hull.n = 0;
+  hull.nearest = S(1e30);
+  const S x_now = dot(right, center), y_now = dot(ahead, center);
+  for (int i = 0; i < count; ++i)
+    hull.nearest = minimum(hull.nearest, distance_to_side(x_now, y_now, corners[i], corners[(i + 1) % count]));
   S way[3], normal[3];
   const auto edge = [&](const FlatPoint<S>& a, const FlatPoint<S>& b) {
     const S x = b.x - a.x, y = b.y - a.y, length = square_root(x * x + y * y);
@@ -150,6 +164,40 @@ POISE_LARGE_FN void find_hull(const P& problem, const Goal& goal, const S* place
   hull_of(points, goal.n_points, target + 9, center, S(problem.scale), hull);
 }
 
+// How far the centre is from where every edge is kept: the least |d| with n_k . d >= margin - s_k for all k. Without a margin that is the
+// way to the border, which beyond a sharp corner is much longer than to any edge's line. With one it lies on the line of one edge or
+// where two meet, and there no edge pulls: d = sum of a_k n_k, a_k >= 0. Where the margin leaves no such place, the worst edge counts.
+template <class S> POISE_LARGE_FN S distance_outside(const Hull<S>& hull, S margin, S rounding) {
+  S worst = S(0), least = S(1e30);
+  const auto kept = [&](const SupportEdge<S>& a, S x, const SupportEdge<S>& b, S y) {
+    for (int k = 0; k < hull.n; ++k) {
+      const SupportEdge<S>& e = hull.edges[k];
+      const S by = x * dot(e.normal, a.normal) + y * dot(e.normal, b.normal);
+      if (&e != &a && &e != &b && by < margin - e.inside - rounding - S(1e-14) * (x + y)) return false;
+    }
+    return true;
+  };
+  for (int i = 0; i < hull.n; ++i) worst = maximum(worst, margin - hull.edges[i].inside);
+  if (!(worst > S(0))) return S(0);
+  const bool out = worst > margin;  // of the hull itself
+  if (!(margin > S(0))) return maximum(hull.nearest, worst);
+  for (int i = 0; i < hull.n; ++i) {
+    const SupportEdge<S>& a = hull.edges[i];
+    const S beyond_a = margin - a.inside;
+    if (beyond_a > S(0) && kept(a, beyond_a, a, S(0))) least = minimum(least, beyond_a);
+    for (int j = 0; j < i; ++j) {
+      const SupportEdge<S>& b = hull.edges[j];
+      const S beyond_b = margin - b.inside, together = dot(a.normal, b.normal), apart = S(1) - together * together;
+      if (!(apart > S(1e-18)) || !(maximum(beyond_a, beyond_b) > S(0))) continue;
+      const S x = (beyond_a - together * beyond_b) / apart, y = (beyond_b - together * beyond_a) / apart;
+      if (x < S(0) || y < S(0) || !kept(a, x, b, y)) continue;
+      least = minimum(least, square_root(maximum(x * beyond_a + y * beyond_b, S(0))));
+    }
+  }
+  const S inset = least < S(1e30) ? maximum(least, worst) : worst;
+  return out ? maximum(inset, hull.nearest) : inset;
+}
+
 // rows, errors and room of a goal on the centre of mass; the sums stand behind the placements
 template <class S, class P, class Goal>
 POISE_LARGE_FN void mass_residual(const P& problem, const Goal& goal, const S* placements, const S* target,
@@ -175,9 +223,9 @@ POISE_LARGE_FN void mass_residual(const P& problem, const Goal& goal, const S* p
     const S e = S(0) - hull.edges[k].inside;
     if (room) note_room(e, margin, high, weight, room + 2 * k);
     const S left = beyond(e, margin, high);
-    errors[0] = maximum(errors[0], absolute(left));
     rows[k] = weight * left;
   }
+  errors[0] = distance_outside(hull, margin, S(1e-12) * S(problem.scale));
 }
 
 // row[velocity * stride] += force . velocity of a point that moves with primitive `on`

@@ -138,11 +138,17 @@ template <class S> POISE_LARGE_FN S largest_motion(const LinearSystem<S>& s, con
   return most;
 }
 
+// how many rows the block at row k has; goals of one or two rows can leave a last one that is shorter
+template <class S> POISE_FN int block_rows(const LinearSystem<S>& s, int k) {
+  return k >= s.paired ? 1 : s.paired - k < 3 ? s.paired - k : 3;
+}
+
 // errors of effectors that are far are cut to `most`, direction kept
 template <class S> POISE_LARGE_FN void clamp_blocks(LinearSystem<S>& s, S most) {
   for (int k = 0; k < s.paired; k += 3) {
-    const S size = block_length(s.r + k, 3, 1);
-    for (int i = 0; i < 3 && size > most; ++i) s.r[k + i] *= most / size;
+    const int width = block_rows(s, k);
+    const S size = block_length(s.r + k, width, 1);
+    for (int i = 0; i < width && size > most; ++i) s.r[k + i] *= most / size;
   }
 }
 
@@ -159,8 +165,8 @@ template <class S> POISE_LARGE_FN void selective_direction(LinearSystem<S>& s, S
   for (int i = 0; i < m; ++i) {
     if (!(sigma[i] > cut)) continue;
     S N = S(0), M = S(0);
-    for (int k = 0; k < m; k += k < s.paired ? 3 : 1) {
-      const int width = k < s.paired ? 3 : 1;
+    for (int k = 0, width = 0; k < m; k += width) {
+      width = block_rows(s, k);
       N += block_length(left + i * m + k, width, 1);
       for (int c = 0; c < n; ++c) M += absolute(right[i * n + c]) * block_length(s.A + k * n + c, width, n);
     }
