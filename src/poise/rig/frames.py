@@ -56,12 +56,12 @@ class Frames:
         q = solution.q
         q.setflags(write=False)
         shown = self._blended(state, q) if state.blends else q
-        missed = frozenset() if solution.reached else self._missed(state, solution)
+        missed = () if solution.reached else self._missed(state, solution)
         return replace(state, q=q, shown=shown, poles=poles, missed=missed, resting=resting), solution
 
-    def _missed(self, state: State, solution: Solution) -> frozenset[str]:
+    def _missed(self, state: State, solution: Solution) -> tuple[str, ...]:
         errors, most = solution.errors, 1e-3 * self.model.length
-        return frozenset(name for name in state.places if name in errors and errors[name][0] > most)
+        return tuple(name for name in state.places if name in errors and errors[name][0] > most)
 
     # -------------------------------------------------------------------------------------------- eased targets
 

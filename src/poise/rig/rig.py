@@ -153,7 +153,11 @@ class Rig(Held):
 
     def freeze(self, *joints: str) -> None:
         """Holds joints as they are: they do not change by one bit until `unfreeze`."""
-        self._change("freeze", frozen=self._state.frozen | self._joints(joints))
+        names, state = self._joints(joints), self._state
+        q, held = state.q.copy(), self._frames.indices(tuple(sorted(names)))
+        q[held] = state.shown[held]  # of a blended limb, what is seen and not what was solved
+        q.setflags(write=False)
+        self._change("freeze", q=q, frozen=state.frozen | names)
 
     def unfreeze(self, *joints: str) -> None:
         """Lets joints move again; all of them where none is named."""

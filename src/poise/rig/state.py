@@ -78,7 +78,7 @@ class State:
         frozen: Joints that do not move.
         dragged: The handles that are being dragged, served right after the pins.
         symmetric: Whether a drag on one side is also made on the other.
-        missed: The handles that the last frame did not bring to their places.
+        missed: The handles that the last frame did not bring to their places, in the order of `places`.
         resting: For how many frames nothing else is tried to bring them there.
     """
 
@@ -92,7 +92,7 @@ class State:
     frozen: frozenset[str] = frozenset()
     dragged: tuple[str, ...] = ()
     symmetric: bool = False
-    missed: frozenset[str] = frozenset()
+    missed: tuple[str, ...] = ()
     resting: int = 0
 
 

@@ -80,7 +80,7 @@ class Stuck:
         return out
 
     def bent(self, state: State, targets: dict[str, Any]) -> tuple[Floats, Floats] | None:
-        """Where to start with stuck limbs bent, and by what; None if none is stuck."""
+        """Where to start with stuck limbs bent, each hinge once, and by what; None if none is stuck."""
         q, turned = state.q.copy(), np.zeros(self.model.nv)
         for name in state.missed:
             handle, wish = self.problems.handles[name], state.places.get(name)
@@ -88,12 +88,19 @@ class Stuck:
                 continue
             limb = self.problems.limbs[handle.limb]
             joint = hinge_joint(self.model, limb)
-            if joint is not None and joint.name not in state.frozen and not self.pinned_below(state, limb):
+            if joint is None or turned[joint.v].any():  # another handle of the limb has bent it
+                continue
+            if joint.name not in state.frozen and not self.pinned_below(state, limb):
                 target = targets[name] if targets[name].ndim == 1 else targets[name][:3, 3]
                 turn = bend(self.model, q, limb, joint, handle.frame, target)
                 turned[joint.v] = min(CONTINUOUS_SPAN, max(-CONTINUOUS_SPAN, turn))
                 q[joint.q] += turned[joint.v]
-        return (self.model.clamp(q), turned) if turned.any() else None
+        if not turned.any():
+            return None
+        q = self.model.clamp(q)
+        for joint in map(self.model.joint, state.frozen):  # a quaternion made unit once more may be a bit off
+            q[joint.q] = state.q[joint.q]
+        return q, turned
 
     def pinned_below(self, state: State, limb: Limb) -> bool:
         """Whether something is pinned that the limb's hinge moves."""

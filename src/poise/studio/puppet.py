@@ -88,7 +88,7 @@ class StudioRig(Rig):
 
     def _advance(self) -> None:
         if not self.shelf.settings.method.levels:  # limbs that are stuck are bent for the usual method alone
-            self._state = replace(self._state, missed=frozenset())
+            self._state = replace(self._state, missed=())
         super()._advance()
 
     def stand_at(self, q: Floats) -> None:
