@@ -132,7 +132,8 @@ def weigh(solution: Solution, at: Linearisation, limits: list[ActiveLimit]) -> l
     """The limits with their multipliers, from the first level that each one holds back."""
     out = list(limits)
     inequalities = [k for k, limit in enumerate(limits) if limit.kind != "closed"]
-    closing = np.array([closing_direction(solution, at, limits[k]) for k in inequalities]).reshape(-1, at.J.shape[1])
+    rows = [closing_direction(solution, at, limits[k]) for k in inequalities]
+    closing = np.reshape(rows, (len(rows), at.J.shape[1]))  # no column where no joint in joints= moves a goal
     for level, goals in enumerate(at.levels):
         pull = 2.0 * at.pull(goals)
         size = float(np.linalg.norm(pull))
