@@ -14,7 +14,7 @@ import numpy as np
 from poise.solvers.conditioning import free_motion
 from poise.solvers.linear import Floats, Linearisation
 from poise.solvers.proof import is_missed, tolerance
-from poise.solvers.relax import Relaxation, Trials
+from poise.solvers.relax import Relaxation, Trials, fresh
 from poise.solvers.words import error_text, errors_text
 
 if TYPE_CHECKING:
@@ -83,10 +83,11 @@ def gain_text(solution: Solution, trials: Trials, name: str, without: str) -> st
         return ""
     before, after, allowed = solution.errors[name], found[name], tolerance(solution, name)
     if after[0] <= allowed[0] and after[1] <= allowed[1]:
-        return f"without {without!r}, {name!r} would be reached"
+        return f"{fresh(solution)}without {without!r}, {name!r} would be reached"
     if all(a <= b for a, b in zip(after, before, strict=True)) and sum(after) < LESS * sum(before):
         left = errors_text(solution, name, after)
-        return f"without {without!r}, {name!r} would be missed by {left} instead of {error_text(solution, name)}"
+        missed = f"{name!r} would be missed by {left} instead of {error_text(solution, name)}"
+        return f"{fresh(solution)}without {without!r}, {missed}"
     return ""
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -16,18 +15,17 @@ from poise.solvers.conditioning import conditioning, direction_of
 from poise.solvers.conflict import conflict_texts, in_the_way
 from poise.solvers.linear import linearise
 from poise.solvers.proof import Proof, find_proof, is_missed
-from poise.solvers.relax import Relaxation, Trials, candidates, helpful
+from poise.solvers.relax import Relaxation, Trials, candidates, fresh, helpful, is_local, of_effort
 from poise.solvers.rules import timed
 from poise.solvers.show import length_text
 from poise.solvers.status import Status
-from poise.solvers.table import CONTINUOUS_SPAN
+from poise.solvers.table import CONTINUOUS_SPAN, turning
 from poise.solvers.words import (
     count,
     error_text,
     limit_distance,
     limit_text,
     missed_text,
-    turns,
     value_text,
     vector_text,
 )
@@ -39,6 +37,7 @@ __all__ = ["explain"]
 
 WEAK = 1e-3  # of the strongest multiplier: a limit that hardly holds anything back
 MOST_LISTED = 4
+LONG_TIME = 1e6  # seconds: a step in which speeds bound nothing, to see whether the branch leads on
 BEYOND = 1e-9  # metres: rounding
 OTHER_UNIT = 20.0  # times the farthest that can be: such a target was hardly meant in metres
 
@@ -48,10 +47,12 @@ def explain(solution: Solution) -> str:
     if solution.reached:
         return reached_text(solution)
     limits, trials = strong_limits(solution), Trials(solution)
+    goes_on = is_local(solution) and can_go_on(solution)
     missed = "; ".join(missed_text(solution, name) for name in solution.errors if is_missed(solution, name))
     opening = f"{missed}." if missed else "Every goal is within its tolerance."
-    parts = (broken_text(solution), cause(solution, limits, trials), exempt_text(solution))
-    return "\n".join([opening, *(line for part in parts for line in part), *relief(solution, limits, trials)])
+    parts = (broken_text(solution), cause(solution, limits, trials, goes_on), exempt_text(solution))
+    told = [line for part in parts for line in part]
+    return "\n".join([opening, *told, *relief(solution, limits, trials, goes_on)])
 
 
 def reached_text(solution: Solution) -> str:
@@ -64,7 +65,7 @@ def reached_text(solution: Solution) -> str:
 # ------------------------------------------------------------------------------------------------ causes
 
 
-def cause(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials) -> Iterator[str]:
+def cause(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials, goes_on: bool) -> Iterator[str]:
     """Why the search could not do better, the surest reason first."""
     if solution.proof is not None:
         yield proof_text(solution, solution.proof)
@@ -76,10 +77,12 @@ def cause(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials) -> 
         limit = solution._solver._options.max_steps
         yield f"The steps ran out: {solution.steps} in {count(solution.searches, 'search', 'searches')} of {limit}."
     if solution.velocity is not None:
-        yield step_text(solution)
-        return
-    if solution._solver._options.mode == "continuous":
-        if can_go_on(solution):
+        if goes_on:
+            yield step_text(solution)
+            return
+        yield "The branch ends here: no more steps in time from this pose come nearer."
+    elif solution._solver._options.mode == "continuous":
+        if goes_on:
             yield f"One call moves each joint by at most {span_text(solution)}: call again from this pose."
             return
         yield "The branch ends here, and continuous mode never jumps to another."
@@ -101,7 +104,7 @@ def proof_text(solution: Solution, proof: Proof) -> str:
     most = "at most" if far else "at least"
     ranges = "" if solution._solver._options.limit_handling == "off" else within_limits(solution, proof)
     gap = f"{length_text(proof.excess)} too {'far' if far else 'close'}"
-    unit = " Lengths are in metres: were millimetres meant?" if proof.distance > OTHER_UNIT * proof.farthest else ""
+    unit = " Lengths are in metres: were millimetres meant?" if proof.distance > OTHER_UNIT * proof.farthest > 0 else ""
     if proof.kind == "pair":
         one, other = proof.goals
         return (
@@ -135,17 +138,29 @@ def within_limits(solution: Solution, proof: Proof) -> str:
 
 
 def can_go_on(solution: Solution) -> bool:
-    """Whether another call in continuous mode, from this pose, comes nearer."""
-    again = solution._twin().solve(solution.q)
-    before, after = (float(np.sum(np.square(list(errors.values())))) for errors in (solution.errors, again.errors))
-    return again.reached or after < 0.999 * before
+    """Whether another call in continuous mode, or another step in time, from this pose, comes nearer."""
+    twin, at = solution._twin(), linearise(solution)
+    timeless = solution.velocity is None
+    again = twin.solve(solution.q) if timeless else twin.step(solution.q, LONG_TIME, solution._targets)
+    r = twin._native.rows_jacobian(again.q)[1]
+    missed = [[name for name in goals if is_missed(solution, name)] for goals in at.levels]
+    costs = [[sum(float(np.sum(x[at.spans[name]] ** 2)) for name in goals) for x in (at.r, r)] for goals in missed]
+    return again.reached or any(after < 0.999 * before for before, after in costs)
 
 
 def step_text(solution: Solution) -> str:
     """One time step: what bounds how far it leads."""
     kinds = [kind.lower() for kind in timed(solution._solver._options.limits)]
     bound = f"the limits of {' and '.join(kinds)}" if kinds else f"at most {span_text(solution)} for each joint"
-    return f"This is one step in time, as far as it leads within {bound}: step again from this pose."
+    way = f"one step in time, as far as it leads within {bound}: step again from this pose"
+    return f"It is still on its way. This is {way} (dt is {solution._dt:g} s{farthest_text(solution)})."
+
+
+def farthest_text(solution: Solution) -> str:
+    """How far the joint that turned farthest went in the step."""
+    assert solution.velocity is not None
+    turned = np.abs(solution.velocity[turning(solution.model) > 0]) * solution._dt
+    return f", in which a joint turned by up to {turned.max():.3g} rad" if turned.max(initial=0.0) > 0 else ""
 
 
 def broken_text(solution: Solution) -> Iterator[str]:
@@ -204,21 +219,51 @@ def where_to(solution: Solution, name: str, rest: NDArray[np.float64]) -> str:
 # ------------------------------------------------------------------------------------------------ what to relax
 
 
-def relief(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials) -> Iterator[str]:
+def relief(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials, goes_on: bool) -> Iterator[str]:
     """What was tried and helped, at most two ways, and the tolerance that would accept the pose."""
     missed = [name for name in solution.errors if is_missed(solution, name)]
     if not missed:
         return
     proof = solution.proof
     paired = proof is not None and proof.kind == "pair"  # nearer is nicer than without
-    found = islice(helpful(trials, candidates(solution, limits, may_go(solution))), 1 if paired else 2)
-    ways = [f"it would be reached {relaxation.text}{taken(solution, relaxation, q)}" for relaxation, q in found]
-    if paired or not ways:
+    goes_on = goes_on and proof is None
+    tried = of_effort(solution) if goes_on else candidates(solution, limits, may_go(solution))
+    skip = goes_on and solution.velocity is not None  # more steps are all it needs
+    ways = [] if skip else ways_out(solution, islice(helpful(trials, tried), 1 if paired else 2))
+    if paired or not (ways or goes_on):
         ways.insert(0, move_target(proof))
     for k, way in enumerate(ways):
         yield f"{'Or' if k else 'Relax first:'} {way}."
     tolerances = [f"{name!r} {error_text(solution, name)}" for name in missed]
     yield f"This pose would be accepted with a tolerance of {', '.join(tolerances)}."
+
+
+def ways_out(solution: Solution, found: Iterable[tuple[Relaxation, NDArray[np.float64]]]) -> list[str]:
+    """What was tried and helped, in words."""
+    ways: list[str] = []
+    for relaxation, q in found:
+        if not (relaxation.limits or relaxation.goals or relaxation.options) and is_local(solution):
+            return [f"it would be reached {relaxation.text}"]  # no limit and no goal is to blame
+        if relaxation.limits and not relaxation.options and within(solution, relaxation, q):
+            if ways:
+                continue
+            how = "inside all limits, by another search (restarts=, seed=)"
+        else:
+            how = f"{relaxation.text}{taken(solution, relaxation, q)}"
+        ways.append(f"{fresh(solution)}it would be reached {how}")
+    return ways
+
+
+def within(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> bool:
+    """Whether a pose that was found without some joint ranges keeps them all the same."""
+    low, high = solution.model.lower, solution.model.upper
+    return all(low[x.velocity] <= value_of(solution, x, q) <= high[x.velocity] for x in relaxation.limits)
+
+
+def value_of(solution: Solution, limit: ActiveLimit, q: NDArray[np.float64]) -> float:
+    """Where a pose has the joint of a limit."""
+    joint = solution.model.joint(limit.joint)
+    return float(q[joint.q.start + limit.velocity - joint.v.start])
 
 
 def may_go(solution: Solution) -> list[str]:
@@ -236,11 +281,7 @@ def taken(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) ->
     if len(relaxation.limits) != 1 or relaxation.options:
         return ""
     limit = relaxation.limits[0]
-    joint = solution.model.joint(limit.joint)
-    value = float(q[joint.q.start + limit.velocity - joint.v.start])
-    if turns(solution, limit):  # a whole turn more is the same pose
-        value -= 2 * math.pi * round((value - limit.value) / (2 * math.pi))
-    return f" (it would go to {value_text(solution, limit, value)})"
+    return f" (it would go to {value_text(solution, limit, value_of(solution, limit, q))})"
 
 
 def move_target(proof: Proof | None) -> str:

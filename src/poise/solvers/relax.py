@@ -18,6 +18,7 @@ from poise.goals import Reach
 from poise.limits.limit import Limit, name_limits
 from poise.native import core
 from poise.solvers.binding import ActiveLimit
+from poise.solvers.rules import timed
 from poise.solvers.status import Status
 from poise.solvers.table import Options, in_order, native_table
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from poise.goals import Goal
     from poise.solvers.solution import Solution
 
-__all__ = ["Relaxation", "Trials", "candidates", "helpful"]
+__all__ = ["Relaxation", "Trials", "candidates", "fresh", "helpful", "is_local", "of_effort"]
 
 FEW_SEARCHES = 10  # after the first, in a trial
 FEWER_SEARCHES = 3  # of levels one after the other
@@ -36,6 +37,7 @@ ALL_SECONDS = 2.0  # for all of them
 MOST_LIMITS = 3  # tried one at a time
 MOST_GOALS = 4  # left out one at a time
 MOST_NAMED = 4
+FRESH = 'in a fresh solve (mode="nearest")'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -99,12 +101,23 @@ def helpful(trials: Trials, candidates: Iterable[Relaxation]) -> Iterator[tuple[
             yield relaxation, found.q
 
 
+def is_local(solution: Solution) -> bool:
+    """Whether it never leaves its branch: continuous mode, and steps in time. Its trials are solves that may."""
+    return solution._solver._options.mode == "continuous" or solution.velocity is not None
+
+
+def fresh(solution: Solution) -> str:
+    """What to say before a claim that was tried in another way than the solution was found."""
+    return f"{FRESH} " if is_local(solution) else ""
+
+
 def trial(solution: Solution, relaxation: Relaxation) -> Trial | None:
     """The answer to the relaxed problem; None where the method refuses it."""
     solver = solution._solver
     goals = solver.goals if relaxation.goals is None else dict(relaxation.goals)
     few = FEWER_SEARCHES if is_strict(solution) else FEW_SEARCHES
-    changes: dict[str, Any] = {"record": False, "time_limit": ONE_SECONDS, "restarts": few, "mode": "nearest"}
+    mode = "nearest" if is_local(solution) else solver._options.mode
+    changes: dict[str, Any] = {"record": False, "time_limit": ONE_SECONDS, "restarts": few, "mode": mode}
     options = replace(solver._options, **{**changes, **dict(relaxation.options)})
     try:
         native = prepared(solution, relaxation, goals, options)
@@ -113,7 +126,7 @@ def trial(solution: Solution, relaxation: Relaxation) -> Trial | None:
     if options.method.refuse(*native.sizes()) is not None:
         return None
     same = {name: target for name, target in solution._targets.items() if goals.get(name) is solver.goals[name]}
-    raw = native.solve(solution.q, same)
+    raw = native.solve(solver._start if mode == "repeatable" else solution.q, same)
     names = in_order(goals)
     left = raw[1][len(raw[1]) - len(names) :]
     return Trial(raw[0], raw[2] == 1, {name: (float(e[0]), float(e[1])) for name, e in zip(names, left, strict=True)})
@@ -148,14 +161,15 @@ def of_effort(solution: Solution) -> Iterator[Relaxation]:
     if solution.status is Status.UNREACHABLE:
         return
     options = solution._solver._options
+    if is_local(solution):
+        yield Relaxation(f"{FRESH}, which may leave this branch")
     if solution.status is Status.OUT_OF_TIME:
-        yield Relaxation("with more time")
+        if not is_local(solution):
+            yield Relaxation("with more time")
         return
-    if options.mode == "continuous":
-        yield Relaxation('in mode="nearest", which may leave this branch')
     if options.max_steps < MORE_STEPS and solution.status is Status.OUT_OF_STEPS:
         yield Relaxation(f"with max_steps={MORE_STEPS}", options=(("max_steps", MORE_STEPS),))
-    if solution.searches < MANY_SEARCHES and options.mode != "continuous" and not is_strict(solution):
+    if solution.searches < MANY_SEARCHES and not is_local(solution) and not is_strict(solution):
         yield Relaxation(f"with restarts={MANY_SEARCHES}", options=(("restarts", MANY_SEARCHES),))
 
 
@@ -163,7 +177,8 @@ def is_strict(solution: Solution) -> bool:
     """Whether levels or limits are served one after the other, with a few searches at most."""
     goals = solution._solver.goals
     levels = {int(goals[name].priority) for name in solution._solver.row_names}
-    return len(levels) > 1 or bool(solution._solver._options.limits)
+    limits = solution._solver._options.limits
+    return len(levels) > 1 or len(limits) > len(timed(limits))
 
 
 def of_ranges(limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
@@ -200,9 +215,10 @@ def of_goals(solution: Solution, order: Sequence[str]) -> Iterator[Relaxation]:
     goals, rows = solution._solver.goals, solution._solver.row_names
     for name in rows:
         goal = goals[name]
-        if isinstance(goal, Reach) and goal.with_rotation and len(rows) <= MOST_GOALS:
-            place = solution._rows()[name].target[9:12]
-            softer = replace(goal, target=place, weight=np.asarray(goal.weight).ravel()[0])
+        row = solution._rows()[name]
+        asked = row.weight[:3]  # along each axis
+        if isinstance(goal, Reach) and goal.with_rotation and asked.any() and len(rows) <= MOST_GOALS:
+            softer = replace(goal, target=row.target[9:12], weight=tuple(asked.tolist()))
             changed = tuple((key, softer if key == name else held) for key, held in goals.items())
             yield Relaxation(f"if {name!r} asked for the position alone", goals=changed)
     if len(rows) > 1:

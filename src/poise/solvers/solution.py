@@ -50,6 +50,7 @@ class Solution(Drawn):
     """
 
     __slots__ = (
+        "_dt",
         "_errors",
         "_outcome",
         "_proof",
@@ -71,6 +72,7 @@ class Solution(Drawn):
     seconds: float
     history: History | None
     velocity: NDArray[np.float64] | None
+    _dt: float  # of `Solver.step` alone
     _outcome: Status
     _proof: Proof | None
     _targets: Mapping[str, Any]

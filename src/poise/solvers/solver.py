@@ -130,6 +130,7 @@ class Solver:
         ahead = self._way_ahead(at, targets) if "Acceleration" in self._timed else None
         solution = self._run(at, targets, (window(self.model, at, time, velocity, self._options, ahead),))
         solution.velocity = self.model.difference(at, solution.q) / time
+        solution._dt = time
         return solution
 
     def _way_ahead(self, q: NDArray[np.float64], targets: Mapping[str, Any] | None) -> NDArray[np.float64]:

@@ -1,0 +1,124 @@
+"""why() where it once said what was not so: each claim is checked by doing what it says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import poise
+from poise.goals import Reach
+from poise.limits import Acceleration, Speed
+from poise.solvers.explain import taken
+from poise.solvers.relax import Relaxation
+
+TIP = "panda_hand_tcp"
+
+
+def two_arms() -> poise.Model:
+    builder = poise.ModelBuilder("two arms")
+    for name in ("a", "b"):
+        builder.add_joint(name, None, "revolute", lower=-2, upper=2)
+        builder.add_frame(f"hand_{name}", name, (1, 0, 0))
+    return builder.build()
+
+
+def arm(lower: float | None = 0.0) -> poise.Model:
+    """Two links of 1 m in a plane."""
+    builder = poise.ModelBuilder("arm")
+    builder.add_joint("shoulder", None, "revolute", lower=lower, upper=2.0, rest=0.0)
+    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=-2.5, upper=2.5, rest=1.0)
+    return builder.add_frame("hand", "elbow", (1, 0, 0)).build()
+
+
+@pytest.mark.parametrize("start", [(0.0, 0.0), (0.0, 2.0)])
+def test_joints_that_move_no_goal(start: tuple[float, float]) -> None:
+    solution = poise.solve(two_arms(), Reach("hand_a", (0, 1, 0)), start, joints=["b"])
+    assert "it would be reached if all joints could move" in solution.why()
+    assert "millimetres" not in solution.why()
+    assert all(limit.multiplier == 0.0 for limit in solution.active_limits)
+    assert set(solution.multipliers.values()) <= {0.0}
+    assert solution.conditioning.singular
+
+
+def test_position_alone_keeps_the_weights_of_its_axes() -> None:
+    model, T = poise.load("planar3"), np.eye(4)
+    T[:3, 3] = (1.0, 0.0, 0.5)  # z is never served by a planar arm
+    why = poise.solve(model, Reach("tip", T, weight=(0, 1, 1, 1, 1, 1))).why()
+    assert not poise.solve(model, Reach("tip", T[:3, 3], weight=(0, 1, 1))).reached
+    assert "position alone" not in why
+    T[:3, 3], T[:3, :3] = (1.0, 0.3, 0.0), np.diag([1.0, -1.0, -1.0])  # a rotation that it cannot take
+    assert (
+        "if 'tip' asked for the position alone" in poise.solve(model, Reach("tip", T, weight=(0, 1, 1, 1, 1, 1))).why()
+    )
+    assert "position alone" not in poise.solve(model, Reach("tip", T, weight=(0, 0, 0, 1, 1, 1))).why()
+
+
+def test_continuous_mode_blames_no_limit_that_a_fresh_solve_keeps() -> None:
+    model, goal = arm(), Reach("hand", (1.2, 0.0, 0.0))
+    solver = poise.Solver(model, goal, mode="continuous")
+    first = solver.solve(model.rest).why()
+    assert "call again from this pose" in first
+    last = solver.solve([0.0, 0.0])  # stretched out: no small step helps
+    assert "The branch ends here" in last.why()
+    for why in (first, last.why()):
+        assert 'Relax first: it would be reached in a fresh solve (mode="nearest"), which may leave this branch' in why
+        assert "without the lower limit" not in why
+    assert poise.solve(model, goal, last.q).reached
+
+
+def test_continuous_mode_names_the_mode_of_its_trials() -> None:
+    builder = poise.ModelBuilder("hinge")
+    builder.add_joint("hinge", None, "revolute", lower=-1, upper=0.5)
+    model = builder.add_frame("hand", "hinge", (1, 0, 0)).build()
+    goal = Reach("hand", (math.cos(0.8), math.sin(0.8), 0))
+    why = poise.solve(model, goal, [0.5], mode="continuous").why()
+    assert "in a fresh solve (mode=\"nearest\") it would be reached without the upper limit of 'hinge'" in why
+    assert "(it would go to 0.8 rad" in why
+
+
+@pytest.mark.parametrize("limits", [(), [Speed(0.5)], [Speed(0.5), Acceleration(2.0)], [Speed(0.01)]])
+def test_a_step_in_time_is_still_on_its_way(limits: list[poise.limits.Limit]) -> None:
+    model = poise.load("panda")
+    T = np.array(model.fk(model.rest, TIP))
+    T[:3, 3] = (0.3, 0.5, 0.5)
+    solution = poise.Solver(model, Reach(TIP, T), limits=limits).step(model.rest, 0.01)
+    why = solution.why()
+    assert "It is still on its way. This is one step in time" in why
+    assert "dt is 0.01 s" in why
+    assert "Relax first" not in why
+    assert "restarts" not in why
+
+
+def test_steps_in_time_that_lead_no_further() -> None:
+    model = arm()
+    solver, q = poise.Solver(model, Reach("hand", (1.2, 0.0, 0.0)), limits=[Speed(2.0)]), np.array(model.rest)
+    for _ in range(200):
+        q = solver.step(q, 0.05).q
+    why = solver.step(q, 0.05).why()
+    assert "The branch ends here: no more steps in time from this pose come nearer" in why
+    assert "Limits hold it back" in why
+    assert 'it would be reached in a fresh solve (mode="nearest")' in why
+    assert "restarts" not in why
+    assert poise.solve(model, Reach("hand", (1.2, 0.0, 0.0)), q).reached
+
+
+def test_where_a_freed_joint_goes_is_said_as_it_is() -> None:
+    builder = poise.ModelBuilder("hinge")
+    builder.add_joint("hinge", None, "revolute", lower=-2.0, upper=0.3)
+    model = builder.add_frame("hand", "hinge", (1, 0, 0)).build()
+    solution = poise.solve(model, Reach("hand", (0, 1, 0)), [0.0])
+    (limit,) = solution.active_limits
+    freed = Relaxation("without the upper limit of 'hinge'", limits=(limit,))
+    assert taken(solution, freed, np.array([3.64])) == " (it would go to 3.64 rad (209 deg))"  # -2.64 is out of range
+
+
+def test_a_limit_that_the_freed_pose_keeps_is_not_blamed() -> None:
+    model = poise.load("panda")
+    T = np.array(model.fk(model.rest, TIP))
+    T[:3, 3] = (-0.6, 0.0, 0.1)
+    solution = poise.solve(model, Reach(TIP, T), restarts=0, mode="repeatable")
+    assert any(limit.multiplier > 0 for limit in solution.active_limits)
+    assert "it would be reached with restarts=60" in solution.why()
+    assert "without the" not in solution.why()
