@@ -3,6 +3,7 @@
     seen along the world's up axis, with the contact points of the supports where the pose has them:
     rows      r_k = min(d_k - n_k . c - margin, 0)        metres (in units of L), one row for each edge of their hull
               c the centre of mass, n_k . x <= d_k the half-plane of edge k
+    error     the distance from where all rows are zero, metres: beyond a sharp corner far more than any row
 
 The hull moves with the contacts, and so does the Jacobian. It is static balance on level ground: no forces, no
 friction. Source: McGhee and Frank, On the stability properties of quadruped creeping gaits, 1968 (support polygon);

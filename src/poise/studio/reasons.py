@@ -51,7 +51,7 @@ REASONS = (
         "No small step from here helps. Pull the handle another way round, or press Reset and try again.",
     ),
     Reason(
-        ("steps ran out", "One call moves"),
+        ("steps ran out", "One call moves", "still on its way"),
         "Over-damped",
         "It is still on its way: wait, or choose less damping or another method (Solver tab).",
     ),
