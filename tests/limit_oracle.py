@@ -5,7 +5,8 @@ Positive numbers are broken by so much (radians; metres over the body's length),
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,13 +69,13 @@ def box_distance(box: Box, points: Floats) -> Floats:
     return np.asarray(np.linalg.norm(np.maximum(over, 0.0), axis=-1) + np.minimum(over.max(axis=-1), 0.0))
 
 
-def least_along(a: Floats, b: Floats, distance: object) -> float:
+def least_along(a: Floats, b: Floats, distance: Callable[[Floats], Floats]) -> float:
     """The least of a convex function of points along a segment, by narrowing a grid."""
     low, high = 0.0, 1.0
     value = np.inf
     for _ in range(12):
         s = np.linspace(low, high, 41)
-        values = distance(a + s[:, None] * (b - a))  # type: ignore[operator]
+        values = distance(a + s[:, None] * (b - a))
         k = int(values.argmin())
         value = min(value, float(values[k]))
         low, high = s[max(k - 1, 0)], s[min(k + 1, 40)]
@@ -111,7 +112,7 @@ def clearance_gaps(model: poise.Model, limit: Clearance, q: Floats) -> Iterator[
         placed.append([T[:3, :3] @ np.array(end) + T[:3, 3] for end in (capsule.a, capsule.b)])
     for i, j in limit.index_pairs(model):
         start, end = placed[j]
-        apart = least_along(*placed[i], lambda p, start=start, end=end: from_segment(start, end, p))  # type: ignore[misc]
+        apart = least_along(*placed[i], partial(from_segment, start, end))
         yield apart - capsules[i].radius - capsules[j].radius - limit.distance
     still = {frame for frame, part in poise.kinematics.parts.rigid_parts(model).items() if part is None}
     for capsule, ends in zip(capsules, placed, strict=True):

@@ -37,9 +37,10 @@ def test_a_name_from_elsewhere_is_answered_with_ours_on_the_same_side(given: str
         assert other not in str(caught.value)
 
 
+NAME: Any = "panda"  # where a model, or a goal, is wanted
 MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
-    ("a name for a model", lambda: poise.solve("panda", REACH), ModelMismatch, "type: poise.load('panda')"),  # type: ignore[arg-type]
-    ("a name for a goal", lambda: poise.solve(ARM, "panda_hand_tcp"), InvalidValue, "not 'panda_hand_tcp'"),  # type: ignore[arg-type]
+    ("a name for a model", lambda: poise.solve(NAME, REACH), ModelMismatch, "type: poise.load('panda')"),
+    ("a name for a goal", lambda: poise.solve(ARM, NAME), InvalidValue, "not 'panda'"),
     ("a page nowhere", lambda: poise.show(poise.Pose(ARM), "nowhere/x.html"), FormatError, "there is no folder"),
 ]
 

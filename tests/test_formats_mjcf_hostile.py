@@ -188,7 +188,7 @@ def test_a_mesh_that_weighs_may_lie_above(tmp_path: Path) -> None:
     assert Path(model.shapes[0].shape.path).resolve() == (tmp_path / "meshes" / "part.OBJ").resolve()
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes to refuse")
 @pytest.mark.parametrize(
     ("reference", "words"),
     [

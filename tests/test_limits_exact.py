@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -232,8 +233,8 @@ def arm_only(model: poise.Model) -> list[str]:
 @pytest.mark.parametrize("kind", ["self", *WORLD])
 def test_every_pose_that_is_taken_is_clear_and_the_last_rests_a_hair_away(figure: poise.Model, kind: str) -> None:
     limit, place = in_the_way(kind)
-    options = {"limits": [limit], "joints": arm_only(figure), "record": True, "restarts": 0}
-    solution = poise.solve(figure, Reach("hand_l", place), **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"limits": [limit], "joints": arm_only(figure), "record": True, "restarts": 0}
+    solution = poise.solve(figure, Reach("hand_l", place), **options)
     start = min(clearance_gaps(figure, limit, figure.rest))
     gaps = [min(clearance_gaps(figure, limit, q)) / figure.length for q in first_search(solution)]
     assert start >= 0.0
@@ -244,12 +245,12 @@ def test_every_pose_that_is_taken_is_clear_and_the_last_rests_a_hair_away(figure
 @pytest.mark.parametrize("kind", ["self", *WORLD])
 def test_a_start_in_collision_never_gets_deeper_and_comes_out(figure: poise.Model, kind: str) -> None:
     limit, place = in_the_way(kind)
-    options = {"joints": arm_only(figure), "restarts": 0}
-    start = poise.solve(figure, Reach("hand_l", place), **options).q  # type: ignore[arg-type]
+    options: dict[str, Any] = {"joints": arm_only(figure), "restarts": 0}
+    start = poise.solve(figure, Reach("hand_l", place), **options).q
     deep = np.array(list(clearance_gaps(figure, limit, start))) / figure.length
     assert deep.min() < -1e-3
     goal = Reach("hand_l", place + 0.02)
-    solution = poise.solve(figure, goal, start, limits=[limit], record=True, **options)  # type: ignore[arg-type]
+    solution = poise.solve(figure, goal, start, limits=[limit], record=True, **options)
     for q in first_search(solution):
         before, deep = deep, np.array(list(clearance_gaps(figure, limit, q))) / figure.length
         assert (deep >= np.minimum(before, 0.0) - ROUNDING).all()
