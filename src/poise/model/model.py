@@ -265,7 +265,7 @@ class Model:
         return self._body.difference(q0, q1)
 
     def clamp(self, q: ArrayLike) -> Array:
-        """The nearest configuration inside the ranges; quaternions are left as they are."""
+        """The nearest configuration inside the ranges; quaternions are made unit, their cones are not asked."""
         out = np.array(self._body.integrate(q, np.zeros(self.nv, np.float32)))  # no step, of either width
         for joint in self.joints:
             if joint.nv and joint.nq == joint.nv:
