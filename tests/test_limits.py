@@ -102,7 +102,7 @@ REFUSED: list[tuple[Callable[[poise.Model], Any], type[PoiseError], str]] = [
     (lambda _: Coupled({"a": NAN}, 0, 1), InvalidValue, "coefficient of 'a'"),
     (lambda _: Coupled(3, 0, 1), InvalidValue, "must be {joint: coefficient}"),
     (lambda m: Coupled({"elbow": 1}, 0, 1).row(m), NameNotFound, "elbow_"),
-    (lambda m: Coupled({"hip_l": 1}, 0, 1).row(m), InvalidValue, "hip_l.x"),
+    (lambda m: Coupled({"hip_l": 1}, 0, 1).row(m), InvalidValue, "hip_l.rx"),
     (lambda m: Coupled({"hip_l.w": 1}, 0, 1).row(m), NameNotFound, "coordinate of joint 'hip_l'"),
     (lambda m: Coupled({"elbow_l": 1}, 5, 6).row(m), InvalidValue, "cannot hold"),
     (lambda _: Closed("a", "a"), InvalidValue, "two frames"),

@@ -117,7 +117,7 @@ def step_in_time() -> Iterator[Answer]:
         targets = pose_targets(model, tip(model), 6, 6)
         for limits in ([Speed(1.0)], [Speed(1.0), Acceleration(10.0)]):
             solver = poise.Solver(model, Reach(tip(model), targets[0], name="tip"), limits=limits)
-            q, v = np.array(model.rest), np.zeros(model.nv)
+            q, v = np.array(model.rest), None
             for k in range(180):
                 solution = solver.step(q, 0.02, {"tip": targets[k // 30]}, velocity=v)
                 q, v = solution.q, solution.velocity

@@ -10,7 +10,8 @@ import numpy as np
 from poise.formats.source import ReadOptions, Source
 from poise.model import Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Shape, Sphere
 from poise.model.attached import Attached
-from poise.model.joint import KINDS, Floats, Mimic
+from poise.model.joint import Floats, Mimic
+from poise.model.kinds import KINDS
 from poise.model.layout import Layout
 from poise.model.spec import FrameSpec, JointSpec, frozen
 from poise.spatial import Rotation, Transform
@@ -20,8 +21,6 @@ __all__ = ["adjusted", "freed", "guessed_scale", "scaled", "with_up"]
 Spec = JointSpec | FrameSpec
 UNITS = {1.0: "metres", 0.01: "centimetres", 0.001: "millimetres"}
 NAMES = {1.0: "m", 0.01: "cm", 0.001: "mm"}
-# how many numbers at the front of q, or of v, are metres
-METRES = {"prismatic": 1, "translation3": 3, "planar": 2, "free": 3}
 
 
 def adjusted(model: Model, options: ReadOptions, source: Source) -> Model:
@@ -77,15 +76,13 @@ def scaled_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
     if isinstance(spec, FrameSpec):
         return replace(spec, offset=offset, center=center)
     by = lengths(spec.kind, factor)
-    rest = spec.rest.copy()
-    rest[: METRES.get(spec.kind, 0)] *= factor
     return replace(
         spec,
         offset=offset,
         center=center,
         lower=frozen(spec.lower * by[: len(spec.lower)]),
         upper=frozen(spec.upper * by[: len(spec.upper)]),
-        rest=frozen(rest),
+        rest=frozen(spec.rest * number_lengths(spec.kind, factor)),
         pitch=spec.pitch * factor,
         mimic=scaled_mimic(spec, layout, factor),
     )
@@ -93,8 +90,14 @@ def scaled_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
 
 def lengths(kind: str, factor: float) -> Floats:
     """The factor for each degree of freedom of a joint: of its metres only."""
-    out = np.ones(KINDS[kind].nv)
-    out[: METRES.get(kind, 0)] = factor
+    return np.where(KINDS[kind].slides, factor, 1.0)
+
+
+def number_lengths(kind: str, factor: float) -> Floats:
+    """The factor for each number of q of a joint: of its metres only."""
+    out = np.ones(KINDS[kind].nq)
+    plain = len(KINDS[kind].coordinates)
+    out[:plain] = lengths(kind, factor)[:plain]
     return out
 
 
@@ -103,8 +106,7 @@ def scaled_mimic(spec: JointSpec, layout: Layout, factor: float) -> Mimic | None
     if spec.mimic is None:
         return None
     leader = next(joint for joint in layout.joints if joint.name == spec.mimic.joint)
-    own = factor if spec.kind == "prismatic" else 1.0
-    its = factor if leader.kind == "prismatic" else 1.0
+    own, its = float(lengths(spec.kind, factor)[0]), float(lengths(leader.kind, factor)[0])
     return Mimic(spec.mimic.joint, spec.mimic.ratio * own / its, spec.mimic.offset * own)
 
 
@@ -113,8 +115,7 @@ def scaled_q(layout: Layout, q: Floats, factor: float) -> Floats:
     out = q.copy()
     for spec in layout.joints:
         if spec.name not in layout.mimics:
-            first = layout.q_slices[spec.name].start
-            out[first : first + METRES.get(spec.kind, 0)] *= factor
+            out[layout.q_slices[spec.name]] *= number_lengths(spec.kind, factor)
     return frozen(out)
 
 

@@ -52,7 +52,6 @@ ARMS = {16: 90.0, 18: 90.0, 20: 90.0, 17: -90.0, 19: -90.0, 21: -90.0}
 """Our arms hang at zero and SMPL's are held out: turns about z between the two [degrees]."""
 
 _Y_FROM_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
-_AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
 def looks_like(head: bytes) -> bool:
@@ -187,9 +186,7 @@ def retarget(model: Model, poses: Floats, trans: Floats, up: str) -> Floats:
 
 def axes_of(joint: Joint) -> Floats:
     """The axes of a joint from its parent outwards, (n, 3)."""
-    if joint.kind == "euler":
-        return np.array([_AXES[letter] for letter in joint.order])
-    return np.array([joint.axis, joint.axis2] if joint.kind == "universal" else [joint.axis])
+    return np.array([axis for _, axis in joint.motions])
 
 
 def chain(axes: Floats, angles: Floats) -> Floats:

@@ -24,6 +24,7 @@ from poise.formats.bvh_tree import MOST_DEPTH, MOST_JOINTS, Channel, Words
 from poise.formats.source import Source, shown
 from poise.kinematics import Motion, Pose
 from poise.model import Frame, Joint, Model
+from poise.model.kinds import Primitive
 from poise.spatial import Rotation, Transform
 
 __all__ = ["write_model", "write_motion", "write_pose"]
@@ -210,20 +211,15 @@ def directly(
 
 def coordinate_moves(joint: Joint) -> list[tuple[Channel, float]] | None:
     """A joint as channels and signs; None where its axes are askew or it has quaternions."""
-    if joint.kind == "fixed":
-        return []
-    if joint.kind == "translation3":
-        return [(channel, 1.0) for channel in PLACE]
-    if joint.kind == "euler":
-        return [(Channel("XYZ".index(letter), turns=True), 1.0) for letter in joint.order]
-    if joint.kind not in ("revolute", "continuous", "prismatic", "universal"):
-        return None
-    moves = []
-    for axis in (joint.axis, joint.axis2) if joint.kind == "universal" else (joint.axis,):
+    moves: list[tuple[Channel, float]] = []
+    for primitive, axis in joint.motions:
         k = int(np.argmax(np.abs(axis)))
-        if abs(axis[k]) != 1.0 or np.count_nonzero(axis) != 1:
+        if primitive is Primitive.SLIDE3 and not joint.quaternion:
+            moves += [(channel, 1.0) for channel in PLACE]
+            continue
+        if primitive not in (Primitive.TURN, Primitive.SLIDE) or abs(axis[k]) != 1.0 or np.count_nonzero(axis) != 1:
             return None
-        moves.append((Channel(k, turns=joint.kind != "prismatic"), float(axis[k])))
+        moves.append((Channel(k, turns=primitive is Primitive.TURN), float(axis[k])))
     return moves
 
 

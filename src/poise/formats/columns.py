@@ -24,14 +24,7 @@ __all__ = ["RESERVED", "column_names", "unique"]
 RESERVED = ("time", "fps", "reached", "status", "steps", "searches", "seconds")
 """Columns that are no joints."""
 
-_PLACE, _TURN = ("x", "y", "z"), ("qw", "qx", "qy", "qz")
-_PARTS = {
-    "universal": ("angle1", "angle2"),
-    "planar": ("x", "y", "angle"),
-    "translation3": _PLACE,
-    "ball": _TURN,
-    "free": _PLACE + _TURN,
-}
+_QUATERNION = ("qw", "qx", "qy", "qz")
 
 
 def column_names(model: Model) -> list[str]:
@@ -41,12 +34,8 @@ def column_names(model: Model) -> list[str]:
 
 def names_of(joint: Joint) -> list[str]:
     """The columns of one joint."""
-    if joint.kind == "euler":
-        letters = [f"r{letter.lower()}" for letter in joint.order]
-        parts: Sequence[str] = [*letters[:2], letters[2] + ("2" if letters[2] == letters[0] else "")]
-    else:
-        parts = _PARTS.get(joint.kind, ())
-    return [f"{joint.name}.{part}" for part in parts] or [joint.name]
+    plain = [joint.name_coordinate(k) for k in range(len(joint.coordinates))]
+    return [*plain, *(f"{joint.name}.{part}" for part in _QUATERNION if joint.quaternion)]
 
 
 def unique(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:

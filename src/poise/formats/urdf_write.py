@@ -24,6 +24,7 @@ from poise.formats.adjust import units_kept
 from poise.formats.source import listed
 from poise.model import Box, Capsule, Cylinder, Joint, Mesh, Model, Shape, Sphere
 from poise.model.joint import Mimic
+from poise.model.kinds import Primitive
 from poise.spatial import Transform
 
 __all__ = ["write_model"]
@@ -223,23 +224,25 @@ def single_steps(joint: Joint) -> Iterator[Step]:
     """The single joints that a joint is written as, from the parent outwards."""
     both = zip(np.atleast_1d(joint.lower), np.atleast_1d(joint.upper), strict=True)
     ranges = [(float(low), float(high)) for low, high in both]
-    if joint.kind == "universal":
-        yield Step("1", "revolute", joint.axis, ranges[0])
-        yield Step("2", "revolute", joint.axis2, ranges[1])
-    elif joint.kind == "screw":
+    if joint.kind == "screw":
         yield Step("", "revolute", joint.axis, ranges[0], joint.mimic)
         yield Step("slide", "prismatic", joint.axis, mimic=Mimic(joint.name, joint.pitch))
-    elif joint.kind == "translation3":
-        for letter, bounds in zip("XYZ", ranges, strict=True):
-            yield Step(letter.lower(), "prismatic", _AXES[letter], bounds)
     elif joint.kind == "euler":
         for i, (letter, bounds) in enumerate(zip(joint.order, ranges, strict=True)):
             yield Step(f"{letter.lower()}{i + 1}", "revolute", _AXES[letter], bounds)
+    elif not joint.quaternion:
+        for one, axis, bounds in zip(joint.coordinates, axes_of(joint), ranges, strict=True):
+            yield Step(one.name.removeprefix("angle"), "prismatic" if one.slides else "revolute", axis, bounds)
     elif joint.cone is not None:
         raise FormatError(f"joint {joint.name!r} is a ball with a range, which URDF cannot hold.")
     else:
         for letter in "ZYX":
             yield Step(letter.lower(), "revolute", _AXES[letter])
+
+
+def axes_of(joint: Joint) -> list[Vector]:
+    """The axis of each coordinate of a joint, in the order of q."""
+    return [a for one, axis in joint.motions for a in (np.eye(3) if one is Primitive.SLIDE3 else [axis])]
 
 
 def written_numbers(joint: Joint, q: NDArray[np.float64]) -> NDArray[np.float64]:

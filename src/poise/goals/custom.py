@@ -129,12 +129,7 @@ def own(q: Any) -> Floats:
 
 def steps(model: Model) -> Floats:
     """The step of differences along each velocity: radians, or metres in proportion to the body."""
-    out = np.full(model.nv, STEP)
-    slides = {"prismatic": 1, "translation3": 3, "planar": 2, "free": 3}  # how many, always the first ones
-    for joint in model.joints:
-        if joint.nv:
-            out[joint.v.start : joint.v.start + slides.get(joint.kind, 0)] *= model.length
-    return out
+    return np.where(model.slides, STEP * model.length, STEP)
 
 
 def trial_poses(model: Model) -> list[Floats]:

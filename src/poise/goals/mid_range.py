@@ -37,7 +37,7 @@ class MidRange(Rest):
         """The middle of every range; the rest pose where there is none."""
         out = np.array(model.rest)
         for joint in model.joints:
-            if joint.nv and joint.nq == joint.nv:
+            if joint.nv and not joint.quaternion:
                 half = half_range(model)[joint.v]
                 ranged = np.isfinite(half)
                 middle = model.lower[joint.v] + np.where(ranged, half, 0.0)
@@ -47,10 +47,7 @@ class MidRange(Rest):
     def gain(self, model: Model) -> NDArray[np.float64]:
         """The gain of every degree of freedom, the weight included; slides in units of L."""
         half = half_range(model)
-        unit = np.ones(model.nv)
-        for joint in model.joints:
-            if joint.nv:
-                unit[joint.v] = np.where(slides(joint.kind, joint.nv), model.length, 1.0)
+        unit = np.where(model.slides, model.length, 1.0)
         scale = np.where(np.isfinite(half) & (half > 0), unit / np.where(half > 0, half, 1.0), 0.0)
         out: NDArray[np.float64] = super().gain(model) * scale**self.power
         return out
@@ -59,9 +56,3 @@ class MidRange(Rest):
 def half_range(model: Model) -> NDArray[np.float64]:
     """Half of each range; infinite where an end is open."""
     return np.where(np.isfinite(model.lower) & np.isfinite(model.upper), (model.upper - model.lower) / 2, np.inf)
-
-
-def slides(kind: str, nv: int) -> NDArray[np.bool_]:
-    """Which of a joint's degrees of freedom slide: always the first ones."""
-    count = {"prismatic": 1, "translation3": 3, "planar": 2, "free": 3}.get(kind, 0)
-    return np.arange(nv) < count

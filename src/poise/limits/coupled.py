@@ -24,8 +24,6 @@ from poise.model.spec import number
 
 __all__ = ["Coupled", "CoupledRow"]
 
-PARTS = {"planar": ("x", "y", "angle"), "translation3": ("x", "y", "z"), "free": ("x", "y", "z")}
-
 
 class CoupledRow(NamedTuple):
     """A coupled range in numbers: ``lower <= coefficients . q[q_index] <= upper``, and the same row over velocities.
@@ -50,8 +48,8 @@ class Coupled(Limit):
     """Keep a sum of joint coordinates in a range.
 
     Attributes:
-        joints: {joint: coefficient}. Of a joint with several coordinates name the part: "hip.x" (its axis letter in an
-            Euler joint), "base.angle" (of a planar one: x, y, angle), or by number, "hip.0", "hip.1".
+        joints: {joint: coefficient}. Of a joint with several coordinates name the one, as `joint.coordinates` does:
+            "hip.rx" of an Euler joint, "base.angle" of a planar one; or by number, "hip.0", "hip.1".
         lower: Lowest value; open unless given.
         upper: Highest value; open unless given.
     """
@@ -112,11 +110,11 @@ def find_coordinate(model: Model, name: str) -> tuple[Joint, int]:
     if not dot and name not in known:
         raise name_not_found("joint", name, known)
     joint = model.joint(stem)
-    if joint.kind in ("ball", "fixed"):
+    if not joint.coordinates:
         raise InvalidValue(f"Coupled: joint {joint.name!r} is {joint.kind} and has no coordinates that add up.")
     if not part:
-        if joint.v.stop - joint.v.start != 1:
-            shown = ", ".join(f"{joint.name}.{part}" for part in part_names(joint))
+        if len(joint.coordinates) != 1:
+            shown = ", ".join(joint.name_coordinate(k) for k in range(len(joint.coordinates)))
             raise InvalidValue(f"Coupled: joint {joint.name!r} has several coordinates; name one of: {shown}.")
         return joint, 0
     if part not in part_names(joint):
@@ -125,11 +123,10 @@ def find_coordinate(model: Model, name: str) -> tuple[Joint, int]:
 
 
 def part_names(joint: Joint) -> dict[str, int]:
-    """What the coordinates of a joint are called, each to its place; letters where they are not ambiguous."""
-    count = 3 if joint.kind == "free" else joint.v.stop - joint.v.start  # a quaternion has no coordinates
-    letters = PARTS.get(joint.kind, tuple(joint.order.lower()) if len(set(joint.order)) == 3 else ())
-    names = {letter: k for k, letter in enumerate(letters)}
-    return names | {str(k): k for k in range(count)}
+    """Map what each coordinate of a joint is called to its place; a number, or an axis letter, is understood too."""
+    names = {coordinate.name: k for k, coordinate in enumerate(joint.coordinates)}
+    letters = {letter.lower(): k for k, letter in enumerate(joint.order)} if len(set(joint.order)) == 3 else {}
+    return names | letters | {str(k): k for k in range(len(names))}
 
 
 def check_meets(model: Model, row: CoupledRow, name: str) -> None:

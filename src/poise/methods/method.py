@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.model import Model
-from poise.model.joint import KINDS
+from poise.model.kinds import KINDS
 
 __all__ = ["Method"]
 

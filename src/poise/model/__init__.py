@@ -1,7 +1,8 @@
 """The body: joints, frames, the frozen model and its builder; the shapes on it."""
 
 from poise.model.builder import ModelBuilder
-from poise.model.joint import EULER_ORDERS, KINDS, BallRange, Frame, Joint, Mimic
+from poise.model.joint import BallRange, Frame, Joint, Mimic
+from poise.model.kinds import EULER_ORDERS, KINDS, Coordinate
 from poise.model.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
@@ -11,6 +12,7 @@ __all__ = [
     "BallRange",
     "Box",
     "Capsule",
+    "Coordinate",
     "Cylinder",
     "Frame",
     "Joint",

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from poise.errors import InvalidModel, InvalidValue, name_not_found
-from poise.model.joint import KINDS, Floats
+from poise.model.joint import Floats
+from poise.model.kinds import KINDS
 from poise.model.layout import Layout
 from poise.model.shapes import Shape
 from poise.model.spec import FrameSpec, JointSpec, frozen, vector
@@ -88,7 +89,7 @@ def checked_pose(layout: Layout, name: str, q: ArrayLike) -> Floats:
     own = [spec for spec in layout.joints if spec.name not in layout.mimics]
     values = np.array(vector(q, sum(KINDS[spec.kind].nq for spec in own), f"pose {name!r}"))
     for spec in own:
-        if KINDS[spec.kind].nq != KINDS[spec.kind].nv:
+        if KINDS[spec.kind].quaternion:
             turn = values[layout.q_slices[spec.name]][-4:]  # a view
             length = float(np.linalg.norm(turn))
             if not 1e-6 < length < np.inf:

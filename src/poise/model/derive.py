@@ -130,15 +130,14 @@ def shape_of(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
 
 def random_joint(model: Model, joint: Joint, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
     """Numbers of one joint: even over its range, over a turn or over L where it has none."""
-    turns = {"planar": (False, False, True)}.get(joint.kind, (joint.kind not in ("prismatic", "translation3"),) * 3)
-    plain = joint.nv if joint.nq == joint.nv else joint.nv - 3
+    plain = len(joint.coordinates)
     low, high = model.lower[joint.v][:plain].copy(), model.upper[joint.v][:plain].copy()
-    span = np.array([2 * np.pi if turn and joint.nq == joint.nv else 2 * model.length for turn in turns[:plain]])
+    span = np.array([2 * model.length if coordinate.slides else 2 * np.pi for coordinate in joint.coordinates])
     both = np.isinf(low) & np.isinf(high)
     low, high = np.where(both, -span / 2, low), np.where(both, span / 2, high)
     low, high = np.where(np.isinf(low), high - span, low), np.where(np.isinf(high), low + span, high)
     numbers = low + (high - low) * rng.random((*shape, plain))
-    if joint.nq == joint.nv:
+    if not joint.quaternion:
         return np.clip(numbers, low, high)
     turn = Rotation.random(rng, shape).wxyz
     return np.concatenate([numbers, turn], axis=-1)

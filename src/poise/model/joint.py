@@ -11,41 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.model.kinds import KINDS, Coordinate, Primitive
 from poise.spatial import Transform
 
-__all__ = ["EULER_ORDERS", "KINDS", "BallRange", "Frame", "Joint", "KindFacts", "Mimic"]
+__all__ = ["BallRange", "Frame", "Joint", "Mimic"]
 
 Floats = NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class KindFacts:
-    """What a kind of joint is: how many numbers, and which of its fields mean something."""
-
-    nq: int
-    nv: int
-    axis: tuple[float, float, float] | None = None  # the default axis, where it has one
-    limited: bool = True
-    meaning: str = ""
-
-
-_X, _Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
-
-KINDS: dict[str, KindFacts] = {
-    "fixed": KindFacts(0, 0, limited=False, meaning="does not move"),
-    "revolute": KindFacts(1, 1, _Z, meaning="turns about an axis, with a range"),
-    "continuous": KindFacts(1, 1, _Z, limited=False, meaning="turns about an axis for ever"),
-    "prismatic": KindFacts(1, 1, _Z, meaning="slides along an axis"),
-    "screw": KindFacts(1, 1, _Z, meaning="turns, and slides `pitch` metres per radian"),
-    "universal": KindFacts(2, 2, _X, meaning="two turns, about axis then axis2"),
-    "euler": KindFacts(3, 3, meaning="three turns in the order of its letters, intrinsic"),
-    "planar": KindFacts(3, 3, _Z, meaning="slides in a plane and turns about its normal: x, y, angle"),
-    "translation3": KindFacts(3, 3, meaning="slides along x, y and z"),
-    "ball": KindFacts(4, 3, limited=False, meaning="turns freely: a quaternion wxyz"),
-    "free": KindFacts(7, 6, limited=False, meaning="moves freely: x y z, then a quaternion wxyz"),
-}
-
-EULER_ORDERS = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if b not in (a, c))
 
 
 def alike(a: Any, b: Any) -> bool:
@@ -142,6 +113,38 @@ class Joint:
     def nv(self) -> int:
         """How many velocities are its own (0 for a mimic follower)."""
         return 0 if self.mimic else KINDS[self.kind].nv
+
+    @property
+    def coordinates(self) -> tuple[Coordinate, ...]:
+        """The numbers of q that are their own velocities: name, and whether it slides. Quaternions are not among them.
+
+        An Euler joint's are named by its order, "rz rx ry" or "rz rx rz2".
+        """
+        plain = KINDS[self.kind].coordinates
+        if not self.order:
+            return plain
+        names = [f"r{letter.lower()}" + "2" * (letter in self.order[:k]) for k, letter in enumerate(self.order)]
+        return tuple(Coordinate(name, c.slides) for name, c in zip(names, plain, strict=True))
+
+    @property
+    def slides(self) -> tuple[bool, ...]:
+        """For each velocity of its kind whether it is a length per second; it is an angle per second otherwise."""
+        return KINDS[self.kind].slides
+
+    @property
+    def quaternion(self) -> bool:
+        """Whether its numbers end in a quaternion wxyz."""
+        return KINDS[self.kind].quaternion
+
+    @property
+    def motions(self) -> list[tuple[Primitive, Floats]]:
+        """The primitive motions that it is made of, with their axes, from the parent outwards."""
+        return KINDS[self.kind].motions(self)
+
+    def name_coordinate(self, k: int) -> str:
+        """Return the full name of a coordinate: "elbow", "hip.rz", "base.angle"."""
+        own = self.coordinates[k].name
+        return f"{self.name}.{own}" if own else self.name
 
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):

@@ -15,8 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, name_not_found
 from poise.model import derive, show
 from poise.model.attached import Attached, read_only
-from poise.model.joint import KINDS, Floats, Frame, Joint
+from poise.model.joint import Floats, Frame, Joint
 from poise.model.layout import Layout, lay_out
+from poise.model.members import body_length, make_frames, make_joints
 from poise.model.primitives import kernel_table
 from poise.model.shapes import Shape
 from poise.model.spec import FrameSpec, JointSpec, frozen
@@ -40,6 +41,7 @@ class Model:
         lower: Lower bounds, length nv; -inf where there is none.
         upper: Upper bounds, length nv.
         stiffness: Stiffness of each degree of freedom.
+        slides: Whether each degree of freedom is a length [m]; the others are angles [rad].
         mass: Total mass [kg].
         length: L, the longest path from the root [m]: the body's length scale.
         source: The file or table it came from.
@@ -70,6 +72,7 @@ class Model:
         "rest",
         "roles",
         "shapes",
+        "slides",
         "source",
         "stiffness",
         "units",
@@ -86,6 +89,7 @@ class Model:
     lower: Floats
     upper: Floats
     stiffness: Floats
+    slides: NDArray[np.bool_]
     mass: float
     length: float
     source: str
@@ -139,6 +143,7 @@ class Model:
             "upper": layout.upper,
             "stiffness": frozen(np.concatenate([np.zeros(0), *(np.full(j.nv, j.stiffness) for j in own)])),
             "mass": float(sum(spec.mass for spec in layout.specs)),
+            "slides": read_only_flags(slides for joint in own for slides in joint.slides),
             "length": body_length(layout),
         }.items():
             object.__setattr__(self, slot, value)
@@ -268,7 +273,7 @@ class Model:
         """The nearest configuration inside the ranges; quaternions are made unit, their cones are not asked."""
         out = np.array(self._body.integrate(q, np.zeros(self.nv, np.float32)))  # no step, of either width
         for joint in self.joints:
-            if joint.nv and joint.nq == joint.nv:
+            if joint.nv and not joint.quaternion:
                 out[..., joint.q] = np.clip(out[..., joint.q], self.lower[joint.v], self.upper[joint.v])
         return out
 
@@ -314,60 +319,8 @@ def remake(
     return Model(name, specs, source=source, notes=notes, attached=attached)
 
 
-def make_joints(layout: Layout) -> tuple[Joint, ...]:
-    """All joints, as declared."""
-    rows = zip(layout.specs, layout.parents, strict=True)
-    return tuple(make_joint(spec, parent, layout) for spec, parent in rows if isinstance(spec, JointSpec))
-
-
-def make_joint(spec: JointSpec, parent: int, layout: Layout) -> Joint:
-    """A joint with its place in q and v; the bounds of a leader are those that its followers leave it."""
-    v, one = layout.v_slices[spec.name], KINDS[spec.kind].nv == 1
-    mimic = layout.mimics.get(spec.name)
-    lower = spec.lower if mimic else layout.lower[v]
-    upper = spec.upper if mimic else layout.upper[v]
-    return Joint(
-        name=spec.name,
-        kind=spec.kind,
-        parent=None if parent < 0 else layout.frames[parent],
-        frame=spec.frame,
-        offset=spec.offset,
-        axis=spec.axis,
-        axis2=spec.axis2,
-        order=spec.order,
-        pitch=spec.pitch,
-        lower=float(lower[0]) if one else lower,
-        upper=float(upper[0]) if one else upper,
-        q=layout.q_slices[spec.name],
-        v=v,
-        mimic=mimic,
-        mass=spec.mass,
-        center=spec.center,
-        stiffness=spec.stiffness,
-        rest=spec.rest,
-        cone=spec.cone,
-    )
-
-
-def make_frames(layout: Layout) -> dict[str, Frame]:
-    """All frames by name."""
-    out = {}
-    for spec, name, parent in zip(layout.specs, layout.frames, layout.parents, strict=True):
-        joint = spec.name if isinstance(spec, JointSpec) else None
-        above = None if parent < 0 else layout.frames[parent]
-        out[name] = Frame(name, above, joint, spec.offset, spec.mass, spec.center)
+def read_only_flags(flags: Iterable[bool]) -> NDArray[np.bool_]:
+    """Return the flags as an array that nobody can change."""
+    out = np.array(list(flags), dtype=bool)
+    out.setflags(write=False)
     return out
-
-
-def body_length(layout: Layout) -> float:
-    """L: the longest way from the root along offsets and slides [m]; 1 for a body without any length."""
-    reach: dict[int, float] = {-1: 0.0}
-    for i in layout.order:
-        spec = layout.specs[i]
-        step = float(np.linalg.norm(spec.offset.translation))
-        if isinstance(spec, JointSpec) and spec.kind in ("prismatic", "translation3"):
-            ends = np.maximum(np.abs(spec.lower), np.abs(spec.upper))
-            step += float(np.linalg.norm(ends[np.isfinite(ends)]))
-        reach[i] = reach[layout.parents[i]] + step
-    longest = max(reach.values())
-    return longest if longest > 0.0 else 1.0

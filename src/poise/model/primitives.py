@@ -12,51 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.model.joint import KINDS, Floats, Mimic
+from poise.model.joint import Mimic
+from poise.model.kinds import KINDS, Primitive, basis_with_z
 from poise.model.layout import Layout
 from poise.model.spec import JointSpec
 
 __all__ = ["kernel_table"]
-
-REVOLUTE, PRISMATIC, SCREW, BALL, SLIDE3 = range(5)
-_E = np.eye(3)
-_AXES = {"X": _E[0], "Y": _E[1], "Z": _E[2]}
-
-
-def elementary_motions(spec: JointSpec) -> list[tuple[int, Floats]]:
-    """The primitives of a joint, (kind, axis) from the parent outwards."""
-    if spec.kind in ("revolute", "continuous"):
-        return [(REVOLUTE, spec.axis)]
-    if spec.kind == "prismatic":
-        return [(PRISMATIC, spec.axis)]
-    if spec.kind == "screw":
-        return [(SCREW, spec.axis)]
-    if spec.kind == "universal":
-        return [(REVOLUTE, spec.axis), (REVOLUTE, spec.axis2)]
-    if spec.kind == "euler":
-        return [(REVOLUTE, _AXES[letter]) for letter in spec.order]
-    if spec.kind == "planar":
-        x, y = plane_axes(spec.axis)
-        return [(PRISMATIC, x), (PRISMATIC, y), (REVOLUTE, spec.axis)]
-    if spec.kind == "ball":
-        return [(BALL, _E[2])]
-    return [(SLIDE3, _E[2]), (BALL, _E[2])] if spec.kind == "free" else [(SLIDE3, _E[2])]
-
-
-def plane_axes(normal: Floats) -> tuple[Floats, Floats]:
-    """The two axes of a planar joint: x and y for normal z, and a right-handed pair in general."""
-    basis = basis_with_z(normal)
-    return basis[:, 0], basis[:, 1]
-
-
-def basis_with_z(axis: Floats) -> NDArray[np.float64]:
-    """A rotation whose third column is the unit `axis`; exact for x, y and z."""
-    k = int(np.argmax(np.abs(axis)))
-    if axis[k] == 1.0 and np.count_nonzero(axis) == 1:  # (1, 1e-9, 0) is no x axis, though its length rounds to 1
-        return np.roll(_E, 2 - k, axis=1)  # a cyclic exchange of the axes
-    side = np.cross(_E[(k + 2) % 3], axis)
-    x = side / np.linalg.norm(side)
-    return np.stack([x, np.cross(axis, x), axis], axis=1)
 
 
 @dataclass(slots=True)
@@ -79,8 +40,8 @@ def expand(table: _Table, spec: JointSpec, layout: Layout, at: int, base: Any) -
     """Adds the primitives of a joint that stands at `base` of primitive `at`; returns the place of its frame."""
     q, v = layout.q_slices[spec.name].start, layout.v_slices[spec.name].start
     mimic = layout.mimics.get(spec.name, Mimic("", 1.0, 0.0))
-    for kind, axis in elementary_motions(spec):
-        if kind in (BALL, SLIDE3):
+    for kind, axis in KINDS[spec.kind].motions(spec):
+        if kind in (Primitive.BALL, Primitive.SLIDE3):
             at, base = table.add(kind, at, q, v, (1.0, 0.0, 0.0), base), np.eye(4)
             q, v = q + 3, v + 3
             continue
@@ -150,8 +111,8 @@ def coordinates(layout: Layout) -> list[list[int]]:
         if spec.name in layout.mimics:
             continue
         q, v, facts = layout.q_slices[spec.name].start, layout.v_slices[spec.name].start, KINDS[spec.kind]
-        plain = facts.nv if facts.nq == facts.nv else facts.nv - 3
+        plain = len(facts.coordinates)
         out.extend([q + k, v + k, 0] for k in range(plain))
-        if facts.nq != facts.nv:
+        if facts.quaternion:
             out.append([q + plain, v + plain, 1])
     return out

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidModel, InvalidValue, ShapeMismatch, name_not_found
-from poise.model.joint import EULER_ORDERS, KINDS, BallRange, Floats, Mimic
+from poise.model.joint import BallRange, Floats, Mimic
+from poise.model.kinds import EULER_ORDERS, KINDS
 from poise.spatial import Transform, as_transform
 
 __all__ = ["FrameSpec", "JointSpec"]
@@ -274,9 +275,9 @@ def bound(values: ArrayLike | None, size: int, default: float, what: str) -> Flo
 def check_rest(kind: str, rest: ArrayLike | None, low: Floats, high: Floats, where: str) -> Floats:
     facts = KINDS[kind]
     if rest is None:
-        return frozen(identity_of(kind) if facts.nq != facts.nv else np.clip(np.zeros(facts.nq), low, high))
+        return frozen(identity_of(kind) if facts.quaternion else np.clip(np.zeros(facts.nq), low, high))
     values = vector(rest, facts.nq, f"{where}: rest")
-    if facts.nq != facts.nv:
+    if facts.quaternion:
         turn = values[-4:]
         length = float(np.linalg.norm(turn))
         if length < 1e-6:
@@ -290,7 +291,7 @@ def check_rest(kind: str, rest: ArrayLike | None, low: Floats, high: Floats, whe
 def identity_of(kind: str) -> NDArray[np.float64]:
     """The joint's numbers that mean no motion."""
     q = np.zeros(KINDS[kind].nq)
-    if KINDS[kind].nq != KINDS[kind].nv:
+    if KINDS[kind].quaternion:
         q[-4] = 1.0
     return q
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.goals.contacts import up_of
 from poise.model import Joint, Model
+from poise.model.kinds import Primitive
 from poise.rig.handles import other_side
 from poise.spatial import Rotation
 
@@ -23,7 +24,6 @@ __all__ = ["Mirror"]
 
 Floats = NDArray[np.float64]
 SAME = 1e-6  # of L, and of unit vectors: what counts as symmetric
-AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
 
 
 class Mirror:
@@ -163,14 +163,7 @@ def image_of(joint: Joint, other: Joint, S: Floats) -> Floats | None:
 
 def motions(joint: Joint) -> list[tuple[Floats, bool]]:
     """The axes of a joint in the order of its q, and whether each turns."""
-    if joint.kind == "euler":
-        return [(np.array(AXES[letter]), True) for letter in str(joint.order)]
-    axis = np.asarray(joint.axis, dtype=np.float64)
-    if joint.kind == "universal":
-        return [(axis, True), (np.asarray(joint.axis2, dtype=np.float64), True)]
-    if joint.kind == "planar":
-        return []
-    return [(axis, joint.kind != "prismatic")]
+    return [(axis, primitive != Primitive.SLIDE) for primitive, axis in joint.motions]
 
 
 def sign_of(S: Floats, motion: tuple[Floats, bool], other: tuple[Floats, bool]) -> float | None:
@@ -184,7 +177,7 @@ def zero_pose(model: Model) -> Floats:
     """All angles and slides zero."""
     q = np.zeros(model.nq)
     for joint in model.joints:
-        if joint.nq != joint.nv and not joint.mimic:
+        if joint.quaternion:
             q[joint.q][-4] = 1.0  # a view
     return q
 

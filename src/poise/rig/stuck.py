@@ -37,7 +37,7 @@ class Stuck:
     def __init__(self, model: Model, problems: Problems) -> None:
         self.model, self.problems = model, problems
         self._span = np.where(turning(model) > 0, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length)
-        self._balls = [slice(joint.v.stop - 3, joint.v.stop) for joint in model.joints if joint.nq != joint.nv]
+        self._balls = [slice(joint.v.stop - 3, joint.v.stop) for joint in model.joints if joint.quaternion]
 
     def solve(self, solver: Solver, state: State, targets: dict[str, Any]) -> tuple[Solution, int]:
         """A frame from a state whose last one missed some targets, and for how many frames to try no more."""

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 __all__ = ["ActiveLimit", "active_limits"]
 
-PARTS = {"planar": ("x", "y", "angle"), "translation3": ("x", "y", "z"), "universal": ("first", "second")}
 NOTHING = 1e-12  # of the pull: rounding
 
 
@@ -45,8 +44,8 @@ class ActiveLimit:
         value: Where the joint is, the turn of a cone, or the sum of a coupled range [rad, m]; of a clearance the gap
             between the two surfaces [m]; of a closed loop how far it is open [m].
         multiplier: What the cost would fall by per radian (metre) of more room; 0 where the limit only touches.
-        part: Which coordinate of a joint with several: a letter, "angle", "first" ...; "swing", "twist" or "angle" of a
-            cone; empty otherwise.
+        part: Which coordinate of a joint with several, as `joint.coordinates` names it: "rx", "x", "angle" ...;
+            "swing", "twist" or "angle" of a cone; empty otherwise.
         exempt: Whether it lies outside its range because the solver could not move it, or ranges were off.
         velocity: Its index among the model's velocities; -1 where it is about several.
         kind: "range", "cone", "clearance", "coupled" or "closed".
@@ -91,7 +90,7 @@ def active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
 
 def of_joint(solution: Solution, joint: Joint, held: NDArray[np.bool_]) -> Iterator[ActiveLimit]:
     """The active limits of one joint, not weighed yet."""
-    if joint.nv == 0 or joint.nq != joint.nv:
+    if joint.nv == 0 or joint.quaternion:
         return
     model = solution.model
     for k, value in enumerate(solution.q[joint.q].tolist()):
@@ -99,7 +98,7 @@ def of_joint(solution: Solution, joint: Joint, held: NDArray[np.bool_]) -> Itera
         low, high = float(model.lower[v]), float(model.upper[v])
         for side, beyond in (("lower", low - value), ("upper", value - high)):
             if beyond >= 0 if held[v] else beyond > 0:
-                yield ActiveLimit(joint.name, side, value, 0.0, parts_of(joint)[k], not held[v], v)
+                yield ActiveLimit(joint.name, side, value, 0.0, joint.coordinates[k].name, not held[v], v)
 
 
 def of_rule(rule: Standing) -> ActiveLimit:
@@ -115,14 +114,6 @@ def of_rule(rule: Standing) -> ActiveLimit:
         between=rule.between,
         rule=rule.index,
     )
-
-
-def parts_of(joint: Joint) -> tuple[str, ...]:
-    """Names of a joint's coordinates; the second of two turns about the same letter is numbered."""
-    if joint.nv == 1:
-        return ("",)
-    letters = joint.order
-    return PARTS.get(joint.kind) or tuple(a + "2" * (a in letters[:k]) for k, a in enumerate(letters))
 
 
 # ------------------------------------------------------------------------------------------------ multipliers

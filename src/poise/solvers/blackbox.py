@@ -151,7 +151,7 @@ class BlackBox:
         out = np.eye(len(moving))
         place = {v: k for k, v in enumerate(moving)}
         for joint in self._model.joints:
-            if joint.nv and joint.nq != joint.nv and joint.v.stop - 1 in place:
+            if joint.nv and joint.quaternion and joint.v.stop - 1 in place:
                 at = [place[v] for v in range(joint.v.stop - 3, joint.v.stop)]
                 out[np.ix_(at, at)] = right_jacobian(x[at])
         return out
@@ -187,7 +187,7 @@ def refuse_options(options: Options) -> None:
 
 def plain_coordinates(joint: Any) -> list[tuple[int, int]]:
     """(index in q, index in v) of a joint's numbers that are no quaternion."""
-    plain = joint.nv if joint.nq == joint.nv else joint.nv - 3
+    plain = len(joint.coordinates)
     return [(joint.q.start + k, joint.v.start + k) for k in range(plain)]
 
 

@@ -38,6 +38,6 @@ def ranged(model: Model, options: Options) -> list[tuple[int, int]]:
     moves = may_move(model, options.joints)
     pairs: list[tuple[int, int]] = []
     for joint in model.joints:
-        plain = joint.nv if joint.nq == joint.nv else joint.nv - 3
+        plain = len(joint.coordinates)
         pairs += [(joint.q.start + k, joint.v.start + k) for k in range(max(plain, 0))]
     return [(at, v) for at, v in pairs if moves[v]]

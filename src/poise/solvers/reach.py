@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from poise.goals.goal import POSE, POSITION, GoalRows
 from poise.model import Model
-from poise.model.primitives import BALL as BALL_PRIMITIVE
-from poise.model.primitives import PRISMATIC, REVOLUTE, SLIDE3, kernel_table
+from poise.model.kinds import Primitive
+from poise.model.primitives import kernel_table
 from poise.solvers.distances import BALL, SLIDE, TURN, Interval, Motion, fold, last_pivot
 from poise.spatial import Rotation
 
@@ -201,13 +201,13 @@ def placed(places: list[Floats], parent: int, R: Floats, p: Floats) -> Floats:
 def ranges(model: Model, ints: list[int], numbers: Floats, freedom: Freedom) -> list[tuple[float, float]] | Floats:
     """The range of each of a primitive's values; where it may not move and `q` is known, the values themselves."""
     kind, _, _, q, v = ints
-    wide = 3 if kind in (BALL_PRIMITIVE, SLIDE3) else 1
+    wide = 3 if kind in (Primitive.BALL, Primitive.SLIDE3) else 1
     gain, bias = float(numbers[0]), float(numbers[1])
     moves = bool(np.frombuffer(freedom.moves, dtype=bool)[v])
     if not moves and freedom.q is not None:
-        values = np.frombuffer(freedom.q)[q : q + (4 if kind == BALL_PRIMITIVE else wide)]
+        values = np.frombuffer(freedom.q)[q : q + (4 if kind == Primitive.BALL else wide)]
         return gain * values + bias
-    if not (moves and freedom.limited) or kind == BALL_PRIMITIVE:
+    if not (moves and freedom.limited) or kind == Primitive.BALL:
         return [(bias, bias) if gain == 0.0 else (-math.inf, math.inf)] * wide
     ends = [(gain * float(model.lower[v + k]) + bias, gain * float(model.upper[v + k]) + bias) for k in range(wide)]
     return [(bias, bias) if gain == 0.0 else (min(pair), max(pair)) for pair in ends]
@@ -219,27 +219,30 @@ def move(
     """Where a primitive that stands at T is drawn, relative to T, and what it may do from there."""
     turn = np.eye(4)
     if not isinstance(allowed, list):
-        if kind == BALL_PRIMITIVE:
+        if kind == Primitive.BALL:
             turn[:3, :3] = Rotation(allowed).matrix
-        elif kind == SLIDE3:
+        elif kind == Primitive.SLIDE3:
             turn[:3, 3] = allowed
         else:
-            angle = 0.0 if kind == PRISMATIC else float(allowed[0])
+            angle = 0.0 if kind == Primitive.SLIDE else float(allowed[0])
             c, s = math.cos(angle), math.sin(angle)
             turn[:2, :2] = [[c, -s], [s, c]]
-            turn[2, 3] = {REVOLUTE: 0.0, PRISMATIC: 1.0}.get(kind, pitch) * float(allowed[0])
+            turn[2, 3] = {Primitive.TURN: 0.0, Primitive.SLIDE: 1.0}.get(Primitive(kind), pitch) * float(allowed[0])
         return turn, []
     at, axis = T[:3, 3], T[:3, 2]
-    if kind == BALL_PRIMITIVE:
+    if kind == Primitive.BALL:
         return turn, [Motion(BALL, at, axis)]
-    if kind == REVOLUTE:
+    if kind == Primitive.TURN:
         return turn, [Motion(TURN, at, axis, *allowed[0])]
-    axes = [2] if kind != SLIDE3 else [0, 1, 2]
+    axes = [2] if kind != Primitive.SLIDE3 else [0, 1, 2]
     slides = []
     for k, (low, high) in zip(axes, allowed, strict=True):
-        rate = 1.0 if kind in (PRISMATIC, SLIDE3) else pitch
+        rate = 1.0 if kind in (Primitive.SLIDE, Primitive.SLIDE3) else pitch
         ends = sorted((rate * low, rate * high)) if rate else [0.0, 0.0]
         middle = 0.5 * (ends[0] + ends[1]) if math.isfinite(ends[0]) and math.isfinite(ends[1]) else 0.0
         turn[k, 3] = middle
         slides.append(Motion(SLIDE, at, T[:3, k], ends[0] - middle, ends[1] - middle))
-    return turn, slides if kind in (PRISMATIC, SLIDE3) else [*slides, Motion(TURN, at, axis, *allowed[0])]
+    return turn, slides if kind in (Primitive.SLIDE, Primitive.SLIDE3) else [
+        *slides,
+        Motion(TURN, at, axis, *allowed[0]),
+    ]

@@ -102,7 +102,7 @@ def room(model: Model, q: Floats) -> tuple[Floats, Floats]:
     """How far every velocity is from its lower and its upper bound; infinite where there is none."""
     below, above = np.full(model.nv, np.inf), np.full(model.nv, np.inf)
     for joint in model.joints:
-        if joint.nv and joint.nq == joint.nv:
+        if joint.nv and not joint.quaternion:
             below[joint.v] = q[joint.q] - model.lower[joint.v]
             above[joint.v] = model.upper[joint.v] - q[joint.q]
     return below, above

@@ -274,12 +274,7 @@ def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
 
 def turning(model: Model) -> NDArray[np.float64]:
     """1 for each degree of freedom that turns, 0 for each that slides."""
-    slides = {"prismatic": 1, "translation3": 3, "planar": 2, "free": 3}  # how many, always the first ones
-    out = np.ones(model.nv)
-    for joint in model.joints:
-        if joint.nv:
-            out[joint.v.start : joint.v.start + slides.get(joint.kind, 0)] = 0.0
-    return out
+    return np.where(model.slides, 0.0, 1.0)
 
 
 def stiffness(model: Model, given: Any) -> NDArray[np.float64]:

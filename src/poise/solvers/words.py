@@ -38,6 +38,8 @@ SIGNS = ("+x", "-x", "+y", "-y", "+z", "-z")
 
 # ------------------------------------------------------------------------------------------------ goals
 
+NTH = {"angle1": "first ", "angle2": "second "}  # the turns of a universal joint
+
 
 def error_text(solution: Solution, name: str, *, allowed: bool = False) -> str:
     """A goal's errors; with what is allowed, only those that are too large."""
@@ -142,10 +144,10 @@ def part_text(solution: Solution, limit: ActiveLimit) -> str:
         return ""
     kind, part = solution.model.joint(limit.joint).kind, limit.part
     if kind == "euler":
-        return f" (its turn about {part[0].lower()}{', the second one' if len(part) > 1 else ''})"
+        return f" (its turn about {part[1]}{', the second one' if len(part) > 2 else ''})"
     if part in ("x", "y", "z"):
         return f" (its way along {part})"
-    return " (its turn)" if part == "angle" else f" (its {part} turn)"
+    return f" (its {NTH.get(part, '')}turn)" if not solution.model.slides[limit.velocity] else f" (its {part})"
 
 
 def sum_text(solution: Solution, limit: ActiveLimit) -> str:
@@ -167,8 +169,7 @@ def value_text(solution: Solution, limit: ActiveLimit, value: float) -> str:
 
 def turns(solution: Solution, limit: ActiveLimit) -> bool:
     """Whether the coordinate of a joint range is an angle."""
-    kind = solution.model.joint(limit.joint).kind
-    return kind not in ("prismatic", "translation3") and (kind != "planar" or limit.part == "angle")
+    return not solution.model.slides[limit.velocity]
 
 
 # ------------------------------------------------------------------------------------------------ numbers

@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.kinematics import Pose
 from poise.model import Model
+from poise.model.kinds import Primitive
 
 __all__ = ["Camera", "draw_pose", "draw_targets", "is_planar"]
 
@@ -82,11 +83,16 @@ def is_planar(model: Model) -> bool:
     """Whether nothing in the body leaves the plane in which it starts, across z."""
     T = model.fk(np.array(model.rest))
     for joint in model.joints:
-        axis = T[model.frames.index(joint.frame), :3, :3] @ joint.axis
-        turns, slides = joint.kind in ("revolute", "continuous", "planar"), joint.kind == "prismatic"
-        if joint.nv and not (turns and abs(axis[2]) > 1 - 1e-9) and not (slides and abs(axis[2]) < 1e-9):
+        R = T[model.frames.index(joint.frame), :3, :3]
+        if not all(stays_in_plane(primitive, (R @ axis)[2]) for primitive, axis in joint.motions):
             return False
     return bool(np.ptp(T[:, 2, 3]) < 1e-9)
+
+
+def stays_in_plane(primitive: Primitive, along_z: float) -> bool:
+    """Tell whether a motion, whose axis has this component along z, keeps to the plane across z."""
+    turns, slides = primitive is Primitive.TURN, primitive is Primitive.SLIDE
+    return (turns and abs(along_z) > 1 - 1e-9) or (slides and abs(along_z) < 1e-9)
 
 
 def bones(model: Model) -> list[tuple[int, int]]:

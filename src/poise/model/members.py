@@ -1,0 +1,77 @@
+"""From a layout to what a model shows of itself: joints, frames, its length."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.model.joint import Frame, Joint
+from poise.model.kinds import KINDS
+from poise.model.layout import Layout
+from poise.model.spec import JointSpec
+
+__all__ = ["body_length", "make_frames", "make_joints"]
+
+
+def make_joints(layout: Layout) -> tuple[Joint, ...]:
+    """All joints, as declared."""
+    rows = zip(layout.specs, layout.parents, strict=True)
+    return tuple(make_joint(spec, parent, layout) for spec, parent in rows if isinstance(spec, JointSpec))
+
+
+def make_joint(spec: JointSpec, parent: int, layout: Layout) -> Joint:
+    """A joint with its place in q and v; the bounds of a leader are those that its followers leave it."""
+    v, one = layout.v_slices[spec.name], KINDS[spec.kind].nv == 1
+    mimic = layout.mimics.get(spec.name)
+    lower = spec.lower if mimic else layout.lower[v]
+    upper = spec.upper if mimic else layout.upper[v]
+    return Joint(
+        name=spec.name,
+        kind=spec.kind,
+        parent=None if parent < 0 else layout.frames[parent],
+        frame=spec.frame,
+        offset=spec.offset,
+        axis=spec.axis,
+        axis2=spec.axis2,
+        order=spec.order,
+        pitch=spec.pitch,
+        lower=float(lower[0]) if one else lower,
+        upper=float(upper[0]) if one else upper,
+        q=layout.q_slices[spec.name],
+        v=v,
+        mimic=mimic,
+        mass=spec.mass,
+        center=spec.center,
+        stiffness=spec.stiffness,
+        rest=spec.rest,
+        cone=spec.cone,
+    )
+
+
+def make_frames(layout: Layout) -> dict[str, Frame]:
+    """All frames by name."""
+    out = {}
+    for spec, name, parent in zip(layout.specs, layout.frames, layout.parents, strict=True):
+        joint = spec.name if isinstance(spec, JointSpec) else None
+        above = None if parent < 0 else layout.frames[parent]
+        out[name] = Frame(name, above, joint, spec.offset, spec.mass, spec.center)
+    return out
+
+
+def body_length(layout: Layout) -> float:
+    """L: the longest way from the root along offsets and slides [m]; 1 for a body without any length."""
+    reach: dict[int, float] = {-1: 0.0}
+    for i in layout.order:
+        spec = layout.specs[i]
+        step = float(np.linalg.norm(spec.offset.translation))
+        if isinstance(spec, JointSpec) and slides_alone(spec.kind):
+            ends = np.maximum(np.abs(spec.lower), np.abs(spec.upper))
+            step += float(np.linalg.norm(ends[np.isfinite(ends)]))
+        reach[i] = reach[layout.parents[i]] + step
+    longest = max(reach.values())
+    return longest if longest > 0.0 else 1.0
+
+
+def slides_alone(kind: str) -> bool:
+    """Tell whether a joint of this kind slides and does not turn."""
+    facts = KINDS[kind]
+    return bool(facts.slides) and all(facts.slides)
