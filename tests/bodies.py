@@ -26,11 +26,12 @@ ALL_KINDS = (
     "translation3",
     "free",
     "screw",
+    "cylindrical",
 )
 EULER_ORDERS = ("XYX", "XYZ", "XZX", "XZY", "YXY", "YXZ", "YZX", "YZY", "ZXY", "ZXZ", "ZYX", "ZYZ")
 LIMITED = ("revolute", "prismatic", "screw")
 ONE_DOF = ("revolute", "continuous", "prismatic", "screw")
-AXIAL = (*ONE_DOF, "planar", "universal")
+AXIAL = (*ONE_DOF, "planar", "universal", "cylindrical")
 
 
 def random_model(seed: int, joints: int = 12, kinds: tuple[str, ...] = ALL_KINDS, mimic: bool = True) -> poise.Model:

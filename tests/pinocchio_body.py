@@ -113,6 +113,8 @@ def simple_joints(joint: poise.Joint) -> list[Any]:
             return [axial("slide", joint.axis)]
         case "screw":
             return [pin.JointModelHelicalUnaligned(np.array(joint.axis), joint.pitch)]
+        case "cylindrical":
+            return [axial("slide", joint.axis), axial("turn", joint.axis)]
         case "universal":
             return [axial("turn", joint.axis), axial("turn", joint.axis2)]
         case "euler":

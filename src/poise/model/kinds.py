@@ -151,6 +151,12 @@ KINDS: dict[str, KindFacts] = {
     "screw": KindFacts(
         move_along_axis(Primitive.SCREW), _ANGLE, axis=_Z, meaning="turns, and slides `pitch` metres per radian"
     ),
+    "cylindrical": KindFacts(
+        lambda joint: [(Primitive.SLIDE, joint.axis), (Primitive.TURN, joint.axis)],
+        (Coordinate("slide", slides=True), Coordinate("angle")),
+        axis=_Z,
+        meaning="slides along an axis and turns about it: slide, angle",
+    ),
     "universal": KindFacts(
         lambda joint: [(Primitive.TURN, joint.axis), (Primitive.TURN, joint.axis2)],
         (Coordinate("angle1"), Coordinate("angle2")),

@@ -69,6 +69,8 @@ def joint_transform(joint: Joint, value: Array) -> Array:
             return rigid(translation=value[0] * joint.axis)
         case "screw":
             return rigid(axis_rotation(joint.axis, value[0]), joint.pitch * value[0] * joint.axis)
+        case "cylindrical":
+            return rigid(axis_rotation(joint.axis, value[1]), value[0] * joint.axis)
         case "universal":
             return rigid(axis_rotation(joint.axis, value[0]) @ axis_rotation(joint.axis2, value[1]))
         case "euler":
@@ -105,6 +107,9 @@ def joint_axes(joint: Joint, value: Array) -> tuple[Array, Array]:
             return joint.axis[:, None], np.zeros((3, 1))
         case "screw":
             return joint.pitch * joint.axis[:, None], joint.axis[:, None]
+        case "cylindrical":
+            axis, none = joint.axis[:, None], np.zeros((3, 1))
+            return np.hstack([axis, none]), np.hstack([none, axis])
         case "universal":
             second = axis_rotation(joint.axis, value[0]) @ joint.axis2
             return np.zeros((3, 2)), np.stack([joint.axis, second], axis=1)
@@ -142,6 +147,8 @@ def joint_motions(joint: Joint, value: Array) -> tuple[Motion, ...]:
             return (_slide(joint.axis, value[0]),)
         case "screw":
             return (_simple(joint.pitch * joint.axis, joint.axis, value[0], 0),)
+        case "cylindrical":
+            return (_slide(joint.axis, value[0]), _hinge(joint.axis, value[1], 1))
         case "universal":
             return (_hinge(joint.axis, value[0]), _hinge(joint.axis2, value[1], 1))
         case "euler":
