@@ -18,8 +18,9 @@ Not reaching a goal is a result; misuse is an exception.
 from __future__ import annotations
 
 import difflib
-import re
 from collections.abc import Iterable
+
+from poise.names import find_side, split_side, split_words
 
 __all__ = [
     "FormatError",
@@ -97,25 +98,19 @@ class GoalsMissed(PoiseError, RuntimeError):
     """Some goals were not reached; raised only when asked for."""
 
 
-def side_of(name: str) -> tuple[str, str]:
-    """The side that a name is on, and the name without it: LeftHand, hand.L and l_hand give ("l", "hand")."""
-    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
-    sides = [word[0] for word in words if word in ("l", "r", "left", "right")]
-    return (sides[0] if sides else ""), "_".join(word for word in words if word not in ("l", "r", "left", "right"))
-
-
 def name_not_found(what: str, name: str, choices: Iterable[str]) -> NameNotFound:
     """The error for an unknown name: the closest matches where there are any, else what exists."""
     known = tuple(sorted(choices))
     lowered = {choice.lower(): choice for choice in known}
-    side, plain = side_of(str(name))
+    side, words = split_side(split_words(str(name)))
+    plain = "_".join(words)
     spelled = (f"{plain}_{side}", f"{side}_{plain}") if side and plain else ()
     close = [
         lowered[m]
         for asked in (str(name).lower(), *spelled)
         for m in difflib.get_close_matches(asked, lowered, n=3, cutoff=0.5)
     ]
-    close = [choice for choice in dict.fromkeys(close) if side_of(choice)[0] in ("", side) or not side][:3]
+    close = [choice for choice in dict.fromkeys(close) if not side or find_side(choice) in ("", side)][:3]
     if close:
         hint = f"Did you mean {' or '.join(map(repr, close))}?"
     elif not known:

@@ -21,7 +21,7 @@ import numpy as np
 
 from poise.errors import InvalidValue
 from poise.goals.center_of_mass import require_mass
-from poise.goals.contacts import Contact, contact_points, distinct, up_of
+from poise.goals.contacts import Contact, contact_points, distinct
 from poise.goals.goal import BALANCE, Goal, GoalRows, one_weight, pack_target
 from poise.kinematics.regions import length, place
 from poise.model import Model
@@ -79,9 +79,9 @@ class Balance(Goal):
             base=None,
             point=np.zeros(3),
             weight=one_weight(self.weight, 0, "Balance"),
-            target=np.append(pack_target(None, up_of(model)), self.margin),
+            target=np.append(pack_target(None, model.up_direction), self.margin),
             exact=False,
-            convert=lambda margin: np.append(pack_target(None, up_of(model)), length(margin, "Balance: margin")),
+            convert=lambda margin: np.append(pack_target(None, model.up_direction), length(margin, "Balance: margin")),
             size=max(4, len(contacts)),
             points=tuple(contacts),
         )

@@ -95,14 +95,7 @@ class TwoBone(Method):
 
 def _way(model: Model, frame: str, moves: NDArray[np.bool_]) -> list[Joint]:
     """The joints that move a frame, the outermost first."""
-    way = []
-    above: str | None = model.frame(frame).name
-    while above is not None:
-        at = model.frame(above)
-        if at.joint is not None and moves[model.joint(at.joint).v].any():
-            way.append(model.joint(at.joint))
-        above = at.parent
-    return way
+    return [joint for joint in model.joints_above(frame) if moves[joint.v].any()]
 
 
 def _limb(model: Model, way: Sequence[Joint]) -> list[str] | None:

@@ -201,6 +201,28 @@ class Model:
             raise name_not_found("frame", str(name), self._frames)
         return found
 
+    def ancestors(self, frame: str | Frame) -> list[str]:
+        """List the frames from `frame` itself up to the root that it hangs on."""
+        out = [self.frame(frame).name]
+        while (parent := self.frame(out[-1]).parent) is not None:
+            out.append(parent)
+        return out
+
+    def joints_above(self, frame: str | Frame) -> list[Joint]:
+        """List the joints that carry a frame, the outermost first."""
+        carried = (self.frame(name).joint for name in self.ancestors(frame))
+        return [self.joint(name) for name in carried if name is not None]
+
+    @property
+    def up_axis(self) -> int:
+        """The index of the world's up axis: 0, 1 or 2."""
+        return "xyz".index(self.up)
+
+    @property
+    def up_direction(self) -> NDArray[np.float64]:
+        """The world's up axis as a unit vector."""
+        return np.array(np.eye(3)[self.up_axis])
+
     # -------------------------------------------------------------------------------------------- kinematics
 
     def fk(self, q: ArrayLike, frame: str | Frame | None = None) -> Array:

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, ModelMismatch, name_not_found
 from poise.kinematics import Pose
 from poise.model import Model
-from poise.rig.handles import KINDS, Handle, find_handles, other_side
+from poise.names import find_other_side
+from poise.rig.handles import KINDS, Handle, find_handles
 from poise.rig.limbs import Limb, find_limbs, limb_for
 from poise.rig.state import State
 from poise.solvers import Solution
@@ -119,7 +120,7 @@ class Held:
         middles = {limb.middle: limb.name for limb in reversed(self._limbs.values()) if limb.middle is not None}
         for name, handle in self._handles.items():
             limb = limbs.get(name) or (middles.get(handle.frame) if handle.kind == "pole" else None)
-            self._handles[name] = replace(handle, limb=limb, mirror=other_side(name, self._handles))
+            self._handles[name] = replace(handle, limb=limb, mirror=find_other_side(name, self._handles))
 
     def _configuration(self, pose: Pose | ArrayLike | None) -> Floats:
         if isinstance(pose, Pose) and pose.model is not self.model and pose.model != self.model:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
-from poise.rig.limbs import Limb, is_below
+from poise.rig.limbs import Limb
 from poise.rig.problem import Problems
 from poise.rig.state import State
 from poise.rig.unfolding import bend, hinge_joint
@@ -105,7 +105,7 @@ class Stuck:
     def pinned_below(self, state: State, limb: Limb) -> bool:
         """Whether something is pinned that the limb's hinge moves."""
         pins = [name for name, wish in state.places.items() if wish.kind == "pin" and name not in state.dragged]
-        return any(is_below(self.model, self.problems.handles[name].frame, str(limb.middle)) for name in pins)
+        return any(limb.middle in self.model.ancestors(self.problems.handles[name].frame) for name in pins)
 
     def window(self, moved: Floats) -> Floats:
         """How far each velocity may still lead in a frame, having moved so far: lowest and highest, (nv, 2)."""

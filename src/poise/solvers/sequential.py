@@ -17,7 +17,7 @@ from poise.methods import LM, Method, Sequential, TwoBone
 from poise.model import Model
 from poise.native import core
 from poise.solvers.inside import bring_inside, is_inside
-from poise.solvers.parts import find_parts, ways_up
+from poise.solvers.parts import find_parts
 from poise.solvers.serves import check_serves
 from poise.solvers.table import Options, may_move, native_table
 
@@ -153,7 +153,7 @@ def _moves(model: Model, goal: Goal, joints: Sequence[str]) -> bool:
         return True
     row = goal.rows(model)
     frames = [frame for frame in (row.frame, row.base) if frame is not None]
-    return any(joint.name in joints for frame in frames for joint in ways_up(model, frame))
+    return any(joint.name in joints for frame in frames for joint in model.joints_above(frame))
 
 
 def _named(model: Model, part: Sequence[str], moves: NDArray[np.bool_]) -> list[str]:

@@ -76,12 +76,6 @@ def joints_above(model: Model, rows: GoalRows, moves: NDArray[np.bool_]) -> list
     """The joints that move a goal's frame, or what its target is given in, and may move."""
     found: dict[str, Joint] = {}
     for frame in (rows.frame, rows.base):
-        above = None if frame is None else model.frame(frame).name
-        while above is not None:
-            at = model.frame(above)
-            if at.joint is not None:
-                joint = model.joint(at.joint)
-                if moves[joint.v].any():
-                    found[joint.name] = joint
-            above = at.parent
+        above = [] if frame is None else model.joints_above(frame)
+        found |= {joint.name: joint for joint in above if moves[joint.v].any()}
     return list(found.values())
