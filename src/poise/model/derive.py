@@ -100,6 +100,7 @@ def fix(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> JointSpec:
         rest=none,
         mimic=None,
         cone=None,
+        locked=False,
     )
 
 
@@ -129,7 +130,9 @@ def shape_of(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
 
 
 def random_joint(model: Model, joint: Joint, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """Numbers of one joint: even over its range, over a turn or over L where it has none."""
+    """Numbers of one joint: even over its range, over a turn or over L where it has none; at rest if locked."""
+    if joint.locked:
+        return model.rest[joint.q]
     turns = {"planar": (False, False, True)}.get(joint.kind, (joint.kind not in ("prismatic", "translation3"),) * 3)
     plain = joint.nv if joint.nq == joint.nv else joint.nv - 3
     low, high = model.lower[joint.v][:plain].copy(), model.upper[joint.v][:plain].copy()

@@ -273,7 +273,10 @@ class Model:
         return out
 
     def random(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
-        """Configurations drawn evenly from the ranges, (*size, nq); within pi or L where there is no range."""
+        """Configurations drawn evenly from the ranges, (*size, nq); within pi or L where there is no range.
+
+        Joints that are locked stand as in the rest pose.
+        """
         return derive.random_configuration(self, rng, size)
 
     # -------------------------------------------------------------------------------------------- other models
@@ -346,6 +349,7 @@ def make_joint(spec: JointSpec, parent: int, layout: Layout) -> Joint:
         stiffness=spec.stiffness,
         rest=spec.rest,
         cone=spec.cone,
+        locked=spec.locked,
     )
 
 
@@ -360,13 +364,16 @@ def make_frames(layout: Layout) -> dict[str, Frame]:
 
 
 def body_length(layout: Layout) -> float:
-    """L: the longest way from the root along offsets and slides [m]; 1 for a body without any length."""
+    """L: the longest way from the root along offsets and slides [m]; 1 for a body without any length.
+
+    A slide counts as far as it can go, one that is locked as far as it stands in the rest pose.
+    """
     reach: dict[int, float] = {-1: 0.0}
     for i in layout.order:
         spec = layout.specs[i]
         step = float(np.linalg.norm(spec.offset.translation))
         if isinstance(spec, JointSpec) and spec.kind in ("prismatic", "translation3"):
-            ends = np.maximum(np.abs(spec.lower), np.abs(spec.upper))
+            ends = np.abs(spec.rest) if spec.locked else np.maximum(np.abs(spec.lower), np.abs(spec.upper))
             step += float(np.linalg.norm(ends[np.isfinite(ends)]))
         reach[i] = reach[layout.parents[i]] + step
     longest = max(reach.values())

@@ -258,9 +258,9 @@ def settings(model: Model, options: Options) -> dict[str, Any]:
 
 
 def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
-    """Which degrees of freedom may change."""
+    """Which degrees of freedom may change: those of the joints named, else of all that are not locked."""
     if joints is None:
-        return np.ones(model.nv, dtype=bool)
+        joints = [joint.name for joint in model.joints if joint.nv and not joint.locked]
     if isinstance(joints, str):
         raise InvalidValue(f"joints must be a list of joint names, not {joints!r}; write joints=[{joints!r}].")
     out = np.zeros(model.nv, dtype=bool)
