@@ -169,12 +169,10 @@ $(STAMPS)/sanitized: $(SOURCES)
 	  --config-settings=cmake.define.CMAKE_CXX_FLAGS_DEBUG="-O1 -Dalways_inline=unused"
 	@touch $@
 
-# Pages and the studio are tested in a real browser: one that is there, or Playwright's own. Where neither can be had, those
-# tests are skipped and say so.
+# Pages and the studio are tested in a real browser. Where none can be had, those tests are skipped and say so; with
+# POISE_NEEDS_CHROMIUM, as in CI, that is an error.
 $(STAMPS)/chromium: $(STAMPS)/test
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
-	  || $(BIN)/python -m playwright install chromium \
-	  || echo "No Chromium could be installed: tests in a browser will be skipped."
+	@tools/get_chromium.sh $(BIN)/python || test -z "$$POISE_NEEDS_CHROMIUM"
 	@touch $@
 
 $(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/fuzz: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml
