@@ -22,9 +22,6 @@ SANITIZE_VENV := .venv-sanitize
 SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
                  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 
-# MuJoCo and xacro run in processes of bounded memory, where a sanitizer's shadow does not fit. None of our C++ runs there.
-SANITIZE_SKIPS := --ignore-glob='*mjcf*' -k 'not xacro and not body.xml and not brings_roles and not mjcf'
-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo examples test test-gpu lint format bench bench-gpu fuzz studio docs sanitize clean
@@ -118,7 +115,7 @@ clean:
 
 .PHONY: sanitize-here
 sanitize-here: $(STAMPS)/sanitized $(STAMPS)/test
-	$(SANITIZE_ENV) $(BIN)/python -m pytest -m "not timing and not nvrtc" --hypothesis-profile=sanitize $(SANITIZE_SKIPS) $(ARGS)
+	$(SANITIZE_ENV) $(BIN)/python -m pytest -m "not timing and not nvrtc and not browser" --hypothesis-profile=sanitize $(ARGS)
 
 # ------------------------------------------------------------------------------------------------ installs
 
