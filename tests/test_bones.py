@@ -13,7 +13,9 @@ from bvh_oracle import Bone, text_of
 from gltf_files import File
 from poise.errors import InvalidModel, InvalidValue
 from poise.goals import LookAt, Reach, Rest
+from poise.kinematics import manipulability
 from poise.methods import Scipy, Sequential
+from poise.solvers.table import automatic_stiffness
 
 SIX = ("Xposition", "Yposition", "Zposition", "Zrotation", "Xrotation", "Yrotation")
 TREE = {  # bone: parent, translation
@@ -203,6 +205,14 @@ def test_a_random_pose_has_bones_of_their_rest_length(clip: poise.Motion) -> Non
     np.testing.assert_array_equal(many[:, at], np.broadcast_to(clip.model.rest[at], (20, len(at))))
 
 
+def test_bones_do_not_count_in_how_well_a_frame_can_move(clip: poise.Motion) -> None:
+    model = clip.model
+    rigid = model.locked({joint.name: model.rest[joint.q] for joint in model.joints if joint.locked})
+    ours = manipulability(model, model.rest, "LeftHand")
+    same = manipulability(rigid, rigid.rest, "LeftHand")
+    np.testing.assert_allclose(ours.singular_values, same.singular_values, rtol=1e-12)
+
+
 # ------------------------------------------------------------------------------------------------ proofs
 
 
@@ -241,6 +251,14 @@ def test_lengths_count_in_the_length_of_the_body(clip: poise.Motion) -> None:
     at = {name: np.linalg.norm(TREE[name][1]) for name in TREE}
     leg = at["LeftUpLeg"] + at["LeftLeg"] + at["LeftFoot"]
     assert leg <= clip.model.length <= leg + 1.0
+
+
+def test_bones_count_in_the_stiffness_that_their_lengths_give(clip: poise.Motion) -> None:
+    """An arm's shoulder swings more of the body than its wrist does, and is stiffer then."""
+    model = clip.model
+    stiff = automatic_stiffness(model)
+    shoulder, elbow, wrist = (stiff[model.joint(name).v].mean() for name in ARM)
+    assert shoulder > elbow > wrist
 
 
 # ------------------------------------------------------------------------------------------------ by hand
