@@ -22,9 +22,6 @@ SANITIZE_VENV := .venv-sanitize
 SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
                  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 
-# MuJoCo and xacro run in processes of bounded memory, where a sanitizer's shadow does not fit. None of our C++ runs there.
-SANITIZE_SKIPS := --ignore-glob='*mjcf*' -k 'not xacro and not body.xml and not brings_roles and not mjcf'
-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo examples test test-gpu lint format bench bench-gpu fuzz studio docs sanitize clean
@@ -118,7 +115,7 @@ clean:
 
 .PHONY: sanitize-here
 sanitize-here: $(STAMPS)/sanitized $(STAMPS)/test
-	$(SANITIZE_ENV) $(BIN)/python -m pytest -m "not timing and not nvrtc" --hypothesis-profile=sanitize $(SANITIZE_SKIPS) $(ARGS)
+	$(SANITIZE_ENV) $(BIN)/python -m pytest -m "not timing and not nvrtc and not browser" --hypothesis-profile=sanitize $(ARGS)
 
 # ------------------------------------------------------------------------------------------------ installs
 
@@ -169,12 +166,10 @@ $(STAMPS)/sanitized: $(SOURCES)
 	  --config-settings=cmake.define.CMAKE_CXX_FLAGS_DEBUG="-O1 -Dalways_inline=unused"
 	@touch $@
 
-# Pages and the studio are tested in a real browser: one that is there, or Playwright's own. Where neither can be had, those
-# tests are skipped and say so.
+# Pages and the studio are tested in a real browser. Where none can be had, those tests are skipped and say so; with
+# POISE_NEEDS_CHROMIUM, as in CI, that is an error.
 $(STAMPS)/chromium: $(STAMPS)/test
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
-	  || $(BIN)/python -m playwright install chromium \
-	  || echo "No Chromium could be installed: tests in a browser will be skipped."
+	@tools/get_chromium.sh $(BIN)/python || test -z "$$POISE_NEEDS_CHROMIUM"
 	@touch $@
 
 $(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/fuzz: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml

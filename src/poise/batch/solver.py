@@ -12,6 +12,7 @@ import numpy as np
 from poise.batch.arrays import Rows, name_targets, read_starts, read_targets, shared_lead
 from poise.batch.device import DeviceBatch, is_on_device
 from poise.batch.outputs import Outputs
+from poise.batch.proofs import holds_bones, prove_missed
 from poise.batch.rowwise import solve_rowwise
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, name_not_found
@@ -142,6 +143,9 @@ class BatchSolver:
             "searches": outputs.searches,
         }
         core.solve_batch(native, table, self.threads, progress)
+        if holds_bones(self.solver):
+            wide = [part.widened(lead) for part in (*parts, begin)]
+            prove_missed(self.solver, wide[:-1], wide[-1], prod(lead), outputs)
 
     def _on_device(self) -> DeviceBatch:
         if self._device is None:

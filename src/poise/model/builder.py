@@ -65,6 +65,7 @@ class ModelBuilder:
         center: ArrayLike = (0.0, 0.0, 0.0),
         stiffness: float = 0.0,
         cone: BallRange | None = None,
+        locked: bool = False,
     ) -> ModelBuilder:
         """Adds a joint and the frame that moves with it.
 
@@ -86,6 +87,8 @@ class ModelBuilder:
             center: Centre of that mass in the joint's frame [m].
             stiffness: How much its motion is discouraged; 0 is neutral, larger moves less.
             cone: How far a ball joint may turn; None for no bound.
+            locked: True for the length of a bone: poses and motions may change it, solvers do not, unless `joints=`
+                names it.
 
         Returns:
             The builder, so that calls can be chained.
@@ -113,6 +116,7 @@ class ModelBuilder:
             center=center,
             stiffness=stiffness,
             cone=cone,
+            locked=locked,
         )
         self._extend([spec])
         return self

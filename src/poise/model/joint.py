@@ -82,6 +82,8 @@ class Joint:
         stiffness: Weight of its motion in the norm that a solver minimises; 0 is neutral.
         rest: Its numbers in `model.rest`.
         cone: How far a ball joint may turn, or None.
+        locked: Whether it is the length of a bone and no degree of freedom: motions and poses may change it, solvers
+            leave it as the start has it, to the bit, unless `joints=` names it.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Joint:
     stiffness: float
     rest: Floats = field(repr=False)
     cone: BallRange | None = None
+    locked: bool = False
 
     @property
     def nq(self) -> int:

@@ -300,7 +300,10 @@ class Model:
         return out
 
     def random(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
-        """Configurations drawn evenly from the ranges, (*size, nq); within pi or L where there is no range."""
+        """Configurations drawn evenly from the ranges, (*size, nq); within pi or L where there is no range.
+
+        Joints that are locked stand as in the rest pose.
+        """
         return derive.random_configuration(self, rng, size)
 
     # -------------------------------------------------------------------------------------------- other models

@@ -12,7 +12,7 @@ from poise.model.joint import BallRange, Joint
 if TYPE_CHECKING:
     from poise.model.model import Model
 
-__all__ = ["html", "tree"]
+__all__ = ["html", "size_text", "tree"]
 
 LONGEST = 120  # lines of a printed tree
 
@@ -48,10 +48,14 @@ def headline(model: Model) -> str:
     counts = ((len(model.shapes), "shape"), (len(model.poses), "named pose"))
     more = "".join(f", {n} {what}{'s' * (n != 1)}" for n, what in counts if n)
     units = "" if model.units == "m" else f", lengths in {model.units}"
-    return (
-        f"{model.name}: {len(model.joints)} joints, {model.nv} degrees of freedom, {len(model.frames)} frames"
-        f"{mass}{more}{units}"
-    )
+    return f"{model.name}: {size_text(model)}{mass}{more}{units}"
+
+
+def size_text(model: Model) -> str:
+    """How many joints, degrees of freedom and frames; those that solvers leave alone are counted."""
+    locked = sum(joint.nv for joint in model.joints if joint.locked)
+    aside = f" ({locked} locked)" if locked else ""
+    return f"{len(model.joints)} joints, {model.nv} degrees of freedom{aside}, {len(model.frames)} frames"
 
 
 def line(model: Model, frame: str) -> str:
@@ -65,7 +69,7 @@ def line(model: Model, frame: str) -> str:
 
 
 def describe(joint: Joint) -> str:
-    """Kind, axis or order, range, and what it follows."""
+    """Kind, axis or order, range, what it follows, and whether solvers leave it alone."""
     words = [joint.kind]
     if joint.order:
         words.append(joint.order)
@@ -78,6 +82,8 @@ def describe(joint: Joint) -> str:
         words.append(cone_text(joint.cone))
     if joint.mimic:
         words.append(f"= {joint.mimic.ratio:g} * {joint.mimic.joint} + {joint.mimic.offset:g}")
+    if joint.locked:
+        words.append("locked")
     return " ".join(words)
 
 

@@ -88,9 +88,8 @@ class Problems:
     def make(self, places: Sequence[Any], aims: Sequence[Any], poles: Sequence[str], frozen: frozenset[str]) -> Solver:
         """A solver of those wishes."""
         goals = self.goals(places, aims, poles)
-        moving = (
-            [j.name for j in self.model.joints if j.nv and not j.mimic and j.name not in frozen] if frozen else None
-        )
+        free = (j.name for j in self.model.joints if j.nv and not j.locked)
+        moving = [name for name in free if name not in frozen] if frozen else None
         return Solver(self.model, goals, limits=self.limits, joints=moving, mode="continuous")
 
     def goals(self, places: Sequence[Any], aims: Sequence[Any], poles: Sequence[str]) -> list[Goal]:

@@ -14,6 +14,7 @@ from poise.solvers.binding import ActiveLimit, active_limits
 from poise.solvers.conditioning import conditioning, direction_of
 from poise.solvers.conflict import conflict_texts, in_the_way
 from poise.solvers.linear import linearise
+from poise.solvers.parts import ways_up
 from poise.solvers.proof import Proof, find_proof, is_missed
 from poise.solvers.relax import Relaxation, Trials, candidates, fresh, helpful, is_local, of_effort
 from poise.solvers.rules import timed
@@ -69,6 +70,7 @@ def cause(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials, goe
     """Why the search could not do better, the surest reason first."""
     if solution.proof is not None:
         yield proof_text(solution, solution.proof)
+        yield from locked_text(solution, solution.proof)
         return
     if solution.status is Status.OUT_OF_TIME:
         yield f"Time ran out after {solution.steps} steps ({solution.seconds * 1e6:.0f} us)."
@@ -120,6 +122,19 @@ def proof_text(solution: Solution, proof: Proof) -> str:
         f"Proved out of reach: {where} is {distance} from the point {center}, {still}, and {what} can be "
         f"{most} {bound} from it{ranges}: {gap}.{unit}"
     )
+
+
+def locked_text(solution: Solution, proof: Proof) -> Iterator[str]:
+    """The bones between the points of a proof whose lengths a file may change and a solve does not."""
+    named = solution._solver._options.joints or ()
+    rows = [solution._rows()[name] for name in proof.goals]
+    ends = {row.frame for row in rows} | {row.base for row in rows if len(rows) == 1}
+    way = [joint for frame in sorted(filter(None, ends)) for joint in ways_up(solution.model, frame)]
+    locked = [joint.name for joint in way if joint.locked and way.count(joint) == 1 and joint.name not in named]
+    if locked:
+        more = f" and {len(locked) - MOST_LISTED} more" if len(locked) > MOST_LISTED else ""
+        names = ", ".join(map(repr, locked[:MOST_LISTED])) + more
+        yield f"Bones keep the lengths of the start: {names} would slide only if joints= named them."
 
 
 def gives_way(solution: Solution, one: str, other: str) -> str:

@@ -20,6 +20,7 @@ from poise.solvers.reach import Freedom, pair_range, pivot_range, reachable_rang
 from poise.solvers.table import may_move
 
 if TYPE_CHECKING:
+    from poise.model import Model
     from poise.solvers.distances import Interval
     from poise.solvers.solution import Solution
 
@@ -129,5 +130,14 @@ def freedom_of(solution: Solution, limited: bool) -> Freedom:
     """What the solver was allowed to move; joints that it was not stand where the solution has them."""
     options = solution._solver._options
     moves = may_move(solution.model, options.joints)
-    known = None if moves.all() else solution.q.tobytes()
+    known = None if moves.all() else still(solution.model, moves, solution.q).tobytes()
     return Freedom(moves.tobytes(), limited and options.limit_handling != "off", known)
+
+
+def still(model: Model, moves: NDArray[np.bool_], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """q of the joints that may not move, zero for the others: alike for all answers from one start."""
+    out = np.zeros(model.nq)
+    for joint in model.joints:
+        if joint.nv and not moves[joint.v].any():
+            out[joint.q] = q[joint.q]
+    return out

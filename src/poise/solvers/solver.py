@@ -219,7 +219,7 @@ def solve(
         method: A name from `poise.methods.names()`, or a method with settings.
         limits: More rules that are never broken.
         limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
-        joints: The only joints that may move; the others do not change by one bit.
+        joints: The only joints that may move (all but locked ones unless given); the others keep every bit.
         stiffness: {joint: value}, an array of nv, one number, or "auto" (from bone lengths); larger moves less.
         max_steps: Most steps in one search.
         time_limit: Most seconds; the best pose so far is returned.

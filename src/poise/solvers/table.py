@@ -15,7 +15,7 @@ from poise.goals.goal import ANGULAR, GoalRows
 from poise.limits import Limit
 from poise.limits.limit import name_limits
 from poise.methods import Method
-from poise.model import Model
+from poise.model import Frame, Model
 from poise.solvers.reach import reachable_ranges
 from poise.solvers.rules import RuleTables, rule_tables, timed
 from poise.solvers.serves import check_serves
@@ -258,9 +258,9 @@ def settings(model: Model, options: Options) -> dict[str, Any]:
 
 
 def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
-    """Which degrees of freedom may change."""
+    """Which degrees of freedom may change: those of the joints named, else of all that are not locked."""
     if joints is None:
-        return np.ones(model.nv, dtype=bool)
+        joints = [joint.name for joint in model.joints if joint.nv and not joint.locked]
     if isinstance(joints, str):
         raise InvalidValue(f"joints must be a list of joint names, not {joints!r}; write joints=[{joints!r}].")
     out = np.zeros(model.nv, dtype=bool)
@@ -306,7 +306,7 @@ def automatic_stiffness(model: Model) -> NDArray[np.float64]:
     swing: dict[str | None, float] = {}
     for name in reversed([model._layout.frames[i] for i in model._layout.order]):
         frame = model.frame(name)
-        reach = swing.get(name, 0.0) + float(np.linalg.norm(frame.offset.translation))
+        reach = swing.get(name, 0.0) + bone_length(model, frame)
         swing[frame.parent] = max(swing.get(frame.parent, 0.0), reach)
     out = np.zeros(model.nv)
     for joint in model.joints:
@@ -315,6 +315,15 @@ def automatic_stiffness(model: Model) -> NDArray[np.float64]:
     mean = float(out.mean()) if len(out) else 0.0
     squared: NDArray[np.float64] = (out / mean) ** 2 if mean > 0 else out
     return squared
+
+
+def bone_length(model: Model, frame: Frame) -> float:
+    """From a frame's parent to the frame: the offset, and what a locked slide adds in the rest pose [m]."""
+    length = float(np.linalg.norm(frame.offset.translation))
+    joint = None if frame.joint is None else model.joint(frame.joint)
+    if joint is None or not joint.locked or joint.kind not in ("prismatic", "translation3"):
+        return length
+    return length + float(np.linalg.norm(joint.rest))
 
 
 def posture(model: Model, rests: Sequence[Rest]) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, int]:
