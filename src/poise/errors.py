@@ -7,6 +7,7 @@
     |- InvalidModel (ValueError)      a body that cannot be: loops, duplicate names, impossible mimics
     |- ModelMismatch (ValueError)     things of two different models mixed
     |- FormatError (ValueError)       a file that cannot be read, with its path and line
+    |- SolverInUse (RuntimeError)     a Solver that another thread is using; `.copy()` makes another
     |- MissingExtra (ImportError)     an optional package is not installed; the message has the command
     `- GoalsMissed (RuntimeError)     raised only by Solution.raise_if_missed()
 
@@ -32,6 +33,7 @@ __all__ = [
     "NameNotFound",
     "PoiseError",
     "ShapeMismatch",
+    "SolverInUse",
     "name_not_found",
 ]
 
@@ -91,6 +93,10 @@ class FormatWarning(UserWarning):
 
 class MissingExtra(PoiseError, ImportError):
     """An optional package is missing; the message has the command that installs it."""
+
+
+class SolverInUse(PoiseError, RuntimeError):
+    """A solver is for one thread at a time, and another is using this one; `solver.copy()` makes one for each."""
 
 
 class GoalsMissed(PoiseError, RuntimeError):

@@ -108,6 +108,7 @@ void tell(nb::handle progress, const BatchJob& job) {
 }
 
 void solve_batch(const PreparedSolver& solver, const AnyDict& table, std::size_t threads, nb::handle progress) {
+  const Use use(solver);
   BatchJob job;
   describe(job, solver, table);
   const std::size_t useful = (job.rows + rows_without_threads - 1) / rows_without_threads;
