@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.model import Model
+from poise.model.spec import floats
 
 __all__ = ["Goal", "GoalRows", "Tolerance", "pack_target"]
 
@@ -108,7 +109,7 @@ class Goal:
     def check_common(self) -> None:
         """Refuses weights, priorities and tolerances that cannot be."""
         what = type(self).__name__
-        weights = np.array(self.weight, dtype=np.float64)
+        weights = read_numbers(self.weight, f"{what}: weight", "give one number, 3 or 6")
         weights.setflags(write=False)
         if weights.ndim:
             object.__setattr__(self, "weight", weights)
@@ -121,9 +122,10 @@ class Goal:
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
             raise InvalidValue(f"{what}: name must be a non-empty string, not {self.name!r}.")
         if self.tolerance is not None:
-            values = np.atleast_1d(np.asarray(self.tolerance, dtype=np.float64))
+            wanted = "give a number [m; rad for rotations], or (metres, radians)"
+            values = np.atleast_1d(read_numbers(self.tolerance, f"{what}: tolerance", wanted))
             if values.shape not in ((1,), (2,)) or not np.isfinite(values).all() or (values < 0).any():
-                raise InvalidValue(f"{what}: tolerance is {self.tolerance!r}; give a number or (metres, radians).")
+                raise InvalidValue(f"{what}: tolerance is {self.tolerance!r}; {wanted}, none negative.")
 
     def tolerances(self, model: Model, angular: bool) -> tuple[float, float]:
         """Metres and radians; a lone number is metres, or radians for a goal that only turns."""
@@ -134,6 +136,14 @@ class Goal:
         if len(values) == 2:
             return float(values[0]), float(values[1])
         return (defaults[0], float(values[0])) if angular else (float(values[0]), defaults[1])
+
+
+def read_numbers(value: Any, what: str, wanted: str) -> NDArray[np.float64]:
+    """An array of its own of what was given, of any shape; refused with what is wanted where it is not numbers."""
+    try:
+        return floats(value, 1, what)
+    except InvalidValue:
+        raise InvalidValue(f"{what} is {value!r}; {wanted}.") from None
 
 
 def one_weight(weight: float | ArrayLike, components: slice | int, what: str) -> NDArray[np.float64]:
