@@ -46,7 +46,6 @@ def test_a_setting_of_the_wrong_type_is_refused_by_name(method: type[Method], se
             continue
         with pytest.raises((InvalidValue, NameNotFound, ShapeMismatch)) as caught:
             method(**{setting: value})
-            pytest.fail(f"{method.__name__}({setting}={value!r}) was accepted")
         assert setting in str(caught.value), what
 
 

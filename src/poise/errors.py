@@ -12,6 +12,7 @@
     `- GoalsMissed (RuntimeError)     raised only by Solution.raise_if_missed()
 
     FormatWarning (UserWarning)       a file that is odd but was read; says what was assumed
+    UnitWarning (UserWarning)         numbers that look like degrees where radians are meant
 
 Not reaching a goal is a result; misuse is an exception.
 """
@@ -34,6 +35,7 @@ __all__ = [
     "PoiseError",
     "ShapeMismatch",
     "SolverInUse",
+    "UnitWarning",
     "name_not_found",
 ]
 
@@ -89,6 +91,10 @@ class FormatError(PoiseError, ValueError):
 
 class FormatWarning(UserWarning):
     """A file is odd, and was read all the same; says what was assumed. `model.notes` has the same words."""
+
+
+class UnitWarning(UserWarning):
+    """Numbers that look like degrees were taken as the radians they are; the message has what to type."""
 
 
 class MissingExtra(PoiseError, ImportError):

@@ -22,6 +22,7 @@ from poise.model import Model
 from poise.native import core
 from poise.solvers import Solver
 from poise.solvers.rules import refuse_timed
+from poise.solvers.solver import check_start
 
 __all__ = ["BatchSolver", "solve_batch"]
 
@@ -241,6 +242,11 @@ def solve_batch(
     Returns:
         The BatchSolution.
     """
+    if isinstance(targets, Goal):
+        raise InvalidValue(
+            "targets is a goal; put all goals in one list: solve_batch(model, [goal, goal, ...], targets)."
+        )
+    check_start(model, starts)
     solver = BatchSolver(
         model,
         goals,
