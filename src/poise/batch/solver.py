@@ -233,7 +233,7 @@ def solve_batch(
         limits: More rules that are never broken.
         limit_handling: "active", "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move.
-        stiffness: Larger moves less.
+        stiffness: The larger, the less a joint moves in a step.
         max_steps: Most steps in one search.
         time_limit: Most seconds for one row.
         step_limit: Most radians (times L: metres) in one step.

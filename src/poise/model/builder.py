@@ -88,7 +88,7 @@ class ModelBuilder:
             mimic: (joint, ratio, offset): follow that joint instead of having a coordinate of one's own.
             mass: Mass of what moves with the joint [kg].
             center: Centre of that mass in the joint's frame [m].
-            stiffness: How much its motion is discouraged; 0 is neutral, larger moves less.
+            stiffness: How much its motion is discouraged; 0 is neutral, the larger the less it moves in a step.
             cone: How far a ball joint may turn; None for no bound.
 
         Returns:

@@ -245,7 +245,8 @@ def solve(
         limits: More rules that are never broken.
         limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move; the others do not change by one bit.
-        stiffness: {joint: value}, an array of nv, one number, or "auto" (from bone lengths); larger moves less.
+        stiffness: {joint: value}, an array of nv, one number, or "auto" (from bone lengths); the larger, the
+            less a joint moves in a step.
         max_steps: Most steps in one search.
         time_limit: Most seconds; the best pose so far is returned.
         step_limit: Most radians (times L: metres) in one step; in one call where mode is "continuous".
