@@ -1,4 +1,4 @@
-"""What the studio and the pages teach is what the solver does: the damping that is drawn, the settings that are told."""
+"""What the studio and the pages teach is what the solver does: the damping that is drawn, the settings told."""
 
 from __future__ import annotations
 

@@ -6,7 +6,8 @@ solver takes new ones without being built again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -16,6 +17,19 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.model import Model
 from poise.model.spec import floats
+
+# what every goal's help says of the keywords that all goals have; a goal's own words take their place
+COMMON = {
+    "weight": "Importance among goals of the same priority: one number. The cost is sum |w r|^2, with r in units of "
+    "the body's length L and in radians.",
+    "priority": "0 is served first, strictly; higher numbers in what freedom is left.",
+    "name": "Its name in the solution; the frame's unless given.",
+    "tolerance": "When it counts as reached [m]: a number, or (metres, radians); 1e-4 m (1e-4 L of a body below 1 m) "
+    "and 1e-3 rad unless given.",
+}
+TURNED = {
+    "tolerance": "When it counts as reached [rad]: a number, or (metres, radians); 1e-3 rad unless given.",
+}  # of goals whose only error is an angle
 
 __all__ = ["Goal", "GoalRows", "Tolerance", "pack_target"]
 
@@ -89,6 +103,11 @@ class Goal:
     name: str | None = None
     tolerance: Tolerance = None
 
+    def __init_subclass__(cls, words: Mapping[str, str] | None = None, **rest: Any) -> None:
+        """Adds the common keywords to the help of every goal, with its own words where it has some."""
+        super().__init_subclass__(**rest)
+        cls.__doc__ = with_common(cls.__doc__, {**COMMON, **(words or {})})
+
     default_name = "goal"
     counts = True  # whether it must be within its tolerance for a solution to be reached
 
@@ -136,6 +155,16 @@ class Goal:
         if len(values) == 2:
             return float(values[0]), float(values[1])
         return (defaults[0], float(values[0])) if angular else (float(values[0]), defaults[1])
+
+
+def with_common(doc: str | None, words: Mapping[str, str]) -> str | None:
+    """A docstring with the words of the common keywords at the end of its attributes; those it has already stay."""
+    if doc is None:
+        return None
+    head = doc.rstrip() if "Attributes:" in doc else f"{doc.rstrip()}\n\n    Attributes:"
+    new = (f"{key}: {text}" for key, text in words.items() if f"\n        {key}:" not in doc)
+    lines = (textwrap.fill(text, 112, initial_indent=" " * 8, subsequent_indent=" " * 12) for text in new)
+    return "\n".join([head, *lines, "    "])
 
 
 def read_numbers(value: Any, what: str, wanted: str) -> NDArray[np.float64]:

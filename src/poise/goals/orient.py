@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.goals.goal import ROTATION, Goal, GoalRows, pack_target, read_numbers, six_weights
+from poise.goals.goal import ROTATION, TURNED, Goal, GoalRows, pack_target, read_numbers, six_weights
 from poise.goals.range import Range
 from poise.model import Model
 from poise.spatial import Rotation, as_rotation
@@ -29,8 +29,14 @@ from poise.spatial import Rotation, as_rotation
 __all__ = ["Orient"]
 
 
+WEIGHT = (
+    "Importance among goals of the same priority: one number; or 3, about the x, y and z axes of the target (6: the "
+    "last 3 of them). 0 leaves a component free. The cost is sum |w r|^2, with r in radians."
+)
+
+
 @dataclass(frozen=True, eq=False)
-class Orient(Goal):
+class Orient(Goal, words={**TURNED, "weight": WEIGHT}):
     """Turn a frame.
 
     Attributes:

@@ -31,8 +31,15 @@ from poise.spatial import Transform, as_transform
 __all__ = ["Reach"]
 
 
+WEIGHT = (
+    "Importance among goals of the same priority: one number; or 3, along the x, y and z axes of the world (of the "
+    "frame that the target is given in); or for a transform 6, the last 3 about the target's own axes. 0 leaves a component "
+    "free. The cost is sum |w r|^2, with r in units of the body's length L and in radians."
+)
+
+
 @dataclass(frozen=True, eq=False)
-class Reach(Goal):
+class Reach(Goal, words={"weight": WEIGHT}):
     """Bring a frame to a position, or to a position and rotation.
 
     Attributes:

@@ -26,8 +26,14 @@ __all__ = ["Rest"]
 MOST_POWER = 20
 
 
+POSTURE = {
+    "weight": "Importance among postures: one number. It never costs the goals anything.",
+    "tolerance": "Has no meaning here: a posture is never missed. [m], or (metres, radians).",
+}
+
+
 @dataclass(frozen=True, eq=False)
-class Rest(Goal):
+class Rest(Goal, words=POSTURE):
     """Stay near a pose, strictly below the goals: it never costs them anything.
 
     `weight` therefore matters against other postures only. Slides are measured in units of the body's length L.
