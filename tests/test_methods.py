@@ -205,6 +205,24 @@ def test_a_stiffer_joint_moves_less(rule: type[Method]) -> None:
         assert moved[-1] < min(0.2, moved[0])
 
 
+@pytest.mark.parametrize("rule", [Pseudoinverse, QR, DLS, LM], ids=lambda rule: rule.name)
+@pytest.mark.parametrize("seed", range(8))
+def test_a_stiffer_joint_never_moves_more_in_a_step(rule: type[Method], seed: int) -> None:
+    """Of the rules that minimise a norm, on bodies of every kind: what is promised of a step, and only of a step."""
+    model, rng = random_model(seed, 10), np.random.default_rng(seed)
+    q, goals = model.random(rng), [Reach(model.frames[-1], model.fk(model.random(rng), model.frames[-1])[:3, 3])]
+    own = rng.uniform(0, 3, model.nv)
+    moves = first_step(model, goals, q, method=rule(), stiffness=own)[3]
+    for joint in rng.permutation(moves)[:4].tolist():
+        moved = []
+        for more in (0.0, 1.0, 10.0, 100.0):
+            stiffness = own.copy()
+            stiffness[joint] += more
+            _, _, dq, velocities = first_step(model, goals, q, method=rule(), stiffness=stiffness)
+            moved.append(abs(dq[velocities.index(joint)]))
+        assert (np.diff(moved) <= 1e-9 * (1 + moved[0])).all(), (model.name, joint, moved)
+
+
 @each_rule
 def test_a_posture_moves_the_null_space_alone(rule: type[Method]) -> None:
     """The goal is kept to its tolerance and the pose is nearer to the wanted one than without."""

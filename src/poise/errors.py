@@ -7,10 +7,12 @@
     |- InvalidModel (ValueError)      a body that cannot be: loops, duplicate names, impossible mimics
     |- ModelMismatch (ValueError)     things of two different models mixed
     |- FormatError (ValueError)       a file that cannot be read, with its path and line
+    |- SolverInUse (RuntimeError)     a Solver that another thread is using; `.copy()` makes another
     |- MissingExtra (ImportError)     an optional package is not installed; the message has the command
     `- GoalsMissed (RuntimeError)     raised only by Solution.raise_if_missed()
 
     FormatWarning (UserWarning)       a file that is odd but was read; says what was assumed
+    UnitWarning (UserWarning)         numbers that look like degrees where radians are meant
 
 Not reaching a goal is a result; misuse is an exception.
 """
@@ -33,6 +35,8 @@ __all__ = [
     "NameNotFound",
     "PoiseError",
     "ShapeMismatch",
+    "SolverInUse",
+    "UnitWarning",
     "name_not_found",
 ]
 
@@ -90,8 +94,16 @@ class FormatWarning(UserWarning):
     """A file is odd, and was read all the same; says what was assumed. `model.notes` has the same words."""
 
 
+class UnitWarning(UserWarning):
+    """Numbers that look like degrees were taken as the radians they are; the message has what to type."""
+
+
 class MissingExtra(PoiseError, ImportError):
     """An optional package is missing; the message has the command that installs it."""
+
+
+class SolverInUse(PoiseError, RuntimeError):
+    """A solver is for one thread at a time, and another is using this one; `solver.copy()` makes one for each."""
 
 
 class GoalsMissed(PoiseError, RuntimeError):

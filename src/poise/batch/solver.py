@@ -23,6 +23,7 @@ from poise.model import Model
 from poise.native import core
 from poise.solvers import Solver
 from poise.solvers.rules import refuse_timed
+from poise.solvers.solver import check_start
 
 __all__ = ["BatchSolver", "solve_batch"]
 
@@ -236,7 +237,7 @@ def solve_batch(
         limits: More rules that are never broken.
         limit_handling: "active", "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move.
-        stiffness: Larger moves less.
+        stiffness: The larger, the less a joint moves in a step.
         max_steps: Most steps in one search.
         time_limit: Most seconds for one row.
         step_limit: Most radians (times L: metres) in one step.
@@ -245,6 +246,11 @@ def solve_batch(
     Returns:
         The BatchSolution.
     """
+    if isinstance(targets, Goal):
+        raise InvalidValue(
+            "targets is a goal; put all goals in one list: solve_batch(model, [goal, goal, ...], targets)."
+        )
+    check_start(model, starts)
     solver = BatchSolver(
         model,
         goals,

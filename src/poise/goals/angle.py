@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.goals.direction import read_axis
 from poise.goals.distance import pack_span
-from poise.goals.goal import ANGLE, Goal, GoalRows, one_weight
+from poise.goals.goal import ANGLE, TURNED, Goal, GoalRows, one_weight
 from poise.goals.range import Range, read_range
 from poise.model import Model
 
@@ -28,7 +28,7 @@ __all__ = ["Angle"]
 
 
 @dataclass(frozen=True, eq=False)
-class Angle(Goal):
+class Angle(Goal, words=TURNED):
     """Keep an axis of one frame at an angle to an axis of another, or to a direction of the world.
 
     Attributes:

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from poise.errors import InvalidValue
-from poise.methods.method import Method, positive
+from poise.methods.method import Method, is_number, positive
 
 __all__ = ["CCD"]
 
@@ -56,9 +56,9 @@ class CCD(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.order not in ORDERS:
+        if not isinstance(self.order, str) or self.order not in ORDERS:
             raise InvalidValue(f"CCD: order is {self.order!r}; it must be 'outside_in' or 'inside_out'.")
-        if self.turn_limit != math.inf:
+        if not (is_number(self.turn_limit) and self.turn_limit == math.inf):
             positive(self.turn_limit, "CCD: turn_limit")
 
     def settings(self) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from poise.methods.method import Method, positive
+from poise.methods.method import Method, positive, whole
 
 __all__ = ["LM"]
 
@@ -46,6 +46,7 @@ class LM(Method):
         super().__post_init__()
         positive(self.damping, "LM: damping", zero=True)
         positive(self.floor, "LM: floor")
+        whole(self.rounds, "LM: rounds", least=0)
 
     def settings(self) -> dict[str, Any]:
         """See Method.settings."""

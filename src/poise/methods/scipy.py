@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from poise.errors import name_not_found
+from poise.errors import InvalidValue, name_not_found
 from poise.methods.method import Method
 
 __all__ = ["LEAST_SQUARES", "MINIMIZERS", "WITHOUT_BOUNDS", "Scipy"]
@@ -44,8 +44,10 @@ class Scipy(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.optimizer, str):
+            raise InvalidValue(f"Scipy: optimizer is {self.optimizer!r}; it must be a name such as 'trf'.")
         if self.optimizer not in (*LEAST_SQUARES, *MINIMIZERS):
-            raise name_not_found("SciPy optimizer", str(self.optimizer), (*LEAST_SQUARES, *MINIMIZERS))
+            raise name_not_found("SciPy optimizer", self.optimizer, (*LEAST_SQUARES, *MINIMIZERS))
 
     def settings(self) -> dict[str, Any]:
         """See Method.settings: the kernels evaluate, they do not step."""

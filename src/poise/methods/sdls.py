@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from poise.methods.method import Method, positive
+from poise.methods.method import Method, flag, positive
 
 __all__ = ["SDLS"]
 
@@ -51,6 +51,7 @@ class SDLS(Method):
         positive(self.gamma_max, "SDLS: gamma_max")
         if self.target_clamp is not None:
             positive(self.target_clamp, "SDLS: target_clamp")
+        flag(self.soft, "SDLS: soft")
 
     def settings(self) -> dict[str, Any]:
         """See Method.settings."""

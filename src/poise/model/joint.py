@@ -79,7 +79,7 @@ class Joint:
         mimic: What it follows, or None.
         mass: Mass that moves with it [kg].
         center: Centre of that mass in the child frame [m].
-        stiffness: Weight of its motion in the norm that a solver minimises; 0 is neutral.
+        stiffness: Weight of its motion in the norm that a step minimises; 0 is neutral.
         rest: Its numbers in `model.rest`.
         cone: How far a ball joint may turn, or None.
         locked: Whether it is the length of a bone and no degree of freedom: motions and poses may change it, solvers

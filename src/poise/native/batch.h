@@ -104,6 +104,30 @@ bool threads_serve(const SolverData& solver);
 // by the search itself, once the goals are reached.
 bool device_serves(const SolverData& solver);
 
+// Why a GPU does not serve a problem: the first cause that is found, and the goal or the place in q of the joint it is about (-1:
+// none). Python has the words (batch/device.py).
+enum class Refusal : int {
+  NONE = 0,
+  LOOP = 1,
+  GOAL_KIND = 2,
+  GOAL_RANGE = 3,
+  GOAL_LEVEL = 4,
+  METHOD = 5,
+  HANDLING = 6,
+  CONE = 7,
+  LIMIT = 8,
+  POWER = 9,
+  MODE = 10,
+  TIME = 11,
+  RECORD = 12,
+  STILL = 13
+};
+struct Refused {
+  Refusal cause = Refusal::NONE;
+  int goal = -1, q_index = -1;
+};
+Refused refused_by_device(const SolverData& solver);
+
 // what lanes on the CPU serve: the same without a posture, which the strict solver serves better, one row at a time
 bool lanes_serve(const SolverData& solver);
 bool lanes_pay(const SolverData& solver);

@@ -112,6 +112,8 @@ void read_window(PreparedSolver& solver, nb::handle window) {
 
 // (q, errors, outcome, steps, searches, winner, seconds, out of time, proved unreachable)
 AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb::handle window) {
+  const Use use(solver);
+  solver.solved_by = std::this_thread::get_id();
   read_start(solver, start);
   if (!targets.is_none()) read_targets(solver, nb::cast<nb::dict>(targets));
   read_window(solver, window);
@@ -152,6 +154,8 @@ AnyTuple sizes_of(const PreparedSolver& solver) {
 
 // the history of the last call, (rows, 3 + 2 goals + n_q): search, cost, damping, errors, q
 NumpyArray history_of(const PreparedSolver& solver) {
+  const Use use(solver);
+  if (solver.solved_by != std::this_thread::get_id()) Use::refuse_use();  // another thread's solve came in between
   const SolverData& d = solver.data;
   const auto width = static_cast<npy_intp>(3 + 2 * d.goals.size()) + d.n_q;
   return fresh(d.history, {static_cast<npy_intp>(d.history.size()) / width, width}).release();
@@ -159,6 +163,7 @@ NumpyArray history_of(const PreparedSolver& solver) {
 
 // rows of the Jacobian at q, weighted and scaled as the solver sees them, (n_rows, n_v), and the velocities they belong to
 AnyTuple rows_jacobian(PreparedSolver& solver, nb::handle q) {
+  const Use use(solver);
   read_start(solver, q);
   SolverData& d = solver.data;
   solver_ops().restart(d);
@@ -175,6 +180,7 @@ AnyTuple rows_jacobian(PreparedSolver& solver, nb::handle q) {
 
 // what is left of every limit beyond the joints' ranges at q, and how it changes: gaps (n,), rows (n, n_v)
 AnyTuple gaps_at(PreparedSolver& solver, nb::handle q) {
+  const Use use(solver);
   read_start(solver, q);
   SolverData& d = solver.data;
   const auto problem = d.problem();
@@ -193,6 +199,7 @@ AnyTuple gaps_at(PreparedSolver& solver, nb::handle q) {
 
 // one search, phase by phase: for recording, teaching and tests
 void restart(PreparedSolver& solver, nb::handle start, nb::handle targets) {
+  const Use use(solver);
   read_start(solver, start);
   if (!targets.is_none()) read_targets(solver, nb::cast<nb::dict>(targets));
   solver.data.state.origin = solver.data.mode == Mode::CONTINUOUS ? solver.data.start.data() : nullptr;
@@ -200,7 +207,13 @@ void restart(PreparedSolver& solver, nb::handle start, nb::handle targets) {
   solver_ops().restart(solver.data);
 }
 
+void advance(PreparedSolver& solver) {
+  const Use use(solver);
+  solver_ops().advance(solver.data);
+}
+
 AnyDict state_of(const PreparedSolver& solver) {
+  const Use use(solver);
   const SolverData& d = solver.data;
   const SearchState<double>& s = d.state;
   AnyDict out;
@@ -250,7 +263,7 @@ void bind_solver(nb::module_& m) {
       .def("solve", solve, nb::arg("start"), nb::arg("targets").none(), nb::arg("window").none() = nb::none())
       .def("gaps", gaps_at, nb::arg("q"))
       .def("restart", restart, nb::arg("start"), nb::arg("targets").none())
-      .def("advance", [](PreparedSolver& s) { solver_ops().advance(s.data); })
+      .def("advance", advance)
       .def("state", state_of)
       .def("sizes", sizes_of)
       .def("history", history_of)

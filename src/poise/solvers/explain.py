@@ -14,7 +14,6 @@ from poise.solvers.binding import ActiveLimit, active_limits
 from poise.solvers.conditioning import conditioning, direction_of
 from poise.solvers.conflict import conflict_texts, in_the_way
 from poise.solvers.linear import linearise
-from poise.solvers.parts import ways_up
 from poise.solvers.proof import Proof, find_proof, is_missed
 from poise.solvers.relax import Relaxation, Trials, candidates, fresh, helpful, is_local, of_effort
 from poise.solvers.rules import timed
@@ -129,7 +128,7 @@ def locked_text(solution: Solution, proof: Proof) -> Iterator[str]:
     named = solution._solver._options.joints or ()
     rows = [solution._rows()[name] for name in proof.goals]
     ends = {row.frame for row in rows} | {row.base for row in rows if len(rows) == 1}
-    way = [joint for frame in sorted(filter(None, ends)) for joint in ways_up(solution.model, frame)]
+    way = [joint for frame in sorted(filter(None, ends)) for joint in solution.model.joints_above(frame)]
     locked = [joint.name for joint in way if joint.locked and way.count(joint) == 1 and joint.name not in named]
     if locked:
         more = f" and {len(locked) - MOST_LISTED} more" if len(locked) > MOST_LISTED else ""

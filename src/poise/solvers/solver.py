@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,13 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
+from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch, UnitWarning
 from poise.goals import Goal
 from poise.kinematics import Pose
 from poise.limits import Limit
 from poise.limits.limit import name_limits
 from poise.methods import Method, by_name
 from poise.model import Model
+from poise.model.degrees import FEWEST, doubted_start
 from poise.native import core
 from poise.solvers.drivers import prepare
 from poise.solvers.history import History
@@ -185,6 +187,29 @@ def remake(model: Model, goals: Mapping[str, Goal], options: dict[str, Any], tar
     return Solver(model, named, **options).with_targets(targets)
 
 
+def check_start(model: Model, start: Any, *, stacklevel: int = 3) -> None:
+    """Refuses a goal in the place of a start; warns of a start that looks like degrees."""
+    if isinstance(start, Goal) or (isinstance(start, (list, tuple)) and any(isinstance(x, Goal) for x in start)):
+        raise InvalidValue(
+            f"start is a goal, {type(start).__name__}; put all goals in one list: solve(model, [goal, goal, ...])."
+        )
+    if isinstance(start, (list, tuple, np.ndarray)) and isinstance(model, Model):
+        rows = numbers_or_none(start, model.nq)
+        far = [] if rows is None else rows[(np.abs(rows) > FEWEST).any(axis=1)][:1]
+        for doubt in (doubt for row in far for doubt in doubted_start(model.joints, row)):
+            warnings.warn(doubt, UnitWarning, stacklevel=stacklevel)
+
+
+def numbers_or_none(start: Any, width: int) -> NDArray[Any] | None:
+    """Rows of numbers; None where it is something else, which is refused in its place."""
+    try:
+        found = np.asarray(start)
+    except ValueError:
+        return None
+    plain = found.dtype.kind in "iuf" and found.ndim and found.shape[-1] == width and width
+    return found.reshape(-1, width) if plain else None
+
+
 def own_copies(targets: Mapping[str, Any]) -> dict[str, Any]:
     """The targets, arrays copied: a caller may change its own while a solution still refers to them."""
     if type(targets) is not dict and not isinstance(targets, Mapping):
@@ -220,7 +245,8 @@ def solve(
         limits: More rules that are never broken.
         limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move (all but locked ones unless given); the others keep every bit.
-        stiffness: {joint: value}, an array of nv, one number, or "auto" (from bone lengths); larger moves less.
+        stiffness: {joint: value}, an array of nv, one number, or "auto" (from bone lengths); the larger, the
+            less a joint moves in a step.
         max_steps: Most steps in one search.
         time_limit: Most seconds; the best pose so far is returned.
         step_limit: Most radians (times L: metres) in one step; in one call where mode is "continuous".
@@ -233,6 +259,7 @@ def solve(
     Returns:
         The Solution; print it, or ask it `why()`.
     """
+    check_start(model, start)
     solver = Solver(
         model,
         goals,
