@@ -14,6 +14,16 @@ from poise import Transform, native
 LEVELS = ("baseline", "avx2", "avx512")
 
 
+def test_the_levels_that_are_named_are_those_that_can_be_chosen(at_home: str) -> None:
+    named = native.levels()
+    assert named[0] == "baseline"
+    assert at_home == named[-1]
+    for level in LEVELS:
+        native.choose_level("baseline")
+        native.choose_level(level)
+        assert (native.level() == level) == (level in named)
+
+
 @pytest.fixture
 def at_home() -> Iterator[str]:
     """The level chosen at import, put back afterwards."""

@@ -7,6 +7,7 @@
 #include "arguments.h"
 #include "arrays.h"
 #include "body_data.h"
+#include "level_names.h"
 #include "ops.h"
 #include "parallel.h"
 #include "solver_bindings.h"
@@ -293,6 +294,7 @@ NB_MODULE(_core, m) {
   bind_batch(m);
   bind_gpu(m);
   m.def("level", [] { return std::string(ops().level); }, "The instruction level in use.");
+  m.def("levels", levels, "The instruction levels of this build that the machine runs, lowest first.");
   m.def("set_threads", set_threads, nb::arg("count"),
         "How many threads a large batch may use; 0: as many as there are cores.");
   m.def("choose_level", [](const std::string& name) { choose_level(name.c_str()); }, nb::arg("name"));
