@@ -44,8 +44,9 @@ def check_serves(
     for name in goals:
         kind = GOAL_KINDS[rows[name].op] if name in rows else "posture"
         if kind not in method.goal_kinds:
-            article = f"goal {name!r} is a {kind} goal, which method {method.name!r} does not serve"
-            raise refusal(article, lambda other, kind=kind: kind in other.goal_kinds)  # type: ignore[misc]
+            article = "an" if kind[0] in "aeiou" else "a"
+            what = f"goal {name!r} is {article} {kind} goal, which method {method.name!r} does not serve"
+            raise refusal(what, lambda other, kind=kind: kind in other.goal_kinds)  # type: ignore[misc]
     levels = {int(goal.priority) for name, goal in goals.items() if name in rows}
     if len(levels) > 1 and not method.levels:
         what = f"method {method.name!r} serves goals of one priority only (weight=100 holds a pin)"
@@ -69,7 +70,9 @@ def check_serves(
 def refusal(what: str, serves: Callable[[Method], bool]) -> InvalidValue:
     """The error, with the methods that do serve it."""
     able = [name for name in names() if serves(by_name(name))]
-    return InvalidValue(f"{what}; {', '.join(able)} do." if able else f"{what}; no method does yet.")
+    if not able:
+        return InvalidValue(f"{what}; no method does yet.")
+    return InvalidValue(f"{what}; {', '.join(able)} {'does' if len(able) == 1 else 'do'}.")
 
 
 def joints_above(model: Model, rows: GoalRows, moves: NDArray[np.bool_]) -> list[Joint]:
