@@ -16,7 +16,7 @@ from poise.methods import DLS, LM, QR, SDLS, SVD, Gradient, Halley, Method, Pseu
 Floats = NDArray[np.float64]
 RULES: tuple[type[Method], ...] = (Transpose, Gradient, Pseudoinverse, SVD, QR, DLS, SDLS, LM, Halley)
 SLOW = {"transpose", "gradient"}
-SLIDES = {"prismatic": [0], "translation3": [0, 1, 2], "planar": [0, 1], "free": [0, 1, 2]}
+SLIDES = {"prismatic": [0], "translation3": [0, 1, 2], "planar": [0, 1], "free": [0, 1, 2], "cylindrical": [0]}
 FAR = 1e6  # a step limit that limits nothing
 
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)

@@ -13,6 +13,7 @@ import numpy as np
 from poise.batch.arrays import Rows
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
+from poise.native.answer import make_answer
 from poise.solvers import Solution, Solver, Status
 
 __all__ = ["holds_bones", "prove_missed"]
@@ -31,7 +32,7 @@ def prove_missed(solver: Solver, targets: Sequence[Rows], starts: Rows, rows: in
     codes = outputs.codes.reshape(rows, -1)
     errors = outputs.errors.reshape(rows, -1, *outputs.errors.shape[-2:])
     for row in np.flatnonzero(np.isin(codes[:, 0], MISSED)).tolist():
-        missed = Solution(solver, (starts.row(row), errors[row, 0], 0, 0, 0, 0, 0.0, False, False))
+        missed = Solution(solver, make_answer(starts.row(row), errors[row, 0], 0, 0, 0.0))
         missed._targets = {part.name: part.row(row) for part in targets}
         if missed.proof is not None:
             codes[row, 0] = CODES.index(Status.UNREACHABLE)

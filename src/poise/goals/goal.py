@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.model import Model
 from poise.model.spec import floats
+from poise.native import core
 
 # what every goal's help says of the keywords that all goals have; a goal's own words take their place
 COMMON = {
@@ -33,7 +34,10 @@ TURNED = {
 
 __all__ = ["Goal", "GoalRows", "Tolerance", "pack_target"]
 
-POSITION, ROTATION, POSE, ALIGN, LOOK, DISTANCE, ANGLE, PLANES, COM, BALANCE, CUSTOM = range(11)
+GoalOp = core.GoalOp
+POSITION, ROTATION, POSE, ALIGN, LOOK = GoalOp.POSITION, GoalOp.ROTATION, GoalOp.POSE, GoalOp.ALIGN, GoalOp.LOOK
+DISTANCE, ANGLE, PLANES, COM = GoalOp.DISTANCE, GoalOp.ANGLE, GoalOp.PLANES, GoalOp.COM
+BALANCE, CUSTOM = GoalOp.BALANCE, GoalOp.CUSTOM
 ANGULAR = frozenset({ROTATION, ALIGN, LOOK, ANGLE})  # whose only error is an angle
 
 Tolerance = float | tuple[float, float] | None
@@ -67,7 +71,7 @@ class GoalRows:
         jacobian: Of CUSTOM: q to (size, nv).
     """
 
-    op: int
+    op: core.GoalOp
     frame: str | None
     base: str | None
     point: NDArray[np.float64]

@@ -27,6 +27,7 @@ import numpy as np
 
 from poise.errors import InvalidValue
 from poise.methods.method import Method, is_number, positive
+from poise.native import core
 
 __all__ = ["CCD"]
 
@@ -49,7 +50,7 @@ class CCD(Method):
     stall_ratio: float = 0.999
 
     name: ClassVar[str] = "ccd"
-    code: ClassVar[int] = 20
+    code: ClassVar[core.MethodCode] = core.MethodCode.CCD
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose"})
     levels: ClassVar[bool] = False
     longest_step: ClassVar[float] = math.inf

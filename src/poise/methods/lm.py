@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from poise.methods.method import Method, positive, whole
+from poise.native import core
 
 __all__ = ["LM"]
 
@@ -36,7 +37,7 @@ class LM(Method):
     stall_steps: int = 4
 
     name: ClassVar[str] = "lm"
-    code: ClassVar[int] = 0
+    code: ClassVar[core.MethodCode] = core.MethodCode.LM
     restarts: ClassVar[int] = 60
     polish: ClassVar[bool] = True
     scale_free: ClassVar[bool] = True

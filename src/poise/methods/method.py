@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.model import Model
 from poise.model.kinds import KINDS
+from poise.native import core
 
 __all__ = ["Method"]
 
@@ -32,7 +33,7 @@ class Method:
     stall_ratio: float = 0.98
 
     name: ClassVar[str] = ""
-    code: ClassVar[int] = 0  # the kernels' number for it
+    code: ClassVar[core.MethodCode] = core.MethodCode.LM  # what the kernels call it
     restarts: ClassVar[int] = 0  # searches after the first, where restarts="auto"
     polish: ClassVar[bool] = False  # whether a missed goal is brought to its true minimum
     scale_free: ClassVar[bool] = False  # whether only the proportions of weights and stiffness matter to it
@@ -40,22 +41,7 @@ class Method:
 
     # what it serves; the rest is refused by name
     joint_kinds: ClassVar[frozenset[str]] = frozenset({*KINDS, "mimic"})  # of the joints that move a goal
-    goal_kinds: ClassVar[frozenset[str]] = frozenset(
-        {
-            "position",
-            "rotation",
-            "pose",
-            "align",
-            "look",
-            "distance",
-            "angle",
-            "planes",
-            "com",
-            "balance",
-            "custom",
-            "posture",
-        }
-    )
+    goal_kinds: ClassVar[frozenset[str]] = frozenset({*(op.name.lower() for op in core.GoalOp), "posture"})
     levels: ClassVar[bool] = False  # goals of several priorities, and limits beyond joint ranges
     devices: ClassVar[frozenset[str]] = frozenset({"cpu"})
 

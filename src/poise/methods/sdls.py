@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from poise.methods.method import Method, flag, positive
+from poise.native import core
 
 __all__ = ["SDLS"]
 
@@ -44,7 +45,7 @@ class SDLS(Method):
     stall_steps: int = 20
 
     name: ClassVar[str] = "sdls"
-    code: ClassVar[int] = 8
+    code: ClassVar[core.MethodCode] = core.MethodCode.SDLS
 
     def __post_init__(self) -> None:
         super().__post_init__()

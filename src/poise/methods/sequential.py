@@ -27,6 +27,7 @@ from typing import ClassVar
 from poise.errors import InvalidValue
 from poise.methods.method import Method, flag, whole
 from poise.model import Joint
+from poise.native import core
 
 __all__ = ["Sequential"]
 
@@ -47,7 +48,7 @@ class Sequential(Method):
 
     name: ClassVar[str] = "sequential"
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose", "posture"})
-    code: ClassVar[int] = 0
+    code: ClassVar[core.MethodCode] = core.MethodCode.LM
     levels: ClassVar[bool] = False
 
     def __post_init__(self) -> None:

@@ -33,6 +33,7 @@ from poise.methods.method import Method, positive
 from poise.model import Model
 from poise.model.joint import Joint
 from poise.model.spec import unit
+from poise.native import core
 
 __all__ = ["TwoBone"]
 
@@ -53,7 +54,7 @@ class TwoBone(Method):
     soften: float = 1.0
 
     name: ClassVar[str] = "two_bone"
-    code: ClassVar[int] = 22
+    code: ClassVar[core.MethodCode] = core.MethodCode.TWO_BONE
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "pose"})
     levels: ClassVar[bool] = False
     longest_step: ClassVar[float] = math.inf

@@ -94,7 +94,7 @@ Refused refused_by_device(const SolverData& solver) {
     const auto& goal = solver.goals[g];
     const int at = static_cast<int>(g);
     if (goal.level < 0) return {Refusal::LOOP, at};
-    if (goal.op > GOAL_POSE) return {Refusal::GOAL_KIND, at};
+    if (!is_plain(goal.op)) return {Refusal::GOAL_KIND, at};
     if (goal.ranged) return {Refusal::GOAL_RANGE, at};
     if (goal.level != solver.goals[0].level) return {Refusal::GOAL_LEVEL, at};
   }

@@ -290,6 +290,7 @@ NB_MODULE(_core, m) {
   m.def("quaternion_product", spatial_rows<&SpatialOps::quaternion_product, 8, 4>, nb::arg("rows"));
   m.def("rotate_vector", spatial_rows<&SpatialOps::rotate_vector, 7, 3>, nb::arg("rows"));
 
+  bind_codes(m);
   bind_solver(m);
   bind_batch(m);
   bind_gpu(m);

@@ -204,7 +204,8 @@ void take_cones(SolverData& to, const nb::dict& table, const std::vector<int>& c
     if (c < 0) continue;
     ConeSpec<double> cone{
         q_index, c, {x[0], x[1], x[2]}, {x[3], x[4], x[5]}, {x[6], x[7], x[8]}, {x[9], x[10]}, {x[11], x[12]}, x[13]};
-    const bool rules[rules_of_cone] = {x[9] < 1e30 || x[10]<1e30, x[11]> - 1e30, x[12] < 1e30, x[13] < 1e30};
+    const bool rules[rules_of_cone] = {is_bounded(x[9]) || is_bounded(x[10]), is_bounded(x[11]), is_bounded(x[12]),
+                                       is_bounded(x[13])};
     for (int r = 0; r < rules_of_cone; ++r) {
       if (rules[r]) to.limits.push_back({LIMIT_CONE, static_cast<int>(to.cones.size()), r, {}, 0.0});
     }

@@ -46,8 +46,8 @@ void seed_start(const SolverData& solver, unsigned search, S* q) {
     const double half = f.angular ? pi : 0.5 * solver.scale;
     const double middle = solver.start[static_cast<std::size_t>(f.q_index)];
     double low = f.lower, high = f.upper;
-    if (!(low > -1e30)) low = high < 1e30 ? high - 2 * half : middle - half;
-    if (!(high < 1e30)) high = low + 2 * half;
+    if (!is_bounded(low)) low = is_bounded(high) ? high - 2 * half : middle - half;
+    if (!is_bounded(high)) high = low + 2 * half;
     const double part = minimum(1.0, 0.5 + 0.025 * (search - 1));
     const double x =
         0.5 * (low + high) + part * (high - low) * (seed_number(solver, search, static_cast<unsigned>(c)) - 0.5);

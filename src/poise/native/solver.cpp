@@ -117,7 +117,7 @@ void find_runs(SolverData& solver) {
     }
   };
   for (const GoalSpec<double>& goal : solver.goals) {
-    const bool whole = goal.op >= GOAL_COM;  // masses and a user's own rows: everything
+    const bool whole = is_of_mass(goal.op) || goal.op == GOAL_CUSTOM;  // masses and a user's own rows: everything
     const int on = whole ? -1 : solver.frames[static_cast<std::size_t>(goal.frame)].primitive;
     const int under = whole || goal.base < 0 ? -1 : solver.frames[static_cast<std::size_t>(goal.base)].primitive;
     const int last = goal.first_row + rows_of_goal(goal);

@@ -110,7 +110,28 @@ void read_window(PreparedSolver& solver, nb::handle window) {
   solver.data.window.assign(a.data<double>(), a.data<double>() + a.size());
 }
 
-// (q, errors, outcome, steps, searches, winner, seconds, out of time, proved unreachable)
+// What a solve returns: a tuple whose places have names, made once with the module.
+PyTypeObject* answer_type = nullptr;
+PyStructSequence_Field answer_fields[] = {{"q", "the best configuration"},
+                                          {"errors", "metres and radians of each goal, closed loops first"},
+                                          {"outcome", "an Outcome"},
+                                          {"steps", "steps taken, over all searches"},
+                                          {"searches", "searches made"},
+                                          {"winner", "the search that the answer came from, from 1"},
+                                          {"seconds", "how long it took"},
+                                          {"late", "whether time ran out"},
+                                          {"unreachable", "whether a bound proves that no pose reaches the goals"},
+                                          {nullptr, nullptr}};
+PyStructSequence_Desc answer_description = {"poise.native._core.Answer", "What a solve returns.", answer_fields, 9};
+
+AnyTuple make_answer(std::initializer_list<nb::object> values) {
+  PyObject* out = PyStructSequence_New(answer_type);
+  if (!out) throw nb::python_error();
+  Py_ssize_t k = 0;
+  for (nb::object value : values) PyStructSequence_SetItem(out, k++, value.release().ptr());
+  return nb::steal<AnyTuple>(out);
+}
+
 AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb::handle window) {
   const Use use(solver);
   solver.solved_by = std::this_thread::get_id();
@@ -136,15 +157,16 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb:
   put_back();
   Array q = fresh(data.best_q, {data.n_q});
   Array errors = fresh(data.best_errors, {static_cast<npy_intp>(data.goals.size()), 2});
-  return nb::make_tuple(q.release(), errors.release(), static_cast<int>(data.outcome), data.total_steps,
-                        data.total_searches, data.winner, data.seconds, data.out_of_time, data.proved_unreachable);
+  return make_answer({q.release(), errors.release(), nb::int_(static_cast<int>(data.outcome)),
+                      nb::int_(data.total_steps), nb::int_(data.total_searches), nb::int_(data.winner),
+                      nb::float_(data.seconds), nb::bool_(data.out_of_time), nb::bool_(data.proved_unreachable)});
 }
 
 // (rows, velocities): rows that count, velocities that may move and that a goal depends on
 AnyTuple sizes_of(const PreparedSolver& solver) {
   int rows = 0;
   for (const GoalSpec<double>& goal : solver.data.goals) {
-    const bool plain = goal.op <= GOAL_POSE;
+    const bool plain = is_plain(goal.op);
     if (!plain) rows += goal.op == GOAL_ALIGN || goal.op == GOAL_LOOK ? 2 : goal.n_rows;
     for (int k = goal.op == GOAL_ROTATION ? 3 : 0; plain && k < (goal.op == GOAL_POSITION ? 3 : 6); ++k)
       rows += goal.weight[k] > 0;
@@ -254,13 +276,19 @@ int clear_solver(PyObject* self) {
 }  // namespace
 
 void bind_solver(nb::module_& m) {
+  answer_type = PyStructSequence_NewType(&answer_description);
+  if (!answer_type) throw nb::python_error();
+  m.attr("Answer") = nb::borrow(reinterpret_cast<PyObject*>(answer_type));
   static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_solver)},
                                 {Py_tp_clear, reinterpret_cast<void*>(clear_solver)},
                                 {0, nullptr}};
   nb::class_<PreparedSolver>(m, "Solver", nb::type_slots(slots),
                              "A prepared problem with all its memory. Private: use poise.Solver.")
       .def("__init__", prepare, nb::arg("body"), nb::arg("table"))
-      .def("solve", solve, nb::arg("start"), nb::arg("targets").none(), nb::arg("window").none() = nb::none())
+      .def(
+          "solve", solve,
+          nb::sig("def solve(self, start: object, targets: object | None, window: object | None = None) -> typing.Any"),
+          nb::arg("start"), nb::arg("targets").none(), nb::arg("window").none() = nb::none())
       .def("gaps", gaps_at, nb::arg("q"))
       .def("restart", restart, nb::arg("start"), nb::arg("targets").none())
       .def("advance", advance)

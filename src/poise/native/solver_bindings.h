@@ -4,6 +4,7 @@
 
 namespace poise {
 
+void bind_codes(nb::module_& m);
 void bind_solver(nb::module_& m);
 void bind_batch(nb::module_& m);
 void bind_gpu(nb::module_& m);

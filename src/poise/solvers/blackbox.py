@@ -14,12 +14,13 @@ from poise.goals import Goal
 from poise.methods.scipy import LEAST_SQUARES, WITHOUT_BOUNDS, Scipy
 from poise.model import Model
 from poise.native import core
+from poise.native.answer import Answer, make_answer
 from poise.solvers.inside import bring_inside
 from poise.solvers.table import Options, native_table
 
 __all__ = ["BlackBox"]
 
-REACHED, STALLED, OUT_OF_STEPS = 1, 2, 3
+Outcome = core.Outcome
 Floats = NDArray[np.float64]
 
 
@@ -42,7 +43,7 @@ class BlackBox:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._native, name)  # restart, advance, state, rows_jacobian, sizes: as the kernels do
 
-    def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> tuple[Any, ...]:
+    def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> Answer:
         """See native.core.Solver.solve."""
         begun = time.perf_counter()
         q0 = bring_inside(self._model, start, self._options)
@@ -74,8 +75,8 @@ class BlackBox:
             q = np.where(np.isin(np.arange(len(q)), self._moving_coordinates(moving)), self._model.clamp(q), q0)
         errors = self._errors(q)
         reached = self._within(errors)
-        outcome = REACHED if reached else STALLED if done else OUT_OF_STEPS
-        return q, errors, outcome, seen[0], 1, 1, time.perf_counter() - begun, False, False
+        outcome = Outcome.REACHED if reached else Outcome.STALLED if done else Outcome.OUT_OF_STEPS
+        return make_answer(q, errors, outcome, seen[0], time.perf_counter() - begun)
 
     def history(self) -> Floats:
         """See native.core.Solver.history."""

@@ -17,12 +17,13 @@ from poise.limits.closed import CLOSE
 from poise.limits.cone import cones
 from poise.model import Model
 from poise.model.joint import BallRange
+from poise.native import core
 
 __all__ = ["RuleTables", "refuse_timed", "rule_tables", "timed"]
 
-PAIR, PLANE, SEGMENT, BOX, CONE, COUPLED = range(6)
+Op = core.LimitOp
 CONE_RULES = ("swing", "twist", "twist", "angle")
-OPEN = 1e30
+OPEN = core.OPEN
 EXACT = 5e-13  # rounding that a sum of joints may have
 
 
@@ -125,7 +126,7 @@ def add_clearance(out: RuleTables, model: Model, name: str, limit: Clearance) ->
     names = []
     parts = table["names"]
     for i, j in table["pairs"].tolist():
-        out.rules.append((PAIR, start + i, start + j, [], limit.distance))
+        out.rules.append((Op.PAIR, start + i, start + j, [], limit.distance))
         names.append((name, f"{parts[i]} and {parts[j]}"))
     for i in np.flatnonzero(table["moves"]).tolist():
         for op, second, numbers, what in world_rules(table):
@@ -138,13 +139,13 @@ def world_rules(table: Mapping[str, Any]) -> Iterator[tuple[int, int, list[float
     """The rules that one capsule has with the world: op, which end, numbers, what it is."""
     for plane in table["halfspaces"].tolist():  # solid where n . x <= d
         for end in (0, 1):
-            yield PLANE, end, plane, "a half-space"
+            yield Op.PLANE, end, plane, "a half-space"
     for ball in table["spheres"].tolist():
-        yield SEGMENT, 0, [*ball[:3], *ball[:3], ball[3]], "a sphere"
+        yield Op.SEGMENT, 0, [*ball[:3], *ball[:3], ball[3]], "a sphere"
     for box in table["boxes"].tolist():
-        yield BOX, 0, box, "a box"
+        yield Op.BOX, 0, box, "a box"
     for capsule in table["capsules"].tolist():
-        yield SEGMENT, 0, capsule, "a capsule"
+        yield Op.SEGMENT, 0, capsule, "a capsule"
 
 
 def add_coupled(out: RuleTables, model: Model, name: str, limit: Coupled) -> None:

@@ -16,6 +16,7 @@ from poise.goals.goal import ANGULAR
 from poise.methods import LM, Method, Sequential, TwoBone
 from poise.model import Model
 from poise.native import core
+from poise.native.answer import Answer, make_answer
 from poise.solvers.inside import bring_inside, is_inside
 from poise.solvers.parts import find_parts
 from poise.solvers.serves import check_serves
@@ -23,7 +24,7 @@ from poise.solvers.table import Options, may_move, native_table
 
 __all__ = ["PartByPart"]
 
-REACHED, STALLED = 1, 2
+Outcome = core.Outcome
 
 
 class Stage:
@@ -51,14 +52,14 @@ class Stage:
         wanted = {name: target for name, target in targets.items() if name in self.names}
         best, least = q, np.inf
         for solver in self.solvers:
-            found, _, outcome, taken, *_ = solver.solve(q, wanted)
-            steps += int(taken)
-            solver.restart(found, None)
+            answer: Answer = solver.solve(q, wanted)
+            steps += answer.steps
+            solver.restart(answer.q, None)
             solver.advance()
             cost = float(solver.state()["cost"])
             if cost < least:
-                best, least = found, cost
-            if outcome == REACHED:
+                best, least = answer.q, cost
+            if answer.outcome == Outcome.REACHED:
                 break
         return best, steps
 
@@ -89,7 +90,7 @@ class PartByPart:
         self._last = [Stage(model, goals, options, list(dict.fromkeys(names)))] if method.finish else []
         self._history: list[NDArray[np.float64]] = []
 
-    def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> tuple[Any, ...]:
+    def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> Answer:
         """See native.core.Solver.solve."""
         begun = time.perf_counter()
         self._history = []
@@ -112,10 +113,11 @@ class PartByPart:
                 if late:
                     break
         reached = self._reached(best)
-        unreachable = not reached and bool(self._whole.solve(best["q"], None)[8])
-        outcome = REACHED if reached else STALLED
+        unreachable = not reached and bool(self._whole.solve(best["q"], None).unreachable)
+        outcome = Outcome.REACHED if reached else Outcome.STALLED
         seconds = time.perf_counter() - begun
-        return best["q"], best["errors"], outcome, steps, 1, 1, seconds, late and not reached, unreachable
+        late = late and not reached
+        return make_answer(best["q"], best["errors"], outcome, steps, seconds, late=late, unreachable=unreachable)
 
     def _look(self, q: ArrayLike, targets: Mapping[str, Any] | None) -> dict[str, Any]:
         """Cost and errors of all goals at q."""

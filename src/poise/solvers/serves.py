@@ -15,21 +15,11 @@ from poise.methods import Method, by_name, names
 from poise.model import Model
 from poise.model.joint import Joint
 
-__all__ = ["check_serves", "joints_above"]
+__all__ = ["check_serves", "joints_above", "kind_of"]
 
-GOAL_KINDS = (
-    "position",
-    "rotation",
-    "pose",
-    "align",
-    "look",
-    "distance",
-    "angle",
-    "planes",
-    "com",
-    "balance",
-    "custom",
-)  # in the order of the operations
+def kind_of(rows: GoalRows) -> str:
+    """Name the kind of a goal as methods list it: "position", "pose", "look" ..."""
+    return rows.op.name.lower()
 
 
 def check_serves(
@@ -42,7 +32,7 @@ def check_serves(
 ) -> None:
     """Raises InvalidValue where the method cannot serve a goal, a joint on its way, or the body."""
     for name in goals:
-        kind = GOAL_KINDS[rows[name].op] if name in rows else "posture"
+        kind = kind_of(rows[name]) if name in rows else "posture"
         if kind not in method.goal_kinds:
             article = "an" if kind[0] in "aeiou" else "a"
             what = f"goal {name!r} is {article} {kind} goal, which method {method.name!r} does not serve"

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from poise.errors import GoalsMissed
 from poise.kinematics import Pose
 from poise.kinematics.drawn import Drawn
+from poise.native import core
+from poise.native.answer import Answer
 from poise.solvers.status import Status
 
 if TYPE_CHECKING:
@@ -25,7 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Solution"]
 
-_OUTCOMES = (Status.STALLED, Status.REACHED, Status.STALLED, Status.OUT_OF_STEPS, Status.OUT_OF_TIME)
+_REACHED = core.Outcome.REACHED
+_OUTCOMES: dict[int, Status] = {
+    core.Outcome.STALLED: Status.STALLED,
+    core.Outcome.OUT_OF_STEPS: Status.OUT_OF_STEPS,
+    core.Outcome.STOPPED: Status.OUT_OF_TIME,
+}
 
 
 class _Unknown:
@@ -77,21 +84,21 @@ class Solution(Drawn):
     _proof: Proof | None
     _targets: Mapping[str, Any]
 
-    def __init__(self, solver: Solver, raw: tuple[Any, ...], history: History | None = None) -> None:
-        self.q, errors, outcome, self.steps, self.searches, _, self.seconds, late, unreachable = raw
+    def __init__(self, solver: Solver, answer: Answer, history: History | None = None) -> None:
+        self.q, errors, outcome, self.steps, self.searches, _, self.seconds, late, unreachable = answer
         self._errors = errors[len(errors) - len(solver.row_names) :]  # closed loops come first
         self._solver = solver
         self.velocity = None
         self._targets = solver._targets
         self.history = history
-        self.reached = outcome == 1
+        self.reached = outcome == _REACHED
         self._proof = None if self.reached else _UNKNOWN
         if self.reached:
             self._outcome = Status.REACHED
         elif unreachable:
             self._outcome = Status.UNREACHABLE
         else:
-            self._outcome = Status.OUT_OF_TIME if late else _OUTCOMES[outcome]
+            self._outcome = Status.OUT_OF_TIME if late else _OUTCOMES.get(outcome, Status.STALLED)
 
     @property
     def status(self) -> Status:

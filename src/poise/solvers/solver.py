@@ -19,6 +19,7 @@ from poise.methods import Method, by_name
 from poise.model import Model
 from poise.model.degrees import FEWEST, doubted_start
 from poise.native import core
+from poise.native.answer import Answer
 from poise.solvers.drivers import prepare
 from poise.solvers.history import History
 from poise.solvers.rules import refuse_timed, timed
@@ -155,10 +156,10 @@ class Solver:
     def _run(self, start: Any, targets: Mapping[str, Any] | None, window: tuple[Any, ...]) -> Solution:
         if targets:
             targets = own_copies(targets)
-        raw = self._native.solve(start, targets, *window)
+        answer: Answer = self._native.solve(start, targets, *window)
         if targets:
             self._targets = {**self._targets, **targets}
-        return Solution(self, raw, History(self) if self._options.record else None)
+        return Solution(self, answer, History(self) if self._options.record else None)
 
     def copy(self) -> Solver:
         """Another solver of the same problem and targets with memory of its own, for another thread."""

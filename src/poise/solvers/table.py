@@ -16,14 +16,15 @@ from poise.limits import Limit
 from poise.limits.limit import name_limits
 from poise.methods import Method
 from poise.model import Frame, Model
+from poise.native import core
 from poise.solvers.reach import reachable_ranges
 from poise.solvers.rules import RuleTables, rule_tables, timed
 from poise.solvers.serves import check_serves
 
 __all__ = ["MODES", "Options", "in_order", "name_goals", "native_table"]
 
-LIMIT_HANDLING = {"active": 0, "freeze": 1, "penalty": 2, "clamp": 3, "off": 4}
-MODES = {"nearest": 0, "repeatable": 1, "continuous": 2}
+LIMIT_HANDLING = {how.name.lower(): how for how in core.LimitHandling}
+MODES = {mode.name.lower(): mode for mode in core.Mode}
 MOST = 10**8  # of anything that is counted
 CONTINUOUS_SPAN = 0.2  # radians, and times L metres, in one call of continuous mode where no step_limit is given
 

@@ -38,7 +38,7 @@ template <class T> POISE_LARGE_FN SwingTwist<T> swing_and_twist(const ConeSpec<T
 
 // what is left of each rule [rad]: not negative where it is kept; a large number where there is none
 template <class T> POISE_LARGE_FN void cone_gaps(const ConeSpec<T>& cone, const T* q, T* gaps) {
-  const T none = T(1e30);
+  const T none = open_end<T>;
   const SwingTwist<T> at = swing_and_twist(cone, q);
   const T x = at.x / cone.swing[0], y = at.y / cone.swing[1];
   const T smaller = minimum(cone.swing[0], cone.swing[1]);

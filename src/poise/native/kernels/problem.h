@@ -78,7 +78,7 @@ POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* plac
                                real_t<S> per_scale, S* rows, S* errors, S* room) {
   if constexpr (any_goal<P>) {
     if (goal.op == GOAL_CUSTOM) return;
-    if (goal.op >= GOAL_COM) {
+    if (is_of_mass(goal.op)) {
       mass_residual(problem, goal, placements, targets + goal.target, per_scale, rows, errors, room);
       return;
     }
@@ -86,7 +86,7 @@ POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* plac
   GoalPlace<S> at;
   place_goal(goal, problem.goals.frames(), placements, targets, at);
   if constexpr (any_goal<P>) {
-    if (goal.op > GOAL_POSE) {
+    if (is_relation(goal.op)) {
       relation_residual(goal, at, targets + goal.target, per_scale, rows, errors, room);
       return;
     }
@@ -142,7 +142,7 @@ template <class S, class P, class Goal>
 POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placements, const S* targets, S* J) {
   using T = real_t<S>;
   const T per_scale = T(1) / problem.scale;
-  const bool relation = any_goal<P> && goal.op > GOAL_POSE;
+  const bool relation = any_goal<P> && is_relation(goal.op);
   GoalPlace<S> at;
   GoalWrench<S> wrench;
   place_goal(goal, problem.goals.frames(), placements, targets, at);
@@ -188,7 +188,7 @@ POISE_LARGE_FN void assemble(const P& problem, const S* placements, const S* tar
     const auto& goal = problem.goals[g];
     if constexpr (any_goal<P>) {
       if (goal.op == GOAL_CUSTOM) continue;
-      if (goal.op >= GOAL_COM) {
+      if (is_of_mass(goal.op)) {
         assemble_mass(problem, goal, placements, targets + goal.target, T(1) / problem.scale, J);
         continue;
       }
