@@ -105,7 +105,7 @@ def repair(raw: Path, target: Target) -> Path:
 # ------------------------------------------------------------------------------------------------ checking
 
 
-def check_wheel(wheel: Path, target: Target) -> None:
+def check_wheel(wheel: Path, target: Target, source: Path) -> None:
     """Size, tag, dependencies, files, the stable ABI; the first that is wrong ends everything, in words."""
     if wheel.stat().st_size > MOST_BYTES:
         raise SystemExit(f"{wheel.name} has {wheel.stat().st_size} bytes; at most {MOST_BYTES} are allowed.")
@@ -115,17 +115,16 @@ def check_wheel(wheel: Path, target: Target) -> None:
     needed = [line for line in Parser().parsestr(metadata).get_all("Requires-Dist", []) if "extra ==" not in line]
     if [line.split(">")[0].strip() for line in needed] != ["numpy"]:
         raise SystemExit(f"{wheel.name} depends on {needed}; numpy alone is allowed.")
-    missing = wanted_files(target) - set(names)
+    missing = wanted_files(target, source) - set(names)
     if missing:
         raise SystemExit(f"{wheel.name} lacks {sorted(missing)}.")
     if target.stable:
         python("-m", "abi3audit", "--strict", wheel)
 
 
-def wanted_files(target: Target) -> set[str]:
-    """Every file of the package that git knows, less what only a build needs, and the module with its stub."""
-    listed = subprocess.run(["git", "ls-files", "src/poise"], check=True, capture_output=True, text=True, cwd=ROOT)
-    files = {name.removeprefix("src/") for name in listed.stdout.split("\n") if name}
+def wanted_files(target: Target, source: Path) -> set[str]:
+    """Every file of the package in the sdist, less what only a build needs, and the module with its stub."""
+    files = {str(path.relative_to(source / "src")) for path in (source / "src" / "poise").rglob("*") if path.is_file()}
     built = {f"poise/native/{target.module}", "poise/native/_core.pyi"}
     return {name for name in files if not name.endswith((".cpp", ".h.in"))} | built
 
@@ -214,7 +213,7 @@ def main() -> None:
     for target in (Target(version, machine, stable) for machine in machines for version, stable in KINDS):
         print(f"--- {target.abi_tag} {target.machine}", flush=True)
         wheel = build_wheel(target, source, pattern)
-        check_wheel(wheel, target)
+        check_wheel(wheel, target, source)
         runs = run_wheel(wheel, target, pattern)
         said.append(f"{wheel.name}, {wheel.stat().st_size / 1e6:.2f} MB: {'; '.join(runs) or 'only built'}")
     print("\nIn dist/, repaired and checked by auditwheel (the stable ABI by abi3audit):", *said, sep="\n  ")

@@ -72,6 +72,8 @@ def build_module(target: Target, source: Path, headers: list[Path], build: Path)
         "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_SYSTEM_NAME": "Linux",
         "CMAKE_SYSTEM_PROCESSOR": target.machine,
+        "CMAKE_TRY_COMPILE_TARGET_TYPE": "STATIC_LIBRARY",  # linked, it would build a C++ library for debugging too
+        "NB_HAS_MTLS_GNU2": "OFF",  # before glibc 2.40, thread-local access in that dialect loses vector registers
         "CMAKE_CXX_COMPILER": tools["c++"],
         "CMAKE_CXX_FLAGS": FLAGS,
         "CMAKE_AR": tools["ar"],
