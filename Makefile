@@ -24,7 +24,7 @@ SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo examples test test-gpu lint format bench bench-gpu fuzz studio docs sanitize clean
+.PHONY: help demo examples test test-gpu lint format bench bench-gpu fuzz studio docs sanitize wheels clean
 
 help:
 	@echo "make demo      build Poise, pose a figure, write a picture and a page into demo/"
@@ -40,6 +40,7 @@ help:
 	@echo "make gltf-check     written glTF files through the Khronos validator (needs node and npm)"
 	@echo "make blender-check  written GLB and BVH files imported in headless Blender, joints compared"
 	@echo "make studio    drag a body in the browser (ARGS=robot.urdf for your own)"
+	@echo "make wheels    the sdist and the Linux wheels of a release into dist/: built, repaired, checked, run"
 	@echo "make clean     remove everything that make made"
 
 # ------------------------------------------------------------------------------------------------ verbs
@@ -109,8 +110,12 @@ blender-check: $(STAMPS)/poise
 sanitize:
 	@$(MAKE) --no-print-directory VENV=$(SANITIZE_VENV) sanitize-here
 
+# Linux wheels for x86-64 and arm64 from this machine, by zig; docs/releasing.md says what is built where.
+wheels: $(STAMPS)/build $(STAMPS)/wheels
+	$(BIN)/python tools/wheels.py $(ARGS)
+
 clean:
-	rm -rf .venv .venv-sanitize build site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-sanitize build dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests tools examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: sanitize-here
@@ -172,6 +177,6 @@ $(STAMPS)/chromium: $(STAMPS)/test
 	@tools/get_chromium.sh $(BIN)/python || test -z "$$POISE_NEEDS_CHROMIUM"
 	@touch $@
 
-$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/fuzz: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml
+$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/fuzz $(STAMPS)/wheels: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml
 	$(PIP) install --group $*
 	@touch $@
