@@ -1,4 +1,4 @@
-"""Which precision comes out, as docs/conventions.md says: kinematics as they are given, solves in float64 unless asked."""
+"""Which precision comes out, as docs/conventions.md says: kinematics as given, solves in float64 unless asked."""
 
 from __future__ import annotations
 

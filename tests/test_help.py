@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import poise
+from bodies import random_model
 from poise import goals
 from poise.goals import Goal
 from test_wrong_calls import GOALS
@@ -54,3 +55,41 @@ def test_a_goal_that_takes_three_weights_says_so(name: str) -> None:
         except poise.PoiseError:
             continue
     assert bool(taken) == (name in BY_AXIS)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_a_joint_prints_what_it_is(seed: int) -> None:
+    model = random_model(seed)
+    for joint in model.joints:
+        text = str(joint)
+        assert text.startswith(f"{joint.name}: {joint.kind} joint on {joint.parent or 'the world'}")
+        assert ("axis" in text) == bool(joint.axis.any())
+        assert f"{joint}" == joint.name  # in a sentence it is its name
+        assert model.joint(joint) is joint
+        assert model.frame(joint).name == joint.frame
+        assert joint == joint.name
+        bounds = np.atleast_1d(joint.lower)
+        if joint.kind == "revolute" and np.isfinite(bounds).all():
+            assert f"{np.degrees(bounds[0]):.4g} to" in text
+            assert "degrees" in text
+
+
+def test_joints_and_frames_serve_as_names() -> None:
+    model = poise.load("humanoid")
+    assert all(isinstance(name, str) for name in model.frames)
+    joint, frame = model.joint("shoulder_l"), model.frame("hand_l")
+    point = model.fk(model.rest, "hand_l")[:3, 3]
+    solution = poise.solve(model, [goals.Reach(frame, point), goals.Balance([model.frame("foot_l")])], joints=[joint])
+    assert set(solution.errors) == {"hand_l", "balance"}
+    with pytest.raises(poise.errors.NameNotFound, match="no joint is called 'nothing'"):
+        model.joint("nothing")
+    rig = poise.Rig(model)
+    assert rig._handle("hand_l").name == "hand_l"
+
+
+def test_a_printed_joint() -> None:
+    assert str(poise.load("panda").joint("panda_joint4")) == (
+        "panda_joint4: revolute joint on panda_link3, moves panda_link4\n"
+        "  axis z\n"
+        "  range -3.072 to -0.0698 rad (-176 to -3.999 degrees)"
+    )

@@ -12,8 +12,9 @@ from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.solvers import Solver, Status
+from poise.solvers.several import Explorer
 
-__all__ = ["solve_rowwise"]
+__all__ = ["explore_rowwise", "solve_rowwise"]
 
 
 def solve_rowwise(
@@ -40,4 +41,34 @@ def solve_rowwise(
             errors[row] = list(answer.errors.values())
             codes[row], steps[row], searches[row] = CODES.index(answer.status), answer.steps, answer.searches
         if progress is not None and (row + 1 == rows or row % 100 == 99):
+            progress(row + 1, rows)
+
+
+def explore_rowwise(
+    explorer: Explorer,
+    targets: Sequence[Rows],
+    starts: Rows,
+    rows: int,
+    outputs: Outputs,
+    progress: Callable[[int, int], Any] | None,
+) -> None:
+    """As `solve_rowwise`, with several answers a row, nearest to its start first; NaN where there are fewer."""
+    count = outputs.codes.shape[-1]
+    q = outputs.q.reshape(rows, count, -1)
+    errors = outputs.errors.reshape(rows, count, -1, 2)
+    codes, steps, searches = outputs.codes.reshape(rows, count), outputs.steps.ravel(), outputs.searches.ravel()
+    q[:], errors[:], codes[:], steps[:], searches[:] = np.nan, np.nan, CODES.index(Status.STALLED), 0, 0
+    for row in range(rows):
+        start = starts.row(row)
+        try:
+            found = explorer.find(start, {part.name: part.row(row) for part in targets}, count)
+        except (InvalidValue, ShapeMismatch):
+            q[row, 0] = start if np.isfinite(start).all() else np.nan
+            codes[row] = CODES.index(Status.INVALID)
+        else:
+            steps[row], searches[row] = found.steps, found.searches
+            for k, answer in enumerate(found.solutions):
+                q[row, k], errors[row, k] = answer.q, list(answer.errors.values())
+                codes[row, k] = CODES.index(answer.status)
+        if progress is not None and (row + 1 == rows or row % 10 == 9):
             progress(row + 1, rows)

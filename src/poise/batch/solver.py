@@ -13,7 +13,7 @@ from poise.batch.arrays import Rows, name_targets, read_starts, read_targets, sh
 from poise.batch.device import DeviceBatch, is_on_device
 from poise.batch.outputs import Outputs
 from poise.batch.proofs import holds_bones, prove_missed
-from poise.batch.rowwise import solve_rowwise
+from poise.batch.rowwise import explore_rowwise, solve_rowwise
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, name_not_found
 from poise.goals import Goal
@@ -23,6 +23,7 @@ from poise.model import Model
 from poise.native import core
 from poise.solvers import Solver
 from poise.solvers.rules import refuse_timed
+from poise.solvers.several import Explorer, check_several
 from poise.solvers.solver import check_start
 
 __all__ = ["BatchSolver", "solve_batch"]
@@ -70,8 +71,9 @@ class BatchSolver:
         self.solutions = read_count("solutions", solutions, MOST_SOLUTIONS)
         self.rows = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names}
         self._repeatable = options.get("mode") == "repeatable"
-        if self.solutions > 1 and not self.in_lanes:
-            raise InvalidValue("solutions= above 1 is only there for the default method on point and rotation goals.")
+        if self.solutions > 1:
+            check_several(self.solver)
+        self._explorer = Explorer(self.solver) if self.solutions > 1 and not self.in_lanes else None
 
     @property
     def in_lanes(self) -> bool:
@@ -125,9 +127,12 @@ class BatchSolver:
         self, parts: list[Rows], begin: Rows, lead: tuple[int, ...], outputs: Outputs, progress: Progress | None
     ) -> None:
         native = self.solver._native
-        if not isinstance(native, core.Solver) or not core.threads_serve(native):
+        if self._explorer is not None or not isinstance(native, core.Solver) or not core.threads_serve(native):
             wide = [part.widened(lead) for part in (*parts, begin)]
-            solve_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs, progress)
+            if self._explorer is not None:
+                explore_rowwise(self._explorer, wide[:-1], wide[-1], prod(lead), outputs, progress)
+            else:
+                solve_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs, progress)
             return
         start, start_stride = begin.spread(lead)
         spread = [(part.name, *part.spread(lead), part.raw) for part in parts]
@@ -156,7 +161,9 @@ class BatchSolver:
     def copy(self) -> BatchSolver:
         """Another one of the same problem, for another thread."""
         twin = object.__new__(BatchSolver)
-        twin.__dict__.update(self.__dict__, solver=self.solver.copy(), _device=None)
+        solver = self.solver.copy()
+        explorer = None if self._explorer is None else Explorer(solver)
+        twin.__dict__.update(self.__dict__, solver=solver, _device=None, _explorer=explorer)
         return twin
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ from poise.formats.source import Source
 
 __all__ = ["for_reading", "for_writing", "formats"]
 
-MODULES = ("urdf", "mjcf", "bvh", "gltf", "dh", "tables", "amass")
+MODULES = ("urdf", "mjcf", "bvh", "gltf", "dh", "tables", "amass", "answers")
 HEAD = 1 << 16  # bytes that `looks_like` sees
 OPEN = ("", ".xml", ".txt", ".json", ".bin", ".dat")  # suffixes that say nothing
 

@@ -23,6 +23,7 @@ from poise.goals.distance import pack_span
 from poise.goals.goal import ANGLE, TURNED, Goal, GoalRows, one_weight
 from poise.goals.range import Range, read_range
 from poise.model import Model
+from poise.model.joint import name_of
 
 __all__ = ["Angle"]
 
@@ -52,7 +53,7 @@ class Angle(Goal, words=TURNED):
         object.__setattr__(self, "axis_a", read_axis(self.axis_a, "Angle: axis_a"))
         object.__setattr__(self, "axis_b", read_axis(self.axis_b, "Angle: axis_b"))
         object.__setattr__(self, "angle", read_angle(self.angle))
-        if self.frame_b is not None and str(self.frame_b) == str(self.frame_a):
+        if self.frame_b is not None and name_of(self.frame_b) == name_of(self.frame_a):
             raise InvalidValue(f"Angle: both axes are of frame {self.frame_a!r}; the angle between them cannot change.")
         one_weight(self.weight, 3, "Angle")
 

@@ -25,6 +25,7 @@ from poise.goals.contacts import Contact, contact_points, distinct
 from poise.goals.goal import BALANCE, Goal, GoalRows, one_weight, pack_target
 from poise.kinematics.regions import length, place
 from poise.model import Model
+from poise.model.joint import name_of
 
 __all__ = ["Balance"]
 
@@ -115,7 +116,7 @@ def read_part(part: Any) -> Any:
     if isinstance(part, (tuple, list)):
         if len(part) != 2:
             raise InvalidValue(f"Balance: {part!r} is no support; give a frame, or (frame, point).")
-        return str(part[0]), place(part[1], f"Balance: support {part[0]!r}: its point")
+        return name_of(part[0]), place(part[1], f"Balance: support {name_of(part[0])!r}: its point")
     if not isinstance(part, str) and not hasattr(part, "name"):
         raise InvalidValue(f"Balance: {part!r} is no support; give a frame, or (frame, point).")
-    return str(part)
+    return name_of(part)

@@ -33,8 +33,8 @@ __all__ = ["Reach"]
 
 WEIGHT = (
     "Importance among goals of the same priority: one number; or 3, along the x, y and z axes of the world (of the "
-    "frame that the target is given in); or for a transform 6, the last 3 about the target's own axes. 0 leaves a component "
-    "free. The cost is sum |w r|^2, with r in units of the body's length L and in radians."
+    "frame that the target is given in); or for a transform 6, the last 3 about the target's own axes. 0 leaves a "
+    "component free. The cost is sum |w r|^2, with r in units of the body's length L and in radians."
 )
 
 

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, name_not_found
 from poise.model import derive, show
 from poise.model.attached import Attached, read_only
-from poise.model.joint import Floats, Frame, Joint
+from poise.model.joint import Floats, Frame, Joint, name_of
 from poise.model.layout import Layout, lay_out
 from poise.model.members import body_length, make_frames, make_joints
 from poise.model.primitives import kernel_table
@@ -35,8 +35,8 @@ class Model:
         name: What it is called.
         nq: How many numbers a configuration q has.
         nv: How many degrees of freedom: the length of velocities, steps, `lower` and `upper`.
-        frames: Names of all frames, in the order of `fk`'s output.
-        joints: All joints, in the order of q.
+        frames: Names of all frames, in the order of `fk`'s output; `frame(name)` is the `Frame` itself.
+        joints: All joints, in the order of q: `Joint` objects, each equal to its name.
         rest: The rest pose.
         lower: Lower bounds, length nv; -inf where there is none.
         upper: Upper bounds, length nv.
@@ -181,9 +181,9 @@ class Model:
         Raises:
             NameNotFound: There is none; the message has the closest names.
         """
-        found = self._joints.get(str(name))
+        found = self._joints.get(name_of(name))
         if found is None:
-            raise name_not_found("joint", str(name), self._joints)
+            raise name_not_found("joint", name_of(name), self._joints)
         return found
 
     def frame(self, name: str | Frame) -> Frame:
@@ -194,11 +194,12 @@ class Model:
         """
         if not self._frames:
             self._frames.update(make_frames(self._layout))
-        found = self._frames.get(str(name))
-        if found is None and str(name) in self._joints:
-            found = self._frames[self._joints[str(name)].frame]
+        asked = name_of(name)
+        found = self._frames.get(asked)
+        if found is None and asked in self._joints:
+            found = self._frames[self._joints[asked].frame]
         if found is None:
-            raise name_not_found("frame", str(name), self._frames)
+            raise name_not_found("frame", asked, self._frames)
         return found
 
     def ancestors(self, frame: str | Frame) -> list[str]:

@@ -87,6 +87,36 @@ def describe(joint: Joint) -> str:
     return " ".join(words)
 
 
+def joint_words(joint: Joint) -> str:
+    """A joint as it prints: name, kind, parent, axis, and its range with degrees."""
+    follows = f", mimics {joint.mimic.joint}" if joint.mimic else ""
+    lines = [f"{joint.name}: {joint.kind} joint on {joint.parent or 'the world'}, moves {joint.frame}{follows}"]
+    if joint.order:
+        lines.append(f"  order {joint.order}")
+    if joint.axis.any():
+        second = f", then {axis_text(joint.axis2)}" if joint.axis2.any() else ""
+        lines.append(f"  axis {axis_text(joint.axis)}{second}")
+    lows, highs = np.atleast_1d(joint.lower), np.atleast_1d(joint.upper)
+    units = units_of(joint)
+    for low, high, unit in zip(lows, highs, units, strict=False):
+        if np.isfinite([low, high]).any():
+            lines.append(f"  range {range_text(float(low), float(high), unit)}")
+    if joint.cone:
+        lines.append(f"  range {cone_text(joint.cone)} rad")
+    return "\n".join(lines)
+
+
+def units_of(joint: Joint) -> list[str]:
+    """List the unit of each of a joint's degrees of freedom: radians or metres."""
+    return ["m" if slides else "rad" for slides in joint.slides]
+
+
+def range_text(low: float, high: float, unit: str) -> str:
+    """A range with its unit, angles in degrees too."""
+    words = f"{low:.4g} to {high:.4g} {unit}"
+    return f"{words} ({np.degrees(low):.4g} to {np.degrees(high):.4g} degrees)" if unit == "rad" else words
+
+
 def cone_text(cone: BallRange) -> str:
     """What bounds a ball joint, in radians."""
     words = []

@@ -130,14 +130,14 @@ class Held:
     def _handle(self, name: str) -> Handle:
         found = self._handles.get(str(getattr(name, "name", name)))
         if found is None:
-            raise name_not_found("handle", str(name), self._handles)
+            raise name_not_found("handle", f"{name}", self._handles)
         return found
 
     def _limb(self, name: str, *, bends: bool = False) -> Limb:
-        handle = self._handles.get(str(name))
-        found = self._limbs.get(str(name) if handle is None or handle.limb is None else handle.limb)
+        handle = self._handles.get(f"{name}")
+        found = self._limbs.get(f"{name}" if handle is None or handle.limb is None else handle.limb)
         if found is None:
-            raise name_not_found("limb", str(name), self._limbs)
+            raise name_not_found("limb", f"{name}", self._limbs)
         if bends and found.middle is None:
             raise InvalidValue(f"limb {found.name!r} has nothing in its middle that bends, so no pole.")
         return found

@@ -17,6 +17,7 @@ from poise.model.joint import Joint
 
 __all__ = ["check_serves", "joints_above", "kind_of"]
 
+
 def kind_of(rows: GoalRows) -> str:
     """Name the kind of a goal as methods list it: "position", "pose", "look" ..."""
     return rows.op.name.lower()

@@ -164,6 +164,12 @@ class Solution(Drawn):
 
         return explain(self)
 
+    def plain_values(self) -> dict[str, Any]:
+        """Everything in numbers, text and lists, as `poise.save(solution, "answer.json")` writes it."""
+        from poise.solvers.show import plain_values
+
+        return plain_values(self)
+
     def _rows(self) -> dict[str, GoalRows]:
         """The goals as the kernels saw them, with the targets of this call."""
         rows = {name: self._solver.goals[name].rows(self.model) for name in self._solver.row_names}

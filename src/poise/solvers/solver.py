@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,7 +25,7 @@ from poise.solvers.history import History
 from poise.solvers.rules import refuse_timed, timed
 from poise.solvers.solution import Solution
 from poise.solvers.stepping import check_time_step, window
-from poise.solvers.table import Options, in_order, name_goals
+from poise.solvers.table import Options, in_order, name_goals, whole
 
 __all__ = ["Solver", "solve"]
 
@@ -218,6 +218,7 @@ def own_copies(targets: Mapping[str, Any]) -> dict[str, Any]:
     return {name: x.copy() if type(x) is np.ndarray else x for name, x in targets.items()}
 
 
+@overload
 def solve(
     model: Model,
     goals: Iterable[Goal] | Goal,
@@ -235,7 +236,51 @@ def solve(
     seed: int = 0,
     mode: str = "nearest",
     record: bool = False,
-) -> Solution:
+    solutions: None = None,
+) -> Solution: ...
+
+
+@overload
+def solve(
+    model: Model,
+    goals: Iterable[Goal] | Goal,
+    start: ArrayLike | Pose | None = None,
+    *,
+    method: str | Method = "auto",
+    limits: Sequence[Limit] | Limit = (),
+    limit_handling: str = "active",
+    joints: Sequence[str] | None = None,
+    stiffness: Any = None,
+    max_steps: int = 200,
+    time_limit: float | None = None,
+    step_limit: float | None = None,
+    restarts: int | str = "auto",
+    seed: int = 0,
+    mode: str = "nearest",
+    record: bool = False,
+    solutions: int,
+) -> list[Solution]: ...
+
+
+def solve(
+    model: Model,
+    goals: Iterable[Goal] | Goal,
+    start: ArrayLike | Pose | None = None,
+    *,
+    method: str | Method = "auto",
+    limits: Sequence[Limit] | Limit = (),
+    limit_handling: str = "active",
+    joints: Sequence[str] | None = None,
+    stiffness: Any = None,
+    max_steps: int = 200,
+    time_limit: float | None = None,
+    step_limit: float | None = None,
+    restarts: int | str = "auto",
+    seed: int = 0,
+    mode: str = "nearest",
+    record: bool = False,
+    solutions: int | None = None,
+) -> Solution | list[Solution]:
     """Finds a pose that serves the goals, keeps the joint ranges, and says why where it cannot.
 
     Args:
@@ -256,9 +301,11 @@ def solve(
         mode: "nearest" (from start), "repeatable" (history-free, from the rest pose) or "continuous" (no jumps: at most
             0.2 rad a call, or `step_limit`).
         record: Keep every step in `solution.history`.
+        solutions: Asks for up to so many distinct answers: poses that differ by more than 0.1 rad (0.1 L) in a joint.
 
     Returns:
-        The Solution; print it, or ask it `why()`.
+        The Solution; print it, or ask it `why()`. With `solutions` a list of them, nearest to the start first;
+        where none is reached, the one that came nearest to its goals.
     """
     check_start(model, start)
     solver = Solver(
@@ -277,4 +324,9 @@ def solve(
         mode=mode,
         record=record,
     )
+    if solutions is not None:
+        whole("solutions", solutions, 1)
+        from poise.solvers.several import Explorer
+
+        return Explorer(solver).find(start, None, solutions).solutions
     return solver.solve(start)

@@ -16,6 +16,7 @@ from poise.limits import Limit
 from poise.limits.limit import name_limits
 from poise.methods import Method
 from poise.model import Frame, Model
+from poise.model.joint import name_of
 from poise.native import core
 from poise.solvers.reach import reachable_ranges
 from poise.solvers.rules import RuleTables, rule_tables, timed
@@ -94,7 +95,7 @@ def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
 def free_name(goal: Goal, taken: Mapping[str, Goal]) -> str:
     """The first default name that is not taken."""
     frame = getattr(goal, "frame", None)
-    choices = [goal.default_name] if frame is None else [str(frame), f"{frame}.{goal.default_name}"]
+    choices = [goal.default_name] if frame is None else [name_of(frame), f"{frame}.{goal.default_name}"]
     number = 2
     while True:
         for choice in choices:
