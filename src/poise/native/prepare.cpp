@@ -131,7 +131,9 @@ std::vector<int> choose_columns(SolverData& to, const Body& body, const nb::dict
     const int wide = at.quaternion ? 3 : 1;
     if (may[v] == 0.0) continue;
     if (!wanted[v]) {
-      if (!at.quaternion) to.idle.push_back(freedom(at.q_index, turns[v] != 0.0, lower[v], upper[v], 1.0, to.scale));
+      if (at.quaternion) continue;
+      to.idle.push_back(freedom(at.q_index, turns[v] != 0.0, lower[v], upper[v], 1.0, to.scale));
+      to.idle_velocities.push_back(at.v_index);
       continue;
     }
     at.v_index = to.n_v;

@@ -17,10 +17,10 @@ from poise.limits.limit import name_limits
 from poise.methods import Method
 from poise.model import Model
 from poise.solvers.reach import reachable_ranges
-from poise.solvers.rules import RuleTables, rule_tables, timed
+from poise.solvers.rules import RuleTables, rule_tables, timed, turning
 from poise.solvers.serves import check_serves
 
-__all__ = ["MODES", "Options", "in_order", "name_goals", "native_table"]
+__all__ = ["MODES", "Options", "in_order", "name_goals", "native_table", "turning"]
 
 LIMIT_HANDLING = {"active": 0, "freeze": 1, "penalty": 2, "clamp": 3, "off": 4}
 MODES = {"nearest": 0, "repeatable": 1, "continuous": 2}
@@ -269,16 +269,6 @@ def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
         if joint.mimic:
             raise InvalidValue(f"joint {joint.name!r} follows {joint.mimic.joint!r}; name that one in joints.")
         out[joint.v] = True
-    return out
-
-
-def turning(model: Model) -> NDArray[np.float64]:
-    """1 for each degree of freedom that turns, 0 for each that slides."""
-    slides = {"prismatic": 1, "translation3": 3, "planar": 2, "free": 3}  # how many, always the first ones
-    out = np.ones(model.nv)
-    for joint in model.joints:
-        if joint.nv:
-            out[joint.v.start : joint.v.start + slides.get(joint.kind, 0)] = 0.0
     return out
 
 
