@@ -4,7 +4,8 @@
 
 Steps are taken on the manifold, so ball joints and floating bases work as with every other method. "trf", "dogbox",
 "L-BFGS-B", "TNC", "SLSQP" and "trust-constr" keep the ranges inside the solve; "lm", "CG", "BFGS" and "trust-ncg"
-know no bounds: their answer is clamped. Source: UCSD CSE169, "Jacobian Method as a Black Box" and "Other Numerical
+know no bounds: their answer is clamped. None knows cones: each is shown the pose with its ball joints brought into
+theirs, and how that pose changes. Source: UCSD CSE169, "Jacobian Method as a Black Box" and "Other Numerical
 Methods".
 
 When it fails: it is slow (each evaluation crosses into Python), local, and stops on its own criteria; it is there

@@ -131,7 +131,9 @@ std::vector<int> choose_columns(SolverData& to, const Body& body, const nb::dict
     const int wide = at.quaternion ? 3 : 1;
     if (may[v] == 0.0) continue;
     if (!wanted[v]) {
-      if (!at.quaternion) to.idle.push_back(freedom(at.q_index, turns[v] != 0.0, lower[v], upper[v], 1.0, to.scale));
+      if (at.quaternion) continue;
+      to.idle.push_back(freedom(at.q_index, turns[v] != 0.0, lower[v], upper[v], 1.0, to.scale));
+      to.idle_velocities.push_back(at.v_index);
       continue;
     }
     at.v_index = to.n_v;
@@ -177,7 +179,8 @@ std::vector<int> roots_of(const Body& body, const nb::dict& table, bool& everyth
     add(nb::cast<int>(goal["frame"]));
     add(nb::cast<int>(goal["base"]));
     for (nb::handle point : nb::cast<nb::list>(goal["points"])) add(nb::cast<int>(nb::cast<nb::tuple>(point)[0]));
-    everything = everything || nb::cast<int>(goal["op"]) >= GOAL_COM;
+    const int op = nb::cast<int>(goal["op"]);
+    everything = everything || is_of_mass(op) || op == GOAL_CUSTOM;
   }
   for (nb::handle entry : nb::cast<nb::list>(table["capsules"])) add(nb::cast<int>(nb::cast<nb::tuple>(entry)[0]));
   if (!everything) return roots;
@@ -187,7 +190,7 @@ std::vector<int> roots_of(const Body& body, const nb::dict& table, bool& everyth
 
 void take_masses(SolverData& to, const Body& body, const std::vector<int>& index) {
   bool asked = false;
-  for (const GoalSpec<double>& goal : to.goals) asked = asked || goal.op == GOAL_COM || goal.op == GOAL_BALANCE;
+  for (const GoalSpec<double>& goal : to.goals) asked = asked || is_of_mass(goal.op);
   if (!asked) return;
   for (std::size_t i = 0; i < index.size(); ++i) {
     if (index[i] >= 0) to.masses.push_back(body.f64.masses[i]);

@@ -109,6 +109,7 @@ template <int M> bool polish_rows(SolverData& solver, Clock::time_point begun) {
   for (; k < most && damping < 1e12 && quiet < 4 && !late(solver, begun); ++k) {
     assemble_all(solver);
     find_room(problem, solver.settings, s);
+    if (stands_still(problem, s)) break;
     const S before = s.cost;
     copy_configuration(problem, s.q, s.trial_q);
     for (int r = 0; r < solver.n_rows; ++r) s.trial_rows[r] = s.rows[r];
@@ -177,14 +178,41 @@ void polish(SolverData& solver, Clock::time_point begun) {
   polish_plainly(solver, begun);
 }
 
-// joints on which no goal depends, brought back into their ranges
+// a joint that rounding alone has put outside its range stands at the end of it
+void round_start(SolverData& solver) {
+  if (solver.settings.limits == LIMITS_OFF) return;
+  for (const Freedom<S>& f : solver.freedoms) {
+    if (f.q_index < 0) continue;
+    double& x = solver.start[static_cast<std::size_t>(f.q_index)];
+    const double inside = minimum(maximum(x, f.lower), f.upper);
+    if (absolute(x - inside) < 1e-15 * (absolute(x) + (f.angular ? 1.0 : solver.scale))) x = inside;
+  }
+}
+
+// joints on which no goal depends, brought back into their ranges, as far as one call may lead
 void bring_back_idle(SolverData& solver, bool tethered) {
   if (solver.settings.limits == LIMITS_OFF) return;
-  for (const Freedom<S>& f : solver.idle) {
+  for (std::size_t k = 0; k < solver.idle.size(); ++k) {
+    const Freedom<S>& f = solver.idle[k];
     double& x = solver.start[static_cast<std::size_t>(f.q_index)];
-    const double most = tethered ? solver.span * (f.angular ? 1.0 : solver.scale) : 1e300;
     const double inside = minimum(maximum(x, f.lower), f.upper);
-    x = minimum(maximum(inside, x - most), x + most);
+    if (inside == x) continue;
+    double most = tethered ? solver.span * (f.angular ? 1.0 : solver.scale) : 1e300, least = -most;
+    if (!solver.window.empty()) {
+      const auto v = static_cast<std::size_t>(solver.idle_velocities[k]);
+      least = solver.window[2 * v] * (1.0 - 1e-12);
+      most = solver.window[2 * v + 1] * (1.0 - 1e-12);
+    }
+    x = minimum(maximum(inside, x + least), x + most);
+  }
+}
+
+// a call that had to leave such a joint outside its range has not reached
+void doubt_reached(SolverData& solver) {
+  if (solver.outcome != Outcome::REACHED || solver.settings.limits == LIMITS_OFF) return;
+  for (const Freedom<S>& f : solver.idle) {
+    const double x = solver.start[static_cast<std::size_t>(f.q_index)];
+    if (x < f.lower || x > f.upper) solver.outcome = Outcome::STALLED;
   }
 }
 
@@ -200,8 +228,10 @@ void begin(SolverData& solver) {
   solver.out_of_time = false;
   solver.proved_unreachable = proved_unreachable(solver);
   const bool tethered = solver.mode == Mode::CONTINUOUS;
+  round_start(solver);
   bring_back_idle(solver, tethered);
   solver.state.origin = tethered ? solver.start.data() : nullptr;
+  solver.state.work.held = tethered ? solver.held.data() : nullptr;  // elsewhere other searches find the way
   solver.state.span = solver.span;
   solver.state.window = nullptr;
   if (solver.window.empty()) return;
@@ -230,6 +260,7 @@ void solve_plainly(SolverData& solver) {
     polish(solver, begun);
     solver.out_of_time = late(solver, begun) && solver.outcome != Outcome::REACHED;
   }
+  doubt_reached(solver);
   solver.seconds = seconds_since(begun);
 }
 

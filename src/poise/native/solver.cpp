@@ -81,6 +81,7 @@ void allot_strict(SolverData& solver, std::size_t placements) {
       {&t.cost_guard, levels},
       {&t.wanted, stride},
       {&t.kept_rows, m},
+      {&t.start_gaps, n_limits},
       {&t.limit_rows, near * stride},
   };
   for (StrictPoint* p : {&t.here, &t.there}) {
@@ -177,6 +178,7 @@ void allot(SolverData& solver) {
   if (solver.strict || solver.polish) allot_strict(solver, placements);
   solver.placed.assign(solver.capsules.size(), {});
   solver.own_window.assign(2 * v, 0.0);
+  solver.held.assign(v, 0.0);
   solver.best_q.assign(q, 0.0);
   solver.start.assign(q, 0.0);
   solver.best_errors.assign(2 * g, 0.0);

@@ -22,7 +22,7 @@ struct StrictPoint {
 struct StrictState {
   StrictPoint here{}, there{};
   HierarchyWork<double> work{};
-  double *guard, *bar, *cost_guard, *wanted, *limit_rows, *kept_rows;
+  double *guard, *bar, *cost_guard, *wanted, *limit_rows, *kept_rows, *start_gaps;
   std::vector<double> memory;
   std::vector<Inequality<double>> inequalities;
   std::vector<int> order, near, holds;
@@ -48,6 +48,7 @@ struct SolverData {
   std::vector<Coordinate> coordinates;  // of the velocities that may move
   std::vector<Freedom<double>> freedoms;
   std::vector<Freedom<double>> idle;  // joints that may move but that no goal depends on
+  std::vector<int> idle_velocities;   // of the body
   bool shared_columns = false;
   int n_q = 0, n_v = 0, n_rows = 0;
   double scale = 1.0;
@@ -88,7 +89,7 @@ struct SolverData {
   // one call
   std::vector<double> start, targets, memory;
   std::vector<double> window;  // of the next call: 2 for each velocity of the body; empty: none
-  std::vector<double> own_window;
+  std::vector<double> own_window, held;
   SearchState<double> state{};
   StrictState strictly;
   int total_steps = 0, total_searches = 0, winner = 0;

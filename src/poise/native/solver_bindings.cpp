@@ -219,6 +219,14 @@ AnyTuple gaps_at(PreparedSolver& solver, nb::handle q) {
   return nb::make_tuple(fresh(gaps, {n}).release(), fresh(rows, {n, d.n_v}).release(), nb::cast(d.velocities));
 }
 
+// q with every ball joint that has a cone inside it
+NumpyArray brought_into_cones(PreparedSolver& solver, nb::handle q) {
+  read_start(solver, q);
+  SolverData& d = solver.data;
+  for (const ConeSpec<double>& cone : d.cones) clamp_to_cone(cone, d.start.data() + cone.q_index);
+  return fresh(d.start, {static_cast<npy_intp>(d.n_q)}).release();
+}
+
 // one search, phase by phase: for recording, teaching and tests
 void restart(PreparedSolver& solver, nb::handle start, nb::handle targets) {
   const Use use(solver);
@@ -290,6 +298,7 @@ void bind_solver(nb::module_& m) {
           nb::sig("def solve(self, start: object, targets: object | None, window: object | None = None) -> typing.Any"),
           nb::arg("start"), nb::arg("targets").none(), nb::arg("window").none() = nb::none())
       .def("gaps", gaps_at, nb::arg("q"))
+      .def("into_cones", brought_into_cones, nb::arg("q"))
       .def("restart", restart, nb::arg("start"), nb::arg("targets").none())
       .def("advance", advance)
       .def("state", state_of)

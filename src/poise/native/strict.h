@@ -112,7 +112,7 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
   const auto tired = [&] { return goes_on && level > 0 && t.solved >= until; };
   for (int steps = 0; steps < most && !reached() && quiet < patience && !tired() && !late(solver, begun); ++steps) {
     if (posture && t.here.costs[level] < 1e-12) break;
-    const S before = t.here.costs[level];
+    const S before = t.here.costs[level], outside = broken(solver, t.here);
     bool taken = false, at_once = true;
     for (int attempt = 0; attempt < attempts && !taken && trust > 1e-9 && !tired(); ++attempt) {
       taken = try_strictly(solver, level, trust);
@@ -136,7 +136,9 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
     std::swap(t.here, t.there);
     note_strictly(solver);
     if (at_once || !goes_on) trust = minimum(2.0 * trust + 1e-3, solver.settings.reach);
-    quiet = t.here.costs[level] > before * (1.0 - enough) ? quiet + 1 : 0;
+    // a step that brings a broken limit back is not in vain, whatever it costs
+    const bool came_back = outside > 0.0 && broken(solver, t.here) < 0.999 * outside;
+    quiet = !came_back && t.here.costs[level] > before * (1.0 - enough) ? quiet + 1 : 0;
   }
   if (!goes_on) solver.state.origin = nullptr;
   if (nudged >= 0.0 && !reached() && t.here.costs[level] > nudged) {
@@ -209,7 +211,7 @@ Search search_level(SolverData& solver, int level, int search, Clock::time_point
   set_bars(solver, level, false);
   descend(solver, level, begun);
   const S outside = broken(solver, t.here);
-  if (!above_kept(solver, t.here, level)) return Search::LOST;
+  if (!above_kept(solver, t.here, level) || breaks_anew(solver, t.here)) return Search::LOST;
   if (loops) {  // nor may another way round, against the best so far
     copy_configuration(solver.problem(), solver.best_q.data(), t.there.q);
     look_at(solver, t.there, 0);
@@ -291,6 +293,7 @@ void begin_with_first(SolverData& solver, void (*solve_plainly)(SolverData&)) {
 void begin_as_forced(SolverData& solver, int levels) {
   StrictState& t = solver.strictly;
   look_at(solver, t.here, levels);
+  for (std::size_t i = 0; i < solver.limits.size(); ++i) t.start_gaps[i] = t.here.gaps[i];
   if (!solver.state.window) return;
   S share = 1.0;
   for (int k = 0; k < 30; ++k, share *= 0.7) {

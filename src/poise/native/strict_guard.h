@@ -48,6 +48,14 @@ S excess_of(const SolverData& solver, const StrictPoint& from, const StrictPoint
   return worst;
 }
 
+// Whether a pose breaks a limit that the start kept, or breaks one further. A search from a seed may, while it is better in another.
+bool breaks_anew(const SolverData& solver, const StrictPoint& p) {
+  for (std::size_t i = 0; i < solver.limits.size(); ++i) {
+    if (p.gaps[i] < minimum(solver.strictly.start_gaps[i], 0.0)) return true;
+  }
+  return false;
+}
+
 // corrects `there` until no limit is broken and nothing above `level` is worse; true if that worked
 bool settle(SolverData& solver, int level, S trust) {
   StrictState& t = solver.strictly;

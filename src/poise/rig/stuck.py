@@ -20,7 +20,7 @@ from poise.rig.problem import Problems
 from poise.rig.state import State
 from poise.rig.unfolding import bend, hinge_joint
 from poise.solvers import Solution, Solver
-from poise.solvers.table import CONTINUOUS_SPAN, turning
+from poise.solvers.table import CONTINUOUS_SPAN
 
 __all__ = ["Stuck"]
 
@@ -36,7 +36,7 @@ class Stuck:
 
     def __init__(self, model: Model, problems: Problems) -> None:
         self.model, self.problems = model, problems
-        self._span = np.where(turning(model) > 0, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length)
+        self._span = np.where(~model.slides, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length)
         self._balls = [slice(joint.v.stop - 3, joint.v.stop) for joint in model.joints if joint.quaternion]
 
     def solve(self, solver: Solver, state: State, targets: dict[str, Any]) -> tuple[Solution, int]:

@@ -52,11 +52,14 @@ class BlackBox:
         moving = self._native.rows_jacobian(q0)[2]
         seen: list[int] = [0]
 
-        def at(x: Floats) -> Floats:
+        def free(x: Floats) -> Floats:
             step = np.zeros(self._model.nv)
             step[moving] = x
             q = self._model.integrate(q0, step)
             return np.where(np.isin(np.arange(len(q)), self._moving_coordinates(moving)), q, q0)
+
+        def at(x: Floats) -> Floats:
+            return self._into_cones(free(x))
 
         def residual(x: Floats) -> Floats:
             seen[0] += 1
@@ -67,12 +70,13 @@ class BlackBox:
 
         def jacobian(x: Floats) -> Floats:
             J = self._native.rows_jacobian(at(x))[0]
-            return np.asarray(J @ self._turning(x, moving))
+            return np.asarray(J @ self._clamping(free(x), moving) @ self._turning(x, moving))
 
         x, done = self._optimize(residual, jacobian, q0, moving)
         q = at(x)
         if self._options.limit_handling != "off":
-            q = np.where(np.isin(np.arange(len(q)), self._moving_coordinates(moving)), self._model.clamp(q), q0)
+            inside = self._into_cones(self._model.clamp(q))
+            q = np.where(np.isin(np.arange(len(q)), self._moving_coordinates(moving)), inside, q0)
         errors = self._errors(q)
         reached = self._within(errors)
         outcome = Outcome.REACHED if reached else Outcome.STALLED if done else Outcome.OUT_OF_STEPS
@@ -155,6 +159,26 @@ class BlackBox:
             if joint.nv and joint.quaternion and joint.v.stop - 1 in place:
                 at = [place[v] for v in range(joint.v.stop - 3, joint.v.stop)]
                 out[np.ix_(at, at)] = right_jacobian(x[at])
+        return out
+
+    def _into_cones(self, q: Floats) -> Floats:
+        """The pose with every ball joint inside its cone: where SciPy leads out of it, it is shown the nearest one."""
+        return np.asarray(self._native.into_cones(q)) if self._table["cones"] else q
+
+    def _clamping(self, q: Floats, moving: list[int]) -> Floats:
+        """How the velocities inside the cones answer to those before the pose was brought there, by differences."""
+        out, inside, h = np.eye(len(moving)), self._into_cones(q), 1e-6
+        if np.array_equal(inside, q):
+            return out
+        place = {v: k for k, v in enumerate(moving)}
+        balls = [[place[v + k] for k in range(3)] for _, v, _ in self._table["cones"] if v in place]
+        for k in range(3):
+            turn = np.zeros(self._model.nv)
+            turn[[moving[ball[k]] for ball in balls]] = h
+            ends = [self._into_cones(self._model.integrate(q, sign * turn)) for sign in (-1.0, 1.0)]
+            change = (self._model.difference(inside, ends[1]) - self._model.difference(inside, ends[0])) / (2 * h)
+            for ball in balls:
+                out[ball, ball[k]] = change[[moving[i] for i in ball]]
         return out
 
     def _errors(self, q: Floats) -> Floats:

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.limits.closed import CLOSE
-from poise.solvers.binding import ActiveLimit, active_limits
+from poise.limits import Coupled
+from poise.limits.limit import name_limits
+from poise.solvers.binding import ActiveLimit, active_limits, broken_limits
 from poise.solvers.conditioning import conditioning, direction_of
 from poise.solvers.conflict import conflict_texts, in_the_way
 from poise.solvers.linear import linearise
@@ -19,13 +20,15 @@ from poise.solvers.relax import Relaxation, Trials, candidates, fresh, helpful, 
 from poise.solvers.rules import timed
 from poise.solvers.show import length_text
 from poise.solvers.status import Status
-from poise.solvers.table import CONTINUOUS_SPAN, turning
+from poise.solvers.table import CONTINUOUS_SPAN
 from poise.solvers.words import (
+    angle_text,
     count,
     error_text,
-    limit_distance,
     limit_text,
     missed_text,
+    part_text,
+    sum_text,
     value_text,
     vector_text,
 )
@@ -37,8 +40,8 @@ __all__ = ["explain"]
 
 WEAK = 1e-3  # of the strongest multiplier: a limit that hardly holds anything back
 MOST_LISTED = 4
-LONG_TIME = 1e6  # seconds: a step in which speeds bound nothing, to see whether the branch leads on
-BEYOND = 1e-9  # metres: rounding
+MOST_CALLS = 20  # that are made to see whether the branch leads on
+NOWHERE = 1e-9  # radians, or of L: such a call leads nowhere
 OTHER_UNIT = 20.0  # times the farthest that can be: such a target was hardly meant in metres
 
 
@@ -46,11 +49,13 @@ def explain(solution: Solution) -> str:
     """A few plain sentences, one a line: what was missed, why, and what to relax first."""
     if solution.reached:
         return reached_text(solution)
-    limits, trials = strong_limits(solution), Trials(solution)
+    limits, trials, broken = strong_limits(solution), Trials(solution), list(broken_limits(solution))
+    named = {(limit.kind, limit.name, limit.side) for limit in broken}
+    kept = [limit for limit in limits if (limit.kind, limit.name, limit.side) not in named]
     goes_on = is_local(solution) and can_go_on(solution)
     missed = "; ".join(missed_text(solution, name) for name in solution.errors if is_missed(solution, name))
     opening = f"{missed}." if missed else "Every goal is within its tolerance."
-    parts = (broken_text(solution), cause(solution, limits, trials, goes_on), exempt_text(solution))
+    parts = (broken_text(solution, broken), cause(solution, kept, trials, goes_on), exempt_text(solution))
     told = [line for part in parts for line in part]
     return "\n".join([opening, *told, *relief(solution, limits, trials, goes_on)])
 
@@ -152,14 +157,32 @@ def within_limits(solution: Solution, proof: Proof) -> str:
 
 
 def can_go_on(solution: Solution) -> bool:
-    """Whether another call in continuous mode, or another step in time, from this pose, comes nearer."""
-    twin, at = solution._twin(), linearise(solution)
-    timeless = solution.velocity is None
-    again = twin.solve(solution.q) if timeless else twin.step(solution.q, LONG_TIME, solution._targets)
-    r = twin._native.rows_jacobian(again.q)[1]
+    """Whether more calls in continuous mode, or more steps of the same time, from this pose, come nearer.
+
+    They are made, as the caller would make them: until one reaches or a thousandth of the cost is gone, until one leads
+    nowhere, or MOST_CALLS of them. Calls that may only move a little need only have come as much nearer.
+    """
+    twin, at, model = solution._twin(), linearise(solution), solution.model
     missed = [[name for name in goals if is_missed(solution, name)] for goals in at.levels]
-    costs = [[sum(float(np.sum(x[at.spans[name]] ** 2)) for name in goals) for x in (at.r, r)] for goals in missed]
-    return again.reached or any(after < 0.999 * before for before, after in costs)
+
+    def costs(r: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array([sum(float(np.sum(r[at.spans[name]] ** 2)) for name in goals) for goals in missed])
+
+    before, q, velocity, moved = costs(at.r), solution.q, solution.velocity, 0.0
+    unit = np.where(~model.slides, 1.0, model.length)
+    for _ in range(MOST_CALLS):
+        timeless = velocity is None
+        again = twin.solve(q) if timeless else twin.step(q, solution._dt, solution._targets, velocity=velocity)
+        led = float(np.abs(model.difference(q, again.q) / unit).max(initial=0.0))
+        moved += led
+        share = min(1.0, moved / CONTINUOUS_SPAN)
+        nearer = costs(twin._native.rows_jacobian(again.q)[1]) < (1.0 - 1e-3 * share) * before
+        if again.reached or (share == 1.0 and nearer.any()):
+            return True
+        if led < NOWHERE:
+            return False
+        q, velocity = again.q, again.velocity
+    return bool(nearer.any())
 
 
 def step_text(solution: Solution) -> str:
@@ -173,23 +196,34 @@ def step_text(solution: Solution) -> str:
 def farthest_text(solution: Solution) -> str:
     """How far the joint that turned farthest went in the step."""
     assert solution.velocity is not None
-    turned = np.abs(solution.velocity[turning(solution.model) > 0]) * solution._dt
+    turned = np.abs(solution.velocity[~solution.model.slides]) * solution._dt
     return f", in which a joint turned by up to {turned.max():.3g} rad" if turned.max(initial=0.0) > 0 else ""
 
 
-def broken_text(solution: Solution) -> Iterator[str]:
-    """Limits that the answer does not keep, because the start did not and no way back was found."""
-    if solution._solver._options.limit_handling == "off":
-        return
-    for limit in active_limits(solution):
-        if limit.exempt:
-            continue
-        if limit.kind == "closed" and limit.value > 2.0 * CLOSE * solution.model.length:
+def broken_text(solution: Solution, broken: Iterable[ActiveLimit]) -> Iterator[str]:
+    """Limits that the answer does not keep, because the start did not and no way back was found, or not yet."""
+    for limit in broken:
+        below = limit.side == "lower"
+        if limit.kind == "closed":
             apart = length_text(limit.value)
             yield f"The loop {limit.limit!r} is still open, by {apart}: start from a pose where it is closed."
-        elif limit.kind == "clearance" and limit.value < limit_distance(solution, limit) - BEYOND:
+        elif limit.kind == "clearance":
             one, other = limit.between
             yield f"{one} and {other} are closer than {limit.limit!r} allows since the start, and never come closer."
+        elif limit.kind == "cone":
+            verb = {"swing": "swung", "twist": "twisted"}.get(limit.part, "turned")
+            yield f"{limit.joint!r} is {verb} farther than its cone allows since the start: {angle_text(limit.value)}."
+        elif limit.kind == "coupled":
+            coupled = name_limits(solution._solver._options.limits)[limit.limit]
+            assert isinstance(coupled, Coupled)
+            side, end = ("below", coupled.lower) if below else ("above", coupled.upper)
+            what = f"{sum_text(solution, limit)} is {side} what {limit.limit!r} allows since the start"
+            yield f"{what}: {limit.value:.4g}, not {end:.4g}."
+        else:
+            end = float((solution.model.lower if below else solution.model.upper)[limit.velocity])
+            where = f"{value_text(solution, limit, limit.value)}, not {value_text(solution, limit, end)}"
+            side = f"{'below' if below else 'above'} its {limit.side} limit"
+            yield f"{limit.joint!r}{part_text(solution, limit)} is {side} since the start: {where}."
 
 
 def span_text(solution: Solution) -> str:

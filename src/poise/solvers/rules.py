@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,11 +16,12 @@ from poise.limits import Acceleration, Clearance, Closed, Coupled, Limit, Speed
 from poise.limits.clearance import clearance_table
 from poise.limits.closed import CLOSE
 from poise.limits.cone import cones
+from poise.limits.coupled import CoupledRow
 from poise.model import Model
 from poise.model.joint import BallRange
 from poise.native import core
 
-__all__ = ["RuleTables", "refuse_timed", "rule_tables", "timed"]
+__all__ = ["RuleTables", "refuse_timed", "rule_tables", "timed", "unit_of_sum"]
 
 Op = core.LimitOp
 CONE_RULES = ("swing", "twist", "twist", "angle")
@@ -35,7 +37,7 @@ class RuleTables:
         cones: (first of q, first of v, 14 numbers) for each ball joint with a range.
         capsules: (frame, 7 numbers): both ends and the radius.
         rules: (op, first, second, numbers, distance).
-        coupled: (terms, sign, bound), terms being (q index, v index, factor).
+        coupled: (terms, sign, bound), terms being (q index, v index, factor); in the unit of each sum.
         loops: Rows of closed loops, as goals that stand above all others.
         names: The limit's name and what of it, for each number that must not be negative.
     """
@@ -151,13 +153,25 @@ def world_rules(table: Mapping[str, Any]) -> Iterator[tuple[int, int, list[float
 def add_coupled(out: RuleTables, model: Model, name: str, limit: Coupled) -> None:
     """One rule for each end of the range."""
     row = limit.row(model)
-    index = zip(row.q_index.tolist(), row.v_index.tolist(), row.coefficients.tolist(), strict=True)
-    terms = list(index)
-    slack = EXACT * (1.0 + abs(row.lower)) if row.lower == row.upper else 0.0
+    unit = unit_of_sum(model, row)
+    terms = list(zip(row.q_index.tolist(), row.v_index.tolist(), (row.coefficients / unit).tolist(), strict=True))
+    slack = EXACT * (unit + abs(row.lower)) if row.lower == row.upper else 0.0
     for sign, bound, side in ((1.0, row.lower - slack, "lower"), (-1.0, row.upper + slack, "upper")):
         if np.isfinite(bound):
-            out.coupled.append((terms, sign, bound))
+            out.coupled.append((terms, sign, bound / unit))
             out.names.append((name, side))
+
+
+def unit_of_sum(model: Model, row: CoupledRow) -> float:
+    """What a sum of coordinates is measured in: about what it changes by per radian, or per L of a slide.
+
+    A power of two, so that nothing is rounded. No less than a sixteenth of its bounds, or rounding would be more than
+    the hair's breadth that a pose keeps from them.
+    """
+    each = np.abs(row.coefficients) * np.where(~model.slides[row.v_index], 1.0, model.length)
+    bounds = [abs(bound) / 16.0 for bound in (row.lower, row.upper) if np.isfinite(bound)]
+    size = max(float(each.max(initial=0.0)), *bounds)
+    return math.ldexp(1.0, round(math.log2(size))) if size > 0 else 1.0
 
 
 def loop_table(model: Model, name: str, limit: Closed) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from poise.errors import InvalidValue
 from poise.native import core
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
-from poise.solvers.table import Options, turning
+from poise.solvers.table import Options
 
 __all__ = ["Explorer", "Found", "check_several"]
 
@@ -55,7 +55,7 @@ class Explorer:
         self.single = variant(solver, restarts=0)
         self.seeding = variant(solver, restarts=self.searches - 1, record=False)
         self.moves = seeded_numbers(self.seeding)
-        self.unit = np.where(turning(solver.model) > 0, 1.0, solver.model.length)
+        self.unit = np.where(~solver.model.slides, 1.0, solver.model.length)
 
     def find(self, start: Any, targets: Mapping[str, Any] | None, count: int) -> Found:
         """Up to `count` distinct answers."""

@@ -171,7 +171,7 @@ def problem_table(
         "lower": np.array(model.lower),
         "upper": np.array(model.upper),
         "weight": weights / least(weights, moves) if options.method.scale_free else weights,
-        "turns": turning(model),
+        "turns": np.where(model.slides, 0.0, 1.0),
         "posture_gain": gain,
         "posture_wanted": wanted,
         "posture_power": power,
@@ -272,11 +272,6 @@ def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
             raise InvalidValue(f"joint {joint.name!r} follows {joint.mimic.joint!r}; name that one in joints.")
         out[joint.v] = True
     return out
-
-
-def turning(model: Model) -> NDArray[np.float64]:
-    """1 for each degree of freedom that turns, 0 for each that slides."""
-    return np.where(model.slides, 0.0, 1.0)
 
 
 def stiffness(model: Model, given: Any) -> NDArray[np.float64]:
