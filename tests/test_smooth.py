@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ PATHS = {
 
 def reversals(model: poise.Model, poses: list[Floats]) -> tuple[int, float]:
     """In how many frames a joint turns back, and by how much at most."""
-    steps = np.array([model.difference(a, b) for a, b in zip(poses, poses[1:], strict=False)])
+    steps = np.array([model.difference(a, b) for a, b in itertools.pairwise(poses)])
     back = np.where(steps[:-1] * steps[1:] < 0.0, np.abs(steps[1:] - steps[:-1]), 0.0).max(axis=1)
     return int((back > BACK).sum()), float(back.max())
 

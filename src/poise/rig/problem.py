@@ -46,6 +46,9 @@ class Problems:
         self.limits, self.balance, self.rest = limits, balance, rest
         self._solvers: dict[tuple[Any, ...], Solver] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_solvers": {}}  # made again when they are asked for, and remember nothing of a pose
+
     def solver(self, state: State) -> Solver:
         """The solver for a state's wishes; its targets are not those of the state yet."""
         silent = self.silent(state) if state.strengths or state.blends else ()

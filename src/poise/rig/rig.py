@@ -7,6 +7,7 @@ reaches, poles, balance with gazes and aims, and the rest pose last.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -271,6 +272,13 @@ class Rig(Held):
         return self.pose
 
     # -------------------------------------------------------------------------------------------- inside
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_solution": None, "_both": None}
+
+    def __copy__(self) -> Rig:
+        """A rig of its own on the same model, with the same pose, wishes and memory."""
+        return copy.deepcopy(self, {id(self.model): self.model})
 
     def _change(self, verb: str, what: str = "", **fields: Any) -> None:
         self._memory.before(self._state, verb, what)
