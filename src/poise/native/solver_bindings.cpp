@@ -231,6 +231,15 @@ int visit_solver(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
+// another configuration to rest in, where there is a posture
+void rest_at(PreparedSolver& solver, const nb::handle& q) {
+  const Array all = as_array<double>(q, "q");
+  if (solver.data.posture_gain.empty()) return;
+  if (all.size() != solver.data.posture_wanted.size())
+    refuse("ShapeMismatch", "q has another length than the model's.");
+  for (std::size_t k = 0; k < all.size(); ++k) solver.data.posture_wanted[k] = all.data<double>()[k];
+}
+
 int clear_solver(PyObject* self) {
   for (PreparedSolver* s = nb::inst_ptr<PreparedSolver>(self); s; s = s->first.get()) {
     for (auto* functions : {&s->converters, &s->residuals, &s->jacobians}) functions->clear();
@@ -249,6 +258,7 @@ void bind_solver(nb::module_& m) {
       .def("__init__", prepare, nb::arg("body"), nb::arg("table"))
       .def("solve", solve, nb::arg("start"), nb::arg("targets").none(), nb::arg("window").none() = nb::none())
       .def("gaps", gaps_at, nb::arg("q"))
+      .def("rest_at", rest_at, nb::arg("q"))
       .def("restart", restart, nb::arg("start"), nb::arg("targets").none())
       .def("advance", [](PreparedSolver& s) { solver_ops().advance(s.data); })
       .def("state", state_of)

@@ -17,7 +17,7 @@ from poise.limits import Limit
 from poise.model import Model
 from poise.rig.handles import Handle
 from poise.rig.limbs import Limb
-from poise.rig.state import State
+from poise.rig.state import Blend, State
 from poise.solvers import Solver
 
 __all__ = ["Problems"]
@@ -62,18 +62,22 @@ class Problems:
             tuple((name, wish.axis) for name, wish in state.aims.items() if name not in silent),
             tuple(state.poles),
             state.frozen,
+            bool(state.blends),  # those rest elsewhere from frame to frame, see Frames
         )
         found = self._solvers.get(key)
         if found is None:
             if len(self._solvers) >= MOST_SOLVERS:
                 del self._solvers[next(iter(self._solvers))]
-            found = self._solvers[key] = self.make(*key)
+            found = self._solvers[key] = self.make(*key[:4])
         return found
+
+    def blend(self, state: State, handle: Handle) -> Blend | None:
+        """The blend of a handle's limb, if its place is served through one."""
+        return None if handle.limb is None or handle.kind == "pole" else state.blends.get(handle.limb)
 
     def share(self, state: State, handle: Handle) -> float:
         """How much of a handle's wish is served: its strength times its limb's blend."""
-        share = state.strengths.get(handle.name, 1.0)
-        blend = None if handle.limb is None or handle.kind == "pole" else state.blends.get(handle.limb)
+        share, blend = state.strengths.get(handle.name, 1.0), self.blend(state, handle)
         return share if blend is None else share * blend.ik
 
     def silent(self, state: State) -> set[str]:

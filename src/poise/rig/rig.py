@@ -185,10 +185,14 @@ class Rig(Held):
         found, share = self._limb(limb), checked_share(ik, "ik")
         before = self._state.blends.get(found.name)
         own = self._state.shown if before is None else before.own
-        blends = without(self._state.blends, found.name)
+        blends, q = without(self._state.blends, found.name), self._state.q
         if share < 1.0:
             blends = written(blends, found.name, Blend(share, own))
-        self._change("blend", found.name, blends=blends)
+        elif before is not None:  # the solve goes on from what is seen
+            q, part = q.copy(), self._frames.part(found.name)
+            q[part] = self._state.shown[part]
+            q.setflags(write=False)
+        self._change("blend", found.name, q=q, blends=blends)
 
     # -------------------------------------------------------------------------------------------- frames
 
