@@ -17,6 +17,7 @@ from poise.rig.state import Blend, Pole, State, Wish
 from poise.rig.stuck import Stuck
 from poise.rig.targets import aimed, eased
 from poise.solvers import Solution
+from poise.solvers.table import posture
 
 __all__ = ["Frames"]
 
@@ -48,7 +49,7 @@ class Frames:
         if not plain:
             targets = {name: target for name, target in targets.items() if name in solver.goals}
         if state.blends:
-            solver._native.rest_at(self.resting(state))
+            solver._native.rest_at(*self.resting(state))
         if state.missed:
             solution, resting = self._stuck.solve(solver, state, targets)
         else:
@@ -81,16 +82,22 @@ class Frames:
         place: Floats = self.model.fk(q, self.problems.eye(handle.name))
         return place
 
-    def resting(self, state: State) -> Floats:
-        """Where the body rests: at home, and blended limbs as far on their way there from their own angles.
+    def resting(self, state: State) -> tuple[Floats, Floats]:
+        """Where the body rests, and how strongly each velocity is drawn there.
 
+        At home; blended limbs as far on their way there from their own angles as they are blended, and by as much less.
         So a limb at 0 asks nothing of the body that carries it, and just above 0 hardly anything.
         """
+        rest = self.problems.rest
+        gain = None if rest is None else posture(self.model, [rest])[0]
+        gains = np.zeros(self.model.nv) if gain is None else gain.copy()
         out = self.home.copy()
         for name, blend in state.blends.items():
             part = self.part(name)
             out[part] = self.mixed(blend, self.home)[part]
-        return out
+            for joint in self.problems.limbs[name].joints:
+                gains[self.model.joint(joint).v] *= blend.ik
+        return out, gains
 
     def mixed(self, blend: Blend, q: Floats) -> Floats:
         """Between the own angles of a blend and those of q."""
