@@ -274,6 +274,20 @@ int visit_solver(PyObject* self, visitproc visit, void* arg) {
   return 0;
 }
 
+// another configuration to rest in, and how strongly each velocity is drawn there, where there is a posture
+void rest_at(PreparedSolver& solver, const nb::handle& q, const nb::handle& gains) {
+  SolverData& data = solver.data;
+  const Array all = as_array<double>(q, "q"), each = as_array<double>(gains, "gains");
+  if (data.posture_gain.empty()) return;
+  if (all.size() != data.posture_wanted.size()) refuse("ShapeMismatch", "q has another length than the model's.");
+  for (std::size_t k = 0; k < all.size(); ++k) data.posture_wanted[k] = all.data<double>()[k];
+  for (std::size_t c = 0; c < data.velocities.size(); ++c) {
+    const auto v = static_cast<std::size_t>(data.velocities[c]);
+    if (v >= each.size()) refuse("ShapeMismatch", "gains has another length than the model's velocities.");
+    data.posture_gain[c] = each.data<double>()[v];
+  }
+}
+
 int clear_solver(PyObject* self) {
   for (PreparedSolver* s = nb::inst_ptr<PreparedSolver>(self); s; s = s->first.get()) {
     for (auto* functions : {&s->converters, &s->residuals, &s->jacobians}) functions->clear();
@@ -299,6 +313,7 @@ void bind_solver(nb::module_& m) {
           nb::arg("start"), nb::arg("targets").none(), nb::arg("window").none() = nb::none())
       .def("gaps", gaps_at, nb::arg("q"))
       .def("into_cones", brought_into_cones, nb::arg("q"))
+      .def("rest_at", rest_at, nb::arg("q"), nb::arg("gains"))
       .def("restart", restart, nb::arg("start"), nb::arg("targets").none())
       .def("advance", advance)
       .def("state", state_of)

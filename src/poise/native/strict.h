@@ -17,6 +17,9 @@ namespace {
 
 // Steps that one call of continuous mode solves for, and that every level may in any case: the next call goes on.
 constexpr int most_solved = 12, least_solved = 3;
+// Radians (and lengths of the body) of a step towards the posture there. What is above has to be kept on the way: a long step often fails
+// at that, and a body that waits in one frame and leaps in the next one shakes.
+constexpr double posture_step = 0.015;
 
 // ---------------------------------------------------------------------------------------------- one level
 
@@ -103,7 +106,8 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
   const bool goes_on = solver.mode == Mode::CONTINUOUS;
   const S enough = posture ? (goes_on ? 1e-2 : 1e-4) : t.last ? 1e-13 : (goes_on ? 1e-2 : 1e-7);
   const int attempts = goes_on ? 4 : 12, patience = goes_on && !posture ? 1 : 3;
-  S trust = goes_on ? minimum(solver.settings.reach, solver.span) : solver.settings.reach;
+  const S longest = goes_on && posture ? minimum(solver.settings.reach, posture_step) : solver.settings.reach;
+  S trust = goes_on ? minimum(longest, solver.span) : longest;
   const int most = !goes_on ? solver.settings.max_steps : posture ? 2 : 8;
   int quiet = 0;
   S nudged = -1.0;  // the cost where it was nudged
@@ -135,7 +139,7 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
     }
     std::swap(t.here, t.there);
     note_strictly(solver);
-    if (at_once || !goes_on) trust = minimum(2.0 * trust + 1e-3, solver.settings.reach);
+    if (at_once || !goes_on) trust = minimum(2.0 * trust + 1e-3, longest);
     // a step that brings a broken limit back is not in vain, whatever it costs
     const bool came_back = outside > 0.0 && broken(solver, t.here) < 0.999 * outside;
     quiet = !came_back && t.here.costs[level] > before * (1.0 - enough) ? quiet + 1 : 0;

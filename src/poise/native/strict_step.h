@@ -63,10 +63,17 @@ bool limits_kept(const SolverData& solver, const StrictPoint& from, const Strict
 
 // ---------------------------------------------------------------------------------------------- one step
 
+// Continuous mode repeats short steps without end, and a step that is right to first order alone goes too far across what is curved: a
+// stretched arm would shake, one frame to either side. So less is asked for there: damping in proportion to what a level misses, as the
+// second order is, and a part of the way to the posture; a body that is held far from it would go four times too far with the whole.
+constexpr double curved = 0.1;
+constexpr double posture_part = 0.25;
+
 // The measure of the step: stiffness or, for the posture, its own gains, in which one step is its minimum.
 void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
   const auto problem = solver.problem();
   StrictState& t = solver.strictly;
+  const S part = solver.mode == Mode::CONTINUOUS ? posture_part : 1.0;
   if (posture) difference(problem.coordinates, problem.n_coordinates, p.q, solver.posture_wanted.data(), t.wanted);
   for (int c = 0; c < solver.n_v; ++c) {
     const auto& f = problem.freedoms[c];
@@ -75,7 +82,7 @@ void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
       const S gain = solver.posture_gain[static_cast<std::size_t>(c)] *
                      steepness(solver.posture(), t.wanted[c] * t.wanted[c] / f.unit2);
       weight = maximum(gain, 1e-3);  // what has no gain stays where it is, where that costs nothing
-      t.wanted[c] = gain > 0.0 ? t.wanted[c] : 0.0;
+      t.wanted[c] = gain > 0.0 ? part * t.wanted[c] : 0.0;
     }
     t.work.scale[c] = square_root(f.unit2 / weight);
     t.work.turn[c] = 1.0 / square_root(weight);
@@ -200,7 +207,8 @@ void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
       for (int r = first; r < last; ++r) cost += w.r[r] * w.r[r];
     }
     const S full = solver.settings.damping * cost + (above ? 1e-12 : solver.settings.damping_floor);
-    const S damping = above ? full : maximum(t.ease * full, 1e-12);
+    const S bent = solver.mode == Mode::CONTINUOUS && k > 0 ? curved * square_root(cost) : 0.0;
+    const S damping = above ? full : maximum(t.ease * full, 1e-12) + bent;
     solver.state.damping = damping;
     const bool edges = above && find_loose(solver, p, first, last);
     serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach,

@@ -115,6 +115,6 @@ class Stuck:
             low[ball], high[ball] = -left, left
         return np.ascontiguousarray(np.stack([np.minimum(low, 0.0), np.maximum(high, 0.0)], axis=1))
 
-    def far(self, q0: Floats, q1: Floats) -> float:
+    def far(self, q0: Floats, q1: Floats, part: slice = slice(None)) -> float:
         """The largest motion, in units of the bound of a frame."""
-        return float((np.abs(self.model.difference(q0, q1)) / self._span).max(initial=0.0))
+        return float((np.abs(self.model.difference(q0, q1)) / self._span)[part].max(initial=0.0))
