@@ -12,7 +12,7 @@ import numpy as np
 from poise.batch.arrays import Rows, name_targets, read_starts, read_targets, shared_lead
 from poise.batch.device import DeviceBatch, is_on_device
 from poise.batch.outputs import Outputs
-from poise.batch.rowwise import solve_rowwise
+from poise.batch.rowwise import prove_rowwise, solve_rowwise
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, name_not_found
 from poise.goals import Goal
@@ -22,6 +22,7 @@ from poise.model import Model
 from poise.native import core
 from poise.solvers import Solver
 from poise.solvers.rules import refuse_timed
+from poise.solvers.table import may_move
 
 __all__ = ["BatchSolver", "solve_batch"]
 
@@ -60,6 +61,8 @@ class BatchSolver:
     ) -> None:
         self.solver = Solver(model, goals, restarts=restarts, seed=seed, **options)
         refuse_timed(self.solver._timed)
+        if isinstance(self.solver._native, core.Solver):
+            self.solver._native.complete_proofs()  # threads and devices ask nobody
         self.model = model
         self._asked = None if dtype is None else read_dtype(dtype)
         self.dtype = self._asked or DTYPES["float64"]
@@ -142,6 +145,9 @@ class BatchSolver:
             "searches": outputs.searches,
         }
         core.solve_batch(native, table, self.threads, progress)
+        if not may_move(self.model, self.solver._options.joints).all():
+            wide = [part.widened(lead) for part in (*parts, begin)]
+            prove_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs)
 
     def _on_device(self) -> DeviceBatch:
         if self._device is None:
