@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.solvers import Solver, Status
+from poise.solvers.proof import prove
 from poise.solvers.several import Explorer
 
-__all__ = ["explore_rowwise", "solve_rowwise"]
+__all__ = ["explore_rowwise", "prove_rowwise", "solve_rowwise"]
 
 
 def solve_rowwise(
@@ -72,3 +74,15 @@ def explore_rowwise(
                 codes[row, k] = CODES.index(answer.status)
         if progress is not None and (row + 1 == rows or row % 10 == 9):
             progress(row + 1, rows)
+
+
+def prove_rowwise(solver: Solver, targets: Sequence[Rows], starts: Rows, rows: int, outputs: Outputs) -> None:
+    """Marks missed rows that are out of reach because of where they hold the joints that may not move."""
+    codes = outputs.codes.reshape(rows, -1)[:, 0]
+    held = {name: solver.goals[name].rows(solver.model) for name in solver.row_names}
+    missed = [k for k, status in enumerate(CODES) if status not in (Status.REACHED, Status.UNREACHABLE, Status.INVALID)]
+    for row in np.flatnonzero(np.isin(codes, missed)):
+        given = {part.name: held[part.name].convert(part.row(row)) for part in targets}
+        now = {name: replace(held[name], target=target) for name, target in given.items()}
+        if prove(solver, {**held, **now}, np.array(starts.row(row), dtype=np.float64)) is not None:
+            codes[row] = CODES.index(Status.UNREACHABLE)

@@ -12,8 +12,7 @@ import numpy as np
 from poise.batch.arrays import Rows, name_targets, read_starts, read_targets, shared_lead
 from poise.batch.device import DeviceBatch, is_on_device
 from poise.batch.outputs import Outputs
-from poise.batch.proofs import holds_bones, prove_missed
-from poise.batch.rowwise import explore_rowwise, solve_rowwise
+from poise.batch.rowwise import explore_rowwise, prove_rowwise, solve_rowwise
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, name_not_found
 from poise.goals import Goal
@@ -25,6 +24,7 @@ from poise.solvers import Solver
 from poise.solvers.rules import refuse_timed
 from poise.solvers.several import Explorer, check_several
 from poise.solvers.solver import check_start
+from poise.solvers.table import may_move
 
 __all__ = ["BatchSolver", "solve_batch"]
 
@@ -63,6 +63,8 @@ class BatchSolver:
     ) -> None:
         self.solver = Solver(model, goals, restarts=restarts, seed=seed, **options)
         refuse_timed(self.solver._timed)
+        if isinstance(self.solver._native, core.Solver):
+            self.solver._native.complete_proofs()  # threads and devices ask nobody
         self.model = model
         self._asked = None if dtype is None else read_dtype(dtype)
         self.dtype = self._asked or DTYPES["float64"]
@@ -149,9 +151,9 @@ class BatchSolver:
             "searches": outputs.searches,
         }
         core.solve_batch(native, table, self.threads, progress)
-        if holds_bones(self.solver):
+        if not may_move(self.model, self.solver._options.joints).all():
             wide = [part.widened(lead) for part in (*parts, begin)]
-            prove_missed(self.solver, wide[:-1], wide[-1], prod(lead), outputs)
+            prove_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs)
 
     def _on_device(self) -> DeviceBatch:
         if self._device is None:

@@ -55,7 +55,7 @@ struct BatchJob {
 // one row on its way; arrays belong to the worker
 struct Slot {
   std::size_t row = 0;
-  bool busy = false, proved_unreachable = false;
+  bool busy = false;
   int searches = 0, steps = 0, found = 0;
   double best_outside = 0.0, best_cost = 0.0;
   Outcome outcome = Outcome::RUNNING;

@@ -144,7 +144,7 @@ void polish_slot(Worker& worker, const Slot& slot) {
   own.best_cost = slot.best_cost;
   own.best_outside = slot.best_outside;
   own.outcome = slot.outcome;
-  own.proved_unreachable = slot.proved_unreachable;
+  own.proved_unreachable = false;
   own.total_steps = slot.steps;
   own.total_searches = slot.searches;
   if (slot.outcome != Outcome::REACHED) solver_ops().polish(own);
@@ -272,13 +272,14 @@ bool read_row(Worker& worker, std::size_t& row) {
 bool take_row(Worker& worker, Slot& slot) {
   SolverData& own = worker.own;
   while (read_row(worker, slot.row)) {
-    if (far_turned(worker)) {
+    const bool far = far_turned(worker);
+    if (!far) solver_ops().begin(own);
+    if (far ||
+        own.proved_unreachable) {  // what no pose reaches is searched for the best one, not for the first that does
       solver_ops().solve(own);
       write_own(worker, slot.row);
       continue;
     }
-    solver_ops().begin(own);
-    slot.proved_unreachable = own.proved_unreachable;
     slot.searches = slot.steps = slot.found = 0;
     for (std::size_t k = 0; k < own.targets.size(); ++k) slot.targets[k] = own.targets[k];
     for (std::size_t k = 0; k < own.start.size(); ++k) slot.start[k] = slot.q[k] = own.start[k];
@@ -300,7 +301,7 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
     for (std::size_t k = 0; k < own.best_errors.size(); ++k) slot.best_errors[k] = end.errors[k];
     if (reached && worker.job.q32) reached = verify(worker, slot);
   }
-  const bool last = slot.searches >= (slot.proved_unreachable ? 1 : own.searches);
+  const bool last = slot.searches >= own.searches;
   const bool enough = reached && (worker.job.solutions == 1 || keep_solution(worker, slot));
   if (enough || last) {
     if (slot.found > 0) {

@@ -171,7 +171,7 @@ def problem_struct(table: Table, places: Sequence[int], small: bool, shelf: Shel
 
     s = table["settings"]
     settings = f"{{{braces([*s], real)[1:-1]}, {{}}}}"
-    reachable = [tuple(r) for r in table["reachable"]] or [(0, [0.0] * 3, 0.0, 0.0)]
+    reachable = [tuple(r) for r in table["reachable"]] or [(0, -1, [0.0] * 3, [0.0] * 3, 0.0, 0.0)]
     idle = idle_rows(table, places) or [(0, 0.0, 0.0)]
     sizes = ("n_q", "n_v", "n_rows", "n_goals", "n_primitives", "n_coordinates", "n_reachable", "n_idle", "model_q")
     return [

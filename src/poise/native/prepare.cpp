@@ -329,6 +329,25 @@ void take_custom(PreparedSolver& solver) {
   };
 }
 
+// [goal, other or -1, centre (3), local (3), nearest, farthest] each
+void take_bounds(SolverData& to, const nb::list& bounds) {
+  for (nb::handle entry : bounds) {
+    const auto r = nb::cast<std::vector<double>>(entry);
+    to.reachable.push_back(
+        {static_cast<int>(r[0]), static_cast<int>(r[1]), {r[2], r[3], r[4]}, {r[5], r[6], r[7]}, r[8], r[9]});
+  }
+}
+
+// Bounds that take milliseconds to find are found when a search has missed, once.
+void take_proofs(PreparedSolver& solver) {
+  if (solver.prove.is_none()) return;
+  PreparedSolver* own = &solver;
+  solver.data.more_proofs = [own] {
+    nb::gil_scoped_acquire hold;
+    complete_proofs(*own);
+  };
+}
+
 void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table) {
   SolverData& to = solver.data;
   bool everything = false;
@@ -354,10 +373,9 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
   take_masses(to, body, index);
   take_limits(to, body, table, index, column);
   take_posture(to, table, column);
-  for (nb::handle entry : nb::cast<nb::list>(table["reachable"])) {
-    const auto r = nb::cast<std::vector<double>>(entry);
-    to.reachable.push_back({static_cast<int>(r[0]), {r[1], r[2], r[3]}, r[4], r[5]});
-  }
+  take_bounds(to, nb::cast<nb::list>(table["reachable"]));
+  solver.prove = table["prove"];
+  take_proofs(solver);
   to.strict = nb::cast<int>(table["strict"]) != 0;
   take_method_memory(to);
   take_custom(solver);
@@ -365,6 +383,12 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
 }
 
 }  // namespace
+
+void complete_proofs(PreparedSolver& solver) {
+  if (solver.data.proofs_complete || !solver.prove || solver.prove.is_none()) return;
+  solver.data.proofs_complete = true;
+  take_bounds(solver.data, nb::cast<nb::list>(solver.prove()));
+}
 
 void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table) {
   new (solver) PreparedSolver();

@@ -18,6 +18,7 @@ struct PreparedSolver {
   std::vector<nb::object> converters;  // any target to its numbers, for what is not a plain array
   std::vector<nb::object> residuals;   // of custom goals; None for the others
   std::vector<nb::object> jacobians;
+  nb::object prove;                         // the bounds that were left for when they are needed; None: there are none
   std::vector<int> quaternions;             // where the quaternions of q start, of joints that may move or not
   std::vector<double> pending;              // targets being read
   std::unique_ptr<PreparedSolver> first;    // the first level alone, where the strict solve begins with it
@@ -46,6 +47,9 @@ class Use {
  private:
   const PreparedSolver& solver_;
 };
+
+// finds the bounds that were left for when they are needed; before threads share the problem
+void complete_proofs(PreparedSolver& solver);
 
 // fills a fresh solver from the table that poise.solvers makes
 void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table);

@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "kernels/rules.h"
-#include "solver.h"
+#include "proofs.h"
 
 namespace poise {
 namespace POISE_LEVEL {

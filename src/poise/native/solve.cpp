@@ -83,14 +83,6 @@ void keep(SolverData& solver, bool first) {
   solver.outcome = state.best_reached ? Outcome::REACHED : state.outcome;
 }
 
-bool proved_unreachable(const SolverData& solver) {
-  const auto problem = solver.problem();
-  for (const Reachable<S>& r : solver.reachable) {
-    if (beyond_reach(problem, r, solver.targets.data())) return true;
-  }
-  return false;
-}
-
 constexpr int most_polished = 8;  // steps in continuous mode
 
 // Downhill only, with damping that grows when a step fails and shrinks when it works (Marquardt 1963): from the best pose to the
@@ -226,7 +218,7 @@ void begin(SolverData& solver) {
   solver.total_searches = 0;
   solver.history.clear();
   solver.out_of_time = false;
-  solver.proved_unreachable = proved_unreachable(solver);
+  solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
   const bool tethered = solver.mode == Mode::CONTINUOUS;
   round_start(solver);
   bring_back_idle(solver, tethered);
@@ -243,20 +235,62 @@ void begin(SolverData& solver) {
   solver.state.window = solver.own_window.data();
 }
 
+void take_end(SolverData& solver, const S* q, const S* errors, S cost, S outside, Outcome outcome, int winner) {
+  for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = q[k];
+  for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = errors[k];
+  solver.best_cost = cost;
+  solver.best_outside = outside;
+  solver.outcome = outcome;
+  solver.winner = winner;
+}
+
+// Where no pose reaches, a search that ended in a worse valley may only have ended earlier: each goes on to the floor of its own, and the
+// floors are compared. True if there are enough of them.
+bool polish_try(SolverData& solver, Tries& tries, Clock::time_point begun) {
+  SearchState<S>& s = solver.state;
+  Kept& kept = solver.kept;
+  take_end(solver, s.best_q, s.best_errors, s.best_cost, s.best_outside, s.outcome, solver.total_searches);
+  if (solver.polish) polish(solver, begun);
+  const S cost = solver.best_cost;
+  const bool worse = tries.count > 0 && (solver.best_outside > kept.outside ||
+                                         (solver.best_outside == kept.outside && !(cost < kept.cost)));
+  if (worse) {
+    take_end(solver, kept.q.data(), kept.errors.data(), kept.cost, kept.outside, kept.outcome, kept.winner);
+  } else {
+    std::copy(solver.best_q.begin(), solver.best_q.end(), kept.q.begin());
+    std::copy(solver.best_errors.begin(), solver.best_errors.end(), kept.errors.begin());
+    kept.cost = cost;
+    kept.outside = solver.best_outside;
+    kept.outcome = solver.outcome;
+    kept.winner = solver.winner;
+  }
+  return tries.enough(cost, at_the_bound(solver, solver.targets.data(), solver.best_errors.data()));
+}
+
+// the first search has missed
+void note_proof(SolverData& solver) {
+  find_more_proofs(solver);
+  solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
+}
+
 void solve_plainly(SolverData& solver) {
   const Clock::time_point begun = Clock::now();
   begin(solver);
   const bool tethered = solver.mode == Mode::CONTINUOUS;
-  const int searches = solver.proved_unreachable || tethered || solver.n_v == 0 ? 1 : solver.searches;
+  const int searches = tethered || solver.n_v == 0 ? 1 : solver.searches;
+  Tries tries;
   for (int search = 0; search < searches; ++search) {
     restart(solver);
     if (search > 0) seed_start(solver, static_cast<unsigned>(search), solver.state.q);
     ++solver.total_searches;
     solver.out_of_time = run(solver, begun);
     keep(solver, search == 0);
-    if (solver.outcome == Outcome::REACHED || solver.out_of_time) break;
+    if (solver.outcome == Outcome::REACHED || solver.out_of_time || search + 1 == searches) break;
+    if (search == 0) note_proof(solver);
+    if (solver.proved_unreachable && polish_try(solver, tries, begun)) break;
   }
-  if (solver.outcome != Outcome::REACHED && solver.polish && !solver.out_of_time) {
+  const bool polished = solver.proved_unreachable && tries.count == solver.total_searches;
+  if (solver.outcome != Outcome::REACHED && solver.polish && !solver.out_of_time && !polished) {
     polish(solver, begun);
     solver.out_of_time = late(solver, begun) && solver.outcome != Outcome::REACHED;
   }

@@ -182,6 +182,8 @@ void allot(SolverData& solver) {
   solver.best_q.assign(q, 0.0);
   solver.start.assign(q, 0.0);
   solver.best_errors.assign(2 * g, 0.0);
+  solver.kept.q.assign(q, 0.0);
+  solver.kept.errors.assign(2 * g, 0.0);
 }
 
 }  // namespace poise

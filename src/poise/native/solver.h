@@ -40,6 +40,14 @@ struct StrictState {
   double ease = 1.0;       // the damping of the level that is being served is multiplied by it
 };
 
+// an end of a search, kept while others are tried
+struct Kept {
+  std::vector<double> q, errors;
+  double cost = 0.0, outside = 0.0;
+  Outcome outcome = Outcome::RUNNING;
+  int winner = 0;
+};
+
 struct SolverData {
   // the problem
   std::vector<Primitive<double>> primitives;
@@ -85,6 +93,8 @@ struct SolverData {
   bool record = false;       // keep every evaluated pose in `history`
 
   std::vector<Reachable<double>> reachable;
+  std::function<void()> more_proofs;  // appends the rest of them, where that was left for when a search misses
+  bool proofs_complete = false;
 
   // one call
   std::vector<double> start, targets, memory;
@@ -98,6 +108,7 @@ struct SolverData {
   double seconds = 0.0;
   std::vector<double> best_q, best_errors;
   double best_cost = 0.0, best_outside = 0.0;
+  Kept kept;
   std::vector<double> history;  // rows of: search, cost, damping, errors, q
 
   Problem<double, BodyView<double>, GoalList<double>> problem() const {

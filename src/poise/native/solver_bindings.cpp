@@ -270,6 +270,7 @@ int visit_solver(PyObject* self, visitproc visit, void* arg) {
     for (const auto* functions : {&s->converters, &s->residuals, &s->jacobians}) {
       for (const nb::object& function : *functions) Py_VISIT(function.ptr());
     }
+    Py_VISIT(s->prove.ptr());
   }
   return 0;
 }
@@ -291,6 +292,7 @@ void rest_at(PreparedSolver& solver, const nb::handle& q, const nb::handle& gain
 int clear_solver(PyObject* self) {
   for (PreparedSolver* s = nb::inst_ptr<PreparedSolver>(self); s; s = s->first.get()) {
     for (auto* functions : {&s->converters, &s->residuals, &s->jacobians}) functions->clear();
+    s->prove.reset();
   }
   return 0;
 }
@@ -318,6 +320,10 @@ void bind_solver(nb::module_& m) {
       .def("advance", advance)
       .def("state", state_of)
       .def("sizes", sizes_of)
+      .def("complete_proofs",
+           [](PreparedSolver& s) {
+             for (PreparedSolver* p = &s; p; p = p->first.get()) complete_proofs(*p);
+           })
       .def("history", history_of)
       .def("rows_jacobian", rows_jacobian, nb::arg("q"));
 }

@@ -226,15 +226,6 @@ Search search_level(SolverData& solver, int level, int search, Clock::time_point
   return closer || less ? Search::BETTER : Search::CAME;
 }
 
-// a proof about a goal of a level below says nothing about the levels above it
-bool proved_unreachable_up_to(const SolverData& solver, int level) {
-  const auto problem = problem_up_to(solver, level);
-  for (const auto& r : solver.reachable) {
-    if (r.goal < problem.goals.n && beyond_reach(problem, r, solver.targets.data())) return true;
-  }
-  return false;
-}
-
 constexpr int most_strict_searches = 16;
 
 // One level from where those above it ended, by other ways round where that misses it. So the answer of the levels above alone is a
@@ -244,7 +235,10 @@ void solve_level_strictly(SolverData& solver, int level, Clock::time_point begun
   set_bars(solver, level, false);
   bool reached = descend(solver, level, begun);
   keep_strictly(solver, level);
-  const bool alone = solver.mode == Mode::CONTINUOUS || proved_unreachable_up_to(solver, level) || solver.n_v == 0;
+  const bool single = solver.mode == Mode::CONTINUOUS || solver.searches == 1 || solver.n_v == 0;
+  if (!reached && !single) find_more_proofs(solver);
+  // a proof about a goal of a level below says nothing about the levels above it
+  const bool alone = single || proved_unreachable(solver, problem_up_to(solver, level).goals.n);
   const int searches = alone ? 1 : (solver.searches < most_strict_searches ? solver.searches : most_strict_searches);
   int same = 0;  // searches that ended where the best one did
   for (int search = 1; search < searches && !reached && same < 2 && !late(solver, begun); ++search) {

@@ -140,7 +140,7 @@ def prepared(solution: Solution, relaxation: Relaxation, goals: Mapping[str, Goa
             continue
         for limit in relaxation.limits:
             problem[limit.side][limit.velocity] = -np.inf if limit.side == "lower" else np.inf
-        problem["reachable"] = []
+        problem["reachable"], problem["prove"] = [], None
     return core.Solver(solution.model._body, table)
 
 

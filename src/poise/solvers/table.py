@@ -18,7 +18,7 @@ from poise.methods import Method
 from poise.model import Frame, Model
 from poise.model.joint import name_of
 from poise.native import core
-from poise.solvers.reach import reachable_ranges
+from poise.solvers.reach import reachable_ranges, remaining_ranges
 from poise.solvers.rules import RuleTables, rule_tables, timed
 from poise.solvers.serves import check_serves
 
@@ -164,7 +164,8 @@ def problem_table(
     moves = may_move(model, options.joints)
     weights = 1.0 + stiffness(model, options.stiffness)
     limited = options.limit_handling != "off"
-    reachable = reachable_ranges(model, list(rows.values()), moves, limited)
+    shape = (model, tuple(rows.values()), moves, limited)
+    ranges = [[b[0], -1.0, *b[1:4], 0.0, 0.0, 0.0, *b[4:]] for b in reachable_ranges(*shape)]
     return {
         "goals": [*rules.loops, *wished],
         "may_move": moves.astype(np.float64),
@@ -175,12 +176,18 @@ def problem_table(
         "posture_gain": gain,
         "posture_wanted": wanted,
         "posture_power": power,
-        "reachable": [[bound[0] + len(rules.loops), *bound[1:]] for bound in reachable],
+        "reachable": behind(len(rules.loops), ranges),
+        "prove": lambda: behind(len(rules.loops), remaining_ranges(*shape)),
         "settings": settings(model, options),
         "strict": 0,
         "first": None,
         **rules.native(),
     }
+
+
+def behind(loops: int, ranges: Iterable[list[float]]) -> list[list[float]]:
+    """Bounds with their goals counted behind the closed loops."""
+    return [[goal + loops, other + loops if other >= 0 else -1, *rest] for goal, other, *rest in ranges]
 
 
 def goal_tables(
