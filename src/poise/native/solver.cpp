@@ -177,6 +177,7 @@ void allot(SolverData& solver) {
   if (solver.strict || solver.polish) allot_strict(solver, placements);
   solver.placed.assign(solver.capsules.size(), {});
   solver.own_window.assign(2 * v, 0.0);
+  solver.newton.assign(solver.polish ? 6 * v : 0, 0.0);
   solver.best_q.assign(q, 0.0);
   solver.start.assign(q, 0.0);
   solver.best_errors.assign(2 * g, 0.0);

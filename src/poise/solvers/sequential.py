@@ -45,14 +45,15 @@ class Stage:
                 continue  # no limb for the closed form
             self.solvers.append(core.Solver(model._body, table))
 
-    def solve(self, q: NDArray[np.float64], targets: Mapping[str, Any]) -> tuple[NDArray[np.float64], int]:
-        """The pose that is best for this part's goals, and the steps it took."""
-        steps = 0
+    def solve(self, q: NDArray[np.float64], targets: Mapping[str, Any]) -> tuple[NDArray[np.float64], int, int]:
+        """The pose that is best for this part's goals, the steps it took, and in how many searches."""
+        steps = searches = 0
         wanted = {name: target for name, target in targets.items() if name in self.names}
         best, least = q, np.inf
         for solver in self.solvers:
-            found, _, outcome, taken, *_ = solver.solve(q, wanted)
+            found, _, outcome, taken, searched, *_ = solver.solve(q, wanted)
             steps += int(taken)
+            searches += int(searched)
             solver.restart(found, None)
             solver.advance()
             cost = float(solver.state()["cost"])
@@ -60,7 +61,7 @@ class Stage:
                 best, least = found, cost
             if outcome == REACHED:
                 break
-        return best, steps
+        return best, steps, searches
 
 
 class PartByPart:
@@ -94,7 +95,8 @@ class PartByPart:
         begun = time.perf_counter()
         self._history = []
         state = self._look(bring_inside(self._model, start, self._options), targets)
-        q, best, steps, late = state["q"], state, 0, False
+        q, best, late = state["q"], state, False
+        steps = searches = 0
         passes = [self._order]
         if self._options.mode != "continuous":
             passes = [self._first, *passes * self._rounds, self._last]
@@ -102,8 +104,8 @@ class PartByPart:
             if late or self._reached(best):
                 break
             for stage in stages:
-                q, taken = stage.solve(q, targets or {})
-                steps += taken
+                q, taken, searched = stage.solve(q, targets or {})
+                steps, searches = steps + taken, searches + searched
                 state = self._look(q, None)
                 if self._reached(state) or state["cost"] < best["cost"]:
                     best = state
@@ -115,7 +117,8 @@ class PartByPart:
         unreachable = not reached and bool(self._whole.solve(best["q"], None)[8])
         outcome = REACHED if reached else STALLED
         seconds = time.perf_counter() - begun
-        return best["q"], best["errors"], outcome, steps, 1, 1, seconds, late and not reached, unreachable
+        counts = steps, max(searches, 1), max(searches, 1)
+        return best["q"], best["errors"], outcome, *counts, seconds, late and not reached, unreachable
 
     def _look(self, q: ArrayLike, targets: Mapping[str, Any] | None) -> dict[str, Any]:
         """Cost and errors of all goals at q."""

@@ -223,7 +223,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
   } else {
     normal_matrix<M>(problem, J, damping, w);
   }
-  for (int round = 0;; ++round) {
+  for (int round = 0; round == 0 || round <= rounds; ++round) {  // the last one crosses nothing
     solve_normal<M>(problem, damping, w);
 
     // what would leave its range is fixed at the bound, and its part taken out of the system; a fixed joint keeps its step
