@@ -39,9 +39,17 @@ else:
 
 
 def make_answer(
-    q: Any, errors: Any, outcome: int, steps: int, seconds: float, *, late: bool = False, unreachable: bool = False
+    q: Any,
+    errors: Any,
+    outcome: int,
+    steps: int,
+    seconds: float,
+    *,
+    searches: int = 1,
+    late: bool = False,
+    unreachable: bool = False,
 ) -> Answer:
-    """Return the answer of a driver that makes one search by itself."""
+    """Return the answer of a driver that searches by itself; its last search is the one that counts."""
     make: Any = Answer  # of a tuple, where a NamedTuple takes its places one by one
-    answer: Answer = make((q, errors, outcome, steps, 1, 1, seconds, late, unreachable))
+    answer: Answer = make((q, errors, outcome, steps, searches, searches, seconds, late, unreachable))
     return answer

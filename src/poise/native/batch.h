@@ -50,6 +50,7 @@ struct BatchJob {
 
   std::atomic<std::size_t> next{0}, done{0};
   std::atomic<bool> stop{false};
+  bool (*asks)(const void*) = nullptr;  // whether to stop, where a worker has to ask; may throw
 };
 
 // one row on its way; arrays belong to the worker

@@ -30,6 +30,7 @@ BatchJob& describe(BatchJob& job, const PreparedSolver& solver, const nb::dict& 
     const auto part = nb::cast<nb::tuple>(entry);
     const auto name = nb::cast<std::string>(part[0]);
     std::size_t goal = 0;
+    // ends: the Python side has found the name among them
     while (solver.names[goal] != name) ++goal;
     job.targets.push_back(
         {goal, data_of<void>(part[1]), is_float32(part[1]), nb::cast<bool>(part[3]), nb::cast<std::size_t>(part[2])});
@@ -109,10 +110,14 @@ void tell(nb::handle progress, const BatchJob& job) {
   if (!progress.is_none()) progress(job.done.load(), job.rows);
 }
 
+// of a worker's thread: the calling thread has heard of it
+bool is_stopped(const void* job) { return static_cast<const BatchJob*>(job)->stop.load(std::memory_order_relaxed); }
+
 void solve_batch(const PreparedSolver& solver, const AnyDict& table, std::size_t threads, nb::handle progress) {
   const Use use(solver);
   BatchJob job;
   describe(job, solver, table);
+  job.asks = job.rows <= rows_without_threads ? hear_signals : is_stopped;
   const std::size_t useful = (job.rows + rows_without_threads - 1) / rows_without_threads;
   Crew crew(job, threads < useful ? threads : useful ? useful : 1);
   if (job.rows <= rows_without_threads) {

@@ -78,6 +78,7 @@ template <class T> LaneProblem<T>::LaneProblem(const SolverData& solver) {
     // of its lanes needs, and float sums the matrix anew for each; they save no step (Panda 12.90 steps with one, 12.83 with three).
     fraction = T(0.5);
     settings.rounds = s.rounds < 1 ? s.rounds : 1;
+    settings.max_steps = s.max_steps < 1 << 23 ? s.max_steps : 1 << 23;  // float counts no further
   }
 }
 

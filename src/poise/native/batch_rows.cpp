@@ -158,6 +158,7 @@ bool verify(Worker& worker, Slot& slot) {
   if (within_tolerance(problem, slot.best_errors, 1.0)) return true;
   slot.outcome = Outcome::STALLED;
   polish_slot(worker, slot);
+  slot.steps = own.total_steps;
   if (own.outcome != Outcome::REACHED) return false;
   round_answer(own);
   slot.outcome = own.outcome;
@@ -214,9 +215,12 @@ void write_solutions(Worker& worker, const Slot& slot) {
 // ---------------------------------------------------------------------------------------------- the way of a row
 
 Worker::Worker(BatchJob& shared, int lanes) : job(shared), own(*shared.solver) {
+  own.watch.asks = job.asks;
+  own.watch.caller = &job;
   allot(own);
   if (own.first) {
     first = std::make_unique<SolverData>(*own.first);
+    first->watch = own.watch;
     allot(*first);
     own.first = first.get();
   }
@@ -253,6 +257,7 @@ namespace {
 
 // the next row's start and targets in the worker's solver; what cannot be read is written as invalid
 bool read_row(Worker& worker, std::size_t& row) {
+  // ends: every round takes a row, and there are so many
   while (!worker.job.stop.load(std::memory_order_relaxed)) {
     row = worker.job.next.fetch_add(1, std::memory_order_relaxed);
     if (row >= worker.job.rows) return false;
@@ -271,6 +276,7 @@ bool read_row(Worker& worker, std::size_t& row) {
 
 bool take_row(Worker& worker, Slot& slot) {
   SolverData& own = worker.own;
+  // ends: every round takes a row
   while (read_row(worker, slot.row)) {
     const bool far = far_turned(worker);
     if (!far) solver_ops().begin(own);
@@ -290,6 +296,10 @@ bool take_row(Worker& worker, Slot& slot) {
 
 bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
   SolverData& own = worker.own;
+  if (--own.watch.patience < 0) {
+    own.watch.patience = 64;
+    if (own.watch.called_off()) worker.job.stop = true;
+  }
   const bool first = slot.searches++ == 0, closer = first || end.outside < slot.best_outside;
   slot.steps += end.steps;
   bool reached = end.reached;
@@ -319,6 +329,7 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
 
 void run_alone(Worker& worker) {
   std::size_t row = 0;
+  // ends: every round takes a row
   while (read_row(worker, row)) {
     solver_ops().solve(worker.own);
     write_own(worker, row);

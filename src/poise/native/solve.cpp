@@ -1,7 +1,7 @@
 // solve.cpp: from a start to the best pose: searches, restarts, polish. Compiled once per instruction level.
 #include "kernels/sweeps.h"
 #include "ops.h"
-#include "strict.h"
+#include "polish.h"
 
 namespace poise {
 namespace POISE_LEVEL {
@@ -60,9 +60,10 @@ void restart(SolverData& solver) {
 
 // runs the search that has begun; true if time ran out
 bool run(SolverData& solver, Clock::time_point begun) {
+  // ends: a search is done after max_steps steps, of two phases each
   while (solver.state.phase != Phase::DONE) {
     advance(solver);
-    if (solver.time_limit >= 0.0 && solver.state.phase == Phase::EVALUATED && late(solver, begun)) return true;
+    if (solver.state.phase == Phase::EVALUATED && late(solver, begun)) return true;
   }
   return false;
 }
@@ -81,93 +82,6 @@ void keep(SolverData& solver, bool first) {
   for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = state.best_q[k];
   for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = state.best_errors[k];
   solver.outcome = state.best_reached ? Outcome::REACHED : state.outcome;
-}
-
-constexpr int most_polished = 8;  // steps in continuous mode
-
-// Downhill only, with damping that grows when a step fails and shrinks when it works (Marquardt 1963): from the best pose to the
-// minimum itself, so that a goal out of reach is answered by the same still pose every time. In continuous mode a few steps: the
-// next call goes on. True if it came to the end.
-template <int M> bool polish_rows(SolverData& solver, Clock::time_point begun) {
-  const auto problem = solver.problem();
-  SearchState<S>& s = solver.state;
-  copy_configuration(problem, solver.best_q.data(), s.q);
-  look(solver);
-  S damping = 1e-3 * s.cost + solver.settings.damping_floor;
-  s.damping = damping;
-  note(solver);
-  const int most = solver.mode == Mode::CONTINUOUS ? most_polished : 4 * solver.settings.max_steps;
-  int quiet = 0, k = 0;
-  for (; k < most && damping < 1e12 && quiet < 4 && !late(solver, begun); ++k) {
-    assemble_all(solver);
-    find_room(problem, solver.settings, s);
-    if (stands_still(problem, s)) break;
-    const S before = s.cost;
-    copy_configuration(problem, s.q, s.trial_q);
-    for (int r = 0; r < solver.n_rows; ++r) s.trial_rows[r] = s.rows[r];
-    bool better = false;
-    for (; damping < 1e12 && !better; damping *= better ? 1.0 : 4.0) {
-      bounded_step<M>(problem, s.trial_q, s.J, s.trial_rows, damping, Posture<S>{nullptr, nullptr},
-                      solver.settings.rounds, s.work, s.dq);
-      step_to(solver, s.trial_q, s.q);
-      look(solver);
-      better = s.cost < before;
-    }
-    if (!better) {
-      copy_configuration(problem, s.trial_q, s.q);
-      break;
-    }
-    quiet = s.cost > before * (1.0 - 1e-13) ? quiet + 1 : 0;
-    s.damping = damping;
-    note(solver);
-    damping *= 0.2;
-    ++solver.total_steps;
-  }
-  look(solver);
-  const S outside = outside_of(problem, solver.settings, s.q);
-  if (outside > solver.best_outside || (outside == solver.best_outside && !(s.cost <= solver.best_cost))) {
-    return k < most;
-  }
-  solver.best_outside = outside;
-  solver.best_cost = s.cost;
-  for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = s.q[k];
-  for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = s.errors[k];
-  if (within_tolerance(problem, s.errors, 1.0) && !(outside > 0.0)) solver.outcome = Outcome::REACHED;
-  return k < most;
-}
-
-bool polish_plainly(SolverData& solver, Clock::time_point begun) {
-  return solver.n_rows == 6   ? polish_rows<6>(solver, begun)
-         : solver.n_rows == 3 ? polish_rows<3>(solver, begun)
-                              : polish_rows<0>(solver, begun);
-}
-
-bool some_joint_at_bound(const SolverData& solver) {
-  for (const Freedom<S>& f : solver.freedoms) {
-    if (f.q_index < 0) continue;
-    const S x = solver.best_q[static_cast<std::size_t>(f.q_index)];
-    if (x <= f.lower || x >= f.upper) return true;
-  }
-  return false;
-}
-
-// The default step fixes joints at their bounds by a rule of thumb and can stand still where it should not; the exact active set
-// (active_set.h) says whether there is a way on.
-void polish(SolverData& solver, Clock::time_point begun) {
-  const bool ended = polish_plainly(solver, begun);
-  StrictState& t = solver.strictly;
-  const bool asked = ended && solver.outcome == Outcome::STALLED && solver.settings.limits == LIMITS_ACTIVE;
-  const bool short_steps =
-      solver.settings.reach < 1.0;  // what the user bounds is not to be left to another way of stepping
-  if (!asked || short_steps || !some_joint_at_bound(solver)) return;
-  copy_configuration(solver.problem(), solver.best_q.data(), t.here.q);
-  t.assembled = nullptr;
-  t.solved = 0;
-  set_bars(solver, 0, false);
-  descend(solver, 0, begun);
-  if (broken(solver, t.here) > solver.best_outside || !(t.here.costs[0] < solver.best_cost)) return;
-  copy_configuration(solver.problem(), t.here.q, solver.best_q.data());
-  polish_plainly(solver, begun);
 }
 
 // a joint that rounding alone has put outside its range stands at the end of it
@@ -209,7 +123,8 @@ void doubt_reached(SolverData& solver) {
 }
 
 void polish_best(SolverData& solver) {
-  if (solver.polish) polish(solver, Clock::now());
+  begin_watch(solver);
+  if (solver.polish) polish(solver, solver.watch.begun);
 }
 
 // everything that one call starts with
@@ -274,7 +189,8 @@ void note_proof(SolverData& solver) {
 }
 
 void solve_plainly(SolverData& solver) {
-  const Clock::time_point begun = Clock::now();
+  begin_watch(solver);
+  const Clock::time_point begun = solver.watch.begun;
   begin(solver);
   const bool tethered = solver.mode == Mode::CONTINUOUS;
   const int searches = tethered || solver.n_v == 0 ? 1 : solver.searches;
@@ -303,7 +219,8 @@ void solve(SolverData& solver) {
     solve_plainly(solver);
     return;
   }
-  const Clock::time_point begun = Clock::now();
+  begin_watch(solver);
+  const Clock::time_point begun = solver.watch.begun;
   begin(solver);
   solve_strictly(solver, begun, solve_plainly);
   solver.seconds = seconds_since(begun);

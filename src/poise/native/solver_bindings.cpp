@@ -3,6 +3,8 @@
 #define NO_IMPORT_ARRAY
 #include "solver_bindings.h"
 
+#include <algorithm>
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -57,6 +59,7 @@ void read_targets(PreparedSolver& solver, const nb::dict& targets) {
     if (!text) throw nb::python_error();
     const std::string_view name(text, static_cast<std::size_t>(size));
     std::size_t g = 0;
+    // ends: at the last name
     while (g < solver.names.size() && solver.names[g] != name) ++g;
     if (g == solver.names.size()) {
       nb::object error =
@@ -140,7 +143,10 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb:
   read_window(solver, window);
   SolverData& data = solver.data;
   const Mode mode = data.mode;
-  for (SolverData* d = &data; d; d = d->first) d->mode = window.is_none() ? mode : Mode::CONTINUOUS;
+  for (SolverData* d = &data; d; d = d->first) {
+    d->mode = window.is_none() ? mode : Mode::CONTINUOUS;
+    d->watch.asks = hear_signals;
+  }
   const auto put_back = [&] {
     for (SolverData* d = &data; d; d = d->first) {
       d->mode = mode;
@@ -150,7 +156,7 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb:
   try {
     nb::gil_scoped_release release;
     solver_ops().solve(data);
-  } catch (...) {  // a custom goal's own error
+  } catch (...) {  // a custom goal's own error, or Ctrl-C
     put_back();
     throw;
   }
@@ -181,6 +187,13 @@ NumpyArray history_of(const PreparedSolver& solver) {
   const SolverData& d = solver.data;
   const auto width = static_cast<npy_intp>(3 + 2 * d.goals.size()) + d.n_q;
   return fresh(d.history, {static_cast<npy_intp>(d.history.size()) / width, width}).release();
+}
+
+// what the last call cost: (poses that were looked at, the most of them between two questions whether it has to end)
+AnyTuple effort_of(const PreparedSolver& solver) {
+  const SolverData* first = solver.data.first;
+  const Watch &own = solver.data.watch, other = first ? first->watch : Watch{};
+  return nb::make_tuple(own.poses + other.poses, std::max(own.most_unasked, other.most_unasked));
 }
 
 // rows of the Jacobian at q, weighted and scaled as the solver sees them, (n_rows, n_v), and the velocities they belong to
@@ -299,6 +312,12 @@ int clear_solver(PyObject* self) {
 
 }  // namespace
 
+bool hear_signals(const void*) {
+  nb::gil_scoped_acquire hold;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  return false;
+}
+
 void bind_solver(nb::module_& m) {
   answer_type = PyStructSequence_NewType(&answer_description);
   if (!answer_type) throw nb::python_error();
@@ -325,6 +344,7 @@ void bind_solver(nb::module_& m) {
              for (PreparedSolver* p = &s; p; p = p->first.get()) complete_proofs(*p);
            })
       .def("history", history_of)
+      .def("effort", effort_of)
       .def("rows_jacobian", rows_jacobian, nb::arg("q"));
 }
 

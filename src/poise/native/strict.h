@@ -108,7 +108,7 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
   const int attempts = goes_on ? 4 : 12, patience = goes_on && !posture ? 1 : 3;
   const S longest = goes_on && posture ? minimum(solver.settings.reach, posture_step) : solver.settings.reach;
   S trust = goes_on ? minimum(longest, solver.span) : longest;
-  const int most = !goes_on ? solver.settings.max_steps : posture ? 2 : 8;
+  const int most = std::min(steps_left(solver), !goes_on ? solver.settings.max_steps : posture ? 2 : 8);
   int quiet = 0;
   S nudged = -1.0;  // the cost where it was nudged
   t.ease = 1.0;
@@ -118,7 +118,7 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
     if (posture && t.here.costs[level] < 1e-12) break;
     const S before = t.here.costs[level], outside = broken(solver, t.here);
     bool taken = false, at_once = true;
-    for (int attempt = 0; attempt < attempts && !taken && trust > 1e-9 && !tired(); ++attempt) {
+    for (int attempt = 0; attempt < attempts && !taken && trust > 1e-9 && !tired() && !late(solver, begun); ++attempt) {
       taken = try_strictly(solver, level, trust);
       if (taken) continue;
       trust *= 0.3;
@@ -126,17 +126,18 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
       t.ease = minimum(10.0 * t.ease, 1.0);
       if (attempt == 0) keep_above(solver, level, true);
     }
-    ++solver.total_steps;
     if (!taken) {
-      if (posture || t.last || nudged >= 0.0 || solver.mode == Mode::CONTINUOUS) break;
+      if (posture || t.last || nudged >= 0.0 || goes_on || late(solver, begun)) break;
       nudged = before;
       copy_configuration(solver.problem(), t.here.q, solver.state.best_q);
       solver.state.origin = nullptr;
       if (!nudge_strictly(solver, level)) break;
+      ++solver.total_steps;
       std::swap(t.here, t.there);
       trust = solver.settings.reach;
       continue;
     }
+    ++solver.total_steps;
     std::swap(t.here, t.there);
     note_strictly(solver);
     if (at_once || !goes_on) trust = minimum(2.0 * trust + 1e-3, longest);

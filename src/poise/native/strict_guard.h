@@ -63,7 +63,7 @@ bool settle(SolverData& solver, int level, S trust) {
   // what does not come near quickly is better answered by a shorter step
   const S slowest = solver.mode == Mode::CONTINUOUS ? 0.5 : 1.0;
   S excess = excess_of(solver, t.here, t.there, level);
-  for (int k = 0; k < 5 && !kept(); ++k) {
+  for (int k = 0; k < 5 && !kept() && !late(solver); ++k) {
     strict_step(solver, t.there, level - 1, trust);
     if (largest_step(solver) < 1e-15) break;
     follow_strictly(solver, t.there, t.there, level);

@@ -22,6 +22,7 @@ auto problem_up_to(const SolverData& solver, int level) {
 void look_at(SolverData& solver, StrictPoint& p, int level) {
   const auto problem = problem_up_to(solver, level);
   const StrictState& t = solver.strictly;
+  count_pose(solver);
   evaluate(problem, p.q, solver.targets.data(), p.placements, p.rows, p.errors, p.room);
   if (solver.custom_rows) solver.custom_rows(p.q, p.rows, p.errors, problem.goals.n);
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
@@ -180,6 +181,16 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
   return n_broken;
 }
 
+// the damping that is left where a level is reached: far below the square of its lightest weight, which would else be damped away
+S floor_of_level(const SolverData& solver, int level) {
+  const auto& ends = solver.strictly.level_goals;
+  S least = 1.0;
+  for (int g = ends[static_cast<std::size_t>(level)]; g < ends[static_cast<std::size_t>(level) + 1]; ++g) {
+    for (const S w : solver.goals[static_cast<std::size_t>(g)].weight) least = w > 0.0 ? minimum(least, w) : least;
+  }
+  return minimum(solver.settings.damping_floor, 1e-2 * least * least);
+}
+
 // state.dq: levels 0 ... level (their number: the posture) served from the pose p, no velocity more than `trust`
 void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
   StrictState& t = solver.strictly;
@@ -206,9 +217,10 @@ void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
       cost = 0.0;
       for (int r = first; r < last; ++r) cost += w.r[r] * w.r[r];
     }
-    const S full = solver.settings.damping * cost + (above ? 1e-12 : solver.settings.damping_floor);
+    const S floor = floor_of_level(solver, k);
+    const S full = solver.settings.damping * cost + (above ? minimum(1e-12, floor) : floor);
     const S bent = solver.mode == Mode::CONTINUOUS && k > 0 ? curved * square_root(cost) : 0.0;
-    const S damping = above ? full : maximum(t.ease * full, 1e-12) + bent;
+    const S damping = above ? full : maximum(t.ease * full, minimum(1e-12, floor)) + bent;
     solver.state.damping = damping;
     const bool edges = above && find_loose(solver, p, first, last);
     serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach,

@@ -16,12 +16,42 @@ from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer
 from poise.solvers.inside import bring_inside
-from poise.solvers.table import Options, native_table
+from poise.solvers.table import MOST, Options, native_table
 
 __all__ = ["BlackBox"]
 
 Outcome = core.Outcome
 Floats = NDArray[np.float64]
+
+
+class Spent(Exception):
+    """The steps have run out."""
+
+
+class Tried:
+    """The poses that an optimiser looks at. Each but the first is a step, whatever the optimiser calls it."""
+
+    def __init__(self, max_steps: int) -> None:
+        self.steps = -1
+        self.residual = self.best = self._last = np.zeros(0)
+        self._least, self._most = np.inf, max_steps
+
+    def is_last(self, x: Floats) -> bool:
+        """Whether x is where the residual was asked for last: a gradient asks at the same place again."""
+        return self.steps >= 0 and np.array_equal(x, self._last)
+
+    def count(self) -> None:
+        """One more; raises Spent where that is too many."""
+        if self.steps >= self._most:
+            raise Spent
+        self.steps += 1
+
+    def keep(self, x: Floats, residual: Floats) -> None:
+        """What was found at x."""
+        self._last, self.residual = x.copy(), residual
+        cost = float(residual @ residual)
+        if cost < self._least or not self.best.size:
+            self.best, self._least = x.copy(), cost
 
 
 class BlackBox:
@@ -50,7 +80,7 @@ class BlackBox:
         self._native.restart(q0, targets)
         self._rows = []
         moving = self._native.rows_jacobian(q0)[2]
-        seen: list[int] = [0]
+        tried = Tried(self._options.max_steps)
 
         def free(x: Floats) -> Floats:
             step = np.zeros(self._model.nv)
@@ -62,17 +92,21 @@ class BlackBox:
             return self._into_cones(free(x))
 
         def residual(x: Floats) -> Floats:
-            seen[0] += 1
-            r = self._native.rows_jacobian(at(x))[1]
-            if self._options.record:
-                self._note(at(x))
-            return np.asarray(-r)
+            if not tried.is_last(x):
+                tried.count()
+                tried.keep(x, np.asarray(-self._native.rows_jacobian(at(x))[1]))
+                if self._options.record:
+                    self._note(at(x))
+            return tried.residual.copy()
 
         def jacobian(x: Floats) -> Floats:
             J = self._native.rows_jacobian(at(x))[0]
             return np.asarray(J @ self._clamping(free(x), moving) @ self._turning(x, moving))
 
-        x, done = self._optimize(residual, jacobian, q0, moving)
+        try:
+            x, done = self._optimize(residual, jacobian, q0, moving)
+        except Spent:
+            x, done = tried.best, False
         q = at(x)
         if self._options.limit_handling != "off":
             inside = self._into_cones(self._model.clamp(q))
@@ -80,7 +114,7 @@ class BlackBox:
         errors = self._errors(q)
         reached = self._within(errors)
         outcome = Outcome.REACHED if reached else Outcome.STALLED if done else Outcome.OUT_OF_STEPS
-        return make_answer(q, errors, outcome, seen[0], time.perf_counter() - begun)
+        return make_answer(q, errors, outcome, tried.steps, time.perf_counter() - begun)
 
     def history(self) -> Floats:
         """See native.core.Solver.history."""
@@ -91,7 +125,7 @@ class BlackBox:
 
     def _optimize(self, residual: Any, jacobian: Any, q0: Floats, moving: list[int]) -> tuple[Floats, bool]:
         """The step that SciPy finds, and whether it stopped by itself."""
-        name, steps = self._method.optimizer, self._options.max_steps
+        name = self._method.optimizer
         low, high = self._bounds(q0, moving)
         zero = np.clip(np.zeros(len(moving)), low, high)
         if name in LEAST_SQUARES:
@@ -104,15 +138,15 @@ class BlackBox:
                     zero,
                     lambda x: np.vstack([jacobian(x), np.zeros((columns - rows, columns))]),
                     method=name,
-                    max_nfev=steps,
+                    max_nfev=MOST,
                     xtol=1e-12,
                 )
                 return found.x, found.status > 0
             found = self._scipy.least_squares(
-                residual, zero, jacobian, method=name, max_nfev=steps, xtol=1e-12, ftol=1e-12, gtol=1e-12, **free
+                residual, zero, jacobian, method=name, max_nfev=MOST, xtol=1e-12, ftol=1e-12, gtol=1e-12, **free
             )
             return found.x, found.status > 0
-        options: dict[str, Any] = {"maxiter": steps}
+        options: dict[str, Any] = {"maxfun" if name == "TNC" else "maxiter": MOST}
         extra: dict[str, Any] = {} if name in WITHOUT_BOUNDS else {"bounds": self._scipy.Bounds(low, high)}
         if name in ("trust-ncg", "trust-constr"):
             extra["hess"] = lambda x: 2 * jacobian(x).T @ jacobian(x)

@@ -46,14 +46,15 @@ class Stage:
                 continue  # no limb for the closed form
             self.solvers.append(core.Solver(model._body, table))
 
-    def solve(self, q: NDArray[np.float64], targets: Mapping[str, Any]) -> tuple[NDArray[np.float64], int]:
-        """The pose that is best for this part's goals, and the steps it took."""
-        steps = 0
+    def solve(self, q: NDArray[np.float64], targets: Mapping[str, Any]) -> tuple[NDArray[np.float64], int, int]:
+        """The pose that is best for this part's goals, the steps it took, and in how many searches."""
+        steps = searches = 0
         wanted = {name: target for name, target in targets.items() if name in self.names}
         best, least = q, np.inf
         for solver in self.solvers:
             answer: Answer = solver.solve(q, wanted)
             steps += answer.steps
+            searches += answer.searches
             solver.restart(answer.q, None)
             solver.advance()
             cost = float(solver.state()["cost"])
@@ -61,7 +62,7 @@ class Stage:
                 best, least = answer.q, cost
             if answer.outcome == Outcome.REACHED:
                 break
-        return best, steps
+        return best, steps, searches
 
 
 class PartByPart:
@@ -95,7 +96,8 @@ class PartByPart:
         begun = time.perf_counter()
         self._history = []
         state = self._look(bring_inside(self._model, start, self._options), targets)
-        q, best, steps, late = state["q"], state, 0, False
+        q, best, late = state["q"], state, False
+        steps = searches = 0
         passes = [self._order]
         if self._options.mode != "continuous":
             passes = [self._first, *passes * self._rounds, self._last]
@@ -103,8 +105,8 @@ class PartByPart:
             if late or self._reached(best):
                 break
             for stage in stages:
-                q, taken = stage.solve(q, targets or {})
-                steps += taken
+                q, taken, searched = stage.solve(q, targets or {})
+                steps, searches = steps + taken, searches + searched
                 state = self._look(q, None)
                 if self._reached(state) or state["cost"] < best["cost"]:
                     best = state
@@ -116,8 +118,16 @@ class PartByPart:
         unreachable = not reached and bool(self._whole.solve(best["q"], None).unreachable)
         outcome = Outcome.REACHED if reached else Outcome.STALLED
         seconds = time.perf_counter() - begun
-        late = late and not reached
-        return make_answer(best["q"], best["errors"], outcome, steps, seconds, late=late, unreachable=unreachable)
+        return make_answer(
+            best["q"],
+            best["errors"],
+            outcome,
+            steps,
+            seconds,
+            searches=max(searches, 1),
+            late=late and not reached,
+            unreachable=unreachable,
+        )
 
     def _look(self, q: ArrayLike, targets: Mapping[str, Any] | None) -> dict[str, Any]:
         """Cost and errors of all goals at q."""

@@ -178,7 +178,7 @@ def problem_table(
         "posture_power": power,
         "reachable": behind(len(rules.loops), ranges),
         "prove": lambda: behind(len(rules.loops), remaining_ranges(*shape)),
-        "settings": settings(model, options),
+        "settings": settings(model, options, lightest(wished)),
         "strict": 0,
         "first": None,
         **rules.native(),
@@ -240,14 +240,30 @@ def frame_index(model: Model, frame: str | None) -> int:
     return -1 if frame is None else model.frames.index(model.frame(frame).name)
 
 
-def settings(model: Model, options: Options) -> dict[str, Any]:
-    """Options and method settings, numbers only."""
+LIGHT_DAMPING = 1e-2  # the damping that is left at the goal, per square of the lightest weight
+
+
+def lightest(wished: Sequence[Mapping[str, Any]]) -> float:
+    """The smallest weight that counts, in units of the heaviest; 1 for several levels, which look for their own."""
+    counted = [float(x) for goal in wished for x in np.ravel(goal["weight"]) if x > 0]
+    return min(counted, default=1.0) if len({goal["level"] for goal in wished}) == 1 else 1.0
+
+
+def settings(model: Model, options: Options, least_weight: float = 1.0) -> dict[str, Any]:
+    """Options and method settings, numbers only.
+
+    The damping that is left at the goal is far below the square of the lightest weight: a goal that weighs 1e-6 of
+    another moves the body by 1e-12 of its matrix, and would else be damped away.
+    """
     continuous = options.mode == "continuous"
     reach = options.step_limit if options.step_limit is not None and not continuous else options.method.longest_step
     span = options.step_limit if options.step_limit is not None else CONTINUOUS_SPAN
     restarts = options.method.restarts if options.restarts == "auto" else int(options.restarts)
+    own = options.method.settings()
+    if options.method.scale_free:
+        own["damping_floor"] = min(own["damping_floor"], LIGHT_DAMPING * least_weight**2)
     return {
-        **options.method.settings(),
+        **own,
         "method": options.method.code,
         "limits": LIMIT_HANDLING[options.limit_handling],
         "reach": reach,

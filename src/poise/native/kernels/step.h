@@ -282,6 +282,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
   if (w.held) {
     for (int c = 0; c < problem.n_v; ++c) w.held[c] = zero;
   }
+  // ends: the last round crosses nothing, and joints are let go a few times at most
   for (int round = 0;; ++round) {
     solve_normal<M>(problem, damping, w);
 
