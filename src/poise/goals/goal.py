@@ -41,10 +41,8 @@ BALANCE, CUSTOM = GoalOp.BALANCE, GoalOp.CUSTOM
 ANGULAR = frozenset({ROTATION, ALIGN, LOOK, ANGLE})  # whose only error is an angle
 
 Tolerance = float | tuple[float, float] | None
-
-
-def _zeros() -> NDArray[np.float64]:
-    return np.zeros(3)
+_ORIGIN = np.zeros(3)
+_ORIGIN.setflags(write=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +77,9 @@ class GoalRows:
     target: NDArray[np.float64]
     exact: bool
     convert: Callable[[Any], NDArray[np.float64]]
-    point2: NDArray[np.float64] = field(default_factory=_zeros)
-    axis: NDArray[np.float64] = field(default_factory=_zeros)
-    axis2: NDArray[np.float64] = field(default_factory=_zeros)
+    point2: NDArray[np.float64] = field(default_factory=lambda: _ORIGIN)
+    axis: NDArray[np.float64] = field(default_factory=lambda: _ORIGIN)
+    axis2: NDArray[np.float64] = field(default_factory=lambda: _ORIGIN)
     local: bool = False
     ranged: bool = False
     size: int = 0
@@ -132,14 +130,8 @@ class Goal:
     def check_common(self) -> None:
         """Refuses weights, priorities and tolerances that cannot be."""
         what = type(self).__name__
-        weights = read_numbers(self.weight, f"{what}: weight", "give one number, 3 or 6")
-        weights.setflags(write=False)
-        if weights.ndim:
-            object.__setattr__(self, "weight", weights)
-        if weights.shape not in ((), (3,), (6,)):
-            raise ShapeMismatch(f"{what}: weight has shape {weights.shape}; give one number, 3 or 6.")
-        if not np.isfinite(weights).all() or (weights < 0).any():
-            raise InvalidValue(f"{what}: weight is {self.weight}; weights must be finite and not negative.")
+        if not (type(self.weight) is float and 0.0 <= self.weight < np.inf):  # the usual case is not worth an array
+            self._check_weights(what)
         if isinstance(self.priority, bool) or not isinstance(self.priority, (int, np.integer)) or self.priority < 0:
             raise InvalidValue(f"{what}: priority is {self.priority!r}; it must be 0, 1, 2, ...")
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
@@ -149,6 +141,16 @@ class Goal:
             values = np.atleast_1d(read_numbers(self.tolerance, f"{what}: tolerance", wanted))
             if values.shape not in ((1,), (2,)) or not np.isfinite(values).all() or (values < 0).any():
                 raise InvalidValue(f"{what}: tolerance is {self.tolerance!r}; {wanted}, none negative.")
+
+    def _check_weights(self, what: str) -> None:
+        weights = read_numbers(self.weight, f"{what}: weight", "give one number, 3 or 6")
+        weights.setflags(write=False)
+        if weights.ndim:
+            object.__setattr__(self, "weight", weights)
+        if weights.shape not in ((), (3,), (6,)):
+            raise ShapeMismatch(f"{what}: weight has shape {weights.shape}; give one number, 3 or 6.")
+        if not np.isfinite(weights).all() or (weights < 0).any():
+            raise InvalidValue(f"{what}: weight is {self.weight}; weights must be finite and not negative.")
 
     def tolerances(self, model: Model, angular: bool) -> tuple[float, float]:
         """Metres and radians; a lone number is metres, or radians for a goal that only turns."""
@@ -190,21 +192,27 @@ def one_weight(weight: float | ArrayLike, components: slice | int, what: str) ->
 
 def six_weights(weight: float | ArrayLike, first: int, count: int, what: str) -> NDArray[np.float64]:
     """Weights of components first ... first + count: one number for all, one each, or six of which these are taken."""
+    out = np.zeros(6)
+    if type(weight) is float:
+        out[first : first + count] = weight
+        return out
     given = np.asarray(weight, dtype=np.float64)
     if given.ndim and len(given) not in (count, 6):
         several = "6" if count == 6 else f"{count} or 6"
         raise ShapeMismatch(
             f"{what}: weight has {len(given)} numbers; give one{' or' if count == 6 else ','} {several}."
         )
-    out = np.zeros(6)
     out[first : first + count] = given if given.ndim == 0 or len(given) == count else given[first : first + count]
     return out
+
+
+_UNTURNED = np.eye(3).ravel()
 
 
 def pack_target(rotation: ArrayLike | None, position: ArrayLike | None) -> NDArray[np.float64]:
     """Rotation (9) and position (3) in one array; identity and zero where not given."""
     out = np.zeros(12)
-    out[:9] = np.eye(3).ravel() if rotation is None else np.asarray(rotation, dtype=np.float64).ravel()
+    out[:9] = _UNTURNED if rotation is None else np.asarray(rotation, dtype=np.float64).ravel()
     if position is not None:
         out[9:] = position
     return out

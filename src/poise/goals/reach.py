@@ -60,7 +60,8 @@ class Reach(Goal, words={"weight": WEIGHT}):
     def __post_init__(self) -> None:
         self.check_common()
         object.__setattr__(self, "target", read_target(self.target))
-        six_weights(self.weight, 0, 6 if self.with_rotation else 3, "Reach")
+        if type(self.weight) is not float:
+            six_weights(self.weight, 0, 6 if self.with_rotation else 3, "Reach")
         if self.point is not None:
             object.__setattr__(self, "point", np.array(place(self.point, "Reach: point")))
             self.point.setflags(write=False)  # type: ignore[union-attr]
@@ -79,14 +80,15 @@ class Reach(Goal, words={"weight": WEIGHT}):
         """See Goal.rows."""
         count = 6 if self.with_rotation else 3
         weight = six_weights(self.weight, 0, count, "Reach")
+        even = type(self.weight) is float
         return GoalRows(
             op=POSE if self.with_rotation else POSITION,
             frame=self.frame,
             base=self.relative_to,
             point=np.zeros(3) if self.point is None else np.array(self.point, dtype=np.float64),
             weight=weight,
-            target=self._convert(self.target),
-            exact=self.with_rotation and len(set(weight[3:].tolist())) > 1,
+            target=self._pack(self.target),
+            exact=self.with_rotation and not even and len(set(weight[3:].tolist())) > 1,
             convert=self._convert,
             local=self.relative_to is not None and (self.ranged or len(set(weight[:3].tolist())) > 1),
             ranged=self.ranged,
@@ -98,6 +100,10 @@ class Reach(Goal, words={"weight": WEIGHT}):
         if isinstance(read, Transform) != self.with_rotation:
             wanted = "a transform" if self.with_rotation else "a point"
             raise ShapeMismatch(f"goal on {self.frame!r}: it was made for {wanted}; the new target must be one too.")
+        return self._pack(read)
+
+    def _pack(self, read: Any) -> NDArray[np.float64]:
+        """The numbers of a target that has been read."""
         if self.ranged:
             return pack_place(read, ranged=True)
         if isinstance(read, tuple):
@@ -111,6 +117,10 @@ def read_target(target: Any) -> Any:
     """A point (3,), three coordinates with a Range among them, or one Transform."""
     if isinstance(target, (tuple, list)) and any(isinstance(part, Range) for part in target):
         return read_place(target, "target")
+    if type(target) is np.ndarray and target.shape == (4, 4):
+        transform = as_transform(target, "target")
+        check_lengths(transform.translation, "target")
+        return transform
     if isinstance(target, (tuple, list, np.ndarray)):
         array = read_numbers(target, "target", "give 3 numbers [m], a Transform or a 4x4 matrix")
         if array.shape == (3,):
@@ -136,7 +146,7 @@ def refuse_shape(shape: tuple[int, ...]) -> None:
 
 def check_lengths(values: NDArray[np.float64], what: str) -> None:
     """Refuses numbers that are not finite, or so large that their squares would not be."""
-    if not (np.abs(values) < LARGEST).all():
+    if not all(abs(x) < LARGEST for x in values.tolist()):
         raise InvalidValue(f"{what} is {values.tolist()}; every number must be finite (and below {LARGEST:g}).")
 
 

@@ -115,7 +115,7 @@ def pair_range(model: Model, one: GoalRows, other: GoalRows, freedom: Freedom) -
 
 def asks_for_a_place(goal: GoalRows) -> bool:
     """Whether all three coordinates of a point are asked for."""
-    return goal.op in (POSITION, POSE) and not goal.ranged and bool((goal.weight[:3] > 0).all())
+    return goal.op in (POSITION, POSE) and not goal.ranged and min(goal.weight.tolist()[:3]) > 0.0
 
 
 @lru_cache(maxsize=256)

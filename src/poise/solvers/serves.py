@@ -46,7 +46,8 @@ def check_serves(
     if beyond and not method.levels:
         what = f"method {method.name!r} keeps joint ranges and the model's own cones, not {beyond[0]}"
         raise refusal(what, lambda other: other.levels)
-    for row in rows.values():
+    some = method.joint_kinds is not Method.joint_kinds  # a method that serves every kind need not look for them
+    for row in rows.values() if some else ():
         for joint in joints_above(model, row, moves):
             kind = "mimic" if joint.mimic else joint.kind
             if kind not in method.joint_kinds:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -118,7 +119,7 @@ def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> d
     rests = [goal for goal in goals.values() if isinstance(goal, Rest)]
     if not rows:
         raise InvalidValue("give at least one goal that a frame can reach, such as Reach(frame, target).")
-    moves = may_move(model, options.joints)
+    moves = body_table(model, options.joints, options.stiffness)["moves"]
     rules = rule_tables(model, name_limits(options.limits), moves)
     check_serves(options.method, model, goals, rows, moves, options.limits)
     wished = goal_tables(model, goals, rows, options.method.scale_free)
@@ -161,18 +162,17 @@ def problem_table(
 ) -> dict[str, Any]:
     """One problem's arrays; a strict one may hold another, its first level alone."""
     gain, wanted, power = posture(model, rests)
-    moves = may_move(model, options.joints)
-    weights = 1.0 + stiffness(model, options.stiffness)
+    body = body_table(model, options.joints, options.stiffness)
     limited = options.limit_handling != "off"
-    shape = (model, tuple(rows.values()), moves, limited)
+    shape = (model, tuple(rows.values()), body["moves"], limited)
     ranges = [[b[0], -1.0, *b[1:4], 0.0, 0.0, 0.0, *b[4:]] for b in reachable_ranges(*shape)]
     return {
         "goals": [*rules.loops, *wished],
-        "may_move": moves.astype(np.float64),
-        "lower": np.array(model.lower),
-        "upper": np.array(model.upper),
-        "weight": weights / least(weights, moves) if options.method.scale_free else weights,
-        "turns": np.where(model.slides, 0.0, 1.0),
+        "may_move": body["may_move"],
+        "lower": model.lower,
+        "upper": model.upper,
+        "weight": body["proportions"] if options.method.scale_free else body["weight"],
+        "turns": body["turns"],
         "posture_gain": gain,
         "posture_wanted": wanted,
         "posture_power": power,
@@ -190,6 +190,33 @@ def behind(loops: int, ranges: Iterable[list[float]]) -> list[list[float]]:
     return [[goal + loops, other + loops if other >= 0 else -1, *rest] for goal, other, *rest in ranges]
 
 
+def body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> dict[str, NDArray[Any]]:
+    """What the kernels read of the body alone; it is kept for bodies of which nothing is said."""
+    return plain_body_table(model) if joints is None and stiff is None else make_body_table(model, joints, stiff)
+
+
+@lru_cache(maxsize=16)
+def plain_body_table(model: Model) -> dict[str, NDArray[Any]]:
+    """The table of a body that may move as it is."""
+    table = make_body_table(model, None, None)
+    for array in table.values():
+        array.setflags(write=False)
+    return table
+
+
+def make_body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> dict[str, NDArray[Any]]:
+    """Which velocities may move, what turns, and how heavy each is: by itself, and in units of the lightest."""
+    moves = may_move(model, joints)
+    weight = 1.0 + stiffness(model, stiff)
+    return {
+        "moves": moves,
+        "may_move": moves.astype(np.float64),
+        "weight": weight,
+        "proportions": weight / least(weight, moves),
+        "turns": np.where(model.slides, 0.0, 1.0),
+    }
+
+
 def goal_tables(
     model: Model, goals: Mapping[str, Goal], rows: Mapping[str, GoalRows], scale_free: bool
 ) -> list[dict[str, Any]]:
@@ -197,7 +224,7 @@ def goal_tables(
     units: dict[int, float] = {}
     for name, row in rows.items():
         level = int(goals[name].priority)
-        units[level] = max(units.get(level, 0.0), float(row.weight.max()))
+        units[level] = max(units.get(level, 0.0), *row.weight.tolist())
     return [
         goal_table(model, name, goals[name], row, units[int(goals[name].priority)] or 1.0 if scale_free else 1.0)
         for name, row in rows.items()
@@ -351,12 +378,14 @@ def posture(model: Model, rests: Sequence[Rest]) -> tuple[NDArray[np.float64] | 
 
     The posture lives strictly under the goals, so only the proportions of its gains matter.
     """
-    power = max((int(rest.power) for rest in rests), default=2)
+    if not rests:
+        return None, None, 2
+    power = max(int(rest.power) for rest in rests)
     if power > 2 and len(rests) > 1:
         raise InvalidValue("several postures work together only with power=2; keep one of them, or give it power=2.")
     gains = [rest.gain(model) for rest in rests]
     total = np.sum(gains, axis=0)
-    if not rests or total.max(initial=0.0) <= 0:
+    if total.max(initial=0.0) <= 0:
         return None, None, 2
     wanted = rests[0].wanted(model)
     share = gains[0].copy()

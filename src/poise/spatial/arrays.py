@@ -61,6 +61,13 @@ def finite(array: Array, name: str) -> Array:
     raise InvalidValue(f"{name}{at(index)} is {array[index]}; every number must be finite.")
 
 
+def all_near(a: Array, b: Array, most: float) -> bool:
+    """Whether no number is further than ``most`` from its partner; NaN is."""
+    if a.ndim == 1:  # a few numbers, again
+        return all(abs(x - y) <= most for x, y in zip(a.tolist(), b.tolist(), strict=True))
+    return bool((np.abs(a - b) <= most).all())
+
+
 def at(index: tuple[int, ...]) -> str:
     """An index as it is typed; nothing where there is one only."""
     return f"[{', '.join(map(str, index))}]" if index else ""

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.native import core
-from poise.spatial.arrays import Array, Index, at, beside, finite, leading, numbers, real, shaped, text
+from poise.spatial.arrays import Array, Index, all_near, at, beside, finite, leading, numbers, real, shaped, text
 
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 _BACK = np.array([1.0, -1.0, -1.0, -1.0])
@@ -262,11 +262,12 @@ def of_matrix(matrix: Array, name: str) -> Rotation:
     rows = shaped(matrix, (3, 3), name).reshape(*matrix.shape[:-2], 9)
     wxyz = cast(Array, core.quaternion_of_matrix(rows))
     try:
-        near = np.abs(cast(Array, core.matrix_of_quaternion(wxyz)) - rows) <= _FAR
+        turned = cast(Array, core.matrix_of_quaternion(wxyz))
     except InvalidValue:  # numbers so large that they overflowed
-        near = np.abs(rows) < 2.0
-    if near.all():
+        turned = np.where(np.abs(rows) < 2.0, rows, 0.0)
+    if all_near(turned, rows, _FAR):
         return Rotation._of(wxyz)
+    near = np.abs(turned - rows) <= _FAR
     index = tuple(int(i) for i in np.argwhere(~near.all(axis=-1))[0])
     raise InvalidValue(f"{name}{at(index)} {_what_is_wrong(matrix[index])}")
 

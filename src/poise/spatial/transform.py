@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.native import core
-from poise.spatial.arrays import Array, Index, beside, common_shape, finite, leading, numbers, real, text
+from poise.spatial.arrays import Array, Index, all_near, beside, common_shape, finite, leading, numbers, real, text
 from poise.spatial.rotation import Rotation, as_rotation, of_matrix
 
 _BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
@@ -239,11 +239,13 @@ def as_transform(x: object, name: str = "target") -> Transform:
         return x
     if isinstance(x, Rotation):
         raise InvalidValue(f"{name} is a Rotation, without a place; type Transform(rotation, translation).")
-    turn, shift = _field(x, "rotation"), _field(x, "translation")
-    if turn is not None and shift is not None:
-        rotation = as_rotation(turn, f"{name}.rotation")
-        return Transform(rotation, numbers(shift, (3,), f"{name}.translation"))
-    array = real(_homogeneous(x), name)
+    if type(x) is not np.ndarray:
+        turn, shift = _field(x, "rotation"), _field(x, "translation")
+        if turn is not None and shift is not None:
+            rotation = as_rotation(turn, f"{name}.rotation")
+            return Transform(rotation, numbers(shift, (3,), f"{name}.translation"))
+        x = _homogeneous(x)
+    array = real(x, name)
     if array.shape[-2:] == (4, 4):
         return _from_matrix(finite(array, name), name)
     if array.shape[-1:] == (3,):
@@ -269,7 +271,7 @@ def _homogeneous(x: object) -> object:
 def _from_matrix(matrix: Array, name: str) -> Transform:
     """Of finite matrices ``(..., 4, 4)``."""
     bottom = matrix[..., 3, :]
-    if not (np.abs(bottom - _BOTTOM) <= 1e-9).all():
+    if not all_near(bottom, _BOTTOM, 1e-9):
         wrong = bottom.reshape(-1, 4)[(np.abs(bottom - _BOTTOM) > 1e-9).any(axis=-1).argmax()]
         raise InvalidValue(f"{name} has the bottom row {wrong.tolist()}; it must be [0, 0, 0, 1].")
     rotation = of_matrix(matrix[..., :3, :3], f"the rotation in {name}")
