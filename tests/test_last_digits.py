@@ -74,7 +74,7 @@ def test_what_is_still_on_its_way_comes_nearer_and_what_is_not_does_not() -> Non
         for _ in range(rng.integers(0, 60)):
             solution = solver.step(q, 0.05)
             q = solution.q
-        if solution.reached:
+        if solution.reached or solution.proof is not None:
             continue
         for _ in range(200):
             q = solver.step(q, 0.05).q
