@@ -237,8 +237,8 @@ bool polish_plainly(SolverData& solver, Clock::time_point begun) {
 bool some_joint_at_bound(const SolverData& solver) {
   for (const Freedom<S>& f : solver.freedoms) {
     if (f.q_index < 0) continue;
-    const S x = solver.best_q[static_cast<std::size_t>(f.q_index)];
-    if (x <= f.lower || x >= f.upper) return true;
+    const S x = solver.best_q[static_cast<std::size_t>(f.q_index)], rounding = 1e-12 * (f.angular ? 1.0 : solver.scale);
+    if (x <= f.lower + rounding || x >= f.upper - rounding) return true;
   }
   return false;
 }

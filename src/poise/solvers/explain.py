@@ -180,7 +180,7 @@ def can_go_on(solution: Solution) -> bool:
         if again.reached or (share == 1.0 and nearer.any()):
             return True
         if led < NOWHERE:
-            return False
+            break
         q, velocity = again.q, again.velocity
     return bool(nearer.any())
 

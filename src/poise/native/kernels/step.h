@@ -212,12 +212,13 @@ POISE_LARGE_FN int let_go(const P& problem, const S* J, const S* r, StepWorkspac
   int who = -1;
   S hardest = S(T(0));
   for (int c = 0; c < problem.n_v; ++c) {
-    if (!(w.held[c] > S(T(0)))) continue;
+    if (!(w.held[c] > S(T(0))) || !(w.high[c] > w.low[c])) continue;
     S wanted = w.b[c];
     for (int k = 0; k < m; ++k) wanted += J[c * m + k] * w.y[k];
     wanted *= w.held[c];
-    const S inside = minimum(maximum(wanted, w.low[c]), w.high[c]);
-    const S pull = absolute(inside - dq[c]) * S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
+    const bool at_low = dq[c] - w.low[c] < w.high[c] - dq[c];
+    const S inward = at_low ? wanted - dq[c] : dq[c] - wanted;
+    const S pull = inward * S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
     if (pull > maximum(hardest, step_of_nothing(cost))) {
       hardest = pull;
       who = c;
