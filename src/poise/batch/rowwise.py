@@ -50,7 +50,7 @@ def prove_rowwise(solver: Solver, targets: Sequence[Rows], starts: Rows, rows: i
     codes = outputs.codes.reshape(rows, -1)[:, 0]
     held = {name: solver.goals[name].rows(solver.model) for name in solver.row_names}
     missed = [k for k, status in enumerate(CODES) if status not in (Status.REACHED, Status.UNREACHABLE, Status.INVALID)]
-    for row in np.flatnonzero(np.isin(codes, missed)):
+    for row in np.flatnonzero(np.isin(codes, missed)).tolist():
         given = {part.name: held[part.name].convert(part.row(row)) for part in targets}
         now = {name: replace(held[name], target=target) for name, target in given.items()}
         if prove(solver, {**held, **now}, np.array(starts.row(row), dtype=np.float64)) is not None:
