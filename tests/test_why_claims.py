@@ -110,7 +110,7 @@ def test_limits_are_not_blamed_for_what_is_not_proved() -> None:
         why = "" if answer.reached else answer.why()
         if "limit of" in why.partition("Relax first")[2]:
             blamed += 1
-            assert "is not proved: another search" in why
+            assert "is not proved: another search" in why or "it would be reached with restarts=" in why
     for q in model.random(rng, 3):
         far = poise.solve(model, Reach("panda_hand_tcp", model.fk(q, "panda_hand_tcp")[:3, 3] * 3))
         assert "is not proved" not in far.why()

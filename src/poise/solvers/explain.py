@@ -241,7 +241,9 @@ def relief(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials, go
         ways.insert(0, move_target(proof))
     for k, way in enumerate(ways):
         yield f"{'Or' if k else 'Relax first:'} {way}."
-    if proof is None and not is_local(solution) and any(blames_limits(solution, *one) for one in found):
+    searched = any(option in ("restarts", "seed") for one, _ in found for option, _ in one.options)
+    unsure = proof is None and not searched and not is_local(solution)
+    if unsure and any(blames_limits(solution, *one) for one in found):
         yield UNPROVED
     tolerances = [f"{name!r} {accepting_text(solution, name)}" for name in missed]
     yield f"This pose would be accepted with a tolerance of {', '.join(tolerances)}."
