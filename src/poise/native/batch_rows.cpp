@@ -323,6 +323,7 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
     return false;
   }
   for (std::size_t k = 0; k < own.start.size(); ++k) own.start[k] = slot.q[k] = slot.start[k];
+  own.proved_unreachable = false;  // of another row, perhaps: seeds depend on it
   solver_ops().seed(own, static_cast<unsigned>(slot.searches), slot.q);
   return true;
 }

@@ -44,7 +44,7 @@ struct Tries {
   int count = 0, same = 0;
 
   bool enough(double cost, bool met) {
-    constexpr int most = 16, repeats = 3;
+    constexpr int most = 20, repeats = 5;
     constexpr double alike = 1e-3;
     const bool better = count == 0 || cost < (1.0 - alike) * best;
     same = better ? 0 : same + (cost <= (1.0 + alike) * best);

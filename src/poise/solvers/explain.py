@@ -22,6 +22,7 @@ from poise.solvers.show import length_text
 from poise.solvers.status import Status
 from poise.solvers.table import CONTINUOUS_SPAN
 from poise.solvers.words import (
+    accepting_text,
     angle_text,
     count,
     error_text,
@@ -42,6 +43,7 @@ WEAK = 1e-3  # of the strongest multiplier: a limit that hardly holds anything b
 MOST_LISTED = 4
 MOST_CALLS = 20  # that are made to see whether the branch leads on
 NOWHERE = 1e-9  # radians, or of L: such a call leads nowhere
+UNPROVED = "That no pose inside the limits reaches it is not proved: another search (restarts=, seed=) might find one."
 OTHER_UNIT = 20.0  # times the farthest that can be: such a target was hardly meant in metres
 
 
@@ -99,7 +101,8 @@ def cause(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials, goe
         yield f"Limits hold it back{strongest}: {told}{f'; and {more} more' if more > 0 else ''}."
     conflicts = list(conflict_texts(solution, linearise(solution), trials))
     yield from conflicts
-    if not limits and not conflicts and solution.status is Status.STALLED:
+    missed = any(is_missed(solution, name) for name in solution.errors)
+    if missed and not limits and not conflicts and solution.status is Status.STALLED:
         yield minimum_text(solution)
 
 
@@ -250,7 +253,10 @@ def minimum_text(solution: Solution) -> str:
     """A local minimum: where the rest of the error points and what the body cannot do there."""
     at, weakest = linearise(solution), conditioning(solution)
     name = max(at.spans, key=lambda key: float(np.linalg.norm(at.r[at.spans[key]])))
-    away = f"what is left of {name!r}{where_to(solution, name, at.r[at.spans[name]])}, and no small step makes it less"
+    left = f"what is left of {name!r}{where_to(solution, name, at.r[at.spans[name]])}"
+    if not weakest.goal:
+        return f"No joint can move it: {left}."
+    away = f"{left}, and no small step makes it less"
     singular = f" The pose is singular: {weakest.text}." if weakest.singular else ""
     tried = count(solution.searches, "search", "searches")
     return f"Stalled in a local minimum in {tried}: {away}.{singular}"
@@ -277,12 +283,17 @@ def relief(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials, go
     goes_on = goes_on and proof is None
     tried = of_effort(solution) if goes_on else candidates(solution, limits, may_go(solution))
     skip = goes_on and solution.velocity is not None  # more steps are all it needs
-    ways = [] if skip else ways_out(solution, islice(helpful(trials, tried), 1 if paired else 2))
+    found = [] if skip else list(islice(helpful(trials, tried), 1 if paired else 2))
+    ways = ways_out(solution, found)
     if paired or not (ways or goes_on):
         ways.insert(0, move_target(proof))
     for k, way in enumerate(ways):
         yield f"{'Or' if k else 'Relax first:'} {way}."
-    tolerances = [f"{name!r} {error_text(solution, name)}" for name in missed]
+    searched = any(option in ("restarts", "seed") for one, _ in found for option, _ in one.options)
+    unsure = proof is None and not searched and not is_local(solution)
+    if unsure and any(blames_limits(solution, *one) for one in found):
+        yield UNPROVED
+    tolerances = [f"{name!r} {accepting_text(solution, name)}" for name in missed]
     yield f"This pose would be accepted with a tolerance of {', '.join(tolerances)}."
 
 
@@ -300,6 +311,12 @@ def ways_out(solution: Solution, found: Iterable[tuple[Relaxation, NDArray[np.fl
             how = f"{relaxation.text}{taken(solution, relaxation, q)}"
         ways.append(f"{fresh(solution)}it would be reached {how}")
     return ways
+
+
+def blames_limits(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> bool:
+    """Whether a relaxation helped by leaving limits; that others keep it from the goals is then no more than likely."""
+    rules = any(option == "limits" for option, _ in relaxation.options)
+    return rules or bool(relaxation.limits and not within(solution, relaxation, q))
 
 
 def within(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> bool:
@@ -341,4 +358,4 @@ def move_target(proof: Proof | None) -> str:
         one, other = proof.goals
         way = "closer together" if far else "farther apart"
         return f"bring the targets of {one!r} and {other!r} at least {by} {way}"
-    return f"move the target of {proof.goals[0]!r} {by} {'closer' if far else 'away'}"
+    return f"move the target of {proof.goals[0]!r} at least {by} {'closer' if far else 'away'}"

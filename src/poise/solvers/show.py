@@ -11,7 +11,7 @@ from poise.goals.goal import ANGULAR
 if TYPE_CHECKING:
     from poise.solvers.solution import Solution
 
-__all__ = ["html", "length_text", "plain_values", "table"]
+__all__ = ["html", "length_text", "plain_values", "table", "unit_of"]
 
 HEAD = ("goal", "position", "rotation", "reached")
 UNITS = (("m", 1.0), ("mm", 1e-3), ("um", 1e-6), ("nm", 1e-9))
@@ -37,8 +37,13 @@ def length_text(metres: float, digits: int = 3) -> str:
     """A length in the unit that reads best; below a picometre it is rounding, and 0."""
     if metres < 1e-12:
         return "0 m"
-    unit, size = next(((unit, size) for unit, size in UNITS if 1.0005 * metres >= size), UNITS[-1])
+    unit, size = unit_of(metres)
     return f"{metres / size:.{digits}g} {unit}"
+
+
+def unit_of(metres: float) -> tuple[str, float]:
+    """The unit in which a length reads best, and its size [m]."""
+    return next(((unit, size) for unit, size in UNITS if 1.0005 * metres >= size), UNITS[-1])
 
 
 def radians_text(radians: float) -> str:
