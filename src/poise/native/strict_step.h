@@ -67,7 +67,7 @@ bool limits_kept(const SolverData& solver, const StrictPoint& from, const Strict
 // Continuous mode repeats short steps without end, and a step that is right to first order alone goes too far across what is curved: a
 // stretched arm would shake, one frame to either side. So less is asked for there: damping in proportion to what a level misses, as the
 // second order is, and a part of the way to the posture; a body that is held far from it would go four times too far with the whole.
-constexpr double curved = 0.1;
+constexpr double curved = 0.05;
 constexpr double posture_part = 0.25;
 
 // The measure of the step: stiffness or, for the posture, its own gains, in which one step is its minimum.
