@@ -19,6 +19,7 @@ import sys
 import tarfile
 import venv
 import zipfile
+from collections.abc import Sequence
 from email.parser import Parser
 from pathlib import Path
 
@@ -164,7 +165,7 @@ def run_trial(wheel: Path, version: str, machine: str) -> str:
     return f"{facts['reached']} solves on CPython {facts['python']} {machine}{where}, level {facts['level']}"
 
 
-def trial(command: list[object], **variables: str) -> dict[str, str]:
+def trial(command: Sequence[object], **variables: str) -> dict[str, str]:
     """What `wheel_trial.py` finds; it is told nothing of this environment."""
     environment = {"PATH": os.defpath, "PYTHONDONTWRITEBYTECODE": "1", **variables}
     words = [str(word) for word in (*command, TRIAL)]
