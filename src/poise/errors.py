@@ -17,7 +17,6 @@ Not reaching a goal is a result; misuse is an exception.
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Iterable
 
@@ -106,6 +105,8 @@ def side_of(name: str) -> tuple[str, str]:
 
 def name_not_found(what: str, name: str, choices: Iterable[str]) -> NameNotFound:
     """The error for an unknown name: the closest matches where there are any, else what exists."""
+    import difflib  # slow to load, and only for what went wrong
+
     known = tuple(sorted(choices))
     lowered = {choice.lower(): choice for choice in known}
     side, plain = side_of(str(name))
