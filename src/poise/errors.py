@@ -19,7 +19,6 @@ Not reaching a goal is a result; misuse is an exception.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
 
 from poise.names import find_side, split_side, split_words
@@ -112,6 +111,8 @@ class GoalsMissed(PoiseError, RuntimeError):
 
 def name_not_found(what: str, name: str, choices: Iterable[str]) -> NameNotFound:
     """The error for an unknown name: the closest matches where there are any, else what exists."""
+    import difflib  # slow to load, and only for what went wrong
+
     known = tuple(sorted(choices))
     lowered = {choice.lower(): choice for choice in known}
     side, words = split_side(split_words(str(name)))

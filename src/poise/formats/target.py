@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -39,6 +38,8 @@ def replacing(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterat
         raise
     except (OSError, ValueError) as error:
         raise FormatError(f"cannot be written: {error}.", text) from None
+    import secrets  # slow to load, and only for writing
+
     temporary = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(4)}{target.suffix}")
     try:
         yield temporary

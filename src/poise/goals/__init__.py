@@ -1,23 +1,55 @@
-"""What a body can be asked for, one goal a file."""
+"""What a body can be asked for, one goal a file.
 
-from poise.goals.align import Align
-from poise.goals.angle import Angle
-from poise.goals.balance import Balance
-from poise.goals.center_of_mass import CenterOfMass
-from poise.goals.custom import Custom
-from poise.goals.distance import Distance
-from poise.goals.goal import Goal
-from poise.goals.inside import Inside
-from poise.goals.look_at import LookAt
-from poise.goals.mid_range import MidRange
-from poise.goals.on_line import OnLine
-from poise.goals.on_plane import OnPlane
-from poise.goals.orient import Orient
-from poise.goals.range import Range
-from poise.goals.reach import Reach
-from poise.goals.relative import Relative
-from poise.goals.rest import Rest
-from poise.kinematics.regions import Ball, Box, HalfSpace
+Each loads when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from poise.goals.align import Align
+    from poise.goals.angle import Angle
+    from poise.goals.balance import Balance
+    from poise.goals.center_of_mass import CenterOfMass
+    from poise.goals.custom import Custom
+    from poise.goals.distance import Distance
+    from poise.goals.goal import Goal
+    from poise.goals.inside import Inside
+    from poise.goals.look_at import LookAt
+    from poise.goals.mid_range import MidRange
+    from poise.goals.on_line import OnLine
+    from poise.goals.on_plane import OnPlane
+    from poise.goals.orient import Orient
+    from poise.goals.range import Range
+    from poise.goals.reach import Reach
+    from poise.goals.relative import Relative
+    from poise.goals.rest import Rest
+    from poise.kinematics.regions import Ball, Box, HalfSpace
+
+_HOMES = {
+    "Align": "poise.goals.align",
+    "Angle": "poise.goals.angle",
+    "Balance": "poise.goals.balance",
+    "CenterOfMass": "poise.goals.center_of_mass",
+    "Custom": "poise.goals.custom",
+    "Distance": "poise.goals.distance",
+    "Goal": "poise.goals.goal",
+    "Inside": "poise.goals.inside",
+    "LookAt": "poise.goals.look_at",
+    "MidRange": "poise.goals.mid_range",
+    "OnLine": "poise.goals.on_line",
+    "OnPlane": "poise.goals.on_plane",
+    "Orient": "poise.goals.orient",
+    "Range": "poise.goals.range",
+    "Reach": "poise.goals.reach",
+    "Relative": "poise.goals.relative",
+    "Rest": "poise.goals.rest",
+    "Ball": "poise.kinematics.regions",
+    "Box": "poise.kinematics.regions",
+    "HalfSpace": "poise.kinematics.regions",
+}
 
 __all__ = [
     "Align",
@@ -41,3 +73,15 @@ __all__ = [
     "Relative",
     "Rest",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

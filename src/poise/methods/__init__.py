@@ -1,24 +1,51 @@
-"""The solver shelf: one method a file, each with its settings, its source, and what it serves."""
+"""The solver shelf: one method a file, each with its settings, its source, and what it serves.
+
+Each loads when it is first used.
+"""
 
 from __future__ import annotations
 
+from functools import cache
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from poise.errors import InvalidValue, name_not_found
-from poise.methods.ccd import CCD
-from poise.methods.dls import DLS
-from poise.methods.fabrik import FABRIK
-from poise.methods.gradient import Gradient
-from poise.methods.halley import Halley
-from poise.methods.inverse import Inverse
-from poise.methods.lm import LM
 from poise.methods.method import Method
-from poise.methods.pseudoinverse import Pseudoinverse
-from poise.methods.qr import QR
-from poise.methods.scipy import Scipy
-from poise.methods.sdls import SDLS
-from poise.methods.sequential import Sequential
-from poise.methods.svd import SVD
-from poise.methods.transpose import Transpose
-from poise.methods.two_bone import TwoBone
+
+if TYPE_CHECKING:
+    from poise.methods.ccd import CCD
+    from poise.methods.dls import DLS
+    from poise.methods.fabrik import FABRIK
+    from poise.methods.gradient import Gradient
+    from poise.methods.halley import Halley
+    from poise.methods.inverse import Inverse
+    from poise.methods.lm import LM
+    from poise.methods.pseudoinverse import Pseudoinverse
+    from poise.methods.qr import QR
+    from poise.methods.scipy import Scipy
+    from poise.methods.sdls import SDLS
+    from poise.methods.sequential import Sequential
+    from poise.methods.svd import SVD
+    from poise.methods.transpose import Transpose
+    from poise.methods.two_bone import TwoBone
+
+_HOMES = {
+    "CCD": "poise.methods.ccd",
+    "DLS": "poise.methods.dls",
+    "FABRIK": "poise.methods.fabrik",
+    "Gradient": "poise.methods.gradient",
+    "Halley": "poise.methods.halley",
+    "Inverse": "poise.methods.inverse",
+    "LM": "poise.methods.lm",
+    "Pseudoinverse": "poise.methods.pseudoinverse",
+    "QR": "poise.methods.qr",
+    "Scipy": "poise.methods.scipy",
+    "SDLS": "poise.methods.sdls",
+    "Sequential": "poise.methods.sequential",
+    "SVD": "poise.methods.svd",
+    "Transpose": "poise.methods.transpose",
+    "TwoBone": "poise.methods.two_bone",
+}
 
 __all__ = [
     "CCD",
@@ -41,9 +68,36 @@ __all__ = [
     "names",
 ]
 
-_RULES = (Transpose, Gradient, Inverse, Pseudoinverse, SVD, QR, DLS, SDLS, LM, Halley)
-_SWEEPS = (CCD, FABRIK, TwoBone, Sequential)
-_SHELF: dict[str, type[Method]] = {"auto": LM, **{method.name: method for method in _RULES + _SWEEPS}}
+# the names that `method=` accepts, and the classes they stand for
+_SHELF = {
+    "auto": "LM",
+    "transpose": "Transpose",
+    "gradient": "Gradient",
+    "inverse": "Inverse",
+    "pseudoinverse": "Pseudoinverse",
+    "svd": "SVD",
+    "qr": "QR",
+    "dls": "DLS",
+    "sdls": "SDLS",
+    "lm": "LM",
+    "halley": "Halley",
+    "ccd": "CCD",
+    "fabrik": "FABRIK",
+    "two_bone": "TwoBone",
+    "sequential": "Sequential",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
 
 
 def names() -> tuple[str, ...]:
@@ -65,4 +119,11 @@ def by_name(method: str | Method) -> Method:
         raise InvalidValue(f"method must be a name or a poise.methods object, not {method!r}.")
     if method not in _SHELF:
         raise name_not_found("method", method, _SHELF)
-    return _SHELF[method]()
+    return with_defaults(method)
+
+
+@cache
+def with_defaults(name: str) -> Method:
+    """The method of that name; methods never change, so there is one of each."""
+    found: Method = __getattr__(_SHELF[name])()
+    return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -139,6 +138,8 @@ def axis_text(axis: np.ndarray[tuple[int], np.dtype[np.float64]]) -> str:
 
 def html(model: Model) -> str:
     """A table of the joints, for notebooks."""
+    from html import escape  # slow to load
+
     rows = "".join(
         f"<tr><td>{escape(j.name)}</td><td>{escape(j.parent or 'world')}</td><td>{escape(describe(j))}</td></tr>"
         for j in model.joints[:LONGEST]

@@ -43,7 +43,7 @@ class Stuck:
         """A frame from a state whose last one missed some targets, and for how many frames to try no more."""
         bent = self.bent(state, targets)
         if bent is not None:
-            return solver._run(bent[0], targets, (self.window(bent[1]),)), 0
+            return solver._run(bent[0], targets, self.window(bent[1])), 0
         solution = solver.solve(state.q, targets)
         if solution.reached or self.far(state.q, solution.q) > STILL:
             return solution, 0
@@ -62,7 +62,7 @@ class Stuck:
             solver.solve(state.q, targets)  # the solver remembers its last targets
             return solution
         window = self.window(self.model.difference(state.q, first.q))
-        second = solver._run(first.q, targets, (window,))
+        second = solver._run(first.q, targets, window)
         before, after = solution.errors, second.errors
         better = sum(after[name][0] for name in nearer) < sum(before[name][0] for name in nearer)
         return second if better else solution

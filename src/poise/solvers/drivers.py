@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from poise.goals import Goal
-from poise.methods import Scipy, Sequential
 from poise.model import Model
 from poise.native import core
-from poise.solvers.blackbox import BlackBox
-from poise.solvers.sequential import PartByPart
 from poise.solvers.table import Options, native_table
+
+if TYPE_CHECKING:
+    from poise.methods import Scipy, Sequential
 
 __all__ = ["prepare"]
 
 
 def prepare(model: Model, goals: Mapping[str, Goal], options: Options) -> Any:
     """A native solver, or what stands for one where a method drives several."""
-    if isinstance(options.method, Sequential):
-        return PartByPart(model, goals, options, options.method)
-    if isinstance(options.method, Scipy):
-        return BlackBox(model, goals, options, options.method)
+    if options.method.name == "sequential":
+        from poise.solvers.sequential import PartByPart
+
+        return PartByPart(model, goals, options, cast("Sequential", options.method))
+    if options.method.name == "scipy":
+        from poise.solvers.blackbox import BlackBox
+
+        return BlackBox(model, goals, options, cast("Scipy", options.method))
     return core.Solver(model._body, native_table(model, goals, options))

@@ -5,27 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.goals.goal import POSE, POSITION
-from poise.limits import Acceleration, Clearance, Closed, Coupled, Limit, Speed
-from poise.limits.clearance import clearance_table
-from poise.limits.closed import CLOSE
 from poise.limits.cone import cones
-from poise.limits.coupled import CoupledRow
+from poise.limits.limit import Limit
 from poise.model import Model
 from poise.model.joint import BallRange
 from poise.native import core
+
+if TYPE_CHECKING:
+    from poise.limits import Clearance, Closed, Coupled
+    from poise.limits.coupled import CoupledRow
 
 __all__ = ["RuleTables", "refuse_timed", "rule_tables", "timed", "unit_of_sum"]
 
 Op = core.LimitOp
 CONE_RULES = ("swing", "twist", "twist", "angle")
 OPEN = core.OPEN
+TIMED = ("Speed", "Acceleration")  # kinds of limits that are about time
 EXACT = 5e-13  # rounding that a sum of joints may have
 
 
@@ -61,7 +63,7 @@ class RuleTables:
 
 def timed(limits: Iterable[Limit]) -> tuple[str, ...]:
     """Kinds of the limits that are about time."""
-    return tuple(type(limit).__name__ for limit in limits if isinstance(limit, (Speed, Acceleration)))
+    return tuple(type(limit).__name__ for limit in limits if type(limit).__name__ in TIMED)
 
 
 def refuse_timed(kinds: tuple[str, ...]) -> None:
@@ -76,6 +78,10 @@ def rule_tables(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.boo
     """All limits but those about time. `moves`: which velocities may change."""
     out = RuleTables()
     add_cones(out, model, limits.values(), moves)
+    if not limits:
+        return out
+    from poise.limits import Clearance, Closed, Coupled
+
     names: list[tuple[str, str]] = []
     for name, limit in limits.items():
         if isinstance(limit, Clearance):
@@ -121,6 +127,8 @@ def wide_enough(low: float, high: float) -> tuple[float, float]:
 
 def add_clearance(out: RuleTables, model: Model, name: str, limit: Clearance) -> list[tuple[str, str]]:
     """Pairs of capsules, and capsules with what is in the world; returns their names."""
+    from poise.limits.clearance import clearance_table
+
     table = clearance_table(model, limit)
     start = len(out.capsules)
     for frame, a, b, radius in zip(table["frames"], table["a"], table["b"], table["radius"], strict=True):
@@ -176,6 +184,8 @@ def unit_of_sum(model: Model, row: CoupledRow) -> float:
 
 def loop_table(model: Model, name: str, limit: Closed) -> dict[str, Any]:
     """A closed loop as the rows of a goal between two frames."""
+    from poise.limits.closed import CLOSE
+
     row = limit.row(model)
     weight = np.array([1.0, 1.0, 1.0, *([1.0] * 3 if row.turns else [0.0] * 3)])
     zeros = np.zeros(3)

@@ -86,7 +86,8 @@ class Solution(Drawn):
 
     def __init__(self, solver: Solver, answer: Answer, history: History | None = None) -> None:
         self.q, errors, outcome, self.steps, self.searches, _, self.seconds, late, unreachable = answer
-        self._errors = errors[len(errors) - len(solver.row_names) :]  # closed loops come first
+        loops = len(errors) - len(solver.row_names)  # they come first
+        self._errors = errors[loops:] if loops else errors
         self._solver = solver
         self.velocity = None
         self._targets = solver._targets

@@ -29,6 +29,8 @@ from poise.solvers.table import Options, in_order, name_goals, whole
 
 __all__ = ["Solver", "solve"]
 
+_ARRAY = np.ndarray
+
 
 class Solver:
     """A model, goals and options, checked and prepared once.
@@ -101,9 +103,9 @@ class Solver:
             refuse_timed(self._timed)
         if start is None or self._options.mode == "repeatable":
             start = self._start
-        elif isinstance(start, Pose):
+        elif type(start) is not np.ndarray and isinstance(start, Pose):
             start = self._numbers(start, "start")
-        return self._run(start, targets, ())
+        return self._run(start, targets)
 
     def step(
         self,
@@ -131,7 +133,7 @@ class Solver:
         if not isinstance(self._native, core.Solver):
             raise InvalidValue(f"method {self._options.method.name!r} has no steps in time; lm does.")
         ahead = self._way_ahead(at, targets) if "Acceleration" in self._timed else None
-        solution = self._run(at, targets, (window(self.model, at, time, velocity, self._options, ahead),))
+        solution = self._run(at, targets, window(self.model, at, time, velocity, self._options, ahead))
         solution.velocity = self.model.difference(at, solution.q) / time
         solution._dt = time
         return solution
@@ -153,12 +155,16 @@ class Solver:
             raise ModelMismatch(f"{what} is a pose of model {pose.model.name!r}, not of {self.model.name!r}.")
         return pose.q
 
-    def _run(self, start: Any, targets: Mapping[str, Any] | None, window: tuple[Any, ...]) -> Solution:
-        if targets:
-            targets = own_copies(targets)
-        answer: Answer = self._native.solve(start, targets, *window)
-        if targets:
-            self._targets = {**self._targets, **targets}
+    def _run(self, start: Any, targets: Mapping[str, Any] | None, window: Any = None) -> Solution:
+        answer: Answer
+        if not targets:
+            answer = (
+                self._native.solve(start, targets) if window is None else self._native.solve(start, targets, window)
+            )
+        else:
+            own = own_copies(targets)
+            answer = self._native.solve(start, own) if window is None else self._native.solve(start, own, window)
+            self._targets = own if len(own) == len(self.goals) else {**self._targets, **own}
         return Solution(self, answer, History(self) if self._options.record else None)
 
     def copy(self) -> Solver:
@@ -215,7 +221,11 @@ def own_copies(targets: Mapping[str, Any]) -> dict[str, Any]:
     """The targets, arrays copied: a caller may change its own while a solution still refers to them."""
     if type(targets) is not dict and not isinstance(targets, Mapping):
         raise InvalidValue(f"targets must be {{goal name: target}}, not {targets!r}.")
-    return {name: x.copy() if type(x) is np.ndarray else x for name, x in targets.items()}
+    own = dict(targets)
+    for name, x in own.items():
+        if type(x) is _ARRAY:
+            own[name] = x.copy()
+    return own
 
 
 @overload

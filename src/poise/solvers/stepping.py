@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.limits import Acceleration, Limit, Speed
+from poise.limits.limit import Limit
 from poise.model import Model
 from poise.solvers.table import CONTINUOUS_SPAN, Options
 
@@ -46,6 +46,8 @@ def window(
         options: The solver's, with its limits.
         ahead: The way from q to where the goals want the body, (nv,): it must be able to stop there.
     """
+    from poise.limits import Acceleration, Speed
+
     span = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
     most = np.where(~model.slides, span, span * model.length) / dt
     speed = smallest(model, options.limits, Speed)

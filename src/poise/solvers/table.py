@@ -169,8 +169,8 @@ def problem_table(
     return {
         "goals": [*rules.loops, *wished],
         "may_move": body["may_move"],
-        "lower": model.lower,
-        "upper": model.upper,
+        "lower": np.array(model.lower),
+        "upper": np.array(model.upper),
         "weight": body["proportions"] if options.method.scale_free else body["weight"],
         "turns": body["turns"],
         "posture_gain": gain,

@@ -59,7 +59,7 @@ class Willing(Solver):
 
     __slots__ = ()
 
-    def _run(self, start: Any, targets: Mapping[str, Any] | None, window: tuple[Any, ...]) -> Solution:
+    def _run(self, start: Any, targets: Mapping[str, Any] | None, window: Any = None) -> Solution:
         own = {name: target for name, target in (targets or {}).items() if name in self.goals}
         return super()._run(start, own, window)
 
