@@ -9,10 +9,10 @@ import pytest
 
 import poise
 from poise import Status
+from poise.diagnosis.relax import Relaxation, trial
 from poise.errors import GoalsMissed, InvalidValue
 from poise.goals import Orient, Reach, Rest
 from poise.solvers import pixel_tolerance
-from poise.solvers.relax import Relaxation, trial
 from poise.solvers.show import length_text
 
 TIP = "panda_hand_tcp"
@@ -55,7 +55,7 @@ def test_multiplier_is_the_fall_of_the_best_cost_per_radian() -> None:
 
 def test_free_joints_are_stationary() -> None:
     solution = trapped_arm()
-    from poise.solvers.binding import linearise
+    from poise.diagnosis.binding import linearise
 
     at = linearise(solution)
     pull = at.J.T @ at.r

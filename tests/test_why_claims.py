@@ -11,9 +11,9 @@ import pytest
 import poise
 from bodies import random_model
 from poise import Status
+from poise.diagnosis import relax
 from poise.goals import Goal, Reach
 from poise.limits import Clearance, Sphere
-from poise.solvers import relax
 
 UNITS = {"m": 1.0, "mm": 1e-3, "um": 1e-6, "nm": 1e-9}
 CLAIM = re.compile(r"'tip' (?:([\d.e+-]+) (m|mm|um|nm)\b)?(?: and )?(?:([\d.e+-]+) rad)?")

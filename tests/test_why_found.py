@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import poise
+from poise.diagnosis.explain import taken
+from poise.diagnosis.relax import Relaxation
 from poise.goals import Reach
 from poise.limits import Acceleration, Speed
-from poise.solvers.explain import taken
-from poise.solvers.relax import Relaxation
 
 TIP = "panda_hand_tcp"
 

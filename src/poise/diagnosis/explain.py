@@ -4,24 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.limits import Coupled
-from poise.limits.limit import name_limits
-from poise.solvers.binding import ActiveLimit, active_limits, broken_limits
-from poise.solvers.conditioning import conditioning, direction_of
-from poise.solvers.conflict import conflict_texts, in_the_way
-from poise.solvers.linear import linearise
-from poise.solvers.proof import Proof, find_proof, is_missed
-from poise.solvers.relax import Relaxation, Trials, candidates, fresh, helpful, is_local, of_effort
-from poise.solvers.rules import timed
-from poise.solvers.show import length_text
-from poise.solvers.status import Status
-from poise.solvers.table import CONTINUOUS_SPAN
-from poise.solvers.words import (
+from poise.diagnosis.binding import active_limits, broken_limits
+from poise.diagnosis.conditioning import conditioning, direction_of
+from poise.diagnosis.conflict import conflict_texts, in_the_way
+from poise.diagnosis.linear import linearise
+from poise.diagnosis.missed import find_proof, is_missed
+from poise.diagnosis.relax import Relaxation, Trials, candidates, fresh, helpful, is_local, of_effort
+from poise.diagnosis.words import (
     accepting_text,
     angle_text,
     count,
@@ -33,9 +26,15 @@ from poise.solvers.words import (
     value_text,
     vector_text,
 )
-
-if TYPE_CHECKING:
-    from poise.solvers.solution import Solution
+from poise.limits import Coupled
+from poise.limits.limit import name_limits
+from poise.reach.proof import Proof
+from poise.solvers.findings import ActiveLimit
+from poise.solvers.rules import timed
+from poise.solvers.show import length_text
+from poise.solvers.solution import Solution
+from poise.solvers.status import Status
+from poise.solvers.table import CONTINUOUS_SPAN
 
 __all__ = ["explain"]
 

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poise.solvers.conditioning import free_motion
-from poise.solvers.linear import Floats, Linearisation
-from poise.solvers.proof import is_missed, tolerance
-from poise.solvers.relax import Relaxation, Trials, fresh
-from poise.solvers.words import error_text, errors_text
-
-if TYPE_CHECKING:
-    from poise.solvers.solution import Solution
+from poise.diagnosis.conditioning import free_motion
+from poise.diagnosis.linear import Floats, Linearisation
+from poise.diagnosis.missed import is_missed, tolerance
+from poise.diagnosis.relax import Relaxation, Trials, fresh
+from poise.diagnosis.words import error_text, errors_text
+from poise.solvers.solution import Solution
 
 __all__ = ["conflict_texts", "in_the_way"]
 

@@ -7,24 +7,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import PoiseError
-from poise.goals import Reach
+from poise.goals import Goal, Reach
 from poise.limits.limit import Limit, name_limits
 from poise.native import core
-from poise.solvers.binding import ActiveLimit
-from poise.solvers.proof import prove
+from poise.solvers.findings import ActiveLimit
+from poise.solvers.proving import prove
 from poise.solvers.rules import timed
+from poise.solvers.solution import Solution
 from poise.solvers.status import Status
 from poise.solvers.table import Options, in_order, native_table
-
-if TYPE_CHECKING:
-    from poise.goals import Goal
-    from poise.solvers.solution import Solution
 
 __all__ = ["Relaxation", "Trials", "candidates", "fresh", "helpful", "is_local", "of_effort"]
 
@@ -113,7 +110,9 @@ def is_ruled_out(solution: Solution, relaxation: Relaxation) -> bool:
         changed = {name: goal for name, goal in relaxation.goals if name in rows and goal is not own[name]}
         kept = [name for name, _ in relaxation.goals if name in rows]
         rows = {name: changed[name].rows(solution.model) if name in changed else rows[name] for name in kept}
-    return prove(solution._solver, rows, solution.q, limited=not relaxation.limits) is not None
+    solver = solution._solver
+    proof = prove(solver.model, solver.goals, solver._options, rows, solution.q, limited=not relaxation.limits)
+    return proof is not None
 
 
 def is_local(solution: Solution) -> bool:
