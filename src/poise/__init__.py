@@ -45,7 +45,8 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
-lead("diagnosis", "poise.diagnosis")  # what `Solution` asks there: see `poise.solvers.solution.Diagnosis`
+lead("diagnosis", "poise.diagnosis")  # see `poise.solvers.solution.Diagnosis`
+lead("renderer", "poise.studio")  # see `poise.kinematics.drawn`
 
 _HOMES = {
     "BatchSolution": "poise.batch",
