@@ -95,7 +95,7 @@ def test_a_proof_ends_the_searches_of_levels() -> None:
 def test_what_a_proof_rules_out_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []
     own = relax.trial
-    monkeypatch.setattr(relax, "trial", lambda solution, way: tried.append(way.text) or own(solution, way))
+    monkeypatch.setattr(relax, "trial", lambda solution, way: tried.append(way.kind) or own(solution, way))
     model, goals = figure()
     poise.solve(model, goals).why()
     assert not tried

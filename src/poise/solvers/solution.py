@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from poise.goals.goal import GoalRows
     from poise.model import Model
     from poise.reach.proof import Proof
+    from poise.solvers.explanation import Explanation
     from poise.solvers.findings import ActiveLimit, Conditioning
     from poise.solvers.history import History
     from poise.solvers.solver import Solver
@@ -51,8 +52,8 @@ class Diagnosis(Protocol):
     def conditioning(self, solution: Solution) -> Conditioning:
         """How well the body can move from the pose."""
 
-    def explain(self, solution: Solution) -> str:
-        """Why goals were missed."""
+    def explain(self, solution: Solution) -> Explanation:
+        """Why goals were missed, and what would help."""
 
 
 def diagnosis() -> Diagnosis:
@@ -164,6 +165,11 @@ class Solution(Drawn):
         """Singular values of the goals' Jacobian at the pose, and the direction in which it can move least."""
         return diagnosis().conditioning(self)
 
+    @property
+    def explanation(self) -> Explanation:
+        """Why goals were missed and what would help, as data; worked out when asked, the same every time."""
+        return diagnosis().explain(self)
+
     def raise_if_missed(self) -> Solution:
         """The solution itself if every goal was reached.
 
@@ -175,8 +181,8 @@ class Solution(Drawn):
         return self
 
     def why(self) -> str:
-        """Why goals were missed, in words and numbers, and what to relax first."""
-        return diagnosis().explain(self)
+        """Why goals were missed, in words and numbers, and what to relax first: the text of `explanation`."""
+        return str(self.explanation)
 
     def plain_values(self) -> dict[str, Any]:
         """Everything in numbers, text and lists, as `poise.save(solution, "answer.json")` writes it."""
