@@ -146,6 +146,11 @@ class Explanation:
     ways_out: tuple[WayOut, ...]
     summary: str
 
+    @property
+    def parts(self) -> tuple[Cause | WayOut, ...]:
+        """Causes and ways out, in the order in which they are told."""
+        return (*self.causes, *self.ways_out)
+
     def plain_values(self) -> dict[str, Any]:
         """Everything in numbers, text and lists, as JSON has it."""
         return {
@@ -157,7 +162,7 @@ class Explanation:
 
     def __str__(self) -> str:
         out = self.summary
-        for part in (*self.causes, *self.ways_out):
+        for part in self.parts:
             out += f"{' ' if part.kind is CauseKind.SINGULAR else chr(10)}{part.text}"  # of the minimum, on its line
         return out
 
