@@ -102,9 +102,9 @@ def hands(priority: int = 0) -> list[Goal]:
     return [Reach("hand_l", (0, 3, 1)), Reach("hand_r", (0, -3, 1), priority=priority)]
 
 
-def reach(model: poise.Model, q: list[float], **options: object) -> Reach:
+def reach(model: poise.Model, q: list[float]) -> Reach:
     """A goal where a pose has the hand."""
-    return Reach("hand", model.fk(q, "hand")[:3, 3], **options)
+    return Reach("hand", model.fk(q, "hand")[:3, 3])
 
 
 LEVEL = Align("elbow", "x", (1, 0, 0), name="level")

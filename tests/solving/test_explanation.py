@@ -15,6 +15,7 @@ from poise import Status
 from poise.diagnosis import ActiveLimit, CauseKind, Explanation, WayOutKind
 from poise.diagnosis.relax import Relaxation
 from poise.diagnosis.sentences import CAUSES, WAYS_OUT
+from poise.studio.reasons import reason_of
 from why_cases import CASES, GOLDEN, RECORDS, arm, tell, tell_records
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -165,6 +166,34 @@ def test_trials_are_told_apart_by_what_they_relax() -> None:
     assert part.name == whole.name
     assert one.key != other.key
     assert one.key == Relaxation(WayOutKind.WITHOUT_RANGE, limits=(part,)).key
+
+
+@pytest.mark.parametrize(
+    ("name", "section"),
+    [
+        ("too far", "Unreachable"),
+        ("a wall", "Something in the way"),
+        ("inside a ball", "Something in the way"),
+        ("served first", "Goals in each other's way"),
+        ("one priority", "Goals in each other's way"),
+        ("a range", "Limit trap"),
+        ("local minimum", "Local minimum"),
+        ("continuous, on its way", "Over-damped"),
+        ("a step on its way", "Over-damped"),
+    ],
+)
+def test_the_studio_reads_the_kind(name: str, section: str, found: dict[str, Explanation]) -> None:
+    reason = reason_of(found[name])
+    assert reason is not None
+    assert reason.section == section
+
+
+def test_json_has_the_explanation(solutions: dict[str, poise.Solution], found: dict[str, Explanation]) -> None:
+    for name in ("reached", "a range", "too far"):
+        values = solutions[name].plain_values()
+        assert values["explanation"] == found[name].plain_values()
+        assert values["why"] in ("", str(found[name]))
+        assert bool(values["why"]) is bool(values["explanation"]["causes"])
 
 
 def test_the_script_writes_what_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
