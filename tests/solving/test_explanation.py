@@ -15,6 +15,7 @@ from poise import Status
 from poise.diagnosis import ActiveLimit, CauseKind, Explanation, WayOutKind
 from poise.diagnosis.relax import Relaxation
 from poise.diagnosis.sentences import CAUSES, WAYS_OUT
+from poise.goals import Reach
 from poise.studio.reasons import reason_of
 from why_cases import CASES, GOLDEN, RECORDS, arm, tell, tell_records
 
@@ -82,6 +83,17 @@ def test_the_same_solution_has_the_same_explanation(
 ) -> None:
     for name, solution in solutions.items():
         assert solution.explanation == found[name]
+
+
+@pytest.mark.parametrize("mode", ["nearest", "continuous"])
+def test_no_clock_is_heeded(mode: str) -> None:
+    """However soon the solve itself ended, what would help is found without regard to time."""
+    model, goal = arm(), Reach("hand", (0.2, 1.4, 0))
+    late = poise.solve(model, goal, [0, 0.3], mode=mode, time_limit=1e-9)
+    assert late.status is Status.OUT_OF_TIME
+    assert late._twin()._options.time_limit is None
+    ways = {"nearest": WayOutKind.MORE_TIME, "continuous": WayOutKind.FRESH_SOLVE}
+    assert [way.kind for way in late.explanation.ways_out] == [ways[mode], WayOutKind.TOLERANCE]
 
 
 def test_it_is_plain_data(found: dict[str, Explanation]) -> None:
