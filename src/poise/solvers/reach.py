@@ -28,6 +28,7 @@ from poise.spatial import Rotation
 __all__ = ["Freedom", "pair_range", "pivot_range", "reachable_range", "reachable_ranges"]
 
 Floats = NDArray[np.float64]
+MOST_KEPT = 256  # bounds of one model
 
 
 class Freedom(NamedTuple):
@@ -82,7 +83,6 @@ def asks_for_a_place(goal: GoalRows) -> bool:
     return goal.op in (POSITION, POSE) and not goal.ranged and min(goal.weight.tolist()[:3]) > 0.0
 
 
-@lru_cache(maxsize=256)
 def bound_of(
     model: Model,
     frame: str,
@@ -91,7 +91,28 @@ def bound_of(
     start: tuple[float, ...] | None,
     freedom: Freedom,
 ) -> tuple[Floats, Interval]:
-    """Distances of a frame's point from a point of `base` (the best, where `start` is None), and that point."""
+    """Distances of a frame's point from a point of `base` (the best, where `start` is None), and that point.
+
+    Kept with the model, the last few hundred of them: to find an equal model in a cache of all would take longer.
+    """
+    kept: dict[Any, tuple[Floats, Interval]] = model._facts.setdefault("bounds", {})
+    key = (frame, point, base, start, freedom)
+    if key not in kept:
+        if len(kept) >= MOST_KEPT:
+            kept.clear()
+        kept[key] = find_bound(model, frame, point, base, start, freedom)
+    return kept[key]
+
+
+def find_bound(
+    model: Model,
+    frame: str,
+    point: tuple[float, ...],
+    base: str | None,
+    start: tuple[float, ...] | None,
+    freedom: Freedom,
+) -> tuple[Floats, Interval]:
+    """What `bound_of` keeps."""
     body = draw(model, freedom)
     first = None if start is None else outward(body.place(base), np.array(start))
     center, interval = fold(body.chain(base, frame), outward(body.place(frame), np.array(point)), first)
