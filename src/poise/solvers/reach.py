@@ -11,8 +11,7 @@ given. So a bound may be loose but never wrong. Above a free base nothing is cla
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -28,7 +27,7 @@ from poise.spatial import Rotation
 __all__ = ["Freedom", "pair_range", "pivot_range", "reachable_range", "reachable_ranges"]
 
 Floats = NDArray[np.float64]
-MOST_KEPT = 256  # bounds of one model
+MOST_KEPT = 256  # of one kind, for one model
 
 
 class Freedom(NamedTuple):
@@ -95,13 +94,19 @@ def bound_of(
 
     Kept with the model, the last few hundred of them: to find an equal model in a cache of all would take longer.
     """
-    kept: dict[Any, tuple[Floats, Interval]] = model._facts.setdefault("bounds", {})
     key = (frame, point, base, start, freedom)
-    if key not in kept:
-        if len(kept) >= MOST_KEPT:
-            kept.clear()
-        kept[key] = find_bound(model, frame, point, base, start, freedom)
-    return kept[key]
+    found: tuple[Floats, Interval] = kept(model, "bounds", key, lambda: find_bound(model, *key))
+    return found
+
+
+def kept(model: Model, what: str, key: Any, make: Callable[[], Any]) -> Any:
+    """What was made for a model and a key before, or is made now."""
+    shelf = model._facts.setdefault(what, {})
+    if key not in shelf:
+        if len(shelf) >= MOST_KEPT:
+            shelf.clear()
+        shelf[key] = make()
+    return shelf[key]
 
 
 def find_bound(
@@ -189,16 +194,15 @@ class Drawing(NamedTuple):
         return back + [motion for i in down for motion in self.motions[i]]
 
 
-@lru_cache(maxsize=16)
-def table_of(model: Model) -> dict[str, Any]:
-    """The body as the kernels read it."""
-    return kernel_table(model._layout)
-
-
-@lru_cache(maxsize=32)
 def draw(model: Model, freedom: Freedom) -> Drawing:
-    """The body with all that its joints may do."""
-    table = table_of(model)
+    """The body with all that its joints may do; kept with the model."""
+    drawing: Drawing = kept(model, "drawings", freedom, lambda: draw_anew(model, freedom))
+    return drawing
+
+
+def draw_anew(model: Model, freedom: Freedom) -> Drawing:
+    """What `draw` keeps."""
+    table = kept(model, "tables", None, lambda: kernel_table(model._layout))
     places: list[Floats] = []
     motions: list[list[Motion]] = []
     for i, ints in enumerate(table["ints"]):

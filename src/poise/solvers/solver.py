@@ -102,7 +102,7 @@ class Solver:
             start = self._start
         elif type(start) is not np.ndarray and isinstance(start, Pose):
             start = self._numbers(start, "start")
-        return self._run(start, targets)
+        return self._run(start, targets, ())
 
     def step(
         self,
@@ -130,7 +130,7 @@ class Solver:
         if not isinstance(self._native, core.Solver):
             raise InvalidValue(f"method {self._options.method.name!r} has no steps in time; lm does.")
         ahead = self._way_ahead(at, targets) if "Acceleration" in self._timed else None
-        solution = self._run(at, targets, window(self.model, at, time, velocity, self._options, ahead))
+        solution = self._run(at, targets, (window(self.model, at, time, velocity, self._options, ahead),))
         solution.velocity = self.model.difference(at, solution.q) / time
         solution._dt = time
         return solution
@@ -152,12 +152,12 @@ class Solver:
             raise ModelMismatch(f"{what} is a pose of model {pose.model.name!r}, not of {self.model.name!r}.")
         return pose.q
 
-    def _run(self, start: Any, targets: Mapping[str, Any] | None, window: Any = None) -> Solution:
+    def _run(self, start: Any, targets: Mapping[str, Any] | None, window: tuple[Any, ...]) -> Solution:
         if not targets:
-            raw = self._native.solve(start, targets) if window is None else self._native.solve(start, targets, window)
+            raw = self._native.solve(start, targets, *window)
         else:
             own = own_copies(targets)
-            raw = self._native.solve(start, own) if window is None else self._native.solve(start, own, window)
+            raw = self._native.solve(start, own, *window)
             self._targets = own if len(own) == len(self.goals) else {**self._targets, **own}
         return Solution(self, raw, History(self) if self._options.record else None)
 
