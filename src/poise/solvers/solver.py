@@ -154,10 +154,10 @@ class Solver:
 
     def _run(self, start: Any, targets: Mapping[str, Any] | None, window: tuple[Any, ...]) -> Solution:
         if not targets:
-            raw = self._native.solve(start, targets, *window)
+            raw = self._native.solve(start, targets, *window) if window else self._native.solve(start, targets)
         else:
             own = own_copies(targets)
-            raw = self._native.solve(start, own, *window)
+            raw = self._native.solve(start, own, *window) if window else self._native.solve(start, own)
             self._targets = own if len(own) == len(self.goals) else {**self._targets, **own}
         return Solution(self, raw, History(self) if self._options.record else None)
 
