@@ -22,12 +22,9 @@ SANITIZE_VENV := .venv-sanitize
 SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${CXX:-c++} -print-file-name=libstdc++.so)" \
                  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 
-# MuJoCo and xacro run in processes of bounded memory, where a sanitizer's shadow does not fit. None of our C++ runs there.
-SANITIZE_SKIPS := --ignore-glob='*mjcf*' -k 'not xacro and not body.xml and not brings_roles and not mjcf'
-
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo examples test test-gpu lint format bench bench-gpu fuzz studio docs sanitize clean
+.PHONY: help demo examples test test-gpu lint format bench bench-gpu fuzz studio docs sanitize wheels clean
 
 help:
 	@echo "make demo      build Poise, pose a figure, write a picture and a page into demo/"
@@ -43,6 +40,7 @@ help:
 	@echo "make gltf-check     written glTF files through the Khronos validator (needs node and npm)"
 	@echo "make blender-check  written GLB and BVH files imported in headless Blender, joints compared"
 	@echo "make studio    drag a body in the browser (ARGS=robot.urdf for your own)"
+	@echo "make wheels    the sdist and the Linux wheels of a release into dist/: built, repaired, checked, run"
 	@echo "make clean     remove everything that make made"
 
 # ------------------------------------------------------------------------------------------------ verbs
@@ -112,13 +110,17 @@ blender-check: $(STAMPS)/poise
 sanitize:
 	@$(MAKE) --no-print-directory VENV=$(SANITIZE_VENV) sanitize-here
 
+# Linux wheels for x86-64 and arm64 from this machine, by zig; docs/releasing.md says what is built where.
+wheels: $(STAMPS)/build $(STAMPS)/wheels
+	$(BIN)/python tools/wheels.py $(ARGS)
+
 clean:
-	rm -rf .venv .venv-sanitize build site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-sanitize build dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find src tests tools examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .PHONY: sanitize-here
 sanitize-here: $(STAMPS)/sanitized $(STAMPS)/test
-	$(SANITIZE_ENV) $(BIN)/python -m pytest -m "not timing and not nvrtc" --hypothesis-profile=sanitize $(SANITIZE_SKIPS) $(ARGS)
+	$(SANITIZE_ENV) $(BIN)/python -m pytest -m "not timing and not nvrtc and not browser" --hypothesis-profile=sanitize $(ARGS)
 
 # ------------------------------------------------------------------------------------------------ installs
 
@@ -169,14 +171,12 @@ $(STAMPS)/sanitized: $(SOURCES)
 	  --config-settings=cmake.define.CMAKE_CXX_FLAGS_DEBUG="-O1 -Dalways_inline=unused"
 	@touch $@
 
-# Pages and the studio are tested in a real browser: one that is there, or Playwright's own. Where neither can be had, those
-# tests are skipped and say so.
+# Pages and the studio are tested in a real browser. Where none can be had, those tests are skipped and say so; with
+# POISE_NEEDS_CHROMIUM, as in CI, that is an error.
 $(STAMPS)/chromium: $(STAMPS)/test
-	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
-	  || $(BIN)/python -m playwright install chromium \
-	  || echo "No Chromium could be installed: tests in a browser will be skipped."
+	@tools/get_chromium.sh $(BIN)/python || test -z "$$POISE_NEEDS_CHROMIUM"
 	@touch $@
 
-$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/fuzz: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml
+$(STAMPS)/test $(STAMPS)/lint $(STAMPS)/docs $(STAMPS)/fuzz $(STAMPS)/wheels: $(STAMPS)/%: $(STAMPS)/venv pyproject.toml
 	$(PIP) install --group $*
 	@touch $@

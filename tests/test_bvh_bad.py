@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 import warnings
 from pathlib import Path
 
@@ -11,6 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from budget import within
 from poise.errors import FormatError
 from poise.formats import bvh
 from poise.formats.source import ReadOptions, Source
@@ -166,8 +166,7 @@ BAD: dict[str, tuple[str | bytes, int | None, str]] = {
 
 @pytest.mark.parametrize(("text", "line", "fragment"), BAD.values(), ids=BAD)
 def test_refused_with_path_and_line(text: str | bytes, line: int | None, fragment: str) -> None:
-    start = time.perf_counter()
-    with pytest.raises(FormatError) as caught:
+    with within(2.0), pytest.raises(FormatError) as caught:
         read(text)
     assert fragment in str(caught.value)
     assert caught.value.path == "clip.bvh"
@@ -176,7 +175,6 @@ def test_refused_with_path_and_line(text: str | bytes, line: int | None, fragmen
     if line is not None:
         assert caught.value.line == line
     assert len(str(caught.value)) < 400
-    assert time.perf_counter() - start < 2.0
 
 
 def test_the_good_one_is_read() -> None:
@@ -202,10 +200,8 @@ def test_load_refuses_a_bad_motion_too(tmp_path: Path) -> None:
 def test_a_hundred_thousand_joints_are_refused_in_time() -> None:
     one = "JOINT j{}\n{{\nOFFSET 0 1 0\nCHANNELS 1 Xrotation\n}}\n"
     text = "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\n" + "".join(one.format(i) for i in range(100_000)) + "}\n"
-    start = time.perf_counter()
-    with pytest.raises(FormatError, match="more than 10000 joints"):
+    with within(3.0), pytest.raises(FormatError, match="more than 10000 joints"):
         read(text)
-    assert time.perf_counter() - start < 3.0
 
 
 # ------------------------------------------------------------------------------------------------ fuzz

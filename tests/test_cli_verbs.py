@@ -29,7 +29,7 @@ def typed(*words: str) -> Any:
     return CliRunner().invoke(app, words, env={"COLUMNS": "120", "NO_COLOR": "1"})
 
 
-@pytest.mark.parametrize("verb", ["demo", "solve", "info", "convert", "race", "bench"])
+@pytest.mark.parametrize("verb", ["demo", "solve", "info", "convert", "race", "bench", "doctor"])
 def test_every_verb_has_examples_in_its_help(verb: str) -> None:
     shown = typed(verb, "--help")
     assert shown.exit_code == 0
@@ -116,8 +116,6 @@ def test_solve_in_numbers_serves_levels_weights_and_methods() -> None:
 
 @pytest.mark.parametrize("name", ["pose.json", "pose.png", "pose.pdf", "pose.html", "pose.bvh", "pose.glb", "pose.csv"])
 def test_solve_writes_what_the_ending_names(tmp_path: Path, name: str) -> None:
-    if name.endswith("glb"):
-        pytest.importorskip("pygltflib")
     path = tmp_path / name
     shown = typed("solve", "humanoid", "--reach", "hand_l", *BALL, *FEET, "--out", str(path))
     assert shown.exit_code == 0, shown.output

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise.errors import FormatError, InvalidValue, ModelMismatch, PoiseError
-from poise.goals import Reach
+from poise.errors import FormatError, InvalidValue, ModelMismatch, PoiseError, ShapeMismatch
+from poise.goals import Balance, Reach, Rest
 
 HUMAN, ARM = poise.load("humanoid"), poise.load("panda")
 REACH = Reach("panda_hand_tcp", (0.4, 0.0, 0.3))
@@ -37,10 +37,48 @@ def test_a_name_from_elsewhere_is_answered_with_ours_on_the_same_side(given: str
         assert other not in str(caught.value)
 
 
+NAMELESS: Any = Rest()
 NAME: Any = "panda"  # where a model, or a goal, is wanted
 MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
     ("a name for a model", lambda: poise.solve(NAME, REACH), ModelMismatch, "type: poise.load('panda')"),
     ("a name for a goal", lambda: poise.solve(ARM, NAME), InvalidValue, "not 'panda'"),
+    (
+        "two goals, no list",
+        lambda: poise.solve(ARM, REACH, NAMELESS),
+        InvalidValue,
+        "put all goals in one list: solve(model, [goal",
+    ),
+    ("goals for targets", lambda: poise.solve_batch(ARM, REACH, NAMELESS), InvalidValue, "put all goals in one list"),
+    ("a rotation for a place", lambda: Reach("a", np.eye(3)), ShapeMismatch, "Orient(frame, rotation)"),
+    (
+        "text for a place",
+        lambda: Reach("a", ("x", "y", "z")),
+        InvalidValue,
+        "target is ('x', 'y', 'z'); give 3 numbers",
+    ),
+    ("objects for a place", lambda: Reach("a", [object()] * 3), InvalidValue, "give 3 numbers [m]"),
+    ("an object for a place", lambda: Reach("a", object()), InvalidValue, "target"),
+    ("rows of two lengths", lambda: Reach("a", [[1.0, 2.0], [3.0]]), InvalidValue, "give 3 numbers [m]"),
+    ("one support", lambda: Balance("foot_l"), InvalidValue, "Balance(['foot_l'])"),
+    (
+        "a ragged batch",
+        lambda: poise.solve_batch(ARM, REACH, [[0.1, 0.2, 0.3], [0.1]]),
+        ShapeMismatch,
+        "targets['panda_hand_tcp'] is no array",
+    ),
+    ("no batch", lambda: poise.solve_batch(ARM, REACH, None), InvalidValue, "targets['panda_hand_tcp'] is None"),
+    (
+        "objects in a batch",
+        lambda: poise.solve_batch(ARM, REACH, [[object()] * 3]),
+        InvalidValue,
+        "targets['panda_hand_tcp'] is an array of object",
+    ),
+    (
+        "ragged starts",
+        lambda: poise.solve_batch(ARM, REACH, np.zeros((2, 3)), [[0.1] * 7, [0.1]]),
+        ShapeMismatch,
+        "starts is no array",
+    ),
     ("a page nowhere", lambda: poise.show(poise.Pose(ARM), "nowhere/x.html"), FormatError, "there is no folder"),
 ]
 
@@ -56,6 +94,25 @@ def test_a_picture_in_no_folder(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     with pytest.raises(FormatError, match="there is no folder"):
         poise.plot(poise.Pose(ARM), tmp_path / "nowhere" / "x.png")
+
+
+@pytest.mark.parametrize("name", ["m.mp4", "m.xyz"])
+def test_a_film_for_a_picture(tmp_path: Path, name: str) -> None:
+    pytest.importorskip("matplotlib")
+    motion = poise.Motion(ARM, np.tile(ARM.rest, (3, 1)), fps=30)
+    with pytest.raises(FormatError, match=r"is no picture; end it in \.png.*poise\.show\(thing, '.*m\.html'\)"):
+        poise.plot(motion, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(InvalidValue, match="a path must be"):
+        poise.plot(motion, 5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "room"), [("Reach", "goals"), ("Clearance", "limits"), ("DLS", "methods"), ("BatchSolver", "batch")]
+)
+def test_a_name_of_a_room_is_told_with_its_room(name: str, room: str) -> None:
+    with pytest.raises(AttributeError, match=f"type poise.{room}.{name}, or: from poise.{room} import {name}"):
+        getattr(poise, name)
 
 
 def test_things_draw_themselves(tmp_path: Path) -> None:

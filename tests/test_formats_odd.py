@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +10,7 @@ import numpy as np
 import pytest
 
 import poise
+from budget import within
 from poise.errors import FormatError, FormatWarning
 from poise.formats.columns import column_names
 
@@ -81,14 +81,12 @@ def test_what_is_no_person_says_that_there_is_no_unit(tmp_path: Path) -> None:
 def test_thousands_of_end_sites(count: int, refused: bool, tmp_path: Path) -> None:
     ends = "End Site\n{\nOFFSET 0 1 0\n}\n" * count
     path = written(tmp_path, "a.bvh", f"HIERARCHY\nROOT a\n{{\nOFFSET 0 0 0\n{ends}}}\n")
-    start = time.perf_counter()
     if refused:
-        with pytest.raises(FormatError, match="End Sites"):
+        with within(20), pytest.raises(FormatError, match="End Sites"):
             poise.load(path)
     else:
-        with pytest.warns(FormatWarning):
+        with within(20), pytest.warns(FormatWarning):
             assert len(poise.load(path).frames) == count + 1
-    assert time.perf_counter() - start < 20
 
 
 # ------------------------------------------------------------------------------------------------ glTF
@@ -152,20 +150,16 @@ def test_rounded_times_are_an_even_beat(tmp_path: Path) -> None:
 
 def test_a_column_twice_among_many_is_found_in_time(tmp_path: Path) -> None:
     names = ",".join(f"c{i}" for i in range(90_000))
-    start = time.perf_counter()
-    with pytest.raises(FormatError, match="'c7' stand there more than once"):
+    with within(20), pytest.raises(FormatError, match="'c7' stand there more than once"):
         poise.load_motion(written(tmp_path, "a.csv", f"{names},c7\n"))
-    assert time.perf_counter() - start < 20
 
 
 @pytest.mark.parametrize("read", [poise.load, poise.load_motion])
 @pytest.mark.parametrize("filler", ["\n", "\r", " ", "\r\n"])
 def test_endless_nothing_is_refused_in_time(read: Any, filler: str, tmp_path: Path) -> None:
     path = written(tmp_path, "a.csv", "time,a,alpha,d\n" + filler * 20_000_000)
-    start = time.perf_counter()
-    with pytest.raises(FormatError):
+    with within(20), pytest.raises(FormatError):
         read(path)
-    assert time.perf_counter() - start < 20
 
 
 # ------------------------------------------------------------------------------------------------ URDF
@@ -177,8 +171,6 @@ def test_many_forgotten_prefixes_are_found_in_time(tmp_path: Path) -> None:
         f"{'<mimic joint=@j0@/>'.replace('@', chr(34)) if i else ''}</joint>"
         for i in range(2000)
     )
-    start = time.perf_counter()
-    with pytest.warns(FormatWarning):
+    with within(20), pytest.warns(FormatWarning):
         model = poise.load(written(tmp_path, "a.urdf", f'<robot name="r"><link name="l"/>{parts}</robot>'))
     assert model.nq == 1
-    assert time.perf_counter() - start < 20

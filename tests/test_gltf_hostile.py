@@ -7,7 +7,6 @@ import copy
 import json
 import os
 import struct
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import poise
+from budget import within
 from gltf_files import File, arm, glb, quaternion
 from poise.errors import FormatError, FormatWarning
 from poise.formats import gltf
@@ -144,10 +144,8 @@ def test_refused_by_the_element(tmp_path: Path, case: str) -> None:
     change(root)
     text = json.dumps(root, allow_nan=True).encode()
     (tmp_path / "a.glb").write_bytes(glb(text, file.data))
-    began = time.perf_counter()
-    with pytest.raises(FormatError, match=words) as caught:
+    with within(30), pytest.raises(FormatError, match=words) as caught:
         poise.load(tmp_path / "a.glb")
-    assert time.perf_counter() - began < 30
     assert caught.value.path == str(tmp_path / "a.glb")
 
 
@@ -258,10 +256,8 @@ def test_numbers_out_of_nothing_are_bounded(tmp_path: Path) -> None:
     samplers = [{"input": times, "output": values}]
     channels = [{"sampler": 0, "target": {"node": i, "path": "translation"}} for i in range(5)]
     file.add("animations", {"channels": channels, "samplers": samplers})
-    began = time.perf_counter()
-    with pytest.raises(FormatError, match="more numbers than are read"):
+    with within(30), pytest.raises(FormatError, match="more numbers than are read"):
         poise.load(file.glb(tmp_path / "a.glb"))
-    assert time.perf_counter() - began < 30
 
 
 def test_many_nodes_and_deep_trees(tmp_path: Path) -> None:

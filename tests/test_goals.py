@@ -236,7 +236,7 @@ def test_a_target_of_another_kind_is_refused(figure: poise.Model, goal: Goal, ne
 def test_the_contacts_of_feet_are_heels_balls_and_toes(figure: poise.Model) -> None:
     found = {frame for frame, _ in Balance(["foot_l", "foot_r"]).contacts(figure)}
     assert found == {f"{place}_{side}" for place in ("foot", "heel", "ball", "toe") for side in "lr"}
-    assert {frame for frame, _ in Balance("pelvis").contacts(figure)} == {"pelvis", "hip_l", "hip_r"}
+    assert {frame for frame, _ in Balance(["pelvis"]).contacts(figure)} == {"pelvis", "hip_l", "hip_r"}
     assert len(Balance(("heel_l", (0.0, 0.0, 0.1))).contacts(figure)) == 1
 
 
@@ -246,7 +246,7 @@ def test_the_corners_of_a_sole_are_contacts() -> None:
     builder.add_joint("ankle", "base", "revolute", offset=(0, 0, -0.5), mass=1.0)
     builder.add_shape("ankle", poise.model.Box((0.2, 0.1, 0.02)), offset=(0, 0, -0.05), use="collision")
     model = builder.build()
-    corners = [point for frame, point in Balance("ankle").contacts(model) if point.any()]
+    corners = [point for frame, point in Balance(["ankle"]).contacts(model) if point.any()]
     # a hundredth of L is 5 mm, and the sole is 20 mm thick
     np.testing.assert_allclose(sorted(map(tuple, corners)), [(x, y, -0.06) for x in (-0.1, 0.1) for y in (-0.05, 0.05)])
 

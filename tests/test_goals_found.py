@@ -39,7 +39,7 @@ def test_balance_is_judged_by_the_distance_from_the_supports(thin: float, margin
 def test_a_needle_of_a_foot_holds_the_body() -> None:
     model = poise.load("humanoid")
     rng = np.random.default_rng(0)
-    goal = Balance("foot_l")
+    goal = Balance(["foot_l"])
     for _ in range(12):
         T = np.array(model.fk(model.rest, "foot_l"))
         a = 0.02 * rng.normal()

@@ -16,7 +16,7 @@ from poise.methods import DLS, LM, QR, SDLS, SVD, Gradient, Halley, Method, Pseu
 Floats = NDArray[np.float64]
 RULES: tuple[type[Method], ...] = (Transpose, Gradient, Pseudoinverse, SVD, QR, DLS, SDLS, LM, Halley)
 SLOW = {"transpose", "gradient"}
-SLIDES = {"prismatic": [0], "translation3": [0, 1, 2], "planar": [0, 1], "free": [0, 1, 2]}
+SLIDES = {"prismatic": [0], "translation3": [0, 1, 2], "planar": [0, 1], "free": [0, 1, 2], "cylindrical": [0]}
 FAR = 1e6  # a step limit that limits nothing
 
 each_rule = pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.name)
@@ -203,6 +203,24 @@ def test_a_stiffer_joint_moves_less(rule: type[Method]) -> None:
         if rule is not SDLS:  # whose clamps come and go with the singular vectors
             assert (np.diff(moved) <= 1e-12).all()
         assert moved[-1] < min(0.2, moved[0])
+
+
+@pytest.mark.parametrize("rule", [Pseudoinverse, QR, DLS, LM], ids=lambda rule: rule.name)
+@pytest.mark.parametrize("seed", range(8))
+def test_a_stiffer_joint_never_moves_more_in_a_step(rule: type[Method], seed: int) -> None:
+    """Of the rules that minimise a norm, on bodies of every kind: what is promised of a step, and only of a step."""
+    model, rng = random_model(seed, 10), np.random.default_rng(seed)
+    q, goals = model.random(rng), [Reach(model.frames[-1], model.fk(model.random(rng), model.frames[-1])[:3, 3])]
+    own = rng.uniform(0, 3, model.nv)
+    moves = first_step(model, goals, q, method=rule(), stiffness=own)[3]
+    for joint in rng.permutation(moves)[:4].tolist():
+        moved = []
+        for more in (0.0, 1.0, 10.0, 100.0):
+            stiffness = own.copy()
+            stiffness[joint] += more
+            _, _, dq, velocities = first_step(model, goals, q, method=rule(), stiffness=stiffness)
+            moved.append(abs(dq[velocities.index(joint)]))
+        assert (np.diff(moved) <= 1e-9 * (1 + moved[0])).all(), (model.name, joint, moved)
 
 
 @each_rule

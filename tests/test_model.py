@@ -166,7 +166,7 @@ def test_a_joint_equals_its_name() -> None:
     assert model.joint("elbow") == "elbow"
     assert model.joint("elbow") != model.joint("shoulder")
     assert {model.joint("elbow"): 1}["elbow"] == 1  # type: ignore[index]
-    assert str(model.joint("elbow")) == "elbow"
+    assert f"{model.joint('elbow')}" == "elbow"
     assert model.frame("tip") == "tip"
     assert model.joint(model.joint("elbow")) is model.joint("elbow")
     assert model.frame(model.frame("tip")) is model.frame("tip")

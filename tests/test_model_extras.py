@@ -134,7 +134,7 @@ def test_unknown_words_are_refused(slot: str, value: str) -> None:
 
 
 def test_an_elliptic_cone_has_two_angles() -> None:
-    model = ModelBuilder().add_joint("j", None, "ball", cone=BallRange((0.5, 9.0))).build()
+    model = ModelBuilder().add_joint("j", None, "ball", cone=BallRange((0.5, 4.0))).build()
     assert model.joint("j").cone == BallRange((0.5, np.pi))
     assert "swing 0.5 x 3.142" in str(model)
 

@@ -7,11 +7,23 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
+import poise
 from bodies import random_model
 from operations import OPERATIONS, Case, Floats, close
 from poise import Transform, native
+from poise.goals import Reach, Rest
 
 LEVELS = ("baseline", "avx2", "avx512")
+
+
+def test_the_levels_that_are_named_are_those_that_can_be_chosen(at_home: str) -> None:
+    named = native.levels()
+    assert named[0] == "baseline"
+    assert at_home == named[-1]
+    for level in LEVELS:
+        native.choose_level("baseline")
+        native.choose_level(level)
+        assert (native.level() == level) == (level in named)
 
 
 @pytest.fixture
@@ -59,6 +71,27 @@ def test_rotations_and_transforms(level: str, at_home: str) -> None:
     native.choose_level(level)
     for actual, wanted in zip(answers(), expected, strict=True):
         close(actual, wanted, 1e-13)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", ["panda", "iiwa14", "ur5e"])
+def test_solves_from_near_by_end_in_the_same_pose(name: str, level: str, at_home: str) -> None:
+    """One level contracts multiply-adds, another does not: docs/conventions.md states how far answers may differ."""
+    choose(level)
+    model, rng = poise.load(name), np.random.default_rng(1)
+    tool = model.frames[-1]
+    solver = poise.Solver(model, [Reach(tool, np.eye(4), name="tool"), Rest()], restarts=0)
+    for _ in range(20):
+        start = model.random(rng)
+        T = model.fk(model.clamp(start + rng.normal(size=model.nq) * 0.05), tool)
+        answers = []
+        for chosen in (at_home, level):
+            native.choose_level(chosen)
+            answers.append([solver.solve(start, {"tool": T}) for _ in range(2)])
+            assert answers[-1][0].q.tobytes() == answers[-1][1].q.tobytes()  # one build, one processor: the same bits
+        (one, _), (other, _) = answers
+        assert one.reached == other.reached
+        close(other.q, one.q, 1e-6)
 
 
 def test_an_unknown_level_changes_nothing(at_home: str) -> None:

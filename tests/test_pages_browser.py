@@ -16,6 +16,8 @@ from chromium import chromium
 from poise.goals import Reach, Rest
 from poise.solvers import race
 
+pytestmark = pytest.mark.browser
+
 WITHOUT_WEBGL = """
 const real = HTMLCanvasElement.prototype.getContext;
 HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {

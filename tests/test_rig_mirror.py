@@ -7,7 +7,7 @@ import pytest
 
 import poise
 from poise.errors import InvalidValue
-from poise.rig.handles import other_side
+from poise.names import find_other_side
 from poise.rig.mirror import Mirror
 
 
@@ -124,4 +124,4 @@ def test_a_lopsided_body_is_refused() -> None:
 )
 def test_names_of_the_other_side(name: str, other: str | None) -> None:
     names = ("hand_r", "toe_fl", "RightUpLeg", "thigh.R", "mixamorig:LeftHand", "R_Hip", "right_knee_link", "colrar")
-    assert other_side(name, names) == other
+    assert find_other_side(name, names) == other

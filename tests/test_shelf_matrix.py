@@ -36,7 +36,16 @@ ROOM = 0.6  # radians (metres) to both sides of the start; targets lie within ha
 
 JOINTS = {"prismatic": 3, "universal": 3, "euler": 2, "ball": 2, "planar": 2, "translation3": 1, "free": 1}
 SHOULDERS = {"fixed": ("ball",), "revolute": ("revolute",) * 3, "continuous": ("continuous",) * 3, "euler": ("euler",)}
-SIZES = {"revolute": 1, "prismatic": 1, "screw": 1, "universal": 2, "euler": 3, "planar": 3, "translation3": 3}
+SIZES = {
+    "revolute": 1,
+    "prismatic": 1,
+    "screw": 1,
+    "universal": 2,
+    "euler": 3,
+    "planar": 3,
+    "translation3": 3,
+    "cylindrical": 2,
+}
 AXES = np.eye(3)[[2, 1, 0, 1, 2, 0, 1, 2]]
 
 REFUSALS = {"size": "square Jacobian", "limb": "needs a limb", "joint": "joint '", "goal": "goal '"}

@@ -1,7 +1,7 @@
 """The studio in a real browser: Chromium opens it, a mouse drags, clicks, chooses, opens and saves.
 
-Skipped, with the reason, where Playwright or a Chromium is missing. Nothing waits for a fixed time: each step waits for
-what it needs, so that a slow machine is only slow.
+Where Playwright or a Chromium is missing, see `chromium`. Nothing waits for a fixed time: each step waits for what it
+needs, so that a slow machine is only slow.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[
 
 from poise.studio.server import Studio
 
+pytestmark = pytest.mark.browser
+
 SIZE = {"width": 780, "height": 460}
-PATIENCE = 30.0  # [s]
+PATIENCE = 120.0  # [s], on two cores that others share
 
 
 @pytest.fixture(scope="module")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import time
 import warnings
 from pathlib import Path
 
 import pytest
 
 import poise
+from budget import within
 from poise.errors import FormatError, FormatWarning
 from urdf_cases import J1, J2, ODD, REFUSED, L, link, one, robot, visual
 
@@ -25,10 +25,8 @@ def written(folder: Path, content: str | bytes, name: str = "robot.urdf") -> Pat
 def test_refused(name: str, tmp_path: Path) -> None:
     content, word = REFUSED[name]
     path = written(tmp_path, content)
-    start = time.perf_counter()
-    with pytest.raises(FormatError) as caught:
+    with within(SECONDS), pytest.raises(FormatError) as caught:
         poise.load(path)
-    assert time.perf_counter() - start < SECONDS
     assert word in str(caught.value)
     assert "could not be read" not in str(caught.value)  # nothing fell through to the net
     assert str(caught.value).count(str(path)) == 1
@@ -125,10 +123,9 @@ def test_long_chains_load_in_bounded_time(count: int, tmp_path: Path) -> None:
         f'<joint name="j{i}" type="continuous"><parent link="l{i}"/><child link="l{i + 1}"/></joint>'
         for i in range(count)
     )
-    start = time.perf_counter()
-    model = poise.load(written(tmp_path, robot(links + joints)))
+    with within(4 * SECONDS):
+        model = poise.load(written(tmp_path, robot(links + joints)))
     assert model.nv == count
-    assert time.perf_counter() - start < 4 * SECONDS
 
 
 def test_many_oddities_are_counted_not_listed(tmp_path: Path) -> None:
@@ -142,9 +139,7 @@ def test_many_oddities_are_counted_not_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize("head", [b"<!--", b"<?", b"<!A [", b"<!", b"<", b"a", b"<![", b"<!A []"])
 @pytest.mark.parametrize("name", ["robot.urdf", "robot", "robot.xml", "arm.csv", "arm.dh"])
 def test_looking_at_a_long_head_takes_no_time(head: bytes, name: str, tmp_path: Path) -> None:
-    start = time.process_time()
     for filling in (head, head + b" " * 50):
         path = written(tmp_path, filling * (1_000_000 // len(filling)), name)
-        with pytest.raises(FormatError):
+        with within(SECONDS), pytest.raises(FormatError):
             poise.load(path)
-    assert time.process_time() - start < SECONDS

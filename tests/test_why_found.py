@@ -32,6 +32,15 @@ def arm(lower: float | None = 0.0) -> poise.Model:
     return builder.add_frame("hand", "elbow", (1, 0, 0)).build()
 
 
+def cornered() -> tuple[poise.Model, Reach]:
+    """Two links that fold up at the end of their ranges: the way to the target is the other way round."""
+    builder = poise.ModelBuilder("cornered")
+    builder.add_joint("shoulder", None, "revolute", lower=-2.5, upper=2.5, rest=2.4)
+    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=0.0, upper=2.5, rest=1.0)
+    model = builder.add_frame("hand", "elbow", (1, 0, 0)).build()
+    return model, Reach("hand", (1.2 * math.cos(1.5), -1.2 * math.sin(1.5), 0.0))
+
+
 @pytest.mark.parametrize("start", [(0.0, 0.0), (0.0, 2.0)])
 def test_joints_that_move_no_goal(start: tuple[float, float]) -> None:
     solution = poise.solve(two_arms(), Reach("hand_a", (0, 1, 0)), start, joints=["b"])
@@ -56,15 +65,15 @@ def test_position_alone_keeps_the_weights_of_its_axes() -> None:
 
 
 def test_continuous_mode_blames_no_limit_that_a_fresh_solve_keeps() -> None:
-    model, goal = arm(), Reach("hand", (1.2, 0.0, 0.0))
+    model, goal = cornered()
     solver = poise.Solver(model, goal, mode="continuous")
     first = solver.solve(model.rest).why()
     assert "call again from this pose" in first
-    last = solver.solve([0.0, 0.0])  # stretched out: no small step helps
+    last = solver.solve([2.5, 2.5])  # folded up
     assert "The branch ends here" in last.why()
     for why in (first, last.why()):
         assert 'Relax first: it would be reached in a fresh solve (mode="nearest"), which may leave this branch' in why
-        assert "without the lower limit" not in why
+        assert "without the upper limit" not in why
     assert poise.solve(model, goal, last.q).reached
 
 
@@ -92,8 +101,8 @@ def test_a_step_in_time_is_still_on_its_way(limits: list[poise.limits.Limit]) ->
 
 
 def test_steps_in_time_that_lead_no_further() -> None:
-    model = arm()
-    solver, q = poise.Solver(model, Reach("hand", (1.2, 0.0, 0.0)), limits=[Speed(2.0)]), np.array(model.rest)
+    model, goal = cornered()
+    solver, q = poise.Solver(model, goal, limits=[Speed(2.0)]), np.array(model.rest)
     for _ in range(200):
         q = solver.step(q, 0.05).q
     why = solver.step(q, 0.05).why()
@@ -101,7 +110,17 @@ def test_steps_in_time_that_lead_no_further() -> None:
     assert "Limits hold it back" in why
     assert 'it would be reached in a fresh solve (mode="nearest")' in why
     assert "restarts" not in why
-    assert poise.solve(model, Reach("hand", (1.2, 0.0, 0.0)), q).reached
+    assert poise.solve(model, goal, q).reached
+
+
+def test_a_stretched_arm_leaves_the_line_to_its_target() -> None:
+    """A saddle beside the end of a range: in the corner of a window one joint has to be let go."""
+    model, goal = arm(), Reach("hand", (1.2, 0.0, 0.0))
+    solver, q = poise.Solver(model, goal, limits=[Speed(2.0)]), np.zeros(2)
+    assert "It is still on its way" in solver.step(q, 0.05).why()
+    for _ in range(60):
+        q = solver.step(q, 0.05).q
+    assert solver.step(q, 0.05).reached
 
 
 def test_where_a_freed_joint_goes_is_said_as_it_is() -> None:

@@ -116,7 +116,17 @@ def __getattr__(name: str) -> Any:
         return value
     if name in _ROOMS:
         return importlib.import_module(f"poise.{name}")
-    raise AttributeError(f"module 'poise' has no attribute {name!r}; it has: {', '.join(__all__)}")
+    raise AttributeError(f"module 'poise' has no attribute {name!r}; {elsewhere(name)}it has: {', '.join(__all__)}")
+
+
+def elsewhere(name: str) -> str:
+    """Which room has the name, in words; nothing where none has."""
+    if name.startswith("_"):
+        return ""
+    for room in ("goals", "limits", "methods", "model", "kinematics", "solvers", "batch", "errors", "textbook"):
+        if name in importlib.import_module(f"poise.{room}").__all__:
+            return f"type poise.{room}.{name}, or: from poise.{room} import {name}. In poise itself "
+    return ""
 
 
 def __dir__() -> list[str]:

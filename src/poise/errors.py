@@ -7,18 +7,21 @@
     |- InvalidModel (ValueError)      a body that cannot be: loops, duplicate names, impossible mimics
     |- ModelMismatch (ValueError)     things of two different models mixed
     |- FormatError (ValueError)       a file that cannot be read, with its path and line
+    |- SolverInUse (RuntimeError)     a Solver that another thread is using; `.copy()` makes another
     |- MissingExtra (ImportError)     an optional package is not installed; the message has the command
     `- GoalsMissed (RuntimeError)     raised only by Solution.raise_if_missed()
 
     FormatWarning (UserWarning)       a file that is odd but was read; says what was assumed
+    UnitWarning (UserWarning)         numbers that look like degrees where radians are meant
 
 Not reaching a goal is a result; misuse is an exception.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
+
+from poise.names import find_side, split_side, split_words
 
 __all__ = [
     "FormatError",
@@ -31,6 +34,8 @@ __all__ = [
     "NameNotFound",
     "PoiseError",
     "ShapeMismatch",
+    "SolverInUse",
+    "UnitWarning",
     "name_not_found",
 ]
 
@@ -88,19 +93,20 @@ class FormatWarning(UserWarning):
     """A file is odd, and was read all the same; says what was assumed. `model.notes` has the same words."""
 
 
+class UnitWarning(UserWarning):
+    """Numbers that look like degrees were taken as the radians they are; the message has what to type."""
+
+
 class MissingExtra(PoiseError, ImportError):
     """An optional package is missing; the message has the command that installs it."""
 
 
+class SolverInUse(PoiseError, RuntimeError):
+    """A solver is for one thread at a time, and another is using this one; `solver.copy()` makes one for each."""
+
+
 class GoalsMissed(PoiseError, RuntimeError):
     """Some goals were not reached; raised only when asked for."""
-
-
-def side_of(name: str) -> tuple[str, str]:
-    """The side that a name is on, and the name without it: LeftHand, hand.L and l_hand give ("l", "hand")."""
-    words = [word.lower() for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+", name)]
-    sides = [word[0] for word in words if word in ("l", "r", "left", "right")]
-    return (sides[0] if sides else ""), "_".join(word for word in words if word not in ("l", "r", "left", "right"))
 
 
 def name_not_found(what: str, name: str, choices: Iterable[str]) -> NameNotFound:
@@ -109,14 +115,15 @@ def name_not_found(what: str, name: str, choices: Iterable[str]) -> NameNotFound
 
     known = tuple(sorted(choices))
     lowered = {choice.lower(): choice for choice in known}
-    side, plain = side_of(str(name))
+    side, words = split_side(split_words(str(name)))
+    plain = "_".join(words)
     spelled = (f"{plain}_{side}", f"{side}_{plain}") if side and plain else ()
     close = [
         lowered[m]
         for asked in (str(name).lower(), *spelled)
         for m in difflib.get_close_matches(asked, lowered, n=3, cutoff=0.5)
     ]
-    close = [choice for choice in dict.fromkeys(close) if side_of(choice)[0] in ("", side) or not side][:3]
+    close = [choice for choice in dict.fromkeys(close) if not side or find_side(choice) in ("", side)][:3]
     if close:
         hint = f"Did you mean {' or '.join(map(repr, close))}?"
     elif not known:

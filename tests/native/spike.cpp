@@ -88,8 +88,13 @@ double reference[problems * spike::n_q], other[problems * spike::n_q], cost[prob
 
 }  // namespace
 
-int main() {
+// with an argument: nothing but the answers in double, all their digits
+int main(int argc, char**) {
   solve_all<double>(reference, cost);
+  if (argc > 1) {
+    for (double x : reference) std::printf("%.17g\n", x);
+    return 0;
+  }
   double mean = 0;
   int solved = 0;
   for (double c : cost) {

@@ -129,9 +129,13 @@ def read_starts(model: Model, starts: Any) -> Rows:
 
 def real_array(value: Any, what: str) -> NDArray[Any]:
     """A C-contiguous array of float64 or float32: itself where it is one already."""
-    array = np.asarray(value)
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:  # rows of different lengths
+        raise ShapeMismatch(f"{what} is no array: {error}. Give every row the same shape.") from None
     if array.dtype.kind not in "fiu":
-        raise InvalidValue(f"{what} is an array of {array.dtype}; give real numbers.")
+        given = repr(value) if value is None or isinstance(value, str) else f"an array of {array.dtype}"
+        raise InvalidValue(f"{what} is {given}; give real numbers.")
     dtype = array.dtype if array.dtype in (np.float32, np.float64) else np.dtype(np.float64)
     return np.ascontiguousarray(array, dtype=dtype.newbyteorder("="))
 

@@ -20,6 +20,23 @@ from poise.solvers import Solver
 
 __all__ = ["DeviceBatch", "is_on_device"]
 
+METHOD = 5
+REFUSALS = {  # by the number of `Refusal` in native/batch.h
+    1: "closed loops have no kernel on a GPU",
+    2: "{goal}, and a GPU serves Reach and Orient alone",
+    3: "{goal} with a Range, which has no kernel on a GPU",
+    4: "{goal} of another priority than goal {first}, and a GPU serves one priority",
+    METHOD: "method {method} has no kernel on a GPU, where the default method runs",
+    6: "limit_handling={handling} has no kernel on a GPU; 'active', 'clamp' and 'off' have",
+    7: "joint {joint} has a cone, and a GPU keeps joint ranges alone",
+    8: "limit {limit} has no kernel on a GPU, which keeps joint ranges alone",
+    9: "a posture with a power above 2 has no kernel on a GPU",
+    10: "mode='continuous' has no kernel on a GPU",
+    11: "time_limit= is not there on a GPU, where all rows run at once",
+    12: "record=True is not there on a GPU",
+    13: "no joint that may move moves a goal, so there is nothing for a GPU to do",
+}
+
 
 class DeviceBatch:
     """A prepared problem for batches on the current device."""
@@ -108,11 +125,18 @@ class DeviceBatch:
 def check_served(solver: Solver, solutions: int) -> None:
     """Refuses by name what has no kernel on a GPU."""
     native = solver._native
-    if not isinstance(native, core.Solver) or not core.device_serves(native):
-        raise InvalidValue(
-            "a GPU serves point, rotation and pose goals of one priority with postures and joint ranges, under the "
-            "default method; for the rest give numpy arrays, which run on the CPU."
-        )
+    cause, goal, place = core.refused_by_device(native) if isinstance(native, core.Solver) else (METHOD, "", -1)
+    if cause:
+        options, given = solver._options, solver.goals.get(goal)
+        words = {
+            "goal": f"goal {goal!r} is a {type(given).__name__}",
+            "first": repr(solver.row_names[0]),
+            "method": repr(options.method.name),
+            "handling": repr(options.limit_handling),
+            "joint": next((repr(j.name) for j in solver.model.joints if j.nq and j.q.start == place), ""),
+            "limit": ", ".join(repr(limit.name) for limit in options.limits),
+        }
+        raise InvalidValue(f"{REFUSALS[cause].format(**words)}; give numpy arrays, which run on the CPU.")
     if solutions > 1:
         raise InvalidValue("solutions= above 1 runs on the CPU only; give numpy arrays.")
 

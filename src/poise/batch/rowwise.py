@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,8 +13,10 @@ from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.solvers import Solver, Status
+from poise.solvers.proof import prove
+from poise.solvers.several import Explorer
 
-__all__ = ["solve_rowwise"]
+__all__ = ["explore_rowwise", "prove_rowwise", "solve_rowwise"]
 
 
 def solve_rowwise(
@@ -41,3 +44,45 @@ def solve_rowwise(
             codes[row], steps[row], searches[row] = CODES.index(answer.status), answer.steps, answer.searches
         if progress is not None and (row + 1 == rows or row % 100 == 99):
             progress(row + 1, rows)
+
+
+def explore_rowwise(
+    explorer: Explorer,
+    targets: Sequence[Rows],
+    starts: Rows,
+    rows: int,
+    outputs: Outputs,
+    progress: Callable[[int, int], Any] | None,
+) -> None:
+    """As `solve_rowwise`, with several answers a row, nearest to its start first; NaN where there are fewer."""
+    count = outputs.codes.shape[-1]
+    q = outputs.q.reshape(rows, count, -1)
+    errors = outputs.errors.reshape(rows, count, -1, 2)
+    codes, steps, searches = outputs.codes.reshape(rows, count), outputs.steps.ravel(), outputs.searches.ravel()
+    q[:], errors[:], codes[:], steps[:], searches[:] = np.nan, np.nan, CODES.index(Status.STALLED), 0, 0
+    for row in range(rows):
+        start = starts.row(row)
+        try:
+            found = explorer.find(start, {part.name: part.row(row) for part in targets}, count)
+        except (InvalidValue, ShapeMismatch):
+            q[row, 0] = start if np.isfinite(start).all() else np.nan
+            codes[row] = CODES.index(Status.INVALID)
+        else:
+            steps[row], searches[row] = found.steps, found.searches
+            for k, answer in enumerate(found.solutions):
+                q[row, k], errors[row, k] = answer.q, list(answer.errors.values())
+                codes[row, k] = CODES.index(answer.status)
+        if progress is not None and (row + 1 == rows or row % 10 == 9):
+            progress(row + 1, rows)
+
+
+def prove_rowwise(solver: Solver, targets: Sequence[Rows], starts: Rows, rows: int, outputs: Outputs) -> None:
+    """Marks missed rows that are out of reach because of where they hold the joints that may not move."""
+    codes = outputs.codes.reshape(rows, -1)[:, 0]
+    held = {name: solver.goals[name].rows(solver.model) for name in solver.row_names}
+    missed = [k for k, status in enumerate(CODES) if status not in (Status.REACHED, Status.UNREACHABLE, Status.INVALID)]
+    for row in np.flatnonzero(np.isin(codes, missed)).tolist():
+        given = {part.name: held[part.name].convert(part.row(row)) for part in targets}
+        now = {name: replace(held[name], target=target) for name, target in given.items()}
+        if prove(solver, {**held, **now}, np.array(starts.row(row), dtype=np.float64)) is not None:
+            codes[row] = CODES.index(Status.UNREACHABLE)

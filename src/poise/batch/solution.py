@@ -11,19 +11,12 @@ from numpy.typing import NDArray
 from poise.errors import GoalsMissed
 from poise.kinematics import Pose
 from poise.model import Model
+from poise.native import core
 from poise.solvers import Status
 
 __all__ = ["CODES", "BatchSolution"]
 
-# the kernels' numbers for how a row ended
-CODES = (
-    Status.REACHED,
-    Status.STALLED,
-    Status.OUT_OF_STEPS,
-    Status.OUT_OF_TIME,
-    Status.UNREACHABLE,
-    Status.INVALID,
-)
+CODES = tuple(Status[row.name] for row in sorted(core.RowStatus))  # in the order of the kernels' numbers
 
 
 class BatchSolution:

@@ -12,7 +12,7 @@ import numpy as np
 from poise.batch.arrays import Rows, name_targets, read_starts, read_targets, shared_lead
 from poise.batch.device import DeviceBatch, is_on_device
 from poise.batch.outputs import Outputs
-from poise.batch.rowwise import solve_rowwise
+from poise.batch.rowwise import explore_rowwise, prove_rowwise, solve_rowwise
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, name_not_found
 from poise.goals import Goal
@@ -22,6 +22,9 @@ from poise.model import Model
 from poise.native import core
 from poise.solvers import Solver
 from poise.solvers.rules import refuse_timed
+from poise.solvers.several import Explorer, check_several
+from poise.solvers.solver import check_start
+from poise.solvers.table import may_move
 
 __all__ = ["BatchSolver", "solve_batch"]
 
@@ -60,6 +63,8 @@ class BatchSolver:
     ) -> None:
         self.solver = Solver(model, goals, restarts=restarts, seed=seed, **options)
         refuse_timed(self.solver._timed)
+        if isinstance(self.solver._native, core.Solver):
+            self.solver._native.complete_proofs()  # threads and devices ask nobody
         self.model = model
         self._asked = None if dtype is None else read_dtype(dtype)
         self.dtype = self._asked or DTYPES["float64"]
@@ -68,8 +73,9 @@ class BatchSolver:
         self.solutions = read_count("solutions", solutions, MOST_SOLUTIONS)
         self.rows = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names}
         self._repeatable = options.get("mode") == "repeatable"
-        if self.solutions > 1 and not self.in_lanes:
-            raise InvalidValue("solutions= above 1 is only there for the default method on point and rotation goals.")
+        if self.solutions > 1:
+            check_several(self.solver)
+        self._explorer = Explorer(self.solver) if self.solutions > 1 and not self.in_lanes else None
 
     @property
     def in_lanes(self) -> bool:
@@ -123,9 +129,12 @@ class BatchSolver:
         self, parts: list[Rows], begin: Rows, lead: tuple[int, ...], outputs: Outputs, progress: Progress | None
     ) -> None:
         native = self.solver._native
-        if not isinstance(native, core.Solver) or not core.threads_serve(native):
+        if self._explorer is not None or not isinstance(native, core.Solver) or not core.threads_serve(native):
             wide = [part.widened(lead) for part in (*parts, begin)]
-            solve_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs, progress)
+            if self._explorer is not None:
+                explore_rowwise(self._explorer, wide[:-1], wide[-1], prod(lead), outputs, progress)
+            else:
+                solve_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs, progress)
             return
         start, start_stride = begin.spread(lead)
         spread = [(part.name, *part.spread(lead), part.raw) for part in parts]
@@ -142,6 +151,9 @@ class BatchSolver:
             "searches": outputs.searches,
         }
         core.solve_batch(native, table, self.threads, progress)
+        if not may_move(self.model, self.solver._options.joints).all():
+            wide = [part.widened(lead) for part in (*parts, begin)]
+            prove_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs)
 
     def _on_device(self) -> DeviceBatch:
         if self._device is None:
@@ -151,7 +163,9 @@ class BatchSolver:
     def copy(self) -> BatchSolver:
         """Another one of the same problem, for another thread."""
         twin = object.__new__(BatchSolver)
-        twin.__dict__.update(self.__dict__, solver=self.solver.copy(), _device=None)
+        solver = self.solver.copy()
+        explorer = None if self._explorer is None else Explorer(solver)
+        twin.__dict__.update(self.__dict__, solver=solver, _device=None, _explorer=explorer)
         return twin
 
     def __repr__(self) -> str:
@@ -232,7 +246,7 @@ def solve_batch(
         limits: More rules that are never broken.
         limit_handling: "active", "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move.
-        stiffness: Larger moves less.
+        stiffness: The larger, the less a joint moves in a step.
         max_steps: Most steps in one search.
         time_limit: Most seconds for one row.
         step_limit: Most radians (times L: metres) in one step.
@@ -241,6 +255,11 @@ def solve_batch(
     Returns:
         The BatchSolution.
     """
+    if isinstance(targets, Goal):
+        raise InvalidValue(
+            "targets is a goal; put all goals in one list: solve_batch(model, [goal, goal, ...], targets)."
+        )
+    check_start(model, starts)
     solver = BatchSolver(
         model,
         goals,

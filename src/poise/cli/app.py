@@ -9,6 +9,7 @@ import typer
 import poise
 from poise.cli.bench import bench_command
 from poise.cli.demo import demo_command
+from poise.cli.doctor import doctor_command
 from poise.cli.files import convert_command, info_command
 from poise.cli.race import race_command
 from poise.cli.solve import GoalCommand, solve_command
@@ -87,3 +88,4 @@ app.command(
         "poise bench --only drag --json",
     ),
 )(bench_command)
+app.command("doctor", epilog=examples("poise doctor", "poise doctor --json"))(doctor_command)

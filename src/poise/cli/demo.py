@@ -14,7 +14,6 @@ import typer
 from rich.console import Console
 
 import poise
-from poise.cli.solve import answer
 from poise.cli.words import complaints
 from poise.errors import MissingExtra
 from poise.goals import Balance, LookAt, Reach, Rest
@@ -53,7 +52,7 @@ def demo_command(
             page = poise.show(follow(model), out / "poise_demo.html", **options)
     if as_json:
         files = {"picture": None if picture is None else str(picture), "page": str(page.path), "next": then}
-        typer.echo(json.dumps({**answer(solution), **files}, indent=2))
+        typer.echo(json.dumps({**solution.plain_values(), **files}, indent=2))
     else:
         typer.echo(f"{solution}\n")
         typer.echo(f"picture  {picture if picture is not None else missing}")

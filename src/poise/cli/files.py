@@ -18,7 +18,7 @@ from poise.formats import registry
 from poise.formats.source import Source
 from poise.kinematics import Motion
 from poise.model import Model
-from poise.model.show import describe
+from poise.model.show import describe, size_text
 
 __all__ = ["convert_command", "info_command"]
 
@@ -172,7 +172,7 @@ def facts(model: Model, motion: Motion | None) -> dict[str, Any]:
     return {
         "name": model.name,
         "source": model.source,
-        "size": f"{len(model.joints)} joints, {model.nv} degrees of freedom, {len(model.frames)} frames",
+        "size": size_text(model),
         "nq": model.nq,
         "nv": model.nv,
         "frames": list(model.frames),

@@ -18,12 +18,10 @@ from typer.core import TyperCommand
 import poise
 from poise.cli.words import Body, complaints, complete_method, wrote
 from poise.errors import FormatError, InvalidValue, name_not_found
-from poise.formats.target import replacing
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.goals.goal import Goal
 from poise.limits import Clearance
 from poise.model import Model
-from poise.solvers.show import goal_row
 from poise.solvers.solution import Solution
 from poise.solvers.table import name_goals
 from poise.spatial import Rotation, Transform
@@ -129,7 +127,7 @@ def solve_command(
         for path in out or ():
             write(solution, path)
     if as_json:
-        typer.echo(json.dumps(answer(solution), indent=2))
+        typer.echo(json.dumps(solution.plain_values(), indent=2))
     else:
         typer.echo(str(solution))
         if not solution.reached:
@@ -207,10 +205,7 @@ def start_of(model: Model, start: str | None) -> Any:
 def write(solution: Solution, path: Path) -> None:
     """The pose in the format that the ending names."""
     suffix = path.suffix.lower()
-    if suffix == ".json":
-        with replacing(path) as rough:
-            rough.write_text(json.dumps(answer(solution), indent=2) + "\n", encoding="utf-8")
-    elif suffix in (".html", ".htm"):
+    if suffix in (".html", ".htm"):
         poise.show(solution, path)
     elif suffix in PICTURES:
         poise.plot(solution, path)
@@ -220,27 +215,6 @@ def write(solution: Solution, path: Path) -> None:
         except FormatError as error:
             if not error.message.startswith("no pose is written"):
                 raise
-            others = "page (.html), picture (.png .pdf .svg), answer (.json)"
+            others = "page (.html), picture (.png .pdf .svg)"
             raise FormatError(f"{error.message[:-1]}, {others}.", str(path)) from None
     wrote(path)
-
-
-def answer(solution: Solution) -> dict[str, Any]:
-    """The solution in plain values."""
-    goals = {
-        name: {"metres": metres, "radians": radians, "reached": goal_row(solution, name, metres, radians)[3] == "yes"}
-        for name, (metres, radians) in solution.errors.items()
-    }
-    return {
-        "poise": "pose",
-        "model": solution.model.name,
-        "status": str(solution.status),
-        "reached": solution.reached,
-        "steps": solution.steps,
-        "searches": solution.searches,
-        "microseconds": round(1e6 * solution.seconds, 1),
-        "goals": goals,
-        "why": "" if solution.reached else solution.why(),
-        "q": solution.q.tolist(),
-        "joints": {j.name: solution.q[j.q].tolist() for j in solution.model.joints if j.nq and not j.mimic},
-    }

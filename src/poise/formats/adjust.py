@@ -141,7 +141,7 @@ def with_up(model: Model, up: str) -> Model:
     if up == model.up:
         return model
     axes = np.eye(3)
-    turn = Transform(Rotation.between(axes["xyz".index(model.up)], axes["xyz".index(up)]))
+    turn = Transform(Rotation.between(axes[model.up_axis], axes["xyz".index(up)]))
     specs = [replace(s, offset=turn @ s.offset) if s.parent is None else s for s in model._layout.specs]
     return remade(model, specs, replace(model._attached, up=up))
 

@@ -10,8 +10,9 @@ the file is lost:
 - three positions: a `translation3` joint called ``<name>_position`` before it; one or two: `prismatic` joints called
   ``<name>_Xposition`` and so on. Where a joint has no rotation, the last of these has its own name.
 
-End sites are frames called ``<name>_end``. Below the root, joints that slide are stiff (see `STRETCH`): many programs
-write position channels for every bone, and nobody wants inverse kinematics to stretch an arm.
+End sites are frames called ``<name>_end``. Below the root, joints that slide are locked: many programs write position
+channels for every bone, which a clip may change, and nobody wants inverse kinematics to stretch an arm. The root is the
+first joint with channels.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidModel, InvalidValue, NameNotFound, ShapeMismatch
 from poise.formats.aliases import ENOUGH, add_roles
 from poise.formats.bvh_tree import Node
+from poise.formats.names import unused
 from poise.formats.source import ReadOptions, Source
 from poise.model import EULER_ORDERS, Model, ModelBuilder
 
@@ -41,8 +43,6 @@ UNITS = {
     "the CMU library's units (inches / 0.45)": 0.0254 / 0.45,
 }
 SHORT = {"metres": "m", "centimetres": "cm", "millimetres": "mm", "inches": "in"}
-STRETCH = 1e4
-"""Stiffness of bones that have position channels: solvers bend a limb before they stretch it."""
 LARGEST = 1e100  # [m], of an offset
 LYING = 1.25  # a body this much longer along its bones than it is high does not stand in its offsets
 STATURE = 1.7  # [m], of whoever was recorded
@@ -106,10 +106,12 @@ def assemble(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[M
     order: list[int] = []
     factor: list[float] = []
     first = 0
-    for node in nodes:
+    below = below_the_root(nodes)
+    for node, bone in zip(nodes, below, strict=True):
         parent = nodes[node.parent].name if node.parent >= 0 else carried or None
         channels = node.channels or ()
-        for part in add_node(builder, node, parent, scale, turn if node.parent < 0 else np.eye(3), taken):
+        turned = turn if node.parent < 0 else np.eye(3)
+        for part in add_node(builder, node, parent, scale, turned, taken, bone=bone):
             order += [first + i for i in part.channels]
             factor += [np.pi / 180.0 if channels[i].turns else scale for i in part.channels]
         first += len(channels)
@@ -129,6 +131,14 @@ def check_size(source: Source, nodes: list[Node], scale: float) -> None:
                 raise source.error(f"OFFSET of {node.name!r} is {offset}; it must be below {LARGEST:g} metres.", line)
 
 
+def below_the_root(nodes: list[Node]) -> list[bool]:
+    """Of each joint, whether one above it has channels: its positions are then the length of a bone."""
+    below: list[bool] = []
+    for node in nodes:
+        below.append(node.parent >= 0 and (below[node.parent] or bool(nodes[node.parent].channels)))
+    return below
+
+
 def moves_freely(root: Node) -> bool:
     """Whether a root has six channels of its own."""
     channels = root.channels or ()
@@ -142,17 +152,18 @@ def add_node(
     scale: float,
     turn: NDArray[np.float64],
     taken: set[str],
+    *,
+    bone: bool,
 ) -> list[Part]:
-    """Adds the joints of one BVH joint; returns them."""
+    """Adds the joints of one BVH joint, below the root where it is a `bone`; returns them."""
     parts = parts_of(node, scale)
     offset = np.eye(4)
     offset[:3, :3] = turn
     offset[:3, 3] = turn @ [0.0 if a in placed(node) else scale * x for a, x in enumerate(node.offset or ())]
     for part in parts:
-        if part.kind in ("translation3", "prismatic") and node.parent >= 0:
-            part.options["stiffness"] = STRETCH
+        locked = bone and part.kind in ("translation3", "prismatic")
         name = node.name if part is parts[-1] else unused(f"{node.name}_{part.suffix}", taken)
-        builder.add_joint(name, parent, part.kind, offset=offset, **part.options)
+        builder.add_joint(name, parent, part.kind, offset=offset, locked=locked, **part.options)
         parent, offset = name, np.eye(4)
     return parts
 
@@ -205,15 +216,6 @@ def add_ends(source: Source, builder: ModelBuilder, nodes: list[Node], scale: fl
             if number > 1:
                 source.odd(f"the End Site of {node.name!r} is called {name!r}, since its own name is taken", line)
             builder.add_frame(name, node.name, [scale * x for x in offset])
-
-
-def unused(name: str, taken: set[str]) -> str:
-    """The name, with a number where it is taken; it is taken then."""
-    number, free = 2, name
-    while free in taken:
-        free, number = f"{name}{number}", number + 1
-    taken.add(free)
-    return free
 
 
 # ------------------------------------------------------------------------------------------------ size and up

@@ -161,6 +161,7 @@ def joint_spec(words: Mapping[str, Any]) -> JointSpec:
         center=words["center"],
         stiffness=words["stiffness"],
         cone=None if cone is None else BallRange(**cone),
+        locked=words.get("locked", False),
     )
     return replace(
         spec,

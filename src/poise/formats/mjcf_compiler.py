@@ -23,6 +23,7 @@ import numpy as np
 
 from poise.errors import MissingExtra
 from poise.formats import mjcf_worker
+from poise.formats.bounded import surroundings
 
 __all__ = ["compiled"]
 
@@ -87,7 +88,7 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 cwd=tempfile.gettempdir(),
-                env=os.environ | {"PYTHONPATH": os.pathsep.join(str(Path(p).absolute()) for p in sys.path)},
+                env=surroundings(),
             )
         return self.process
 

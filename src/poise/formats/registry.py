@@ -17,7 +17,7 @@ from poise.formats.source import Source
 
 __all__ = ["for_reading", "for_writing", "formats"]
 
-MODULES = ("urdf", "mjcf", "bvh", "gltf", "dh", "tables", "amass")
+MODULES = ("urdf", "mjcf", "bvh", "gltf", "dh", "tables", "amass", "answers")
 HEAD = 1 << 16  # bytes that `looks_like` sees
 OPEN = ("", ".xml", ".txt", ".json", ".bin", ".dat")  # suffixes that say nothing
 
@@ -71,7 +71,8 @@ def for_writing(path: str, verb: str) -> Module:
         if suffix in module.SUFFIXES and hasattr(module, verb):
             return module
     what = verb.removeprefix("write_")
-    raise FormatError(f"no {what} is written to files called {suffix or 'without a suffix'}; to {those(verb)}.", path)
+    reason = f"a {what} cannot be saved as {suffix}" if suffix else "cannot tell the format: the path has no suffix"
+    raise FormatError(f"{reason}. Formats for a {what}: {those(verb)}.", path)
 
 
 def those(verb: str) -> str:

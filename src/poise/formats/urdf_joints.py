@@ -163,11 +163,13 @@ def read_mimic(
 
 
 def read_extension(source: Source, element: Element, where: str) -> dict[str, Any]:
-    """Rest, stiffness and bounds that are not there, as our own writer leaves them in ``<poise>``."""
+    """Rest, stiffness, bounds that are not there and locks, as our own writer leaves them in ``<poise>``."""
     line, given = element.sourceline, element.attrib
     out: dict[str, Any] = {side: None for side in ("lower", "upper") if given.get(side) == "none"}
     if "rest" in given:
         out["rest"] = parse_numbers(given["rest"], None, f"{where}: rest", source, line)
     if "stiffness" in given:
         out["stiffness"] = parse_number(given["stiffness"], f"{where}: stiffness", source, line)
+    if given.get("locked") == "true":
+        out["locked"] = True
     return out

@@ -130,7 +130,7 @@ class _Writer:
         for i, step in enumerate(steps):
             last = i == len(steps) - 1
             link = joint.frame if last else self.fresh(f"{joint.frame}_{step.suffix or 'turn'}")
-            own = {key: value for key, value in rest.items() if key == "stiffness"}
+            own = {key: value for key, value in rest.items() if key != "rest"}
             if len(numbers) == len(steps):
                 own["rest"] = numbers[i]
             elif i == 0 and joint.kind == "screw":
@@ -252,7 +252,7 @@ def written_numbers(joint: Joint, q: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 def extras(model: Model, joint: Joint) -> dict[str, str]:
-    """What only Poise reads: the rest pose where it is not zero, and stiffness."""
+    """What only Poise reads: the rest pose where it is not zero, stiffness, and whether it is locked."""
     out = {}
     if joint.nq:
         rest = written_numbers(joint, model.rest)
@@ -262,6 +262,8 @@ def extras(model: Model, joint: Joint) -> dict[str, str]:
             out["rest"] = numbers_text(rest)
     if joint.stiffness:
         out["stiffness"] = number_text(joint.stiffness)
+    if joint.locked:
+        out["locked"] = "true"
     return out
 
 

@@ -7,12 +7,12 @@ limit, so that one that never ends, or ends badly, is a `FormatError` here.
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import sys
 from pathlib import Path
 
 from poise.errors import MissingExtra
+from poise.formats.bounded import surroundings
 from poise.formats.source import Source
 from poise.formats.xml import Element
 
@@ -92,10 +92,9 @@ def expanded(source: Source) -> Source:
         raise MissingExtra(f'{source.path} is xacro, which needs xacrodoc. Type: pip install "poise[formats]"')
     path = Path(source.path).absolute()
     command = [sys.executable, "-c", PROGRAM.format(memory=MOST_MEMORY), str(path)]
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)}
     try:
         done = subprocess.run(  # in the file's folder, where relative includes are looked for
-            command, capture_output=True, timeout=SECONDS, env=environment, cwd=path.parent, check=False
+            command, capture_output=True, timeout=SECONDS, env=surroundings(), cwd=path.parent, check=False
         )
     except subprocess.TimeoutExpired:
         raise source.error(f"its macros ran for more than {SECONDS:g} s and were stopped; do they end?") from None

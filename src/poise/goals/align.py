@@ -19,14 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.goals.direction import read_axis
-from poise.goals.goal import ALIGN, Goal, GoalRows, one_weight, pack_target
+from poise.goals.goal import ALIGN, TURNED, Goal, GoalRows, one_weight, pack_target
 from poise.model import Model
 
 __all__ = ["Align"]
 
 
 @dataclass(frozen=True, eq=False)
-class Align(Goal):
+class Align(Goal, words=TURNED):
     """Keep an axis of a frame along a direction.
 
     Attributes:

@@ -20,15 +20,16 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.goals.direction import read_axis
 from poise.goals.distance import pack_span
-from poise.goals.goal import ANGLE, Goal, GoalRows, one_weight
+from poise.goals.goal import ANGLE, TURNED, Goal, GoalRows, one_weight
 from poise.goals.range import Range, read_range
 from poise.model import Model
+from poise.model.joint import name_of
 
 __all__ = ["Angle"]
 
 
 @dataclass(frozen=True, eq=False)
-class Angle(Goal):
+class Angle(Goal, words=TURNED):
     """Keep an axis of one frame at an angle to an axis of another, or to a direction of the world.
 
     Attributes:
@@ -52,7 +53,7 @@ class Angle(Goal):
         object.__setattr__(self, "axis_a", read_axis(self.axis_a, "Angle: axis_a"))
         object.__setattr__(self, "axis_b", read_axis(self.axis_b, "Angle: axis_b"))
         object.__setattr__(self, "angle", read_angle(self.angle))
-        if self.frame_b is not None and str(self.frame_b) == str(self.frame_a):
+        if self.frame_b is not None and name_of(self.frame_b) == name_of(self.frame_a):
             raise InvalidValue(f"Angle: both axes are of frame {self.frame_a!r}; the angle between them cannot change.")
         one_weight(self.weight, 3, "Angle")
 

@@ -21,10 +21,11 @@ import numpy as np
 
 from poise.errors import InvalidValue
 from poise.goals.center_of_mass import require_mass
-from poise.goals.contacts import Contact, contact_points, distinct, up_of
+from poise.goals.contacts import Contact, contact_points, distinct
 from poise.goals.goal import BALANCE, Goal, GoalRows, one_weight, pack_target
 from poise.kinematics.regions import length, place
 from poise.model import Model
+from poise.model.joint import name_of
 
 __all__ = ["Balance"]
 
@@ -79,9 +80,9 @@ class Balance(Goal):
             base=None,
             point=np.zeros(3),
             weight=one_weight(self.weight, 0, "Balance"),
-            target=np.append(pack_target(None, up_of(model)), self.margin),
+            target=np.append(pack_target(None, model.up_direction), self.margin),
             exact=False,
-            convert=lambda margin: np.append(pack_target(None, up_of(model)), length(margin, "Balance: margin")),
+            convert=lambda margin: np.append(pack_target(None, model.up_direction), length(margin, "Balance: margin")),
             size=max(4, len(contacts)),
             points=tuple(contacts),
         )
@@ -89,10 +90,15 @@ class Balance(Goal):
 
 def read_support(support: Any) -> tuple[Any, ...]:
     """Frames, and pairs of frame and point."""
-    if isinstance(support, str) or not isinstance(support, Iterable):
-        given: tuple[Any, ...] = (support,)
-    else:
-        given = tuple(support)
+    name = support if isinstance(support, str) else getattr(support, "name", None)
+    if isinstance(name, str):
+        raise InvalidValue(
+            f"Balance: support is {name!r}, one frame; give a list of all that stand on the ground: "
+            f"Balance([{name!r}]) is over that one alone, Balance([{name!r}, ...]) over the hull of several."
+        )
+    if not isinstance(support, Iterable):
+        raise InvalidValue(f"Balance: support is {support!r}; give a list of frames, such as the feet.")
+    given: tuple[Any, ...] = tuple(support)
     if len(given) == 2 and isinstance(given[0], str) and is_point(given[1]):
         given = (given,)  # one pair, without its brackets
     if not given:
@@ -110,7 +116,7 @@ def read_part(part: Any) -> Any:
     if isinstance(part, (tuple, list)):
         if len(part) != 2:
             raise InvalidValue(f"Balance: {part!r} is no support; give a frame, or (frame, point).")
-        return str(part[0]), place(part[1], f"Balance: the point on {part[0]!r}")
+        return name_of(part[0]), place(part[1], f"Balance: support {name_of(part[0])!r}: its point")
     if not isinstance(part, str) and not hasattr(part, "name"):
         raise InvalidValue(f"Balance: {part!r} is no support; give a frame, or (frame, point).")
-    return str(part)
+    return name_of(part)

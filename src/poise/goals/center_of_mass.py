@@ -23,8 +23,14 @@ from poise.model import Model
 __all__ = ["CenterOfMass", "require_mass"]
 
 
+WEIGHT = (
+    "Importance among goals of the same priority: one number; or 3, along the x, y and z axes of the world. 0 leaves a "
+    "component free. The cost is sum |w r|^2, with r in units of the body's length L."
+)
+
+
 @dataclass(frozen=True, eq=False)
-class CenterOfMass(Goal):
+class CenterOfMass(Goal, words={"weight": WEIGHT}):
     """Bring the centre of mass to a place.
 
     Attributes:

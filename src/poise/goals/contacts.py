@@ -13,23 +13,17 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.direction import LETTERS
 from poise.kinematics.parts import rigid_parts
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Geometry, Sphere
 
-__all__ = ["Contact", "contact_points", "up_of"]
+__all__ = ["Contact", "contact_points"]
 
 Floats = NDArray[np.float64]
 Contact = tuple[str, Floats]
 
 LAYER = 0.01  # of L: how far above the lowest point others still touch the ground
 SAME = 1e-6  # of L: nearer than this, two points are one
-
-
-def up_of(model: Model) -> Floats:
-    """The world's up axis."""
-    return np.array(LETTERS[model.up])
 
 
 def contact_points(model: Model, support: str) -> list[Contact]:
@@ -39,7 +33,7 @@ def contact_points(model: Model, support: str) -> list[Contact]:
     below = {root for root in parts.values() if root is not None and parts[parent_of(model, root)] == parts[frame]}
     near = [name for name in model.frames if parts[name] == parts[frame] or parts[name] in below]
     candidates = [(name, np.zeros(3)) for name in near] + list(solid_points(model, set(near)))
-    heights = [float(place(model, contact) @ up_of(model)) for contact in candidates]
+    heights = [float(place(model, contact) @ model.up_direction) for contact in candidates]
     ground = min(heights) + LAYER * model.length
     lowest = [contact for contact, height in zip(candidates, heights, strict=True) if height <= ground]
     return distinct(model, [(frame, np.zeros(3)), *lowest])

@@ -6,7 +6,8 @@ solver takes new ones without being built again.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import textwrap
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
@@ -15,10 +16,28 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.model import Model
+from poise.model.spec import floats
+from poise.native import core
+
+# what every goal's help says of the keywords that all goals have; a goal's own words take their place
+COMMON = {
+    "weight": "Importance among goals of the same priority: one number. The cost is sum |w r|^2, with r in units of "
+    "the body's length L and in radians.",
+    "priority": "0 is served first, strictly; higher numbers in what freedom is left.",
+    "name": "Its name in the solution; the frame's unless given.",
+    "tolerance": "When it counts as reached [m]: a number, or (metres, radians); 1e-4 m (1e-4 L of a body below 1 m) "
+    "and 1e-3 rad unless given.",
+}
+TURNED = {
+    "tolerance": "When it counts as reached [rad]: a number, or (metres, radians); 1e-3 rad unless given.",
+}  # of goals whose only error is an angle
 
 __all__ = ["Goal", "GoalRows", "Tolerance", "pack_target"]
 
-POSITION, ROTATION, POSE, ALIGN, LOOK, DISTANCE, ANGLE, PLANES, COM, BALANCE, CUSTOM = range(11)
+GoalOp = core.GoalOp
+POSITION, ROTATION, POSE, ALIGN, LOOK = GoalOp.POSITION, GoalOp.ROTATION, GoalOp.POSE, GoalOp.ALIGN, GoalOp.LOOK
+DISTANCE, ANGLE, PLANES, COM = GoalOp.DISTANCE, GoalOp.ANGLE, GoalOp.PLANES, GoalOp.COM
+BALANCE, CUSTOM = GoalOp.BALANCE, GoalOp.CUSTOM
 ANGULAR = frozenset({ROTATION, ALIGN, LOOK, ANGLE})  # whose only error is an angle
 
 Tolerance = float | tuple[float, float] | None
@@ -50,7 +69,7 @@ class GoalRows:
         jacobian: Of CUSTOM: q to (size, nv).
     """
 
-    op: int
+    op: core.GoalOp
     frame: str | None
     base: str | None
     point: NDArray[np.float64]
@@ -86,6 +105,11 @@ class Goal:
     name: str | None = None
     tolerance: Tolerance = None
 
+    def __init_subclass__(cls, words: Mapping[str, str] | None = None, **rest: Any) -> None:
+        """Adds the common keywords to the help of every goal, with its own words where it has some."""
+        super().__init_subclass__(**rest)
+        cls.__doc__ = with_common(cls.__doc__, {**COMMON, **(words or {})})
+
     default_name = "goal"
     counts = True  # whether it must be within its tolerance for a solution to be reached
 
@@ -113,12 +137,13 @@ class Goal:
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
             raise InvalidValue(f"{what}: name must be a non-empty string, not {self.name!r}.")
         if self.tolerance is not None:
-            values = np.atleast_1d(np.asarray(self.tolerance, dtype=np.float64))
+            wanted = "give a number [m; rad for rotations], or (metres, radians)"
+            values = np.atleast_1d(read_numbers(self.tolerance, f"{what}: tolerance", wanted))
             if values.shape not in ((1,), (2,)) or not np.isfinite(values).all() or (values < 0).any():
-                raise InvalidValue(f"{what}: tolerance is {self.tolerance!r}; give a number or (metres, radians).")
+                raise InvalidValue(f"{what}: tolerance is {self.tolerance!r}; {wanted}, none negative.")
 
     def _check_weights(self, what: str) -> None:
-        weights = np.array(self.weight, dtype=np.float64)
+        weights = read_numbers(self.weight, f"{what}: weight", "give one number, 3 or 6")
         weights.setflags(write=False)
         if weights.ndim:
             object.__setattr__(self, "weight", weights)
@@ -136,6 +161,24 @@ class Goal:
         if len(values) == 2:
             return float(values[0]), float(values[1])
         return (defaults[0], float(values[0])) if angular else (float(values[0]), defaults[1])
+
+
+def with_common(doc: str | None, words: Mapping[str, str]) -> str | None:
+    """A docstring with the words of the common keywords at the end of its attributes; those it has already stay."""
+    if doc is None:
+        return None
+    head = doc.rstrip() if "Attributes:" in doc else f"{doc.rstrip()}\n\n    Attributes:"
+    new = (f"{key}: {text}" for key, text in words.items() if f"\n        {key}:" not in doc)
+    lines = (textwrap.fill(text, 112, initial_indent=" " * 8, subsequent_indent=" " * 12) for text in new)
+    return "\n".join([head, *lines, "    "])
+
+
+def read_numbers(value: Any, what: str, wanted: str) -> NDArray[np.float64]:
+    """An array of its own of what was given, of any shape; refused with what is wanted where it is not numbers."""
+    try:
+        return floats(value, 1, what)
+    except InvalidValue:
+        raise InvalidValue(f"{what} is {value!r}; {wanted}.") from None
 
 
 def one_weight(weight: float | ArrayLike, components: slice | int, what: str) -> NDArray[np.float64]:

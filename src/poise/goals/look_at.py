@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.goals.direction import beside, read_axis, read_point
-from poise.goals.goal import LOOK, Goal, GoalRows, one_weight, pack_target
+from poise.goals.goal import LOOK, TURNED, Goal, GoalRows, one_weight, pack_target
 from poise.kinematics.regions import place
 from poise.model import Model
 
@@ -27,7 +27,7 @@ __all__ = ["LookAt"]
 
 
 @dataclass(frozen=True, eq=False)
-class LookAt(Goal):
+class LookAt(Goal, words=TURNED):
     """Point an axis of a frame at a place: a gaze, a lamp, a camera.
 
     Attributes:

@@ -14,14 +14,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.rest import Rest
+from poise.goals.rest import POSTURE, Rest
 from poise.model import Model
 
 __all__ = ["MidRange"]
 
 
 @dataclass(frozen=True, eq=False)
-class MidRange(Rest):
+class MidRange(Rest, words=POSTURE):
     """Stay near the middle of all ranges, strictly below the goals: it never costs them anything.
 
     Attributes:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.goals.goal import ROTATION, Goal, GoalRows, pack_target, six_weights
+from poise.goals.goal import ROTATION, TURNED, Goal, GoalRows, pack_target, read_numbers, six_weights
 from poise.goals.range import Range
 from poise.model import Model
 from poise.spatial import Rotation, as_rotation
@@ -29,8 +29,14 @@ from poise.spatial import Rotation, as_rotation
 __all__ = ["Orient"]
 
 
+WEIGHT = (
+    "Importance among goals of the same priority: one number; or 3, about the x, y and z axes of the target (6: the "
+    "last 3 of them). 0 leaves a component free. The cost is sum |w r|^2, with r in radians."
+)
+
+
 @dataclass(frozen=True, eq=False)
-class Orient(Goal):
+class Orient(Goal, words={**TURNED, "weight": WEIGHT}):
     """Turn a frame.
 
     Attributes:
@@ -54,7 +60,7 @@ class Orient(Goal):
     def __post_init__(self) -> None:
         self.check_common()
         object.__setattr__(self, "rotation", read_rotation(self.rotation))
-        letters = set(str(self.axes).lower())
+        letters = set(self.axes.lower()) if isinstance(self.axes, str) else set()
         if not letters or not letters <= set("xyz") or len(letters) != len(str(self.axes)):
             raise InvalidValue(f"Orient: axes is {self.axes!r}; give some of the letters x, y and z, each once.")
         if self.within is not None:
@@ -99,10 +105,18 @@ def read_play(within: Any) -> tuple[Range, Range, Range]:
 
 def both_sides(angle: Any) -> Range:
     """From -angle to angle."""
-    size = math.inf if angle is None else float(angle)
+    size = math.inf if angle is None else float(read_angle(angle))
     if not size >= 0.0:
         raise InvalidValue(f"Orient: within is {angle!r}; an angle must be zero or more [rad].")
     return Range(-size, size)
+
+
+def read_angle(angle: Any) -> float:
+    """One number [rad]; it may be infinite."""
+    found = read_numbers(angle, "Orient: within", "give an angle [rad], three of them, or Ranges")
+    if found.ndim:
+        raise ShapeMismatch(f"Orient: within is {angle!r}; give one angle, or three.")
+    return float(found)
 
 
 def read_rotation(rotation: Any) -> Rotation:

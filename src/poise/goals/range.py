@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import InvalidValue
+from poise.errors import InvalidValue, PoiseError
 from poise.goals.goal import pack_target
 from poise.kinematics.regions import LARGEST
 from poise.model.spec import number, vector
@@ -80,7 +80,10 @@ def read_range(value: Any, what: str, least: float, most: float) -> Range:
     if isinstance(value, Range):
         found = value
     elif isinstance(value, (tuple, list)) and len(value) == 2:
-        found = Range(*value)
+        try:
+            found = Range(*value)
+        except PoiseError as error:
+            raise InvalidValue(f"{what} is {value!r}; give a number, a Range or (low, high). {error}") from None
     else:
         exact = number(value, what)
         found = Range(exact, exact)

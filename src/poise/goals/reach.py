@@ -22,17 +22,24 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.goals.goal import POSE, POSITION, Goal, GoalRows, pack_target, six_weights
+from poise.goals.goal import POSE, POSITION, Goal, GoalRows, pack_target, read_numbers, six_weights
 from poise.goals.range import Range, pack_place, read_place
-from poise.kinematics.regions import LARGEST
+from poise.kinematics.regions import LARGEST, place
 from poise.model import Model
 from poise.spatial import Transform, as_transform
 
 __all__ = ["Reach"]
 
 
+WEIGHT = (
+    "Importance among goals of the same priority: one number; or 3, along the x, y and z axes of the world (of the "
+    "frame that the target is given in); or for a transform 6, the last 3 about the target's own axes. 0 leaves a "
+    "component free. The cost is sum |w r|^2, with r in units of the body's length L and in radians."
+)
+
+
 @dataclass(frozen=True, eq=False)
-class Reach(Goal):
+class Reach(Goal, words={"weight": WEIGHT}):
     """Bring a frame to a position, or to a position and rotation.
 
     Attributes:
@@ -56,12 +63,8 @@ class Reach(Goal):
         if type(self.weight) is not float:
             six_weights(self.weight, 0, 6 if self.with_rotation else 3, "Reach")
         if self.point is not None:
-            point = np.array(self.point, dtype=np.float64)
-            if point.shape != (3,):
-                raise InvalidValue(f"Reach: point is {self.point!r}; it must be 3 finite numbers.")
-            check_lengths(point, "Reach: point")
-            point.setflags(write=False)
-            object.__setattr__(self, "point", point)
+            object.__setattr__(self, "point", np.array(place(self.point, "Reach: point")))
+            self.point.setflags(write=False)  # type: ignore[union-attr]
 
     @property
     def with_rotation(self) -> bool:
@@ -118,19 +121,27 @@ def read_target(target: Any) -> Any:
         transform = as_transform(target, "target")
         check_lengths(transform.translation, "target")
         return transform
-    if not isinstance(target, Transform) and np.shape(target) == (3,):
-        point = np.array(target, dtype=np.float64)
-        check_lengths(point, "target")
-        point.setflags(write=False)
-        return point
+    if isinstance(target, (tuple, list, np.ndarray)):
+        array = read_numbers(target, "target", "give 3 numbers [m], a Transform or a 4x4 matrix")
+        if array.shape == (3,):
+            check_lengths(array, "target")
+            array.setflags(write=False)
+            return array
+        refuse_shape(array.shape)
     transform = as_transform(target, "target")
-    if transform.translation.shape != (3,):
-        raise ShapeMismatch(
-            f"target has shape {np.shape(target)}; give 3 numbers or one 4x4 transform. For many targets, make a "
-            "Solver once and call solver.solve(start, {name: target}) for each."
-        )
+    refuse_shape((*transform.translation.shape[:-1], 4, 4))
     check_lengths(transform.translation, "target")
     return transform
+
+
+def refuse_shape(shape: tuple[int, ...]) -> None:
+    """Refuses arrays that are neither a point nor a transform, with what to type for what they may be."""
+    if shape in ((3,), (4, 4)):
+        return
+    hint = "For many targets, use solve_batch, or make a Solver once and call solver.solve(start, {name: target})."
+    if shape == (3, 3):
+        hint = f"A rotation alone is Orient(frame, rotation); with a place it is Transform(rotation, place). {hint}"
+    raise ShapeMismatch(f"target has shape {shape}; give 3 numbers [m] or one 4x4 transform. {hint}")
 
 
 def check_lengths(values: NDArray[np.float64], what: str) -> None:

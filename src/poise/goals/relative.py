@@ -15,14 +15,14 @@ from typing import Any
 
 from poise.goals.direction import read_point
 from poise.goals.goal import Goal, GoalRows
-from poise.goals.reach import Reach, read_target
+from poise.goals.reach import WEIGHT, Reach, read_target
 from poise.model import Model
 
 __all__ = ["Relative"]
 
 
 @dataclass(frozen=True, eq=False)
-class Relative(Goal):
+class Relative(Goal, words={"weight": WEIGHT}):
     """Hold a frame where another frame carries it.
 
     Attributes:

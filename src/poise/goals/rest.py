@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
-from poise.goals.goal import Goal
+from poise.goals.goal import Goal, read_numbers
 from poise.kinematics import Pose
 from poise.model import Model
 
@@ -26,8 +26,14 @@ __all__ = ["Rest"]
 MOST_POWER = 20
 
 
+POSTURE = {
+    "weight": "Importance among postures: one number. It never costs the goals anything.",
+    "tolerance": "Has no meaning here: a posture is never missed. [m], or (metres, radians).",
+}
+
+
 @dataclass(frozen=True, eq=False)
-class Rest(Goal):
+class Rest(Goal, words=POSTURE):
     """Stay near a pose, strictly below the goals: it never costs them anything.
 
     `weight` therefore matters against other postures only. Slides are measured in units of the body's length L.
@@ -63,7 +69,10 @@ class Rest(Goal):
             if self.pose.model != model:
                 raise ModelMismatch(f"Rest: the pose is of model {self.pose.model.name!r}, not of {model.name!r}.")
             return np.array(self.pose.q)
-        return np.array(Pose(model, self.pose).q)
+        try:
+            return np.array(Pose(model, self.pose).q)
+        except (InvalidValue, ShapeMismatch) as error:
+            raise type(error)(f"Rest: pose is no Pose and no q of {model.name!r}: {error}") from None
 
     def gain(self, model: Model) -> NDArray[np.float64]:
         """The gain of every degree of freedom, the weight included."""
@@ -72,7 +81,8 @@ class Rest(Goal):
             for name, gain in self.gains.items():
                 out[model.joint(name).v] = check_gain(gain)
         elif self.gains is not None:
-            given = np.asarray(self.gains, dtype=np.float64)
+            wanted = f"give {{joint: gain}}, or {model.nv} numbers"
+            given = read_numbers(self.gains, "Rest: gains", wanted)
             if given.shape != (model.nv,):
                 raise ShapeMismatch(
                     f"Rest: gains has shape {given.shape}; it must be ({model.nv},), or {{joint: gain}}."
@@ -83,7 +93,7 @@ class Rest(Goal):
 
 def check_gain(gain: Any) -> float:
     """A finite gain that is not negative."""
-    value = float(gain)
-    if not np.isfinite(value) or value < 0:
+    value = read_numbers(gain, "Rest: gains", "a gain is one number")
+    if value.ndim or not np.isfinite(value) or value < 0:
         raise InvalidValue(f"Rest: a gain is {gain!r}; gains must be finite and not negative.")
-    return value
+    return float(value)

@@ -37,7 +37,7 @@ class Manipulability:
 
 
 def manipulability(model: Model, q: ArrayLike, frame: str | Frame, *, rows: str = "linear") -> Manipulability:
-    """Manipulability of a frame in configuration q.
+    """Manipulability of a frame in configuration q; joints that are locked do not count.
 
     Args:
         model: The body.
@@ -49,7 +49,8 @@ def manipulability(model: Model, q: ArrayLike, frame: str | Frame, *, rows: str 
         raise InvalidValue(f"rows must be 'linear', 'angular' or 'both', not {rows!r}.")
     if np.ndim(q) != 1:
         raise ShapeMismatch(f"q has shape {np.shape(q)}; it must be one configuration, ({model.nq},).")
-    J = model.jacobian(np.asarray(q, dtype=np.float64), frame)[_ROWS[rows]]
+    free = [v for joint in model.joints if joint.nv and not joint.locked for v in range(joint.v.start, joint.v.stop)]
+    J = model.jacobian(np.asarray(q, dtype=np.float64), frame)[_ROWS[rows]][:, free]
     axes, values, _ = np.linalg.svd(J, full_matrices=False)
     full = np.zeros(J.shape[0])
     full[: len(values)] = values

@@ -20,6 +20,7 @@ from poise.kinematics.parts import rigid_parts
 from poise.kinematics.regions import place
 from poise.limits.limit import Limit
 from poise.model import Model
+from poise.model.joint import name_of
 from poise.spatial import Transform, as_transform
 
 __all__ = ["CLOSE", "Closed", "LoopRow"]
@@ -64,8 +65,8 @@ class Closed(Limit):
     point: Any = None
 
     def __post_init__(self) -> None:
-        if str(self.frame) == str(self.other):
-            raise InvalidValue(f"Closed: frame and other are both {str(self.frame)!r}; a loop needs two frames.")
+        if name_of(self.frame) == name_of(self.other):
+            raise InvalidValue(f"Closed: frame and other are both {name_of(self.frame)!r}; a loop needs two frames.")
         self.settle(
             f"closed {self.frame} {self.other}",
             transform=read_transform(self.transform),

@@ -22,6 +22,7 @@ import numpy as np
 from poise.errors import InvalidValue
 from poise.limits.limit import Limit
 from poise.model import Model
+from poise.model.degrees import doubted_cone
 from poise.model.joint import BallRange
 from poise.model.spec import check_cone
 
@@ -53,7 +54,10 @@ class Cone(Limit):
         if self.swing is None and self.twist is None and self.angle is None:
             raise InvalidValue(f"{where}: it limits nothing; give swing=, twist= or angle= [rad].")
         axis = (0.0, 0.0, 1.0) if self.axis is None else self.axis
-        found = check_cone("ball", BallRange(as_tuple(self.swing), as_tuple(self.twist), axis, self.angle), where)
+        given = BallRange(as_tuple(self.swing), as_tuple(self.twist), axis, self.angle)
+        found = check_cone("ball", given, where)
+        for doubt in doubted_cone(given, where):
+            raise InvalidValue(doubt)
         assert found is not None
         if found.swing is not None and np.min(found.swing) <= 0.0:
             raise InvalidValue(f"{where}: swing is {self.swing!r}; it must be above zero.")

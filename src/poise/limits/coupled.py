@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, name_not_found
 from poise.limits.limit import Limit
 from poise.model import Joint, Model
+from poise.model.joint import name_of
 from poise.model.spec import number
 
 __all__ = ["Coupled", "CoupledRow"]
@@ -61,7 +62,8 @@ class Coupled(Limit):
     def __post_init__(self) -> None:
         pairs = self.joints.items() if isinstance(self.joints, Mapping) else self.joints
         try:
-            given = tuple((str(name), number(value, f"Coupled: the coefficient of {name!r}")) for name, value in pairs)
+            named = [(name_of(name), value) for name, value in pairs]
+            given = tuple((name, number(value, f"Coupled: the coefficient of {name!r}")) for name, value in named)
         except TypeError:
             raise InvalidValue(f"Coupled: joints must be {{joint: coefficient}}, not {self.joints!r}.") from None
         if not any(value for _, value in given):

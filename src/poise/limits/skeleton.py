@@ -154,7 +154,7 @@ def water_radius(mass: float, length: float) -> float:
 def skeleton_capsules(model: Model, parts: set[str | None] | None = None) -> list[BodyCapsule]:
     """Capsules around the bones of some parts, all unless named; a heavy part without bones is a ball."""
     skeleton = Skeleton(model)
-    up = np.eye(3)["xyz".index(model.up)]
+    up = model.up_direction
     ground = min((float(T[:3, 3] @ up) for T in skeleton.places.values()), default=0.0)
     found: list[BodyCapsule] = []
     for part, bones in skeleton.bones.items():

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.limits.limit import Limit
 from poise.model import Model
+from poise.model.joint import name_of
 
 __all__ = ["Speed", "most_of_each", "read_most"]
 
@@ -50,7 +51,7 @@ def read_most(given: Any, what: str) -> Most:
         return positive(given, f"{what}: max")
     if not given:
         raise InvalidValue(f"{what}: max is empty; give a number, or {{joint: number}}.")
-    return tuple((str(name), numbers(value, f"{what} of joint {str(name)!r}")) for name, value in given.items())
+    return tuple((name_of(name), numbers(value, f"{what} of joint {name_of(name)!r}")) for name, value in given.items())
 
 
 def numbers(value: Any, what: str) -> tuple[float, ...]:

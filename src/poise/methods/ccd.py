@@ -26,7 +26,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from poise.errors import InvalidValue
-from poise.methods.method import Method, positive
+from poise.methods.method import Method, is_number, positive
+from poise.native import core
 
 __all__ = ["CCD"]
 
@@ -49,16 +50,16 @@ class CCD(Method):
     stall_ratio: float = 0.999
 
     name: ClassVar[str] = "ccd"
-    code: ClassVar[int] = 20
+    code: ClassVar[core.MethodCode] = core.MethodCode.CCD
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose"})
     levels: ClassVar[bool] = False
     longest_step: ClassVar[float] = math.inf
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.order not in ORDERS:
+        if not isinstance(self.order, str) or self.order not in ORDERS:
             raise InvalidValue(f"CCD: order is {self.order!r}; it must be 'outside_in' or 'inside_out'.")
-        if self.turn_limit != math.inf:
+        if not (is_number(self.turn_limit) and self.turn_limit == math.inf):
             positive(self.turn_limit, "CCD: turn_limit")
 
     def settings(self) -> dict[str, Any]:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from poise.methods.method import Method, positive
+from poise.native import core
 
 __all__ = ["DLS"]
 
@@ -35,7 +36,7 @@ class DLS(Method):
     stall_ratio: float = 0.999
 
     name: ClassVar[str] = "dls"
-    code: ClassVar[int] = 7
+    code: ClassVar[core.MethodCode] = core.MethodCode.DLS
 
     def __post_init__(self) -> None:
         super().__post_init__()

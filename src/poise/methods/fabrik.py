@@ -28,6 +28,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from poise.methods.method import Method
+from poise.native import core
 
 __all__ = ["FABRIK"]
 
@@ -40,7 +41,7 @@ class FABRIK(Method):
     stall_ratio: float = 0.999
 
     name: ClassVar[str] = "fabrik"
-    code: ClassVar[int] = 21
+    code: ClassVar[core.MethodCode] = core.MethodCode.FABRIK
     joint_kinds: ClassVar[frozenset[str]] = frozenset({"revolute", "continuous", "universal", "euler", "ball"})
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position"})
     levels: ClassVar[bool] = False

@@ -20,6 +20,7 @@ import numpy as np
 
 from poise.errors import InvalidValue
 from poise.methods.method import Method, positive
+from poise.native import core
 
 __all__ = ["Gradient"]
 
@@ -37,7 +38,7 @@ class Gradient(Method):
     stall_ratio: float = 0.9999
 
     name: ClassVar[str] = "gradient"
-    code: ClassVar[int] = 1
+    code: ClassVar[core.MethodCode] = core.MethodCode.GRADIENT
 
     def __post_init__(self) -> None:
         super().__post_init__()

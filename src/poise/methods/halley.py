@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from poise.methods.method import Method, positive
+from poise.native import core
 
 __all__ = ["Halley"]
 
@@ -36,7 +37,7 @@ class Halley(Method):
     stall_steps: int = 20
 
     name: ClassVar[str] = "halley"
-    code: ClassVar[int] = 9
+    code: ClassVar[core.MethodCode] = core.MethodCode.HALLEY
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose", "posture"})
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from poise.methods.method import Method
+from poise.native import core
 
 __all__ = ["Inverse"]
 
@@ -27,7 +28,7 @@ class Inverse(Method):
     stall_steps: int = 20
 
     name: ClassVar[str] = "inverse"
-    code: ClassVar[int] = 3
+    code: ClassVar[core.MethodCode] = core.MethodCode.INVERSE
 
     def refuse(self, rows: int, velocities: int) -> str | None:
         """See Method.refuse."""

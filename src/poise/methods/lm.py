@@ -15,7 +15,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from poise.methods.method import Method, positive
+from poise.methods.method import Method, positive, whole
+from poise.native import core
 
 __all__ = ["LM"]
 
@@ -36,7 +37,7 @@ class LM(Method):
     stall_steps: int = 4
 
     name: ClassVar[str] = "lm"
-    code: ClassVar[int] = 0
+    code: ClassVar[core.MethodCode] = core.MethodCode.LM
     restarts: ClassVar[int] = 60
     polish: ClassVar[bool] = True
     scale_free: ClassVar[bool] = True
@@ -46,6 +47,7 @@ class LM(Method):
         super().__post_init__()
         positive(self.damping, "LM: damping", zero=True)
         positive(self.floor, "LM: floor")
+        whole(self.rounds, "LM: rounds", least=0)
 
     def settings(self) -> dict[str, Any]:
         """See Method.settings."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.model import Model
 from poise.model.kinds import KINDS
+from poise.native import core
 
 __all__ = ["Method"]
 
@@ -32,7 +33,7 @@ class Method:
     stall_ratio: float = 0.98
 
     name: ClassVar[str] = ""
-    code: ClassVar[int] = 0  # the kernels' number for it
+    code: ClassVar[core.MethodCode] = core.MethodCode.LM  # what the kernels call it
     restarts: ClassVar[int] = 0  # searches after the first, where restarts="auto"
     polish: ClassVar[bool] = False  # whether a missed goal is brought to its true minimum
     scale_free: ClassVar[bool] = False  # whether only the proportions of weights and stiffness matter to it
@@ -40,28 +41,15 @@ class Method:
 
     # what it serves; the rest is refused by name
     joint_kinds: ClassVar[frozenset[str]] = frozenset({*KINDS, "mimic"})  # of the joints that move a goal
-    goal_kinds: ClassVar[frozenset[str]] = frozenset(
-        {
-            "position",
-            "rotation",
-            "pose",
-            "align",
-            "look",
-            "distance",
-            "angle",
-            "planes",
-            "com",
-            "balance",
-            "custom",
-            "posture",
-        }
-    )
+    goal_kinds: ClassVar[frozenset[str]] = frozenset({*(op.name.lower() for op in core.GoalOp), "posture"})
     levels: ClassVar[bool] = False  # goals of several priorities, and limits beyond joint ranges
     devices: ClassVar[frozenset[str]] = frozenset({"cpu"})
 
     def __post_init__(self) -> None:
-        if self.stall_steps < 1 or not 0 < self.stall_ratio <= 1:
-            raise InvalidValue(f"{type(self).__name__}: stall_steps must be 1 or more and stall_ratio in (0, 1].")
+        what = type(self).__name__
+        whole(self.stall_steps, f"{what}: stall_steps")
+        if positive(self.stall_ratio, f"{what}: stall_ratio") > 1:
+            raise InvalidValue(f"{what}: stall_ratio is {self.stall_ratio!r}; it must be above 0 and at most 1.")
 
     def settings(self) -> dict[str, Any]:
         """What the kernels read: damping, damping_floor, rounds and up to four options."""
@@ -79,9 +67,28 @@ class Method:
         return None
 
 
-def positive(value: float, what: str, *, zero: bool = False) -> float:
+def positive(value: object, what: str, *, zero: bool = False) -> float:
     """A finite number above zero (or zero, where that is fine)."""
-    x = float(value)
+    x = float(value) if is_number(value) else np.nan  # type: ignore[arg-type]
     if not np.isfinite(x) or x < 0 or (x == 0 and not zero):
-        raise InvalidValue(f"{what} is {value!r}; it must be a positive number.")
+        raise InvalidValue(f"{what} is {value!r}; it must be a number {'of 0 or more' if zero else 'above 0'}.")
     return x
+
+
+def whole(value: object, what: str, *, least: int = 1) -> int:
+    """A whole number, `least` or more."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
+        raise InvalidValue(f"{what} is {value!r}; it must be a whole number, {least} or more.")
+    return int(value)
+
+
+def flag(value: object, what: str) -> bool:
+    """True or False, and nothing that merely counts as one of them."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidValue(f"{what} is {value!r}; it must be True or False.")
+    return bool(value)
+
+
+def is_number(value: object) -> bool:
+    """Whether it is one real number: no text, no truth value, no list."""
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

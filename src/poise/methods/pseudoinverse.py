@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from poise.methods.method import Method
+from poise.native import core
 
 __all__ = ["Pseudoinverse"]
 
@@ -28,4 +29,4 @@ class Pseudoinverse(Method):
     stall_steps: int = 20
 
     name: ClassVar[str] = "pseudoinverse"
-    code: ClassVar[int] = 4
+    code: ClassVar[core.MethodCode] = core.MethodCode.PSEUDOINVERSE

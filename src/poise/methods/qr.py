@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from poise.methods.method import Method
+from poise.native import core
 
 __all__ = ["QR"]
 
@@ -27,4 +28,4 @@ class QR(Method):
     stall_steps: int = 20
 
     name: ClassVar[str] = "qr"
-    code: ClassVar[int] = 6
+    code: ClassVar[core.MethodCode] = core.MethodCode.QR

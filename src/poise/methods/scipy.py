@@ -4,7 +4,8 @@
 
 Steps are taken on the manifold, so ball joints and floating bases work as with every other method. "trf", "dogbox",
 "L-BFGS-B", "TNC", "SLSQP" and "trust-constr" keep the ranges inside the solve; "lm", "CG", "BFGS" and "trust-ncg"
-know no bounds: their answer is clamped. Source: UCSD CSE169, "Jacobian Method as a Black Box" and "Other Numerical
+know no bounds: their answer is clamped. None knows cones: each is shown the pose with its ball joints brought into
+theirs, and how that pose changes. Source: UCSD CSE169, "Jacobian Method as a Black Box" and "Other Numerical
 Methods".
 
 When it fails: it is slow (each evaluation crosses into Python), local, and stops on its own criteria; it is there
@@ -18,7 +19,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from poise.errors import name_not_found
+from poise.errors import InvalidValue, name_not_found
 from poise.methods.method import Method
 
 __all__ = ["LEAST_SQUARES", "MINIMIZERS", "WITHOUT_BOUNDS", "Scipy"]
@@ -44,8 +45,10 @@ class Scipy(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if not isinstance(self.optimizer, str):
+            raise InvalidValue(f"Scipy: optimizer is {self.optimizer!r}; it must be a name such as 'trf'.")
         if self.optimizer not in (*LEAST_SQUARES, *MINIMIZERS):
-            raise name_not_found("SciPy optimizer", str(self.optimizer), (*LEAST_SQUARES, *MINIMIZERS))
+            raise name_not_found("SciPy optimizer", self.optimizer, (*LEAST_SQUARES, *MINIMIZERS))
 
     def settings(self) -> dict[str, Any]:
         """See Method.settings: the kernels evaluate, they do not step."""

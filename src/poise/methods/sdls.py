@@ -22,7 +22,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from poise.methods.method import Method, positive
+from poise.methods.method import Method, flag, positive
+from poise.native import core
 
 __all__ = ["SDLS"]
 
@@ -44,13 +45,14 @@ class SDLS(Method):
     stall_steps: int = 20
 
     name: ClassVar[str] = "sdls"
-    code: ClassVar[int] = 8
+    code: ClassVar[core.MethodCode] = core.MethodCode.SDLS
 
     def __post_init__(self) -> None:
         super().__post_init__()
         positive(self.gamma_max, "SDLS: gamma_max")
         if self.target_clamp is not None:
             positive(self.target_clamp, "SDLS: target_clamp")
+        flag(self.soft, "SDLS: soft")
 
     def settings(self) -> dict[str, Any]:
         """See Method.settings."""

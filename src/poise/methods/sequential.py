@@ -25,7 +25,9 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from poise.errors import InvalidValue
-from poise.methods.method import Method
+from poise.methods.method import Method, flag, whole
+from poise.model import Joint
+from poise.native import core
 
 __all__ = ["Sequential"]
 
@@ -46,14 +48,22 @@ class Sequential(Method):
 
     name: ClassVar[str] = "sequential"
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose", "posture"})
-    code: ClassVar[int] = 0
+    code: ClassVar[core.MethodCode] = core.MethodCode.LM
     levels: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if isinstance(self.rounds, bool) or not isinstance(self.rounds, int) or self.rounds < 1:
-            raise InvalidValue(f"Sequential: rounds is {self.rounds!r}; it must be a whole number, 1 or more.")
-        if self.parts is not None:
-            empty = not len(self.parts) or any(isinstance(part, str) or not len(part) for part in self.parts)
-            if isinstance(self.parts, str) or empty:
-                raise InvalidValue(f"Sequential: parts is {self.parts!r}; give lists of joint names, none empty.")
+        whole(self.rounds, "Sequential: rounds")
+        flag(self.finish, "Sequential: finish")
+        if self.parts is not None and not (is_list(self.parts) and all(map(is_part, self.parts))):
+            raise InvalidValue(f"Sequential: parts is {self.parts!r}; give lists of joint names, none empty.")
+
+
+def is_list(value: object) -> bool:
+    """Whether it is a list of something, not empty, and no text."""
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and len(value) > 0
+
+
+def is_part(value: object) -> bool:
+    """Whether it is a list of names (or joints, which are equal to theirs)."""
+    return is_list(value) and all(isinstance(name, (str, Joint)) for name in value)  # type: ignore[attr-defined]

@@ -18,6 +18,7 @@ import numpy as np
 
 from poise.errors import InvalidValue
 from poise.methods.method import Method, positive
+from poise.native import core
 
 __all__ = ["SVD"]
 
@@ -34,7 +35,7 @@ class SVD(Method):
     stall_steps: int = 20
 
     name: ClassVar[str] = "svd"
-    code: ClassVar[int] = 5
+    code: ClassVar[core.MethodCode] = core.MethodCode.SVD
 
     def __post_init__(self) -> None:
         super().__post_init__()

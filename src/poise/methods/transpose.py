@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from poise.methods.method import Method
+from poise.native import core
 
 __all__ = ["Transpose"]
 
@@ -29,4 +30,4 @@ class Transpose(Method):
     stall_ratio: float = 0.9999
 
     name: ClassVar[str] = "transpose"
-    code: ClassVar[int] = 2
+    code: ClassVar[core.MethodCode] = core.MethodCode.TRANSPOSE

@@ -29,9 +29,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue
-from poise.methods.method import Method
+from poise.methods.method import Method, positive
 from poise.model import Model
 from poise.model.joint import Joint
+from poise.model.spec import unit
+from poise.native import core
 
 __all__ = ["TwoBone"]
 
@@ -52,24 +54,21 @@ class TwoBone(Method):
     soften: float = 1.0
 
     name: ClassVar[str] = "two_bone"
-    code: ClassVar[int] = 22
+    code: ClassVar[core.MethodCode] = core.MethodCode.TWO_BONE
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "pose"})
     levels: ClassVar[bool] = False
     longest_step: ClassVar[float] = math.inf
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if not 0 < float(self.soften) <= 1:
+        if positive(self.soften, "TwoBone: soften") > 1:
             raise InvalidValue(f"TwoBone: soften is {self.soften!r}; it must be above 0 and at most 1.")
         if self.pole is not None:
-            pole = np.array(self.pole, dtype=np.float64)
-            if pole.shape != (3,) or not np.isfinite(pole).all() or not pole.any():
-                raise InvalidValue(f"TwoBone: pole is {self.pole!r}; give three numbers, not all zero, or None.")
+            unit(self.pole, "TwoBone: pole")
 
     def settings(self) -> dict[str, Any]:
         """See Method.settings."""
-        pole = np.zeros(3) if self.pole is None else np.array(self.pole, dtype=np.float64)
-        pole /= max(1e-300, float(np.linalg.norm(pole)))
+        pole = np.zeros(3) if self.pole is None else unit(self.pole, "TwoBone: pole")
         return {"damping": 0.0, "damping_floor": 0.0, "rounds": 0, "options": np.append(pole, self.soften)}
 
     def refuse_body(self, model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> str | None:
@@ -95,14 +94,7 @@ class TwoBone(Method):
 
 def _way(model: Model, frame: str, moves: NDArray[np.bool_]) -> list[Joint]:
     """The joints that move a frame, the outermost first."""
-    way = []
-    above: str | None = model.frame(frame).name
-    while above is not None:
-        at = model.frame(above)
-        if at.joint is not None and moves[model.joint(at.joint).v].any():
-            way.append(model.joint(at.joint))
-        above = at.parent
-    return way
+    return [joint for joint in model.joints_above(frame) if moves[joint.v].any()]
 
 
 def _limb(model: Model, way: Sequence[Joint]) -> list[str] | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
 
-from poise.errors import InvalidModel
+from poise.errors import InvalidModel, UnitWarning
 from poise.model.attached import Attached
+from poise.model.degrees import doubted_bounds, doubted_cone
 from poise.model.joint import BallRange, Mimic
 from poise.model.model import Model
 from poise.model.shapes import Geometry, Shape
@@ -44,6 +46,7 @@ class ModelBuilder:
         self._shapes: list[Shape] = []
         self._poses: dict[str, ArrayLike] = {}
         self._roles: dict[str, str] = {}
+        self._doubts: list[str] = []
 
     def add_joint(
         self,
@@ -65,6 +68,7 @@ class ModelBuilder:
         center: ArrayLike = (0.0, 0.0, 0.0),
         stiffness: float = 0.0,
         cone: BallRange | None = None,
+        locked: bool = False,
     ) -> ModelBuilder:
         """Adds a joint and the frame that moves with it.
 
@@ -78,14 +82,17 @@ class ModelBuilder:
             axis2: Second axis of a universal joint; y unless given.
             order: Letters of an euler joint; "ZXY" means R = Rz Rx Ry.
             pitch: Metres per radian of a screw joint.
-            lower: Lower bound: a number, or one per degree of freedom [rad, m]; None for none.
+            lower: Lower bound: a number, or one per degree of freedom [rad, m]; None for none. `build` warns of ranges
+                that look like degrees.
             upper: Upper bound, likewise.
             rest: The joint's numbers in the rest pose; zero, brought into the range, unless given.
             mimic: (joint, ratio, offset): follow that joint instead of having a coordinate of one's own.
             mass: Mass of what moves with the joint [kg].
             center: Centre of that mass in the joint's frame [m].
-            stiffness: How much its motion is discouraged; 0 is neutral, larger moves less.
+            stiffness: How much its motion is discouraged; 0 is neutral, the larger the less it moves in a step.
             cone: How far a ball joint may turn; None for no bound.
+            locked: True for the length of a bone: poses and motions may change it, solvers do not, unless `joints=`
+                names it.
 
         Returns:
             The builder, so that calls can be chained.
@@ -113,8 +120,11 @@ class ModelBuilder:
             center=center,
             stiffness=stiffness,
             cone=cone,
+            locked=locked,
         )
         self._extend([spec])
+        where = f"joint {name!r}"
+        self._doubts += [*doubted_bounds(kind, spec.lower, spec.upper, where), *doubted_cone(cone, where)]
         return self
 
     def add_frame(
@@ -172,7 +182,12 @@ class ModelBuilder:
             InvalidModel: No joint or frame, a loop in the parents, a mimic that cannot be.
             NameNotFound: A parent, a mimicked joint, or the frame of a shape or role that does not exist.
             ShapeMismatch: A pose with too many or too few numbers.
+
+        Warns:
+            UnitWarning: A turning joint's range looks like degrees.
         """
+        for doubt in () if self.source else self._doubts:  # files say what their numbers are
+            warnings.warn(doubt, UnitWarning, stacklevel=2)
         attached = Attached(
             shapes=tuple(self._shapes),
             poses=tuple(self._poses.items()),

@@ -100,6 +100,7 @@ def fix(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> JointSpec:
         rest=none,
         mimic=None,
         cone=None,
+        locked=False,
     )
 
 
@@ -129,7 +130,9 @@ def shape_of(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
 
 
 def random_joint(model: Model, joint: Joint, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """Numbers of one joint: even over its range, over a turn or over L where it has none."""
+    """Numbers of one joint: even over its range, over a turn or over L where it has none; at rest if locked."""
+    if joint.locked:
+        return model.rest[joint.q]
     plain = len(joint.coordinates)
     low, high = model.lower[joint.v][:plain].copy(), model.upper[joint.v][:plain].copy()
     span = np.array([2 * model.length if coordinate.slides else 2 * np.pi for coordinate in joint.coordinates])

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from poise.model.kinds import KINDS, Coordinate, Primitive
 from poise.spatial import Transform
 
-__all__ = ["BallRange", "Frame", "Joint", "Mimic"]
+__all__ = ["BallRange", "Frame", "Joint", "Mimic", "name_of"]
 
 Floats = NDArray[np.float64]
 
@@ -60,7 +60,7 @@ class BallRange:
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Joint:
-    """One joint of a model. Equal to its name, so that `"elbow" in model.joints` works.
+    """One joint of a model. Equal to its name, so that `"elbow" in model.joints` works; printed, it says what it is.
 
     Attributes:
         name: The joint's own name.
@@ -79,9 +79,11 @@ class Joint:
         mimic: What it follows, or None.
         mass: Mass that moves with it [kg].
         center: Centre of that mass in the child frame [m].
-        stiffness: Weight of its motion in the norm that a solver minimises; 0 is neutral.
+        stiffness: Weight of its motion in the norm that a step minimises; 0 is neutral.
         rest: Its numbers in `model.rest`.
         cone: How far a ball joint may turn, or None.
+        locked: Whether it is the length of a bone and no degree of freedom: motions and poses may change it, solvers
+            leave it as the start has it, to the bit, unless `joints=` names it.
     """
 
     name: str
@@ -103,6 +105,7 @@ class Joint:
     stiffness: float
     rest: Floats = field(repr=False)
     cone: BallRange | None = None
+    locked: bool = False
 
     @property
     def nq(self) -> int:
@@ -155,7 +158,12 @@ class Joint:
         return hash(self.name)
 
     def __str__(self) -> str:
-        return self.name
+        from poise.model.show import joint_words
+
+        return joint_words(self)
+
+    def __format__(self, spec: str) -> str:
+        return format(self.name, spec)
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -188,3 +196,8 @@ class Frame:
 
     def __str__(self) -> str:
         return self.name
+
+
+def name_of(thing: object) -> str:
+    """The name of a joint or a frame; text is a name already."""
+    return thing.name if isinstance(thing, (Joint, Frame)) else str(thing)

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from poise.native import core
 
 __all__ = ["EULER_ORDERS", "KINDS", "Axes", "Coordinate", "KindFacts", "Primitive", "basis_with_z"]
 
@@ -21,14 +22,7 @@ Floats = NDArray[np.float64]
 EULER_ORDERS = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if b not in (a, c))
 
 
-class Primitive(IntEnum):
-    """What the kernels know how to move; the numbers are those of `Kind` in `kernels/body.h`."""
-
-    TURN = 0
-    SLIDE = 1
-    SCREW = 2
-    BALL = 3
-    SLIDE3 = 4
+Primitive = core.Primitive
 
 
 class Axes(Protocol):

@@ -44,6 +44,7 @@ def make_joint(spec: JointSpec, parent: int, layout: Layout) -> Joint:
         stiffness=spec.stiffness,
         rest=spec.rest,
         cone=spec.cone,
+        locked=spec.locked,
     )
 
 
@@ -58,13 +59,16 @@ def make_frames(layout: Layout) -> dict[str, Frame]:
 
 
 def body_length(layout: Layout) -> float:
-    """L: the longest way from the root along offsets and slides [m]; 1 for a body without any length."""
+    """L: the longest way from the root along offsets and slides [m]; 1 for a body without any length.
+
+    A slide counts as far as it can go, one that is locked as far as it stands in the rest pose.
+    """
     reach: dict[int, float] = {-1: 0.0}
     for i in layout.order:
         spec = layout.specs[i]
         step = float(np.linalg.norm(spec.offset.translation))
         if isinstance(spec, JointSpec) and slides_alone(spec.kind):
-            ends = np.maximum(np.abs(spec.lower), np.abs(spec.upper))
+            ends = np.abs(spec.rest) if spec.locked else np.maximum(np.abs(spec.lower), np.abs(spec.upper))
             step += float(np.linalg.norm(ends[np.isfinite(ends)]))
         reach[i] = reach[layout.parents[i]] + step
     longest = max(reach.values())

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, name_not_found
 from poise.model import derive, show
 from poise.model.attached import Attached, read_only
-from poise.model.joint import Floats, Frame, Joint
+from poise.model.joint import Floats, Frame, Joint, name_of
 from poise.model.layout import Layout, lay_out
 from poise.model.members import body_length, make_frames, make_joints
 from poise.model.primitives import kernel_table
@@ -35,8 +35,8 @@ class Model:
         name: What it is called.
         nq: How many numbers a configuration q has.
         nv: How many degrees of freedom: the length of velocities, steps, `lower` and `upper`.
-        frames: Names of all frames, in the order of `fk`'s output.
-        joints: All joints, in the order of q.
+        frames: Names of all frames, in the order of `fk`'s output; `frame(name)` is the `Frame` itself.
+        joints: All joints, in the order of q: `Joint` objects, each equal to its name.
         rest: The rest pose.
         lower: Lower bounds, length nv; -inf where there is none.
         upper: Upper bounds, length nv.
@@ -184,9 +184,9 @@ class Model:
         Raises:
             NameNotFound: There is none; the message has the closest names.
         """
-        found = self._joints.get(str(name))
+        found = self._joints.get(name_of(name))
         if found is None:
-            raise name_not_found("joint", str(name), self._joints)
+            raise name_not_found("joint", name_of(name), self._joints)
         return found
 
     def frame(self, name: str | Frame) -> Frame:
@@ -197,12 +197,35 @@ class Model:
         """
         if not self._frames:
             self._frames.update(make_frames(self._layout))
-        found = self._frames.get(str(name))
-        if found is None and str(name) in self._joints:
-            found = self._frames[self._joints[str(name)].frame]
+        asked = name_of(name)
+        found = self._frames.get(asked)
+        if found is None and asked in self._joints:
+            found = self._frames[self._joints[asked].frame]
         if found is None:
-            raise name_not_found("frame", str(name), self._frames)
+            raise name_not_found("frame", asked, self._frames)
         return found
+
+    def ancestors(self, frame: str | Frame) -> list[str]:
+        """List the frames from `frame` itself up to the root that it hangs on."""
+        out = [self.frame(frame).name]
+        while (parent := self.frame(out[-1]).parent) is not None:
+            out.append(parent)
+        return out
+
+    def joints_above(self, frame: str | Frame) -> list[Joint]:
+        """List the joints that carry a frame, the outermost first."""
+        carried = (self.frame(name).joint for name in self.ancestors(frame))
+        return [self.joint(name) for name in carried if name is not None]
+
+    @property
+    def up_axis(self) -> int:
+        """The index of the world's up axis: 0, 1 or 2."""
+        return "xyz".index(self.up)
+
+    @property
+    def up_direction(self) -> NDArray[np.float64]:
+        """The world's up axis as a unit vector."""
+        return np.array(np.eye(3)[self.up_axis])
 
     # -------------------------------------------------------------------------------------------- kinematics
 
@@ -281,7 +304,10 @@ class Model:
         return out
 
     def random(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
-        """Configurations drawn evenly from the ranges, (*size, nq); within pi or L where there is no range."""
+        """Configurations drawn evenly from the ranges, (*size, nq); within pi or L where there is no range.
+
+        Joints that are locked stand as in the rest pose.
+        """
         return derive.random_configuration(self, rng, size)
 
     # -------------------------------------------------------------------------------------------- other models

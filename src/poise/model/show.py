@@ -11,7 +11,7 @@ from poise.model.joint import BallRange, Joint
 if TYPE_CHECKING:
     from poise.model.model import Model
 
-__all__ = ["html", "tree"]
+__all__ = ["html", "size_text", "tree"]
 
 LONGEST = 120  # lines of a printed tree
 
@@ -47,10 +47,14 @@ def headline(model: Model) -> str:
     counts = ((len(model.shapes), "shape"), (len(model.poses), "named pose"))
     more = "".join(f", {n} {what}{'s' * (n != 1)}" for n, what in counts if n)
     units = "" if model.units == "m" else f", lengths in {model.units}"
-    return (
-        f"{model.name}: {len(model.joints)} joints, {model.nv} degrees of freedom, {len(model.frames)} frames"
-        f"{mass}{more}{units}"
-    )
+    return f"{model.name}: {size_text(model)}{mass}{more}{units}"
+
+
+def size_text(model: Model) -> str:
+    """How many joints, degrees of freedom and frames; those that solvers leave alone are counted."""
+    locked = sum(joint.nv for joint in model.joints if joint.locked)
+    aside = f" ({locked} locked)" if locked else ""
+    return f"{len(model.joints)} joints, {model.nv} degrees of freedom{aside}, {len(model.frames)} frames"
 
 
 def line(model: Model, frame: str) -> str:
@@ -64,7 +68,7 @@ def line(model: Model, frame: str) -> str:
 
 
 def describe(joint: Joint) -> str:
-    """Kind, axis or order, range, and what it follows."""
+    """Kind, axis or order, range, what it follows, and whether solvers leave it alone."""
     words = [joint.kind]
     if joint.order:
         words.append(joint.order)
@@ -77,7 +81,39 @@ def describe(joint: Joint) -> str:
         words.append(cone_text(joint.cone))
     if joint.mimic:
         words.append(f"= {joint.mimic.ratio:g} * {joint.mimic.joint} + {joint.mimic.offset:g}")
+    if joint.locked:
+        words.append("locked")
     return " ".join(words)
+
+
+def joint_words(joint: Joint) -> str:
+    """A joint as it prints: name, kind, parent, axis, and its range with degrees."""
+    follows = f", mimics {joint.mimic.joint}" if joint.mimic else ""
+    lines = [f"{joint.name}: {joint.kind} joint on {joint.parent or 'the world'}, moves {joint.frame}{follows}"]
+    if joint.order:
+        lines.append(f"  order {joint.order}")
+    if joint.axis.any():
+        second = f", then {axis_text(joint.axis2)}" if joint.axis2.any() else ""
+        lines.append(f"  axis {axis_text(joint.axis)}{second}")
+    lows, highs = np.atleast_1d(joint.lower), np.atleast_1d(joint.upper)
+    units = units_of(joint)
+    for low, high, unit in zip(lows, highs, units, strict=False):
+        if np.isfinite([low, high]).any():
+            lines.append(f"  range {range_text(float(low), float(high), unit)}")
+    if joint.cone:
+        lines.append(f"  range {cone_text(joint.cone)} rad")
+    return "\n".join(lines)
+
+
+def units_of(joint: Joint) -> list[str]:
+    """List the unit of each of a joint's degrees of freedom: radians or metres."""
+    return ["m" if slides else "rad" for slides in joint.slides]
+
+
+def range_text(low: float, high: float, unit: str) -> str:
+    """A range with its unit, angles in degrees too."""
+    words = f"{low:.4g} to {high:.4g} {unit}"
+    return f"{words} ({np.degrees(low):.4g} to {np.degrees(high):.4g} degrees)" if unit == "rad" else words
 
 
 def cone_text(cone: BallRange) -> str:

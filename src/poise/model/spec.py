@@ -65,6 +65,7 @@ class JointSpec:
     center: Floats
     stiffness: float
     cone: BallRange | None = None
+    locked: bool = False
 
     def key(self) -> tuple[Any, ...]:
         """Everything that makes it what it is, comparable."""
@@ -92,6 +93,7 @@ class JointSpec:
         center: ArrayLike,
         stiffness: float,
         cone: BallRange | None = None,
+        locked: bool = False,
     ) -> JointSpec:
         """The joint, or an error that names what is wrong with it."""
         check_name(name, "joint")
@@ -118,6 +120,7 @@ class JointSpec:
             center=vector(center, 3, f"{where}: center"),
             stiffness=check_not_negative(stiffness, f"{where}: stiffness"),
             cone=check_cone(kind, cone, where),
+            locked=check_locked(locked, kind, follows, where),
         )
 
 
@@ -329,6 +332,17 @@ def check_cone(kind: str, cone: Any, where: str) -> BallRange | None:
         swing = half_turn(swing, f"{where}: swing")
     angle = None if cone.angle is None else half_turn(cone.angle, f"{where}: angle")
     return BallRange(swing, twist, tuple(unit(cone.axis, f"{where}: cone axis").tolist()), angle)
+
+
+def check_locked(locked: Any, kind: str, follows: Mimic | None, where: str) -> bool:
+    """Whether solvers leave the joint alone; only of joints that have a coordinate of their own."""
+    if not isinstance(locked, (bool, np.bool_)):
+        raise InvalidValue(f"{where}: locked is {locked!r}; it must be True or False.")
+    if locked and KINDS[kind].nv == 0:
+        raise InvalidValue(f"{where}: a {kind} joint does not move; leave locked out.")
+    if locked and follows is not None:
+        raise InvalidModel(f"{where}: it follows {follows.joint!r}; give that one locked=True instead.")
+    return bool(locked)
 
 
 def half_turn(value: Any, what: str) -> float:

@@ -15,7 +15,6 @@ the quaternion's y and z.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import ModelBuilder
+from poise.names import swap_side
 
 Vector = tuple[float, float, float]
 Range = tuple[float, float]
@@ -60,11 +60,6 @@ class Mark(NamedTuple):
     offset: Vector
 
 
-def other_side(name: str) -> str:
-    """``hand_l`` -> ``hand_r``, ``foot_fl`` -> ``foot_fr``; other names stay as they are."""
-    return re.sub(r"(_[fh]?)l$", r"\1r", name)
-
-
 def mirror_angles(axes: str, angles: Iterable[float]) -> Angles:
     """The angles of the mirror image: X kept, Y and Z negated."""
     return tuple(angle if axis == "X" else -angle for axis, angle in zip(axes, angles, strict=True))
@@ -74,8 +69,8 @@ def mirror_part(part: Part) -> Part:
     """The right part of a left one."""
     ends = [mirror_angles(part.axes, end) for end in zip(*part.ranges, strict=True)]
     return part._replace(
-        name=other_side(part.name),
-        parent=other_side(part.parent),
+        name=swap_side(part.name),
+        parent=swap_side(part.parent),
         offset=_mirror_point(part.offset),
         ranges=tuple((min(pair), max(pair)) for pair in zip(*ends, strict=True)),
         center=_mirror_point(part.center),
@@ -85,7 +80,7 @@ def mirror_part(part: Part) -> Part:
 
 def mirror_mark(mark: Mark) -> Mark:
     """The right mark of a left one."""
-    return Mark(other_side(mark.name), other_side(mark.parent), _mirror_point(mark.offset))
+    return Mark(swap_side(mark.name), swap_side(mark.parent), _mirror_point(mark.offset))
 
 
 def add_part(builder: ModelBuilder, part: Part, rest: Angles | None = None) -> None:
@@ -125,11 +120,11 @@ def add_figure(
     for part in parts:
         rest = stance.get(part.name)
         add_part(builder, part, rest)
-        if other_side(part.name) != part.name:
+        if swap_side(part.name) != part.name:
             add_part(builder, mirror_part(part), None if rest is None else mirror_angles(part.axes, rest))
     for mark in marks:
         builder.add_frame(*mark)
-        if other_side(mark.name) != mark.name:
+        if swap_side(mark.name) != mark.name:
             builder.add_frame(*mirror_mark(mark))
 
 

@@ -27,7 +27,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model, ModelBuilder
-from poise.models.figure import Angles, Mark, Part, add_figure, other_side
+from poise.models.figure import Angles, Mark, Part, add_figure
+from poise.names import swap_side
 
 MASS = 75.0  # [kg]
 
@@ -130,7 +131,7 @@ def _standing(height: float) -> Model:
     stance = STANCE | {"ankle_l": _flat_ankle(HIP_REST, KNEE_REST)}
     add_figure(builder, TRUNK + ARM + LEG, MARKS, stance)
     for name in ("pelvis", *(row.name for row in TRUNK + ARM + LEG + MARKS)):
-        for role in sorted({name, other_side(name)}):
+        for role in sorted({name, swap_side(name)}):
             builder.add_role(role, role)
     return builder.build()
 

@@ -8,9 +8,9 @@ import numpy as np
 
 from poise.errors import ShapeMismatch
 from poise.native import _core
-from poise.native._core import Body, choose_level, level
+from poise.native._core import Body, choose_level, level, levels
 
-__all__ = ["Body", "broadcast_rows", "choose_level", "core", "level"]
+__all__ = ["Body", "broadcast_rows", "choose_level", "core", "level", "levels"]
 
 core = _core
 

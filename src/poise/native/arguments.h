@@ -102,9 +102,10 @@ struct Point {
 
 inline int reference_of(nb::handle reference) {
   if (PyUnicode_Check(reference.ptr())) {
-    const char* text = PyUnicode_AsUTF8(reference.ptr());
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_AsUTF8AndSize(reference.ptr(), &size);
     if (!text) PyErr_Clear();
-    const std::string_view name = text ? text : "";
+    const std::string_view name(text ? text : "", static_cast<std::size_t>(size));
     if (name == "world") return WORLD;
     if (name == "body") return LOCAL;
     if (name == "spatial") return SPATIAL;

@@ -99,6 +99,7 @@ template <int M, class T, class P> void run_rows(Worker& worker, const LaneProbl
     fill_lane(worker, slots[lane], lanes, problem, lane, true, state, targets);
   };
   for (int lane = 0; lane < N; ++lane) give(lane);
+  // ends: every search makes at most max_steps steps, every row has so many searches, and there are so many rows
   while (busy && !worker.job.stop.load(std::memory_order_relaxed)) {
     const mask_t<S> done = advance_lanes<M>(problem, lanes.settings, posture, targets, lanes.fraction, state);
     if (!any(done)) continue;

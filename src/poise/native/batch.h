@@ -50,12 +50,13 @@ struct BatchJob {
 
   std::atomic<std::size_t> next{0}, done{0};
   std::atomic<bool> stop{false};
+  bool (*asks)(const void*) = nullptr;  // whether to stop, where a worker has to ask; may throw
 };
 
 // one row on its way; arrays belong to the worker
 struct Slot {
   std::size_t row = 0;
-  bool busy = false, proved_unreachable = false;
+  bool busy = false;
   int searches = 0, steps = 0, found = 0;
   double best_outside = 0.0, best_cost = 0.0;
   Outcome outcome = Outcome::RUNNING;
@@ -103,6 +104,30 @@ bool threads_serve(const SolverData& solver);
 // What a GPU serves: one level of point, rotation and pose goals, a posture and ranges under the default method. The posture is served
 // by the search itself, once the goals are reached.
 bool device_serves(const SolverData& solver);
+
+// Why a GPU does not serve a problem: the first cause that is found, and the goal or the place in q of the joint it is about (-1:
+// none). Python has the words (batch/device.py).
+enum class Refusal : int {
+  NONE = 0,
+  LOOP = 1,
+  GOAL_KIND = 2,
+  GOAL_RANGE = 3,
+  GOAL_LEVEL = 4,
+  METHOD = 5,
+  HANDLING = 6,
+  CONE = 7,
+  LIMIT = 8,
+  POWER = 9,
+  MODE = 10,
+  TIME = 11,
+  RECORD = 12,
+  STILL = 13
+};
+struct Refused {
+  Refusal cause = Refusal::NONE;
+  int goal = -1, q_index = -1;
+};
+Refused refused_by_device(const SolverData& solver);
 
 // what lanes on the CPU serve: the same without a posture, which the strict solver serves better, one row at a time
 bool lanes_serve(const SolverData& solver);

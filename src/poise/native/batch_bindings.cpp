@@ -1,6 +1,8 @@
 // batch_bindings.cpp: the door to batches: workers without the interpreter's lock, watched by the calling thread, which lets
 // progress be told and Ctrl-C be heard.
 #define NO_IMPORT_ARRAY
+#include <nanobind/stl/string.h>
+
 #include <chrono>
 #include <condition_variable>
 #include <memory>
@@ -28,6 +30,7 @@ BatchJob& describe(BatchJob& job, const PreparedSolver& solver, const nb::dict& 
     const auto part = nb::cast<nb::tuple>(entry);
     const auto name = nb::cast<std::string>(part[0]);
     std::size_t goal = 0;
+    // ends: the Python side has found the name among them
     while (solver.names[goal] != name) ++goal;
     job.targets.push_back(
         {goal, data_of<void>(part[1]), is_float32(part[1]), nb::cast<bool>(part[3]), nb::cast<std::size_t>(part[2])});
@@ -107,9 +110,14 @@ void tell(nb::handle progress, const BatchJob& job) {
   if (!progress.is_none()) progress(job.done.load(), job.rows);
 }
 
+// of a worker's thread: the calling thread has heard of it
+bool is_stopped(const void* job) { return static_cast<const BatchJob*>(job)->stop.load(std::memory_order_relaxed); }
+
 void solve_batch(const PreparedSolver& solver, const AnyDict& table, std::size_t threads, nb::handle progress) {
+  const Use use(solver);
   BatchJob job;
   describe(job, solver, table);
+  job.asks = job.rows <= rows_without_threads ? hear_signals : is_stopped;
   const std::size_t useful = (job.rows + rows_without_threads - 1) / rows_without_threads;
   Crew crew(job, threads < useful ? threads : useful ? useful : 1);
   if (job.rows <= rows_without_threads) {
@@ -132,6 +140,12 @@ void solve_batch(const PreparedSolver& solver, const AnyDict& table, std::size_t
   tell(progress, job);
 }
 
+AnyTuple why_not(const PreparedSolver& solver) {
+  const Refused why = refused_by_device(solver.data);
+  const std::string goal = why.goal < 0 ? std::string() : solver.names[static_cast<std::size_t>(why.goal)];
+  return nb::make_tuple(static_cast<int>(why.cause), goal, why.q_index);
+}
+
 }  // namespace
 
 void bind_batch(nb::module_& m) {
@@ -139,6 +153,9 @@ void bind_batch(nb::module_& m) {
         "Solves every row of a batch. Private: use poise.solve_batch.");
   m.def("threads_serve", [](const PreparedSolver& s) { return threads_serve(s.data); });
   m.def("device_serves", [](const PreparedSolver& s) { return device_serves(s.data); });
+  m.def("refused_by_device", why_not,
+        "Why a GPU does not serve it: the cause, the goal's name, the joint's place in q. Private: see "
+        "poise.batch.device.");
   m.def("lanes_serve", [](const PreparedSolver& s) { return lanes_serve(s.data); });
 }
 

@@ -78,6 +78,7 @@ template <class T> LaneProblem<T>::LaneProblem(const SolverData& solver) {
     // of its lanes needs, and float sums the matrix anew for each; they save no step (Panda 12.90 steps with one, 12.83 with three).
     fraction = T(0.5);
     settings.rounds = s.rounds < 1 ? s.rounds : 1;
+    settings.max_steps = s.max_steps < 1 << 23 ? s.max_steps : 1 << 23;  // float counts no further
   }
 }
 
@@ -89,17 +90,28 @@ bool threads_serve(const SolverData& solver) {
   return !loops && !solver.custom_rows && (!solver.first || !solver.first->custom_rows);
 }
 
-bool device_serves(const SolverData& solver) {
-  for (const auto& goal : solver.goals) {
-    if (goal.op > GOAL_POSE || goal.ranged || goal.level != solver.goals[0].level) return false;
+Refused refused_by_device(const SolverData& solver) {
+  for (std::size_t g = 0; g < solver.goals.size(); ++g) {
+    const auto& goal = solver.goals[g];
+    const int at = static_cast<int>(g);
+    if (goal.level < 0) return {Refusal::LOOP, at};
+    if (!is_plain(goal.op)) return {Refusal::GOAL_KIND, at};
+    if (goal.ranged) return {Refusal::GOAL_RANGE, at};
+    if (goal.level != solver.goals[0].level) return {Refusal::GOAL_LEVEL, at};
   }
-  const bool default_step = solver.settings.method == METHOD_LM &&
-                            workspace_of_method(solver.settings.method, solver.settings.limits, 1, 1) == 0;
-  const bool plain = !solver.ranged && solver.cones.empty() && solver.limits.empty() && solver.posture_power == 2 &&
-                     threads_serve(solver);
-  return default_step && plain && solver.mode != Mode::CONTINUOUS && solver.time_limit < 0.0 && !solver.record &&
-         solver.n_v > 0;
+  if (solver.settings.method != METHOD_LM) return {Refusal::METHOD};
+  if (workspace_of_method(solver.settings.method, solver.settings.limits, 1, 1) != 0) return {Refusal::HANDLING};
+  if (!solver.cones.empty()) return {Refusal::CONE, -1, solver.cones[0].q_index};
+  if (!solver.limits.empty()) return {Refusal::LIMIT};
+  if (solver.posture_power != 2) return {Refusal::POWER};
+  if (solver.mode == Mode::CONTINUOUS) return {Refusal::MODE};
+  if (solver.time_limit >= 0.0) return {Refusal::TIME};
+  if (solver.record) return {Refusal::RECORD};
+  if (solver.n_v == 0) return {Refusal::STILL};
+  return {};
 }
+
+bool device_serves(const SolverData& solver) { return refused_by_device(solver).cause == Refusal::NONE; }
 
 bool lanes_serve(const SolverData& solver) { return device_serves(solver) && !solver.strict; }
 

@@ -144,7 +144,7 @@ void polish_slot(Worker& worker, const Slot& slot) {
   own.best_cost = slot.best_cost;
   own.best_outside = slot.best_outside;
   own.outcome = slot.outcome;
-  own.proved_unreachable = slot.proved_unreachable;
+  own.proved_unreachable = false;
   own.total_steps = slot.steps;
   own.total_searches = slot.searches;
   if (slot.outcome != Outcome::REACHED) solver_ops().polish(own);
@@ -158,6 +158,7 @@ bool verify(Worker& worker, Slot& slot) {
   if (within_tolerance(problem, slot.best_errors, 1.0)) return true;
   slot.outcome = Outcome::STALLED;
   polish_slot(worker, slot);
+  slot.steps = own.total_steps;
   if (own.outcome != Outcome::REACHED) return false;
   round_answer(own);
   slot.outcome = own.outcome;
@@ -214,9 +215,12 @@ void write_solutions(Worker& worker, const Slot& slot) {
 // ---------------------------------------------------------------------------------------------- the way of a row
 
 Worker::Worker(BatchJob& shared, int lanes) : job(shared), own(*shared.solver) {
+  own.watch.asks = job.asks;
+  own.watch.caller = &job;
   allot(own);
   if (own.first) {
     first = std::make_unique<SolverData>(*own.first);
+    first->watch = own.watch;
     allot(*first);
     own.first = first.get();
   }
@@ -253,6 +257,7 @@ namespace {
 
 // the next row's start and targets in the worker's solver; what cannot be read is written as invalid
 bool read_row(Worker& worker, std::size_t& row) {
+  // ends: every round takes a row, and there are so many
   while (!worker.job.stop.load(std::memory_order_relaxed)) {
     row = worker.job.next.fetch_add(1, std::memory_order_relaxed);
     if (row >= worker.job.rows) return false;
@@ -271,14 +276,16 @@ bool read_row(Worker& worker, std::size_t& row) {
 
 bool take_row(Worker& worker, Slot& slot) {
   SolverData& own = worker.own;
+  // ends: every round takes a row
   while (read_row(worker, slot.row)) {
-    if (far_turned(worker)) {
+    const bool far = far_turned(worker);
+    if (!far) solver_ops().begin(own);
+    if (far ||
+        own.proved_unreachable) {  // what no pose reaches is searched for the best one, not for the first that does
       solver_ops().solve(own);
       write_own(worker, slot.row);
       continue;
     }
-    solver_ops().begin(own);
-    slot.proved_unreachable = own.proved_unreachable;
     slot.searches = slot.steps = slot.found = 0;
     for (std::size_t k = 0; k < own.targets.size(); ++k) slot.targets[k] = own.targets[k];
     for (std::size_t k = 0; k < own.start.size(); ++k) slot.start[k] = slot.q[k] = own.start[k];
@@ -289,6 +296,10 @@ bool take_row(Worker& worker, Slot& slot) {
 
 bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
   SolverData& own = worker.own;
+  if (--own.watch.patience < 0) {
+    own.watch.patience = 64;
+    if (own.watch.called_off()) worker.job.stop = true;
+  }
   const bool first = slot.searches++ == 0, closer = first || end.outside < slot.best_outside;
   slot.steps += end.steps;
   bool reached = end.reached;
@@ -300,7 +311,7 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
     for (std::size_t k = 0; k < own.best_errors.size(); ++k) slot.best_errors[k] = end.errors[k];
     if (reached && worker.job.q32) reached = verify(worker, slot);
   }
-  const bool last = slot.searches >= (slot.proved_unreachable ? 1 : own.searches);
+  const bool last = slot.searches >= own.searches;
   const bool enough = reached && (worker.job.solutions == 1 || keep_solution(worker, slot));
   if (enough || last) {
     if (slot.found > 0) {
@@ -312,12 +323,14 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
     return false;
   }
   for (std::size_t k = 0; k < own.start.size(); ++k) own.start[k] = slot.q[k] = slot.start[k];
+  own.proved_unreachable = false;  // of another row, perhaps: seeds depend on it
   solver_ops().seed(own, static_cast<unsigned>(slot.searches), slot.q);
   return true;
 }
 
 void run_alone(Worker& worker) {
   std::size_t row = 0;
+  // ends: every round takes a row
   while (read_row(worker, row)) {
     solver_ops().solve(worker.own);
     write_own(worker, row);

@@ -7,6 +7,7 @@
 #include "arguments.h"
 #include "arrays.h"
 #include "body_data.h"
+#include "level_names.h"
 #include "ops.h"
 #include "parallel.h"
 #include "solver_bindings.h"
@@ -292,10 +293,12 @@ NB_MODULE(_core, m) {
   m.def("quaternion_product", spatial_rows<&SpatialOps::quaternion_product, 8, 4>, nb::arg("rows"));
   m.def("rotate_vector", spatial_rows<&SpatialOps::rotate_vector, 7, 3>, nb::arg("rows"));
 
+  bind_codes(m);
   bind_solver(m);
   bind_batch(m);
   bind_gpu(m);
   m.def("level", [] { return std::string(ops().level); }, "The instruction level in use.");
+  m.def("levels", levels, "The instruction levels of this build that the machine runs, lowest first.");
   m.def("set_threads", set_threads, nb::arg("count"),
         "How many threads a large batch may use; 0: as many as there are cores.");
   m.def("choose_level", [](const std::string& name) { choose_level(name.c_str()); }, nb::arg("name"));

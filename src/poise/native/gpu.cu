@@ -127,6 +127,7 @@ extern "C" __global__ void __launch_bounds__(128) search_hard(const Given given)
   SearchMemory<f32::Problem, float> memory;
   LaneState<float> state = memory.state();
   const int count = given.counters[1];
+  // ends: every round takes a row of those that were given up
   for (;;) {
     int k = 0;
     if (team.rank() == 0) k = atomicAdd(given.counters + 2, 1);

@@ -35,8 +35,10 @@ template <class T> AnyDict problem_in(const SolverData& solver) {
   }
   for (const auto& c : solver.coordinates) coordinates.append(nb::make_tuple(c.q_index, c.v_index, c.quaternion));
   for (const auto& r : solver.reachable) {
-    const double at[3] = {r.center[0] - lanes.origin[0], r.center[1] - lanes.origin[1], r.center[2] - lanes.origin[2]};
-    reachable.append(nb::make_tuple(r.goal, listed(at, 3), r.nearest, r.farthest));
+    double at[3];  // as targets are: those in the world are told from the origin, and two of them from each other
+    const bool world = r.other < 0 && solver.goals[static_cast<std::size_t>(r.goal)].base < 0;
+    for (int k = 0; k < 3; ++k) at[k] = r.center[k] - (world ? lanes.origin[k] : 0.0);
+    reachable.append(nb::make_tuple(r.goal, r.other, listed(at, 3), listed(r.local, 3), r.nearest, r.farthest));
   }
   for (const auto& f : solver.idle) idle.append(nb::make_tuple(f.q_index, f.lower, f.upper));
   const Settings<T>& s = lanes.settings;

@@ -11,12 +11,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from poise.native import _core as core
+
 __all__ = ["KERNELS", "KERNEL_NAMES", "device_source", "is_small", "problem_source", "whole_source"]
 
 KERNELS = Path(__file__).parent / "kernels"
 SMALL = 10  # primitives, and rows: up to here everything is unrolled
 ARM = 7  # primitives, and velocities, of an arm
-NONE = 1e30  # stands for no bound
+NONE = core.OPEN
 FLOAT_TELLS = 3e-5  # [L, rad] errors that a search in float brings about surely
 KERNEL_NAMES = ("search_few", "search_rows", "search_hard", "end_rows")
 
@@ -79,7 +81,7 @@ def compact(table: Table) -> list[int]:
     """The model's coordinates that the problem reads, in order."""
     used: set[int] = set()
     for kind, _, _, q_index, *_ in table["primitives"]:
-        used.update(range(q_index, q_index + {3: 4, 4: 3}.get(kind, 1)))
+        used.update(range(q_index, q_index + {core.Primitive.BALL: 4, core.Primitive.SLIDE3: 3}.get(kind, 1)))
     for q_index, _, quaternion in table["coordinates"]:
         used.update(range(q_index, q_index + (4 if quaternion else 1)))
     return sorted(used)
@@ -96,7 +98,8 @@ def relative(table: Table, places: Sequence[int]) -> list[int]:
 
 def idle_rows(table: Table, places: Sequence[int]) -> list[tuple[int, float, float]]:
     """Coordinates outside the problem, with the ranges they are brought back into."""
-    ranges = {q: (low, high) for q, low, high in table["idle"]} if table["settings"][1] != 4 else {}
+    held = table["settings"][1] != core.LimitHandling.OFF
+    ranges = {q: (low, high) for q, low, high in table["idle"]} if held else {}
     rest = (q for q in range(int(table["n_q"])) if q not in set(places))
     return [(q, *ranges.get(q, (-NONE, NONE))) for q in rest]
 
@@ -168,7 +171,7 @@ def problem_struct(table: Table, places: Sequence[int], small: bool, shelf: Shel
 
     s = table["settings"]
     settings = f"{{{braces([*s], real)[1:-1]}, {{}}}}"
-    reachable = [tuple(r) for r in table["reachable"]] or [(0, [0.0] * 3, 0.0, 0.0)]
+    reachable = [tuple(r) for r in table["reachable"]] or [(0, -1, [0.0] * 3, [0.0] * 3, 0.0, 0.0)]
     idle = idle_rows(table, places) or [(0, 0.0, 0.0)]
     sizes = ("n_q", "n_v", "n_rows", "n_goals", "n_primitives", "n_coordinates", "n_reachable", "n_idle", "model_q")
     return [
@@ -180,7 +183,7 @@ def problem_struct(table: Table, places: Sequence[int], small: bool, shelf: Shel
         "  Freedoms freedoms;",
         *(f"  static constexpr int {name} = {shelf.space}::{name};" for name in sizes),
         f"  static constexpr T scale = {number(float(table['scale']), real)};",
-        f"  static constexpr bool bounded = {number(s[1] != 4, real)};",
+        f"  static constexpr bool bounded = {number(s[1] != core.LimitHandling.OFF, real)};",
         f"  static POISE_FN constexpr T fraction() {{ return {number(float(table['fraction']), real)}; }}",
         static("int", "place", lookup("int", "places", places)),
         static("bool", "relative", lookup("bool", "relative", [bool(x) for x in relative(table, places)])),

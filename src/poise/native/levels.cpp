@@ -3,6 +3,7 @@
 #include <new>
 
 #include "batch.h"
+#include "level_names.h"
 #include "levels.h"
 #include "ops.h"
 
@@ -72,6 +73,15 @@ void choose_level(const char* name) {
     chosen = {#level, &level::table, &solver::solver_table, &level::batch_table};
   POISE_FOR_EACH_LEVEL(POISE_TRY)
 #undef POISE_TRY
+}
+
+std::vector<std::string> levels() {
+  std::vector<std::string> names;
+#define POISE_TRY(level, solver) \
+  if (machine_runs_##level()) names.emplace_back(#level);
+  POISE_FOR_EACH_LEVEL(POISE_TRY)
+#undef POISE_TRY
+  return names;
 }
 
 }  // namespace poise

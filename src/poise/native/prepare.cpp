@@ -131,7 +131,9 @@ std::vector<int> choose_columns(SolverData& to, const Body& body, const nb::dict
     const int wide = at.quaternion ? 3 : 1;
     if (may[v] == 0.0) continue;
     if (!wanted[v]) {
-      if (!at.quaternion) to.idle.push_back(freedom(at.q_index, turns[v] != 0.0, lower[v], upper[v], 1.0, to.scale));
+      if (at.quaternion) continue;
+      to.idle.push_back(freedom(at.q_index, turns[v] != 0.0, lower[v], upper[v], 1.0, to.scale));
+      to.idle_velocities.push_back(at.v_index);
       continue;
     }
     at.v_index = to.n_v;
@@ -177,7 +179,8 @@ std::vector<int> roots_of(const Body& body, const nb::dict& table, bool& everyth
     add(nb::cast<int>(goal["frame"]));
     add(nb::cast<int>(goal["base"]));
     for (nb::handle point : nb::cast<nb::list>(goal["points"])) add(nb::cast<int>(nb::cast<nb::tuple>(point)[0]));
-    everything = everything || nb::cast<int>(goal["op"]) >= GOAL_COM;
+    const int op = nb::cast<int>(goal["op"]);
+    everything = everything || is_of_mass(op) || op == GOAL_CUSTOM;
   }
   for (nb::handle entry : nb::cast<nb::list>(table["capsules"])) add(nb::cast<int>(nb::cast<nb::tuple>(entry)[0]));
   if (!everything) return roots;
@@ -187,7 +190,7 @@ std::vector<int> roots_of(const Body& body, const nb::dict& table, bool& everyth
 
 void take_masses(SolverData& to, const Body& body, const std::vector<int>& index) {
   bool asked = false;
-  for (const GoalSpec<double>& goal : to.goals) asked = asked || goal.op == GOAL_COM || goal.op == GOAL_BALANCE;
+  for (const GoalSpec<double>& goal : to.goals) asked = asked || is_of_mass(goal.op);
   if (!asked) return;
   for (std::size_t i = 0; i < index.size(); ++i) {
     if (index[i] >= 0) to.masses.push_back(body.f64.masses[i]);
@@ -204,7 +207,8 @@ void take_cones(SolverData& to, const nb::dict& table, const std::vector<int>& c
     if (c < 0) continue;
     ConeSpec<double> cone{
         q_index, c, {x[0], x[1], x[2]}, {x[3], x[4], x[5]}, {x[6], x[7], x[8]}, {x[9], x[10]}, {x[11], x[12]}, x[13]};
-    const bool rules[rules_of_cone] = {x[9] < 1e30 || x[10]<1e30, x[11]> - 1e30, x[12] < 1e30, x[13] < 1e30};
+    const bool rules[rules_of_cone] = {is_bounded(x[9]) || is_bounded(x[10]), is_bounded(x[11]), is_bounded(x[12]),
+                                       is_bounded(x[13])};
     for (int r = 0; r < rules_of_cone; ++r) {
       if (rules[r]) to.limits.push_back({LIMIT_CONE, static_cast<int>(to.cones.size()), r, {}, 0.0});
     }
@@ -325,6 +329,25 @@ void take_custom(PreparedSolver& solver) {
   };
 }
 
+// [goal, other or -1, centre (3), local (3), nearest, farthest] each
+void take_bounds(SolverData& to, const nb::list& bounds) {
+  for (nb::handle entry : bounds) {
+    const auto r = nb::cast<std::vector<double>>(entry);
+    to.reachable.push_back(
+        {static_cast<int>(r[0]), static_cast<int>(r[1]), {r[2], r[3], r[4]}, {r[5], r[6], r[7]}, r[8], r[9]});
+  }
+}
+
+// Bounds that take milliseconds to find are found when a search has missed, once.
+void take_proofs(PreparedSolver& solver) {
+  if (solver.prove.is_none()) return;
+  PreparedSolver* own = &solver;
+  solver.data.more_proofs = [own] {
+    nb::gil_scoped_acquire hold;
+    complete_proofs(*own);
+  };
+}
+
 void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table) {
   SolverData& to = solver.data;
   bool everything = false;
@@ -350,10 +373,9 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
   take_masses(to, body, index);
   take_limits(to, body, table, index, column);
   take_posture(to, table, column);
-  for (nb::handle entry : nb::cast<nb::list>(table["reachable"])) {
-    const auto r = nb::cast<std::vector<double>>(entry);
-    to.reachable.push_back({static_cast<int>(r[0]), {r[1], r[2], r[3]}, r[4], r[5]});
-  }
+  take_bounds(to, nb::cast<nb::list>(table["reachable"]));
+  solver.prove = table["prove"];
+  take_proofs(solver);
   to.strict = nb::cast<int>(table["strict"]) != 0;
   take_method_memory(to);
   take_custom(solver);
@@ -361,6 +383,12 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
 }
 
 }  // namespace
+
+void complete_proofs(PreparedSolver& solver) {
+  if (solver.data.proofs_complete || !solver.prove || solver.prove.is_none()) return;
+  solver.data.proofs_complete = true;
+  take_bounds(solver.data, nb::cast<nb::list>(solver.prove()));
+}
 
 void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table) {
   new (solver) PreparedSolver();

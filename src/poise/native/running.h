@@ -1,9 +1,10 @@
 // running.h: the clock and the record of a solve. Part of solve.cpp, once per instruction level.
 #pragma once
+#include <algorithm>
 #include <chrono>
 
 #include "kernels/rules.h"
-#include "solver.h"
+#include "proofs.h"
 
 namespace poise {
 namespace POISE_LEVEL {
@@ -14,9 +15,49 @@ using Clock = std::chrono::steady_clock;
 
 inline double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
 
-inline bool late(const SolverData& solver, Clock::time_point begun) {
-  return solver.time_limit >= 0.0 && seconds_since(begun) >= solver.time_limit;
+// ---------------------------------------------------------------------------------------------- the end of a call
+
+constexpr int looks_between = 256;  // questions after which the caller's turn comes: Ctrl-C, the end of a batch
+
+// the first thing of a call
+inline void begin_watch(SolverData& solver) {
+  Watch& w = solver.watch;
+  w.begun = Clock::now();
+  w.over = false;
+  w.patience = looks_between;
+  w.unasked = w.most_unasked = 0;
+  w.poses = 0;
 }
+
+// Whether the call has to end: its time is up, or whoever waits for it calls it off. Every loop of steps, of attempts at one step and of
+// searches asks this in each round, so that only a few poses are looked at between two questions (`most_unasked`).
+inline bool late(SolverData& solver, Clock::time_point begun) {
+  Watch& w = solver.watch;
+  if (w.unasked > w.most_unasked) w.most_unasked = w.unasked;
+  w.unasked = 0;
+  if (--w.patience < 0) {  // large bodies take longer for a pose
+    w.patience = looks_between / (1 + solver.n_v * solver.n_rows / 256);
+    w.called_off();
+  }
+  return w.over || (solver.time_limit >= 0.0 && seconds_since(begun) >= solver.time_limit);
+}
+
+inline bool late(SolverData& solver) { return late(solver, solver.watch.begun); }
+
+// What comes after a search, such as the polish of a missed goal and the levels below, makes its steps of those that the searches so far
+// have left of their `max_steps` each: half of them, so that whatever follows has some too. Nobody asks what follows: a level does the same
+// whatever stands below it.
+inline int steps_left(const SolverData& solver) {
+  const long long left = 1LL * solver.settings.max_steps * solver.total_searches - solver.total_steps;
+  return static_cast<int>(std::clamp<long long>((left + 1) / 2, 0, 1000000000));
+}
+
+inline void count_pose(SolverData& solver) {
+  ++solver.watch.poses;
+  ++solver.watch.unasked;
+}
+
+// ---------------------------------------------------------------------------------------------- poses
 
 // a row of the history; the only place that may allocate, and only when asked to record
 inline void note(SolverData& solver) {
@@ -53,6 +94,7 @@ inline void move_as_forced(SolverData& solver, S share, S* q) {
 // residuals at state.q, those of custom goals too
 inline void look(SolverData& solver) {
   SearchState<S>& s = solver.state;
+  count_pose(solver);
   s.cost = evaluate(solver.problem(), s.q, solver.targets.data(), s.placements, s.rows, s.errors, s.room);
   if (!solver.custom_rows) return;
   solver.custom_rows(s.q, s.rows, s.errors, static_cast<int>(solver.goals.size()));

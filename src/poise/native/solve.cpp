@@ -1,7 +1,7 @@
 // solve.cpp: from a start to the best pose: searches, restarts, polish. Compiled once per instruction level.
 #include "kernels/sweeps.h"
 #include "ops.h"
-#include "strict.h"
+#include "polish.h"
 
 namespace poise {
 namespace POISE_LEVEL {
@@ -60,9 +60,10 @@ void restart(SolverData& solver) {
 
 // runs the search that has begun; true if time ran out
 bool run(SolverData& solver, Clock::time_point begun) {
+  // ends: a search is done after max_steps steps, of two phases each
   while (solver.state.phase != Phase::DONE) {
     advance(solver);
-    if (solver.time_limit >= 0.0 && solver.state.phase == Phase::EVALUATED && late(solver, begun)) return true;
+    if (solver.state.phase == Phase::EVALUATED && late(solver, begun)) return true;
   }
   return false;
 }
@@ -83,113 +84,47 @@ void keep(SolverData& solver, bool first) {
   solver.outcome = state.best_reached ? Outcome::REACHED : state.outcome;
 }
 
-bool proved_unreachable(const SolverData& solver) {
-  const auto problem = solver.problem();
-  for (const Reachable<S>& r : solver.reachable) {
-    if (beyond_reach(problem, r, solver.targets.data())) return true;
-  }
-  return false;
-}
-
-constexpr int most_polished = 8;  // steps in continuous mode
-
-// Downhill only, with damping that grows when a step fails and shrinks when it works (Marquardt 1963): from the best pose to the
-// minimum itself, so that a goal out of reach is answered by the same still pose every time. In continuous mode a few steps: the
-// next call goes on. True if it came to the end.
-template <int M> bool polish_rows(SolverData& solver, Clock::time_point begun) {
-  const auto problem = solver.problem();
-  SearchState<S>& s = solver.state;
-  copy_configuration(problem, solver.best_q.data(), s.q);
-  look(solver);
-  S damping = 1e-3 * s.cost + solver.settings.damping_floor;
-  s.damping = damping;
-  note(solver);
-  const int most = solver.mode == Mode::CONTINUOUS ? most_polished : 4 * solver.settings.max_steps;
-  int quiet = 0, k = 0;
-  for (; k < most && damping < 1e12 && quiet < 4 && !late(solver, begun); ++k) {
-    assemble_all(solver);
-    find_room(problem, solver.settings, s);
-    const S before = s.cost;
-    copy_configuration(problem, s.q, s.trial_q);
-    for (int r = 0; r < solver.n_rows; ++r) s.trial_rows[r] = s.rows[r];
-    bool better = false;
-    for (; damping < 1e12 && !better; damping *= better ? 1.0 : 4.0) {
-      bounded_step<M>(problem, s.trial_q, s.J, s.trial_rows, damping, Posture<S>{nullptr, nullptr},
-                      solver.settings.rounds, s.work, s.dq);
-      step_to(solver, s.trial_q, s.q);
-      look(solver);
-      better = s.cost < before;
-    }
-    if (!better) {
-      copy_configuration(problem, s.trial_q, s.q);
-      break;
-    }
-    quiet = s.cost > before * (1.0 - 1e-13) ? quiet + 1 : 0;
-    s.damping = damping;
-    note(solver);
-    damping *= 0.2;
-    ++solver.total_steps;
-  }
-  look(solver);
-  const S outside = outside_of(problem, solver.settings, s.q);
-  if (outside > solver.best_outside || (outside == solver.best_outside && !(s.cost <= solver.best_cost))) {
-    return k < most;
-  }
-  solver.best_outside = outside;
-  solver.best_cost = s.cost;
-  for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = s.q[k];
-  for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = s.errors[k];
-  if (within_tolerance(problem, s.errors, 1.0) && !(outside > 0.0)) solver.outcome = Outcome::REACHED;
-  return k < most;
-}
-
-bool polish_plainly(SolverData& solver, Clock::time_point begun) {
-  return solver.n_rows == 6   ? polish_rows<6>(solver, begun)
-         : solver.n_rows == 3 ? polish_rows<3>(solver, begun)
-                              : polish_rows<0>(solver, begun);
-}
-
-bool some_joint_at_bound(const SolverData& solver) {
+// a joint that rounding alone has put outside its range stands at the end of it
+void round_start(SolverData& solver) {
+  if (solver.settings.limits == LIMITS_OFF) return;
   for (const Freedom<S>& f : solver.freedoms) {
     if (f.q_index < 0) continue;
-    const S x = solver.best_q[static_cast<std::size_t>(f.q_index)];
-    if (x <= f.lower || x >= f.upper) return true;
+    double& x = solver.start[static_cast<std::size_t>(f.q_index)];
+    const double inside = minimum(maximum(x, f.lower), f.upper);
+    if (absolute(x - inside) < 1e-15 * (absolute(x) + (f.angular ? 1.0 : solver.scale))) x = inside;
   }
-  return false;
 }
 
-// The default step fixes joints at their bounds by a rule of thumb and can stand still where it should not; the exact active set
-// (active_set.h) says whether there is a way on.
-void polish(SolverData& solver, Clock::time_point begun) {
-  const bool ended = polish_plainly(solver, begun);
-  StrictState& t = solver.strictly;
-  const bool asked = ended && solver.outcome == Outcome::STALLED && solver.settings.limits == LIMITS_ACTIVE;
-  const bool short_steps =
-      solver.settings.reach < 1.0;  // what the user bounds is not to be left to another way of stepping
-  if (!asked || short_steps || !some_joint_at_bound(solver)) return;
-  copy_configuration(solver.problem(), solver.best_q.data(), t.here.q);
-  t.assembled = nullptr;
-  t.solved = 0;
-  set_bars(solver, 0, false);
-  descend(solver, 0, begun);
-  if (broken(solver, t.here) > solver.best_outside || !(t.here.costs[0] < solver.best_cost)) return;
-  copy_configuration(solver.problem(), t.here.q, solver.best_q.data());
-  polish_plainly(solver, begun);
-}
-
-// joints on which no goal depends, brought back into their ranges
+// joints on which no goal depends, brought back into their ranges, as far as one call may lead
 void bring_back_idle(SolverData& solver, bool tethered) {
   if (solver.settings.limits == LIMITS_OFF) return;
-  for (const Freedom<S>& f : solver.idle) {
+  for (std::size_t k = 0; k < solver.idle.size(); ++k) {
+    const Freedom<S>& f = solver.idle[k];
     double& x = solver.start[static_cast<std::size_t>(f.q_index)];
-    const double most = tethered ? solver.span * (f.angular ? 1.0 : solver.scale) : 1e300;
     const double inside = minimum(maximum(x, f.lower), f.upper);
-    x = minimum(maximum(inside, x - most), x + most);
+    if (inside == x) continue;
+    double most = tethered ? solver.span * (f.angular ? 1.0 : solver.scale) : 1e300, least = -most;
+    if (!solver.window.empty()) {
+      const auto v = static_cast<std::size_t>(solver.idle_velocities[k]);
+      least = solver.window[2 * v] * (1.0 - 1e-12);
+      most = solver.window[2 * v + 1] * (1.0 - 1e-12);
+    }
+    x = minimum(maximum(inside, x + least), x + most);
+  }
+}
+
+// a call that had to leave such a joint outside its range has not reached
+void doubt_reached(SolverData& solver) {
+  if (solver.outcome != Outcome::REACHED || solver.settings.limits == LIMITS_OFF) return;
+  for (const Freedom<S>& f : solver.idle) {
+    const double x = solver.start[static_cast<std::size_t>(f.q_index)];
+    if (x < f.lower || x > f.upper) solver.outcome = Outcome::STALLED;
   }
 }
 
 void polish_best(SolverData& solver) {
-  if (solver.polish) polish(solver, Clock::now());
+  begin_watch(solver);
+  if (solver.polish) polish(solver, solver.watch.begun);
 }
 
 // everything that one call starts with
@@ -198,10 +133,12 @@ void begin(SolverData& solver) {
   solver.total_searches = 0;
   solver.history.clear();
   solver.out_of_time = false;
-  solver.proved_unreachable = proved_unreachable(solver);
+  solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
   const bool tethered = solver.mode == Mode::CONTINUOUS;
+  round_start(solver);
   bring_back_idle(solver, tethered);
   solver.state.origin = tethered ? solver.start.data() : nullptr;
+  solver.state.work.held = tethered ? solver.held.data() : nullptr;  // elsewhere other searches find the way
   solver.state.span = solver.span;
   solver.state.window = nullptr;
   if (solver.window.empty()) return;
@@ -213,23 +150,67 @@ void begin(SolverData& solver) {
   solver.state.window = solver.own_window.data();
 }
 
+void take_end(SolverData& solver, const S* q, const S* errors, S cost, S outside, Outcome outcome, int winner) {
+  for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = q[k];
+  for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = errors[k];
+  solver.best_cost = cost;
+  solver.best_outside = outside;
+  solver.outcome = outcome;
+  solver.winner = winner;
+}
+
+// Where no pose reaches, a search that ended in a worse valley may only have ended earlier: each goes on to the floor of its own, and the
+// floors are compared. True if there are enough of them.
+bool polish_try(SolverData& solver, Tries& tries, Clock::time_point begun) {
+  SearchState<S>& s = solver.state;
+  Kept& kept = solver.kept;
+  take_end(solver, s.best_q, s.best_errors, s.best_cost, s.best_outside, s.outcome, solver.total_searches);
+  if (solver.polish) polish(solver, begun);
+  const S cost = solver.best_cost;
+  const bool worse = tries.count > 0 && (solver.best_outside > kept.outside ||
+                                         (solver.best_outside == kept.outside && !(cost < kept.cost)));
+  if (worse) {
+    take_end(solver, kept.q.data(), kept.errors.data(), kept.cost, kept.outside, kept.outcome, kept.winner);
+  } else {
+    std::copy(solver.best_q.begin(), solver.best_q.end(), kept.q.begin());
+    std::copy(solver.best_errors.begin(), solver.best_errors.end(), kept.errors.begin());
+    kept.cost = cost;
+    kept.outside = solver.best_outside;
+    kept.outcome = solver.outcome;
+    kept.winner = solver.winner;
+  }
+  return tries.enough(cost, at_the_bound(solver, solver.targets.data(), solver.best_errors.data()));
+}
+
+// the first search has missed
+void note_proof(SolverData& solver) {
+  find_more_proofs(solver);
+  solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
+}
+
 void solve_plainly(SolverData& solver) {
-  const Clock::time_point begun = Clock::now();
+  begin_watch(solver);
+  const Clock::time_point begun = solver.watch.begun;
   begin(solver);
   const bool tethered = solver.mode == Mode::CONTINUOUS;
-  const int searches = solver.proved_unreachable || tethered || solver.n_v == 0 ? 1 : solver.searches;
+  const int searches = tethered || solver.n_v == 0 ? 1 : solver.searches;
+  Tries tries;
   for (int search = 0; search < searches; ++search) {
     restart(solver);
     if (search > 0) seed_start(solver, static_cast<unsigned>(search), solver.state.q);
     ++solver.total_searches;
     solver.out_of_time = run(solver, begun);
     keep(solver, search == 0);
-    if (solver.outcome == Outcome::REACHED || solver.out_of_time) break;
+    if (solver.outcome == Outcome::REACHED || solver.out_of_time || search + 1 == searches) break;
+    if (search == 0) note_proof(solver);
+    if (solver.proved_unreachable && polish_try(solver, tries, begun)) break;
   }
-  if (solver.outcome != Outcome::REACHED && solver.polish && !solver.out_of_time) {
+  const bool polished = solver.proved_unreachable && tries.count == solver.total_searches;
+  if (solver.outcome != Outcome::REACHED && solver.polish && !solver.out_of_time && !polished) {
     polish(solver, begun);
     solver.out_of_time = late(solver, begun) && solver.outcome != Outcome::REACHED;
   }
+  doubt_reached(solver);
   solver.seconds = seconds_since(begun);
 }
 
@@ -238,7 +219,8 @@ void solve(SolverData& solver) {
     solve_plainly(solver);
     return;
   }
-  const Clock::time_point begun = Clock::now();
+  begin_watch(solver);
+  const Clock::time_point begun = solver.watch.begun;
   begin(solver);
   solve_strictly(solver, begun, solve_plainly);
   solver.seconds = seconds_since(begun);

@@ -81,6 +81,7 @@ void allot_strict(SolverData& solver, std::size_t placements) {
       {&t.cost_guard, levels},
       {&t.wanted, stride},
       {&t.kept_rows, m},
+      {&t.start_gaps, n_limits},
       {&t.limit_rows, near * stride},
   };
   for (StrictPoint* p : {&t.here, &t.there}) {
@@ -117,7 +118,7 @@ void find_runs(SolverData& solver) {
     }
   };
   for (const GoalSpec<double>& goal : solver.goals) {
-    const bool whole = goal.op >= GOAL_COM;  // masses and a user's own rows: everything
+    const bool whole = is_of_mass(goal.op) || goal.op == GOAL_CUSTOM;  // masses and a user's own rows: everything
     const int on = whole ? -1 : solver.frames[static_cast<std::size_t>(goal.frame)].primitive;
     const int under = whole || goal.base < 0 ? -1 : solver.frames[static_cast<std::size_t>(goal.base)].primitive;
     const int last = goal.first_row + rows_of_goal(goal);
@@ -177,9 +178,13 @@ void allot(SolverData& solver) {
   if (solver.strict || solver.polish) allot_strict(solver, placements);
   solver.placed.assign(solver.capsules.size(), {});
   solver.own_window.assign(2 * v, 0.0);
+  solver.held.assign(v, 0.0);
+  solver.newton.assign(solver.polish ? 6 * v : 0, 0.0);
   solver.best_q.assign(q, 0.0);
   solver.start.assign(q, 0.0);
   solver.best_errors.assign(2 * g, 0.0);
+  solver.kept.q.assign(q, 0.0);
+  solver.kept.errors.assign(2 * g, 0.0);
 }
 
 }  // namespace poise

@@ -1,5 +1,6 @@
 // solver.h: a prepared problem with all its memory. Built once; a solve allocates nothing.
 #pragma once
+#include <chrono>
 #include <functional>
 #include <vector>
 
@@ -22,7 +23,7 @@ struct StrictPoint {
 struct StrictState {
   StrictPoint here{}, there{};
   HierarchyWork<double> work{};
-  double *guard, *bar, *cost_guard, *wanted, *limit_rows, *kept_rows;
+  double *guard, *bar, *cost_guard, *wanted, *limit_rows, *kept_rows, *start_gaps;
   std::vector<double> memory;
   std::vector<Inequality<double>> inequalities;
   std::vector<int> order, near, holds;
@@ -40,6 +41,34 @@ struct StrictState {
   double ease = 1.0;       // the damping of the level that is being served is multiplied by it
 };
 
+// an end of a search, kept while others are tried
+struct Kept {
+  std::vector<double> q, errors;
+  double cost = 0.0, outside = 0.0;
+  Outcome outcome = Outcome::RUNNING;
+  int winner = 0;
+};
+
+// What a call has cost so far, and who may call it off; see `late` in running.h.
+struct Watch {
+  using Time = std::chrono::steady_clock::time_point;
+  Time begun{}, heard{};                // when the call began, when its caller was asked last
+  bool (*asks)(const void*) = nullptr;  // whether the caller wants it to end; may throw
+  const void* caller = nullptr;         // what it is asked with
+  bool over = false;                    // it does
+  int patience = 0;                     // looks at the clock until the caller's turn comes again
+  int unasked = 0, most_unasked = 0;    // poses that were looked at since the last question; the most between two
+  long long poses = 0;                  // all of them
+
+  // Asks the caller, if it was not asked for a while: Python has to be waited for.
+  bool called_off() {
+    const Time now = std::chrono::steady_clock::now();
+    if (over || !asks || std::chrono::duration<double>(now - heard).count() < 0.05) return over;
+    heard = now;
+    return over = asks(caller);
+  }
+};
+
 struct SolverData {
   // the problem
   std::vector<Primitive<double>> primitives;
@@ -48,6 +77,7 @@ struct SolverData {
   std::vector<Coordinate> coordinates;  // of the velocities that may move
   std::vector<Freedom<double>> freedoms;
   std::vector<Freedom<double>> idle;  // joints that may move but that no goal depends on
+  std::vector<int> idle_velocities;   // of the body
   bool shared_columns = false;
   int n_q = 0, n_v = 0, n_rows = 0;
   double scale = 1.0;
@@ -84,19 +114,24 @@ struct SolverData {
   bool record = false;       // keep every evaluated pose in `history`
 
   std::vector<Reachable<double>> reachable;
+  std::function<void()> more_proofs;  // appends the rest of them, where that was left for when a search misses
+  bool proofs_complete = false;
 
   // one call
   std::vector<double> start, targets, memory;
   std::vector<double> window;  // of the next call: 2 for each velocity of the body; empty: none
-  std::vector<double> own_window;
+  std::vector<double> own_window, held;
+  std::vector<double> newton;  // of the polish, see polish.h
   SearchState<double> state{};
   StrictState strictly;
   int total_steps = 0, total_searches = 0, winner = 0;
   Outcome outcome = Outcome::RUNNING;
   bool out_of_time = false, proved_unreachable = false;
   double seconds = 0.0;
+  Watch watch;
   std::vector<double> best_q, best_errors;
   double best_cost = 0.0, best_outside = 0.0;
+  Kept kept;
   std::vector<double> history;  // rows of: search, cost, damping, errors, q
 
   Problem<double, BodyView<double>, GoalList<double>> problem() const {

@@ -3,6 +3,8 @@
 #define NO_IMPORT_ARRAY
 #include "solver_bindings.h"
 
+#include <algorithm>
+
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
@@ -57,6 +59,7 @@ void read_targets(PreparedSolver& solver, const nb::dict& targets) {
     if (!text) throw nb::python_error();
     const std::string_view name(text, static_cast<std::size_t>(size));
     std::size_t g = 0;
+    // ends: at the last name
     while (g < solver.names.size() && solver.names[g] != name) ++g;
     if (g == solver.names.size()) {
       nb::object error =
@@ -110,14 +113,40 @@ void read_window(PreparedSolver& solver, nb::handle window) {
   solver.data.window.assign(a.data<double>(), a.data<double>() + a.size());
 }
 
-// (q, errors, outcome, steps, searches, winner, seconds, out of time, proved unreachable)
+// What a solve returns: a tuple whose places have names, made once with the module.
+PyTypeObject* answer_type = nullptr;
+PyStructSequence_Field answer_fields[] = {{"q", "the best configuration"},
+                                          {"errors", "metres and radians of each goal, closed loops first"},
+                                          {"outcome", "an Outcome"},
+                                          {"steps", "steps taken, over all searches"},
+                                          {"searches", "searches made"},
+                                          {"winner", "the search that the answer came from, from 1"},
+                                          {"seconds", "how long it took"},
+                                          {"late", "whether time ran out"},
+                                          {"unreachable", "whether a bound proves that no pose reaches the goals"},
+                                          {nullptr, nullptr}};
+PyStructSequence_Desc answer_description = {"poise.native._core.Answer", "What a solve returns.", answer_fields, 9};
+
+AnyTuple make_answer(std::initializer_list<nb::object> values) {
+  PyObject* out = PyStructSequence_New(answer_type);
+  if (!out) throw nb::python_error();
+  Py_ssize_t k = 0;
+  for (nb::object value : values) PyStructSequence_SetItem(out, k++, value.release().ptr());
+  return nb::steal<AnyTuple>(out);
+}
+
 AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb::handle window) {
+  const Use use(solver);
+  solver.solved_by = std::this_thread::get_id();
   read_start(solver, start);
   if (!targets.is_none()) read_targets(solver, nb::cast<nb::dict>(targets));
   read_window(solver, window);
   SolverData& data = solver.data;
   const Mode mode = data.mode;
-  for (SolverData* d = &data; d; d = d->first) d->mode = window.is_none() ? mode : Mode::CONTINUOUS;
+  for (SolverData* d = &data; d; d = d->first) {
+    d->mode = window.is_none() ? mode : Mode::CONTINUOUS;
+    d->watch.asks = hear_signals;
+  }
   const auto put_back = [&] {
     for (SolverData* d = &data; d; d = d->first) {
       d->mode = mode;
@@ -127,22 +156,23 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb:
   try {
     nb::gil_scoped_release release;
     solver_ops().solve(data);
-  } catch (...) {  // a custom goal's own error
+  } catch (...) {  // a custom goal's own error, or Ctrl-C
     put_back();
     throw;
   }
   put_back();
   Array q = fresh(data.best_q, {data.n_q});
   Array errors = fresh(data.best_errors, {static_cast<npy_intp>(data.goals.size()), 2});
-  return nb::make_tuple(q.release(), errors.release(), static_cast<int>(data.outcome), data.total_steps,
-                        data.total_searches, data.winner, data.seconds, data.out_of_time, data.proved_unreachable);
+  return make_answer({q.release(), errors.release(), nb::int_(static_cast<int>(data.outcome)),
+                      nb::int_(data.total_steps), nb::int_(data.total_searches), nb::int_(data.winner),
+                      nb::float_(data.seconds), nb::bool_(data.out_of_time), nb::bool_(data.proved_unreachable)});
 }
 
 // (rows, velocities): rows that count, velocities that may move and that a goal depends on
 AnyTuple sizes_of(const PreparedSolver& solver) {
   int rows = 0;
   for (const GoalSpec<double>& goal : solver.data.goals) {
-    const bool plain = goal.op <= GOAL_POSE;
+    const bool plain = is_plain(goal.op);
     if (!plain) rows += goal.op == GOAL_ALIGN || goal.op == GOAL_LOOK ? 2 : goal.n_rows;
     for (int k = goal.op == GOAL_ROTATION ? 3 : 0; plain && k < (goal.op == GOAL_POSITION ? 3 : 6); ++k)
       rows += goal.weight[k] > 0;
@@ -152,13 +182,23 @@ AnyTuple sizes_of(const PreparedSolver& solver) {
 
 // the history of the last call, (rows, 3 + 2 goals + n_q): search, cost, damping, errors, q
 NumpyArray history_of(const PreparedSolver& solver) {
+  const Use use(solver);
+  if (solver.solved_by != std::this_thread::get_id()) Use::refuse_use();  // another thread's solve came in between
   const SolverData& d = solver.data;
   const auto width = static_cast<npy_intp>(3 + 2 * d.goals.size()) + d.n_q;
   return fresh(d.history, {static_cast<npy_intp>(d.history.size()) / width, width}).release();
 }
 
+// what the last call cost: (poses that were looked at, the most of them between two questions whether it has to end)
+AnyTuple effort_of(const PreparedSolver& solver) {
+  const SolverData* first = solver.data.first;
+  const Watch &own = solver.data.watch, other = first ? first->watch : Watch{};
+  return nb::make_tuple(own.poses + other.poses, std::max(own.most_unasked, other.most_unasked));
+}
+
 // rows of the Jacobian at q, weighted and scaled as the solver sees them, (n_rows, n_v), and the velocities they belong to
 AnyTuple rows_jacobian(PreparedSolver& solver, nb::handle q) {
+  const Use use(solver);
   read_start(solver, q);
   SolverData& d = solver.data;
   solver_ops().restart(d);
@@ -175,6 +215,7 @@ AnyTuple rows_jacobian(PreparedSolver& solver, nb::handle q) {
 
 // what is left of every limit beyond the joints' ranges at q, and how it changes: gaps (n,), rows (n, n_v)
 AnyTuple gaps_at(PreparedSolver& solver, nb::handle q) {
+  const Use use(solver);
   read_start(solver, q);
   SolverData& d = solver.data;
   const auto problem = d.problem();
@@ -191,8 +232,17 @@ AnyTuple gaps_at(PreparedSolver& solver, nb::handle q) {
   return nb::make_tuple(fresh(gaps, {n}).release(), fresh(rows, {n, d.n_v}).release(), nb::cast(d.velocities));
 }
 
+// q with every ball joint that has a cone inside it
+NumpyArray brought_into_cones(PreparedSolver& solver, nb::handle q) {
+  read_start(solver, q);
+  SolverData& d = solver.data;
+  for (const ConeSpec<double>& cone : d.cones) clamp_to_cone(cone, d.start.data() + cone.q_index);
+  return fresh(d.start, {static_cast<npy_intp>(d.n_q)}).release();
+}
+
 // one search, phase by phase: for recording, teaching and tests
 void restart(PreparedSolver& solver, nb::handle start, nb::handle targets) {
+  const Use use(solver);
   read_start(solver, start);
   if (!targets.is_none()) read_targets(solver, nb::cast<nb::dict>(targets));
   solver.data.state.origin = solver.data.mode == Mode::CONTINUOUS ? solver.data.start.data() : nullptr;
@@ -200,7 +250,13 @@ void restart(PreparedSolver& solver, nb::handle start, nb::handle targets) {
   solver_ops().restart(solver.data);
 }
 
+void advance(PreparedSolver& solver) {
+  const Use use(solver);
+  solver_ops().advance(solver.data);
+}
+
 AnyDict state_of(const PreparedSolver& solver) {
+  const Use use(solver);
   const SolverData& d = solver.data;
   const SearchState<double>& s = d.state;
   AnyDict out;
@@ -227,33 +283,68 @@ int visit_solver(PyObject* self, visitproc visit, void* arg) {
     for (const auto* functions : {&s->converters, &s->residuals, &s->jacobians}) {
       for (const nb::object& function : *functions) Py_VISIT(function.ptr());
     }
+    Py_VISIT(s->prove.ptr());
   }
   return 0;
+}
+
+// another configuration to rest in, and how strongly each velocity is drawn there, where there is a posture
+void rest_at(PreparedSolver& solver, const nb::handle& q, const nb::handle& gains) {
+  SolverData& data = solver.data;
+  const Array all = as_array<double>(q, "q"), each = as_array<double>(gains, "gains");
+  if (data.posture_gain.empty()) return;
+  if (all.size() != data.posture_wanted.size()) refuse("ShapeMismatch", "q has another length than the model's.");
+  for (std::size_t k = 0; k < all.size(); ++k) data.posture_wanted[k] = all.data<double>()[k];
+  for (std::size_t c = 0; c < data.velocities.size(); ++c) {
+    const auto v = static_cast<std::size_t>(data.velocities[c]);
+    if (v >= each.size()) refuse("ShapeMismatch", "gains has another length than the model's velocities.");
+    data.posture_gain[c] = each.data<double>()[v];
+  }
 }
 
 int clear_solver(PyObject* self) {
   for (PreparedSolver* s = nb::inst_ptr<PreparedSolver>(self); s; s = s->first.get()) {
     for (auto* functions : {&s->converters, &s->residuals, &s->jacobians}) functions->clear();
+    s->prove.reset();
   }
   return 0;
 }
 
 }  // namespace
 
+bool hear_signals(const void*) {
+  nb::gil_scoped_acquire hold;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  return false;
+}
+
 void bind_solver(nb::module_& m) {
+  answer_type = PyStructSequence_NewType(&answer_description);
+  if (!answer_type) throw nb::python_error();
+  m.attr("Answer") = nb::borrow(reinterpret_cast<PyObject*>(answer_type));
   static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_solver)},
                                 {Py_tp_clear, reinterpret_cast<void*>(clear_solver)},
                                 {0, nullptr}};
   nb::class_<PreparedSolver>(m, "Solver", nb::type_slots(slots),
                              "A prepared problem with all its memory. Private: use poise.Solver.")
       .def("__init__", prepare, nb::arg("body"), nb::arg("table"))
-      .def("solve", solve, nb::arg("start"), nb::arg("targets").none(), nb::arg("window").none() = nb::none())
+      .def(
+          "solve", solve,
+          nb::sig("def solve(self, start: object, targets: object | None, window: object | None = None) -> typing.Any"),
+          nb::arg("start"), nb::arg("targets").none(), nb::arg("window").none() = nb::none())
       .def("gaps", gaps_at, nb::arg("q"))
+      .def("into_cones", brought_into_cones, nb::arg("q"))
+      .def("rest_at", rest_at, nb::arg("q"), nb::arg("gains"))
       .def("restart", restart, nb::arg("start"), nb::arg("targets").none())
-      .def("advance", [](PreparedSolver& s) { solver_ops().advance(s.data); })
+      .def("advance", advance)
       .def("state", state_of)
       .def("sizes", sizes_of)
+      .def("complete_proofs",
+           [](PreparedSolver& s) {
+             for (PreparedSolver* p = &s; p; p = p->first.get()) complete_proofs(*p);
+           })
       .def("history", history_of)
+      .def("effort", effort_of)
       .def("rows_jacobian", rows_jacobian, nb::arg("q"));
 }
 

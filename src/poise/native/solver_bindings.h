@@ -4,6 +4,10 @@
 
 namespace poise {
 
+// Python's turn, now and then in a long solve: Ctrl-C arrives as the exception that its handler raises
+bool hear_signals(const void*);
+
+void bind_codes(nb::module_& m);
 void bind_solver(nb::module_& m);
 void bind_batch(nb::module_& m);
 void bind_gpu(nb::module_& m);

@@ -17,6 +17,9 @@ namespace {
 
 // Steps that one call of continuous mode solves for, and that every level may in any case: the next call goes on.
 constexpr int most_solved = 12, least_solved = 3;
+// Radians (and lengths of the body) of a step towards the posture there. What is above has to be kept on the way: a long step often fails
+// at that, and a body that waits in one frame and leaps in the next one shakes.
+constexpr double posture_step = 0.015;
 
 // ---------------------------------------------------------------------------------------------- one level
 
@@ -103,8 +106,9 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
   const bool goes_on = solver.mode == Mode::CONTINUOUS;
   const S enough = posture ? (goes_on ? 1e-2 : 1e-4) : t.last ? 1e-13 : (goes_on ? 1e-2 : 1e-7);
   const int attempts = goes_on ? 4 : 12, patience = goes_on && !posture ? 1 : 3;
-  S trust = goes_on ? minimum(solver.settings.reach, solver.span) : solver.settings.reach;
-  const int most = !goes_on ? solver.settings.max_steps : posture ? 2 : 8;
+  const S longest = goes_on && posture ? minimum(solver.settings.reach, posture_step) : solver.settings.reach;
+  S trust = goes_on ? minimum(longest, solver.span) : longest;
+  const int most = std::min(steps_left(solver), !goes_on ? solver.settings.max_steps : posture ? 2 : 8);
   int quiet = 0;
   S nudged = -1.0;  // the cost where it was nudged
   t.ease = 1.0;
@@ -112,9 +116,9 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
   const auto tired = [&] { return goes_on && level > 0 && t.solved >= until; };
   for (int steps = 0; steps < most && !reached() && quiet < patience && !tired() && !late(solver, begun); ++steps) {
     if (posture && t.here.costs[level] < 1e-12) break;
-    const S before = t.here.costs[level];
+    const S before = t.here.costs[level], outside = broken(solver, t.here);
     bool taken = false, at_once = true;
-    for (int attempt = 0; attempt < attempts && !taken && trust > 1e-9 && !tired(); ++attempt) {
+    for (int attempt = 0; attempt < attempts && !taken && trust > 1e-9 && !tired() && !late(solver, begun); ++attempt) {
       taken = try_strictly(solver, level, trust);
       if (taken) continue;
       trust *= 0.3;
@@ -122,21 +126,24 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
       t.ease = minimum(10.0 * t.ease, 1.0);
       if (attempt == 0) keep_above(solver, level, true);
     }
-    ++solver.total_steps;
     if (!taken) {
-      if (posture || t.last || nudged >= 0.0 || solver.mode == Mode::CONTINUOUS) break;
+      if (posture || t.last || nudged >= 0.0 || goes_on || late(solver, begun)) break;
       nudged = before;
       copy_configuration(solver.problem(), t.here.q, solver.state.best_q);
       solver.state.origin = nullptr;
       if (!nudge_strictly(solver, level)) break;
+      ++solver.total_steps;
       std::swap(t.here, t.there);
       trust = solver.settings.reach;
       continue;
     }
+    ++solver.total_steps;
     std::swap(t.here, t.there);
     note_strictly(solver);
-    if (at_once || !goes_on) trust = minimum(2.0 * trust + 1e-3, solver.settings.reach);
-    quiet = t.here.costs[level] > before * (1.0 - enough) ? quiet + 1 : 0;
+    if (at_once || !goes_on) trust = minimum(2.0 * trust + 1e-3, longest);
+    // a step that brings a broken limit back is not in vain, whatever it costs
+    const bool came_back = outside > 0.0 && broken(solver, t.here) < 0.999 * outside;
+    quiet = !came_back && t.here.costs[level] > before * (1.0 - enough) ? quiet + 1 : 0;
   }
   if (!goes_on) solver.state.origin = nullptr;
   if (nudged >= 0.0 && !reached() && t.here.costs[level] > nudged) {
@@ -209,7 +216,7 @@ Search search_level(SolverData& solver, int level, int search, Clock::time_point
   set_bars(solver, level, false);
   descend(solver, level, begun);
   const S outside = broken(solver, t.here);
-  if (!above_kept(solver, t.here, level)) return Search::LOST;
+  if (!above_kept(solver, t.here, level) || breaks_anew(solver, t.here)) return Search::LOST;
   if (loops) {  // nor may another way round, against the best so far
     copy_configuration(solver.problem(), solver.best_q.data(), t.there.q);
     look_at(solver, t.there, 0);
@@ -218,15 +225,6 @@ Search search_level(SolverData& solver, int level, int search, Clock::time_point
   const bool closer = outside < solver.best_outside;
   const bool less = outside == solver.best_outside && t.here.costs[level] < 0.999 * solver.best_cost;
   return closer || less ? Search::BETTER : Search::CAME;
-}
-
-// a proof about a goal of a level below says nothing about the levels above it
-bool proved_unreachable_up_to(const SolverData& solver, int level) {
-  const auto problem = problem_up_to(solver, level);
-  for (const auto& r : solver.reachable) {
-    if (r.goal < problem.goals.n && beyond_reach(problem, r, solver.targets.data())) return true;
-  }
-  return false;
 }
 
 constexpr int most_strict_searches = 16;
@@ -238,7 +236,10 @@ void solve_level_strictly(SolverData& solver, int level, Clock::time_point begun
   set_bars(solver, level, false);
   bool reached = descend(solver, level, begun);
   keep_strictly(solver, level);
-  const bool alone = solver.mode == Mode::CONTINUOUS || proved_unreachable_up_to(solver, level) || solver.n_v == 0;
+  const bool single = solver.mode == Mode::CONTINUOUS || solver.searches == 1 || solver.n_v == 0;
+  if (!reached && !single) find_more_proofs(solver);
+  // a proof about a goal of a level below says nothing about the levels above it
+  const bool alone = single || proved_unreachable(solver, problem_up_to(solver, level).goals.n);
   const int searches = alone ? 1 : (solver.searches < most_strict_searches ? solver.searches : most_strict_searches);
   int same = 0;  // searches that ended where the best one did
   for (int search = 1; search < searches && !reached && same < 2 && !late(solver, begun); ++search) {
@@ -291,6 +292,7 @@ void begin_with_first(SolverData& solver, void (*solve_plainly)(SolverData&)) {
 void begin_as_forced(SolverData& solver, int levels) {
   StrictState& t = solver.strictly;
   look_at(solver, t.here, levels);
+  for (std::size_t i = 0; i < solver.limits.size(); ++i) t.start_gaps[i] = t.here.gaps[i];
   if (!solver.state.window) return;
   S share = 1.0;
   for (int k = 0; k < 30; ++k, share *= 0.7) {

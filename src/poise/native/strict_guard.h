@@ -48,6 +48,14 @@ S excess_of(const SolverData& solver, const StrictPoint& from, const StrictPoint
   return worst;
 }
 
+// Whether a pose breaks a limit that the start kept, or breaks one further. A search from a seed may, while it is better in another.
+bool breaks_anew(const SolverData& solver, const StrictPoint& p) {
+  for (std::size_t i = 0; i < solver.limits.size(); ++i) {
+    if (p.gaps[i] < minimum(solver.strictly.start_gaps[i], 0.0)) return true;
+  }
+  return false;
+}
+
 // corrects `there` until no limit is broken and nothing above `level` is worse; true if that worked
 bool settle(SolverData& solver, int level, S trust) {
   StrictState& t = solver.strictly;
@@ -55,7 +63,7 @@ bool settle(SolverData& solver, int level, S trust) {
   // what does not come near quickly is better answered by a shorter step
   const S slowest = solver.mode == Mode::CONTINUOUS ? 0.5 : 1.0;
   S excess = excess_of(solver, t.here, t.there, level);
-  for (int k = 0; k < 5 && !kept(); ++k) {
+  for (int k = 0; k < 5 && !kept() && !late(solver); ++k) {
     strict_step(solver, t.there, level - 1, trust);
     if (largest_step(solver) < 1e-15) break;
     follow_strictly(solver, t.there, t.there, level);

@@ -22,6 +22,7 @@ auto problem_up_to(const SolverData& solver, int level) {
 void look_at(SolverData& solver, StrictPoint& p, int level) {
   const auto problem = problem_up_to(solver, level);
   const StrictState& t = solver.strictly;
+  count_pose(solver);
   evaluate(problem, p.q, solver.targets.data(), p.placements, p.rows, p.errors, p.room);
   if (solver.custom_rows) solver.custom_rows(p.q, p.rows, p.errors, problem.goals.n);
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
@@ -63,10 +64,17 @@ bool limits_kept(const SolverData& solver, const StrictPoint& from, const Strict
 
 // ---------------------------------------------------------------------------------------------- one step
 
+// Continuous mode repeats short steps without end, and a step that is right to first order alone goes too far across what is curved: a
+// stretched arm would shake, one frame to either side. So less is asked for there: damping in proportion to what a level misses, as the
+// second order is, and a part of the way to the posture; a body that is held far from it would go four times too far with the whole.
+constexpr double curved = 0.05;
+constexpr double posture_part = 0.25;
+
 // The measure of the step: stiffness or, for the posture, its own gains, in which one step is its minimum.
 void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
   const auto problem = solver.problem();
   StrictState& t = solver.strictly;
+  const S part = solver.mode == Mode::CONTINUOUS ? posture_part : 1.0;
   if (posture) difference(problem.coordinates, problem.n_coordinates, p.q, solver.posture_wanted.data(), t.wanted);
   for (int c = 0; c < solver.n_v; ++c) {
     const auto& f = problem.freedoms[c];
@@ -75,7 +83,7 @@ void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
       const S gain = solver.posture_gain[static_cast<std::size_t>(c)] *
                      steepness(solver.posture(), t.wanted[c] * t.wanted[c] / f.unit2);
       weight = maximum(gain, 1e-3);  // what has no gain stays where it is, where that costs nothing
-      t.wanted[c] = gain > 0.0 ? t.wanted[c] : 0.0;
+      t.wanted[c] = gain > 0.0 ? part * t.wanted[c] : 0.0;
     }
     t.work.scale[c] = square_root(f.unit2 / weight);
     t.work.turn[c] = 1.0 / square_root(weight);
@@ -173,6 +181,16 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
   return n_broken;
 }
 
+// the damping that is left where a level is reached: far below the square of its lightest weight, which would else be damped away
+S floor_of_level(const SolverData& solver, int level) {
+  const auto& ends = solver.strictly.level_goals;
+  S least = 1.0;
+  for (int g = ends[static_cast<std::size_t>(level)]; g < ends[static_cast<std::size_t>(level) + 1]; ++g) {
+    for (const S w : solver.goals[static_cast<std::size_t>(g)].weight) least = w > 0.0 ? minimum(least, w) : least;
+  }
+  return minimum(solver.settings.damping_floor, 1e-2 * least * least);
+}
+
 // state.dq: levels 0 ... level (their number: the posture) served from the pose p, no velocity more than `trust`
 void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
   StrictState& t = solver.strictly;
@@ -199,8 +217,10 @@ void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
       cost = 0.0;
       for (int r = first; r < last; ++r) cost += w.r[r] * w.r[r];
     }
-    const S full = solver.settings.damping * cost + (above ? 1e-12 : solver.settings.damping_floor);
-    const S damping = above ? full : maximum(t.ease * full, 1e-12);
+    const S floor = floor_of_level(solver, k);
+    const S full = solver.settings.damping * cost + (above ? minimum(1e-12, floor) : floor);
+    const S bent = solver.mode == Mode::CONTINUOUS && k > 0 ? curved * square_root(cost) : 0.0;
+    const S damping = above ? full : maximum(t.ease * full, minimum(1e-12, floor)) + bent;
     solver.state.damping = damping;
     const bool edges = above && find_loose(solver, p, first, last);
     serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach,

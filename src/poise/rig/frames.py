@@ -13,10 +13,11 @@ from poise.rig.bending import pole_target
 from poise.rig.handles import Handle
 from poise.rig.limbs import path_joints
 from poise.rig.problem import NO_WISH, Problems, aim_name, pole_name
-from poise.rig.state import Pole, State, Wish
+from poise.rig.state import Blend, Pole, State, Wish
 from poise.rig.stuck import Stuck
 from poise.rig.targets import aimed, eased
 from poise.solvers import Solution
+from poise.solvers.table import posture
 
 __all__ = ["Frames"]
 
@@ -47,6 +48,8 @@ class Frames:
             targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
         if not plain:
             targets = {name: target for name, target in targets.items() if name in solver.goals}
+        if state.blends:
+            solver._native.rest_at(*self.resting(state))
         if state.missed:
             solution, resting = self._stuck.solve(solver, state, targets)
         else:
@@ -66,15 +69,40 @@ class Frames:
     # -------------------------------------------------------------------------------------------- eased targets
 
     def origin(self, state: State, handle: Handle) -> Floats:
-        """Where a handle's frame would be from the root as it is: at home, or with the own angles of a blended limb."""
+        """Where a handle's frame would be from the root as it is, at home."""
         q, way = state.q.copy(), self.way(handle)
         q[way] = self.home[way]
-        blend = None if handle.limb is None else state.blends.get(handle.limb)
-        if blend is not None:
-            part = self.part(str(handle.limb))
-            q[part] = blend.own[part]
         origin: Floats = self.model.fk(q, self.problems.eye(handle.name))
         return origin
+
+    def own_place(self, state: State, handle: Handle, blend: Blend) -> Floats:
+        """Where a handle's frame is on the body as it is, with the own angles of its limb."""
+        q, part = state.q.copy(), self.part(str(handle.limb))
+        q[part] = blend.own[part]
+        place: Floats = self.model.fk(q, self.problems.eye(handle.name))
+        return place
+
+    def resting(self, state: State) -> tuple[Floats, Floats]:
+        """Where the body rests, and how strongly each velocity is drawn there.
+
+        At home; blended limbs as far on their way there from their own angles as they are blended, and by as much less.
+        So a limb at 0 asks nothing of the body that carries it, and just above 0 hardly anything.
+        """
+        rest = self.problems.rest
+        gain = None if rest is None else posture(self.model, [rest])[0]
+        gains = np.zeros(self.model.nv) if gain is None else gain.copy()
+        out = self.home.copy()
+        for name, blend in state.blends.items():
+            part = self.part(name)
+            out[part] = self.mixed(blend, self.home)[part]
+            for joint in self.problems.limbs[name].joints:
+                gains[self.model.joint(joint).v] *= blend.ik
+        return out, gains
+
+    def mixed(self, blend: Blend, q: Floats) -> Floats:
+        """Between the own angles of a blend and those of q."""
+        out: Floats = self.model.integrate(blend.own, blend.ik * self.model.difference(blend.own, q))
+        return out
 
     def part(self, limb: str) -> Indices:
         """Where in q a limb is."""
@@ -94,27 +122,42 @@ class Frames:
         found = [np.arange(self.model.nq)[self.model.joint(name).q] for name in joints]
         return np.concatenate([np.zeros(0, dtype=np.intp), *found])
 
+    def _shares(self, state: State, handle: Handle) -> list[tuple[float, Floats]]:
+        """What is left of a handle's wish, and where the rest of it is: for its strength, then for its limb's blend."""
+        shares = []
+        strength = state.strengths.get(handle.name, 1.0)
+        if strength < 1.0:
+            shares.append((strength, self.origin(state, handle)))
+        blend = self.problems.blend(state, handle)
+        if blend is not None:
+            shares.append((blend.ik, self.own_place(state, handle, blend)))
+        return shares
+
     def _eased(self, state: State, name: str, wish: Wish) -> Floats:
-        handle = self.problems.handles[name]
-        share = self.problems.share(state, handle)
-        return wish.target if share == 1.0 else eased(wish.target, self.origin(state, handle), share)
+        target = wish.target
+        for share, origin in self._shares(state, self.problems.handles[name]):
+            target = eased(target, origin, share)
+        return target
 
     def _aimed(self, state: State, name: str, wish: Wish) -> Floats:
-        handle = self.problems.handles[name]
-        share = self.problems.share(state, handle)
-        if share == 1.0:
-            return wish.target
-        origin = self.origin(state, handle)
-        return aimed(wish.target, origin[:3, 3], origin[:3, :3] @ np.array(wish.axis), share)
+        target = wish.target
+        for share, origin in self._shares(state, self.problems.handles[name]):
+            target = aimed(target, origin[:3, 3], origin[:3, :3] @ np.array(wish.axis), share)
+        return target
 
     # -------------------------------------------------------------------------------------------- blended limbs
 
     def _blended(self, state: State, q: Floats) -> Floats:
-        """q with each blended limb between its own angles and those of q; frozen joints as they were."""
+        """q with each blended limb between its own angles and those of q; frozen joints as they were.
+
+        Nothing is farther from where it was seen than the bound of a frame.
+        """
         out = q.copy()
         for name, blend in state.blends.items():
             joints = tuple(j for j in self.problems.limbs[name].joints if j not in state.frozen)
             part = self.indices(joints)
-            mixed = self.model.integrate(blend.own, blend.ik * self.model.difference(blend.own, q))
-            out[part] = blend.own[part] if blend.ik == 0.0 else mixed[part]
+            wanted = blend.own if blend.ik == 0.0 else self.mixed(blend, q)
+            step = self.model.difference(state.shown, wanted)
+            far = max((self._stuck.far(state.shown, wanted, self.model.joint(j).v) for j in joints), default=0.0)
+            out[part] = (wanted if far <= 1.0 else self.model.integrate(state.shown, step / far))[part]
         return out

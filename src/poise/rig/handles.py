@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from poise.model import Model
 
-__all__ = ["KINDS", "Handle", "end_frames", "find_handles", "other_side"]
+__all__ = ["KINDS", "Handle", "end_frames", "find_handles"]
 
 KINDS = ("end", "body", "gaze", "pole")
 
@@ -21,10 +19,6 @@ FROM_ROLES = (
     *((f"elbow_{side}", "pole", (f"elbow_{side}",)) for side in "lr"),
     *((f"knee_{side}", "pole", (f"knee_{side}",)) for side in "lr"),
 )
-
-SIDES = {"l": "r", "left": "right", "fl": "fr", "hl": "hr", "bl": "br", "rl": "rr"}
-SWAP = SIDES | {right: left for left, right in SIDES.items()}
-WORD = re.compile(r"left|right|(?<![a-z])[fhbr]?[lr](?![a-z])", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +61,3 @@ def end_frames(model: Model) -> list[str]:
     """Frames that nothing hangs on."""
     parents = {model.frame(name).parent for name in model.frames}
     return [name for name in model.frames if name not in parents]
-
-
-def other_side(name: str, names: Iterable[str] | Mapping[str, object]) -> str | None:
-    """The name among `names` on the other side, as hand_r of hand_l, RightArm of LeftArm; None where there is none."""
-    for match in WORD.finditer(name):
-        word = match.group()
-        swapped = SWAP[word.lower()]
-        swapped = swapped.upper() if word.isupper() else swapped.capitalize() if word[0].isupper() else swapped
-        other = name[: match.start()] + swapped + name[match.end() :]
-        if other in names:
-            return other
-    return None

@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, ModelMismatch, name_not_found
 from poise.kinematics import Pose
 from poise.model import Model
-from poise.rig.handles import KINDS, Handle, find_handles, other_side
+from poise.names import find_other_side
+from poise.rig.handles import KINDS, Handle, find_handles
 from poise.rig.limbs import Limb, find_limbs, limb_for
 from poise.rig.state import State
 from poise.solvers import Solution
@@ -119,7 +120,7 @@ class Held:
         middles = {limb.middle: limb.name for limb in reversed(self._limbs.values()) if limb.middle is not None}
         for name, handle in self._handles.items():
             limb = limbs.get(name) or (middles.get(handle.frame) if handle.kind == "pole" else None)
-            self._handles[name] = replace(handle, limb=limb, mirror=other_side(name, self._handles))
+            self._handles[name] = replace(handle, limb=limb, mirror=find_other_side(name, self._handles))
 
     def _configuration(self, pose: Pose | ArrayLike | None) -> Floats:
         if isinstance(pose, Pose) and pose.model is not self.model and pose.model != self.model:
@@ -129,14 +130,14 @@ class Held:
     def _handle(self, name: str) -> Handle:
         found = self._handles.get(str(getattr(name, "name", name)))
         if found is None:
-            raise name_not_found("handle", str(name), self._handles)
+            raise name_not_found("handle", f"{name}", self._handles)
         return found
 
     def _limb(self, name: str, *, bends: bool = False) -> Limb:
-        handle = self._handles.get(str(name))
-        found = self._limbs.get(str(name) if handle is None or handle.limb is None else handle.limb)
+        handle = self._handles.get(f"{name}")
+        found = self._limbs.get(f"{name}" if handle is None or handle.limb is None else handle.limb)
         if found is None:
-            raise name_not_found("limb", str(name), self._limbs)
+            raise name_not_found("limb", f"{name}", self._limbs)
         if bends and found.middle is None:
             raise InvalidValue(f"limb {found.name!r} has nothing in its middle that bends, so no pole.")
         return found

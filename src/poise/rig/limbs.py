@@ -102,13 +102,7 @@ def limb_for(model: Model, handle: Handle) -> Limb | None:
 
 def path_joints(model: Model, frame: str) -> tuple[str, ...]:
     """The joints from the root to a frame, without a free one unless it is alone."""
-    found = []
-    above: str | None = frame
-    while above is not None:
-        name = model.frame(above).joint
-        if name is not None and model.joint(name).nq and not model.joint(name).mimic:
-            found.append(name)
-        above = model.frame(above).parent
+    found = [joint.name for joint in model.joints_above(frame) if joint.nq]
     inner = tuple(name for name in found if model.joint(name).kind != "free")
     return inner or tuple(found)
 
@@ -116,7 +110,7 @@ def path_joints(model: Model, frame: str) -> tuple[str, ...]:
 def make_limb(model: Model, name: str, root: str, middle: str | None, end: str, handle: str) -> Limb:
     """A limb with its way of bending."""
     joints = tuple(
-        joint.name for joint in model.joints if joint.nv and not joint.mimic and is_below(model, joint.frame, root)
+        joint.name for joint in model.joints if joint.nv and not joint.mimic and root in model.ancestors(joint.frame)
     )
     hinge = None if middle is None else hinge_normal(model, root, middle, end)
     bone = None if middle is None or hinge is not None else bone_above(model, middle)
@@ -147,13 +141,11 @@ def hinge_normal(model: Model, root: str, middle: str, end: str) -> tuple[float,
 def bone_above(model: Model, middle: str) -> tuple[str, tuple[float, float, float]] | None:
     """The first frame above the middle that is elsewhere, and the direction from there to the middle."""
     at = model.fk(model.rest, middle)[:3, 3]
-    above = model.frame(middle).parent
-    while above is not None:
+    for above in model.ancestors(middle)[1:]:
         T = model.fk(model.rest, above)
         offset = T[:3, :3].T @ (at - T[:3, 3])
         if np.linalg.norm(offset) > 1e-6 * model.length:
             return above, triple(offset / np.linalg.norm(offset))
-        above = model.frame(above).parent
     return None
 
 
@@ -161,10 +153,7 @@ def branches(model: Model) -> dict[str | None, int]:
     """How many of the parts that hang on each frame can move, or have something in them that can."""
     moves = {name: joint_moves(model, name) for name in model.frames}
     for name in model.frames:
-        above: str | None = name
-        while (
-            moves[name] and above is not None and (above := model.frame(above).parent) is not None and not moves[above]
-        ):
+        for above in model.ancestors(name)[1:] if moves[name] else ():
             moves[above] = True
     out: dict[str | None, int] = {}
     for name in model.frames:
@@ -183,13 +172,6 @@ def is_free(model: Model, frame: str) -> bool:
     """Whether the frame floats."""
     name = model.frame(frame).joint
     return name is not None and model.joint(name).kind == "free"
-
-
-def is_below(model: Model, frame: str | None, above: str) -> bool:
-    """Whether a frame is `above` or hangs on it."""
-    while frame is not None and frame != above:
-        frame = model.frame(frame).parent
-    return frame == above
 
 
 def triple(x: Floats) -> tuple[float, float, float]:

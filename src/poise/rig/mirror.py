@@ -14,10 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
-from poise.goals.contacts import up_of
 from poise.model import Joint, Model
 from poise.model.kinds import Primitive
-from poise.rig.handles import other_side
+from poise.names import find_other_side
 from poise.spatial import Rotation
 
 __all__ = ["Mirror"]
@@ -39,7 +38,7 @@ class Mirror:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.partners = {name: other_side(name, model.frames) or name for name in model.frames}
+        self.partners = {name: find_other_side(name, model.frames) or name for name in model.frames}
         zero = zero_pose(model)
         self._zero = {name: model.fk(zero, name) for name in model.frames}
         self.plane = self._find_plane()
@@ -69,7 +68,7 @@ class Mirror:
             return self.plane
         T, T0 = self.model.fk(q, self._root.frame), self._zero[self._root.frame]
         normal0 = normal_of(self.plane)
-        turned, up = T[:3, :3] @ T0[:3, :3].T, up_of(self.model)
+        turned, up = T[:3, :3] @ T0[:3, :3].T, self.model.up_direction
         side = turned @ normal0
         if abs(normal0 @ up) < SAME:  # as seen from above, unless it looks up or down
             across = np.cross(turned @ np.cross(normal0, up), up)

@@ -17,7 +17,7 @@ from poise.limits import Limit
 from poise.model import Model
 from poise.rig.handles import Handle
 from poise.rig.limbs import Limb
-from poise.rig.state import State
+from poise.rig.state import Blend, State
 from poise.solvers import Solver
 
 __all__ = ["Problems"]
@@ -46,6 +46,9 @@ class Problems:
         self.limits, self.balance, self.rest = limits, balance, rest
         self._solvers: dict[tuple[Any, ...], Solver] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_solvers": {}}  # made again when they are asked for, and remember nothing of a pose
+
     def solver(self, state: State) -> Solver:
         """The solver for a state's wishes; its targets are not those of the state yet."""
         silent = self.silent(state) if state.strengths or state.blends else ()
@@ -59,18 +62,22 @@ class Problems:
             tuple((name, wish.axis) for name, wish in state.aims.items() if name not in silent),
             tuple(state.poles),
             state.frozen,
+            bool(state.blends),  # those rest elsewhere from frame to frame, see Frames
         )
         found = self._solvers.get(key)
         if found is None:
             if len(self._solvers) >= MOST_SOLVERS:
                 del self._solvers[next(iter(self._solvers))]
-            found = self._solvers[key] = self.make(*key)
+            found = self._solvers[key] = self.make(*key[:4])
         return found
+
+    def blend(self, state: State, handle: Handle) -> Blend | None:
+        """The blend of a handle's limb, if its place is served through one."""
+        return None if handle.limb is None or handle.kind == "pole" else state.blends.get(handle.limb)
 
     def share(self, state: State, handle: Handle) -> float:
         """How much of a handle's wish is served: its strength times its limb's blend."""
-        share = state.strengths.get(handle.name, 1.0)
-        blend = None if handle.limb is None or handle.kind == "pole" else state.blends.get(handle.limb)
+        share, blend = state.strengths.get(handle.name, 1.0), self.blend(state, handle)
         return share if blend is None else share * blend.ik
 
     def silent(self, state: State) -> set[str]:
@@ -88,9 +95,8 @@ class Problems:
     def make(self, places: Sequence[Any], aims: Sequence[Any], poles: Sequence[str], frozen: frozenset[str]) -> Solver:
         """A solver of those wishes."""
         goals = self.goals(places, aims, poles)
-        moving = (
-            [j.name for j in self.model.joints if j.nv and not j.mimic and j.name not in frozen] if frozen else None
-        )
+        free = (j.name for j in self.model.joints if j.nv and not j.locked)
+        moving = [name for name in free if name not in frozen] if frozen else None
         return Solver(self.model, goals, limits=self.limits, joints=moving, mode="continuous")
 
     def goals(self, places: Sequence[Any], aims: Sequence[Any], poles: Sequence[str]) -> list[Goal]:

@@ -7,6 +7,7 @@ reaches, poles, balance with gazes and aims, and the rest pose last.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -184,10 +185,14 @@ class Rig(Held):
         found, share = self._limb(limb), checked_share(ik, "ik")
         before = self._state.blends.get(found.name)
         own = self._state.shown if before is None else before.own
-        blends = without(self._state.blends, found.name)
+        blends, q = without(self._state.blends, found.name), self._state.q
         if share < 1.0:
             blends = written(blends, found.name, Blend(share, own))
-        self._change("blend", found.name, blends=blends)
+        elif before is not None:  # the solve goes on from what is seen
+            q, part = q.copy(), self._frames.part(found.name)
+            q[part] = self._state.shown[part]
+            q.setflags(write=False)
+        self._change("blend", found.name, q=q, blends=blends)
 
     # -------------------------------------------------------------------------------------------- frames
 
@@ -271,6 +276,13 @@ class Rig(Held):
         return self.pose
 
     # -------------------------------------------------------------------------------------------- inside
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_solution": None, "_both": None}
+
+    def __copy__(self) -> Rig:
+        """A rig of its own on the same model, with the same pose, wishes and memory."""
+        return copy.deepcopy(self, {id(self.model): self.model})
 
     def _change(self, verb: str, what: str = "", **fields: Any) -> None:
         self._memory.before(self._state, verb, what)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +14,6 @@ __all__ = ["Blend", "Memory", "Pole", "State", "Wish", "without", "written"]
 Floats = NDArray[np.float64]
 Key = TypeVar("Key")
 Value = TypeVar("Value")
-NOTHING: Mapping[str, Any] = MappingProxyType({})
 MOST_STEPS = 1000
 GESTURES = frozenset({"drag", "look_at", "point", "strength", "blend"})
 
@@ -84,11 +82,11 @@ class State:
 
     q: Floats
     shown: Floats
-    places: Mapping[str, Wish] = field(default_factory=lambda: NOTHING)
-    aims: Mapping[str, Wish] = field(default_factory=lambda: NOTHING)
-    poles: Mapping[str, Pole] = field(default_factory=lambda: NOTHING)
-    blends: Mapping[str, Blend] = field(default_factory=lambda: NOTHING)
-    strengths: Mapping[str, float] = field(default_factory=lambda: NOTHING)
+    places: Mapping[str, Wish] = field(default_factory=dict)
+    aims: Mapping[str, Wish] = field(default_factory=dict)
+    poles: Mapping[str, Pole] = field(default_factory=dict)
+    blends: Mapping[str, Blend] = field(default_factory=dict)
+    strengths: Mapping[str, float] = field(default_factory=dict)
     frozen: frozenset[str] = frozenset()
     dragged: tuple[str, ...] = ()
     symmetric: bool = False

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
-from poise.rig.limbs import Limb, is_below
+from poise.rig.limbs import Limb
 from poise.rig.problem import Problems
 from poise.rig.state import State
 from poise.rig.unfolding import bend, hinge_joint
 from poise.solvers import Solution, Solver
-from poise.solvers.table import CONTINUOUS_SPAN, turning
+from poise.solvers.table import CONTINUOUS_SPAN
 
 __all__ = ["Stuck"]
 
@@ -36,14 +36,14 @@ class Stuck:
 
     def __init__(self, model: Model, problems: Problems) -> None:
         self.model, self.problems = model, problems
-        self._span = np.where(turning(model) > 0, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length)
+        self._span = np.where(~model.slides, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length)
         self._balls = [slice(joint.v.stop - 3, joint.v.stop) for joint in model.joints if joint.quaternion]
 
     def solve(self, solver: Solver, state: State, targets: dict[str, Any]) -> tuple[Solution, int]:
         """A frame from a state whose last one missed some targets, and for how many frames to try no more."""
         bent = self.bent(state, targets)
         if bent is not None:
-            return solver._run(bent[0], targets, (self.window(bent[1]),)), 0
+            return solver._run(bent[0], targets, self.window(bent[1])), 0
         solution = solver.solve(state.q, targets)
         if solution.reached or self.far(state.q, solution.q) > STILL:
             return solution, 0
@@ -62,7 +62,7 @@ class Stuck:
             solver.solve(state.q, targets)  # the solver remembers its last targets
             return solution
         window = self.window(self.model.difference(state.q, first.q))
-        second = solver._run(first.q, targets, (window,))
+        second = solver._run(first.q, targets, window)
         before, after = solution.errors, second.errors
         better = sum(after[name][0] for name in nearer) < sum(before[name][0] for name in nearer)
         return second if better else solution
@@ -105,7 +105,7 @@ class Stuck:
     def pinned_below(self, state: State, limb: Limb) -> bool:
         """Whether something is pinned that the limb's hinge moves."""
         pins = [name for name, wish in state.places.items() if wish.kind == "pin" and name not in state.dragged]
-        return any(is_below(self.model, self.problems.handles[name].frame, str(limb.middle)) for name in pins)
+        return any(limb.middle in self.model.ancestors(self.problems.handles[name].frame) for name in pins)
 
     def window(self, moved: Floats) -> Floats:
         """How far each velocity may still lead in a frame, having moved so far: lowest and highest, (nv, 2)."""
@@ -115,6 +115,6 @@ class Stuck:
             low[ball], high[ball] = -left, left
         return np.ascontiguousarray(np.stack([np.minimum(low, 0.0), np.maximum(high, 0.0)], axis=1))
 
-    def far(self, q0: Floats, q1: Floats) -> float:
+    def far(self, q0: Floats, q1: Floats, part: slice = slice(None)) -> float:
         """The largest motion, in units of the bound of a frame."""
-        return float((np.abs(self.model.difference(q0, q1)) / self._span).max(initial=0.0))
+        return float((np.abs(self.model.difference(q0, q1)) / self._span)[part].max(initial=0.0))

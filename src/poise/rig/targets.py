@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
-from poise.goals.contacts import up_of
 from poise.goals.reach import read_target as read_reach
 from poise.model import Model
-from poise.rig.handles import other_side
+from poise.names import find_other_side, find_side
 from poise.spatial import Rotation, Transform
 
 __all__ = ["aimed", "default_axis", "eased", "limb_axis", "read_target"]
@@ -58,10 +57,11 @@ def default_axis(model: Model, frame: str) -> Floats:
 
     z where the body has no two sides.
     """
-    pairs = [(name, other) for name in model.frames if (other := other_side(name, model.frames)) and is_left(name)]
+    left_ones = [name for name in model.frames if find_side(name) == "l"]
+    pairs = [(name, other) for name in left_ones if (other := find_other_side(name, model.frames))]
     at = {name: model.fk(model.rest, name)[:3, 3] for pair in pairs for name in pair}
     across = np.sum([at[left] - at[right] for left, right in pairs], axis=0) if pairs else np.zeros(3)
-    forward = np.cross(across, up_of(model))
+    forward = np.cross(across, model.up_direction)
     size = float(np.linalg.norm(forward))
     if size <= 1e-9 * model.length:
         return np.array([0.0, 0.0, 1.0])
@@ -71,20 +71,12 @@ def default_axis(model: Model, frame: str) -> Floats:
     return out
 
 
-def is_left(name: str) -> bool:
-    """Whether a name that has another side says left."""
-    words = name.lower()
-    return "left" in words or ("right" not in words and words.rstrip("0123456789_").endswith(("l",)))
-
-
 def limb_axis(model: Model, frame: str) -> Floats:
     """The direction of the bone that leads to a frame, in its own axes; z where it has no length."""
     T = model.fk(model.rest, frame)
-    above = model.frame(frame).parent
-    while above is not None:
+    for above in model.ancestors(frame)[1:]:
         line = T[:3, :3].T @ (T[:3, 3] - model.fk(model.rest, above)[:3, 3])
         size = float(np.linalg.norm(line))
         if size > 1e-6 * model.length:
             return np.array(line / size)
-        above = model.frame(above).parent
     return np.array([0.0, 0.0, 1.0])

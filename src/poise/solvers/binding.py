@@ -20,16 +20,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.limits.closed import CLOSE
+from poise.limits.limit import name_limits
 from poise.model import Joint
 from poise.solvers.linear import Floats, Linearisation, linearise, nonnegative, row_space
 from poise.solvers.proof import is_missed
-from poise.solvers.standing import Standing, standing_rules
+from poise.solvers.standing import Standing, standing_rules, unit_of
 from poise.solvers.table import may_move
 
 if TYPE_CHECKING:
     from poise.solvers.solution import Solution
 
-__all__ = ["ActiveLimit", "active_limits"]
+__all__ = ["ActiveLimit", "active_limits", "broken_limits"]
 
 NOTHING = 1e-12  # of the pull: rounding
 
@@ -86,6 +88,25 @@ def active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
     weighed = weigh(solution, at, [limit for limit in (*ranges, *rules) if not limit.exempt])
     found = (*merged(weighed), *(limit for limit in ranges if limit.exempt))
     return tuple(sorted(found, key=lambda limit: (limit.exempt, -limit.multiplier)))
+
+
+def broken_limits(solution: Solution) -> Iterator[ActiveLimit]:
+    """Limits that the answer does not keep, joints that may not move aside; one of each kind, name and side."""
+    at = linearise(solution)
+    options = solution._solver._options
+    held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
+    ranges = [limit for joint in solution.model.joints for limit in of_joint(solution, joint, held)]
+    beyond = [limit for limit in ranges if not limit.exempt and is_beyond(solution, limit)]
+    rules = [of_rule(rule) for rule in standing_rules(solution, at)]
+    open_loop = 2.0 * CLOSE * solution.model.length
+    broken = [x for x in rules if (x.value > open_loop if x.kind == "closed" else at.gaps[x.rule] < 0.0)]
+    yield from {(x.kind, x.name, x.side): x for x in (*beyond, *broken)}.values()
+
+
+def is_beyond(solution: Solution, limit: ActiveLimit) -> bool:
+    """Whether a joint is outside its range, not at the end of it."""
+    low, high = solution.model.lower[limit.velocity], solution.model.upper[limit.velocity]
+    return bool(limit.value < low if limit.side == "lower" else limit.value > high)
 
 
 def of_joint(solution: Solution, joint: Joint, held: NDArray[np.bool_]) -> Iterator[ActiveLimit]:
@@ -158,7 +179,7 @@ def closing_direction(solution: Solution, at: Linearisation, limit: ActiveLimit)
     """How far a limit closes, in its own unit, per unit of each velocity of the problem."""
     if limit.kind == "range":
         return np.where(at.velocities == limit.velocity, 1.0 if limit.side == "upper" else -1.0, 0.0)
-    unit = solution.model.length if limit.kind == "clearance" else 1.0
+    unit = unit_of(solution, name_limits(solution._solver._options.limits), limit.kind, limit.limit)
     return np.asarray(-unit * at.normals[limit.rule])
 
 

@@ -14,13 +14,44 @@ from poise.goals import Goal
 from poise.methods.scipy import LEAST_SQUARES, WITHOUT_BOUNDS, Scipy
 from poise.model import Model
 from poise.native import core
+from poise.native.answer import Answer, make_answer
 from poise.solvers.inside import bring_inside
-from poise.solvers.table import Options, native_table
+from poise.solvers.table import MOST, Options, native_table
 
 __all__ = ["BlackBox"]
 
-REACHED, STALLED, OUT_OF_STEPS = 1, 2, 3
+Outcome = core.Outcome
 Floats = NDArray[np.float64]
+
+
+class Spent(Exception):
+    """The steps have run out."""
+
+
+class Tried:
+    """The poses that an optimiser looks at. Each but the first is a step, whatever the optimiser calls it."""
+
+    def __init__(self, max_steps: int) -> None:
+        self.steps = -1
+        self.residual = self.best = self._last = np.zeros(0)
+        self._least, self._most = np.inf, max_steps
+
+    def is_last(self, x: Floats) -> bool:
+        """Whether x is where the residual was asked for last: a gradient asks at the same place again."""
+        return self.steps >= 0 and np.array_equal(x, self._last)
+
+    def count(self) -> None:
+        """One more; raises Spent where that is too many."""
+        if self.steps >= self._most:
+            raise Spent
+        self.steps += 1
+
+    def keep(self, x: Floats, residual: Floats) -> None:
+        """What was found at x."""
+        self._last, self.residual = x.copy(), residual
+        cost = float(residual @ residual)
+        if cost < self._least or not self.best.size:
+            self.best, self._least = x.copy(), cost
 
 
 class BlackBox:
@@ -42,40 +73,48 @@ class BlackBox:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._native, name)  # restart, advance, state, rows_jacobian, sizes: as the kernels do
 
-    def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> tuple[Any, ...]:
+    def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> Answer:
         """See native.core.Solver.solve."""
         begun = time.perf_counter()
         q0 = bring_inside(self._model, start, self._options)
         self._native.restart(q0, targets)
         self._rows = []
         moving = self._native.rows_jacobian(q0)[2]
-        seen: list[int] = [0]
+        tried = Tried(self._options.max_steps)
 
-        def at(x: Floats) -> Floats:
+        def free(x: Floats) -> Floats:
             step = np.zeros(self._model.nv)
             step[moving] = x
             q = self._model.integrate(q0, step)
             return np.where(np.isin(np.arange(len(q)), self._moving_coordinates(moving)), q, q0)
 
+        def at(x: Floats) -> Floats:
+            return self._into_cones(free(x))
+
         def residual(x: Floats) -> Floats:
-            seen[0] += 1
-            r = self._native.rows_jacobian(at(x))[1]
-            if self._options.record:
-                self._note(at(x))
-            return np.asarray(-r)
+            if not tried.is_last(x):
+                tried.count()
+                tried.keep(x, np.asarray(-self._native.rows_jacobian(at(x))[1]))
+                if self._options.record:
+                    self._note(at(x))
+            return tried.residual.copy()
 
         def jacobian(x: Floats) -> Floats:
             J = self._native.rows_jacobian(at(x))[0]
-            return np.asarray(J @ self._turning(x, moving))
+            return np.asarray(J @ self._clamping(free(x), moving) @ self._turning(x, moving))
 
-        x, done = self._optimize(residual, jacobian, q0, moving)
+        try:
+            x, done = self._optimize(residual, jacobian, q0, moving)
+        except Spent:
+            x, done = tried.best, False
         q = at(x)
         if self._options.limit_handling != "off":
-            q = np.where(np.isin(np.arange(len(q)), self._moving_coordinates(moving)), self._model.clamp(q), q0)
+            inside = self._into_cones(self._model.clamp(q))
+            q = np.where(np.isin(np.arange(len(q)), self._moving_coordinates(moving)), inside, q0)
         errors = self._errors(q)
         reached = self._within(errors)
-        outcome = REACHED if reached else STALLED if done else OUT_OF_STEPS
-        return q, errors, outcome, seen[0], 1, 1, time.perf_counter() - begun, False, False
+        outcome = Outcome.REACHED if reached else Outcome.STALLED if done else Outcome.OUT_OF_STEPS
+        return make_answer(q, errors, outcome, tried.steps, time.perf_counter() - begun)
 
     def history(self) -> Floats:
         """See native.core.Solver.history."""
@@ -86,7 +125,7 @@ class BlackBox:
 
     def _optimize(self, residual: Any, jacobian: Any, q0: Floats, moving: list[int]) -> tuple[Floats, bool]:
         """The step that SciPy finds, and whether it stopped by itself."""
-        name, steps = self._method.optimizer, self._options.max_steps
+        name = self._method.optimizer
         low, high = self._bounds(q0, moving)
         zero = np.clip(np.zeros(len(moving)), low, high)
         if name in LEAST_SQUARES:
@@ -99,15 +138,15 @@ class BlackBox:
                     zero,
                     lambda x: np.vstack([jacobian(x), np.zeros((columns - rows, columns))]),
                     method=name,
-                    max_nfev=steps,
+                    max_nfev=MOST,
                     xtol=1e-12,
                 )
                 return found.x, found.status > 0
             found = self._scipy.least_squares(
-                residual, zero, jacobian, method=name, max_nfev=steps, xtol=1e-12, ftol=1e-12, gtol=1e-12, **free
+                residual, zero, jacobian, method=name, max_nfev=MOST, xtol=1e-12, ftol=1e-12, gtol=1e-12, **free
             )
             return found.x, found.status > 0
-        options: dict[str, Any] = {"maxiter": steps}
+        options: dict[str, Any] = {"maxfun" if name == "TNC" else "maxiter": MOST}
         extra: dict[str, Any] = {} if name in WITHOUT_BOUNDS else {"bounds": self._scipy.Bounds(low, high)}
         if name in ("trust-ncg", "trust-constr"):
             extra["hess"] = lambda x: 2 * jacobian(x).T @ jacobian(x)
@@ -154,6 +193,26 @@ class BlackBox:
             if joint.nv and joint.quaternion and joint.v.stop - 1 in place:
                 at = [place[v] for v in range(joint.v.stop - 3, joint.v.stop)]
                 out[np.ix_(at, at)] = right_jacobian(x[at])
+        return out
+
+    def _into_cones(self, q: Floats) -> Floats:
+        """The pose with every ball joint inside its cone: where SciPy leads out of it, it is shown the nearest one."""
+        return np.asarray(self._native.into_cones(q)) if self._table["cones"] else q
+
+    def _clamping(self, q: Floats, moving: list[int]) -> Floats:
+        """How the velocities inside the cones answer to those before the pose was brought there, by differences."""
+        out, inside, h = np.eye(len(moving)), self._into_cones(q), 1e-6
+        if np.array_equal(inside, q):
+            return out
+        place = {v: k for k, v in enumerate(moving)}
+        balls = [[place[v + k] for k in range(3)] for _, v, _ in self._table["cones"] if v in place]
+        for k in range(3):
+            turn = np.zeros(self._model.nv)
+            turn[[moving[ball[k]] for ball in balls]] = h
+            ends = [self._into_cones(self._model.integrate(q, sign * turn)) for sign in (-1.0, 1.0)]
+            change = (self._model.difference(inside, ends[1]) - self._model.difference(inside, ends[0])) / (2 * h)
+            for ball in balls:
+                out[ball, ball[k]] = change[[moving[i] for i in ball]]
         return out
 
     def _errors(self, q: Floats) -> Floats:

@@ -47,6 +47,8 @@ class Conditioning:
     @property
     def text(self) -> str:
         """The weakest direction in words."""
+        if not self.goal:
+            return "no joint can move"
         how = "cannot" if self.singular else "can least"
         if self.kind == "change":
             return f"{self.goal!r} {how} change"

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.limits.closed import CLOSE
-from poise.solvers.binding import ActiveLimit, active_limits
+from poise.limits import Coupled
+from poise.limits.limit import name_limits
+from poise.solvers.binding import ActiveLimit, active_limits, broken_limits
 from poise.solvers.conditioning import conditioning, direction_of
 from poise.solvers.conflict import conflict_texts, in_the_way
 from poise.solvers.linear import linearise
@@ -19,13 +20,16 @@ from poise.solvers.relax import Relaxation, Trials, candidates, fresh, helpful, 
 from poise.solvers.rules import timed
 from poise.solvers.show import length_text
 from poise.solvers.status import Status
-from poise.solvers.table import CONTINUOUS_SPAN, turning
+from poise.solvers.table import CONTINUOUS_SPAN
 from poise.solvers.words import (
+    accepting_text,
+    angle_text,
     count,
     error_text,
-    limit_distance,
     limit_text,
     missed_text,
+    part_text,
+    sum_text,
     value_text,
     vector_text,
 )
@@ -37,8 +41,9 @@ __all__ = ["explain"]
 
 WEAK = 1e-3  # of the strongest multiplier: a limit that hardly holds anything back
 MOST_LISTED = 4
-LONG_TIME = 1e6  # seconds: a step in which speeds bound nothing, to see whether the branch leads on
-BEYOND = 1e-9  # metres: rounding
+MOST_CALLS = 20  # that are made to see whether the branch leads on
+NOWHERE = 1e-9  # radians, or of L: such a call leads nowhere
+UNPROVED = "That no pose inside the limits reaches it is not proved: another search (restarts=, seed=) might find one."
 OTHER_UNIT = 20.0  # times the farthest that can be: such a target was hardly meant in metres
 
 
@@ -46,11 +51,13 @@ def explain(solution: Solution) -> str:
     """A few plain sentences, one a line: what was missed, why, and what to relax first."""
     if solution.reached:
         return reached_text(solution)
-    limits, trials = strong_limits(solution), Trials(solution)
+    limits, trials, broken = strong_limits(solution), Trials(solution), list(broken_limits(solution))
+    named = {(limit.kind, limit.name, limit.side) for limit in broken}
+    kept = [limit for limit in limits if (limit.kind, limit.name, limit.side) not in named]
     goes_on = is_local(solution) and can_go_on(solution)
     missed = "; ".join(missed_text(solution, name) for name in solution.errors if is_missed(solution, name))
     opening = f"{missed}." if missed else "Every goal is within its tolerance."
-    parts = (broken_text(solution), cause(solution, limits, trials, goes_on), exempt_text(solution))
+    parts = (broken_text(solution, broken), cause(solution, kept, trials, goes_on), exempt_text(solution))
     told = [line for part in parts for line in part]
     return "\n".join([opening, *told, *relief(solution, limits, trials, goes_on)])
 
@@ -69,6 +76,7 @@ def cause(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials, goe
     """Why the search could not do better, the surest reason first."""
     if solution.proof is not None:
         yield proof_text(solution, solution.proof)
+        yield from locked_text(solution, solution.proof)
         return
     if solution.status is Status.OUT_OF_TIME:
         yield f"Time ran out after {solution.steps} steps ({solution.seconds * 1e6:.0f} us)."
@@ -93,7 +101,8 @@ def cause(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials, goe
         yield f"Limits hold it back{strongest}: {told}{f'; and {more} more' if more > 0 else ''}."
     conflicts = list(conflict_texts(solution, linearise(solution), trials))
     yield from conflicts
-    if not limits and not conflicts and solution.status is Status.STALLED:
+    missed = any(is_missed(solution, name) for name in solution.errors)
+    if missed and not limits and not conflicts and solution.status is Status.STALLED:
         yield minimum_text(solution)
 
 
@@ -122,6 +131,19 @@ def proof_text(solution: Solution, proof: Proof) -> str:
     )
 
 
+def locked_text(solution: Solution, proof: Proof) -> Iterator[str]:
+    """The bones between the points of a proof whose lengths a file may change and a solve does not."""
+    named = solution._solver._options.joints or ()
+    rows = [solution._rows()[name] for name in proof.goals]
+    ends = {row.frame for row in rows} | {row.base for row in rows if len(rows) == 1}
+    way = [joint for frame in sorted(filter(None, ends)) for joint in solution.model.joints_above(frame)]
+    locked = [joint.name for joint in way if joint.locked and way.count(joint) == 1 and joint.name not in named]
+    if locked:
+        more = f" and {len(locked) - MOST_LISTED} more" if len(locked) > MOST_LISTED else ""
+        names = ", ".join(map(repr, locked[:MOST_LISTED])) + more
+        yield f"Bones keep the lengths of the start: {names} would slide only if joints= named them."
+
+
 def gives_way(solution: Solution, one: str, other: str) -> str:
     """Which of two goals is served first, if they differ in that."""
     goals = solution._solver.goals
@@ -138,14 +160,32 @@ def within_limits(solution: Solution, proof: Proof) -> str:
 
 
 def can_go_on(solution: Solution) -> bool:
-    """Whether another call in continuous mode, or another step in time, from this pose, comes nearer."""
-    twin, at = solution._twin(), linearise(solution)
-    timeless = solution.velocity is None
-    again = twin.solve(solution.q) if timeless else twin.step(solution.q, LONG_TIME, solution._targets)
-    r = twin._native.rows_jacobian(again.q)[1]
+    """Whether more calls in continuous mode, or more steps of the same time, from this pose, come nearer.
+
+    They are made, as the caller would make them: until one reaches or a thousandth of the cost is gone, until one leads
+    nowhere, or MOST_CALLS of them. Calls that may only move a little need only have come as much nearer.
+    """
+    twin, at, model = solution._twin(), linearise(solution), solution.model
     missed = [[name for name in goals if is_missed(solution, name)] for goals in at.levels]
-    costs = [[sum(float(np.sum(x[at.spans[name]] ** 2)) for name in goals) for x in (at.r, r)] for goals in missed]
-    return again.reached or any(after < 0.999 * before for before, after in costs)
+
+    def costs(r: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array([sum(float(np.sum(r[at.spans[name]] ** 2)) for name in goals) for goals in missed])
+
+    before, q, velocity, moved = costs(at.r), solution.q, solution.velocity, 0.0
+    unit = np.where(~model.slides, 1.0, model.length)
+    for _ in range(MOST_CALLS):
+        timeless = velocity is None
+        again = twin.solve(q) if timeless else twin.step(q, solution._dt, solution._targets, velocity=velocity)
+        led = float(np.abs(model.difference(q, again.q) / unit).max(initial=0.0))
+        moved += led
+        share = min(1.0, moved / CONTINUOUS_SPAN)
+        nearer = costs(twin._native.rows_jacobian(again.q)[1]) < (1.0 - 1e-3 * share) * before
+        if again.reached or (share == 1.0 and nearer.any()):
+            return True
+        if led < NOWHERE:
+            break
+        q, velocity = again.q, again.velocity
+    return bool(nearer.any())
 
 
 def step_text(solution: Solution) -> str:
@@ -159,23 +199,34 @@ def step_text(solution: Solution) -> str:
 def farthest_text(solution: Solution) -> str:
     """How far the joint that turned farthest went in the step."""
     assert solution.velocity is not None
-    turned = np.abs(solution.velocity[turning(solution.model) > 0]) * solution._dt
+    turned = np.abs(solution.velocity[~solution.model.slides]) * solution._dt
     return f", in which a joint turned by up to {turned.max():.3g} rad" if turned.max(initial=0.0) > 0 else ""
 
 
-def broken_text(solution: Solution) -> Iterator[str]:
-    """Limits that the answer does not keep, because the start did not and no way back was found."""
-    if solution._solver._options.limit_handling == "off":
-        return
-    for limit in active_limits(solution):
-        if limit.exempt:
-            continue
-        if limit.kind == "closed" and limit.value > 2.0 * CLOSE * solution.model.length:
+def broken_text(solution: Solution, broken: Iterable[ActiveLimit]) -> Iterator[str]:
+    """Limits that the answer does not keep, because the start did not and no way back was found, or not yet."""
+    for limit in broken:
+        below = limit.side == "lower"
+        if limit.kind == "closed":
             apart = length_text(limit.value)
             yield f"The loop {limit.limit!r} is still open, by {apart}: start from a pose where it is closed."
-        elif limit.kind == "clearance" and limit.value < limit_distance(solution, limit) - BEYOND:
+        elif limit.kind == "clearance":
             one, other = limit.between
             yield f"{one} and {other} are closer than {limit.limit!r} allows since the start, and never come closer."
+        elif limit.kind == "cone":
+            verb = {"swing": "swung", "twist": "twisted"}.get(limit.part, "turned")
+            yield f"{limit.joint!r} is {verb} farther than its cone allows since the start: {angle_text(limit.value)}."
+        elif limit.kind == "coupled":
+            coupled = name_limits(solution._solver._options.limits)[limit.limit]
+            assert isinstance(coupled, Coupled)
+            side, end = ("below", coupled.lower) if below else ("above", coupled.upper)
+            what = f"{sum_text(solution, limit)} is {side} what {limit.limit!r} allows since the start"
+            yield f"{what}: {limit.value:.4g}, not {end:.4g}."
+        else:
+            end = float((solution.model.lower if below else solution.model.upper)[limit.velocity])
+            where = f"{value_text(solution, limit, limit.value)}, not {value_text(solution, limit, end)}"
+            side = f"{'below' if below else 'above'} its {limit.side} limit"
+            yield f"{limit.joint!r}{part_text(solution, limit)} is {side} since the start: {where}."
 
 
 def span_text(solution: Solution) -> str:
@@ -202,7 +253,10 @@ def minimum_text(solution: Solution) -> str:
     """A local minimum: where the rest of the error points and what the body cannot do there."""
     at, weakest = linearise(solution), conditioning(solution)
     name = max(at.spans, key=lambda key: float(np.linalg.norm(at.r[at.spans[key]])))
-    away = f"what is left of {name!r}{where_to(solution, name, at.r[at.spans[name]])}, and no small step makes it less"
+    left = f"what is left of {name!r}{where_to(solution, name, at.r[at.spans[name]])}"
+    if not weakest.goal:
+        return f"No joint can move it: {left}."
+    away = f"{left}, and no small step makes it less"
     singular = f" The pose is singular: {weakest.text}." if weakest.singular else ""
     tried = count(solution.searches, "search", "searches")
     return f"Stalled in a local minimum in {tried}: {away}.{singular}"
@@ -229,12 +283,17 @@ def relief(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials, go
     goes_on = goes_on and proof is None
     tried = of_effort(solution) if goes_on else candidates(solution, limits, may_go(solution))
     skip = goes_on and solution.velocity is not None  # more steps are all it needs
-    ways = [] if skip else ways_out(solution, islice(helpful(trials, tried), 1 if paired else 2))
+    found = [] if skip else list(islice(helpful(trials, tried), 1 if paired else 2))
+    ways = ways_out(solution, found)
     if paired or not (ways or goes_on):
         ways.insert(0, move_target(proof))
     for k, way in enumerate(ways):
         yield f"{'Or' if k else 'Relax first:'} {way}."
-    tolerances = [f"{name!r} {error_text(solution, name)}" for name in missed]
+    searched = any(option in ("restarts", "seed") for one, _ in found for option, _ in one.options)
+    unsure = proof is None and not searched and not is_local(solution)
+    if unsure and any(blames_limits(solution, *one) for one in found):
+        yield UNPROVED
+    tolerances = [f"{name!r} {accepting_text(solution, name)}" for name in missed]
     yield f"This pose would be accepted with a tolerance of {', '.join(tolerances)}."
 
 
@@ -252,6 +311,12 @@ def ways_out(solution: Solution, found: Iterable[tuple[Relaxation, NDArray[np.fl
             how = f"{relaxation.text}{taken(solution, relaxation, q)}"
         ways.append(f"{fresh(solution)}it would be reached {how}")
     return ways
+
+
+def blames_limits(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> bool:
+    """Whether a relaxation helped by leaving limits; that others keep it from the goals is then no more than likely."""
+    rules = any(option == "limits" for option, _ in relaxation.options)
+    return rules or bool(relaxation.limits and not within(solution, relaxation, q))
 
 
 def within(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> bool:
@@ -293,4 +358,4 @@ def move_target(proof: Proof | None) -> str:
         one, other = proof.goals
         way = "closer together" if far else "farther apart"
         return f"bring the targets of {one!r} and {other!r} at least {by} {way}"
-    return f"move the target of {proof.goals[0]!r} {by} {'closer' if far else 'away'}"
+    return f"move the target of {proof.goals[0]!r} at least {by} {'closer' if far else 'away'}"

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.model import Model
-from poise.solvers.table import CONTINUOUS_SPAN, Options, may_move, turning
+from poise.solvers.table import CONTINUOUS_SPAN, Options, may_move
 
 __all__ = ["bring_inside", "is_inside"]
 
@@ -19,7 +19,7 @@ def bring_inside(model: Model, start: ArrayLike, options: Options) -> NDArray[np
     span = np.full(model.nv, np.inf)
     if options.mode == "continuous":
         most = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
-        span = np.where(turning(model) > 0, most, most * model.length) * (1 - 1e-12)  # rounding must not exceed it
+        span = np.where(~model.slides, most, most * model.length) * (1 - 1e-12)  # rounding must not exceed it
     for at, v in ranged(model, options):
         inside = np.clip(q[at], model.lower[v], model.upper[v])
         q[at] = np.clip(inside, q[at] - span[v], q[at] + span[v])

@@ -41,7 +41,7 @@ def find_parts(model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) ->
     limbs: dict[tuple[str, ...], None] = {}
     above: dict[str, bool] = {}  # joints above limbs, and whether they come before the first branch
     for frame in frames:
-        way = [joint for joint in ways_up(model, frame) if joint.nv]
+        way = [joint for joint in model.joints_above(frame) if joint.nv]
         branched = [len(joints_under.get(_body(model, joint.parent), ())) > 1 for joint in way]
         end = branched.index(True) + 1 if True in branched else len(way)
         limbs[tuple(joint.name for joint in reversed(way[:end]))] = None
@@ -58,23 +58,7 @@ def find_parts(model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) ->
     )
 
 
-def ways_up(model: Model, frame: str) -> list[Joint]:
-    """The joints that carry a frame, the outermost first."""
-    way = []
-    above: str | None = model.frame(frame).name
-    while above is not None:
-        at = model.frame(above)
-        if at.joint is not None:
-            way.append(model.joint(at.joint))
-        above = at.parent
-    return way
-
-
 def _body(model: Model, frame: str | None) -> str | None:
     """The frame of the joint that carries this one: frames on one rigid body count as one place."""
-    while frame is not None:
-        at = model.frame(frame)
-        if at.joint is not None and model.joint(at.joint).nv:
-            return at.name
-        frame = at.parent
-    return None
+    above = [] if frame is None else model.joints_above(frame)
+    return next((joint.frame for joint in above if joint.nv), None)

@@ -7,7 +7,7 @@ goals' points from each other. A target beyond a bound by more than the toleranc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.goal import ANGULAR, POSE, GoalRows
-from poise.solvers.reach import Freedom, pair_range, pivot_range, reachable_range
+from poise.goals.goal import ANGULAR, GoalRows
+from poise.solvers.reach import Freedom, fixes_the_frame, pair_range, pivot_range, reachable_range
 from poise.solvers.table import may_move
 
 if TYPE_CHECKING:
+    from poise.model import Model
     from poise.solvers.distances import Interval
     from poise.solvers.solution import Solution
+    from poise.solvers.solver import Solver
 
-__all__ = ["Proof", "find_proof", "is_missed", "tolerance"]
+__all__ = ["Proof", "find_proof", "is_missed", "prove", "tolerance"]
 
 ROUNDING = 1e-9  # of the lengths involved
 
@@ -60,40 +62,45 @@ class Proof:
 
 def find_proof(solution: Solution, *, limited: bool = True) -> Proof | None:
     """The proof with the largest excess; None where there is none. `limited`: inside the joint ranges."""
-    proofs = [proof for proof in candidates(solution, limited) if proof.holds]
+    return prove(solution._solver, solution._rows(), solution.q, limited=limited)
+
+
+def prove(
+    solver: Solver, rows: Mapping[str, GoalRows], q: NDArray[np.float64], *, limited: bool = True
+) -> Proof | None:
+    """What `find_proof` says of a solver's goals; joints that it may not move stand as q has them."""
+    proofs = [proof for proof in candidates(solver, rows, freedom_of(solver, q, limited)) if proof.holds]
     return max(proofs, key=lambda proof: proof.excess, default=None)
 
 
-def candidates(solution: Solution, limited: bool) -> Iterator[Proof]:
+def candidates(solver: Solver, rows: Mapping[str, GoalRows], freedom: Freedom) -> Iterator[Proof]:
     """Every distance that is bounded."""
-    rows = solution._rows()
-    freedom = freedom_of(solution, limited)
     for name, row in rows.items():
-        yield from of_one_goal(solution, name, row, freedom)
+        yield from of_one_goal(solver, name, row, freedom)
     for one, other in combinations(rows, 2):
-        found = pair_range(solution.model, rows[one], rows[other], freedom)
+        found = pair_range(solver.model, rows[one], rows[other], freedom)
         if found:
             apart = rows[one].target[9:12] - rows[other].target[9:12]
-            slack = tolerance(solution, one)[0] + tolerance(solution, other)[0]
-            yield measured(solution, "pair", (one, other), apart, found, slack, None)
+            slack = tolerance_of(solver, one)[0] + tolerance_of(solver, other)[0]
+            yield measured(solver, "pair", (one, other), apart, found, slack, None)
 
 
-def of_one_goal(solution: Solution, name: str, row: GoalRows, freedom: Freedom) -> Iterator[Proof]:
+def of_one_goal(solver: Solver, name: str, row: GoalRows, freedom: Freedom) -> Iterator[Proof]:
     """Distances of a goal's point and of its last pivot from a centre."""
-    metres, radians = tolerance(solution, name)
-    found = reachable_range(solution.model, row, freedom)
+    metres, radians = tolerance_of(solver, name)
+    found = reachable_range(solver.model, row, freedom)
     if found:
-        yield measured(solution, "point", (name,), row.target[9:12] - found[0], found[1], metres, found[0])
-    pivot = pivot_range(solution.model, row, freedom) if fixes_the_frame(row) else None
+        yield measured(solver, "point", (name,), row.target[9:12] - found[0], found[1], metres, found[0])
+    pivot = pivot_range(solver.model, row, freedom) if fixes_the_frame(row) else None
     if pivot:
         local, center, interval = pivot
         wanted = row.target[9:12] + row.target[:9].reshape(3, 3) @ (local - row.point)
         slack = metres + radians * float(np.linalg.norm(local - row.point))
-        yield measured(solution, "pivot", (name,), wanted - center, interval, slack, center)
+        yield measured(solver, "pivot", (name,), wanted - center, interval, slack, center)
 
 
 def measured(
-    solution: Solution,
+    solver: Solver,
     kind: str,
     goals: tuple[str, ...],
     apart: NDArray[np.float64],
@@ -103,19 +110,19 @@ def measured(
 ) -> Proof:
     """The proof, with room for rounding."""
     distance = float(np.linalg.norm(apart))
-    room = slack + ROUNDING * (solution.model.length + distance)
+    room = slack + ROUNDING * (solver.model.length + distance)
     return Proof(kind, goals, distance, interval.near, interval.far, room, center)
-
-
-def fixes_the_frame(row: GoalRows) -> bool:
-    """Whether a goal asks for all of a transform."""
-    return row.op == POSE and not row.ranged and bool((row.weight > 0).all())
 
 
 def tolerance(solution: Solution, name: str) -> tuple[float, float]:
     """A goal's tolerances: metres, radians."""
-    goal = solution._solver.goals[name]
-    return goal.tolerances(solution.model, goal.rows(solution.model).op in ANGULAR)
+    return tolerance_of(solution._solver, name)
+
+
+def tolerance_of(solver: Solver, name: str) -> tuple[float, float]:
+    """The tolerances of a solver's goal: metres, radians."""
+    goal = solver.goals[name]
+    return goal.tolerances(solver.model, goal.rows(solver.model).op in ANGULAR)
 
 
 def is_missed(solution: Solution, name: str) -> bool:
@@ -125,9 +132,18 @@ def is_missed(solution: Solution, name: str) -> bool:
     return metres > allowed[0] or radians > allowed[1]
 
 
-def freedom_of(solution: Solution, limited: bool) -> Freedom:
-    """What the solver was allowed to move; joints that it was not stand where the solution has them."""
-    options = solution._solver._options
-    moves = may_move(solution.model, options.joints)
-    known = None if moves.all() else solution.q.tobytes()
+def freedom_of(solver: Solver, q: NDArray[np.float64], limited: bool) -> Freedom:
+    """What the solver is allowed to move; joints that it is not stand as q has them."""
+    options = solver._options
+    moves = may_move(solver.model, options.joints)
+    known = None if moves.all() else still(solver.model, moves, q).tobytes()
     return Freedom(moves.tobytes(), limited and options.limit_handling != "off", known)
+
+
+def still(model: Model, moves: NDArray[np.bool_], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """q of the joints that may not move, zero for the others: alike for all answers from one start."""
+    out = np.zeros(model.nq)
+    for joint in model.joints:
+        if joint.nv and not moves[joint.v].any():
+            out[joint.q] = q[joint.q]
+    return out

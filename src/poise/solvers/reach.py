@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,15 @@ from poise.model.primitives import kernel_table
 from poise.solvers.distances import BALL, SLIDE, TURN, Interval, Motion, fold, last_pivot
 from poise.spatial import Rotation
 
-__all__ = ["Freedom", "pair_range", "pivot_range", "reachable_range", "reachable_ranges"]
+__all__ = [
+    "Freedom",
+    "fixes_the_frame",
+    "pair_range",
+    "pivot_range",
+    "reachable_range",
+    "reachable_ranges",
+    "remaining_ranges",
+]
 
 Floats = NDArray[np.float64]
 MOST_KEPT = 256  # of one kind, for one model
@@ -56,6 +65,33 @@ def reachable_ranges(
     freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
     found = [(g, reachable_range(model, goal, freedom)) for g, goal in enumerate(goals)]
     return [[g, *bound[0].tolist(), bound[1].near, bound[1].far] for g, bound in found if bound]
+
+
+def remaining_ranges(
+    model: Model, goals: Sequence[GoalRows], moves: NDArray[np.bool_], limited: bool
+) -> list[list[float]]:
+    """The other bounds that there are: of goals' last pivots, and of pairs of goals.
+
+    Each is [goal, other goal or -1, centre x, y, z, local x, y, z, nearest, farthest] [m]: of the point that is `local`
+    away from the goal's own, in its frame's axes, from the centre or from the other goal's point.
+    """
+    freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
+    out: list[list[float]] = []
+    for g, goal in enumerate(goals):
+        pivot = pivot_range(model, goal, freedom) if fixes_the_frame(goal) else None
+        if pivot:
+            local, center, interval = pivot
+            out.append([g, -1, *center.tolist(), *(local - goal.point).tolist(), interval.near, interval.far])
+    for (g, one), (h, other) in combinations(enumerate(goals), 2):
+        apart = pair_range(model, one, other, freedom)
+        if apart:
+            out.append([g, h, *[0.0] * 6, apart.near, apart.far])
+    return out
+
+
+def fixes_the_frame(row: GoalRows) -> bool:
+    """Whether a goal asks for all of a transform."""
+    return row.op == POSE and not row.ranged and bool((row.weight > 0).all())
 
 
 def reachable_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats, Interval] | None:
@@ -129,12 +165,21 @@ def pivot_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats,
 
     None where the frame hangs on a slide, or nothing can be claimed.
     """
+    base = None if goal.base is None else model.frame(goal.base).name
+    key = (model.frame(str(goal.frame)).name, tuple(goal.point.tolist()), base, freedom)
+    found: tuple[Floats, Floats, Interval] | None = kept(model, "pivots", key, lambda: bound_of_pivot(model, *key))
+    return found
+
+
+def bound_of_pivot(
+    model: Model, frame: str, point: tuple[float, ...], base: str | None, freedom: Freedom
+) -> tuple[Floats, Floats, Interval] | None:
+    """What `pivot_range` keeps."""
     body = draw(model, freedom)
-    frame, base = model.frame(str(goal.frame)).name, None if goal.base is None else model.frame(goal.base).name
     motions = body.chain(base, frame)
     if not motions or motions[-1].kind == SLIDE:
         return None
-    pivot = last_pivot(motions, outward(body.place(frame), goal.point))
+    pivot = last_pivot(motions, outward(body.place(frame), np.array(point)))
     center, interval = fold(motions[:-1], pivot)
     if not math.isfinite(interval.far):
         return None

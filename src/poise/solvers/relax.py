@@ -5,7 +5,6 @@ Nothing is guessed: a relaxation is named only if solving with it reached every 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -18,6 +17,7 @@ from poise.goals import Reach
 from poise.limits.limit import Limit, name_limits
 from poise.native import core
 from poise.solvers.binding import ActiveLimit
+from poise.solvers.proof import prove
 from poise.solvers.rules import timed
 from poise.solvers.status import Status
 from poise.solvers.table import Options, in_order, native_table
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 __all__ = ["Relaxation", "Trials", "candidates", "fresh", "helpful", "is_local", "of_effort"]
 
 FEW_SEARCHES = 10  # after the first, in a trial
-FEWER_SEARCHES = 3  # of levels one after the other
+FEWER_SEARCHES = 0  # of levels one after the other
 MANY_SEARCHES = 60
 MORE_STEPS = 2000
-ONE_SECONDS = 0.5  # for one trial
-ALL_SECONDS = 2.0  # for all of them
+ALL_TRIALS = 12
+SHORT_STEPS = 60  # in a trial of levels one after the other
 MOST_LIMITS = 3  # tried one at a time
 MOST_GOALS = 4  # left out one at a time
 MOST_NAMED = 4
@@ -73,18 +73,18 @@ class Relaxation:
 
 
 class Trials:
-    """Solves relaxed problems, each one once, for a few seconds at most; nearly all need milliseconds."""
+    """Solves relaxed problems, each one once, a dozen at most; what a proof rules out is not tried."""
 
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
         self.found: dict[str, Trial | None] = {}
-        self.end = time.monotonic() + ALL_SECONDS
+        self.left = ALL_TRIALS
 
     def answer(self, relaxation: Relaxation) -> Trial | None:
-        """What the relaxed problem came to; None where the method refuses it, or where time is up."""
+        """What the relaxed problem came to; None where the method refuses it, or where enough was tried."""
         if relaxation.text not in self.found:
-            late = time.monotonic() > self.end
-            self.found[relaxation.text] = None if late else trial(self.solution, relaxation)
+            self.found[relaxation.text] = trial(self.solution, relaxation) if self.left > 0 else None
+            self.left -= 1
         return self.found[relaxation.text]
 
     def errors(self, relaxation: Relaxation) -> dict[str, tuple[float, float]] | None:
@@ -96,9 +96,24 @@ class Trials:
 def helpful(trials: Trials, candidates: Iterable[Relaxation]) -> Iterator[tuple[Relaxation, NDArray[np.float64]]]:
     """Relaxations under which every goal left is reached, each with its answer."""
     for relaxation in candidates:
+        if is_ruled_out(trials.solution, relaxation):
+            continue
         found = trials.answer(relaxation)
         if found is not None and found.reached:
             yield relaxation, found.q
+
+
+def is_ruled_out(solution: Solution, relaxation: Relaxation) -> bool:
+    """Whether a proof still holds under a relaxation, so that it cannot help."""
+    if solution.proof is None or any(option != "limits" for option, _ in relaxation.options):
+        return False
+    rows = solution._rows()
+    if relaxation.goals is not None:
+        own = solution._solver.goals
+        changed = {name: goal for name, goal in relaxation.goals if name in rows and goal is not own[name]}
+        kept = [name for name, _ in relaxation.goals if name in rows]
+        rows = {name: changed[name].rows(solution.model) if name in changed else rows[name] for name in kept}
+    return prove(solution._solver, rows, solution.q, limited=not relaxation.limits) is not None
 
 
 def is_local(solution: Solution) -> bool:
@@ -117,7 +132,8 @@ def trial(solution: Solution, relaxation: Relaxation) -> Trial | None:
     goals = solver.goals if relaxation.goals is None else dict(relaxation.goals)
     few = FEWER_SEARCHES if is_strict(solution) else FEW_SEARCHES
     mode = "nearest" if is_local(solution) else solver._options.mode
-    changes: dict[str, Any] = {"record": False, "time_limit": ONE_SECONDS, "restarts": few, "mode": mode}
+    steps = min(solver._options.max_steps, SHORT_STEPS) if is_strict(solution) else solver._options.max_steps
+    changes: dict[str, Any] = {"record": False, "time_limit": None, "restarts": few, "mode": mode, "max_steps": steps}
     options = replace(solver._options, **{**changes, **dict(relaxation.options)})
     try:
         native = prepared(solution, relaxation, goals, options)
@@ -140,7 +156,7 @@ def prepared(solution: Solution, relaxation: Relaxation, goals: Mapping[str, Goa
             continue
         for limit in relaxation.limits:
             problem[limit.side][limit.velocity] = -np.inf if limit.side == "lower" else np.inf
-        problem["reachable"] = []
+        problem["reachable"], problem["prove"] = [], None
     return core.Solver(solution.model._body, table)
 
 
@@ -169,8 +185,13 @@ def of_effort(solution: Solution) -> Iterator[Relaxation]:
         return
     if options.max_steps < MORE_STEPS and solution.status is Status.OUT_OF_STEPS:
         yield Relaxation(f"with max_steps={MORE_STEPS}", options=(("max_steps", MORE_STEPS),))
-    if solution.searches < MANY_SEARCHES and not is_local(solution) and not is_strict(solution):
+    if is_local(solution) or is_strict(solution):
+        return
+    if solution.searches < MANY_SEARCHES:
         yield Relaxation(f"with restarts={MANY_SEARCHES}", options=(("restarts", MANY_SEARCHES),))
+    else:
+        other = options.seed + 1
+        yield Relaxation(f"with seed={other}", options=(("seed", other), ("restarts", MANY_SEARCHES)))
 
 
 def is_strict(solution: Solution) -> bool:

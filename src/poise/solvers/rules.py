@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -15,15 +16,17 @@ from poise.limits.cone import cones
 from poise.limits.limit import Limit
 from poise.model import Model
 from poise.model.joint import BallRange
+from poise.native import core
 
 if TYPE_CHECKING:
     from poise.limits import Clearance, Closed, Coupled
+    from poise.limits.coupled import CoupledRow
 
-__all__ = ["RuleTables", "refuse_timed", "rule_tables", "timed"]
+__all__ = ["RuleTables", "refuse_timed", "rule_tables", "timed", "unit_of_sum"]
 
-PAIR, PLANE, SEGMENT, BOX, CONE, COUPLED = range(6)
+Op = core.LimitOp
 CONE_RULES = ("swing", "twist", "twist", "angle")
-OPEN = 1e30
+OPEN = core.OPEN
 TIMED = ("Speed", "Acceleration")  # kinds of limits that are about time
 EXACT = 5e-13  # rounding that a sum of joints may have
 
@@ -36,7 +39,7 @@ class RuleTables:
         cones: (first of q, first of v, 14 numbers) for each ball joint with a range.
         capsules: (frame, 7 numbers): both ends and the radius.
         rules: (op, first, second, numbers, distance).
-        coupled: (terms, sign, bound), terms being (q index, v index, factor).
+        coupled: (terms, sign, bound), terms being (q index, v index, factor); in the unit of each sum.
         loops: Rows of closed loops, as goals that stand above all others.
         names: The limit's name and what of it, for each number that must not be negative.
     """
@@ -133,7 +136,7 @@ def add_clearance(out: RuleTables, model: Model, name: str, limit: Clearance) ->
     names = []
     parts = table["names"]
     for i, j in table["pairs"].tolist():
-        out.rules.append((PAIR, start + i, start + j, [], limit.distance))
+        out.rules.append((Op.PAIR, start + i, start + j, [], limit.distance))
         names.append((name, f"{parts[i]} and {parts[j]}"))
     for i in np.flatnonzero(table["moves"]).tolist():
         for op, second, numbers, what in world_rules(table):
@@ -146,25 +149,37 @@ def world_rules(table: Mapping[str, Any]) -> Iterator[tuple[int, int, list[float
     """The rules that one capsule has with the world: op, which end, numbers, what it is."""
     for plane in table["halfspaces"].tolist():  # solid where n . x <= d
         for end in (0, 1):
-            yield PLANE, end, plane, "a half-space"
+            yield Op.PLANE, end, plane, "a half-space"
     for ball in table["spheres"].tolist():
-        yield SEGMENT, 0, [*ball[:3], *ball[:3], ball[3]], "a sphere"
+        yield Op.SEGMENT, 0, [*ball[:3], *ball[:3], ball[3]], "a sphere"
     for box in table["boxes"].tolist():
-        yield BOX, 0, box, "a box"
+        yield Op.BOX, 0, box, "a box"
     for capsule in table["capsules"].tolist():
-        yield SEGMENT, 0, capsule, "a capsule"
+        yield Op.SEGMENT, 0, capsule, "a capsule"
 
 
 def add_coupled(out: RuleTables, model: Model, name: str, limit: Coupled) -> None:
     """One rule for each end of the range."""
     row = limit.row(model)
-    index = zip(row.q_index.tolist(), row.v_index.tolist(), row.coefficients.tolist(), strict=True)
-    terms = list(index)
-    slack = EXACT * (1.0 + abs(row.lower)) if row.lower == row.upper else 0.0
+    unit = unit_of_sum(model, row)
+    terms = list(zip(row.q_index.tolist(), row.v_index.tolist(), (row.coefficients / unit).tolist(), strict=True))
+    slack = EXACT * (unit + abs(row.lower)) if row.lower == row.upper else 0.0
     for sign, bound, side in ((1.0, row.lower - slack, "lower"), (-1.0, row.upper + slack, "upper")):
         if np.isfinite(bound):
-            out.coupled.append((terms, sign, bound))
+            out.coupled.append((terms, sign, bound / unit))
             out.names.append((name, side))
+
+
+def unit_of_sum(model: Model, row: CoupledRow) -> float:
+    """What a sum of coordinates is measured in: about what it changes by per radian, or per L of a slide.
+
+    A power of two, so that nothing is rounded. No less than a sixteenth of its bounds, or rounding would be more than
+    the hair's breadth that a pose keeps from them.
+    """
+    each = np.abs(row.coefficients) * np.where(~model.slides[row.v_index], 1.0, model.length)
+    bounds = [abs(bound) / 16.0 for bound in (row.lower, row.upper) if np.isfinite(bound)]
+    size = max(float(each.max(initial=0.0)), *bounds)
+    return math.ldexp(1.0, round(math.log2(size))) if size > 0 else 1.0
 
 
 def loop_table(model: Model, name: str, limit: Closed) -> dict[str, Any]:

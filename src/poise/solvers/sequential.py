@@ -16,14 +16,15 @@ from poise.goals.goal import ANGULAR
 from poise.methods import LM, Method, Sequential, TwoBone
 from poise.model import Model
 from poise.native import core
+from poise.native.answer import Answer, make_answer
 from poise.solvers.inside import bring_inside, is_inside
-from poise.solvers.parts import find_parts, ways_up
+from poise.solvers.parts import find_parts
 from poise.solvers.serves import check_serves
 from poise.solvers.table import Options, may_move, native_table
 
 __all__ = ["PartByPart"]
 
-REACHED, STALLED = 1, 2
+Outcome = core.Outcome
 
 
 class Stage:
@@ -45,22 +46,23 @@ class Stage:
                 continue  # no limb for the closed form
             self.solvers.append(core.Solver(model._body, table))
 
-    def solve(self, q: NDArray[np.float64], targets: Mapping[str, Any]) -> tuple[NDArray[np.float64], int]:
-        """The pose that is best for this part's goals, and the steps it took."""
-        steps = 0
+    def solve(self, q: NDArray[np.float64], targets: Mapping[str, Any]) -> tuple[NDArray[np.float64], int, int]:
+        """The pose that is best for this part's goals, the steps it took, and in how many searches."""
+        steps = searches = 0
         wanted = {name: target for name, target in targets.items() if name in self.names}
         best, least = q, np.inf
         for solver in self.solvers:
-            found, _, outcome, taken, *_ = solver.solve(q, wanted)
-            steps += int(taken)
-            solver.restart(found, None)
+            answer: Answer = solver.solve(q, wanted)
+            steps += answer.steps
+            searches += answer.searches
+            solver.restart(answer.q, None)
             solver.advance()
             cost = float(solver.state()["cost"])
             if cost < least:
-                best, least = found, cost
-            if outcome == REACHED:
+                best, least = answer.q, cost
+            if answer.outcome == Outcome.REACHED:
                 break
-        return best, steps
+        return best, steps, searches
 
 
 class PartByPart:
@@ -89,12 +91,13 @@ class PartByPart:
         self._last = [Stage(model, goals, options, list(dict.fromkeys(names)))] if method.finish else []
         self._history: list[NDArray[np.float64]] = []
 
-    def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> tuple[Any, ...]:
+    def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> Answer:
         """See native.core.Solver.solve."""
         begun = time.perf_counter()
         self._history = []
         state = self._look(bring_inside(self._model, start, self._options), targets)
-        q, best, steps, late = state["q"], state, 0, False
+        q, best, late = state["q"], state, False
+        steps = searches = 0
         passes = [self._order]
         if self._options.mode != "continuous":
             passes = [self._first, *passes * self._rounds, self._last]
@@ -102,8 +105,8 @@ class PartByPart:
             if late or self._reached(best):
                 break
             for stage in stages:
-                q, taken = stage.solve(q, targets or {})
-                steps += taken
+                q, taken, searched = stage.solve(q, targets or {})
+                steps, searches = steps + taken, searches + searched
                 state = self._look(q, None)
                 if self._reached(state) or state["cost"] < best["cost"]:
                     best = state
@@ -112,10 +115,19 @@ class PartByPart:
                 if late:
                     break
         reached = self._reached(best)
-        unreachable = not reached and bool(self._whole.solve(best["q"], None)[8])
-        outcome = REACHED if reached else STALLED
+        unreachable = not reached and bool(self._whole.solve(best["q"], None).unreachable)
+        outcome = Outcome.REACHED if reached else Outcome.STALLED
         seconds = time.perf_counter() - begun
-        return best["q"], best["errors"], outcome, steps, 1, 1, seconds, late and not reached, unreachable
+        return make_answer(
+            best["q"],
+            best["errors"],
+            outcome,
+            steps,
+            seconds,
+            searches=max(searches, 1),
+            late=late and not reached,
+            unreachable=unreachable,
+        )
 
     def _look(self, q: ArrayLike, targets: Mapping[str, Any] | None) -> dict[str, Any]:
         """Cost and errors of all goals at q."""
@@ -153,7 +165,7 @@ def _moves(model: Model, goal: Goal, joints: Sequence[str]) -> bool:
         return True
     row = goal.rows(model)
     frames = [frame for frame in (row.frame, row.base) if frame is not None]
-    return any(joint.name in joints for frame in frames for joint in ways_up(model, frame))
+    return any(joint.name in joints for frame in frames for joint in model.joints_above(frame))
 
 
 def _named(model: Model, part: Sequence[str], moves: NDArray[np.bool_]) -> list[str]:

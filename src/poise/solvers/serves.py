@@ -15,21 +15,12 @@ from poise.methods import Method, by_name, names
 from poise.model import Model
 from poise.model.joint import Joint
 
-__all__ = ["check_serves", "joints_above"]
+__all__ = ["check_serves", "joints_above", "kind_of"]
 
-GOAL_KINDS = (
-    "position",
-    "rotation",
-    "pose",
-    "align",
-    "look",
-    "distance",
-    "angle",
-    "planes",
-    "com",
-    "balance",
-    "custom",
-)  # in the order of the operations
+
+def kind_of(rows: GoalRows) -> str:
+    """Name the kind of a goal as methods list it: "position", "pose", "look" ..."""
+    return rows.op.name.lower()
 
 
 def check_serves(
@@ -42,10 +33,11 @@ def check_serves(
 ) -> None:
     """Raises InvalidValue where the method cannot serve a goal, a joint on its way, or the body."""
     for name in goals:
-        kind = GOAL_KINDS[rows[name].op] if name in rows else "posture"
+        kind = kind_of(rows[name]) if name in rows else "posture"
         if kind not in method.goal_kinds:
-            article = f"goal {name!r} is a {kind} goal, which method {method.name!r} does not serve"
-            raise refusal(article, lambda other, kind=kind: kind in other.goal_kinds)  # type: ignore[misc]
+            article = "an" if kind[0] in "aeiou" else "a"
+            what = f"goal {name!r} is {article} {kind} goal, which method {method.name!r} does not serve"
+            raise refusal(what, lambda other, kind=kind: kind in other.goal_kinds)  # type: ignore[misc]
     levels = {int(goal.priority) for name, goal in goals.items() if name in rows}
     if len(levels) > 1 and not method.levels:
         what = f"method {method.name!r} serves goals of one priority only (weight=100 holds a pin)"
@@ -70,19 +62,15 @@ def check_serves(
 def refusal(what: str, serves: Callable[[Method], bool]) -> InvalidValue:
     """The error, with the methods that do serve it."""
     able = [name for name in names() if serves(by_name(name))]
-    return InvalidValue(f"{what}; {', '.join(able)} do." if able else f"{what}; no method does yet.")
+    if not able:
+        return InvalidValue(f"{what}; no method does yet.")
+    return InvalidValue(f"{what}; {', '.join(able)} {'does' if len(able) == 1 else 'do'}.")
 
 
 def joints_above(model: Model, rows: GoalRows, moves: NDArray[np.bool_]) -> list[Joint]:
     """The joints that move a goal's frame, or what its target is given in, and may move."""
     found: dict[str, Joint] = {}
     for frame in (rows.frame, rows.base):
-        above = None if frame is None else model.frame(frame).name
-        while above is not None:
-            at = model.frame(above)
-            if at.joint is not None:
-                joint = model.joint(at.joint)
-                if moves[joint.v].any():
-                    found[joint.name] = joint
-            above = at.parent
+        above = [] if frame is None else model.joints_above(frame)
+        found |= {joint.name: joint for joint in above if moves[joint.v].any()}
     return list(found.values())

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from poise.formats.answers import pose_values
 from poise.goals.goal import ANGULAR
 
 if TYPE_CHECKING:
     from poise.solvers.solution import Solution
 
-__all__ = ["html", "length_text", "table"]
+__all__ = ["html", "length_text", "plain_values", "table", "unit_of"]
 
 HEAD = ("goal", "position", "rotation", "reached")
 UNITS = (("m", 1.0), ("mm", 1e-3), ("um", 1e-6), ("nm", 1e-9))
@@ -36,8 +37,13 @@ def length_text(metres: float, digits: int = 3) -> str:
     """A length in the unit that reads best; below a picometre it is rounding, and 0."""
     if metres < 1e-12:
         return "0 m"
-    unit, size = next(((unit, size) for unit, size in UNITS if 1.0005 * metres >= size), UNITS[-1])
+    unit, size = unit_of(metres)
     return f"{metres / size:.{digits}g} {unit}"
+
+
+def unit_of(metres: float) -> tuple[str, float]:
+    """The unit in which a length reads best, and its size [m]."""
+    return next(((unit, size) for unit, size in UNITS if 1.0005 * metres >= size), UNITS[-1])
 
 
 def radians_text(radians: float) -> str:
@@ -68,3 +74,24 @@ def html(solution: Solution) -> str:
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows(solution))
     head = "<tr>" + "".join(f"<th>{cell}</th>" for cell in HEAD) + "</tr>"
     return f"<p><b>{escape(headline(solution))}</b></p><table>{head}{body}</table>"
+
+
+def plain_values(solution: Solution) -> dict[str, Any]:
+    """The solution in numbers, text and lists: its pose, and what it came to."""
+    pose = pose_values(solution.pose)
+    goals = {
+        name: {"metres": metres, "radians": radians, "reached": goal_row(solution, name, metres, radians)[3] == "yes"}
+        for name, (metres, radians) in solution.errors.items()
+    }
+    return {
+        "poise": pose.pop("poise"),
+        "model": pose.pop("model"),
+        "status": str(solution.status),
+        "reached": solution.reached,
+        "steps": solution.steps,
+        "searches": solution.searches,
+        "microseconds": round(1e6 * solution.seconds, 1),
+        "goals": goals,
+        "why": "" if solution.reached else solution.why(),
+        **pose,
+    }

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from poise.errors import GoalsMissed
 from poise.kinematics import Pose
 from poise.kinematics.drawn import Drawn
+from poise.native import core
+from poise.native.answer import Answer
 from poise.solvers.status import Status
 
 if TYPE_CHECKING:
@@ -25,7 +27,12 @@ if TYPE_CHECKING:
 
 __all__ = ["Solution"]
 
-_OUTCOMES = (Status.STALLED, Status.REACHED, Status.STALLED, Status.OUT_OF_STEPS, Status.OUT_OF_TIME)
+_REACHED = core.Outcome.REACHED
+_OUTCOMES: dict[int, Status] = {
+    core.Outcome.STALLED: Status.STALLED,
+    core.Outcome.OUT_OF_STEPS: Status.OUT_OF_STEPS,
+    core.Outcome.STOPPED: Status.OUT_OF_TIME,
+}
 
 
 class _Unknown:
@@ -77,22 +84,22 @@ class Solution(Drawn):
     _proof: Proof | None
     _targets: Mapping[str, Any]
 
-    def __init__(self, solver: Solver, raw: tuple[Any, ...], history: History | None = None) -> None:
-        self.q, errors, outcome, self.steps, self.searches, _, self.seconds, late, unreachable = raw
+    def __init__(self, solver: Solver, answer: Answer, history: History | None = None) -> None:
+        self.q, errors, outcome, self.steps, self.searches, _, self.seconds, late, unreachable = answer
         loops = len(errors) - len(solver.row_names)  # they come first
         self._errors = errors[loops:] if loops else errors
         self._solver = solver
         self.velocity = None
         self._targets = solver._targets
         self.history = history
-        self.reached = outcome == 1
+        self.reached = outcome == _REACHED
         self._proof = None if self.reached else _UNKNOWN
         if self.reached:
             self._outcome = Status.REACHED
         elif unreachable:
             self._outcome = Status.UNREACHABLE
         else:
-            self._outcome = Status.OUT_OF_TIME if late else _OUTCOMES[outcome]
+            self._outcome = Status.OUT_OF_TIME if late else _OUTCOMES.get(outcome, Status.STALLED)
 
     @property
     def status(self) -> Status:
@@ -157,6 +164,12 @@ class Solution(Drawn):
         from poise.solvers.explain import explain
 
         return explain(self)
+
+    def plain_values(self) -> dict[str, Any]:
+        """Everything in numbers, text and lists, as `poise.save(solution, "answer.json")` writes it."""
+        from poise.solvers.show import plain_values
+
+        return plain_values(self)
 
     def _rows(self) -> dict[str, GoalRows]:
         """The goals as the kernels saw them, with the targets of this call."""

@@ -2,27 +2,30 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
+from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch, UnitWarning
 from poise.goals import Goal
 from poise.kinematics import Pose
 from poise.limits import Limit
 from poise.limits.limit import name_limits
 from poise.methods import Method, by_name
 from poise.model import Model
+from poise.model.degrees import FEWEST, doubted_start
 from poise.native import core
+from poise.native.answer import Answer
 from poise.solvers.drivers import prepare
 from poise.solvers.history import History
 from poise.solvers.rules import refuse_timed, timed
 from poise.solvers.solution import Solution
 from poise.solvers.stepping import check_time_step, window
-from poise.solvers.table import Options, in_order, name_goals
+from poise.solvers.table import Options, in_order, name_goals, whole
 
 __all__ = ["Solver", "solve"]
 
@@ -102,7 +105,7 @@ class Solver:
             start = self._start
         elif type(start) is not np.ndarray and isinstance(start, Pose):
             start = self._numbers(start, "start")
-        return self._run(start, targets, ())
+        return self._run(start, targets)
 
     def step(
         self,
@@ -130,7 +133,7 @@ class Solver:
         if not isinstance(self._native, core.Solver):
             raise InvalidValue(f"method {self._options.method.name!r} has no steps in time; lm does.")
         ahead = self._way_ahead(at, targets) if "Acceleration" in self._timed else None
-        solution = self._run(at, targets, (window(self.model, at, time, velocity, self._options, ahead),))
+        solution = self._run(at, targets, window(self.model, at, time, velocity, self._options, ahead))
         solution.velocity = self.model.difference(at, solution.q) / time
         solution._dt = time
         return solution
@@ -152,14 +155,17 @@ class Solver:
             raise ModelMismatch(f"{what} is a pose of model {pose.model.name!r}, not of {self.model.name!r}.")
         return pose.q
 
-    def _run(self, start: Any, targets: Mapping[str, Any] | None, window: tuple[Any, ...]) -> Solution:
+    def _run(self, start: Any, targets: Mapping[str, Any] | None, window: Any = None) -> Solution:
+        answer: Answer
         if not targets:
-            raw = self._native.solve(start, targets, *window) if window else self._native.solve(start, targets)
+            answer = (
+                self._native.solve(start, targets) if window is None else self._native.solve(start, targets, window)
+            )
         else:
             own = own_copies(targets)
-            raw = self._native.solve(start, own, *window) if window else self._native.solve(start, own)
+            answer = self._native.solve(start, own) if window is None else self._native.solve(start, own, window)
             self._targets = own if len(own) == len(self.goals) else {**self._targets, **own}
-        return Solution(self, raw, History(self) if self._options.record else None)
+        return Solution(self, answer, History(self) if self._options.record else None)
 
     def copy(self) -> Solver:
         """Another solver of the same problem and targets with memory of its own, for another thread."""
@@ -188,6 +194,29 @@ def remake(model: Model, goals: Mapping[str, Goal], options: dict[str, Any], tar
     return Solver(model, named, **options).with_targets(targets)
 
 
+def check_start(model: Model, start: Any, *, stacklevel: int = 3) -> None:
+    """Refuses a goal in the place of a start; warns of a start that looks like degrees."""
+    if isinstance(start, Goal) or (isinstance(start, (list, tuple)) and any(isinstance(x, Goal) for x in start)):
+        raise InvalidValue(
+            f"start is a goal, {type(start).__name__}; put all goals in one list: solve(model, [goal, goal, ...])."
+        )
+    if isinstance(start, (list, tuple, np.ndarray)) and isinstance(model, Model):
+        rows = numbers_or_none(start, model.nq)
+        far = [] if rows is None else rows[(np.abs(rows) > FEWEST).any(axis=1)][:1]
+        for doubt in (doubt for row in far for doubt in doubted_start(model.joints, row)):
+            warnings.warn(doubt, UnitWarning, stacklevel=stacklevel)
+
+
+def numbers_or_none(start: Any, width: int) -> NDArray[Any] | None:
+    """Rows of numbers; None where it is something else, which is refused in its place."""
+    try:
+        found = np.asarray(start)
+    except ValueError:
+        return None
+    plain = found.dtype.kind in "iuf" and found.ndim and found.shape[-1] == width and width
+    return found.reshape(-1, width) if plain else None
+
+
 def own_copies(targets: Mapping[str, Any]) -> dict[str, Any]:
     """The targets, arrays copied: a caller may change its own while a solution still refers to them."""
     if type(targets) is not dict and not isinstance(targets, Mapping):
@@ -197,6 +226,50 @@ def own_copies(targets: Mapping[str, Any]) -> dict[str, Any]:
         if type(x) is _ARRAY:
             own[name] = x.copy()
     return own
+
+
+@overload
+def solve(
+    model: Model,
+    goals: Iterable[Goal] | Goal,
+    start: ArrayLike | Pose | None = None,
+    *,
+    method: str | Method = "auto",
+    limits: Sequence[Limit] | Limit = (),
+    limit_handling: str = "active",
+    joints: Sequence[str] | None = None,
+    stiffness: Any = None,
+    max_steps: int = 200,
+    time_limit: float | None = None,
+    step_limit: float | None = None,
+    restarts: int | str = "auto",
+    seed: int = 0,
+    mode: str = "nearest",
+    record: bool = False,
+    solutions: None = None,
+) -> Solution: ...
+
+
+@overload
+def solve(
+    model: Model,
+    goals: Iterable[Goal] | Goal,
+    start: ArrayLike | Pose | None = None,
+    *,
+    method: str | Method = "auto",
+    limits: Sequence[Limit] | Limit = (),
+    limit_handling: str = "active",
+    joints: Sequence[str] | None = None,
+    stiffness: Any = None,
+    max_steps: int = 200,
+    time_limit: float | None = None,
+    step_limit: float | None = None,
+    restarts: int | str = "auto",
+    seed: int = 0,
+    mode: str = "nearest",
+    record: bool = False,
+    solutions: int,
+) -> list[Solution]: ...
 
 
 def solve(
@@ -216,7 +289,8 @@ def solve(
     seed: int = 0,
     mode: str = "nearest",
     record: bool = False,
-) -> Solution:
+    solutions: int | None = None,
+) -> Solution | list[Solution]:
     """Finds a pose that serves the goals, keeps the joint ranges, and says why where it cannot.
 
     Args:
@@ -226,8 +300,9 @@ def solve(
         method: A name from `poise.methods.names()`, or a method with settings.
         limits: More rules that are never broken.
         limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
-        joints: The only joints that may move; the others do not change by one bit.
-        stiffness: {joint: value}, an array of nv, one number, or "auto" (from bone lengths); larger moves less.
+        joints: The only joints that may move (all but locked ones unless given); the others keep every bit.
+        stiffness: {joint: value}, an array of nv, one number, or "auto" (from bone lengths); the larger, the
+            less a joint moves in a step.
         max_steps: Most steps in one search.
         time_limit: Most seconds; the best pose so far is returned.
         step_limit: Most radians (times L: metres) in one step; in one call where mode is "continuous".
@@ -236,10 +311,13 @@ def solve(
         mode: "nearest" (from start), "repeatable" (history-free, from the rest pose) or "continuous" (no jumps: at most
             0.2 rad a call, or `step_limit`).
         record: Keep every step in `solution.history`.
+        solutions: Asks for up to so many distinct answers: poses that differ by more than 0.1 rad (0.1 L) in a joint.
 
     Returns:
-        The Solution; print it, or ask it `why()`.
+        The Solution; print it, or ask it `why()`. With `solutions` a list of them, nearest to the start first;
+        where none is reached, the one that came nearest to its goals.
     """
+    check_start(model, start)
     solver = Solver(
         model,
         goals,
@@ -256,4 +334,9 @@ def solve(
         mode=mode,
         record=record,
     )
+    if solutions is not None:
+        whole("solutions", solutions, 1)
+        from poise.solvers.several import Explorer
+
+        return Explorer(solver).find(start, None, solutions).solutions
     return solver.solve(start)

@@ -12,14 +12,14 @@ import numpy as np
 from poise.limits import Clearance, Closed, Cone, Coupled
 from poise.limits.cone import cones
 from poise.limits.limit import Limit, name_limits
-from poise.solvers.rules import CONE_RULES, OPEN, RuleTables, rule_tables
+from poise.solvers.rules import CONE_RULES, OPEN, RuleTables, rule_tables, unit_of_sum
 from poise.solvers.table import may_move
 
 if TYPE_CHECKING:
     from poise.solvers.linear import Linearisation
     from poise.solvers.solution import Solution
 
-__all__ = ["Standing", "standing_rules"]
+__all__ = ["Standing", "standing_rules", "unit_of"]
 
 TOUCHES = 1e-6  # radians, or of L: what is left of a limit that a pose stands at
 
@@ -81,11 +81,19 @@ def cone_count(tables: RuleTables) -> int:
 
 def valued(solution: Solution, limits: dict[str, Limit], rule: Standing, index: int, gap: float) -> Standing:
     """The rule with where the pose is instead of the end of its range."""
-    left = gap * (solution.model.length if rule.kind == "clearance" else 1.0)
+    left = gap * unit_of(solution, limits, rule.kind, rule.limit)
     value = rule.value + left if rule.side == "lower" else rule.value - left
     if rule.part == "swing":  # of an elliptic cone it depends on where the joint is swung to
         value = swing_of(solution, limits, rule.joint)
     return Standing(rule.kind, rule.limit, index, value, rule.joint, rule.part, rule.side, rule.between)
+
+
+def unit_of(solution: Solution, limits: dict[str, Limit], kind: str, name: str) -> float:
+    """What the kernels measure a limit's gap in: metres or radians per unit."""
+    limit = limits.get(name)
+    if isinstance(limit, Coupled):
+        return unit_of_sum(solution.model, limit.row(solution.model))
+    return float(solution.model.length) if kind == "clearance" else 1.0
 
 
 def swing_of(solution: Solution, limits: dict[str, Limit], name: str) -> float:

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.limits.limit import Limit
 from poise.model import Model
-from poise.solvers.table import CONTINUOUS_SPAN, Options, turning
+from poise.solvers.table import CONTINUOUS_SPAN, Options
 
 __all__ = ["check_time_step", "window"]
 
@@ -49,7 +49,7 @@ def window(
     from poise.limits import Acceleration, Speed
 
     span = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
-    most = np.where(turning(model) > 0, span, span * model.length) / dt
+    most = np.where(~model.slides, span, span * model.length) / dt
     speed = smallest(model, options.limits, Speed)
     low, high = -np.minimum(most, speed), np.minimum(most, speed)
     acceleration = smallest(model, options.limits, Acceleration)

@@ -15,15 +15,17 @@ from poise.goals.goal import ANGULAR, GoalRows
 from poise.limits import Limit
 from poise.limits.limit import name_limits
 from poise.methods import Method
-from poise.model import Model
-from poise.solvers.reach import reachable_ranges
+from poise.model import Frame, Model
+from poise.model.joint import name_of
+from poise.native import core
+from poise.solvers.reach import reachable_ranges, remaining_ranges
 from poise.solvers.rules import RuleTables, rule_tables, timed
 from poise.solvers.serves import check_serves
 
 __all__ = ["MODES", "Options", "in_order", "name_goals", "native_table"]
 
-LIMIT_HANDLING = {"active": 0, "freeze": 1, "penalty": 2, "clamp": 3, "off": 4}
-MODES = {"nearest": 0, "repeatable": 1, "continuous": 2}
+LIMIT_HANDLING = {how.name.lower(): how for how in core.LimitHandling}
+MODES = {mode.name.lower(): mode for mode in core.Mode}
 MOST = 10**8  # of anything that is counted
 CONTINUOUS_SPAN = 0.2  # radians, and times L metres, in one call of continuous mode where no step_limit is given
 
@@ -93,7 +95,7 @@ def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
 def free_name(goal: Goal, taken: Mapping[str, Goal]) -> str:
     """The first default name that is not taken."""
     frame = getattr(goal, "frame", None)
-    choices = [goal.default_name] if frame is None else [str(frame), f"{frame}.{goal.default_name}"]
+    choices = [goal.default_name] if frame is None else [name_of(frame), f"{frame}.{goal.default_name}"]
     number = 2
     while True:
         for choice in choices:
@@ -161,7 +163,8 @@ def problem_table(
     gain, wanted, power = posture(model, rests)
     body = body_table(model, options.joints, options.stiffness)
     limited = options.limit_handling != "off"
-    reachable = reachable_ranges(model, list(rows.values()), body["moves"], limited)
+    shape = (model, tuple(rows.values()), body["moves"], limited)
+    ranges = [[b[0], -1.0, *b[1:4], 0.0, 0.0, 0.0, *b[4:]] for b in reachable_ranges(*shape)]
     return {
         "goals": [*rules.loops, *wished],
         "may_move": body["may_move"],
@@ -172,12 +175,18 @@ def problem_table(
         "posture_gain": gain,
         "posture_wanted": wanted,
         "posture_power": power,
-        "reachable": [[bound[0] + len(rules.loops), *bound[1:]] for bound in reachable],
-        "settings": settings(model, options),
+        "reachable": behind(len(rules.loops), ranges),
+        "prove": lambda: behind(len(rules.loops), remaining_ranges(*shape)),
+        "settings": settings(model, options, lightest(wished)),
         "strict": 0,
         "first": None,
         **rules.native(),
     }
+
+
+def behind(loops: int, ranges: Iterable[list[float]]) -> list[list[float]]:
+    """Bounds with their goals counted behind the closed loops."""
+    return [[goal + loops, other + loops if other >= 0 else -1, *rest] for goal, other, *rest in ranges]
 
 
 def body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> dict[str, NDArray[Any]]:
@@ -204,7 +213,7 @@ def make_body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> d
         "may_move": moves.astype(np.float64),
         "weight": weight,
         "proportions": weight / least(weight, moves),
-        "turns": turning(model),
+        "turns": np.where(model.slides, 0.0, 1.0),
     }
 
 
@@ -258,14 +267,30 @@ def frame_index(model: Model, frame: str | None) -> int:
     return -1 if frame is None else model.frames.index(model.frame(frame).name)
 
 
-def settings(model: Model, options: Options) -> dict[str, Any]:
-    """Options and method settings, numbers only."""
+LIGHT_DAMPING = 1e-2  # the damping that is left at the goal, per square of the lightest weight
+
+
+def lightest(wished: Sequence[Mapping[str, Any]]) -> float:
+    """The smallest weight that counts, in units of the heaviest; 1 for several levels, which look for their own."""
+    counted = [float(x) for goal in wished for x in np.ravel(goal["weight"]) if x > 0]
+    return min(counted, default=1.0) if len({goal["level"] for goal in wished}) == 1 else 1.0
+
+
+def settings(model: Model, options: Options, least_weight: float = 1.0) -> dict[str, Any]:
+    """Options and method settings, numbers only.
+
+    The damping that is left at the goal is far below the square of the lightest weight: a goal that weighs 1e-6 of
+    another moves the body by 1e-12 of its matrix, and would else be damped away.
+    """
     continuous = options.mode == "continuous"
     reach = options.step_limit if options.step_limit is not None and not continuous else options.method.longest_step
     span = options.step_limit if options.step_limit is not None else CONTINUOUS_SPAN
     restarts = options.method.restarts if options.restarts == "auto" else int(options.restarts)
+    own = options.method.settings()
+    if options.method.scale_free:
+        own["damping_floor"] = min(own["damping_floor"], LIGHT_DAMPING * least_weight**2)
     return {
-        **options.method.settings(),
+        **own,
         "method": options.method.code,
         "limits": LIMIT_HANDLING[options.limit_handling],
         "reach": reach,
@@ -285,9 +310,9 @@ def settings(model: Model, options: Options) -> dict[str, Any]:
 
 
 def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
-    """Which degrees of freedom may change."""
+    """Which degrees of freedom may change: those of the joints named, else of all that are not locked."""
     if joints is None:
-        return np.ones(model.nv, dtype=bool)
+        joints = [joint.name for joint in model.joints if joint.nv and not joint.locked]
     if isinstance(joints, str):
         raise InvalidValue(f"joints must be a list of joint names, not {joints!r}; write joints=[{joints!r}].")
     out = np.zeros(model.nv, dtype=bool)
@@ -297,11 +322,6 @@ def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
             raise InvalidValue(f"joint {joint.name!r} follows {joint.mimic.joint!r}; name that one in joints.")
         out[joint.v] = True
     return out
-
-
-def turning(model: Model) -> NDArray[np.float64]:
-    """1 for each degree of freedom that turns, 0 for each that slides."""
-    return np.where(model.slides, 0.0, 1.0)
 
 
 def stiffness(model: Model, given: Any) -> NDArray[np.float64]:
@@ -333,7 +353,7 @@ def automatic_stiffness(model: Model) -> NDArray[np.float64]:
     swing: dict[str | None, float] = {}
     for name in reversed([model._layout.frames[i] for i in model._layout.order]):
         frame = model.frame(name)
-        reach = swing.get(name, 0.0) + float(np.linalg.norm(frame.offset.translation))
+        reach = swing.get(name, 0.0) + bone_length(model, frame)
         swing[frame.parent] = max(swing.get(frame.parent, 0.0), reach)
     out = np.zeros(model.nv)
     for joint in model.joints:
@@ -342,6 +362,15 @@ def automatic_stiffness(model: Model) -> NDArray[np.float64]:
     mean = float(out.mean()) if len(out) else 0.0
     squared: NDArray[np.float64] = (out / mean) ** 2 if mean > 0 else out
     return squared
+
+
+def bone_length(model: Model, frame: Frame) -> float:
+    """From a frame's parent to the frame: the offset, and what a locked slide adds in the rest pose [m]."""
+    length = float(np.linalg.norm(frame.offset.translation))
+    joint = None if frame.joint is None else model.joint(frame.joint)
+    if joint is None or not joint.locked or joint.kind not in ("prismatic", "translation3"):
+        return length
+    return length + float(np.linalg.norm(joint.rest))
 
 
 def posture(model: Model, rests: Sequence[Rest]) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, int]:

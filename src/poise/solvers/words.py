@@ -13,13 +13,14 @@ from poise.limits import Clearance, Coupled
 from poise.limits.limit import name_limits
 from poise.solvers.hull import hull_excess
 from poise.solvers.proof import tolerance
-from poise.solvers.show import length_text
+from poise.solvers.show import length_text, unit_of
 
 if TYPE_CHECKING:
     from poise.solvers.binding import ActiveLimit
     from poise.solvers.solution import Solution
 
 __all__ = [
+    "accepting_text",
     "angle_text",
     "count",
     "error_text",
@@ -58,6 +59,31 @@ def errors_text(solution: Solution, name: str, errors: tuple[float, float], *, a
     if (row.weight[3:] > 0).any() and not (allowed and radians <= bounds[1]):
         out.append(angle_text(radians) + (f" (allowed: {bounds[1]:.3g} rad)" if allowed else ""))
     return " and ".join(out)
+
+
+def accepting_text(solution: Solution, name: str) -> str:
+    """The tolerance that would accept a missed goal as it stands: its errors that are too large, rounded up."""
+    (metres, radians), bounds = solution.errors[name], tolerance(solution, name)
+    own_unit = solution._rows()[name].op == CUSTOM  # a user's own number has a user's unit
+    out = []
+    if metres > bounds[0]:
+        unit, size = ("", 1.0) if own_unit else unit_of(metres)
+        out.append(f"{rounded_up(metres, size)} {unit}".rstrip())
+    if radians > bounds[1]:
+        degrees = rounded_up(math.degrees(radians))
+        out.append(f"{rounded_up(radians)} rad ({degrees} deg)")
+    return " and ".join(out)
+
+
+def rounded_up(value: float, unit: float = 1.0, digits: int = 3) -> str:
+    """Digits that are not less than a positive value, read back in its unit."""
+    step = 10.0 ** (math.floor(math.log10(value / unit)) - digits + 1)
+    count = math.ceil(value / unit / step * (1 - 1e-12))
+    text = f"{count * step:.{digits}g}"
+    while float(text) * unit < value:
+        count += 1
+        text = f"{count * step:.{digits}g}"
+    return text
 
 
 def missed_text(solution: Solution, name: str) -> str:

@@ -28,13 +28,12 @@ COLORS = ((235, 52, 92), (38, 176, 96), (44, 118, 240))  # x, y, z
 
 def outward(model: Model, frame: str) -> Floats:
     """1 for each axis of a frame, or -1 where the axis leads into the limb that carries it: that arrow points out."""
-    T, above = model.fk(np.array(model.rest), frame), model.frame(frame).parent
-    while above is not None:
+    T = model.fk(np.array(model.rest), frame)
+    for above in model.ancestors(frame)[1:]:
         way = T[:3, :3].T @ (model.fk(np.array(model.rest), above)[:3, 3] - T[:3, 3])
         far = float(np.linalg.norm(way))
         if far > UNIT * model.length:
             return np.where(way > 0.6 * far, -1.0, 1.0)
-        above = model.frame(above).parent
     return np.ones(3)
 
 

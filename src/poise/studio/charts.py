@@ -18,8 +18,11 @@ Floats = NDArray[np.float64]
 WIDTH = 262
 
 
-def bars(values: Floats, damping: float | None) -> str:
-    """Singular values as bars on a logarithmic scale, with the damping as a line: what is left of it is damped."""
+def bars(values: Floats, damping: tuple[float, float] | None) -> str:
+    """Singular values as bars on a logarithmic scale, with the largest and smallest damping as lines.
+
+    What is left of a line was damped in that step.
+    """
     low, high = 1e-3, 10.0
 
     def x(value: float) -> float:
@@ -29,7 +32,7 @@ def bars(values: Floats, damping: float | None) -> str:
     rows = []
     for k, value in enumerate(values):
         y = 8 + 20 * k
-        damped = damping is not None and value < damping
+        damped = damping is not None and value < damping[0]
         color = "#dc5050" if damped else "#0d8078"
         rows.append(
             f"<text x='0' y='{y + 10}' font-size='11' fill='#52606d'>s{k + 1}</text>"
@@ -39,11 +42,16 @@ def bars(values: Floats, damping: float | None) -> str:
     height = 8 + 20 * len(values)
     line = ""
     if damping is not None:
-        at = x(damping)
-        line = (
-            f"<line x1='{at:.1f}' x2='{at:.1f}' y1='2' y2='{height}' stroke='#b44d12' stroke-width='1.5' "
-            f"stroke-dasharray='4 3'/><text x='{at:.1f}' y='{height + 13}' font-size='11' text-anchor='middle' "
-            f"fill='#b44d12'>damping {damping:.3g}</text>"
+        first, last = (f"{value:.2g}" for value in damping)
+        said = first if first == last else f"{first} to {last}"
+        line = "".join(
+            f"<line x1='{x(value):.1f}' x2='{x(value):.1f}' y1='2' y2='{height}' stroke='#b44d12' stroke-width='1.5' "
+            "stroke-dasharray='4 3'/>"
+            for value in dict.fromkeys(damping)
+        )
+        line += (
+            f"<text x='{min(max(x(damping[0]), 70.0), WIDTH - 70.0):.1f}' y='{height + 13}' font-size='11' "
+            f"text-anchor='middle' fill='#b44d12'>damping {said}</text>"
         )
     words = "the handle's Jacobian, in body lengths a radian"
     return (

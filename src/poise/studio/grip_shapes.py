@@ -35,7 +35,7 @@ def look_of(model: Model, handle: Handle) -> Look:
     """Bubbles around hands and feet, a halo over the head, a belt around the pelvis, diamonds before knees."""
     T = model.fk(np.array(model.rest))[model.frames.index(handle.frame)]
     unit = UNIT * model.length
-    up = np.eye(3)["xyz".index(model.up)]
+    up = model.up_direction
     front = np.roll(up, 1)
     inside = T[:3, :3].T
     if handle.kind == "body" and "hip_l" in model.roles:

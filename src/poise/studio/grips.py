@@ -317,13 +317,7 @@ class Grips:
 
 def moves(model: Model, frame: str) -> bool:
     """Whether any joint moves a frame."""
-    above: str | None = frame
-    while above is not None:
-        at = model.frame(above)
-        if at.joint is not None and model.joint(at.joint).nv:
-            return True
-        above = at.parent
-    return False
+    return any(joint.nv for joint in model.joints_above(frame))
 
 
 def gizmo_target(gizmo: Any, handle: Handle) -> Floats:

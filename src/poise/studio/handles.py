@@ -15,7 +15,7 @@ def standing(pose: Pose, handles: Mapping[str, Handle]) -> list[str]:
     model = pose.model
     if not any(joint.kind == "free" for joint in model.joints):
         return []
-    height = model.fk(pose.q)[:, "xyz".index(model.up), 3]
+    height = model.fk(pose.q)[:, model.up_axis, 3]
     low = float(height.min())
     ends = [handle for handle in handles.values() if handle.kind == "end"]
     return [h.name for h in ends if height[model.frames.index(h.frame)] < low + 0.03 * model.length]

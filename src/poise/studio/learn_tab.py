@@ -37,7 +37,7 @@ class LearnTab:
         self.title = gui.add_markdown(about(self.handle))
         self.columns = gui.add_checkbox("Jacobian", False, hint="An arrow a joint: where it would move the handle")
         self.ball = gui.add_checkbox("Ellipsoid", False, hint="Manipulability: where a unit step of all joints leads")
-        self.live = gui.add_checkbox("Singular values", True, hint="Beside the damping of the method")
+        self.live = gui.add_checkbox("Singular values", True, hint="Beside the damping of the steps that were made")
         self.bars = gui.add_html("")
         with gui.add_folder("Null space"):
             self.mode = gui.add_slider("Direction", 1, 40, 1, 1)
@@ -53,6 +53,8 @@ class LearnTab:
         self._arrows: Any = None
         self._ball: Any = None
         self._busy: Floats | None = None  # the pose before the drag that goes on
+        self._before: Floats | None = None  # the pose at the last look at the bars
+        self._used: tuple[Any, tuple[float, float] | None] = (None, None)  # a method, and how its steps were damped
         for box in (self.columns, self.ball, self.live):
             box.on_update(lambda _: studio.touch())
         self.along.on_update(self.on_along)
@@ -85,9 +87,20 @@ class LearnTab:
             self._looked = now
             name = self.studio.puppet.handles[self.handle].frame
             values = ellipsoid(self.studio.model, frame.q, name)[1] / self.studio.model.length
-            self.bars.content = bars(values, damping_of(self.studio.puppet))
+            self.bars.content = bars(values, self.damping(frame.q))
         if self.bars.visible != self.live.value:
             self.bars.visible = self.live.value
+
+    def damping(self, q: Floats) -> tuple[float, float] | None:
+        """What damped the steps from the last look to what is asked now; as before where there was nothing to do."""
+        before, self._before = self._before, q
+        try:
+            used = damping_of(self.studio.puppet, q if before is None else before)
+        except PoiseError:  # the method does not serve this; the panel says so
+            return None
+        method = self.studio.puppet.settings.method
+        self._used = (method, used) if used is not None or self._used[0] != method else self._used
+        return self._used[1]
 
     def show_limits(self, q: Floats) -> None:
         """Joints at the end of their range, lit."""
@@ -204,7 +217,8 @@ class LearnTab:
         self.handle = next(iter(self.studio.grips.frames))
         self.title.content = about(self.handle)
         self.words.content = self.curve.content = ""
-        self.wanderer = self.start = self._busy = None
+        self.wanderer = self.start = self._busy = self._before = None
+        self._used = (None, None)
         for thing in (self._arrows, self._ball):
             if thing is not None:
                 thing.remove()

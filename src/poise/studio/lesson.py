@@ -96,10 +96,14 @@ def ellipsoid(model: Model, q: Floats, frame: str) -> tuple[Floats, Floats]:
     return axes, found.singular_values
 
 
-def damping_of(puppet: Puppet) -> float | None:
-    """The method's damping, in units of L as singular values are; None where it has none."""
-    value = getattr(puppet.settings.method, "damping", None)
-    return None if value is None else float(value)
+def damping_of(puppet: Puppet, start: Floats) -> tuple[float, float] | None:
+    """The largest and the smallest lambda of the steps from `start` to what is asked, as they were made.
+
+    In units of L, as singular values are. None where the method has no damping, or no step was left to make.
+    """
+    history = puppet.rig.whole(start, record=True, flat=True).history
+    used = np.zeros(0) if history is None else history.damping[history.damping > 0.0]  # lambda^2 of each step
+    return (float(np.sqrt(used.max())), float(np.sqrt(used.min()))) if len(used) else None
 
 
 @lru_cache(maxsize=8)

@@ -115,7 +115,7 @@ def balance_marks(solution: Solution, name: str, rows: GoalRows, served: bool) -
 
 def up_axis(model: Model) -> int:
     """Which coordinate is height."""
-    return "xyz".index(model.up)
+    return model.up_axis
 
 
 def hull_outline(points: Floats, up: int, height: float) -> Floats:

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue, MissingExtra
+from poise.errors import FormatError, InvalidValue, MissingExtra
+from poise.formats import path_text
 from poise.formats.target import replacing
 from poise.kinematics import Pose
 from poise.solvers.race import Race
@@ -25,6 +26,7 @@ __all__ = ["figure", "plot_history", "plot_pose", "plot_race", "save_figure"]
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
 DASHES = ("-", "--", ":")
 LEAST = 1e-12  # what an error of nothing is drawn as
+PICTURES = ("png", "pdf", "svg", "jpg")
 STYLES = ("auto", "body", "stick")
 
 
@@ -52,10 +54,23 @@ def figure(
 
 
 def save_figure(made: Any, path: str | PathLike[str]) -> Path:
-    """Writes the picture whole: to a temporary file first, then under its name."""
-    with replacing(path) as rough:
+    """Writes the picture whole: to a temporary file first, then under its name.
+
+    Raises:
+        FormatError: Its ending is that of no picture, or the place cannot be written.
+    """
+    text = path_text(path)
+    ending = Path(text).suffix[1:].lower()
+    known = made.canvas.get_supported_filetypes()
+    if ending and ending not in known:
+        raise FormatError(
+            f"is no picture; end it in {', '.join('.' + name for name in PICTURES)}. What moves is a page: "
+            f"poise.show(thing, {str(Path(text).with_suffix('.html'))!r}).",
+            text,
+        )
+    with replacing(text) as rough:
         made.savefig(rough, dpi=160, format=rough.suffix[1:].lower() or "png")
-    return Path(path)
+    return Path(text)
 
 
 def plot_race(race: Race, path: str | PathLike[str]) -> Path:

@@ -279,7 +279,7 @@ class Puppet:
 
     def lifted(self) -> frozenset[str]:
         """Pinned handles that are well above the lowest of them."""
-        axis = "xyz".index(self.model.up)
+        axis = self.model.up_axis
         heights = {name: float(self.transform(name)[axis, 3]) for name in self.pins}
         low = min(heights.values(), default=0.0)
         return frozenset(name for name, height in heights.items() if height > low + 0.04 * self.model.length)
@@ -299,7 +299,7 @@ class Puppet:
             return place
         model = self.model
         ahead = model.fk(self.rig.q, root)[:3, :3] @ model.fk(np.array(model.rest), root)[:3, :3].T
-        front: Floats = ahead @ np.roll(np.eye(3)["xyz".index(model.up)], 1)
+        front: Floats = ahead @ np.roll(model.up_direction, 1)
         eye = self.transform(head)[:3, 3]
         line = place - eye
         far = float(np.linalg.norm(line))

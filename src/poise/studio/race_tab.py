@@ -60,7 +60,7 @@ class Racer:
             self.refused = str(error)
         T = self.puppet.model.fk(self.last.q)
         self.body.show(T)
-        self.label.position = T[:, :3, 3].mean(axis=0) + np.ptp(T[:, :3, 3], axis=0) * up_of(leader) * 0.66
+        self.label.position = T[:, :3, 3].mean(axis=0) + np.ptp(T[:, :3, 3], axis=0) * leader.model.up_direction * 0.66
 
     def remove(self) -> None:
         """Out of the race."""
@@ -71,11 +71,6 @@ class Racer:
 def dragged(rig: Any, leader: Puppet) -> dict[str, Any]:
     """Wishes of handles in hand: each racer's own, so that pins that are dragged stay its own."""
     return {name: wish for name, wish in rig._state.places.items() if name in leader.held}
-
-
-def up_of(puppet: Puppet) -> Floats:
-    """The world's up."""
-    return np.array(np.eye(3)["xyz".index(puppet.model.up)])
 
 
 class RaceTab:
@@ -122,7 +117,7 @@ class RaceTab:
 
     def place(self, k: int) -> Floats:
         """Left and right of the body by turns, and a little behind it."""
-        up = np.eye(3)["xyz".index(self.studio.model.up)]
+        up = self.studio.model.up_direction
         ahead = np.roll(up, 1)
         side = (1 + k // 2) * (1 if k % 2 == 0 else -1)
         across: Floats = np.cross(up, ahead)

@@ -12,6 +12,7 @@ import numpy as np
 
 from poise.errors import InvalidValue, MissingExtra
 from poise.formats import save
+from poise.formats.answers import pose_values
 from poise.kinematics import Pose
 from poise.model import Model
 from poise.studio.html.pages import show
@@ -68,8 +69,7 @@ def picture(client: Any) -> bytes:
 
 def pose_to_json(pose: Pose) -> str:
     """A pose as joints by name: numbers as in q."""
-    joints = {j.name: pose.q[j.q].tolist() for j in pose.model.joints if j.nq and not j.mimic}
-    return json.dumps({"poise": "pose", "model": pose.model.name, "joints": joints}, indent=1)
+    return json.dumps(pose_values(pose), indent=1)
 
 
 def pose_from_json(model: Model, text: str) -> Pose:

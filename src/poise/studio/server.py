@@ -133,7 +133,7 @@ class Studio:
         """With shadows, or without."""
         self.shadows = shadows
         points = self.body.points(self.model.fk(self.puppet.q))
-        light_stage(self.server.scene, self.model, float(points[:, "xyz".index(self.model.up)].min()), shadows)
+        light_stage(self.server.scene, self.model, float(points[:, self.model.up_axis].min()), shadows)
 
     def touch(self, event: float | None = None) -> None:
         """Something is asked: solve. `event` is when the mouse asked (`time.perf_counter`)."""
@@ -182,7 +182,7 @@ class Studio:
             T = model.fk(self.puppet.q)
             self.body = Body(self.server.scene, f"/body_{self._bodies}", model)
             points = self.body.points(T)
-            light_stage(self.server.scene, model, float(points[:, "xyz".index(model.up)].min()), self.shadows)
+            light_stage(self.server.scene, model, float(points[:, model.up_axis].min()), self.shadows)
             self.grips = Grips(
                 self.server, self.puppet, self.body, f"/beside_{self._bodies}", self.touch, self._selected
             )

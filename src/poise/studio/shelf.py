@@ -19,7 +19,7 @@ from poise.methods import Method, by_name
 from poise.model import Model
 from poise.rig.problem import PINS, Problems
 from poise.solvers import Solution, Solver
-from poise.solvers.serves import GOAL_KINDS
+from poise.solvers.serves import kind_of
 
 __all__ = ["Settings", "Shelf"]
 
@@ -59,7 +59,7 @@ class Willing(Solver):
 
     __slots__ = ()
 
-    def _run(self, start: Any, targets: Mapping[str, Any] | None, window: tuple[Any, ...]) -> Solution:
+    def _run(self, start: Any, targets: Mapping[str, Any] | None, window: Any = None) -> Solution:
         own = {name: target for name, target in (targets or {}).items() if name in self.goals}
         return super()._run(start, own, window)
 
@@ -159,7 +159,7 @@ def serve(method: Method, model: Model, goals: list[Goal], flat: bool = False) -
     kept: list[Goal] = []
     left_out: list[str] = []
     for goal in goals:
-        kind = "posture" if isinstance(goal, Rest) else GOAL_KINDS[goal.rows(model).op]
+        kind = "posture" if isinstance(goal, Rest) else kind_of(goal.rows(model))
         if kind not in method.goal_kinds or kind == "posture":
             if kind != "posture":
                 left_out.append(goal.name or goal.default_name)

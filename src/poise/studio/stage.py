@@ -27,7 +27,7 @@ GROUND = {"y": "xz", "z": "xy", "x": "yz"}
 
 def light_stage(scene: viser.SceneApi, model: Model, floor: float, shadows: bool = True) -> None:
     """Soft light from all sides, one lamp that casts shadows, and a pale ground to catch them."""
-    up = np.eye(3)["xyz".index(model.up)]
+    up = model.up_direction
     scene.set_up_direction(tuple(up))
     scene.configure_environment_map(None)
     scene.configure_default_lights(enabled=False)
@@ -60,7 +60,7 @@ def light_stage(scene: viser.SceneApi, model: Model, floor: float, shadows: bool
 
 def point_camera(server: viser.ViserServer, model: Model, points: Floats) -> None:
     """Before the body, a little above and beside it; for those that come and those that are there."""
-    up = np.eye(3)["xyz".index(model.up)]
+    up = model.up_direction
     low, high = points.min(axis=0), points.max(axis=0)
     middle = (low + high) / 2
     size = max(float(np.linalg.norm(high - low)), 0.6 * model.length)
@@ -122,11 +122,10 @@ class Body:
 
     def carrier(self, frame: str | None) -> int:
         """The part that a frame is fixed to or hangs on; -1 for none, and for what hangs on a very long chain."""
-        while frame is not None:
+        for above in [] if frame is None else self.model.ancestors(frame):
             for k, part in enumerate(self.flesh):
-                if part.frame == frame and self.names[k]:
+                if part.frame == above and self.names[k]:
                     return k if self.names[k].count("/") < DEEPEST else -1
-            frame = self.model.frame(frame).parent
         return -1
 
     def fixed_to(self, frame: str) -> tuple[str, Floats] | None:

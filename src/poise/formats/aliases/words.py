@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-__all__ = ["roles_by_words"]
+from poise.names import split_side, split_words
 
-SIDES = {"l": "l", "left": "l", "lft": "l", "lf": "l", "r": "r", "right": "r", "rgt": "r", "rt": "r"}
+__all__ = ["roles_by_words"]
 
 PARTS = {
     "pelvis": "pelvis hips hip root",
@@ -47,8 +47,6 @@ NOISE = {
 }
 MOTIONS = {"yaw", "pitch", "roll", "x", "y", "z", "twist", "aa", "fe"}
 
-_CAMEL = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
-
 _MIDDLE = {word: role for role, words in PARTS.items() for word in words.split()}
 _SIDED = {word: role for role, words in SIDED.items() for word in words.split()}
 
@@ -56,22 +54,19 @@ _SIDED = {word: role for role, words in SIDED.items() for word in words.split()}
 def words_of(name: str) -> list[str]:
     """The words of a name in lower case, namespaces and numbers left out."""
     tail = re.split(r"[:|/]", name)[-1]
-    return [word.lower() for word in _CAMEL.findall(tail) if not word.isdigit()]
+    return [word for word in split_words(tail) if not word.isdigit()]
 
 
-def split_side(words: Sequence[str]) -> tuple[str, list[str]]:
-    """The side that the words name ("" where none), and the rest of them."""
-    for i, word in enumerate(words):
-        if word in SIDES:
-            return SIDES[word], [*words[:i], *words[i + 1 :]]
+def find_sided_word(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the side that the words name, as a word or as the first letter of the only one (LShin), and the rest."""
     if len(words) == 1 and words[0][:1] in "lr" and words[0][1:] in _SIDED:
         return words[0][0], [words[0][1:]]
-    return "", list(words)
+    return split_side(words)
 
 
 def roles_by_words(name: str) -> tuple[tuple[str, ...], float]:
     """The roles that a name suggests, and how strongly; none and 0 where it suggests nothing."""
-    side, words = split_side(words_of(name))
+    side, words = find_sided_word(words_of(name))
     plain = [word for word in words if word not in NOISE]
     still = [word for word in plain if word not in MOTIONS]
     word = "".join(still)

@@ -2,8 +2,10 @@
 
 **Joints.** Joints of skins and bones of a VRM humanoid are ball joints; the topmost of each tree is free, so that its
 translation can move. In a file without either, every node is a joint so. A node beside them that some clip turns or
-shifts is a joint too, ball or free; all others are frames. A joint's q is the node's own rotation, as wxyz; a root's is
-the node's own translation before it, and a free joint elsewhere counts its translation from the file's.
+shifts is a joint too; all others are frames. A joint's q is the node's own rotation, as wxyz; a root's is the node's
+own translation before it. Below another joint, a node that some clip shifts is two joints: ``<name>_position``, a
+`translation3` that counts from the file's translation and is locked, since a solver shall not stretch a bone; and the
+ball. Above all joints it is free, and counts so too.
 
 **Scale.** Poise moves rigid frames. With ``A`` the stretch that has gathered above a node (``A = k I`` where every
 scale is even), the node's matrix ``[R P, t]`` becomes the motion ``[Y R G, A t]``: G a half turn or nothing that takes
@@ -24,6 +26,7 @@ from poise.formats.gltf.accessors import UNPACK, packed_by
 from poise.formats.gltf.clips import Clip, read_keys
 from poise.formats.gltf.document import Document
 from poise.formats.gltf.nodes import Node, nearest_turn
+from poise.formats.names import unused
 from poise.formats.source import ReadOptions
 from poise.model import ModelBuilder
 from poise.spatial import Rotation, Transform
@@ -46,7 +49,7 @@ class Limb:
 
     Attributes:
         node: The node.
-        kind: "fixed", "ball" or "free".
+        kind: "fixed", "ball", "free" or "shifted": a locked translation and a ball.
         root: Whether it is free and counts its translation from its parent rather than from the file's.
         before: Y (3, 3).
         after: G (3, 3).
@@ -70,7 +73,7 @@ class Limb:
         return np.asarray(turn @ self.after)
 
     def shifted(self, translation: Floats) -> Floats:
-        """What a free joint holds for translations (..., 3)."""
+        """What a free joint, or the translation of a shifted one, holds for translations (..., 3)."""
         moved = translation if self.root else translation - self.node.translation
         return np.asarray(moved @ self.above.T @ self.before)
 
@@ -99,7 +102,7 @@ def rigid(turn: Floats, translation: Floats) -> Transform:
 def joint_kinds(
     document: Document, nodes: list[Node], order: list[int], core: Iterable[int], clips: list[Clip]
 ) -> tuple[list[str], set[int]]:
-    """The kind of each node, and which of the free ones are roots."""
+    """The kind of each node, see `Limb`, and which of the free ones are roots."""
     bones = set(core) or set(range(len(nodes)))
     kinds = ["ball" if i in bones else "fixed" for i in range(len(nodes))]
     below = [False] * len(nodes)
@@ -113,8 +116,11 @@ def joint_kinds(
     turning, sliding = moving(document, nodes, bones, roots, clips)
     for i in turning - bones:
         kinds[i] = "ball"
-    for i in sliding:
-        kinds[i] = "free"
+    for i in order:
+        parent = nodes[i].parent
+        below[i] = parent >= 0 and (below[parent] or kinds[parent] != "fixed")
+        if i in sliding:
+            kinds[i] = "shifted" if below[i] else "free"
     return kinds, roots
 
 
@@ -214,9 +220,15 @@ def tell_uneven(document: Document, limbs: list[Limb], stretches: list[Floats], 
 
 def add_limbs(builder: ModelBuilder, limbs: list[Limb], order: list[int]) -> None:
     """Joints and frames, parents first."""
+    taken = {limb.name for limb in limbs}
     for limb in (limbs[i] for i in order):
         parent = None if limb.node.parent < 0 else limbs[limb.node.parent].name
         if limb.kind == "fixed":
             builder.add_frame(limb.name, parent, limb.offset())
+        elif limb.kind == "shifted":
+            position = unused(f"{limb.name}_position", taken)
+            rest = limb.rest()
+            builder.add_joint(position, parent, "translation3", offset=limb.offset(), rest=rest[:3], locked=True)
+            builder.add_joint(limb.name, position, "ball", rest=rest[3:])
         else:
             builder.add_joint(limb.name, parent, limb.kind, offset=limb.offset(), rest=limb.rest())

@@ -212,18 +212,18 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     channels = {(channel.node, channel.path): channel for channel in clip.channels}
     keys = {place: read_keys(document, channel) for place, channel in channels.items()}
     tell_scales(document, limbs, channels, keys)
-    numbers = sum({"fixed": 0, "ball": 4, "free": 7}[limb.kind] for limb in limbs)
+    numbers = sum({"fixed": 0, "ball": 4, "free": 7, "shifted": 7}[limb.kind] for limb in limbs)
     times, fps = frame_times(document, [each.times for each in keys.values()], numbers, clip)
     model = build(body)
     q = np.tile(model.rest, (len(times), 1))
     for limb in (limb for limb in limbs if limb.kind != "fixed"):
-        at = model.joint(limb.name).q
+        end = model.joint(limb.name).q.stop  # the translation, where there is one, stands right before the rotation
         turn, shift = keys.get((limb.node.index, "rotation")), keys.get((limb.node.index, "translation"))
         if turn is not None:
             wxyz = Rotation.from_xyzw(sample(turn, times, rotation=True)) @ Rotation.from_matrix(limb.after)
-            q[:, at.stop - 4 : at.stop] = steady(wxyz.wxyz)
-        if shift is not None and limb.kind == "free":
-            q[:, at.start : at.start + 3] = limb.shifted(sample(shift, times, rotation=False))
+            q[:, end - 4 : end] = steady(wxyz.wxyz)
+        if shift is not None and limb.kind in ("free", "shifted"):
+            q[:, end - 7 : end - 4] = limb.shifted(sample(shift, times, rotation=False))
     return Motion(same_body(model, options, source), q, fps)
 
 

@@ -1,5 +1,7 @@
 """Any body as a bare skeleton: a node for each frame, and a skin that names those that move as bones.
 
+A bone that a locked translation carries is one node with it, as it was when it was read.
+
 glTF's y points up: a body whose z does is turned, and the file says so (`asset.extras.poise.up`), so that it comes back
 as it was.
 """
@@ -17,20 +19,21 @@ from poise.formats.adjust import units_kept
 from poise.formats.gltf.body import TURN_UP
 from poise.formats.gltf.document import Object
 from poise.formats.gltf.packing import Parts
-from poise.model import Model
-from poise.spatial import Rotation
+from poise.model import Joint, Model
+from poise.spatial import Rotation, Transform
 
-__all__ = ["bare", "tell_lost"]
+__all__ = ["bare", "node_parents", "tell_lost"]
 
 Floats = NDArray[np.float64]
 
 
 def bare(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
     """The skeleton in configuration q, and the nodes that move with their frames' names."""
-    names = list(model.frames)
+    above = node_parents(model)
+    names = list(above)
     number = {name: i for i, name in enumerate(names)}
-    parents = [-1 if (above := model.frame(name).parent) is None else number[above] for name in names]
-    worlds = model.fk(q)
+    parents = [-1 if parent is None else number[parent] for parent in above.values()]
+    worlds = model.fk(q)[[k for k, name in enumerate(model.frames) if name in above]]
     turn_up = np.eye(4)
     turn_up[:3, :3] = TURN_UP["z" if model.up == "z" else "y"].T
     worlds = turn_up @ worlds
@@ -38,7 +41,7 @@ def bare(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
     for i, parent in enumerate(parents):
         if parent >= 0:
             nodes[parent].setdefault("children", []).append(i)
-    joints = [number[joint.frame] for joint in model.joints if joint.kind != "fixed"]
+    joints = [number[joint.frame] for joint in model.joints if joint.kind != "fixed" and joint.frame in above]
     roots = [i for i, parent in enumerate(parents) if parent < 0]
     parts = Parts(
         {
@@ -50,6 +53,30 @@ def bare(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
     )
     add_skins(parts, joints, parents, worlds)
     return parts, [(i, names[i]) for i in joints]
+
+
+def node_parents(model: Model) -> dict[str, str | None]:
+    """The frames that become nodes, each with the one that its node hangs from."""
+    below: dict[str | None, list[str]] = {}
+    for name in model.frames:
+        below.setdefault(model.frame(name).parent, []).append(name)
+    carriers = {joint.frame for joint in model.joints if carries_a_bone(model, joint, below.get(joint.frame, []))}
+    out: dict[str, str | None] = {}
+    for name in model.frames:
+        parent = model.frame(name).parent
+        while parent in carriers:
+            parent = model.frame(str(parent)).parent
+        if name not in carriers:
+            out[name] = parent
+    return out
+
+
+def carries_a_bone(model: Model, joint: Joint, below: list[str]) -> bool:
+    """Whether a joint is the translation of the one bone that stands on it."""
+    if not joint.locked or joint.kind not in ("translation3", "prismatic") or len(below) != 1:
+        return False
+    bone = model.frame(below[0])
+    return bone.joint is not None and bone.offset == Transform.identity()
 
 
 def about(model: Model) -> Object:
@@ -90,7 +117,7 @@ def add_skins(parts: Parts, joints: list[int], parents: list[int], worlds: Float
 def tell_lost(model: Model) -> None:
     """glTF knows nodes that turn and shift: what more a body has is named."""
     lost = []
-    if any(joint.kind not in ("fixed", "ball", "free") for joint in model.joints):
+    if any(joint.kind not in ("fixed", "ball", "free") and not joint.locked for joint in model.joints):
         lost.append("the kinds of joints (all come back as ball joints)")
     if np.isfinite(model.lower).any() or np.isfinite(model.upper).any() or any(j.cone for j in model.joints):
         lost.append("ranges")

@@ -17,7 +17,7 @@ from poise.formats.gltf.body import TURN_UP, Limb
 from poise.formats.gltf.document import Object
 from poise.formats.gltf.packing import Parts, write_parts
 from poise.formats.gltf.reading import Body, read_body
-from poise.formats.gltf.skeleton import bare, tell_lost
+from poise.formats.gltf.skeleton import bare, node_parents, tell_lost
 from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion, Pose
 from poise.model import Model
@@ -30,6 +30,7 @@ Moved = tuple[int, Floats | None, Floats | None]
 """A node's number, its rotations (frames, 3, 3) and translations (frames, 3), None where they are the file's."""
 
 SUFFIXES = (".gltf", ".glb", ".vrm")
+SLIDING = ("free", "shifted")  # kinds of limbs whose translation may change
 SAME = 1e-9  # a rotation or translation (against the body) that differs by less is the file's own
 OFF = 1e-5  # how far a bone's length may be from the file's, against the body
 
@@ -72,7 +73,8 @@ def write(model: Model, q: Floats, fps: float | None, target: Path, character: s
     if character is None:
         parts, joints = bare(model, q[0] if fps is None else model.rest)
         if fps is not None:
-            add_clip(parts, [joint_motion(model, q, name, i) for i, name in joints], len(q), fps)
+            above = node_parents(model)
+            add_clip(parts, [joint_motion(model, q, name, above[name], i) for i, name in joints], len(q), fps)
         return write_parts(parts, target)
     body = read_body(opened(character), ReadOptions(up="y"))
     parts = Parts(body.document.json, body.document)
@@ -119,13 +121,13 @@ def node_motions(body: Body, model: Model, q: Floats) -> list[Moved]:
         turn, shift = seen(body, limb, model, q, turn_up, size)
         rotation = limb.before.T @ turn @ limb.after.T
         strayed = float(np.abs(shift - limb.above @ limb.node.translation).max())
-        if limb.kind != "free" and strayed > OFF * length:
+        if limb.kind not in SLIDING and strayed > OFF * length:
             raise FormatError(
                 f"frame {limb.name!r} is {strayed:.3g} from where {body.document.source.path!r} has it on its parent,"
                 f" and its node only turns there; is model {model.name!r} the body of that file?"
             )
         turns = float(np.abs(rotation - limb.node.turn).max()) > SAME
-        slides = limb.kind == "free" and strayed > SAME * length and abs(np.linalg.det(limb.above)) > 1e-30
+        slides = limb.kind in SLIDING and strayed > SAME * length and abs(np.linalg.det(limb.above)) > 1e-30
         translation = shift @ np.linalg.inv(limb.above).T if slides else None
         if turns or slides:
             out.append((limb.node.index, rotation if turns else None, translation))
@@ -152,18 +154,18 @@ def on_parent(parent: Floats, here: Floats) -> tuple[Floats, Floats]:
     return back @ here[:, :3, :3], np.einsum("fij,fj->fi", back, here[:, :3, 3] - parent[:, :3, 3])
 
 
-def joint_motion(model: Model, q: Floats, name: str, i: int) -> Moved:
-    """What a joint of any body does, where it does anything, to its node i."""
-    turns, shifts = local_motion(model, q, name)
-    turn, shift = local_motion(model, model.rest[None], name)
+def joint_motion(model: Model, q: Floats, name: str, parent: str | None, i: int) -> Moved:
+    """What a joint of any body does, where it does anything, to its node i, which hangs from the parent's."""
+    turns, shifts = local_motion(model, q, name, parent)
+    turn, shift = local_motion(model, model.rest[None], name, parent)
     turning = np.abs(turns - turn).max() > SAME
     sliding = np.abs(shifts - shift).max() > SAME * model.length
     return i, turns if turning else None, shifts if sliding else None
 
 
-def local_motion(model: Model, q: Floats, name: str) -> tuple[Floats, Floats]:
+def local_motion(model: Model, q: Floats, name: str, parent: str | None) -> tuple[Floats, Floats]:
     """A frame of any body on its parent; in the world, turned y up, where it has none."""
-    parent, here = model.frame(name).parent, model.fk(q, name)
+    here = model.fk(q, name)
     if parent is not None:
         return on_parent(model.fk(q, parent), here)
     turn_up = TURN_UP["z"] if model.up == "z" else TURN_UP["y"]
@@ -175,7 +177,7 @@ def size_of(body: Body, limbs: list[Limb], model: Model) -> float:
     ratios = []
     for limb in limbs:
         own = float(np.linalg.norm(limb.above @ limb.node.translation))
-        if limb.node.parent >= 0 and limb.kind != "free" and own > 0:
+        if limb.node.parent >= 0 and limb.kind not in SLIDING and own > 0:
             _, shift = seen(body, limb, model, model.rest[None], np.eye(3), 1.0)
             ratios.append(float(np.linalg.norm(shift)) / own)
     size = float(np.median(ratios)) if ratios else 1.0

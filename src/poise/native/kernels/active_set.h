@@ -124,7 +124,7 @@ template <class S> POISE_LARGE_FN S share_of(const HierarchyWork<S>& w) {
 
 // solves with what is held, and lets go of what pulls the wrong way, until nothing does
 template <class S, class Direct> POISE_LARGE_FN void solve_held(HierarchyWork<S>& w, const Direct& direct) {
-  for (;;) {
+  for (int round = 0; round <= w.most_held; ++round) {  // each round but the last lets go of one or more
     const S rounding = direct();
     if (w.n_held == 0) return;
     const S least = S(-1e-11) * balance_forces(w, w.gradient, w.force) - rounding;
@@ -159,8 +159,8 @@ template <class S, class Direct> POISE_LARGE_FN bool take_several(HierarchyWork<
 // Takes inequality `taken`, whose side is marked, to its bound; what reaches force zero on the way is let go. False if it cannot be.
 template <class S, class Direct>
 POISE_LARGE_FN bool take_exactly(HierarchyWork<S>& w, int taken, const Direct& direct) {
-  S pull = S(0);  // the force of what is taken
-  for (;;) {
+  S pull = S(0);                                            // the force of what is taken
+  for (int round = 0; round <= w.most_held + 1; ++round) {  // each round but the last lets one go
     int first = -1;
     if (hold(w, taken)) {
       w.force[w.n_held - 1] = pull;
@@ -204,6 +204,8 @@ POISE_LARGE_FN bool take_exactly(HierarchyWork<S>& w, int taken, const Direct& d
     }
     let_go(w, first);
   }
+  w.active[taken] = given_up;
+  return false;
 }
 
 // the largest motion of z, in radians or lengths of the body
@@ -228,7 +230,7 @@ template <class S, class Solve> POISE_LARGE_FN void solve_level(HierarchyWork<S>
     for (int k = 0; k < w.stride; ++k) w.z[k] *= part;
   }
   const auto direct = [&] { return solve(part); };
-  for (int again = 0;; ++again) {
+  for (int again = 0; again < 4; ++again) {
     bool broken = true;
     for (int round = 0; round < 4 && broken; ++round) broken = take_several(w, direct);
     for (int round = 0; broken && round < 4 * w.most_held && w.n_held < w.most_held; ++round) {

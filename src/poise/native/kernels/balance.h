@@ -47,10 +47,12 @@ template <class S> POISE_LARGE_FN int corners_of(FlatPoint<S>* points, int n, S 
     return (b.x - a.x) * (c.y - a.y) - (b.y - a.y) * (c.x - a.x) > smallest_area;
   };
   for (int i = 0; i < n; ++i) {
+    // ends: count falls
     while (count >= 2 && !turns_left(points[i])) --count;
     corners[count++] = points[i];
   }
   for (int i = n - 2, lower = count + 1; i >= 0; --i) {
+    // ends: count falls
     while (count >= lower && !turns_left(points[i])) --count;
     corners[count++] = points[i];
   }

@@ -90,6 +90,7 @@ template <class S> POISE_LARGE_FN void sum_blocks(const S* J, const S* scale, co
   }
   for (int c = 0; c < n_columns;) {
     int end = c + 1;
+    // ends: at the last column
     while (end < n_columns && runs[end].first == runs[c].first && runs[end].last == runs[c].last) ++end;
     for (int j = runs[c].first; j < runs[c].last; j += W) {
       for (int i = j; i < runs[c].last; i += W) add_block(J, scale, c, end, i, j, stride, A);

@@ -18,6 +18,12 @@ enum Kind : int { REVOLUTE = 0, PRISMATIC = 1, SCREW = 2, BALL = 3, SLIDE3 = 4 }
 // turn about x, as the joints of most arms are.
 enum Turn : int { GENERAL_TURN = -1, NO_TURN = 0, ROLL_1 = 1, ROLL_2 = 2, QUARTER_X = 3, QUARTER_X_BACK = 4 };
 
+// An end of a range that is open is this or more; Python's infinities become it at the border.
+template <class T> constexpr T open_end = T(1e30);
+
+// whether an end of a range is a bound, not open
+template <class T> POISE_FN constexpr bool is_bounded(T end) { return end < open_end<T> && end > T(0) - open_end<T>; }
+
 template <class T> struct Primitive {
   int kind;
   int parent;       // -1: the world

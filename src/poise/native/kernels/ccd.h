@@ -249,7 +249,8 @@ template <class S, class P> POISE_LARGE_FN void descend_joints(const P& problem,
     const int i = inside_out ? k : n - 1 - k;
     const auto& b = problem.body[i];
 
-    // from outside in, nothing that is still to come has moved; from inside out, it has
+    // from outside in, nothing that is still to come has moved; from inside out, it has, so each joint is placed before it turns,
+    // and again when it has turned: the next ones hang on it
     if (inside_out) place_one(problem.body, i, state.trial_q, state.placements);
     if (b.v_index < 0) continue;
     if (b.kind == SCREW || moves_with_others(problem, i)) {
@@ -264,6 +265,7 @@ template <class S, class P> POISE_LARGE_FN void descend_joints(const P& problem,
       slide_joint(problem, i, places, state);
     }
     take_part(b, state);
+    if (inside_out) place_one(problem.body, i, state.trial_q, state.placements);
   }
 }
 

@@ -38,7 +38,7 @@ template <class T> POISE_LARGE_FN SwingTwist<T> swing_and_twist(const ConeSpec<T
 
 // what is left of each rule [rad]: not negative where it is kept; a large number where there is none
 template <class T> POISE_LARGE_FN void cone_gaps(const ConeSpec<T>& cone, const T* q, T* gaps) {
-  const T none = T(1e30);
+  const T none = open_end<T>;
   const SwingTwist<T> at = swing_and_twist(cone, q);
   const T x = at.x / cone.swing[0], y = at.y / cone.swing[1];
   const T smaller = minimum(cone.swing[0], cone.swing[1]);
@@ -48,6 +48,31 @@ template <class T> POISE_LARGE_FN void cone_gaps(const ConeSpec<T>& cone, const 
   T turn[3];
   log_of_quaternion(q, turn);
   gaps[3] = cone.angle < none ? cone.angle - square_root(dot(turn, turn)) : none;
+}
+
+// every rule is kept, or no further broken than it was
+template <class T> POISE_LARGE_FN bool no_further_out(const ConeSpec<T>& cone, const T* was, const T* now) {
+  T before[rules_of_cone], gaps[rules_of_cone];
+  cone_gaps(cone, was, before);
+  cone_gaps(cone, now, gaps);
+  for (int r = 0; r < rules_of_cone; ++r) {
+    if (gaps[r] < minimum(before[r], T(0))) return false;
+  }
+  return true;
+}
+
+// the cone, opened as far as the joint is outside it; where it is inside, the cone as it is
+template <class T> POISE_LARGE_FN ConeSpec<T> opened_to(const ConeSpec<T>& cone, const T* q) {
+  ConeSpec<T> out = cone;
+  const SwingTwist<T> at = swing_and_twist(cone, q);
+  const T x = at.x / cone.swing[0], y = at.y / cone.swing[1], wider = maximum(T(1), square_root(x * x + y * y));
+  for (int k = 0; k < 2; ++k) out.swing[k] = cone.swing[k] * wider;
+  out.twist[0] = minimum(cone.twist[0], at.twist);
+  out.twist[1] = maximum(cone.twist[1], at.twist);
+  T turn[3];
+  log_of_quaternion(q, turn);
+  out.angle = maximum(cone.angle, square_root(dot(turn, turn)));
+  return out;
 }
 
 template <class T> POISE_LARGE_FN T least_gap(const ConeSpec<T>& cone, const T* q) {

@@ -38,6 +38,7 @@ template <class S, class P> POISE_LARGE_FN FabrikMemory<S> fabrik_parts(const P&
 
 // the first primitive at or above i that may move; -1 if there is none
 template <class P> POISE_LARGE_FN int mover(const P& problem, int i) {
+  // ends: at the root
   while (i >= 0 && problem.body[i].v_index < 0) i = problem.body[i].parent;
   return i;
 }
@@ -299,6 +300,7 @@ POISE_LARGE_FN Stretch<S> stretch_of(const P& problem, const S* placements, cons
   if (!(out.distance > S(0))) return out;
   for (int k = 0; k < 3; ++k) line[k] /= out.distance;
   end = at.places[g].p;
+  // ends: behind the root
   for (int i = mover_of_goal(problem, g);; i = mover_above(problem, i)) {
     subtract(end, out.root, off);
     cross(off, line, off);

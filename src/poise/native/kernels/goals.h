@@ -25,6 +25,13 @@ enum GoalOp : int {
   GOAL_CUSTOM = 10,  // rows that somebody else fills in
 };
 
+// the operations of this header: a frame's place, rotation or both
+POISE_FN constexpr bool is_plain(int op) { return op == GOAL_POSITION || op == GOAL_ROTATION || op == GOAL_POSE; }
+// goals about all of the body's mass (balance.h)
+POISE_FN constexpr bool is_of_mass(int op) { return op == GOAL_COM || op == GOAL_BALANCE; }
+// goals between two frames, or a frame and something in the world (relations.h)
+POISE_FN constexpr bool is_relation(int op) { return !is_plain(op) && !is_of_mass(op) && op != GOAL_CUSTOM; }
+
 template <class T> struct GoalSpec {
   int op;
   int frame;       // index into the problem's frames; the goal's point is folded into it
@@ -43,7 +50,8 @@ template <class T> struct GoalSpec {
 };
 
 template <class Goal> POISE_FN constexpr int rows_of_goal(const Goal& goal) {
-  return goal.op == GOAL_POSE ? 6 : goal.op <= GOAL_LOOK ? 3 : goal.n_rows;
+  if (goal.op == GOAL_POSE) return 6;
+  return is_plain(goal.op) || goal.op == GOAL_ALIGN || goal.op == GOAL_LOOK ? 3 : goal.n_rows;
 }
 
 // What is left of e = target - current where the deviation -e may lie in [low, high]; exactly 0 inside.
@@ -226,7 +234,7 @@ POISE_FN void world_column(const P& primitive, int k, const S* placement, const 
 
 // whether a goal's rows are weights times the motion of its point in world axes, and no wrench is needed
 template <class Goal> POISE_FN bool acts_plainly(const Goal& goal) {
-  return goal.op <= GOAL_POSE && !goal.local && !goal.exact;
+  return is_plain(goal.op) && !goal.local && !goal.exact;
 }
 
 // adds sign * (rows of a goal that acts plainly) to column `out`

@@ -231,12 +231,14 @@ POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const P
   SearchMemory<P, T> memory;
   LaneState<T> state = memory.state();
   RowCount at{-1, 0, 0, 0, 0, 0};
+  // ends: every search makes at most max_steps steps, every row has so many searches, and there are so many rows
   for (bool done = true;;) {
     if (done && at.row < io.rows) {
       bool more = at.row >= 0 && end_search(problem, settings, io, state, early, at, give_up);
       do {
         if (!more) at = {next(), 0, searches, 0, 1e30f, 1e30f};
         more = false;
+        // ends: every round takes a row
       } while (at.row < io.rows && !begin_search(problem, io, searches, memory, state, at));
     }
     // the threads of a team wait for each other here, so that they take the step together; those without a row step in vain
@@ -265,6 +267,7 @@ POISE_FN void search_row_together(const P& problem, const Settings<T>& settings,
       begin_lane(state, 0);
     }
     int winner = -1;
+    // ends: a search that is not finished makes a step, and at most max_steps of them
     for (;;) {
       if (!finished) {
         finished = advance_lanes<M>(problem, settings, posture, memory.targets, P::fraction(), state);
@@ -361,6 +364,7 @@ template <int M, class P, class T> POISE_FN void finish_row(const P& problem, co
   begin_lane(state, 0);
   Settings<double> close = settings;  // so near, hardly any damping is needed, and it would slow the last digits
   close.damping_floor = minimum(settings.damping_floor, 1e-10);
+  // ends: after max_steps steps
   while (!advance_lanes<M>(problem, close, posture, memory.targets, P::fraction(), state)) {}
   io.steps[row] += int(state.steps);
   POISE_UNROLL_BODY

@@ -66,7 +66,8 @@ template <class S, class P> POISE_FN mask_t<S> keep_best_lanes(const P& problem,
   const mask_t<S> before_reached = is_set(state.reached);
   const S asked = posture_cost(problem, at.q, posture, at.work.b);
   const mask_t<S> first = held & (closer | (reached & !before_reached));
-  const mask_t<S> improved = choose<S>(reached, asked < at.best_posture, (!before_reached) & (at.cost < at.best_cost));
+  const mask_t<S> improved = choose<S>(reached, asked < at.best_posture,
+                                       (!before_reached) & (at.cost < at.best_cost * S(less_by_more_than_rounding<T>)));
   const mask_t<S> better = first | (held & improved);
   const S before = select(reached, at.best_posture, at.best_cost), now = select(reached, asked, at.cost);
   const S enough = select(reached, S(T(0.999)), S(settings.stall_ratio));
@@ -109,12 +110,7 @@ template <class S, class P> POISE_FN mask_t<S> judge_lanes(const P& problem, con
 template <class S, class P>
 POISE_FN void nudge_lanes(const P& problem, const Settings<real_t<S>>& settings, LaneState<S>& state) {
   using T = real_t<S>;
-  S largest = S(T(0));
-  POISE_UNROLL_BODY
-  for (int c = 0; c < problem.n_v; ++c) {
-    const S per_unit = S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
-    largest = maximum(largest, absolute(state.at.dq[c]) * per_unit);
-  }
+  const S largest = longest_of(problem, state.at.dq);
   if (!any(largest <= S(T(1e-7)))) return;  // no step of nothing is larger
   const mask_t<S> able = (!is_set(state.reached)) & (state.nudges < S(T(2))) & (!is_set(state.fresh));
   const mask_t<S> stuck = able & (largest <= step_of_nothing(state.at.cost));
@@ -131,8 +127,8 @@ POISE_FN void nudge_lanes(const P& problem, const Settings<real_t<S>>& settings,
       turn[k] = (problem.freedoms[c].angular ? size : size * problem.scale) * (c % 2 ? T(-1) : T(1));
     }
     const S wanted = select(state.nudges < S(T(1.5)), S(turn[0]), S(turn[1]));
-    const S bounded = minimum(maximum(wanted, state.at.work.low[c]), state.at.work.high[c]);
-    state.at.dq[c] = select(stuck, bounded, state.at.dq[c]);
+    const S turned = nudged(wanted, state.at.work.low[c], state.at.work.high[c]);
+    state.at.dq[c] = select(stuck, turned, state.at.dq[c]);
   }
 }
 

@@ -78,7 +78,7 @@ POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* plac
                                real_t<S> per_scale, S* rows, S* errors, S* room) {
   if constexpr (any_goal<P>) {
     if (goal.op == GOAL_CUSTOM) return;
-    if (goal.op >= GOAL_COM) {
+    if (is_of_mass(goal.op)) {
       mass_residual(problem, goal, placements, targets + goal.target, per_scale, rows, errors, room);
       return;
     }
@@ -86,7 +86,7 @@ POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* plac
   GoalPlace<S> at;
   place_goal(goal, problem.goals.frames(), placements, targets, at);
   if constexpr (any_goal<P>) {
-    if (goal.op > GOAL_POSE) {
+    if (is_relation(goal.op)) {
       relation_residual(goal, at, targets + goal.target, per_scale, rows, errors, room);
       return;
     }
@@ -171,7 +171,7 @@ POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placeme
   GoalWrench<S> wrench;
   place_goal(goal, problem.goals.frames(), placements, targets, at);
   if constexpr (any_goal<P>) {
-    if (goal.op > GOAL_POSE) {
+    if (is_relation(goal.op)) {
       relation_wrench(goal, at, targets + goal.target, per_scale, wrench);
       for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
         // what a look is aimed at moves as a point of the base; everything else acts at the goal's own point
@@ -203,7 +203,7 @@ POISE_LARGE_FN void assemble(const P& problem, const S* placements, const S* tar
     const auto& goal = problem.goals[g];
     if constexpr (any_goal<P>) {
       if (goal.op == GOAL_CUSTOM) continue;
-      if (goal.op >= GOAL_COM) {
+      if (is_of_mass(goal.op)) {
         assemble_mass(problem, goal, placements, targets + goal.target, T(1) / problem.scale, J);
         continue;
       }

@@ -97,6 +97,7 @@ POISE_LARGE_FN int extend_basis(HierarchyWork<S>& w, int first, int last, const 
     size[left] = dot_n(v, v, n);
     w.order[left++] = i;
   }
+  // ends: rank grows or left falls
   while (rank < left) {
     int best = rank;
     for (int i = rank + 1; i < left; ++i) best = size[i] > size[best] ? i : best;

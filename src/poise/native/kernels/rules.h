@@ -20,10 +20,15 @@ enum MethodCode : int {
   METHOD_TWO_BONE = 22,
 };
 
+// methods that sweep over the body (sweeps.h); the others propose a step from a Jacobian
+POISE_LARGE_FN constexpr bool is_sweep(int method) {
+  return method == METHOD_CCD || method == METHOD_FABRIK || method == METHOD_TWO_BONE;
+}
+
 // numbers of `extra` that a rule needs; the default step has memory of its own
 POISE_LARGE_FN constexpr int workspace_of_method(int method, int limits, int m, int n) {
   const bool default_step = method == METHOD_LM && limits != LIMITS_FREEZE && limits != LIMITS_PENALTY;
-  return method > METHOD_HALLEY || default_step ? 0 : rule_workspace(limits, m, n);
+  return is_sweep(method) || default_step ? 0 : rule_workspace(limits, m, n);
 }
 
 // Halley's third-order step: x0 from J, then x from K = J + (dJ along x0) / 2, whose product with x0 is the rows' expansion to

@@ -87,16 +87,18 @@ template <class S, class P> POISE_FN void begin_search(const P&, SearchState<S>&
   state.damping = S(T(0));
 }
 
-// how far the worst joint is outside its range; a start may be, an answer may not while it can come back
+// how far the worst joint is outside its range [rad, or of the scale]; a start may be, an answer may not while it can come back
 template <class S, class P> POISE_FN S outside_of(const P& problem, const Settings<real_t<S>>& settings, const S* q) {
   using T = real_t<S>;
   S worst = S(T(0));
   if (settings.limits == LIMITS_OFF) return worst;
+  const T per_scale = T(1) / problem.scale;
   POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
     const auto& f = problem.freedoms[c];
     if (f.q_index < 0) continue;
-    worst = maximum(worst, maximum(S(f.lower) - q[f.q_index], q[f.q_index] - S(f.upper)));
+    const S out = maximum(S(f.lower) - q[f.q_index], q[f.q_index] - S(f.upper));
+    worst = maximum(worst, f.angular ? out : out * S(per_scale));
   }
   if constexpr (any_goal<P>) {
     for (int i = 0; i < problem.n_cones; ++i)
@@ -104,6 +106,9 @@ template <class S, class P> POISE_FN S outside_of(const P& problem, const Settin
   }
   return worst;
 }
+
+// of two costs the one is less, and not by its last digits alone
+template <class T> constexpr T less_by_more_than_rounding = T(1) - T(1e-14);
 
 // Keeps the pose if it is the best so far: first by how far it is outside the ranges, then by reaching, then by cost (or posture).
 // Returns whether that was real progress.
@@ -117,8 +122,8 @@ template <class S, class P> POISE_FN bool keep_best(const P& problem, const Sett
   const bool reached = within_tolerance(problem, state.errors, T(1)) && !(outside > S(T(0)));
   const S asked = posture_cost(problem, state.q, posture, state.work.b);
   const bool first = closer || (reached && !state.best_reached);
-  const bool better =
-      first || (reached ? asked < state.best_posture : !state.best_reached && state.cost < state.best_cost);
+  const bool less = state.cost < state.best_cost * S(less_by_more_than_rounding<T>);
+  const bool better = first || (reached ? asked < state.best_posture : !state.best_reached && less);
   const S before = reached ? state.best_posture : state.best_cost, now = reached ? asked : state.cost;
   const S enough = reached ? S(T(0.999)) : S(settings.stall_ratio);
   const bool progress = first || (better && now < before * enough);
@@ -165,7 +170,15 @@ POISE_FN void tether_of(const P& problem, const SearchState<S>& state, int c, S&
   high = state.window ? state.window[2 * c + 1] : most;
 }
 
-// room for every velocity in this step: to its bounds, and no more than `reach`
+// a few units in the last place of a coordinate that was led `from` its origin, or of a turn: as far as rounding leads
+template <class S, class P> POISE_FN S rounding_of(const P& problem, const S* q, S from, int c) {
+  using T = real_t<S>;
+  const int at = problem.freedoms[c].q_index;
+  return S(T(sizeof(T) == 8 ? 1e-15 : 5e-7)) * (at < 0 ? S(T(1)) : absolute(q[at]) + absolute(from));
+}
+
+// room for every velocity in this step: to its bounds, and no more than `reach`. At the end of its tether a velocity has none: what
+// rounding leaves there, to either side, must not decide how the step is made.
 template <class S, class P> POISE_FN void find_room(const P& problem, bool bounded, S reach, SearchState<S>& state) {
   room_to_move(problem, state.q, bounded, reach, state.work);
   if (!state.origin) return;
@@ -176,6 +189,9 @@ template <class S, class P> POISE_FN void find_room(const P& problem, bool bound
     tether_of(problem, state, c, back, on);
     back -= state.work.b[c];
     on -= state.work.b[c];
+    const S least = rounding_of(problem, state.q, state.work.b[c], c);
+    back = select(absolute(back) < least, S(real_t<S>(0)), back);
+    on = select(absolute(on) < least, S(real_t<S>(0)), on);
     state.work.low[c] = minimum(maximum(state.work.low[c], back), on);
     state.work.high[c] = minimum(maximum(state.work.high[c], back), on);
   }
@@ -195,22 +211,40 @@ POISE_FN bool surely_tied(const P& problem, const SearchState<S>& state, int v, 
   return true;
 }
 
-// Makes the way of a ball joint from `was` shorter until it is no further outside its cone than it was.
-template <class S, class P> POISE_LARGE_FN void stay_in_cone(const P& problem, int q_index, const S* was, S* now) {
+// whether the turn from the origin to `now` is no longer than the tether of its velocities, rounding aside
+template <class S, class P>
+POISE_FN bool is_tied(const P& problem, const SearchState<S>& state, int v, const S* from, const S* now) {
   const Coordinate one[1] = {{0, 0, 1}};
-  for (int i = 0; i < problem.n_cones; ++i) {
-    if (problem.cones[i].q_index != q_index) continue;
-    const S least = minimum(least_gap(problem.cones[i], was), S(0));
-    S way[3];
-    difference(one, 1, was, now, way);
-    for (int k = 0; k < 12 && least_gap(problem.cones[i], now) < least; ++k) {
-      for (int j = 0; j < 3; ++j) way[j] *= k < 11 ? S(0.7) : S(0);
-      integrate(one, 1, was, way, now);
-    }
-    if (least_gap(problem.cones[i], now) < least) {
-      for (int k = 0; k < 4; ++k) now[k] = was[k];
-    }
+  const S rounding = S(real_t<S>(4e-15));
+  S turn[3];
+  difference(one, 1, from, now, turn);
+  for (int k = 0; k < 3; ++k) {
+    S low, high;
+    tether_of(problem, state, v + k, low, high);
+    if (!(turn[k] >= low - rounding && turn[k] <= high + rounding)) return false;
   }
+  return true;
+}
+
+// Makes the way of a ball joint from `was` shorter until it is no further outside its cone than it was, nor led too far from the origin:
+// what is allowed from there is no convex set of turns.
+template <class S, class P> POISE_LARGE_FN void stay_in_cone(const P& problem, const SearchState<S>& state,
+                                                             const Coordinate& at, const S* was, S* now) {
+  const Coordinate one[1] = {{0, 0, 1}};
+  const auto allowed = [&] {
+    for (int i = 0; i < problem.n_cones; ++i) {
+      if (problem.cones[i].q_index == at.q_index && !no_further_out(problem.cones[i], was, now)) return false;
+    }
+    return is_tied(problem, state, at.v_index, state.origin + at.q_index, now);
+  };
+  S way[3];
+  difference(one, 1, was, now, way);
+  for (int k = 0; k < 12; ++k) {
+    if (allowed()) return;
+    for (int j = 0; j < 3; ++j) way[j] *= S(0.7);
+    integrate(one, 1, was, way, now);
+  }
+  for (int k = 0; k < 4; ++k) now[k] = was[k];
 }
 
 // Steps of a ball joint about different axes do not add up to the turn that they lead to. So where it has been led too far from the origin,
@@ -237,7 +271,7 @@ POISE_LARGE_FN void tie_balls(const P& problem, const SearchState<S>& state, con
     for (int k = 0; k < 4; ++k) was[k] = before[at.q_index + k];
     integrate(one, 1, state.origin, turn, q);
     if constexpr (any_goal<P>) {
-      if (bounded) stay_in_cone(problem, at.q_index, was, now);
+      if (bounded) stay_in_cone(problem, state, at, was, now);
     }
   }
 }
@@ -274,24 +308,40 @@ template <int M, class S, class P> POISE_FN void propose_lm(const P& problem, co
   step_lm<M>(problem, settings, posture, state);
 }
 
-// the largest step that leads nowhere; near the goal small steps lead somewhere, as far as the error is large
-template <class S> POISE_FN S step_of_nothing(S cost) {
+// a turn by `wanted`, or as far back where there is little room for that
+template <class S> POISE_FN S nudged(S wanted, S low, S high) {
+  const S on = minimum(maximum(wanted, low), high);
+  const S back = minimum(maximum(S(real_t<S>(0)) - wanted, low), high);
+  return select(absolute(on) < minimum(S(real_t<S>(0.5)) * absolute(wanted), absolute(back)), back, on);
+}
+
+// Whether the pose that state.J belongs to is stationary as far as rounding can tell: no joint with room is pulled anywhere. A step from
+// there would be made of the last digits. find_room has been asked.
+template <class S, class P> POISE_LARGE_FN bool stands_still(const P& problem, const SearchState<S>& state) {
   using T = real_t<S>;
-  return minimum(S(T(1e-7)), S(T(1e-3)) * square_root(cost));
+  for (int c = 0; c < problem.n_v; ++c) {
+    const S* column = state.J + c * problem.n_rows;
+    S pull = S(T(0)), size = S(T(0));
+    for (int k = 0; k < problem.n_rows; ++k) {
+      pull += column[k] * state.rows[k];
+      size += column[k] * column[k];
+    }
+    const S low = state.work.low[c], high = state.work.high[c];
+    if (low > S(T(0)) || high < S(T(0))) return false;  // outside its range: it must come back
+    const bool blocked = pull > S(T(0)) ? !(high > S(T(0))) : !(low < S(T(0)));
+    if (!blocked && pull * pull > S(T(1e-26)) * size * state.cost) return false;
+  }
+  return true;
 }
 
 // A missed goal and a step of nothing: the pose is stationary, such as a straight arm whose goal lies on its own line. Turn every joint
-// a little, each by its own amount, so that the next step sees a way; a true minimum comes back to itself. `state.work` has the room.
+// a little, each by its own amount, so that the next step sees a way; a true minimum comes back to itself. One at the end of its range
+// turns the other way: a knee bends to one side only. `state.work` has the room.
 template <class S, class P>
 POISE_FN void nudge_if_stuck(const P& problem, const Settings<real_t<S>>& settings, SearchState<S>& state) {
   using T = real_t<S>;
-  S largest = S(T(0));
-  POISE_UNROLL_BODY
-  for (int c = 0; c < problem.n_v; ++c) {
-    const S per_unit = S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
-    largest = maximum(largest, absolute(state.dq[c]) * per_unit);
-  }
-  if (state.best_reached || state.nudges >= 2 || largest > step_of_nothing(state.cost)) return;
+  if (state.best_reached || state.nudges >= 2) return;
+  if (longest_of(problem, state.dq) > step_of_nothing(state.cost)) return;
   ++state.nudges;
   find_room(problem, settings, state);
   POISE_UNROLL_BODY
@@ -300,8 +350,7 @@ POISE_FN void nudge_if_stuck(const P& problem, const Settings<real_t<S>>& settin
     const T spread = T((c + 1) * state.nudges) * T(0.6180339887498949);
     const T size = T(0.03) + T(0.04) * (spread - T(static_cast<int>(spread)));
     const T turn = problem.freedoms[c].angular ? size : size * problem.scale;
-    const S wanted = S(c % 2 ? T(0) - turn : turn);
-    state.dq[c] = minimum(maximum(wanted, state.work.low[c]), state.work.high[c]);
+    state.dq[c] = nudged(S(c % 2 ? T(0) - turn : turn), state.work.low[c], state.work.high[c]);
   }
 }
 

@@ -12,7 +12,9 @@
 // Where rows outnumber velocities the primal system is the smaller one, and takes the dual's place.
 //
 // Bounds: solve freely, fix what leaves its range at the bound it would cross, take its effect out of r, solve again.
-// Starting every step free lets joints leave their bounds.
+// Starting every step free lets joints leave their bounds. In a corner the free step can lead out over several bounds at once, and all
+// who cross are fixed, though one of them would go back inside if the others were. So where the step comes to nothing, the joint that
+// is held against its own pull is let go (its multiplier has the wrong sign), and the step solved again.
 #pragma once
 #include "blocks.h"
 #include "dense.h"
@@ -39,6 +41,9 @@ template <class S> struct StepWorkspace {
   // n_rows * stride_of(n_v) numbers: J^T.
   const Run* row_runs = nullptr;  // n_rows: the velocities that move each row
   const S* ones = nullptr;        // n_rows
+
+  // Where this is given (continuous mode, which has one search only), a joint that is held in a corner against its own pull is let go.
+  S* held = nullptr;  // n_v: what inverse_D was of a joint that a round fixed; else 0
 };
 
 // how far each velocity may go: to its bounds, or back towards them from outside, and never more than `reach`
@@ -177,6 +182,57 @@ POISE_FN S free_step(const P& problem, const S* J, const StepWorkspace<S>& w, in
   return w.inverse_D[c] * x;
 }
 
+// the largest step that leads nowhere; near the goal small steps lead somewhere, as far as the error is large
+template <class S> POISE_FN S step_of_nothing(S cost) {
+  using T = real_t<S>;
+  return minimum(S(T(1e-7)), S(T(1e-3)) * square_root(cost));
+}
+
+// the longest of a step's velocities: radians, or metres over the scale
+template <class S, class P> POISE_FN S longest_of(const P& problem, const S* dq) {
+  using T = real_t<S>;
+  S largest = S(T(0));
+  POISE_UNROLL_BODY
+  for (int c = 0; c < problem.n_v; ++c) {
+    const S per_unit = S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
+    largest = maximum(largest, absolute(dq[c]) * per_unit);
+  }
+  return largest;
+}
+
+constexpr int most_let_go = 4;  // joints in one step
+
+// A step of nothing in which joints are fixed: the one that is held hardest against its own pull is free again, in w.inverse_D and w.rhs;
+// or -1. With the residual damping * y that the step leaves, a velocity wants to go to D^-1 (b + J^T y), whether it is fixed or not.
+template <int M, class S, class P>
+POISE_LARGE_FN int let_go(const P& problem, const S* J, const S* r, StepWorkspace<S>& w, const S* dq) {
+  using T = real_t<S>;
+  const int m = M > 0 ? M : problem.n_rows;
+  S cost = S(T(0));
+  for (int k = 0; k < m; ++k) cost += r[k] * r[k];
+  if (longest_of(problem, dq) > step_of_nothing(cost)) return -1;
+  int who = -1;
+  S hardest = S(T(0));
+  for (int c = 0; c < problem.n_v; ++c) {
+    if (!(w.held[c] > S(T(0))) || !(w.high[c] > w.low[c])) continue;
+    S wanted = w.b[c];
+    for (int k = 0; k < m; ++k) wanted += J[c * m + k] * w.y[k];
+    wanted *= w.held[c];
+    const bool at_low = dq[c] - w.low[c] < w.high[c] - dq[c];
+    const S inward = at_low ? wanted - dq[c] : dq[c] - wanted;
+    const S pull = inward * S(problem.freedoms[c].angular ? T(1) : T(1) / problem.scale);
+    if (pull > maximum(hardest, step_of_nothing(cost))) {
+      hardest = pull;
+      who = c;
+    }
+  }
+  if (who < 0) return who;
+  w.inverse_D[who] = w.held[who];
+  w.held[who] = S(T(0));
+  take_out<M>(m, J + who * m, w.inverse_D[who] * w.b[who] - dq[who], w.rhs);
+  return who;
+}
+
 // Taking a column out of A leaves an error of rounding times |A|: far below the damping in double, not in float, which sums again.
 template <class T> POISE_FN constexpr bool exact_downdate() { return sizeof(T) == 8; }
 
@@ -229,6 +285,11 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
   } else {
     normal_matrix<M>(problem, J, damping, w);
   }
+  int freed = 0;
+  if (w.held) {
+    for (int c = 0; c < problem.n_v; ++c) w.held[c] = zero;
+  }
+  // ends: the last round crosses nothing, and joints are let go a few times at most
   for (int round = 0;; ++round) {
     solve_normal<M>(problem, damping, w);
 
@@ -242,6 +303,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
       const S before = w.inverse_D[c] * w.b[c];
       take_out<M>(m, J + c * m, select(out, dq[c] - before, zero), w.rhs);
       if (!blocked && exact_downdate<T>()) add_square<M>(m, J + c * m, select(out, zero - w.inverse_D[c], zero), w.A);
+      if (w.held) w.held[c] = w.inverse_D[c];
       w.inverse_D[c] = select(out, zero, w.inverse_D[c]);
     };
     if constexpr (ScalarTraits<S>::lanes == 1) {
@@ -261,7 +323,18 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
       POISE_UNROLL_BODY
       for (int c = 0; c < problem.n_v; ++c) bind(c, dq[c]);
     }
-    if (!crossed) return;
+    if (!crossed) {
+      if (!w.held || primal || round == 0 || freed == most_let_go) return;
+      if constexpr (ScalarTraits<S>::lanes == 1) {
+        const int who = let_go<M>(problem, J, r, w, dq);
+        if (who < 0) return;
+        if (!blocked && exact_downdate<T>()) add_square<M>(m, J + who * m, w.inverse_D[who], w.A);
+        ++freed;
+        round = 0;
+      } else {
+        return;
+      }
+    }
     if (primal) pack_rows(J, w.inverse_D, problem.n_v, m, w.packed);
     if (!blocked && !exact_downdate<T>()) normal_matrix<M>(problem, J, damping, w);
   }
@@ -273,13 +346,8 @@ POISE_LARGE_FN void keep_in_cone(const P& problem, int q_index, const S* before,
   for (int i = 0; i < problem.n_cones; ++i) {
     const auto& cone = problem.cones[i];
     if (cone.q_index != q_index) continue;
-    const S was = least_gap(cone, before);
-    if (was >= S(0)) {
-      clamp_to_cone(cone, quaternion);
-      if (!(least_gap(cone, quaternion) < S(0))) continue;
-    } else if (!(least_gap(cone, quaternion) < was)) {
-      continue;
-    }
+    clamp_to_cone(opened_to(cone, before), quaternion);
+    if (no_further_out(cone, before, quaternion)) continue;
     for (int k = 0; k < 4; ++k) quaternion[k] = before[k];
   }
 }

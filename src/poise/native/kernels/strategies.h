@@ -144,7 +144,7 @@ POISE_LARGE_FN void propose_within_limits(const P& problem, const Settings<real_
   begin_rule(problem, settings, w, state);
   const bool again =
       settings.limits == LIMITS_ACTIVE || settings.limits == LIMITS_FREEZE || settings.limits == LIMITS_PENALTY;
-  for (int round = 0;; ++round) {
+  for (int round = 0; round == 0 || round <= settings.rounds; ++round) {
     fill_system(problem, state.J, w, state);
     direction(w);
     if (posture.gain) {

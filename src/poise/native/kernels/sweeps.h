@@ -6,10 +6,6 @@
 
 namespace poise {
 
-POISE_LARGE_FN constexpr bool is_sweep(int method) {
-  return method == METHOD_CCD || method == METHOD_FABRIK || method == METHOD_TWO_BONE;
-}
-
 // numbers of workspace in state.extra
 POISE_LARGE_FN constexpr int sweep_memory(int method, int goals, int primitives) {
   return !is_sweep(method) ? 0 : method == METHOD_FABRIK ? fabrik_memory(goals, primitives) : ccd_memory(goals);

@@ -238,10 +238,10 @@ template <class S, class P> POISE_LARGE_FN void turn_wrist(const P& problem, con
 
 // ---------------------------------------------------------------------------------------------- the limb
 
-// The whole limb of one goal into state.dq. True if no range cut it.
+// The whole limb of one goal into state.dq. True if no range cut it; `softened` where it shall not go as far as it is asked.
 template <class S, class P> POISE_LARGE_FN bool solve_limb(const P& problem, const Settings<real_t<S>>& settings,
                                                            const Limb& limb, int g, GoalPlace<S>& at,
-                                                           SearchState<S>& state) {
+                                                           SearchState<S>& state, bool& softened) {
   const auto& goal = problem.goals[g];
   const S* o = origin_of(state.placements, limb.shoulder[0]);
   const S* e = origin_of(state.placements, limb.elbow);
@@ -307,6 +307,7 @@ template <class S, class P> POISE_LARGE_FN bool solve_limb(const P& problem, con
 
   // what CCD works on, should it be needed, is the softened target
   for (int k = 0; k < 3; ++k) at.target_p[k] += (soft - d) * line[k];
+  softened = softened || soft < d;
   return exact;
 }
 
@@ -332,16 +333,20 @@ template <class S, class P> POISE_LARGE_FN bool sweep_two_bone(const P& problem,
     state.dq[c] = clamped(S(0), state.work.low[c], state.work.high[c]);
     marks[c] = S(0);
   }
-  bool exact = true;
+  bool exact = true, softened = false;
   for (int g = 0; g < problem.goals.count(); ++g) {
     Limb limb;
     if (!find_limb(problem, state.placements, g, limb)) continue;
     mark_limb(problem, limb, marks);
-    exact = solve_limb(problem, settings, limb, g, places[g], state) && exact;
+    exact = solve_limb(problem, settings, limb, g, places[g], state, softened) && exact;
     exact = exact && problem.goals[g].op == GOAL_POSITION;
   }
   if (!(*cut > S(0))) {
-    if (size_of_step(problem, state.dq) > S(1e-9)) return true;
+    if (size_of_step(problem, state.dq) > S(1e-9)) {
+      // a start that is nearer to the whole target is not the answer to the softened one
+      if (softened && state.steps == 0) state.best_cost = S(1e30);
+      return true;
+    }
     if (exact) return false;  // out of reach, or softened: there is no better pose
     *cut = S(1);
   }

@@ -1,0 +1,24 @@
+"""Files that are programs are run in a Python process of its own, with bounds on time and memory: its surroundings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["surroundings"]
+
+SANITIZERS = ("libasan", "libhwasan", "liblsan", "libtsan", "libubsan", "libclang_rt.")
+
+
+def surroundings() -> dict[str, str]:
+    """The environment of such a process: this one's, with its modules, and without a sanitizer.
+
+    A sanitizer that is loaded into this process maps terabytes for its own use, which no bound on memory allows, and
+    there is nothing of ours to watch over there.
+    """
+    modules = os.pathsep.join(str(Path(entry).absolute()) for entry in sys.path)
+    preloaded = os.environ.get("LD_PRELOAD", "").replace(":", " ").split()
+    kept = [library for library in preloaded if not Path(library).name.startswith(SANITIZERS)]
+    out = {**os.environ, "PYTHONPATH": modules, "LD_PRELOAD": " ".join(kept)}
+    return out if kept else {name: value for name, value in out.items() if name != "LD_PRELOAD"}

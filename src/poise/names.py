@@ -1,0 +1,60 @@
+"""What names of body parts tell: their words, and the side that they are on.
+
+LeftHand, hand.L, l_hand     words hand and a side, "l"
+toe_fl                       front left: its other side is toe_fr
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Sequence
+
+__all__ = ["find_other_side", "find_side", "split_side", "split_words", "swap_side"]
+
+SIDES = {"l": "l", "left": "l", "lft": "l", "lf": "l", "r": "r", "right": "r", "rgt": "r", "rt": "r"}
+
+_PAIRS = {"l": "r", "left": "right", "fl": "fr", "hl": "hr", "bl": "br", "rl": "rr"}
+_SWAP = _PAIRS | {right: left for left, right in _PAIRS.items()}
+_SIDE = re.compile(r"left|right|(?<![a-z])[fhbr]?[lr](?![a-z])", re.IGNORECASE)
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
+
+
+def split_words(name: str) -> list[str]:
+    """Split a name into its words and numbers, in lower case."""
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def split_side(words: Sequence[str]) -> tuple[str, list[str]]:
+    """Return the side that the words name, "l", "r" or "", and the other words."""
+    for i, word in enumerate(words):
+        if word in SIDES:
+            return SIDES[word], [*words[:i], *words[i + 1 :]]
+    return "", list(words)
+
+
+def find_side(name: str) -> str:
+    """Return the side that a name is on: "l", "r", or "" where it says none."""
+    found = _SIDE.search(name)
+    if found is None:
+        return ""
+    word = found.group().lower()
+    return "l" if word in _PAIRS else "r"
+
+
+def swap_side(name: str) -> str:
+    """Return the name with its first side swapped, hand_r for hand_l; the name itself where it has no side."""
+    return next(swap_each_side(name), name)
+
+
+def find_other_side(name: str, names: Container[str]) -> str | None:
+    """Return the one of `names` that is on the other side, as RightArm for LeftArm; None where there is none."""
+    return next((other for other in swap_each_side(name) if other in names), None)
+
+
+def swap_each_side(name: str) -> Iterator[str]:
+    """Yield the name with one of its sides swapped, in its own spelling, from the first to the last."""
+    for match in _SIDE.finditer(name):
+        word = match.group()
+        swapped = _SWAP[word.lower()]
+        swapped = swapped.upper() if word.isupper() else swapped.capitalize() if word[0].isupper() else swapped
+        yield name[: match.start()] + swapped + name[match.end() :]

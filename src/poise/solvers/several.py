@@ -1,0 +1,127 @@
+"""Several answers to one problem: search after search from spread seeds, those that are alike left out, nearest first.
+
+Two answers are distinct where some joint differs by more than 0.1 rad (0.1 L for slides). The first search begins at
+the start, the others at the same seeds as restarts do. Batches in lanes do the same inside (native/batch_rows.cpp).
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.native import core
+from poise.solvers.solution import Solution
+from poise.solvers.solver import Solver
+from poise.solvers.table import Options
+
+__all__ = ["Explorer", "Found", "check_several"]
+
+Floats = NDArray[np.float64]
+
+DISTINCT = 0.1  # radians, and times L metres
+SEARCHES = 61  # at most, where the method's own restarts are fewer and none are asked for
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an exploration came to.
+
+    Attributes:
+        solutions: The distinct answers, nearest to the start first; where there is none, the best that was missed.
+        steps: Steps of all searches together.
+        searches: Searches made.
+    """
+
+    solutions: list[Solution]
+    steps: int
+    searches: int
+
+
+class Explorer:
+    """Finds several answers with the problem of a solver. For one thread at a time, as the solver is."""
+
+    def __init__(self, solver: Solver) -> None:
+        check_several(solver)
+        self.solver = solver
+        options = solver._options
+        asked = options.restarts
+        self.searches = max(SEARCHES, 1 + options.method.restarts) if asked == "auto" else 1 + int(asked)
+        self.single = variant(solver, restarts=0)
+        self.seeding = variant(solver, restarts=self.searches - 1, record=False)
+        self.moves = seeded_numbers(self.seeding)
+        self.unit = np.where(~solver.model.slides, 1.0, solver.model.length)
+
+    def find(self, start: Any, targets: Mapping[str, Any] | None, count: int) -> Found:
+        """Up to `count` distinct answers."""
+        begun, options = time.perf_counter(), self.solver._options
+        asked = {**self.solver._targets, **(targets or {})}
+        first = self.single.solve(start, asked)
+        answers, steps, searches = [first] if first.reached else [], first.steps, first.searches
+        for seed in self.seeds(start, asked) if count > 1 or not first.reached else ():
+            late = options.time_limit is not None and time.perf_counter() - begun > options.time_limit
+            if late or len(answers) == count or first._outcome.name == "UNREACHABLE":
+                break
+            found = self.single.solve(seed, asked)
+            steps, searches = steps + found.steps, searches + found.searches
+            if found.reached and all(self.apart(found.q, other.q) > DISTINCT for other in answers):
+                answers.append(found)
+        if not answers:
+            missed = self.solver.solve(start, targets)
+            return Found([missed], missed.steps, missed.searches)
+        begin = self.start_of(start)
+        return Found(sorted(answers, key=lambda answer: self.apart(begin, answer.q)), steps, searches)
+
+    def seeds(self, start: Any, targets: Mapping[str, Any]) -> Floats:
+        """Where the searches after the first begin: (searches - 1, nq); what does not move stays as in the start."""
+        begin = self.start_of(start)
+        native = self.seeding._native
+        native.restart(begin, dict(targets))
+        seeds: Floats = np.array(core.seeds_of(native))
+        return np.where(self.moves, seeds, begin)
+
+    def start_of(self, start: Any) -> Floats:
+        """The start as numbers."""
+        if start is None or self.solver._options.mode == "repeatable":
+            return np.array(self.solver.model.rest)
+        return np.array(getattr(start, "q", start), dtype=np.float64)
+
+    def apart(self, a: Floats, b: Floats) -> float:
+        """The longest way of a joint between two poses: radians, or metres over L."""
+        return float(np.abs(self.solver.model.difference(a, b) / self.unit).max(initial=0.0))
+
+
+def check_several(solver: Solver) -> None:
+    """Refuses what has one answer by its nature."""
+    options = solver._options
+    if options.mode == "continuous":
+        raise InvalidValue("solutions= asks for other ways, and mode='continuous' keeps one; use mode='nearest'.")
+    if not isinstance(solver._native, core.Solver):
+        raise InvalidValue(
+            f"solutions= needs searches from seeds, which method {options.method.name!r} lacks; lm has them."
+        )
+
+
+def variant(solver: Solver, **changes: Any) -> Solver:
+    """Another solver of the same problem with some options changed."""
+    options = {name: getattr(solver._options, name) for name in Options.__slots__}
+    goals = [replace(goal, name=name) for name, goal in solver.goals.items()]
+    return Solver(solver.model, goals, **{**options, "mode": "nearest", **changes})
+
+
+def seeded_numbers(solver: Solver) -> NDArray[np.bool_]:
+    """Which numbers of q a seed chooses: those of the velocities that may move and that a goal depends on."""
+    model = solver.model
+    moves = np.zeros(model.nv, dtype=np.bool_)
+    moves[solver._native.rows_jacobian(model.rest)[2]] = True
+    out = np.zeros(model.nq, dtype=np.bool_)
+    for joint in (joint for joint in model.joints if joint.nq):
+        own = moves[joint.v]
+        turns = [bool(own[-3:].any())] * 4 if joint.nq != joint.nv else []
+        out[joint.q] = [*own[: joint.nv - 3], *turns] if turns else own
+    return out

@@ -1,0 +1,99 @@
+"""What a GPU does not serve is refused by the name of what it is, and by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from poise import Solver
+from poise.batch.device import REFUSALS, check_served
+from poise.errors import InvalidValue
+from poise.goals import Custom, LookAt, Orient, Range, Reach, Rest
+from poise.limits import Clearance, Closed, Cone
+from poise.native import core
+
+PANDA = poise.load("panda")
+TOOL = PANDA.frames[-1]
+REACH = Reach(TOOL, (0.4, 0.0, 0.4))
+
+
+def ball_arm(cone: bool = True) -> poise.Model:
+    builder = poise.ModelBuilder("arm")
+    builder.add_joint("slide", None, "prismatic", lower=0.0, upper=1.0)
+    limits = poise.model.BallRange(swing=0.5) if cone else None
+    builder.add_joint("shoulder", "slide", "ball", cone=limits)
+    return builder.add_frame("tip", "shoulder", (1, 0, 0)).build()
+
+
+def panda(goals: Any, **options: Any) -> Solver:
+    return Solver(PANDA, goals, **options)
+
+
+REFUSED: dict[str, tuple[Callable[[], Solver], str]] = {
+    "a look": (lambda: panda([REACH, LookAt(TOOL, (1, 0, 0), name="eyes")]), "goal 'eyes' is a LookAt"),
+    "a function": (lambda: panda([REACH, Custom(lambda q: q[:1], size=1, name="mine")]), "goal 'mine' is a Custom"),
+    "a range": (lambda: panda(Reach(TOOL, (0.4, Range(-1, 1), 0.4))), f"goal '{TOOL}' is a Reach with a Range"),
+    "priorities": (
+        lambda: panda([REACH, Orient(TOOL, np.eye(3), priority=1, name="turn")]),
+        f"goal 'turn' is a Orient of another priority than goal '{TOOL}'",
+    ),
+    "a method": (lambda: panda(REACH, method="dls"), "method 'dls'"),
+    "a driver": (lambda: panda(REACH, method="sequential"), "method 'sequential'"),
+    "handling": (lambda: panda(REACH, limit_handling="penalty"), "limit_handling='penalty'"),
+    "the model's cone": (lambda: Solver(ball_arm(), Reach("tip", (0, 1, 0))), "joint 'shoulder' has a cone"),
+    "a cone": (
+        lambda: Solver(ball_arm(cone=False), Reach("tip", (0, 1, 0)), limits=[Cone("shoulder", swing=0.3)]),
+        "joint 'shoulder' has a cone",
+    ),
+    "a clearance": (
+        lambda: Solver(poise.load("humanoid"), Reach("hand_l", (0.3, 1, 0.2)), limits=[Clearance(name="apart")]),
+        "limit 'apart'",
+    ),
+    "a loop": (
+        lambda: Solver(
+            poise.load("humanoid"), Reach("hand_l", (0.3, 1, 0.2)), limits=[Closed("hand_l", "hand_r", (0, 0, 0.2))]
+        ),
+        "closed loops",
+    ),
+    "a power": (lambda: panda([REACH, Rest(power=4)]), "power above 2"),
+    "continuous": (lambda: panda(REACH, mode="continuous"), "mode='continuous'"),
+    "a clock": (lambda: panda(REACH, time_limit=1.0), "time_limit="),
+    "a record": (lambda: panda(REACH, record=True), "record=True"),
+    "nothing moves": (lambda: panda(REACH, joints=[]), "no joint"),
+}
+
+SERVED: dict[str, Callable[[], Solver]] = {
+    "a point": lambda: panda(REACH),
+    "a pose and rest": lambda: panda([Reach(TOOL, np.eye(4)), Rest()]),
+    "slides and a ball": lambda: Solver(ball_arm(cone=False), Reach("tip", (0, 1, 0))),
+    "off": lambda: panda(REACH, limit_handling="off"),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_is_not_served_is_named(what: str) -> None:
+    make, told = REFUSED[what]
+    with pytest.raises(InvalidValue) as caught:
+        check_served(make(), 1)
+    assert told in str(caught.value)
+    assert "numpy arrays" in str(caught.value)
+    assert len(str(caught.value)) < 160  # no list of all there is
+
+
+@pytest.mark.parametrize("what", SERVED)
+def test_what_is_served_is_not_refused(what: str) -> None:
+    solver = SERVED[what]()
+    check_served(solver, 1)
+    assert core.device_serves(solver._native)
+
+
+def test_every_cause_has_words_and_a_case() -> None:
+    causes = set()
+    for make, _ in REFUSED.values():
+        native = make()._native
+        causes.add(core.refused_by_device(native)[0] if isinstance(native, core.Solver) else 5)
+    assert causes == set(REFUSALS)

@@ -1,0 +1,137 @@
+"""Several answers: distinct, nearest first, each reached and inside its limits; with postures, limits, levels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from poise.batch import BatchSolver
+from poise.errors import InvalidValue
+from poise.goals import Custom, Goal, LookAt, Orient, Range, Reach, Rest
+from poise.limits import Clearance, Coupled
+from poise.methods import DLS
+
+MODEL = poise.load("panda")
+TOOL = MODEL.frames[-1]
+RNG = np.random.default_rng(5)
+TARGETS = MODEL.fk(MODEL.random(RNG, 6), TOOL)
+START = MODEL.random(RNG)
+
+Problem = tuple[list[Goal], dict[str, Any]]
+PROBLEMS: dict[str, Callable[[Any], Problem]] = {
+    "a transform": lambda T: ([Reach(TOOL, T)], {}),
+    "a posture": lambda T: ([Reach(TOOL, T), Rest()], {}),
+    "priorities": lambda T: ([Reach(TOOL, T[:3, 3], name="place"), Orient(TOOL, T[:3, :3], priority=1)], {}),
+    "a coupled range": lambda T: (
+        [Reach(TOOL, T[:3, 3])],
+        {"limits": [Coupled({"panda_joint1": 1.0, "panda_joint3": 1.0}, -1.5, 1.5)]},
+    ),
+    "a clearance": lambda T: ([Reach(TOOL, T[:3, 3])], {"limits": [Clearance(distance=0.01)]}),
+    "a range": lambda T: ([Reach(TOOL, (T[0, 3], T[1, 3], Range(T[2, 3] - 0.05, T[2, 3] + 0.05)))], {}),
+    "a look": lambda T: ([Reach(TOOL, T[:3, 3], name="place"), LookAt("panda_link5", (1, 0, 0), weight=0.01)], {}),
+    "dls": lambda T: ([Reach(TOOL, T[:3, 3])], {"method": DLS(damping=0.05), "max_steps": 300}),
+    "some joints": lambda T: ([Reach(TOOL, T[:3, 3])], {"joints": [f"panda_joint{k}" for k in (1, 2, 3, 4, 6)]}),
+    "repeatable": lambda T: ([Reach(TOOL, T[:3, 3])], {"mode": "repeatable"}),
+}
+
+
+def apart(a: Any, b: Any) -> Any:
+    return np.abs(np.asarray(a) - np.asarray(b)).max(axis=-1)
+
+
+@pytest.mark.parametrize("name", PROBLEMS)
+def test_answers_are_distinct_reached_and_nearest_first(name: str) -> None:
+    several = 0
+    for T in TARGETS[:3]:
+        goals, options = PROBLEMS[name](T)
+        answers = poise.solve(MODEL, goals, START, solutions=4, **options)
+        assert 1 <= len(answers) <= 4
+        assert all(answer.reached for answer in answers) or len(answers) == 1
+        several += len(answers) > 1
+        start = MODEL.rest if name == "repeatable" else START
+        far = [apart(answer.q, start) for answer in answers]
+        assert (np.diff(far) >= 0).all()
+        for i, one in enumerate(answers):
+            assert (one.q >= MODEL.lower).all()
+            assert (one.q <= MODEL.upper).all()
+            assert all(apart(one.q, other.q) > 0.1 for other in answers[:i])
+        if name == "some joints":
+            still = [MODEL.joint(f"panda_joint{k}").q.start for k in (5, 7)]
+            assert all((answer.q[still] == START[still]).all() for answer in answers)
+        if name == "a coupled range":
+            sums = np.array([answer.q[0] + answer.q[2] for answer in answers])
+            assert (np.abs(sums) <= 1.5 + 1e-9).all()
+    assert several >= 1, "it never found a second answer"
+
+
+@pytest.mark.parametrize("name", [name for name in PROBLEMS if name != "some joints"])
+def test_a_batch_answers_as_single_solves_do(name: str) -> None:
+    goals, options = PROBLEMS[name](TARGETS[0])
+    batch = poise.solve_batch(MODEL, goals, targets_of(goals, TARGETS[:2]), START, solutions=3, **options)
+    assert batch.q.shape == (2, 3, 7)
+    for row in range(2):
+        single = poise.solve(MODEL, PROBLEMS[name](TARGETS[row])[0], START, solutions=3, **options)
+        found = batch.q[row][batch.reached[row]]
+        reached = [answer for answer in single if answer.reached]
+        assert len(found) == len(reached)
+        if name not in ("a transform", "repeatable"):  # in lanes a search ends elsewhere by rounding
+            assert all(apart(a, b.q) < 1e-9 for a, b in zip(found, reached, strict=True))
+        assert np.isnan(batch.q[row][~batch.reached[row]]).all() or not batch.reached[row].any()
+
+
+def targets_of(goals: list[Goal], T: Any) -> dict[str, Any]:
+    """The first goal's targets, row by row."""
+    name = goals[0].name or TOOL
+    goal: Any = goals[0]
+    if goal.ranged:
+        return {name: [(t[0, 3], t[1, 3], Range(t[2, 3] - 0.05, t[2, 3] + 0.05)) for t in T]}
+    out = {name: T if goal.with_rotation else T[:, :3, 3]}
+    return {**out, TOOL: T[:, :3, :3]} if any(isinstance(goal, Orient) for goal in goals) else out
+
+
+def test_a_floating_body_and_ball_joints() -> None:
+    model = poise.load("tree30")
+    frame = model.frames[-1]
+    answers = poise.solve(model, [Reach(frame, (0.3, 0.2, 0.6)), Rest()], solutions=3)
+    assert all(answer.reached for answer in answers)
+    q = np.array([answer.q for answer in answers])
+    assert np.isfinite(q).all()
+
+
+def test_what_cannot_be_reached_has_one_answer_which_says_why() -> None:
+    for goals in ([Reach(TOOL, (3.0, 0.0, 0.0))], [Reach(TOOL, (3.0, 0.0, 0.0)), Rest()]):
+        answers = poise.solve(MODEL, goals, solutions=4)
+        assert len(answers) == 1
+        assert not answers[0].reached
+        assert "3" in answers[0].why() or "reach" in answers[0].why()
+        batch = poise.solve_batch(MODEL, goals, np.array([[3.0, 0.0, 0.0], [np.nan, 0, 0]]), solutions=3)
+        assert not batch.reached.any()
+        assert np.isfinite(batch.q[0, 0]).all()
+        assert np.isnan(batch.q[0, 1:]).all()
+        assert batch.status[1, 0] is poise.Status.INVALID
+
+
+def test_asked_for_a_number_of_answers_it_is_a_list() -> None:
+    goal = Reach(TOOL, TARGETS[0])
+    assert isinstance(poise.solve(MODEL, goal), poise.Solution)
+    (only,) = poise.solve(MODEL, goal, solutions=1)
+    assert apart(only.q, poise.solve(MODEL, goal).q) < 1e-9
+    assert len(poise.solve(MODEL, goal, solutions=2)) == 2
+    for wrong in (0, -1, 2.5, "three", True):
+        with pytest.raises(InvalidValue, match="solutions is"):
+            poise.solve(MODEL, goal, solutions=wrong)  # type: ignore[call-overload]
+
+
+def test_what_has_one_answer_by_its_nature_is_refused() -> None:
+    goal = Reach(TOOL, TARGETS[0][:3, 3])
+    for call in (poise.solve, lambda *a, **k: BatchSolver(a[0], a[1], **k)):
+        with pytest.raises(InvalidValue, match="mode='continuous' keeps one"):
+            call(MODEL, goal, mode="continuous", solutions=2)
+        with pytest.raises(InvalidValue, match="'sequential' lacks"):
+            call(MODEL, goal, method="sequential", solutions=2)
+    own = Custom(lambda q: q[:1] - 0.1, size=1)
+    assert all(answer.reached for answer in poise.solve(MODEL, [goal, own], solutions=2))

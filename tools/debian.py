@@ -1,0 +1,136 @@
+"""Pythons and their headers for any processor, from Debian's packages, unpacked into a folder: nothing is installed.
+
+`apt-get` is given a state of its own, so it needs no rights, touches no list of the machine, and checks signatures as
+ever. Headers are what a wheel is compiled against; a whole Python with its C library is what a wheel is tried on.
+"""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+__all__ = ["ARCHITECTURES", "SUITES", "can_fetch", "header_folders", "interpreter", "unpack_headers", "unpack_python"]
+
+MIRROR = "http://deb.debian.org/debian"
+KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
+ARCHITECTURES = {"x86_64": "amd64", "aarch64": "arm64"}
+# Which release of Debian has which Python; a line here is all that another one needs.
+SUITES = {"3.11": "bookworm", "3.13": "trixie", "3.14": "forky"}
+
+
+def can_fetch() -> str | None:
+    """Why nothing can be fetched here, in words that say what to type; None where it can."""
+    if not shutil.which("apt-get") or not shutil.which("dpkg-deb"):
+        return "apt-get and dpkg-deb are missing; Pythons of other machines come from Debian's packages."
+    if not KEYRING.exists():
+        return f"{KEYRING} is missing. Type: sudo apt install debian-archive-keyring"
+    return None
+
+
+def unpack_headers(python: str, machine: str, store: Path) -> Path:
+    """The headers of a CPython for a processor.
+
+    Args:
+        python: "3.11".
+        machine: "x86_64" or "aarch64".
+        store: Where downloads and what is unpacked are kept.
+
+    Returns:
+        The folder that stands for `/`.
+    """
+    root = store / f"headers-{python}-{machine}"
+    if not (root / "usr/include" / f"python{python}" / "Python.h").exists():
+        debs = download([f"libpython{python}-dev"], SUITES[python], machine, store, dependencies=False)
+        unpack(debs, root)
+    return root
+
+
+def header_folders(root: Path, python: str) -> list[Path]:
+    """What to include: the second holds Python.h, the first the processor's pyconfig.h, which the second asks for."""
+    return [root / "usr/include", root / "usr/include" / f"python{python}"]
+
+
+def unpack_python(python: str, machine: str, store: Path) -> Path:
+    """A Python that runs on a processor, with everything below it down to the C library.
+
+    Returns:
+        The folder that stands for `/`.
+    """
+    root = store / f"python-{python}-{machine}"
+    if not (root / "whole").exists():
+        wanted = [f"python{python}-minimal", f"libpython{python}-stdlib", "libstdc++6"]
+        unpack(download(wanted, SUITES[python], machine, store, dependencies=True), root)
+        (root / "whole").touch()
+    return root
+
+
+def interpreter(root: Path, python: str, machine: str, store: Path) -> list[str]:
+    """The command that starts an unpacked Python: by its own loader, under qemu for another processor."""
+    folders = [root / place / f"{machine}-linux-gnu" for place in ("lib", "usr/lib")]
+    loader = next(path for folder in folders for path in sorted(folder.glob("ld-linux-*.so.*")))
+    program = root / "usr/bin" / f"python{python}"
+    command = [str(loader), "--library-path", ":".join(map(str, folders)), str(program)]
+    return command if machine == platform.machine() else [str(emulator(machine, store)), *command]
+
+
+def emulator(machine: str, store: Path) -> Path:
+    """qemu in user mode for a processor: the machine's own, or Debian's."""
+    name = f"qemu-{machine}-static"
+    found = shutil.which(name)
+    if found:
+        return Path(found)
+    root = store / "qemu"
+    if not (root / "usr/bin" / name).exists():
+        unpack(download(["qemu-user-static"], "bookworm", platform.machine(), store, dependencies=False), root)
+    return root / "usr/bin" / name
+
+
+# ------------------------------------------------------------------------------------------------ apt
+
+
+def download(packages: list[str], suite: str, machine: str, store: Path, *, dependencies: bool) -> list[Path]:
+    """The files of packages, with all that they depend on where asked."""
+    state = store / f"apt-{suite}-{machine}"
+    options = apt_options(state, suite, ARCHITECTURES[machine])
+    if not (state / "updated").exists():
+        subprocess.run(["apt-get", "-q", *options, "update"], check=True)
+        (state / "updated").touch()
+    folder = state / "-".join(packages)
+    (folder / "partial").mkdir(parents=True, exist_ok=True)
+    if dependencies:
+        kept = ["-o", f"Dir::Cache::archives={folder}", "--no-install-recommends", "--download-only", "-y"]
+        subprocess.run(["apt-get", "-q", *options, *kept, "install", *packages], check=True)
+    else:
+        subprocess.run(["apt-get", "-q", *options, "download", *packages], check=True, cwd=folder)
+    return sorted(folder.glob("*.deb"))
+
+
+def apt_options(state: Path, suite: str, architecture: str) -> list[str]:
+    """What gives apt-get a state of its own: sources, lists, a list of installed packages that is empty."""
+    for name in ("lists/partial", "cache/archives/partial"):
+        (state / name).mkdir(parents=True, exist_ok=True)
+    (state / "status").touch()
+    (state / "sources.list").write_text(f"deb [signed-by={KEYRING}] {MIRROR} {suite} main\n", "utf-8")
+    chosen = {
+        "Dir::Etc::sourcelist": state / "sources.list",
+        "Dir::Etc::sourceparts": "-",
+        "Dir::State": state,
+        "Dir::State::lists": state / "lists",
+        "Dir::State::status": state / "status",
+        "Dir::Cache": state / "cache",
+        "APT::Architecture": architecture,
+        "APT::Architectures": architecture,
+        "APT::Sandbox::User": "",
+        "Acquire::Languages": "none",
+        "Debug::NoLocking": "1",
+    }
+    return [word for name, value in chosen.items() for word in ("-o", f"{name}={value}")]
+
+
+def unpack(debs: list[Path], root: Path) -> None:
+    """Packages into a folder that stands for `/`; nothing of them is run."""
+    root.mkdir(parents=True, exist_ok=True)
+    for deb in debs:
+        subprocess.run(["dpkg-deb", "-x", str(deb), str(root)], check=True)

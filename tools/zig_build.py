@@ -1,0 +1,109 @@
+"""The native module for a CPython and a processor that are not this machine's, compiled by zig from the package index.
+
+zig brings clang, the C++ library (linked in) and the symbols of every glibc, so that one machine builds for all of
+Linux, for a glibc as old as 2.17, and nothing has to be installed. `cross/FindPython.cmake` tells CMake of the target.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+__all__ = ["GLIBC", "Target", "build_module"]
+
+GLIBC = "2.17"
+# zig checks undefined behaviour unless told otherwise; loops that clang did not unroll are told by the thousand
+FLAGS = "-fno-sanitize=undefined -Wno-pass-failed"
+
+
+@dataclass(frozen=True)
+class Target:
+    """A wheel to be built.
+
+    Attributes:
+        python: The CPython whose headers are used, "3.11".
+        machine: "x86_64" or "aarch64".
+        stable: Whether the module keeps to the stable ABI, and serves every CPython from 3.12.
+    """
+
+    python: str
+    machine: str
+    stable: bool = False
+
+    @property
+    def abi_tag(self) -> str:
+        """The first two parts of the wheel's tag."""
+        short = "cp" + self.python.replace(".", "")
+        return "cp312-abi3" if self.stable else f"{short}-{short}"
+
+    @property
+    def soabi(self) -> str:
+        """What stands in the name of a module that is for this CPython alone."""
+        return f"cpython-{self.python.replace('.', '')}-{self.machine}-linux-gnu"
+
+    @property
+    def module(self) -> str:
+        """The file name of the module."""
+        return "_core.abi3.so" if self.stable else f"_core.{self.soabi}.so"
+
+    def serves(self, python: str) -> bool:
+        """Whether a CPython of that version imports the module."""
+        major, minor = map(int, python.split("."))
+        return (major, minor) >= (3, 12) if self.stable else python == self.python
+
+
+def build_module(target: Target, source: Path, headers: list[Path], build: Path) -> Path:
+    """Compiles the module; kernels are compiled once for a processor, whichever CPython is asked for next.
+
+    Args:
+        target: What to build for.
+        source: The folder with CMakeLists.txt.
+        headers: The folders of the target's Python headers.
+        build: Where it is built.
+    """
+    tools = write_tools(build / "zig", target.machine)
+    folder = build / target.machine
+    given = {
+        "SKBUILD": "ON",
+        "CMAKE_BUILD_TYPE": "Release",
+        "CMAKE_SYSTEM_NAME": "Linux",
+        "CMAKE_SYSTEM_PROCESSOR": target.machine,
+        "CMAKE_TRY_COMPILE_TARGET_TYPE": "STATIC_LIBRARY",  # linked, it would build a C++ library for debugging too
+        "NB_HAS_MTLS_GNU2": "OFF",  # before glibc 2.40, thread-local access in that dialect loses vector registers
+        "CMAKE_CXX_COMPILER": tools["c++"],
+        "CMAKE_CXX_FLAGS": FLAGS,
+        "CMAKE_AR": tools["ar"],
+        "CMAKE_RANLIB": tools["ranlib"],
+        "CMAKE_MODULE_PATH": source / "tools" / "cross",
+        "Python_EXECUTABLE": sys.executable,
+        "POISE_TARGET_PYTHON": target.python,
+        "POISE_TARGET_HEADERS": ";".join(map(str, headers)),
+        "POISE_TARGET_SOABI": target.soabi,
+        "POISE_STABLE_ABI": "ON" if target.stable else "OFF",
+    }
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    defines = [f"-D{name}={value}" for name, value in given.items()]
+    subprocess.run(["cmake", "-S", source, "-B", folder, "-G", "Ninja", *defines], check=True, env=environment)
+    subprocess.run(["cmake", "--build", folder], check=True, env=environment)
+    return folder / target.module
+
+
+def write_tools(folder: Path, machine: str) -> dict[str, Path]:
+    """CMake wants programs without arguments: a line of shell for each of zig's. Unchanged ones stay."""
+    spec = find_spec("ziglang")
+    if spec is None or spec.origin is None:
+        raise SystemExit("zig is missing. Type: pip install ziglang")
+    zig = Path(spec.origin).parent / "zig"
+    words = {"c++": f"c++ -target {machine}-linux-gnu.{GLIBC}", "ar": "ar", "ranlib": "ranlib"}
+    folder.mkdir(parents=True, exist_ok=True)
+    tools = {name: folder / f"{machine}-{name}" for name in words}
+    for name, path in tools.items():
+        text = f'#!/bin/sh\nexec "{zig}" {words[name]} "$@"\n'
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+            path.chmod(0o755)
+    return tools
