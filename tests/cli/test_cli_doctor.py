@@ -6,13 +6,13 @@ import json
 import subprocess
 import sys
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import poise
+from paths import ROOT
 from poise import native
 
 pytest.importorskip("typer")
@@ -27,7 +27,7 @@ if sys.version_info >= (3, 11):
 else:
     tomllib = pytest.importorskip("tomli")
 
-PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 NOT_USERS = {"all", "peers"}
 
 

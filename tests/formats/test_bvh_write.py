@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 import poise
 from bodies import models
+from bvh_cases import figure, random_bodies, rows_for, write
 from bvh_oracle import Bone, text_of
 from poise.errors import FormatError
 from poise.model import EULER_ORDERS
-from test_bvh import figure, random_bodies, rows_for, write
 
 
 def same_places(a: poise.Motion, b: poise.Motion, tolerance: float = 1e-9) -> None:

@@ -5,17 +5,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-FUZZ = Path(__file__).parent / "fuzz"
-sys.path.insert(0, str(FUZZ))
-from reading import attempt  # noqa: E402
-from seeds import NASTY, SEEDS  # noqa: E402
+from paths import FUZZ
+from reading import attempt
+from seeds import NASTY, SEEDS
 
 FINDINGS = sorted((FUZZ / "findings").glob("*.*")) if (FUZZ / "findings").is_dir() else []
 VERBS = ("read_model", "read_motion")

@@ -1,12 +1,12 @@
 """Every Python block of the documentation and the README runs, page by page, top to bottom."""
 
 import re
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent
-PAGES = sorted((ROOT / "docs").rglob("*.md")) + [page for page in (ROOT / "README.md",) if page.exists()]
+from paths import DOCS, ROOT
+
+PAGES = sorted(DOCS.rglob("*.md")) + [page for page in (ROOT / "README.md",) if page.exists()]
 BLOCK = re.compile(r"^(?P<indent>[ \t]*)```python(?P<flags>[^\n]*)\n(?P<code>.*?)^(?P=indent)```[ \t]*$", re.M | re.S)
 
 

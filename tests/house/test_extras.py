@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from paths import ROOT, SOURCES
+
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     tomllib = pytest.importorskip("tomli")
 
-ROOT = Path(__file__).parents[1]
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 USERS = {name: lines for name, lines in DECLARED.items() if name not in ("all", "peers")}
-SOURCES = sorted((ROOT / "src" / "poise").rglob("*.py"))
+FILES = sorted(SOURCES.rglob("*.py"))
 MODULES = {"cupy-cuda13x": "cupy"}  # the others are called as their package
 # What people have beside Poise, and what the extras bring with them.
 BESIDE = ("lxml", "pinocchio", "pygltflib", "ray", "torch", "yourdfpy", "rich", "click", "PIL")
@@ -147,12 +148,12 @@ def imported_roots(path: Path) -> set[str]:
 
 def test_what_is_imported_is_numpy_or_named_by_an_extra() -> None:
     known = {*sys.stdlib_module_names, *THEIR_OWN, "poise", "numpy"}
-    foreign = set().union(*map(imported_roots, SOURCES)) - known
+    foreign = set().union(*map(imported_roots, FILES)) - known
     assert foreign <= {module_of(line) for lines in USERS.values() for line in lines}
 
 
 @pytest.mark.parametrize("extra", USERS)
 def test_an_extra_names_only_what_is_imported(extra: str) -> None:
-    text = "\n".join(path.read_text("utf-8") for path in SOURCES)
+    text = "\n".join(path.read_text("utf-8") for path in FILES)
     for line in USERS[extra]:
         assert re.search(rf"\b(import|from) {module_of(line)}\b", text), f"nothing imports {line}"

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parent.parent
+from paths import ROOT
+
 MOST_LINES = 400
 NAMELESS = {"utils", "util", "common", "helpers", "misc"}
 SOURCES = sorted(

@@ -11,9 +11,9 @@ import pytest
 
 import poise
 from bodies import random_model
+from goal_cases import GOALS
 from poise import goals
 from poise.goals import Goal
-from test_wrong_calls import GOALS
 
 KINDS = {name: thing for name, thing in vars(goals).items() if isinstance(thing, type) and issubclass(thing, Goal)}
 TURNING = {"Orient", "Align", "LookAt", "Angle"}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 import tarfile
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
 import pytest
 
+from paths import ROOT
+
 pytest.importorskip("scikit_build_core")
 
-ROOT = Path(__file__).parents[1]
 LEFT_OUT = (".ci/", "benchmarks/")
 MADE = (".so", ".pyd", ".pyi", ".pyc", ".whl")
 BUILD = "import sys; from scikit_build_core.build import build_sdist; build_sdist(sys.argv[1])"

@@ -15,9 +15,9 @@ if sys.platform != "linux":
 
 import debian
 import wheels
+from paths import ROOT
 from zig_build import Target
 
-ROOT = Path(__file__).parents[1]
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 import poise
+from paths import DOCS
 from poise.goals import Reach
 
 MODEL = poise.load("panda")
 TOOL = MODEL.frames[-1]
-PAGE = (Path(__file__).parent.parent / "docs" / "conventions.md").read_text("utf-8")
+PAGE = (DOCS / "conventions.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

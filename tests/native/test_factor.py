@@ -6,14 +6,12 @@ import os
 import shutil
 import subprocess
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
 import nvrtc
+from paths import KERNELS, NATIVE_TESTS
 
-HERE = Path(__file__).parent / "native"
-KERNELS = Path(__file__).parent.parent / "src" / "poise" / "native" / "kernels"
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 ROUNDING = {"double": 2.3e-16, "float": 1.2e-7}
 OFF = "4"
@@ -25,7 +23,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
     if compiler is None:
         pytest.skip("no C++ compiler on this machine: apt-get install g++")
     program = tmp_path_factory.mktemp("rules") / "rules"
-    command = [compiler, "-std=c++20", "-O0", "-I", str(KERNELS), str(HERE / "rules.cpp"), "-o", str(program)]
+    command = [compiler, "-std=c++20", "-O0", "-I", str(KERNELS), str(NATIVE_TESTS / "rules.cpp"), "-o", str(program)]
     if subprocess.run([*command, *SANITIZE], capture_output=True, check=False).returncode != 0:
         subprocess.run(command, check=True)  # a compiler without the sanitizers' libraries
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
@@ -71,7 +69,7 @@ def test_without_limits_every_rule_reaches_what_is_far(figures: dict[str, list[f
 
 @pytest.mark.nvrtc
 def test_the_device_compiles_every_rule(closing_table: Callable[[str, str], None]) -> None:
-    headers = {path.name: path.read_text("utf-8") for path in [*KERNELS.glob("*.h"), HERE / "spike.h"]}
-    compiled = nvrtc.compile((HERE / "rules.cu").read_text("utf-8"), headers, "sm_90")
+    headers = {path.name: path.read_text("utf-8") for path in [*KERNELS.glob("*.h"), NATIVE_TESTS / "spike.h"]}
+    compiled = nvrtc.compile((NATIVE_TESTS / "rules.cu").read_text("utf-8"), headers, "sm_90")
     closing_table(f"rules.cu for sm_90, NVRTC {nvrtc.version()}", nvrtc.table(compiled.kernels))
     assert compiled.kernels["rules_float"].spill_bytes == 0

@@ -15,12 +15,12 @@ import pytest
 
 import nvrtc
 import poise
+from paths import NATIVE_TESTS
 from poise.goals import Goal, Orient, Reach, Rest
 from poise.native import core
 from poise.native.gpu import OPTIONS, DeviceProblem
 from poise.native.gpu_source import KERNEL_NAMES, KERNELS, coarse, compact, problem_source
 
-HERE = Path(__file__).parent / "native"
 ROWS = 60
 FINE = (1e-9, 1e-9)  # [m, rad]
 
@@ -93,7 +93,7 @@ def build(folder: Path, solver: poise.Solver, finish: bool) -> None:
     given = problem_source(coarse(f32) if finish else f32, "f32", "float") + problem_source(f64, "f64", "double")
     (folder / "given.h").write_text(given)
     flags = ["-std=c++20", "-O1", "-fno-math-errno", "-I", str(KERNELS), "-I", str(folder)]
-    subprocess.run([compiler, *flags, str(HERE / "gpu_entry.cpp"), "-o", str(folder / "program")], check=True)
+    subprocess.run([compiler, *flags, str(NATIVE_TESTS / "gpu_entry.cpp"), "-o", str(folder / "program")], check=True)
 
 
 def run(folder: Path, solver: poise.Solver, targets: dict[str, Any], starts: Any, early: int, finish: bool) -> Answers:

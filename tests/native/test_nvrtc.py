@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 import nvrtc
+from paths import KERNELS, NATIVE
 
 ARCH = "sm_90"
 MOST_REGISTERS = 255
 
-KERNELS = Path(__file__).parent.parent / "src" / "poise" / "native" / "kernels"
 HEADERS = {path.name: path.read_text(encoding="utf-8") for path in sorted(KERNELS.glob("*.h"))}
 
 TOY = """
@@ -35,7 +34,7 @@ ptxas info    : Used 8 registers, used 0 barriers
 
 def test_only_portable_h_has_preprocessor_conditions() -> None:
     condition = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif)\b", re.MULTILINE)
-    native = [path for path in KERNELS.parent.rglob("*") if path.suffix in {".h", ".cpp", ".cu"}]
+    native = [path for path in NATIVE.rglob("*") if path.suffix in {".h", ".cpp", ".cu"}]
     assert [path.name for path in native if condition.search(path.read_text("utf-8"))] == ["portable.h"]
 
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import poise
+from paths import BENCHMARKS
 from poise.methods import DLS, SDLS, Transpose
 
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
+sys.path.insert(0, str(BENCHMARKS))
 papers = pytest.importorskip("papers", reason="the benchmarks are not in this tree")
 
 

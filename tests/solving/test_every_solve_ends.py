@@ -6,7 +6,6 @@ import re
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
@@ -15,12 +14,12 @@ import pytest
 
 import poise
 from bodies import random_model
+from paths import NATIVE
 from poise import methods
 from poise.errors import PoiseError
 from poise.goals import Goal, Reach, Rest
 from poise.methods import LM
 
-NATIVE = Path(__file__).parents[1] / "src/poise/native"
 MODES = ("nearest", "repeatable", "continuous")
 HANDLING = ("active", "freeze", "penalty", "clamp", "off")
 UNASKED = 6  # poses between two questions whether the solve has to end, for each level

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -10,10 +9,10 @@ import numpy as np
 import pytest
 
 import poise
-from goal_cases import CASES, random_body
+from goal_cases import GOALS
 from poise import Solver, methods
 from poise.errors import InvalidValue, NameNotFound, PoiseError, ShapeMismatch
-from poise.goals import Goal, MidRange, Rest
+from poise.goals import Goal, Rest
 from poise.methods import Method
 
 RAGGED = [[1.0, 2.0], [3.0]]
@@ -51,23 +50,12 @@ def test_a_setting_of_the_wrong_type_is_refused_by_name(method: type[Method], se
 
 # ------------------------------------------------------------------------------------------------ goals
 
-GOALS: dict[str, Callable[[], tuple[poise.Model, Goal]]] = {
-    **{name: (lambda make=make: made(make)) for name, make in CASES.items()},
-    "rest": lambda: (made(CASES["reach"])[0], Rest()),
-    "mid_range": lambda: (made(CASES["reach"])[0], MidRange()),
-}
-
-
-def made(make: Any) -> tuple[poise.Model, Goal]:
-    body, _ = random_body(3, at_pose=False)
-    return body.model, make(body)[0]
-
 
 def outcome(model: poise.Model, goal: Goal, argument: str, value: Any) -> PoiseError | None:
     """What is raised by the goal with one argument replaced, or by solving it."""
     try:
         changed = replace(goal, **{argument: value})
-        Solver(model, [changed, Rest()] if not isinstance(changed, Rest) else [made(CASES["reach"])[1], changed])
+        Solver(model, [changed, Rest()] if not isinstance(changed, Rest) else [GOALS["reach"]()[1], changed])
     except PoiseError as error:
         return error
     return None

@@ -10,8 +10,9 @@ from types import SimpleNamespace
 import pytest
 
 from chromium import go_without, launch
+from paths import TOOLS
 
-SCRIPT = Path(__file__).parents[1] / "tools" / "get_chromium.sh"
+SCRIPT = TOOLS / "get_chromium.sh"
 BASH = shutil.which("bash")
 needs_bash = pytest.mark.skipif(BASH is None, reason="needs bash")
 

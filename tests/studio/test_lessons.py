@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import poise
+from paths import DOCS
 from poise import Solver, methods
 from poise.goals import Reach
 from poise.methods import DLS, LM, Method, by_name
@@ -16,7 +16,6 @@ from poise.studio import lesson
 from poise.studio.charts import bars
 from poise.studio.puppet import Puppet
 
-DOCS = Path(__file__).parent.parent / "docs"
 SHELF = (DOCS / "shelf.md").read_text("utf-8")
 
 

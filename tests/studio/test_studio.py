@@ -280,7 +280,7 @@ def test_a_dragged_grip_brings_the_body_and_quickly(studio):
     assert wait_until(lambda: not studio.puppet.held)
     figures = studio.meter.figures()
     assert figures["frames_per_second"] > 5
-    assert figures["delay_ms"] < 200  # a loaded machine; tests/test_studio_browser.py holds the 20 ms
+    assert figures["delay_ms"] < 200  # a loaded machine; tests/studio/test_studio_browser.py holds the 20 ms
 
 
 def test_a_grip_belongs_to_who_holds_it(studio):

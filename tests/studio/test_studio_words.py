@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import html
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 import poise
+from paths import ROOT
 from poise.errors import FormatError
 from poise.studio.panel import why_words
 from poise.studio.puppet import Puppet
@@ -16,7 +16,7 @@ from poise.studio.reasons import PAGE, REASONS
 
 
 def test_every_reason_has_its_section_in_the_failure_gallery():
-    text = (Path(__file__).parent.parent / PAGE).read_text(encoding="utf-8")
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
     assert [r.section for r in REASONS if f"\n## {r.section}\n" not in text] == []
 
 
