@@ -39,7 +39,7 @@ def test_balance_is_judged_by_the_distance_from_the_supports(thin: float, margin
 def test_a_needle_of_a_foot_holds_the_body() -> None:
     model = poise.load("humanoid")
     rng = np.random.default_rng(0)
-    goal = Balance(["foot_l"])
+    goal, reached = Balance(["foot_l"]), 0
     for _ in range(12):
         T = np.array(model.fk(model.rest, "foot_l"))
         a = 0.02 * rng.normal()
@@ -48,12 +48,14 @@ def test_a_needle_of_a_foot_holds_the_body() -> None:
         solution = poise.solve(model, [Reach("foot_l", T), goal], start)
         if not solution.reached:
             continue
+        reached += 1
         frames = [(model.fk(solution.q, frame), point) for frame, point in goal.contacts(model)]
         places = np.array([T[:3, :3] @ p + T[:3, 3] for T, p in frames])[:, [2, 0]]
         center = np.asarray(model.center_of_mass(solution.q))[[2, 0]]
         # no farther than the farthest contact from their middle, and the tolerance
         middle = places.mean(axis=0)
         assert np.linalg.norm(center - middle) <= np.linalg.norm(places - middle, axis=1).max() + 1.1e-4
+    assert reached >= 10
 
 
 GOALS: dict[str, Callable[[Any], Goal]] = {

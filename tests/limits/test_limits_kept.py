@@ -85,7 +85,7 @@ def named(why: str, name: str) -> bool:
 @pytest.mark.parametrize("mode", ["nearest", "continuous"])
 @pytest.mark.parametrize("seed", range(8))
 def test_what_a_start_keeps_is_kept_and_what_it_breaks_gets_no_worse(seed: int, mode: str) -> None:
-    rng = np.random.default_rng(seed)
+    rng, still_broken = np.random.default_rng(seed), 0
     for _ in range(12):
         model = random_body(rng)
         limits = list(random_limits(model, rng))
@@ -100,10 +100,12 @@ def test_what_a_start_keeps_is_kept_and_what_it_breaks_gets_no_worse(seed: int, 
             assert broken <= max(before[name], 0.0) + slack, name
         broken_now = [name for name, broken in after.items() if broken > 1e-8]
         if broken_now:
+            still_broken += 1
             assert not solution.reached
             why = solution.why()
             for name in broken_now:
                 assert named(why, name), (name, why)
+    assert mode == "nearest" or still_broken >= 5  # one call of continuous mode leads only so far
 
 
 def sliding_ball() -> poise.Model:
@@ -128,10 +130,11 @@ def test_a_limit_that_stays_broken_is_named_and_not_called_the_end_of_its_range(
     why = poise.solve(model, Reach("tip", (0.0, 0.5, 0.5)), limits=[limit], joints=["ball"]).why()
     assert "'x' is below what 'coupled x' allows since the start: 0, not 9." in why
     assert "lowest value" not in why
-    start = np.array([2.0, *poise.Rotation.from_vector((1.2, 0.0, 0.0)).wxyz])
+    start = np.array([2.0, *poise.Rotation.from_vector((2.0, 0.0, 0.0)).wxyz])
     held = poise.solve(model, Reach("tip", (2.0, -1.0, 0.0)), start, joints=["ball"], max_steps=1, restarts=0)
-    if not held.reached and limits_broken(model, [], held.q)["cone ball"] > 0:
-        assert "'ball' is swung farther than its cone allows since the start" in held.why()
+    assert not held.reached
+    assert limits_broken(model, [], held.q)["cone ball"] > 0.1
+    assert "'ball' is swung farther than its cone allows since the start" in held.why()
 
 
 # ------------------------------------------------------------------------------------------------ sizes

@@ -56,15 +56,17 @@ def test_every_rule_keeps_the_limits_under_every_strategy(figures: dict[str, lis
 
 
 def test_every_rule_reaches_what_is_near_in_double_and_float(figures: dict[str, list[float]]) -> None:
-    for name, costs in figures.items():
-        if name.startswith("rule_") and name.endswith("_0"):
-            assert max(costs) < 1e-10, name
+    near = {name: costs for name, costs in figures.items() if name.startswith("rule_") and name.endswith("_0")}
+    assert len(near) == 10 * 5 * 2
+    for name, costs in near.items():
+        assert max(costs) < 1e-10, name
 
 
 def test_without_limits_every_rule_reaches_what_is_far(figures: dict[str, list[float]]) -> None:
-    for name, costs in figures.items():
-        if name.startswith("rule_") and name.split("_")[2] == OFF:
-            assert max(costs) < 1e-7, name
+    free = {name: costs for name, costs in figures.items() if name.startswith("rule_") and name.split("_")[2] == OFF}
+    assert len(free) == 10 * 2 * 2
+    for name, costs in free.items():
+        assert max(costs) < 1e-7, name
 
 
 @pytest.mark.nvrtc

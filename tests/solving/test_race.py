@@ -27,14 +27,17 @@ def panda() -> poise.Model:
 def test_every_method_runs_or_says_why_not(panda: poise.Model) -> None:
     result = race(panda, **FEW)
     assert [racer.method for racer in result.racers] == [name for name in poise.methods.names() if name != "auto"]
+    ran = 0
     for racer in result.racers:
         if racer.refused:
             assert f"'{racer.method}'" in racer.refused
             continue
+        ran += 1
         assert 0 <= racer.reached <= 1
         assert racer.steps > 0
         assert racer.microseconds > 0
         assert racer.curve[0] >= racer.curve[-1] > 0
+    assert ran >= len(result.racers) - 3
 
 
 def test_it_is_repeatable(panda: poise.Model) -> None:

@@ -134,8 +134,8 @@ def test_out_of_steps() -> None:
     model = poise.load("panda")
     T = model.fk(model.random(np.random.default_rng(5)), TIP)
     solution = poise.solve(model, Reach(TIP, T), max_steps=1, restarts=0, method=poise.methods.LM(stall_steps=50))
-    if solution.status is Status.OUT_OF_STEPS:
-        assert "steps ran out" in solution.why()
+    assert solution.status is Status.OUT_OF_STEPS
+    assert "steps ran out" in solution.why()
     assert "would be reached with" in solution.why()
 
 
