@@ -4,27 +4,28 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
-from paths import ROOT
+from paths import KERNELS, ROOT
 
 MOST_LINES = 400
+MOST_KERNEL_LINES = 500  # one rule is one header, and the algebra of some rules is long
 NAMELESS = {"utils", "util", "common", "helpers", "misc"}
-SOURCES = sorted(
-    path
-    for folder in ("src", "tests", "tools", "examples", "benchmarks")
-    for path in (ROOT / folder).rglob("*")
-    if path.suffix in {".py", ".h", ".cpp", ".cu"}
-)
+FOLDERS = ("src", "tools", "examples", "benchmarks", "tests")
+SUFFIXES = {".py", ".h", ".cpp", ".cu"}
+FILES = sorted(path for folder in FOLDERS for path in (ROOT / folder).rglob("*") if path.suffix in SUFFIXES)
 
 
-def test_there_is_something_to_measure() -> None:
-    assert any(path.suffix == ".h" for path in SOURCES)
-    assert any(path.suffix == ".py" for path in SOURCES)
+def most_lines(path: Path) -> int:
+    return MOST_KERNEL_LINES if path.is_relative_to(KERNELS) else MOST_LINES
 
 
-@pytest.mark.parametrize("path", SOURCES, ids=lambda path: str(path.relative_to(ROOT)))
-def test_file_keeps_the_budget(path: Path) -> None:
-    lines = len(path.read_text(encoding="utf-8").splitlines())
-    assert lines <= MOST_LINES, f"{path.relative_to(ROOT)} has {lines} lines: ask whether it is two things"
-    assert path.stem not in NAMELESS, f"{path.relative_to(ROOT)}: name the concept"
+def test_no_file_is_longer_than_its_budget() -> None:
+    """A test may be as long as its law needs."""
+    measured = {path: len(path.read_text("utf-8").splitlines()) for path in FILES if ROOT / "tests" not in path.parents}
+    assert sum(path.suffix == ".h" for path in measured) > 50
+    assert sum(path.suffix == ".py" for path in measured) > 200
+    long = [f"{path.relative_to(ROOT)}: {lines}" for path, lines in measured.items() if lines > most_lines(path)]
+    assert long == [], "ask whether it is two things"
+
+
+def test_every_name_names_a_concept() -> None:
+    assert [str(path.relative_to(ROOT)) for path in FILES if path.stem in NAMELESS] == []
