@@ -18,7 +18,7 @@ from poise.methods import Method
 from poise.model import Frame, Model
 from poise.model.joint import name_of
 from poise.native import core
-from poise.solvers.reach import reachable_ranges, remaining_ranges
+from poise.reach.bounds import reachable_ranges, remaining_ranges
 from poise.solvers.rules import RuleTables, rule_tables, timed
 from poise.solvers.serves import check_serves
 

@@ -22,7 +22,7 @@ from poise.goals.goal import POSE, POSITION, GoalRows
 from poise.model import Model
 from poise.model.kinds import Primitive
 from poise.model.primitives import kernel_table
-from poise.solvers.distances import BALL, SLIDE, TURN, Interval, Motion, fold, last_pivot
+from poise.reach.distances import BALL, SLIDE, TURN, Interval, Motion, fold, last_pivot
 from poise.spatial import Rotation
 
 __all__ = [
