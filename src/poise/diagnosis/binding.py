@@ -31,6 +31,7 @@ from poise.solvers.table import may_move
 
 __all__ = ["active_limits", "broken_limits"]
 
+AT_BOUND = 1e-12  # radians, or of L: a joint that is so near to the end of its range stands at it
 NOTHING = 1e-12  # of the pull: rounding
 
 
@@ -74,7 +75,7 @@ def of_joint(solution: Solution, joint: Joint, held: NDArray[np.bool_]) -> Itera
         v = joint.v.start + k
         low, high = float(model.lower[v]), float(model.upper[v])
         for side, beyond in (("lower", low - value), ("upper", value - high)):
-            if beyond >= 0 if held[v] else beyond > 0:
+            if beyond >= -AT_BOUND * (model.length if model.slides[v] else 1.0) if held[v] else beyond > 0:
                 yield ActiveLimit(joint.name, side, value, 0.0, joint.coordinates[k].name, not held[v], v)
 
 
