@@ -9,11 +9,12 @@ import math
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 import poise
-from poise.diagnosis import WayOut, WayOutKind
+from poise.diagnosis import CauseKind, WayOut, WayOutKind
 from poise.diagnosis.sentences import say_ways_out
 from poise.goals import Align, Distance, Goal, HalfSpace, Orient, Reach
 from poise.limits import Clearance, Closed, Cone, Coupled, Speed, Sphere
@@ -105,6 +106,18 @@ def hands(priority: int = 0) -> list[Goal]:
 def reach(model: poise.Model, q: list[float]) -> Reach:
     """A goal where a pose has the hand."""
     return Reach("hand", model.fk(q, "hand")[:3, 3])
+
+
+def find(solution: poise.Solution, kind: CauseKind | WayOutKind) -> Any:
+    """Return the one cause or way out of a kind; None where there is none."""
+    found = [part for part in solution.explanation.parts if part.kind is kind]
+    assert len(found) < 2, found
+    return found[0] if found else None
+
+
+def kinds(solution: poise.Solution) -> list[CauseKind | WayOutKind]:
+    """Return the kinds of all causes and ways out, in order."""
+    return [part.kind for part in solution.explanation.parts]
 
 
 LEVEL = Align("elbow", "x", (1, 0, 0), name="level")

@@ -7,6 +7,7 @@ import pytest
 
 import poise
 from limit_oracle import cone_broken
+from poise.diagnosis import CauseKind
 from poise.goals import Reach
 from poise.limits import Speed
 from poise.limits.cone import cones
@@ -70,6 +71,7 @@ def test_a_joint_that_moves_no_goal_comes_back_and_until_then_nothing_is_reached
         assert np.abs(q - before).max() <= (0.1 if timed else 0.2) + ROUNDING
         assert solution.reached == (q[1] <= 1.0)
         if not solution.reached:
-            assert "'b' is above its upper limit since the start" in solution.why()
-            assert "again from this pose" in solution.why()
+            broken, going = solution.explanation.causes
+            assert (broken.kind, going.kind) == (CauseKind.BROKEN_LIMIT, CauseKind.ON_ITS_WAY)
+            assert [(limit.joint, limit.side) for limit in broken.limits] == [("b", "upper")]
     assert timed or solution.reached

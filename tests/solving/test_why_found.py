@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 import poise
-from poise.diagnosis import WayOut, WayOutKind
+from poise.diagnosis import CauseKind, WayOut, WayOutKind
 from poise.diagnosis.sentences import say_ways_out
 from poise.goals import Reach
 from poise.limits import Acceleration, Speed
+from why_cases import find, kinds
 
 TIP = "panda_hand_tcp"
 
@@ -44,7 +45,7 @@ def cornered() -> tuple[poise.Model, Reach]:
 @pytest.mark.parametrize("start", [(0.0, 0.0), (0.0, 2.0)])
 def test_joints_that_move_no_goal(start: tuple[float, float]) -> None:
     solution = poise.solve(two_arms(), Reach("hand_a", (0, 1, 0)), start, joints=["b"])
-    assert "it would be reached if all joints could move" in solution.why()
+    assert find(solution, WayOutKind.ALL_JOINTS).tried
     assert "millimetres" not in solution.why()
     assert all(limit.multiplier == 0.0 for limit in solution.active_limits)
     assert set(solution.multipliers.values()) <= {0.0}
@@ -54,26 +55,22 @@ def test_joints_that_move_no_goal(start: tuple[float, float]) -> None:
 def test_position_alone_keeps_the_weights_of_its_axes() -> None:
     model, T = poise.load("planar3"), np.eye(4)
     T[:3, 3] = (1.0, 0.0, 0.5)  # z is never served by a planar arm
-    why = poise.solve(model, Reach("tip", T, weight=(0, 1, 1, 1, 1, 1))).why()
+    alone = WayOutKind.POSITION_ALONE
     assert not poise.solve(model, Reach("tip", T[:3, 3], weight=(0, 1, 1))).reached
-    assert "position alone" not in why
+    assert find(poise.solve(model, Reach("tip", T, weight=(0, 1, 1, 1, 1, 1))), alone) is None
     T[:3, 3], T[:3, :3] = (1.0, 0.3, 0.0), np.diag([1.0, -1.0, -1.0])  # a rotation that it cannot take
-    assert (
-        "if 'tip' asked for the position alone" in poise.solve(model, Reach("tip", T, weight=(0, 1, 1, 1, 1, 1))).why()
-    )
-    assert "position alone" not in poise.solve(model, Reach("tip", T, weight=(0, 0, 0, 1, 1, 1))).why()
+    assert find(poise.solve(model, Reach("tip", T, weight=(0, 1, 1, 1, 1, 1))), alone).goals == ("tip",)
+    assert find(poise.solve(model, Reach("tip", T, weight=(0, 0, 0, 1, 1, 1))), alone) is None
 
 
 def test_continuous_mode_blames_no_limit_that_a_fresh_solve_keeps() -> None:
     model, goal = cornered()
     solver = poise.Solver(model, goal, mode="continuous")
-    first = solver.solve(model.rest).why()
-    assert "call again from this pose" in first
-    last = solver.solve([2.5, 2.5])  # folded up
-    assert "The branch ends here" in last.why()
-    for why in (first, last.why()):
-        assert 'Relax first: it would be reached in a fresh solve (mode="nearest"), which may leave this branch' in why
-        assert "without the upper limit" not in why
+    first, last = solver.solve(model.rest), solver.solve([2.5, 2.5])  # folded up
+    assert kinds(first)[0] is CauseKind.ON_ITS_WAY
+    assert kinds(last)[0] is CauseKind.BRANCH_ENDS
+    for one in (first, last):
+        assert [way.kind for way in one.explanation.ways_out] == [WayOutKind.FRESH_SOLVE, WayOutKind.TOLERANCE]
     assert poise.solve(model, goal, last.q).reached
 
 
@@ -82,9 +79,11 @@ def test_continuous_mode_names_the_mode_of_its_trials() -> None:
     builder.add_joint("hinge", None, "revolute", lower=-1, upper=0.5)
     model = builder.add_frame("hand", "hinge", (1, 0, 0)).build()
     goal = Reach("hand", (math.cos(0.8), math.sin(0.8), 0))
-    why = poise.solve(model, goal, [0.5], mode="continuous").why()
-    assert "in a fresh solve (mode=\"nearest\") it would be reached without the upper limit of 'hinge'" in why
-    assert "(it would go to 0.8 rad" in why
+    solution = poise.solve(model, goal, [0.5], mode="continuous")
+    assert (
+        "in a fresh solve (mode=\"nearest\") it would be reached without the upper limit of 'hinge'" in solution.why()
+    )
+    assert find(solution, WayOutKind.WITHOUT_RANGE).numbers["value"] == pytest.approx(0.8, abs=1e-3)
 
 
 @pytest.mark.parametrize("limits", [(), [Speed(0.5)], [Speed(0.5), Acceleration(2.0)], [Speed(0.01)]])
@@ -93,11 +92,8 @@ def test_a_step_in_time_is_still_on_its_way(limits: list[poise.limits.Limit]) ->
     T = np.array(model.fk(model.rest, TIP))
     T[:3, 3] = (0.3, 0.5, 0.5)
     solution = poise.Solver(model, Reach(TIP, T), limits=limits).step(model.rest, 0.01)
-    why = solution.why()
-    assert "It is still on its way. This is one step in time" in why
-    assert "dt is 0.01 s" in why
-    assert "Relax first" not in why
-    assert "restarts" not in why
+    assert kinds(solution) == [CauseKind.ON_ITS_WAY, WayOutKind.TOLERANCE]
+    assert find(solution, CauseKind.ON_ITS_WAY).numbers["dt"] == 0.01
 
 
 def test_steps_in_time_that_lead_no_further() -> None:
@@ -105,11 +101,9 @@ def test_steps_in_time_that_lead_no_further() -> None:
     solver, q = poise.Solver(model, goal, limits=[Speed(2.0)]), np.array(model.rest)
     for _ in range(200):
         q = solver.step(q, 0.05).q
-    why = solver.step(q, 0.05).why()
-    assert "The branch ends here: no more steps in time from this pose come nearer" in why
-    assert "Limits hold it back" in why
-    assert 'it would be reached in a fresh solve (mode="nearest")' in why
-    assert "restarts" not in why
+    last = solver.step(q, 0.05)
+    assert kinds(last)[:2] == [CauseKind.BRANCH_ENDS, CauseKind.LIMITS]
+    assert [way.kind for way in last.explanation.ways_out] == [WayOutKind.FRESH_SOLVE, WayOutKind.TOLERANCE]
     assert poise.solve(model, goal, q).reached
 
 
@@ -117,7 +111,7 @@ def test_a_stretched_arm_leaves_the_line_to_its_target() -> None:
     """A saddle beside the end of a range: in the corner of a window one joint has to be let go."""
     model, goal = arm(), Reach("hand", (1.2, 0.0, 0.0))
     solver, q = poise.Solver(model, goal, limits=[Speed(2.0)]), np.zeros(2)
-    assert "It is still on its way" in solver.step(q, 0.05).why()
+    assert kinds(solver.step(q, 0.05))[0] is CauseKind.ON_ITS_WAY
     for _ in range(60):
         q = solver.step(q, 0.05).q
     assert solver.step(q, 0.05).reached
@@ -140,5 +134,4 @@ def test_a_limit_that_the_freed_pose_keeps_is_not_blamed() -> None:
     T[:3, 3] = (-0.6, 0.0, 0.1)
     solution = poise.solve(model, Reach(TIP, T), restarts=0, mode="repeatable")
     assert any(limit.multiplier > 0 for limit in solution.active_limits)
-    assert "it would be reached with restarts=60" in solution.why()
-    assert "without the" not in solution.why()
+    assert [way.kind for way in solution.explanation.ways_out if way.tried] == [WayOutKind.MORE_SEARCHES]
