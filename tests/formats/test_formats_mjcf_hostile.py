@@ -13,6 +13,8 @@ from budget import within
 from poise.errors import FormatError, FormatWarning
 from poise.formats import mjcf_compiler
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("mujoco")
 
 BODY = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'

@@ -126,6 +126,7 @@ def answers(setting: str) -> tuple[list[str], dict[str, str]]:
     return loaded, told
 
 
+@pytest.mark.slow
 def test_no_answer_depends_on_which_extras_are_installed() -> None:
     _, bare = answers(HIDE)
     loaded, full = answers(LOAD)
