@@ -291,6 +291,6 @@ def test_where_no_process_can_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise PermissionError("no processes here")
 
     mjcf_compiler._WORKER.stop()
-    monkeypatch.setattr(mjcf_compiler.subprocess, "Popen", refused)
+    monkeypatch.setattr("subprocess.Popen", refused)
     (tmp_path / "model.xml").write_text(mjcf(BODY))
     assert poise.load(tmp_path / "model.xml").nq == 1
