@@ -175,7 +175,14 @@ def test_bench_keeps_and_compares(tmp_path: Path) -> None:
     kept = typed("bench", *quick, "--save", str(path))
     assert kept.exit_code == 0, kept.output
     figures = json.loads(path.read_text("utf-8"))
-    assert set(figures["microseconds"]) == {"fk, panda", "jacobian, panda", "solve, panda, a transform"}
+    assert set(figures["microseconds"]) == {
+        "fk, panda",
+        "jacobian, panda",
+        "solve, panda, a transform",
+        "poise.solve, panda, a transform",
+        "batch, panda, reachable",
+        "batch, panda, half of them out of reach",
+    }
     assert typed("bench", *quick, "--compare", str(path), "--tolerance", "1000").exit_code == 0
     figures["microseconds"]["fk, panda"] = 1e-4  # nobody is that quick
     path.write_text(json.dumps(figures))

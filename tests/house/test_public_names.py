@@ -16,7 +16,7 @@ NAMES = {
     *("solve_batch", "BatchSolution", "Rig", "plot", "show"),
 }
 ROOMS = {
-    *("batch", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "rig"),
+    *("batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "rig"),
     *("solvers", "spatial", "studio", "textbook"),
 }
 

@@ -12,7 +12,7 @@ import poise
 from bodies import random_model
 from poise import Status
 from poise.goals import Goal, Reach
-from poise.solvers.proof import Proof
+from poise.reach.proof import Proof
 
 BOUNDED = ("revolute", "prismatic", "screw", "universal", "euler", "ball", "continuous")
 PROBLEMS, ROWS = 150, 3

@@ -9,10 +9,11 @@ import pytest
 
 import poise
 from poise import Status
+from poise.diagnosis import WayOutKind
+from poise.diagnosis.relax import Relaxation, trial
 from poise.errors import GoalsMissed, InvalidValue
 from poise.goals import Orient, Reach, Rest
 from poise.solvers import pixel_tolerance
-from poise.solvers.relax import Relaxation, trial
 from poise.solvers.show import length_text
 
 TIP = "panda_hand_tcp"
@@ -55,7 +56,7 @@ def test_multiplier_is_the_fall_of_the_best_cost_per_radian() -> None:
 
 def test_free_joints_are_stationary() -> None:
     solution = trapped_arm()
-    from poise.solvers.binding import linearise
+    from poise.diagnosis.binding import linearise
 
     at = linearise(solution)
     pull = at.J.T @ at.r
@@ -91,11 +92,11 @@ def test_parts_of_a_joint_have_names() -> None:
 
 def test_a_trial_frees_one_limit() -> None:
     solution = trapped_arm()
-    same = trial(solution, Relaxation("as it is"))
+    same = trial(solution, Relaxation(WayOutKind.MORE_TIME))
     assert same is not None
     assert not same.reached
     assert same.errors["hand"] == pytest.approx(solution.errors["hand"], rel=1e-6)
-    freed = trial(solution, Relaxation("without", limits=solution.active_limits))
+    freed = trial(solution, Relaxation(WayOutKind.WITHOUT_LIMITS, limits=solution.active_limits))
     assert freed is not None
     assert freed.reached
     assert freed.q == pytest.approx([0.8, 0.4], abs=1e-3)

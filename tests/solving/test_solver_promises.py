@@ -78,7 +78,7 @@ def test_a_short_search_from_outside_is_not_called_reached(panda: poise.Model) -
     rng = np.random.default_rng(1)
     for _ in range(50):
         start = panda.random(rng)
-        start[6] = 27.0
+        start[6] = 12.0
         target = panda.fk(panda.random(rng), TCP)[:3, 3]
         answer = poise.solve(panda, Reach(TCP, target), start=start, max_steps=3, restarts=0)
         assert not (answer.reached and answer.q[6] > panda.upper[6])

@@ -15,8 +15,8 @@ import poise
 from bodies import ALL_KINDS, random_model
 from poise import Status
 from poise.goals import Orient, Reach
-from poise.solvers.distances import Interval, swing
-from poise.solvers.reach import Freedom, pair_range, pivot_range, reachable_range, reachable_ranges
+from poise.reach.bounds import Freedom, pair_range, pivot_range, reachable_range, reachable_ranges
+from poise.reach.distances import Interval, swing
 
 BOUNDED = ("revolute", "prismatic", "screw", "universal", "euler", "ball", "continuous")
 POSES = 200

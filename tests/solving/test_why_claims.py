@@ -11,9 +11,9 @@ import pytest
 import poise
 from bodies import random_model
 from poise import Status
+from poise.diagnosis import relax
 from poise.goals import Goal, Reach
 from poise.limits import Clearance, Sphere
-from poise.solvers import relax
 
 UNITS = {"m": 1.0, "mm": 1e-3, "um": 1e-6, "nm": 1e-9}
 CLAIM = re.compile(r"'tip' (?:([\d.e+-]+) (m|mm|um|nm)\b)?(?: and )?(?:([\d.e+-]+) rad)?")
@@ -95,7 +95,7 @@ def test_a_proof_ends_the_searches_of_levels() -> None:
 def test_what_a_proof_rules_out_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     tried = []
     own = relax.trial
-    monkeypatch.setattr(relax, "trial", lambda solution, way: tried.append(way.text) or own(solution, way))
+    monkeypatch.setattr(relax, "trial", lambda solution, way: tried.append(way.kind) or own(solution, way))
     model, goals = figure()
     poise.solve(model, goals).why()
     assert not tried

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import poise
+from poise.diagnosis import WayOut, WayOutKind
+from poise.diagnosis.sentences import say_ways_out
 from poise.goals import Reach
 from poise.limits import Acceleration, Speed
-from poise.solvers.explain import taken
-from poise.solvers.relax import Relaxation
 
 TIP = "panda_hand_tcp"
 
@@ -129,8 +129,9 @@ def test_where_a_freed_joint_goes_is_said_as_it_is() -> None:
     model = builder.add_frame("hand", "hinge", (1, 0, 0)).build()
     solution = poise.solve(model, Reach("hand", (0, 1, 0)), [0.0])
     (limit,) = solution.active_limits
-    freed = Relaxation("without the upper limit of 'hinge'", limits=(limit,))
-    assert taken(solution, freed, np.array([3.64])) == " (it would go to 3.64 rad (209 deg))"  # -2.64 is out of range
+    freed = WayOut(WayOutKind.WITHOUT_RANGE, limits=(limit,), numbers={"value": 3.64}, tried=True)
+    (told,) = say_ways_out(solution, [freed])
+    assert told.text.endswith(" (it would go to 3.64 rad (209 deg)).")  # -2.64 is out of range
 
 
 def test_a_limit_that_the_freed_pose_keeps_is_not_blamed() -> None:

@@ -136,7 +136,7 @@ def test_a_far_target_is_missed_and_said_so(humanoid):
     for _ in range(25):
         frame = puppet.frame()
     assert "hand_l" in frame.missed
-    assert "hand_l" in puppet.why()
+    assert "hand_l" in [one.goal for one in puppet.explanation().missed]
 
 
 def test_a_foot_in_the_air_carries_nothing(humanoid):

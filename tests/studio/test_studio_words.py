@@ -29,7 +29,7 @@ def test_a_missed_handle_leads_to_the_page_that_explains_it(target, section):
     puppet.hold("hand_l", np.array(target))
     for _ in range(60):
         puppet.frame()
-    told = html.unescape(why_words(puppet.why()))
+    told = html.unescape(why_words(puppet.explanation()))
     assert PAGE in told
     assert f"“{section}”" in told
 

@@ -23,7 +23,7 @@ from poise.native import core
 from poise.solvers import Solver
 from poise.solvers.rules import refuse_timed
 from poise.solvers.several import Explorer, check_several
-from poise.solvers.solver import check_start
+from poise.solvers.solve import check_start
 from poise.solvers.table import may_move
 
 __all__ = ["BatchSolver", "solve_batch"]

@@ -212,6 +212,8 @@ def directly(
 def coordinate_moves(joint: Joint) -> list[tuple[Channel, float]] | None:
     """A joint as channels and signs; None where its axes are askew or it has quaternions."""
     moves: list[tuple[Channel, float]] = []
+    if len(set(joint.slides)) > 1:  # BVH would put the place before the joint's own axes
+        return None
     for primitive, axis in joint.motions:
         k = int(np.argmax(np.abs(axis)))
         if primitive is Primitive.SLIDE3 and not joint.quaternion:

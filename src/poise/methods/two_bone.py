@@ -2,7 +2,8 @@
 
     bend      |hand - shoulder| = |target - shoulder|       law of cosines, for a hinge at any angle to the bones
     point     shoulder turns the hand onto the target, by the shortest turn
-    pole      shoulder turns the elbow about the line from shoulder to target, towards the pole's direction
+    pole      shoulder turns the elbow about the line from shoulder to target, towards the pole's direction;
+              within 15 degrees of the pole's own line by the share m k / (1 + m k), k = 2 s / (z (z - s)) of it
     rotation  a wrist whose axes meet in one point takes up the rest
 
 Source: Tolani, Goswami and Badler, Real-time inverse kinematics techniques for anthropomorphic limbs,
@@ -12,6 +13,12 @@ The limb of a goal is the outermost one on the way to it: a ball, or three hinge
 hinge, then the frame, with or without a wrist. Joints above it keep still. One step is exact. Where joint
 ranges cut the exact pose, the limb first looks for another turn of the elbow about the line (unless there is
 a pole), then sweeps of CCD over the limb do what can be done.
+
+Along the pole's line the pole says nothing, and beside it its plane turns as fast as one likes. There (z = sin 15
+degrees, s the sine of the angle between the line to the target and the pole's) the elbow keeps the plane of the start
+and is drawn to the pole only as the line turns, by an angle m: started from pose to pose along a path that crosses the
+pole's line, the elbow turns by at most about 5.4 / z radians for a radian of the line, and is exact again where it
+leaves the zone.
 
 When it fails: bodies without such a limb are refused by name; a target out of reach, or inside the soft zone,
 is answered by the stretched limb and reported as missed. Stiffness says nothing here: the exact pose is the
@@ -46,7 +53,8 @@ class TwoBone(Method):
     """Analytic two-bone limb.
 
     Attributes:
-        pole: Direction in the world in which the elbow (or knee) points, three numbers; None keeps its plane.
+        pole: Direction in the world in which the elbow (or knee) points, three numbers; None keeps its plane. Exact
+            where the target's line is 15 degrees or more from the pole's; nearer, the start's plane counts too.
         soften: Fraction of the limb's length at which it begins to slow down instead of snapping straight; 1 is hard.
     """
 

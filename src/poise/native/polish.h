@@ -18,10 +18,11 @@ namespace {
 constexpr int most_polished = 8;                // steps in continuous mode
 constexpr int most_attempts = 48;               // dampings that one step is tried with
 constexpr double least_polish_damping = 1e-12;  // less would be lost in the rounding of J D^-1 J^T
-constexpr double creeps = 0.8;                  // a step that leaves more than this of the cost
-constexpr double difference_step = 1e-6;        // radians or lengths of the body
-constexpr double flattest = 1e-9;               // of the largest curvature seen: less is rounding
-constexpr int newton_rounds = 6;  // times that joints are fixed at a bound and Newton's step is solved again
+constexpr double least_fall = 1e-14;      // of the cost: less is rounding, and must not decide where a saddle leads
+constexpr double creeps = 0.8;            // a step that leaves more than this of the cost
+constexpr double difference_step = 1e-6;  // radians or lengths of the body
+constexpr double flattest = 1e-9;         // of the largest curvature seen: less is rounding
+constexpr int newton_rounds = 6;          // times that joints are fixed at a bound and Newton's step is solved again
 
 // ---------------------------------------------------------------------------------------------- Newton's step
 
@@ -152,7 +153,7 @@ bool step_by_newton(SolverData& solver, S before, Clock::time_point begun) {
     for (int c = 0; c < solver.n_v; ++c) s.dq[c] = share * w.sum[c];
     step_to(solver, s.trial_q, s.q);
     look(solver);
-    if (s.cost < before) return true;
+    if (s.cost < before * (1.0 - least_fall)) return true;
   }
   return false;
 }
@@ -182,7 +183,7 @@ template <int M> bool step_down(SolverData& solver, bool creeping, S& damping, C
                     solver.settings.rounds, s.work, s.dq);
     step_to(solver, s.trial_q, s.q);
     look(solver);
-    better = s.cost < before;
+    better = s.cost < before * (1.0 - least_fall);
   }
   s.damping = damping;
   damping = maximum(0.2 * damping, minimum(least_polish_damping, solver.settings.damping_floor));

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from poise.solvers.solver import Solver
+from poise.model import Model
 
 __all__ = ["History"]
+
+
+class Recorder(Protocol):
+    """What a history asks of the `Solver` that recorded it."""
+
+    model: Model
+    row_names: tuple[str, ...]
+    _native: Any
+    _targets: Mapping[str, Any]
+
+    def with_targets(self, targets: Mapping[str, Any]) -> Recorder:
+        """Another solver of the same problem that has these targets in place of the goals' own."""
 
 
 class History:
@@ -26,7 +38,7 @@ class History:
 
     __slots__ = ("_solver", "_targets", "cost", "damping", "errors", "q", "search")
 
-    def __init__(self, solver: Solver) -> None:
+    def __init__(self, solver: Recorder) -> None:
         rows = solver._native.history()
         goals = (rows.shape[1] - 3 - solver.model.nq) // 2
         loops = goals - len(solver.row_names)  # closed loops come first

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from poise.methods import Method
 from poise.model import Frame, Model
 from poise.model.joint import name_of
 from poise.native import core
-from poise.solvers.reach import reachable_ranges, remaining_ranges
+from poise.reach.bounds import reachable_ranges, remaining_ranges
 from poise.solvers.rules import RuleTables, rule_tables, timed
 from poise.solvers.serves import check_serves
 
@@ -195,12 +194,13 @@ def body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> dict[s
     return plain_body_table(model) if joints is None and stiff is None else make_body_table(model, joints, stiff)
 
 
-@lru_cache(maxsize=16)
 def plain_body_table(model: Model) -> dict[str, NDArray[Any]]:
-    """The table of a body that may move as it is."""
-    table = make_body_table(model, None, None)
-    for array in table.values():
-        array.setflags(write=False)
+    """The table of a body that may move as it is, made once."""
+    table: dict[str, NDArray[Any]] | None = model._facts.get("body_table")
+    if table is None:
+        table = model._facts["body_table"] = make_body_table(model, None, None)
+        for array in table.values():
+            array.setflags(write=False)
     return table
 
 

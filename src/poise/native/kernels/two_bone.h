@@ -6,7 +6,8 @@
 //   |end - shoulder|^2 = |u|^2 + |v|^2 - 2 (n.u)(n.v) - 2 (a cos x + b sin x),   a = u.v - (n.u)(n.v),   b = v.(n x u),
 //
 // the law of cosines for a hinge that need not be square to the bones. The shoulder then turns the end onto the target, and the elbow
-// about the line to it towards the pole. A wrist whose axes meet in one point takes up a wanted rotation. Joints above the
+// about the line to it towards the pole; near the pole's own line, where that turn is undefined, by as much of it as the line has
+// turned (pole_share). A wrist whose axes meet in one point takes up a wanted rotation. Joints above the
 // shoulder keep still.
 //
 // Soft stretch: near full length the end slows down and never arrives, d' = s + r (1 - (4 / (4 + (d - s) / r))^4) with s = soften
@@ -143,6 +144,27 @@ template <class S> POISE_LARGE_FN S pole_turn(const S* line, const S* elbow, con
   return signed_angle(dot(side, line), dot(x, y));
 }
 
+// How much of that turn is made, 0 to 1. Where the line runs along the pole the turn is undefined, and beside it the pole's plane
+// turns as fast as one likes. So within 15 degrees of there the elbow is drawn to the plane by as much as the line has turned,
+//
+//   share = m k / (1 + m k),   k = 2 s / (z (z - s)),
+//
+// m the angle between the line of the start and that of the target, s the sine between line and pole, z that of the zone: an
+// implicit step of d(elbow) / dm = k (plane - elbow). k is 0 on the pole's line, so nothing jumps there, and grows without bound
+// towards the edge of the zone, so the pole is exact from there on. The elbow turns by at most about 5.4 / z radians for a radian of
+// the line, however slowly and wherever the line crosses; where the line does not turn, neither does the elbow.
+template <class S> POISE_LARGE_FN S pole_share(const S* before, const S* line, const S* pole) {
+  const S zone = S(0.25881904510252074);  // the sine of 15 degrees
+  S across[3];
+  cross(pole, line, across);
+  const S s = length(across) / length(pole);
+  if (!(s < zone)) return S(1);
+  cross(before, line, across);
+  const S turned = signed_angle(length(across), dot(before, line));
+  const S pull = S(2) * turned * s;
+  return pull / (zone * (zone - s) + pull);
+}
+
 // Turns the shoulder by R, or by R and the least more about `line` that its ranges need if it is free to (no pole). True if exact;
 // `done` is the turn that was made.
 template <class S, class P> POISE_LARGE_FN bool turn_shoulder(const P& problem, const Limb& limb, const S* R,
@@ -274,6 +296,8 @@ template <class S, class P> POISE_LARGE_FN bool solve_limb(const P& problem, con
   bool exact = set_turn(problem, limb.elbow, x, state);
   rotation_about(axis, clamped(x, low, high), bent);
   const S still[3] = {S(0), S(0), S(0)};
+  S before[3];
+  subtract(end, o, before);
   move_point(bent, e, still, end);
 
   // onto the target, and the elbow towards the pole
@@ -288,7 +312,7 @@ template <class S, class P> POISE_LARGE_FN bool solve_limb(const P& problem, con
     S swivel[9];
     subtract(e, o, elbow);
     rotate(R, elbow, elbow);
-    rotation_about(line, pole_turn(line, elbow, pole), swivel);
+    rotation_about(line, pole_share(before, line, pole) * pole_turn(line, elbow, pole), swivel);
     multiply(swivel, R, R);
   } else if (goal.op == GOAL_POSE && limb.n_beyond < 3) {
     // the wrist alone cannot take the rotation: the elbow's turn about the line does its part

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.goals.goal import GoalRows
-
-if TYPE_CHECKING:
-    from poise.solvers.solution import Solution
+from poise.solvers.solution import Solution
 
 __all__ = ["hull_excess"]
 

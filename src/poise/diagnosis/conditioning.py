@@ -2,59 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.diagnosis.binding import active_limits
+from poise.diagnosis.linear import Floats, Linearisation, linearise, row_space
 from poise.goals.goal import ALIGN, ANGULAR, COM, LOOK, POSE, POSITION, ROTATION, GoalRows
-from poise.solvers.binding import active_limits
-from poise.solvers.linear import Floats, Linearisation, linearise, row_space
+from poise.solvers.findings import Conditioning
+from poise.solvers.solution import Solution
 
-if TYPE_CHECKING:
-    from poise.solvers.solution import Solution
+__all__ = ["conditioning", "free_motion"]
 
-__all__ = ["Conditioning", "conditioning", "free_motion"]
-
-SINGULAR = 1e-3  # of the largest singular value: less is no way to move
 PLAIN = (POSITION, ROTATION, POSE, COM)  # whose rows are components of a vector
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Conditioning:
-    """How well the body can move towards the goals from the answer, with the joints that are not at a limit.
-
-    Attributes:
-        singular_values: Of the goals' weighted Jacobian (lengths in units of L), descending.
-        condition: Largest over smallest; infinite where a direction is lost.
-        goal: The goal that the weakest direction is mostly about.
-        kind: "move", "turn", or "change" for a goal that is no vector (a distance, an angle, a balance).
-        direction: That direction, a unit vector; zero for "change".
-    """
-
-    singular_values: Floats
-    condition: float
-    goal: str
-    kind: str
-    direction: Floats
-
-    @property
-    def singular(self) -> bool:
-        """Whether a direction is lost, or nearly."""
-        return bool(self.condition > 1 / SINGULAR)
-
-    @property
-    def text(self) -> str:
-        """The weakest direction in words."""
-        if not self.goal:
-            return "no joint can move"
-        how = "cannot" if self.singular else "can least"
-        if self.kind == "change":
-            return f"{self.goal!r} {how} change"
-        x, y, z = np.round(self.direction, 2) + 0.0
-        verb = "move along" if self.kind == "move" else "turn about"
-        return f"{self.goal!r} {how} {verb} ({x:g}, {y:g}, {z:g})"
 
 
 def conditioning(solution: Solution) -> Conditioning:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.diagnosis.hull import hull_excess
+from poise.diagnosis.missed import tolerance
 from poise.goals.goal import ALIGN, ANGLE, ANGULAR, BALANCE, COM, CUSTOM, DISTANCE, LOOK, PLANES, GoalRows
 from poise.limits import Clearance, Coupled
 from poise.limits.limit import name_limits
-from poise.solvers.hull import hull_excess
-from poise.solvers.proof import tolerance
+from poise.solvers.findings import ActiveLimit
 from poise.solvers.show import length_text, unit_of
-
-if TYPE_CHECKING:
-    from poise.solvers.binding import ActiveLimit
-    from poise.solvers.solution import Solution
+from poise.solvers.solution import Solution
 
 __all__ = [
     "accepting_text",

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.limits import Closed
-
-if TYPE_CHECKING:
-    from poise.solvers.solution import Solution
+from poise.solvers.solution import Solution
 
 __all__ = ["Floats", "Linearisation", "linearise", "nonnegative", "row_space"]
 

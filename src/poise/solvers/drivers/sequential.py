@@ -17,8 +17,8 @@ from poise.methods import LM, Method, Sequential, TwoBone
 from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer
-from poise.solvers.inside import bring_inside, is_inside
-from poise.solvers.parts import find_parts
+from poise.solvers.drivers.inside import bring_inside, is_inside
+from poise.solvers.drivers.parts import find_parts
 from poise.solvers.serves import check_serves
 from poise.solvers.table import Options, may_move, native_table
 

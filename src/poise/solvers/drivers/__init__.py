@@ -19,11 +19,11 @@ __all__ = ["prepare"]
 def prepare(model: Model, goals: Mapping[str, Goal], options: Options) -> Any:
     """A native solver, or what stands for one where a method drives several."""
     if options.method.name == "sequential":
-        from poise.solvers.sequential import PartByPart
+        from poise.solvers.drivers.sequential import PartByPart
 
         return PartByPart(model, goals, options, cast("Sequential", options.method))
     if options.method.name == "scipy":
-        from poise.solvers.blackbox import BlackBox
+        from poise.solvers.drivers.blackbox import BlackBox
 
         return BlackBox(model, goals, options, cast("Scipy", options.method))
     return core.Solver(model._body, native_table(model, goals, options))

@@ -7,38 +7,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from poise.solvers.conditioning import free_motion
-from poise.solvers.linear import Floats, Linearisation
-from poise.solvers.proof import is_missed, tolerance
-from poise.solvers.relax import Relaxation, Trials, fresh
-from poise.solvers.words import error_text, errors_text
+from poise.diagnosis.conditioning import free_motion
+from poise.diagnosis.linear import Floats, Linearisation
+from poise.diagnosis.missed import is_missed, tolerance
+from poise.diagnosis.relax import Trials, without_goal
+from poise.solvers.explanation import Cause, CauseKind
+from poise.solvers.solution import Solution
 
-if TYPE_CHECKING:
-    from poise.solvers.solution import Solution
-
-__all__ = ["conflict_texts", "in_the_way"]
+__all__ = ["find_conflicts", "in_the_way"]
 
 OPPOSED = -0.5  # cosine between two goals' pulls from which on they are against each other
 MOST_ABOVE = 3  # goals of higher levels that are tried
 LESS = 0.9  # of an error: what counts as nearer
 
 
-def conflict_texts(solution: Solution, at: Linearisation, trials: Trials) -> Iterator[str]:
-    """Pairs of goals in conflict: those of one level first."""
+def find_conflicts(solution: Solution, at: Linearisation, trials: Trials) -> Iterator[Cause]:
+    """Yield pairs of goals in conflict: those of one level first."""
     for one, other in opposed(solution, at):
-        gains = [gain_text(solution, trials, *pair) for pair in ((one, other), (other, one))]
-        told = "; ".join(gain for gain in gains if gain)
-        pair = f"{one!r} and {other!r} are in conflict"
-        yield f"{pair}: a step towards one leads away from the other{told and ': '}{told}."
+        gains = [find_gain(solution, trials, *pair) for pair in ((one, other), (other, one))]
+        yield Cause(CauseKind.CONFLICT, (one, other), numbers={**gains[0], **gains[1]})
     for name, above in in_the_way(solution, at):
         for other in above:
-            gain = gain_text(solution, trials, name, other)
+            gain = find_gain(solution, trials, name, other)
             if gain:
-                yield f"{name!r} gives way to {other!r}, which is served first: {gain}."
+                yield Cause(CauseKind.GIVES_WAY, (name, other), numbers=gain)
                 break
 
 
@@ -76,22 +71,12 @@ def taken_up(at: Linearisation, pull: Floats, before: Sequence[str]) -> dict[str
     return {name: value if value > 1e-6 * size else 0.0 for name, value in taken.items()}
 
 
-def gain_text(solution: Solution, trials: Trials, name: str, without: str) -> str:
-    """What a goal would win if another were not there; empty where that is nothing."""
+def find_gain(solution: Solution, trials: Trials, name: str, without: str) -> dict[str, float]:
+    """Return what would be left of a goal if another were not there; empty where it would win nothing."""
     found = trials.errors(without_goal(solution, without))
     if found is None:
-        return ""
+        return {}
     before, after, allowed = solution.errors[name], found[name], tolerance(solution, name)
-    if after[0] <= allowed[0] and after[1] <= allowed[1]:
-        return f"{fresh(solution)}without {without!r}, {name!r} would be reached"
-    if all(a <= b for a, b in zip(after, before, strict=True)) and sum(after) < LESS * sum(before):
-        left = errors_text(solution, name, after)
-        missed = f"{name!r} would be missed by {left} instead of {error_text(solution, name)}"
-        return f"{fresh(solution)}without {without!r}, {missed}"
-    return ""
-
-
-def without_goal(solution: Solution, name: str) -> Relaxation:
-    """The same problem less one goal."""
-    rest = tuple((key, goal) for key, goal in solution._solver.goals.items() if key != name)
-    return Relaxation(f"without the goal {name!r}", goals=rest)
+    reached = after[0] <= allowed[0] and after[1] <= allowed[1]
+    nearer = all(a <= b for a, b in zip(after, before, strict=True)) and sum(after) < LESS * sum(before)
+    return {f"{name}.metres": after[0], f"{name}.radians": after[1]} if reached or nearer else {}

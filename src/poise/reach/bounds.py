@@ -11,8 +11,7 @@ given. So a bound may be loose but never wrong. Above a free base nothing is cla
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from functools import lru_cache
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from poise.goals.goal import POSE, POSITION, GoalRows
 from poise.model import Model
 from poise.model.kinds import Primitive
 from poise.model.primitives import kernel_table
-from poise.solvers.distances import BALL, SLIDE, TURN, Interval, Motion, fold, last_pivot
+from poise.reach.distances import BALL, SLIDE, TURN, Interval, Motion, fold, last_pivot
 from poise.spatial import Rotation
 
 __all__ = [
@@ -37,6 +36,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
+MOST_KEPT = 256  # of one kind, for one model
 
 
 class Freedom(NamedTuple):
@@ -118,7 +118,6 @@ def asks_for_a_place(goal: GoalRows) -> bool:
     return goal.op in (POSITION, POSE) and not goal.ranged and min(goal.weight.tolist()[:3]) > 0.0
 
 
-@lru_cache(maxsize=256)
 def bound_of(
     model: Model,
     frame: str,
@@ -127,7 +126,34 @@ def bound_of(
     start: tuple[float, ...] | None,
     freedom: Freedom,
 ) -> tuple[Floats, Interval]:
-    """Distances of a frame's point from a point of `base` (the best, where `start` is None), and that point."""
+    """Distances of a frame's point from a point of `base` (the best, where `start` is None), and that point.
+
+    Kept with the model, the last few hundred of them: to find an equal model in a cache of all would take longer.
+    """
+    key = (frame, point, base, start, freedom)
+    found: tuple[Floats, Interval] = kept(model, "bounds", key, lambda: find_bound(model, *key))
+    return found
+
+
+def kept(model: Model, what: str, key: Any, make: Callable[[], Any]) -> Any:
+    """What was made for a model and a key before, or is made now."""
+    shelf = model._facts.setdefault(what, {})
+    if key not in shelf:
+        if len(shelf) >= MOST_KEPT:
+            shelf.clear()
+        shelf[key] = make()
+    return shelf[key]
+
+
+def find_bound(
+    model: Model,
+    frame: str,
+    point: tuple[float, ...],
+    base: str | None,
+    start: tuple[float, ...] | None,
+    freedom: Freedom,
+) -> tuple[Floats, Interval]:
+    """What `bound_of` keeps."""
     body = draw(model, freedom)
     first = None if start is None else outward(body.place(base), np.array(start))
     center, interval = fold(body.chain(base, frame), outward(body.place(frame), np.array(point)), first)
@@ -140,14 +166,15 @@ def pivot_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats,
     None where the frame hangs on a slide, or nothing can be claimed.
     """
     base = None if goal.base is None else model.frame(goal.base).name
-    return bound_of_pivot(model, model.frame(str(goal.frame)).name, tuple(goal.point.tolist()), base, freedom)
+    key = (model.frame(str(goal.frame)).name, tuple(goal.point.tolist()), base, freedom)
+    found: tuple[Floats, Floats, Interval] | None = kept(model, "pivots", key, lambda: bound_of_pivot(model, *key))
+    return found
 
 
-@lru_cache(maxsize=256)
 def bound_of_pivot(
     model: Model, frame: str, point: tuple[float, ...], base: str | None, freedom: Freedom
 ) -> tuple[Floats, Floats, Interval] | None:
-    """What `pivot_range` says, found once."""
+    """What `pivot_range` keeps."""
     body = draw(model, freedom)
     motions = body.chain(base, frame)
     if not motions or motions[-1].kind == SLIDE:
@@ -212,16 +239,15 @@ class Drawing(NamedTuple):
         return back + [motion for i in down for motion in self.motions[i]]
 
 
-@lru_cache(maxsize=16)
-def table_of(model: Model) -> dict[str, Any]:
-    """The body as the kernels read it."""
-    return kernel_table(model._layout)
-
-
-@lru_cache(maxsize=32)
 def draw(model: Model, freedom: Freedom) -> Drawing:
-    """The body with all that its joints may do."""
-    table = table_of(model)
+    """The body with all that its joints may do; kept with the model."""
+    drawing: Drawing = kept(model, "drawings", freedom, lambda: draw_anew(model, freedom))
+    return drawing
+
+
+def draw_anew(model: Model, freedom: Freedom) -> Drawing:
+    """What `draw` keeps."""
+    table = kept(model, "tables", None, lambda: kernel_table(model._layout))
     places: list[Floats] = []
     motions: list[list[Motion]] = []
     for i, ints in enumerate(table["ints"]):

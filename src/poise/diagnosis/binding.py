@@ -14,68 +14,25 @@ Source: Nocedal and Wright, Numerical Optimization, 2006, section 12.8 (Lagrange
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.diagnosis.linear import Floats, Linearisation, linearise, nonnegative, row_space
+from poise.diagnosis.missed import is_missed
+from poise.diagnosis.standing import Standing, standing_rules, unit_of
 from poise.limits.closed import CLOSE
 from poise.limits.limit import name_limits
 from poise.model import Joint
-from poise.solvers.linear import Floats, Linearisation, linearise, nonnegative, row_space
-from poise.solvers.proof import is_missed
-from poise.solvers.standing import Standing, standing_rules, unit_of
+from poise.solvers.findings import ActiveLimit
+from poise.solvers.solution import Solution
 from poise.solvers.table import may_move
 
-if TYPE_CHECKING:
-    from poise.solvers.solution import Solution
+__all__ = ["active_limits", "broken_limits"]
 
-__all__ = ["ActiveLimit", "active_limits", "broken_limits"]
-
+AT_BOUND = 1e-12  # radians, or of L: a joint that is so near to the end of its range stands at it
 NOTHING = 1e-12  # of the pull: rounding
-
-
-@dataclass(frozen=True, slots=True)
-class ActiveLimit:
-    """A limit that the pose stands at, or a joint beyond the end of its range.
-
-    Attributes:
-        joint: The joint's name; empty for a clearance, a coupled range and a closed loop, which are about several.
-        side: "lower" or "upper".
-        value: Where the joint is, the turn of a cone, or the sum of a coupled range [rad, m]; of a clearance the gap
-            between the two surfaces [m]; of a closed loop how far it is open [m].
-        multiplier: What the cost would fall by per radian (metre) of more room; 0 where the limit only touches.
-        part: Which coordinate of a joint with several, as `joint.coordinates` names it: "rx", "x", "angle" ...;
-            "swing", "twist" or "angle" of a cone; empty otherwise.
-        exempt: Whether it lies outside its range because the solver could not move it, or ranges were off.
-        velocity: Its index among the model's velocities; -1 where it is about several.
-        kind: "range", "cone", "clearance", "coupled" or "closed".
-        limit: The name of the limit; empty for ranges and the model's own cones.
-        between: Of a clearance: the two things that it keeps apart.
-        rule: Its index among the rules of its kind in the kernels, -1 for a joint range.
-        level: Of the goals that it holds back, the priority that is served first; -1 where it holds nothing back.
-    """
-
-    joint: str
-    side: str
-    value: float
-    multiplier: float
-    part: str = ""
-    exempt: bool = False
-    velocity: int = -1
-    kind: str = "range"
-    limit: str = ""
-    between: tuple[str, ...] = ()
-    rule: int = -1
-    level: int = -1
-
-    @property
-    def name(self) -> str:
-        """The joint's name, with the part of a joint that has several; else the limit's, with what it keeps apart."""
-        if self.joint:
-            return f"{self.joint}.{self.part}" if self.part else self.joint
-        return f"{self.limit}: {' and '.join(self.between)}" if self.between else self.limit
 
 
 def active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
@@ -118,7 +75,7 @@ def of_joint(solution: Solution, joint: Joint, held: NDArray[np.bool_]) -> Itera
         v = joint.v.start + k
         low, high = float(model.lower[v]), float(model.upper[v])
         for side, beyond in (("lower", low - value), ("upper", value - high)):
-            if beyond >= 0 if held[v] else beyond > 0:
+            if beyond >= -AT_BOUND * (model.length if model.slides[v] else 1.0) if held[v] else beyond > 0:
                 yield ActiveLimit(joint.name, side, value, 0.0, joint.coordinates[k].name, not held[v], v)
 
 

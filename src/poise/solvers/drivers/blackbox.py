@@ -15,7 +15,7 @@ from poise.methods.scipy import LEAST_SQUARES, WITHOUT_BOUNDS, Scipy
 from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer
-from poise.solvers.inside import bring_inside
+from poise.solvers.drivers.inside import bring_inside
 from poise.solvers.table import MOST, Options, native_table
 
 __all__ = ["BlackBox"]

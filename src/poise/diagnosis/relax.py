@@ -7,26 +7,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import PoiseError
-from poise.goals import Reach
+from poise.goals import Goal, Reach
 from poise.limits.limit import Limit, name_limits
 from poise.native import core
-from poise.solvers.binding import ActiveLimit
-from poise.solvers.proof import prove
+from poise.solvers.explanation import WayOutKind
+from poise.solvers.findings import ActiveLimit
+from poise.solvers.proving import prove
 from poise.solvers.rules import timed
+from poise.solvers.solution import Solution
 from poise.solvers.status import Status
 from poise.solvers.table import Options, in_order, native_table
 
-if TYPE_CHECKING:
-    from poise.goals import Goal
-    from poise.solvers.solution import Solution
+__all__ = ["Relaxation", "Trials", "candidates", "helpful", "is_local", "of_effort", "without_goal"]
 
-__all__ = ["Relaxation", "Trials", "candidates", "fresh", "helpful", "is_local", "of_effort"]
+Key = tuple[WayOutKind, tuple[str, ...], tuple[tuple[str, str, str], ...]]
 
 FEW_SEARCHES = 10  # after the first, in a trial
 FEWER_SEARCHES = 0  # of levels one after the other
@@ -36,8 +36,6 @@ ALL_TRIALS = 12
 SHORT_STEPS = 60  # in a trial of levels one after the other
 MOST_LIMITS = 3  # tried one at a time
 MOST_GOALS = 4  # left out one at a time
-MOST_NAMED = 4
-FRESH = 'in a fresh solve (mode="nearest")'
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,21 +53,33 @@ class Trial:
     errors: dict[str, tuple[float, float]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
     """One thing to relax.
 
     Attributes:
-        text: What it is, to follow "it would be reached ...".
+        kind: What it is.
+        about: Names of the goals that it is about.
         limits: Limits that do not hold.
         goals: The goals instead of the solver's own; None: the same.
-        options: Options instead of the solver's own.
+        options: Options instead of the solver's own; they leave out the limits that are not joint ranges.
     """
 
-    text: str
+    kind: WayOutKind
+    about: tuple[str, ...] = ()
     limits: tuple[ActiveLimit, ...] = ()
     goals: tuple[tuple[str, Goal], ...] | None = None
     options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def ranges(self) -> tuple[ActiveLimit, ...]:
+        """The joint ranges among its limits."""
+        return tuple(limit for limit in self.limits if limit.kind == "range")
+
+    @property
+    def key(self) -> Key:
+        """What tells it from every other relaxation of the same problem."""
+        return self.kind, self.about, tuple((limit.kind, limit.name, limit.side) for limit in self.limits)
 
 
 class Trials:
@@ -77,15 +87,15 @@ class Trials:
 
     def __init__(self, solution: Solution) -> None:
         self.solution = solution
-        self.found: dict[str, Trial | None] = {}
+        self.found: dict[Key, Trial | None] = {}
         self.left = ALL_TRIALS
 
     def answer(self, relaxation: Relaxation) -> Trial | None:
         """What the relaxed problem came to; None where the method refuses it, or where enough was tried."""
-        if relaxation.text not in self.found:
-            self.found[relaxation.text] = trial(self.solution, relaxation) if self.left > 0 else None
+        if relaxation.key not in self.found:
+            self.found[relaxation.key] = trial(self.solution, relaxation) if self.left > 0 else None
             self.left -= 1
-        return self.found[relaxation.text]
+        return self.found[relaxation.key]
 
     def errors(self, relaxation: Relaxation) -> dict[str, tuple[float, float]] | None:
         """The errors that are left in the relaxed problem, by goal."""
@@ -113,17 +123,14 @@ def is_ruled_out(solution: Solution, relaxation: Relaxation) -> bool:
         changed = {name: goal for name, goal in relaxation.goals if name in rows and goal is not own[name]}
         kept = [name for name, _ in relaxation.goals if name in rows]
         rows = {name: changed[name].rows(solution.model) if name in changed else rows[name] for name in kept}
-    return prove(solution._solver, rows, solution.q, limited=not relaxation.limits) is not None
+    solver = solution._solver
+    proof = prove(solver.model, solver.goals, solver._options, rows, solution.q, limited=not relaxation.ranges)
+    return proof is not None
 
 
 def is_local(solution: Solution) -> bool:
     """Whether it never leaves its branch: continuous mode, and steps in time. Its trials are solves that may."""
     return solution._solver._options.mode == "continuous" or solution.velocity is not None
-
-
-def fresh(solution: Solution) -> str:
-    """What to say before a claim that was tried in another way than the solution was found."""
-    return f"{FRESH} " if is_local(solution) else ""
 
 
 def trial(solution: Solution, relaxation: Relaxation) -> Trial | None:
@@ -152,9 +159,9 @@ def prepared(solution: Solution, relaxation: Relaxation, goals: Mapping[str, Goa
     """The relaxed problem for the kernels."""
     table = native_table(solution.model, goals, options)
     for problem in (table, table["first"]):
-        if problem is None or not relaxation.limits:
+        if problem is None or not relaxation.ranges:
             continue
-        for limit in relaxation.limits:
+        for limit in relaxation.ranges:
             problem[limit.side][limit.velocity] = -np.inf if limit.side == "lower" else np.inf
         problem["reachable"], problem["prove"] = [], None
     return core.Solver(solution.model._body, table)
@@ -168,7 +175,7 @@ def candidates(solution: Solution, limits: Sequence[ActiveLimit], order: Sequenc
     if len({limit.limit or limit.name for limit in limits}) > 1:
         yield all_limits(solution, limits)
     if solution._solver._options.joints is not None:
-        yield Relaxation("if all joints could move", options=(("joints", None),))
+        yield Relaxation(WayOutKind.ALL_JOINTS, options=(("joints", None),))
     yield from of_goals(solution, order)
 
 
@@ -178,20 +185,20 @@ def of_effort(solution: Solution) -> Iterator[Relaxation]:
         return
     options = solution._solver._options
     if is_local(solution):
-        yield Relaxation(f"{FRESH}, which may leave this branch")
+        yield Relaxation(WayOutKind.FRESH_SOLVE)
     if solution.status is Status.OUT_OF_TIME:
         if not is_local(solution):
-            yield Relaxation("with more time")
+            yield Relaxation(WayOutKind.MORE_TIME)
         return
     if options.max_steps < MORE_STEPS and solution.status is Status.OUT_OF_STEPS:
-        yield Relaxation(f"with max_steps={MORE_STEPS}", options=(("max_steps", MORE_STEPS),))
+        yield Relaxation(WayOutKind.MORE_STEPS, options=(("max_steps", MORE_STEPS),))
     if is_local(solution) or is_strict(solution):
         return
     if solution.searches < MANY_SEARCHES:
-        yield Relaxation(f"with restarts={MANY_SEARCHES}", options=(("restarts", MANY_SEARCHES),))
+        yield Relaxation(WayOutKind.MORE_SEARCHES, options=(("restarts", MANY_SEARCHES),))
     else:
         other = options.seed + 1
-        yield Relaxation(f"with seed={other}", options=(("seed", other), ("restarts", MANY_SEARCHES)))
+        yield Relaxation(WayOutKind.OTHER_SEED, options=(("seed", other), ("restarts", MANY_SEARCHES)))
 
 
 def is_strict(solution: Solution) -> bool:
@@ -205,13 +212,14 @@ def is_strict(solution: Solution) -> bool:
 def of_ranges(limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
     """The strongest joint ranges, one by one."""
     for limit in limits[:MOST_LIMITS]:
-        yield Relaxation(f"without the {limit.side} limit of {limit.name!r}", limits=(limit,))
+        yield Relaxation(WayOutKind.WITHOUT_RANGE, limits=(limit,))
 
 
 def of_rules(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
     """The limits beyond ranges, one by one, the strongest first."""
     for name in list(dict.fromkeys(limit.limit for limit in limits if limit.limit))[:MOST_LIMITS]:
-        yield Relaxation(f"without the limit {name!r}", options=(("limits", all_but(solution, [name])),))
+        own = tuple(limit for limit in limits if limit.limit == name)
+        yield Relaxation(WayOutKind.WITHOUT_LIMIT, limits=own, options=(("limits", all_but(solution, [name])),))
 
 
 def all_but(solution: Solution, names: Sequence[str]) -> tuple[Limit, ...]:
@@ -222,13 +230,9 @@ def all_but(solution: Solution, names: Sequence[str]) -> tuple[Limit, ...]:
 
 def all_limits(solution: Solution, limits: Sequence[ActiveLimit]) -> Relaxation:
     """All limits that bind at once."""
-    names = list(dict.fromkeys(limit.limit or limit.name for limit in limits))
-    shown = ", ".join(repr(name) for name in names[:MOST_NAMED])
-    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    ranges = tuple(limit for limit in limits if limit.kind == "range")
     rules = [limit.limit for limit in limits if limit.limit]
     options = (("limits", all_but(solution, rules)),) if rules else ()
-    return Relaxation(f"without the limits of {shown}{more}", limits=ranges, options=options)
+    return Relaxation(WayOutKind.WITHOUT_LIMITS, limits=tuple(limits), options=options)
 
 
 def of_goals(solution: Solution, order: Sequence[str]) -> Iterator[Relaxation]:
@@ -241,8 +245,13 @@ def of_goals(solution: Solution, order: Sequence[str]) -> Iterator[Relaxation]:
         if isinstance(goal, Reach) and goal.with_rotation and asked.any() and len(rows) <= MOST_GOALS:
             softer = replace(goal, target=row.target[9:12], weight=tuple(asked.tolist()))
             changed = tuple((key, softer if key == name else held) for key, held in goals.items())
-            yield Relaxation(f"if {name!r} asked for the position alone", goals=changed)
+            yield Relaxation(WayOutKind.POSITION_ALONE, (name,), goals=changed)
     if len(rows) > 1:
         for name in order[:MOST_GOALS]:
-            rest = tuple((key, held) for key, held in goals.items() if key != name)
-            yield Relaxation(f"without the goal {name!r}", goals=rest)
+            yield without_goal(solution, name)
+
+
+def without_goal(solution: Solution, name: str) -> Relaxation:
+    """Return the same problem less one goal."""
+    rest = tuple((key, goal) for key, goal in solution._solver.goals.items() if key != name)
+    return Relaxation(WayOutKind.WITHOUT_GOAL, (name,), goals=rest)

@@ -5,19 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from poise.diagnosis.linear import Linearisation
 from poise.limits import Clearance, Closed, Cone, Coupled
 from poise.limits.cone import cones
 from poise.limits.limit import Limit, name_limits
 from poise.solvers.rules import CONE_RULES, OPEN, RuleTables, rule_tables, unit_of_sum
+from poise.solvers.solution import Solution
 from poise.solvers.table import may_move
-
-if TYPE_CHECKING:
-    from poise.solvers.linear import Linearisation
-    from poise.solvers.solution import Solution
 
 __all__ = ["Standing", "standing_rules", "unit_of"]
 
