@@ -10,7 +10,7 @@ import poise
 from poise.errors import InvalidValue, ModelMismatch, NameNotFound
 from poise.goals import Balance, Rest
 from poise.model import Model
-from poise.solvers.table import CONTINUOUS_SPAN, turning
+from poise.solvers.table import CONTINUOUS_SPAN
 
 Floats = NDArray[np.float64]
 FRAMES = 300
@@ -39,7 +39,7 @@ def body(name: str) -> Model:
 
 def bound(model: Model) -> Floats:
     """The bound of a frame; turns of a ball about several axes do not simply add up, and may be some percent more."""
-    most = np.where(turning(model) > 0, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length) * (1 + 1e-9)
+    most = np.where(~model.slides, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length) * (1 + 1e-9)
     for joint in model.joints:
         if joint.nq != joint.nv:
             most[joint.v] *= 1.06
