@@ -26,7 +26,7 @@ from poise.solvers.table import Options, in_order, native_table
 
 __all__ = ["Relaxation", "Trials", "candidates", "helpful", "is_local", "of_effort", "without_goal"]
 
-Key = tuple[WayOutKind, tuple[str, ...], tuple[tuple[str, str, str], ...]]
+Key = tuple[WayOutKind, tuple[str, ...], tuple[tuple[str, str, str, int], ...]]
 
 FEW_SEARCHES = 10  # after the first, in a trial
 FEWER_SEARCHES = 0  # of levels one after the other
@@ -79,7 +79,11 @@ class Relaxation:
     @property
     def key(self) -> Key:
         """What tells it from every other relaxation of the same problem."""
-        return self.kind, self.about, tuple((limit.kind, limit.name, limit.side) for limit in self.limits)
+        return (
+            self.kind,
+            self.about,
+            tuple((limit.kind, limit.name, limit.side, limit.velocity) for limit in self.limits),
+        )
 
 
 class Trials:

@@ -18,42 +18,77 @@ Vector = tuple[float, float, float]
 
 
 class CauseKind(Enum):
-    """What keeps a pose from its goals."""
+    """What keeps a pose from its goals.
 
-    BROKEN_LIMIT = "broken limit"  # the start broke it, and no way back was found
+    Attributes:
+        BROKEN_LIMIT: A limit that the start broke, and to which no way back was found, or not yet.
+        PROVED: A distance that the body cannot have: no pose inside the limits reaches the goals.
+        LOCKED_BONES: Bones that keep their length, since `joints=` does not name them.
+        OUT_OF_TIME: `time_limit` ended the search.
+        OUT_OF_STEPS: `max_steps` ended the search.
+        ON_ITS_WAY: One call, or one step in time, leads only so far; the next one comes nearer.
+        BRANCH_ENDS: No small motion leads on, and this mode never jumps to another branch.
+        LIMITS: Limits that hold the goals back.
+        CONFLICT: Two goals of one priority whose pulls oppose each other.
+        GIVES_WAY: A goal that gives way to one that is served first.
+        LOCAL_MINIMUM: No small step makes the error less.
+        NO_JOINT_MOVES: No joint that may move changes what is left of the goal.
+        SINGULAR: A direction in which the pose cannot move; told on the line of the local minimum.
+        EXEMPT: Joints outside their range that `joints=` leaves out.
+    """
+
+    BROKEN_LIMIT = "broken limit"
     PROVED = "proved out of reach"
-    LOCKED_BONES = "locked bones"  # their length could change, but only if joints= named them
+    LOCKED_BONES = "locked bones"
     OUT_OF_TIME = "out of time"
     OUT_OF_STEPS = "out of steps"
-    ON_ITS_WAY = "on its way"  # the next call comes nearer
-    BRANCH_ENDS = "branch ends"  # continuous mode and steps in time never jump to another
-    LIMITS = "limits"  # that hold the goals back
-    CONFLICT = "conflict"  # two goals of one priority
-    GIVES_WAY = "gives way"  # to a goal that is served first
+    ON_ITS_WAY = "on its way"
+    BRANCH_ENDS = "branch ends"
+    LIMITS = "limits"
+    CONFLICT = "conflict"
+    GIVES_WAY = "gives way"
     LOCAL_MINIMUM = "local minimum"
-    NO_JOINT_MOVES = "no joint moves"  # what is left of the goal
-    SINGULAR = "singular"  # a direction in which the pose cannot move
-    EXEMPT = "exempt"  # joints outside their range that joints= leaves out
+    NO_JOINT_MOVES = "no joint moves"
+    SINGULAR = "singular"
+    EXEMPT = "exempt"
 
 
 class WayOutKind(Enum):
-    """What would help."""
+    """What would help.
 
-    FRESH_SOLVE = "fresh solve"  # mode="nearest", which may leave this branch
+    Attributes:
+        FRESH_SOLVE: A solve with `mode="nearest"`, which may leave this branch.
+        MORE_TIME: A larger `time_limit`.
+        MORE_STEPS: A larger `max_steps`.
+        MORE_SEARCHES: More `restarts`.
+        OTHER_SEED: Another `seed`.
+        OTHER_SEARCH: Another search: there is a pose inside all limits.
+        WITHOUT_RANGE: Without one end of a joint's range.
+        WITHOUT_LIMIT: Without one of `limits=`.
+        WITHOUT_LIMITS: Without all limits that hold the goals back.
+        ALL_JOINTS: Without `joints=`.
+        POSITION_ALONE: A goal that asks for its position alone.
+        WITHOUT_GOAL: Without one of the goals.
+        MOVE_TARGET: Another target, or two targets nearer to each other.
+        UNPROVED: Perhaps another search: that no pose inside the limits reaches it is not proved.
+        TOLERANCE: A larger tolerance accepts the pose as it stands; see `Missed.accepted`.
+    """
+
+    FRESH_SOLVE = "fresh solve"
     MORE_TIME = "more time"
     MORE_STEPS = "more steps"
     MORE_SEARCHES = "more searches"
     OTHER_SEED = "other seed"
-    OTHER_SEARCH = "other search"  # there is a pose inside all limits
-    WITHOUT_RANGE = "without range"  # one end of a joint's range
-    WITHOUT_LIMIT = "without limit"  # one of limits=
-    WITHOUT_LIMITS = "without limits"  # all that hold it back
+    OTHER_SEARCH = "other search"
+    WITHOUT_RANGE = "without range"
+    WITHOUT_LIMIT = "without limit"
+    WITHOUT_LIMITS = "without limits"
     ALL_JOINTS = "all joints"
     POSITION_ALONE = "position alone"
     WITHOUT_GOAL = "without goal"
     MOVE_TARGET = "move target"
-    UNPROVED = "unproved"  # perhaps another search finds a pose inside the limits
-    TOLERANCE = "tolerance"  # the pose as it stands would be accepted with a larger one
+    UNPROVED = "unproved"
+    TOLERANCE = "tolerance"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +181,11 @@ class Explanation:
     ways_out: tuple[WayOut, ...]
     summary: str
 
+    @property
+    def parts(self) -> tuple[Cause | WayOut, ...]:
+        """Causes and ways out, in the order in which they are told."""
+        return (*self.causes, *self.ways_out)
+
     def plain_values(self) -> dict[str, Any]:
         """Everything in numbers, text and lists, as JSON has it."""
         return {
@@ -157,7 +197,7 @@ class Explanation:
 
     def __str__(self) -> str:
         out = self.summary
-        for part in (*self.causes, *self.ways_out):
+        for part in self.parts:
             out += f"{' ' if part.kind is CauseKind.SINGULAR else chr(10)}{part.text}"  # of the minimum, on its line
         return out
 

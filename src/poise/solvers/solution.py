@@ -199,8 +199,11 @@ class Solution(Drawn):
         }
 
     def _twin(self) -> Solver:
-        """A solver of the same problem with the targets of this call, so that asking never disturbs the next one."""
-        twin = self._solver.copy()
+        """A solver of the same problem with the targets of this call, so that asking never disturbs the next one.
+
+        It heeds no clock: what is asked of it has one answer.
+        """
+        twin = self._solver.with_targets(self._solver._targets, time_limit=None)
         twin._native.restart(self.q, self._targets)
         return twin
 

@@ -169,11 +169,16 @@ class Solver:
         """Another solver of the same problem and targets with memory of its own, for another thread."""
         return self.with_targets(self._targets)
 
-    def with_targets(self, targets: Mapping[str, Any]) -> Solver:
-        """Another solver of the same problem that has these targets in place of the goals' own."""
+    def with_targets(self, targets: Mapping[str, Any], **changes: Any) -> Solver:
+        """Another solver of the same problem that has these targets in place of the goals' own.
+
+        Args:
+            targets: Goal name to target.
+            changes: Options that differ.
+        """
         options = {name: getattr(self._options, name) for name in Options.__slots__}
         goals = [replace(goal, name=name) for name, goal in self.goals.items()]
-        twin = Solver(self.model, goals, **options)
+        twin = Solver(self.model, goals, **{**options, **changes})
         twin._native.restart(self._start, dict(targets))
         twin._targets = dict(targets)
         return twin

@@ -151,8 +151,7 @@ def legend() -> str:
 
 def why_words(explanation: Explanation) -> str:
     """What stands in the way, what to do and where to read on; the figures behind it fold out."""
-    texts = (part.text for part in (*explanation.causes, *explanation.ways_out))
-    lines = [html.escape(line) for line in (explanation.summary, *texts)]
+    lines = [html.escape(line) for line in (explanation.summary, *(part.text for part in explanation.parts))]
     first = [html.escape(line) for line in telling_lines(explanation)]
     told = "".join(f"<div style='margin-top:5px'>{line}</div>" for line in first or lines[:1])
     rest = "".join(f"<div style='margin-top:4px'>{line}</div>" for line in lines if line not in first)
