@@ -91,6 +91,7 @@ def test_the_gpu_is_usable_with_a_device_and_cupy(
     assert all(name in typed().stdout for name in devices)
 
 
+@pytest.mark.slow
 def test_no_extra_but_the_command_lines_own_is_imported() -> None:
     code = (
         "import sys; from typer.testing import CliRunner; from poise.cli.app import app\n"

@@ -73,6 +73,7 @@ def test_demo_in_numbers(tmp_path: Path) -> None:
     assert facts["next"] == "poise studio"
 
 
+@pytest.mark.slow
 def test_demo_works_where_nothing_can_be_drawn(tmp_path: Path) -> None:
     """Without matplotlib the page is still written, and the line says what to type."""
     code = "import sys; sys.modules['matplotlib'] = None; from poise.cli import main; main()"

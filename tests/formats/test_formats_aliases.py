@@ -179,6 +179,7 @@ def test_one_bone() -> None:
     assert roles_of_bone("nobody", "leftHand") == ()
 
 
+@pytest.mark.slow
 def test_a_file_brings_roles(tmp_path: Path) -> None:
     pytest.importorskip("mujoco")
     limbs = "".join(

@@ -39,6 +39,7 @@ def test_bodies_that_do_not_stand_in_their_offsets_are_measured_along_their_bone
     assert abs(model.fk(model.rest, "Hips")[1, 3] - 0.9) < 1e-12
 
 
+@pytest.mark.slow
 def test_a_urdf_that_calls_macros_of_others_is_read_without_them(tmp_path: Path) -> None:
     pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
     head = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="base"/>'
@@ -55,6 +56,7 @@ def test_a_urdf_that_calls_macros_of_others_is_read_without_them(tmp_path: Path)
 HEAD = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["arm_description", "hand_description"])
 def test_packages_that_xacro_wants_are_found_by_their_folders(tmp_path: Path, package: str) -> None:
     pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
@@ -65,6 +67,7 @@ def test_packages_that_xacro_wants_are_found_by_their_folders(tmp_path: Path, pa
     assert load(tmp_path / "arm_description" / "urdf", text, "arm.xacro").frames == ("part",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("package", ["nobodys_description", "..", "../secret", "."])
 def test_packages_that_are_not_there_are_named(tmp_path: Path, package: str) -> None:
     pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
@@ -75,12 +78,14 @@ def test_packages_that_are_not_there_are_named(tmp_path: Path, package: str) -> 
         load(tmp_path / "urdf", text, "arm.xacro")
 
 
+@pytest.mark.slow
 def test_arguments_that_xacro_wants_are_named(tmp_path: Path) -> None:
     pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
     with pytest.raises(FormatError, match=r"Give it a value: xacro arm\.xacro side:=\.\.\. -o robot\.urdf"):
         load(tmp_path, f'{HEAD}<link name="hand_$(arg side)"/></robot>', "arm.xacro")
 
 
+@pytest.mark.slow
 def test_a_file_of_macros_says_so(tmp_path: Path) -> None:
     pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
     macro = '<xacro:macro name="m" params="x"><link name="${x}"/></xacro:macro>'

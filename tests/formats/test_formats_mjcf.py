@@ -12,6 +12,8 @@ from mjcf_files import GEOM, agrees, load, mujoco, worst, write
 from poise.errors import FormatError, FormatWarning
 from poise.model import BallRange, Box, Capsule, Cylinder, Mesh, Sphere
 
+pytestmark = pytest.mark.slow
+
 
 def test_frames_joints_and_ranges(tmp_path: Path) -> None:
     model = load(

@@ -13,6 +13,8 @@ from budget import within
 from poise.errors import FormatError, FormatWarning
 from poise.formats import mjcf_compiler
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("mujoco")
 
 BODY = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
@@ -289,6 +291,6 @@ def test_where_no_process_can_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyP
         raise PermissionError("no processes here")
 
     mjcf_compiler._WORKER.stop()
-    monkeypatch.setattr(mjcf_compiler.subprocess, "Popen", refused)
+    monkeypatch.setattr("subprocess.Popen", refused)
     (tmp_path / "model.xml").write_text(mjcf(BODY))
     assert poise.load(tmp_path / "model.xml").nq == 1

@@ -12,6 +12,8 @@ import poise
 from mjcf_files import GEOM, agrees, mujoco, worst, write
 from poise.errors import FormatWarning
 
+pytestmark = pytest.mark.slow
+
 END = GEOM + "</body>"
 KINEMATICS = {
     "hinge": '<body name="a" pos="1 2 3" quat="1 2 3 4"><joint axis="1 1 0"/><site name="s" pos="1 0 0"/>' + END,

@@ -15,6 +15,8 @@ from paths import FUZZ
 from reading import attempt
 from seeds import NASTY, SEEDS
 
+pytestmark = pytest.mark.slow
+
 FINDINGS = sorted((FUZZ / "findings").glob("*.*")) if (FUZZ / "findings").is_dir() else []
 VERBS = ("read_model", "read_motion")
 

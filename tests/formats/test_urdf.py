@@ -216,6 +216,7 @@ XACRO = """<?xml version="1.0"?>
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["robot.urdf.xacro", "robot.xacro", "robot.urdf"])
 def test_xacro(name: str, tmp_path: Path) -> None:
     pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
@@ -225,6 +226,7 @@ def test_xacro(name: str, tmp_path: Path) -> None:
     assert any("xacrodoc" in note for note in model.notes)
 
 
+@pytest.mark.slow
 def test_xacro_includes_files_beside_it(tmp_path: Path) -> None:
     pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
     head = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro">'
@@ -232,6 +234,7 @@ def test_xacro_includes_files_beside_it(tmp_path: Path) -> None:
     assert load(tmp_path, f'{head}<xacro:include filename="part.xacro"/></robot>').frames == ("part",)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bad", ["${1 + nothing}", "${__import__('os').system('true')}", "${[0] * 10**11}"])
 def test_bad_xacro(bad: str, tmp_path: Path) -> None:
     pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
@@ -239,6 +242,7 @@ def test_bad_xacro(bad: str, tmp_path: Path) -> None:
         load(tmp_path, XACRO.replace("${1 + 1}", bad))
 
 
+@pytest.mark.slow
 def test_xacro_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("xacrodoc", reason="xacrodoc is not installed")
     monkeypatch.setattr("poise.formats.xacro.SECONDS", 2.0)

@@ -15,6 +15,7 @@ from paths import EXAMPLES
 SCRIPTS = sorted(EXAMPLES.glob("*.py"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", SCRIPTS, ids=lambda path: path.name)
 def test_example_runs(path: Path, tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if name not in {"DISPLAY", "WAYLAND_DISPLAY"}}

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable, Collection
+from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+import poise
 from paths import ROOT, SOURCES
+from poise.errors import MissingExtra
+from poise.goals import Reach
+from poise.methods import Scipy
+from poise.native import gpu
+from poise.studio import saving
+from poise.studio.page import start_server
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -36,16 +47,25 @@ def module_of(requirement: str) -> str:
 
 EXTRAS = sorted({module_of(line) for lines in USERS.values() for line in lines} | set(BESIDE))
 
-# Hidden modules are not found by anybody, as if they were not installed; loaded ones are there before Poise is.
-HIDE = """
+
 class Hiding:
-    def __init__(self, finder):
-        self.finder = finder
-    def find_spec(self, name, path=None, target=None):
-        return None if name.partition(".")[0] in EXTRAS else self.finder.find_spec(name, path, target)
-    def __getattr__(self, name):
+    """A finder of modules that does not find some, as if they were not installed."""
+
+    def __init__(self, finder: Any, hidden: Collection[str]) -> None:
+        self.finder, self.hidden = finder, hidden
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
+        return None if name.partition(".")[0] in self.hidden else self.finder.find_spec(name, path, target)
+
+    def __getattr__(self, name: str) -> Any:
         return getattr(self.finder, name)
-sys.meta_path[:] = [Hiding(finder) for finder in sys.meta_path]
+
+
+# Hidden modules are not found by anybody; loaded ones are there before Poise is.
+HIDE = f"""
+from typing import Any, Collection
+{inspect.getsource(Hiding)}
+sys.meta_path[:] = [Hiding(finder, EXTRAS) for finder in sys.meta_path]
 for name in EXTRAS:
     assert importlib.util.find_spec(name) is None
 """
@@ -126,6 +146,7 @@ def answers(setting: str) -> tuple[list[str], dict[str, str]]:
     return loaded, told
 
 
+@pytest.mark.slow
 def test_no_answer_depends_on_which_extras_are_installed() -> None:
     _, bare = answers(HIDE)
     loaded, full = answers(LOAD)
@@ -157,3 +178,69 @@ def test_an_extra_names_only_what_is_imported(extra: str) -> None:
     text = "\n".join(path.read_text("utf-8") for path in FILES)
     for line in USERS[extra]:
         assert re.search(rf"\b(import|from) {module_of(line)}\b", text), f"nothing imports {line}"
+
+
+# ------------------------------------------------------------------------------------------------ one that is missing
+
+
+def hide(module: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Make a package impossible to import, as if it were not installed, whether it was imported before or not."""
+    for name in list(sys.modules):
+        if name == module or name.startswith((f"{module}.", "poise.cli.")):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Hiding(finder, {module}) for finder in sys.meta_path])
+
+
+def load_text(folder: Path, name: str, text: str) -> None:
+    (folder / name).write_text(text)
+    poise.load(folder / name)
+
+
+def open_command_line(_: Path) -> None:
+    from poise.cli import main
+
+    main()
+
+
+def save_parquet(folder: Path) -> None:
+    poise.save(poise.Pose(poise.load("planar2")), folder / "pose.parquet")
+
+
+def solve_with_scipy(_: Path) -> None:
+    arm = poise.load("planar2")
+    poise.solve(arm, Reach(arm.frames[-1], (0.5, 0.5, 0.0)), method=Scipy())
+
+
+XACRO = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="a" value="1"/></robot>'
+MJCF = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
+DOORS: dict[str, Callable[[Path], Any]] = {
+    "cupy": lambda _: gpu.cupy(),
+    "imageio": lambda _: saving.picture(None),
+    "matplotlib": lambda folder: poise.plot(poise.load("planar2"), folder / "a.png"),
+    "mujoco": lambda folder: load_text(folder, "a.xml", MJCF),
+    "pyarrow": save_parquet,
+    "rich": open_command_line,
+    "scipy": solve_with_scipy,
+    "typer": open_command_line,
+    "viser": lambda _: start_server("127.0.0.1", 0, "a studio"),
+    "xacrodoc": lambda folder: load_text(folder, "a.xacro", XACRO),
+}
+BROUGHT = {"trimesh": "viser"}  # who has the one on the right has the one on the left
+
+
+@pytest.mark.parametrize("module", DOORS)
+def test_without_a_package_its_door_says_what_to_type(
+    module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (extra,) = (name for name, lines in USERS.items() if module in map(module_of, lines))
+    hide(module, monkeypatch)
+    with pytest.raises((MissingExtra, SystemExit), match=rf"pip install ['\"]poise\[{extra}\]['\"]"):
+        DOORS[module](tmp_path)
+
+
+def test_every_package_of_an_extra_has_a_door() -> None:
+    named = {module_of(line) for lines in USERS.values() for line in lines}
+    assert named == {*DOORS, *BROUGHT}
+    for module, owner in BROUGHT.items():
+        pytest.importorskip(owner)
+        assert module in {module_of(line) for line in metadata.requires(owner) or ()}

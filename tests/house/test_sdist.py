@@ -11,6 +11,8 @@ import pytest
 
 from paths import ROOT
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("scikit_build_core")
 
 LEFT_OUT = (".ci/", "benchmarks/")

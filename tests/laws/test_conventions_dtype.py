@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -15,7 +17,7 @@ PAGE = (DOCS / "conventions.md").read_text("utf-8")
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_kinematics_keep_the_precision_they_are_given(dtype: type) -> None:
+def test_kinematics_keep_the_precision_they_are_given(dtype: Any) -> None:
     q = np.asarray(MODEL.rest, dtype=dtype)
     step = np.full(MODEL.nv, 0.1, dtype=dtype)
     found = (MODEL.fk(q), MODEL.fk(q, TOOL), MODEL.jacobian(q, TOOL), MODEL.integrate(q, step), MODEL.difference(q, q))
@@ -23,7 +25,7 @@ def test_kinematics_keep_the_precision_they_are_given(dtype: type) -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_solves_answer_in_float64_whatever_the_targets_are(dtype: type) -> None:
+def test_solves_answer_in_float64_whatever_the_targets_are(dtype: Any) -> None:
     targets = MODEL.fk(MODEL.random(np.random.default_rng(0), 20), TOOL)[:, :3, 3].astype(dtype)
     goal = Reach(TOOL, targets[0])
     assert poise.solve(MODEL, goal).q.dtype == np.float64

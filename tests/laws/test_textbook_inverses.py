@@ -40,7 +40,7 @@ def test_left_pseudoinverse_undoes_the_columns(seed, columns, extra):
 
 @given(seed=SEEDS, size=SIZES, missing=st.integers(0, 3))
 def test_truncated_svd_meets_the_four_conditions_of_penrose(seed, size, missing):
-    j = matrix(seed, *size, rank=max(min(size) - missing, 0))
+    j = matrix(seed, size[0], size[1], rank=max(min(size) - missing, 0))
     inverse = textbook.truncated_svd_inverse(j)
     for left, right in (
         (j @ inverse @ j, j),
@@ -61,7 +61,7 @@ def test_truncation_is_relative():
 
 @given(seed=SEEDS, size=SIZES, missing=st.integers(0, 3), damping=st.floats(1e-3, 10.0))
 def test_damped_inverse_three_ways(seed, size, missing, damping):
-    j = matrix(seed, *size, rank=max(min(size) - missing, 0))
+    j = matrix(seed, size[0], size[1], rank=max(min(size) - missing, 0))
     inverse = textbook.damped_inverse(j, damping)
     other_side = np.linalg.inv(j.T @ j + damping**2 * np.eye(size[1])) @ j.T
     np.testing.assert_allclose(inverse, textbook.damped_svd_inverse(j, damping), atol=1e-10)

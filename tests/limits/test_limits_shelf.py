@@ -31,7 +31,6 @@ def largest_break(model: poise.Model, q: np.ndarray) -> float:
     return max(ranges_broken(model, q), cone_broken(cone, q[model.joint("ball").q]))
 
 
-@pytest.mark.filterwarnings("ignore:Unknown solver options")
 @pytest.mark.parametrize("optimizer", [*LEAST_SQUARES, *MINIMIZERS])
 def test_scipy_keeps_the_cones_of_the_model(optimizer: str) -> None:
     pytest.importorskip("scipy")
@@ -42,11 +41,16 @@ def test_scipy_keeps_the_cones_of_the_model(optimizer: str) -> None:
         target = np.array(model.fk(inside, "tip"))[:3, 3] if k % 2 else rng.normal(size=3) * 0.7
         start = model.rest if k % 3 else np.array([*poise.Rotation.from_vector((1.5, 0.3, 0.9)).wxyz, 0.2])
         solution = poise.solve(model, Reach("tip", target), start, method=method)
+        assert solution.steps <= 200
         assert largest_break(model, solution.q) <= ROUNDING
         error = float(np.linalg.norm(np.array(model.fk(solution.q, "tip"))[:3, 3] - target))
         assert abs(error - solution.errors["tip"][0]) <= 1e-9
         assert solution.reached == (error <= 1e-4 * min(1.0, model.length))
         reached += solution.reached
+        for few in (1, 4):  # and cut short, it keeps them too
+            short = poise.solve(model, Reach("tip", target), start, method=method, max_steps=few)
+            assert short.steps <= few
+            assert largest_break(model, short.q) <= ROUNDING
     assert reached >= 3
 
 

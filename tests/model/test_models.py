@@ -55,6 +55,7 @@ def test_an_unknown_name_is_told_its_neighbours() -> None:
     assert set(caught.value.choices) == set(models.names())
 
 
+@pytest.mark.slow
 def test_bodies_are_imported_when_asked_for() -> None:
     code = "import sys, poise.models; assert not [m for m in sys.modules if m.startswith('poise.models.')]"
     subprocess.run([sys.executable, "-c", code], check=True)

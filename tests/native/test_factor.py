@@ -12,6 +12,8 @@ import pytest
 import nvrtc
 from paths import KERNELS, NATIVE_TESTS
 
+pytestmark = pytest.mark.slow
+
 SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
 ROUNDING = {"double": 2.3e-16, "float": 1.2e-7}
 OFF = "4"

@@ -21,6 +21,8 @@ from poise.native import core
 from poise.native.gpu import OPTIONS, DeviceProblem
 from poise.native.gpu_source import KERNEL_NAMES, KERNELS, coarse, compact, problem_source
 
+pytestmark = pytest.mark.slow
+
 ROWS = 60
 FINE = (1e-9, 1e-9)  # [m, rad]
 

@@ -15,6 +15,8 @@ import pytest
 import nvrtc
 from paths import KERNELS, NATIVE_TESTS
 
+pytestmark = pytest.mark.slow
+
 
 def run_spike(folder: Path, *arguments: str, contract: str = "off") -> list[str]:
     """What the spike prints; `contract`: whether a b + c may be rounded once ("fast") or is rounded twice ("off")."""

@@ -16,6 +16,8 @@ from poise.goals import Reach
 pytest.importorskip("pinocchio", reason="the extra `peers` is not installed")
 from pinocchio_urdf import robots
 
+pytestmark = pytest.mark.slow
+
 ROBOTS = robots()
 ROWS = 40
 LIMBS = 6

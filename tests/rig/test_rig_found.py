@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 import poise
 
@@ -33,6 +34,7 @@ def test_a_limb_whose_foot_and_knee_are_both_missed_is_bent_once_in_a_frame() ->
         assert np.abs(model.difference(before, rig.q))[3:].max() <= 0.2 + 1e-9
 
 
+@pytest.mark.slow
 def test_poses_do_not_depend_on_the_seed_of_hashes() -> None:
     found = set()
     for seed in ("1", "2", "3"):

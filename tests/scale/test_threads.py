@@ -9,7 +9,7 @@ import poise
 from poise import Solver
 from poise.batch import BatchSolver
 from poise.errors import PoiseError, SolverInUse
-from poise.goals import Custom, Reach
+from poise.goals import Custom, Goal, Reach
 from poise.limits import Clearance
 
 THREADS = 4
@@ -23,7 +23,7 @@ def prepared(kind):
         goals = [Reach("hand_l", (0.1, 1.1, 0.1)), Reach("hand_r", (-0.1, 1.1, 0.1))]
         return Solver(model, goals, limits=[Clearance()], restarts=1)
     model = poise.load("panda")
-    goal = Reach(PANDA, (0.3, 0.5, 0.4))
+    goal: Goal = Reach(PANDA, (0.3, 0.5, 0.4))
     if kind == "custom":
         goal = Custom(lambda q: q[:2] - 0.1, size=2, name="mine")
     return Solver(model, goal, record=kind == "record")
@@ -75,7 +75,7 @@ def test_a_copy_for_each_thread_works(kind):
 
 def test_a_goal_that_calls_its_own_solver_is_refused():
     model = poise.load("planar2")
-    holder = []
+    holder: list[Solver] = []
 
     def residual(q):
         return holder[0].solve().q if holder else q

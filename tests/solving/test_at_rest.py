@@ -8,6 +8,7 @@ import pytest
 import poise
 from poise.goals import Goal, Orient, Reach
 from poise.methods import Scipy
+from poise.methods.scipy import LEAST_SQUARES, MINIMIZERS
 
 ARMS = {"panda": "panda_hand_tcp", "ur5e": "tool0", "iiwa14": None, "planar3": None, "snake100": None}
 
@@ -83,7 +84,7 @@ def test_weights_far_apart_inside_a_level() -> None:
         assert poise.solve(model, goals).reached
 
 
-@pytest.mark.parametrize("optimizer", ["trf", "dogbox", "lm", "L-BFGS-B", "TNC", "SLSQP", "trust-constr", "CG", "BFGS"])
+@pytest.mark.parametrize("optimizer", [*LEAST_SQUARES, *MINIMIZERS])
 def test_scipy_keeps_to_the_steps(optimizer: str) -> None:
     pytest.importorskip("scipy")
     model = poise.load("panda")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -68,7 +70,7 @@ def walk(bone: Bone) -> list[str]:
 def glb(folder: Path) -> Path:
     """A skin whose clip shifts and turns every bone."""
     names, rng, moved = list(TREE), np.random.default_rng(7), shifts()
-    nodes = [{"name": name, "translation": list(at)} for name, (_, at) in TREE.items()]
+    nodes: list[dict[str, Any]] = [{"name": name, "translation": list(at)} for name, (_, at) in TREE.items()]
     for i, (parent, _) in enumerate(TREE.values()):
         if parent is not None:
             nodes[names.index(parent)].setdefault("children", []).append(i)
@@ -95,7 +97,7 @@ def locked(model: poise.Model) -> np.ndarray:
 def length(model: poise.Model, q: np.ndarray, *bones: str) -> float:
     """Of some bones, each from its parent, in a row."""
     at = {name: model.fk(q, name)[:3, 3] for name in model.frames}
-    return sum(float(np.linalg.norm(at[name] - at[TREE[name][0]])) for name in bones)
+    return math.fsum(float(np.linalg.norm(at[name] - at[str(TREE[name][0])])) for name in bones)
 
 
 # ------------------------------------------------------------------------------------------------ what is locked
@@ -159,7 +161,7 @@ def some_goals(model: poise.Model, rng: np.random.Generator) -> list[poise.goals
     return [Reach("LeftHand", there), Reach("RightFoot", model.fk(model.rest, "RightFoot")[:3, 3], priority=0)]
 
 
-WAYS: dict[str, Callable[[poise.Model, list[poise.goals.Goal], np.ndarray], np.ndarray]] = {
+WAYS: dict[str, Callable[[poise.Model, list[Any], np.ndarray], np.ndarray]] = {
     "solve": lambda m, g, q: poise.solve(m, g, q).q,
     "continuous": lambda m, g, q: poise.solve(m, g, q, mode="continuous").q,
     "posture": lambda m, g, q: poise.solve(m, [*g, LookAt("Head", (0, 2, 5)), Rest()], q).q,

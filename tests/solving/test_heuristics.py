@@ -289,11 +289,11 @@ def test_without_a_pole_the_plane_is_kept():
 def test_soft_stretch_is_monotone_and_never_straight():
     model = arm()
     solver = Solver(model, Reach("hand", ORIGIN), method=TwoBone(soften=0.9))
-    reach = []
+    reached = []
     for x in np.linspace(0.4, 2.0, 161):
         q = solver.solve(None, {"hand": along(x, 0.0, 0.0)}).q
-        reach.append(np.linalg.norm(model.fk(q, "hand")[:3, 3] - ORIGIN))
-    reach = np.array(reach)
+        reached.append(np.linalg.norm(model.fk(q, "hand")[:3, 3] - ORIGIN))
+    reach = np.array(reached)
     assert (np.diff(reach) > 0).all()
     assert reach[0] == pytest.approx(0.4)
     assert 0.549 < reach[-1] < 0.55

@@ -13,6 +13,7 @@ import poise
 from poise.errors import InvalidValue, ModelMismatch, NameNotFound, ShapeMismatch
 from poise.goals import Orient, Reach, Rest
 from poise.methods import DLS, Scipy
+from poise.methods.scipy import LEAST_SQUARES, MINIMIZERS
 
 TCP = "panda_hand_tcp"
 NEAR = (0.4, 0.2, 0.5)
@@ -181,7 +182,7 @@ def test_refusals_name_the_argument(
         refused(panda)
 
 
-@pytest.mark.parametrize("optimizer", ["trf", "dogbox", "lm", "L-BFGS-B", "SLSQP", "CG", "BFGS", "trust-constr"])
+@pytest.mark.parametrize("optimizer", [*LEAST_SQUARES, *MINIMIZERS])
 def test_scipy_reaches_with_our_residual_and_jacobian(panda: poise.Model, optimizer: str) -> None:
     target = panda.fk(panda.integrate(panda.rest, np.full(7, 0.2)), TCP)[:3, 3]
     answer = poise.solve(panda, Reach(TCP, target), method=Scipy(optimizer), max_steps=2000)

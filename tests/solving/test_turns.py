@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 import poise
 
@@ -37,7 +39,7 @@ def test_every_right_angle_is_the_product_of_its_matrices(noise: float, dtype: t
         offsets.append(T)
         parent = f"j{i}"
     model = builder.build()
-    q = rng.uniform(-3.0, 3.0, (5, model.nq)).astype(dtype)
+    q: NDArray[Any] = rng.uniform(-3.0, 3.0, (5, model.nq)).astype(dtype)
     for row in q.astype(np.float64):
         wanted = np.eye(4)
         for i, (x, T) in enumerate(zip(row, offsets, strict=True)):

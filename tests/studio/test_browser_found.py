@@ -12,6 +12,8 @@ import pytest
 from chromium import go_without, launch
 from paths import TOOLS
 
+pytestmark = pytest.mark.slow
+
 SCRIPT = TOOLS / "get_chromium.sh"
 BASH = shutil.which("bash")
 needs_bash = pytest.mark.skipif(BASH is None, reason="needs bash")

@@ -110,11 +110,11 @@ def test_what_cannot_be_shown_is_refused() -> None:
 
 def test_a_browser_opens_only_where_there_is_a_display(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
-    monkeypatch.setattr(pages.webbrowser, "open", opened.append)
+    monkeypatch.setattr("webbrowser.open", opened.append)
     monkeypatch.setattr(pages, "has_display", lambda: False)
     assert poise.show(PANDA).path is None
     monkeypatch.setattr(pages, "has_display", lambda: True)
-    monkeypatch.setattr(pages.tempfile, "mkdtemp", lambda **_: str(tmp_path))
+    monkeypatch.setattr("tempfile.mkdtemp", lambda **_: str(tmp_path))
     assert poise.show(PANDA).path == tmp_path / "page.html"
     poise.show(PANDA, tmp_path / "quiet.html")
     assert opened == [(tmp_path / "page.html").as_uri()]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -11,9 +12,8 @@ from numpy.typing import NDArray
 from poise.model import Model
 from poise.rig.bending import pole_target
 from poise.rig.handles import Handle
-from poise.rig.limbs import path_joints
 from poise.rig.problem import NO_WISH, Problems, aim_name, pole_name
-from poise.rig.state import Blend, Pole, State, Wish
+from poise.rig.state import Blend, Pole, State, Wish, written
 from poise.rig.stuck import Stuck
 from poise.rig.targets import aimed, eased
 from poise.solvers import Solution
@@ -35,14 +35,22 @@ class Frames:
 
     def next(self, state: State) -> tuple[State, Solution]:
         """The state one frame later, and the solution that led there."""
+        weak = self._weak(state)
+        starts = {name: self._without(state, name) for name in weak}
+        others = {name: self._frame(start, starts)[0] for name, start in starts.items()}
+        after, solution = self._frame(state, others)
+        return (replace(after, without=others) if others or state.without else after), solution
+
+    def _frame(self, state: State, without: Mapping[str, State]) -> tuple[State, Solution]:
+        """The same, given how the body would be without the wish of each handle that has part of its strength."""
         solver = self.problems.solver(state)
         targets: dict[str, Any] = {}
         poles: dict[str, Pole] = {}
         plain = not state.strengths and not state.blends
         for name, wish in state.places.items():
-            targets[name] = wish.target if plain else self._eased(state, name, wish)
+            targets[name] = wish.target if plain else self._eased(state, name, wish, without)
         for name, wish in state.aims.items():
-            targets[aim_name(name)] = wish.target if plain else self._aimed(state, name, wish)
+            targets[aim_name(name)] = wish.target if plain else self._aimed(state, name, wish, without)
         for name, pole in state.poles.items():
             limb = self.problems.limbs[name]
             targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
@@ -68,12 +76,26 @@ class Frames:
 
     # -------------------------------------------------------------------------------------------- eased targets
 
-    def origin(self, state: State, handle: Handle) -> Floats:
-        """Where a handle's frame would be from the root as it is, at home."""
-        q, way = state.q.copy(), self.way(handle)
-        q[way] = self.home[way]
-        origin: Floats = self.model.fk(q, self.problems.eye(handle.name))
-        return origin
+    def _weak(self, state: State) -> list[str]:
+        """The handles that wish for something and have part of their strength."""
+        held = {*state.places, *state.aims}
+        return [name for name, strength in state.strengths.items() if 0.0 < strength < 1.0 and name in held]
+
+    def _without(self, state: State, name: str) -> State:
+        """The body as it would be without a handle's wish, before the next frame: it goes on from frame to frame.
+
+        It begins as the body is when the strength leaves 1 or 0, so that nothing jumps there.
+        """
+        silent = replace(state, strengths=written(state.strengths, name, 0.0), without={})
+        before = state.without.get(name)
+        if before is None:
+            return silent
+        q, held = before.q.copy(), self.indices(tuple(sorted(state.frozen)))
+        q[held] = state.q[held]
+        q.setflags(write=False)
+        same = {limb for limb, pole in before.poles.items() if (pole.direction == state.poles[limb].direction).all()}
+        poles = {limb: before.poles[limb] if limb in same else pole for limb, pole in state.poles.items()}
+        return replace(silent, q=q, shown=before.shown, poles=poles, missed=before.missed, resting=before.resting)
 
     def own_place(self, state: State, handle: Handle, blend: Blend) -> Floats:
         """Where a handle's frame is on the body as it is, with the own angles of its limb."""
@@ -110,38 +132,31 @@ class Frames:
             self._parts[limb] = self.indices(self.problems.limbs[limb].joints)
         return self._parts[limb]
 
-    def way(self, handle: Handle) -> Indices:
-        """Where in q the joints are that lead from the root to a handle, without the root unless it is alone."""
-        key = f"way to {handle.name}"
-        if key not in self._parts:
-            self._parts[key] = self.indices(path_joints(self.model, handle.frame))
-        return self._parts[key]
-
     def indices(self, joints: tuple[str, ...]) -> Indices:
         """Where in q some joints are."""
         found = [np.arange(self.model.nq)[self.model.joint(name).q] for name in joints]
         return np.concatenate([np.zeros(0, dtype=np.intp), *found])
 
-    def _shares(self, state: State, handle: Handle) -> list[tuple[float, Floats]]:
+    def _shares(self, state: State, handle: Handle, without: Mapping[str, State]) -> list[tuple[float, Floats]]:
         """What is left of a handle's wish, and where the rest of it is: for its strength, then for its limb's blend."""
         shares = []
         strength = state.strengths.get(handle.name, 1.0)
-        if strength < 1.0:
-            shares.append((strength, self.origin(state, handle)))
+        if 0.0 < strength < 1.0:
+            shares.append((strength, self.model.fk(without[handle.name].q, self.problems.eye(handle.name))))
         blend = self.problems.blend(state, handle)
         if blend is not None:
             shares.append((blend.ik, self.own_place(state, handle, blend)))
         return shares
 
-    def _eased(self, state: State, name: str, wish: Wish) -> Floats:
+    def _eased(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> Floats:
         target = wish.target
-        for share, origin in self._shares(state, self.problems.handles[name]):
+        for share, origin in self._shares(state, self.problems.handles[name], without):
             target = eased(target, origin, share)
         return target
 
-    def _aimed(self, state: State, name: str, wish: Wish) -> Floats:
+    def _aimed(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> Floats:
         target = wish.target
-        for share, origin in self._shares(state, self.problems.handles[name]):
+        for share, origin in self._shares(state, self.problems.handles[name], without):
             target = aimed(target, origin[:3, 3], origin[:3, :3] @ np.array(wish.axis), share)
         return target
 

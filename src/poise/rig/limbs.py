@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from poise.model import Model
 from poise.rig.handles import Handle
 
-__all__ = ["Limb", "find_limbs", "limb_for", "path_joints"]
+__all__ = ["Limb", "find_limbs", "limb_for"]
 
 Floats = NDArray[np.float64]
 NAMES = {"arm": ("shoulder", "elbow", ("wrist", "hand"), "hand"), "leg": ("hip", "knee", ("ankle", "foot"), "foot")}
@@ -98,13 +98,6 @@ def limb_of_chain(model: Model, handle: Handle, forks: Mapping[str | None, int])
 def limb_for(model: Model, handle: Handle) -> Limb | None:
     """The limb of a handle that was added."""
     return limb_of_chain(model, handle, branches(model))
-
-
-def path_joints(model: Model, frame: str) -> tuple[str, ...]:
-    """The joints from the root to a frame, without a free one unless it is alone."""
-    found = [joint.name for joint in model.joints_above(frame) if joint.nq]
-    inner = tuple(name for name in found if model.joint(name).kind != "free")
-    return inner or tuple(found)
 
 
 def make_limb(model: Model, name: str, root: str, middle: str | None, end: str, handle: str) -> Limb:

@@ -48,15 +48,15 @@ class Mirror:
         free = [joint for joint in model.joints if joint.kind == "free" and joint.parent is None]
         self._root = free[0] if free else None
 
-    def pose(self, q: Floats) -> Floats:
-        """The mirror image of a configuration, in the plane of its own root."""
+    def pose(self, q: Floats, about: Floats | None = None) -> Floats:
+        """The mirror image of a configuration, in the plane of its own root, or of the root of another one."""
         out = self._image @ q
         if self._root is not None:
             at = self._root.q.start
             place = np.eye(4)
             place[:3, 3], place[:3, :3] = out[at : at + 3], Rotation(out[at + 3 : at + 7]).matrix
             offset = self._root.offset.matrix
-            moved = np.linalg.inv(offset) @ self.plane_of(q) @ self.plane @ offset @ place
+            moved = np.linalg.inv(offset) @ self.plane_of(q if about is None else about) @ self.plane @ offset @ place
             out[at : at + 3] = moved[:3, 3]
             out[at + 3 : at + 7] = Rotation.from_matrix(moved[:3, :3]).wxyz
         clamped: Floats = self.model.clamp(out)

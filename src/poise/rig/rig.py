@@ -148,7 +148,10 @@ class Rig(Held):
         )
 
     def strength(self, handle: str, value: float) -> None:
-        """How much of its wish a handle is given: 1 all, 0 nothing, between them part of the way from its rest."""
+        """How much of its wish a handle is given: 1 all, 0 nothing, between them part of the way, without a pop.
+
+        The way begins where the handle would be without its wish.
+        """
         name = self._handle(handle).name
         self._change("strength", name, strengths=written(self._state.strengths, name, checked_share(value, "strength")))
 

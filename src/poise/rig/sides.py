@@ -38,13 +38,13 @@ class Sides:
             axis = (float(image[0]), float(image[1]), float(image[2]))
         return replace(wish, target=self.target(q, handle, wish.target), axis=axis)
 
-    def state(self, state: State) -> State:
-        """The image of a state, in the plane of its own body."""
-        image, q = self.mirror, state.q
+    def state(self, state: State, about: Floats | None = None) -> State:
+        """The image of a state, in the plane of its own body or of another one."""
+        image, q = self.mirror, state.q if about is None else about
         return replace(
             state,
-            q=image.pose(q),
-            shown=image.pose(state.shown),
+            q=image.pose(state.q, about),
+            shown=image.pose(state.shown, about),
             places={self.handle(name): self.wish(q, self.handles[name], w) for name, w in state.places.items()},
             aims={self.handle(name): self.wish(q, self.handles[name], w) for name, w in state.aims.items()},
             poles={self.limb(name): self.pole(q, pole) for name, pole in state.poles.items()},
@@ -52,6 +52,7 @@ class Sides:
             strengths={self.handle(name): strength for name, strength in state.strengths.items()},
             frozen=frozenset(self.joint(name) for name in state.frozen),
             dragged=(),
+            without={self.handle(name): self.state(other, q) for name, other in state.without.items()},
         )
 
     def pole(self, q: Floats, pole: Pole) -> Pole:

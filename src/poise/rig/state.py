@@ -78,6 +78,7 @@ class State:
         symmetric: Whether a drag on one side is also made on the other.
         missed: The handles that the last frame did not bring to their places, in the order of `places`.
         resting: For how many frames nothing else is tried to bring them there.
+        without: Handle to how the body would be without its wish; for those that have part of their strength.
     """
 
     q: Floats
@@ -92,6 +93,7 @@ class State:
     symmetric: bool = False
     missed: tuple[str, ...] = ()
     resting: int = 0
+    without: Mapping[str, State] = field(default_factory=dict)
 
 
 def written(mapping: Mapping[Key, Value], key: Key, value: Value) -> dict[Key, Value]:

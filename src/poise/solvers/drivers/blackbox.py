@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,7 @@ class Tried:
     def __init__(self, max_steps: int) -> None:
         self.steps = -1
         self.residual = self.best = self._last = np.zeros(0)
+        self._slope: tuple[Floats, Floats] | None = None
         self._least, self._most = np.inf, max_steps
 
     def is_last(self, x: Floats) -> bool:
@@ -52,6 +53,12 @@ class Tried:
         cost = float(residual @ residual)
         if cost < self._least or not self.best.size:
             self.best, self._least = x.copy(), cost
+
+    def slope(self, x: Floats, find: Callable[[Floats], Floats]) -> Floats:
+        """The Jacobian at x, found once: a gradient and a second derivative ask for the same."""
+        if self._slope is None or not np.array_equal(x, self._slope[0]):
+            self._slope = x.copy(), find(x)
+        return self._slope[1].copy()
 
 
 class BlackBox:
@@ -81,12 +88,12 @@ class BlackBox:
         self._rows = []
         moving = self._native.rows_jacobian(q0)[2]
         tried = Tried(self._options.max_steps)
+        moves = np.isin(np.arange(len(q0)), self._moving_coordinates(moving))
 
         def free(x: Floats) -> Floats:
             step = np.zeros(self._model.nv)
             step[moving] = x
-            q = self._model.integrate(q0, step)
-            return np.where(np.isin(np.arange(len(q)), self._moving_coordinates(moving)), q, q0)
+            return np.where(moves, self._model.integrate(q0, step), q0)
 
         def at(x: Floats) -> Floats:
             return self._into_cones(free(x))
@@ -99,9 +106,12 @@ class BlackBox:
                     self._note(at(x))
             return tried.residual.copy()
 
-        def jacobian(x: Floats) -> Floats:
+        def slope(x: Floats) -> Floats:
             J = self._native.rows_jacobian(at(x))[0]
             return np.asarray(J @ self._clamping(free(x), moving) @ self._turning(x, moving))
+
+        def jacobian(x: Floats) -> Floats:
+            return tried.slope(x, slope)
 
         try:
             x, done = self._optimize(residual, jacobian, q0, moving)
@@ -110,7 +120,7 @@ class BlackBox:
         q = at(x)
         if self._options.limit_handling != "off":
             inside = self._into_cones(self._model.clamp(q))
-            q = np.where(np.isin(np.arange(len(q)), self._moving_coordinates(moving)), inside, q0)
+            q = np.where(moves, inside, q0)
         errors = self._errors(q)
         reached = self._within(errors)
         outcome = Outcome.REACHED if reached else Outcome.STALLED if done else Outcome.OUT_OF_STEPS
@@ -150,6 +160,8 @@ class BlackBox:
         extra: dict[str, Any] = {} if name in WITHOUT_BOUNDS else {"bounds": self._scipy.Bounds(low, high)}
         if name in ("trust-ncg", "trust-constr"):
             extra["hess"] = lambda x: 2 * jacobian(x).T @ jacobian(x)
+        if name == "trust-constr":
+            options["sparse_jacobian"] = False  # of a few bounds: sparse algebra would take most of the time
         found = self._scipy.minimize(
             lambda x: float(residual(x) @ residual(x)),
             zero,
