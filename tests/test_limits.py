@@ -173,7 +173,7 @@ def test_bounds_of_rates_name_joints_and_reach_leaders(figure: poise.Model) -> N
 
 def test_a_loop_is_a_place_in_the_other_frame(figure: poise.Model) -> None:
     row = Closed("hand_l", "hand_r").row(figure)
-    assert (figure.frames[row.frame], figure.frames[row.other], row.turns) == ("hand_l", "hand_r", True)
+    assert (row.frame, row.other, row.turns) == ("hand_l", "hand_r", True)
     row = Closed("hand_l", "hand_r", (0.1, 0.0, 0.0), point=(0, 0, 1)).row(figure)
     assert not row.turns
     np.testing.assert_array_equal(row.target[9:], (0.1, 0.0, 0.0))

@@ -14,18 +14,17 @@ Source: Nocedal and Wright, Numerical Optimization, 2006, section 12.8 (Lagrange
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.limits.closed import CLOSE
-from poise.limits.limit import name_limits
+from poise.limits.limit import CLOSE
 from poise.model import Joint
 from poise.solvers.linear import Floats, Linearisation, linearise, nonnegative, row_space
 from poise.solvers.proof import is_missed
-from poise.solvers.standing import Standing, standing_rules, unit_of
+from poise.solvers.standing import Standing, standing_rules
 from poise.solvers.table import may_move
 
 if TYPE_CHECKING:
@@ -55,6 +54,9 @@ class ActiveLimit:
         between: Of a clearance: the two things that it keeps apart.
         rule: Its index among the rules of its kind in the kernels, -1 for a joint range.
         level: Of the goals that it holds back, the priority that is served first; -1 where it holds nothing back.
+        end: The value that it must not pass [rad, m]; of a closed loop 0.
+        unit: How many radians or metres the kernels call 1.
+        about: What has the value, as a sentence would name it; empty where the limit's own name says it.
     """
 
     joint: str
@@ -69,6 +71,9 @@ class ActiveLimit:
     between: tuple[str, ...] = ()
     rule: int = -1
     level: int = -1
+    end: float = field(default=0.0, repr=False)
+    unit: float = field(default=1.0, repr=False)
+    about: str = field(default="", repr=False)
 
     @property
     def name(self) -> str:
@@ -119,7 +124,8 @@ def of_joint(solution: Solution, joint: Joint, held: NDArray[np.bool_]) -> Itera
         low, high = float(model.lower[v]), float(model.upper[v])
         for side, beyond in (("lower", low - value), ("upper", value - high)):
             if beyond >= 0 if held[v] else beyond > 0:
-                yield ActiveLimit(joint.name, side, value, 0.0, joint.coordinates[k].name, not held[v], v)
+                end = low if side == "lower" else high
+                yield ActiveLimit(joint.name, side, value, 0.0, joint.coordinates[k].name, not held[v], v, end=end)
 
 
 def of_rule(rule: Standing) -> ActiveLimit:
@@ -134,6 +140,9 @@ def of_rule(rule: Standing) -> ActiveLimit:
         limit=rule.limit,
         between=rule.between,
         rule=rule.index,
+        end=rule.end,
+        unit=rule.unit,
+        about=rule.about,
     )
 
 
@@ -144,7 +153,7 @@ def weigh(solution: Solution, at: Linearisation, limits: list[ActiveLimit]) -> l
     """The limits with their multipliers, from the first level that each one holds back."""
     out = list(limits)
     inequalities = [k for k, limit in enumerate(limits) if limit.kind != "closed"]
-    rows = [closing_direction(solution, at, limits[k]) for k in inequalities]
+    rows = [closing_direction(at, limits[k]) for k in inequalities]
     closing = np.reshape(rows, (len(rows), at.J.shape[1]))  # no column where no joint in joints= moves a goal
     for level, goals in enumerate(at.levels):
         pull = 2.0 * at.pull(goals)
@@ -175,12 +184,11 @@ def weigh_loops(solution: Solution, at: Linearisation, out: list[ActiveLimit], p
             out[k] = replace(limit, multiplier=strength, level=priority)
 
 
-def closing_direction(solution: Solution, at: Linearisation, limit: ActiveLimit) -> Floats:
+def closing_direction(at: Linearisation, limit: ActiveLimit) -> Floats:
     """How far a limit closes, in its own unit, per unit of each velocity of the problem."""
     if limit.kind == "range":
         return np.where(at.velocities == limit.velocity, 1.0 if limit.side == "upper" else -1.0, 0.0)
-    unit = unit_of(solution, name_limits(solution._solver._options.limits), limit.kind, limit.limit)
-    return np.asarray(-unit * at.normals[limit.rule])
+    return np.asarray(-limit.unit * at.normals[limit.rule])
 
 
 def merged(limits: list[ActiveLimit]) -> list[ActiveLimit]:

@@ -16,7 +16,8 @@ from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer
 from poise.solvers.inside import bring_inside
-from poise.solvers.table import MOST, Options, native_table
+from poise.solvers.options import MOST, Options
+from poise.solvers.table import native_table
 
 __all__ = ["BlackBox"]
 

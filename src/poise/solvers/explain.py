@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.limits import Coupled
-from poise.limits.limit import name_limits
 from poise.solvers.binding import ActiveLimit, active_limits, broken_limits
 from poise.solvers.conditioning import conditioning, direction_of
 from poise.solvers.conflict import conflict_texts, in_the_way
 from poise.solvers.linear import linearise
+from poise.solvers.options import CONTINUOUS_SPAN
 from poise.solvers.proof import Proof, find_proof, is_missed
 from poise.solvers.relax import Relaxation, Trials, candidates, fresh, helpful, is_local, of_effort
 from poise.solvers.rules import timed
 from poise.solvers.show import length_text
 from poise.solvers.status import Status
-from poise.solvers.table import CONTINUOUS_SPAN
 from poise.solvers.words import (
     accepting_text,
     angle_text,
@@ -29,7 +27,7 @@ from poise.solvers.words import (
     limit_text,
     missed_text,
     part_text,
-    sum_text,
+    value_name,
     value_text,
     vector_text,
 )
@@ -216,17 +214,14 @@ def broken_text(solution: Solution, broken: Iterable[ActiveLimit]) -> Iterator[s
         elif limit.kind == "cone":
             verb = {"swing": "swung", "twist": "twisted"}.get(limit.part, "turned")
             yield f"{limit.joint!r} is {verb} farther than its cone allows since the start: {angle_text(limit.value)}."
-        elif limit.kind == "coupled":
-            coupled = name_limits(solution._solver._options.limits)[limit.limit]
-            assert isinstance(coupled, Coupled)
-            side, end = ("below", coupled.lower) if below else ("above", coupled.upper)
-            what = f"{sum_text(solution, limit)} is {side} what {limit.limit!r} allows since the start"
-            yield f"{what}: {limit.value:.4g}, not {end:.4g}."
-        else:
-            end = float((solution.model.lower if below else solution.model.upper)[limit.velocity])
-            where = f"{value_text(solution, limit, limit.value)}, not {value_text(solution, limit, end)}"
+        elif limit.kind == "range":
+            where = f"{value_text(solution, limit, limit.value)}, not {value_text(solution, limit, limit.end)}"
             side = f"{'below' if below else 'above'} its {limit.side} limit"
             yield f"{limit.joint!r}{part_text(solution, limit)} is {side} since the start: {where}."
+        else:
+            side = "below" if below else "above"
+            what = f"{value_name(limit)} is {side} what {limit.limit!r} allows since the start"
+            yield f"{what}: {limit.value:.4g}, not {limit.end:.4g}."
 
 
 def span_text(solution: Solution) -> str:

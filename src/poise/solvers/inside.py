@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.model import Model
-from poise.solvers.table import CONTINUOUS_SPAN, Options, may_move
+from poise.solvers.options import CONTINUOUS_SPAN, Options
+from poise.solvers.table import may_move
 
 __all__ = ["bring_inside", "is_inside"]
 

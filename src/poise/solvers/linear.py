@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.limits import Closed
+from poise.solvers.rules import loop_goal
+from poise.solvers.standing import limit_tables
 
 if TYPE_CHECKING:
     from poise.solvers.solution import Solution
@@ -82,8 +83,8 @@ def linearise(solution: Solution) -> Linearisation:
 
 def loop_rows(solution: Solution) -> tuple[slice, ...]:
     """The rows of each closed loop among the limits."""
-    closed = [limit for limit in solution._solver._options.limits if isinstance(limit, Closed)]
-    ends = np.cumsum([6 if limit.row(solution.model).turns else 3 for limit in closed]).tolist()
+    loops = limit_tables(solution).loops
+    ends = np.cumsum([loop_goal(name, loop).size for name, loop in loops.items()]).tolist()
     return tuple(slice(first, last) for first, last in zip([0, *ends], ends, strict=False))
 
 

@@ -17,10 +17,11 @@ from poise.goals import Reach
 from poise.limits.limit import Limit, name_limits
 from poise.native import core
 from poise.solvers.binding import ActiveLimit
+from poise.solvers.options import Options
 from poise.solvers.proof import prove
 from poise.solvers.rules import timed
 from poise.solvers.status import Status
-from poise.solvers.table import Options, in_order, native_table
+from poise.solvers.table import in_order, native_table
 
 if TYPE_CHECKING:
     from poise.goals import Goal

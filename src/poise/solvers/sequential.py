@@ -18,9 +18,10 @@ from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer
 from poise.solvers.inside import bring_inside, is_inside
+from poise.solvers.options import Options
 from poise.solvers.parts import find_parts
 from poise.solvers.serves import check_serves
-from poise.solvers.table import Options, may_move, native_table
+from poise.solvers.table import may_move, native_table
 
 __all__ = ["PartByPart"]
 
