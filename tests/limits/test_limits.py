@@ -32,10 +32,10 @@ from poise.limits.capsules import automatic_pairs, body_capsules, capsule_distan
 from poise.limits.clearance import clearance_table
 from poise.limits.cone import cones
 from poise.limits.limit import name_limits
-from poise.limits.segments import segment_distance
 from poise.limits.skeleton import BodyCapsule
 from poise.model import BallRange
 from poise.model import shapes as solids
+from poise.native import core
 
 GROUND = HalfSpace((0, 0, 0), (0, 1, 0))
 EACH: list[Limit] = [
@@ -173,7 +173,7 @@ def test_bounds_of_rates_name_joints_and_reach_leaders(figure: poise.Model) -> N
 
 def test_a_loop_is_a_place_in_the_other_frame(figure: poise.Model) -> None:
     row = Closed("hand_l", "hand_r").row(figure)
-    assert (figure.frames[row.frame], figure.frames[row.other], row.turns) == ("hand_l", "hand_r", True)
+    assert (row.frame, row.other, row.turns) == ("hand_l", "hand_r", True)
     row = Closed("hand_l", "hand_r", (0.1, 0.0, 0.0), point=(0, 0, 1)).row(figure)
     assert not row.turns
     np.testing.assert_array_equal(row.target[9:], (0.1, 0.0, 0.0))
@@ -188,7 +188,7 @@ def test_segment_distances_are_the_least_ones() -> None:
     ends = rng.normal(size=(40, 4, 3))
     ends[:5, 1] = ends[:5, 0]  # points
     ends[5:10, 3] = ends[5:10, 2] + (ends[5:10, 1] - ends[5:10, 0])  # parallel
-    found = segment_distance(ends[:, 0], ends[:, 1], ends[:, 2], ends[:, 3])
+    found = core.segment_distances(ends[:, 0], ends[:, 1], ends[:, 2], ends[:, 3])
     for (a, b, c, d), distance in zip(ends, found, strict=True):
 
         def gap(x: Any, a: Any = a, b: Any = b, c: Any = c, d: Any = d) -> float:
@@ -260,7 +260,7 @@ def test_a_solids_capsule_covers_it(solid: Any) -> None:
     capsule = capsule_of(builder.build().shapes[0])
     a, b = np.array(capsule.a), np.array(capsule.b)
     world = points + T[:3, 3]
-    gaps = segment_distance(world, world, np.broadcast_to(a, world.shape), np.broadcast_to(b, world.shape))
+    gaps = core.segment_distances(world, world, np.broadcast_to(a, world.shape), np.broadcast_to(b, world.shape))
     assert gaps.max() <= capsule.radius + 1e-12
 
 

@@ -10,7 +10,7 @@ import poise
 from poise.errors import InvalidValue, ModelMismatch, NameNotFound
 from poise.goals import Balance, Rest
 from poise.model import Model
-from poise.solvers.table import CONTINUOUS_SPAN
+from poise.solvers.options import CONTINUOUS_SPAN
 
 Floats = NDArray[np.float64]
 FRAMES = 300

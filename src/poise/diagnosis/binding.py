@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from poise.diagnosis.linear import Floats, Linearisation, linearise, nonnegative, row_space
 from poise.diagnosis.missed import is_missed
-from poise.diagnosis.standing import Standing, standing_rules, unit_of
-from poise.limits.closed import CLOSE
-from poise.limits.limit import name_limits
+from poise.diagnosis.standing import Standing, standing_rules
+from poise.limits.limit import CLOSE
 from poise.model import Joint
 from poise.solvers.findings import ActiveLimit
 from poise.solvers.solution import Solution
@@ -76,7 +75,8 @@ def of_joint(solution: Solution, joint: Joint, held: NDArray[np.bool_]) -> Itera
         low, high = float(model.lower[v]), float(model.upper[v])
         for side, beyond in (("lower", low - value), ("upper", value - high)):
             if beyond >= -AT_BOUND * (model.length if model.slides[v] else 1.0) if held[v] else beyond > 0:
-                yield ActiveLimit(joint.name, side, value, 0.0, joint.coordinates[k].name, not held[v], v)
+                end = low if side == "lower" else high
+                yield ActiveLimit(joint.name, side, value, 0.0, joint.coordinates[k].name, not held[v], v, end=end)
 
 
 def of_rule(rule: Standing) -> ActiveLimit:
@@ -91,6 +91,9 @@ def of_rule(rule: Standing) -> ActiveLimit:
         limit=rule.limit,
         between=rule.between,
         rule=rule.index,
+        end=rule.end,
+        unit=rule.unit,
+        about=rule.about,
     )
 
 
@@ -101,7 +104,7 @@ def weigh(solution: Solution, at: Linearisation, limits: list[ActiveLimit]) -> l
     """The limits with their multipliers, from the first level that each one holds back."""
     out = list(limits)
     inequalities = [k for k, limit in enumerate(limits) if limit.kind != "closed"]
-    rows = [closing_direction(solution, at, limits[k]) for k in inequalities]
+    rows = [closing_direction(at, limits[k]) for k in inequalities]
     closing = np.reshape(rows, (len(rows), at.J.shape[1]))  # no column where no joint in joints= moves a goal
     for level, goals in enumerate(at.levels):
         pull = 2.0 * at.pull(goals)
@@ -132,12 +135,11 @@ def weigh_loops(solution: Solution, at: Linearisation, out: list[ActiveLimit], p
             out[k] = replace(limit, multiplier=strength, level=priority)
 
 
-def closing_direction(solution: Solution, at: Linearisation, limit: ActiveLimit) -> Floats:
+def closing_direction(at: Linearisation, limit: ActiveLimit) -> Floats:
     """How far a limit closes, in its own unit, per unit of each velocity of the problem."""
     if limit.kind == "range":
         return np.where(at.velocities == limit.velocity, 1.0 if limit.side == "upper" else -1.0, 0.0)
-    unit = unit_of(solution, name_limits(solution._solver._options.limits), limit.kind, limit.limit)
-    return np.asarray(-unit * at.normals[limit.rule])
+    return np.asarray(-limit.unit * at.normals[limit.rule])
 
 
 def merged(limits: list[ActiveLimit]) -> list[ActiveLimit]:

@@ -16,9 +16,9 @@ from poise.diagnosis.relax import Trials
 from poise.reach.proof import Proof
 from poise.solvers.explanation import Cause, CauseKind, Vector
 from poise.solvers.findings import ActiveLimit
+from poise.solvers.options import CONTINUOUS_SPAN
 from poise.solvers.solution import Solution
 from poise.solvers.status import Status
-from poise.solvers.table import CONTINUOUS_SPAN
 
 __all__ = ["find_causes", "find_strong"]
 

@@ -7,10 +7,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.limits import Closed
+from poise.limits.limit import name_limits
+from poise.solvers.rules import RuleTables, loop_goal, rule_tables
 from poise.solvers.solution import Solution
+from poise.solvers.table import may_move
 
-__all__ = ["Floats", "Linearisation", "linearise", "nonnegative", "row_space"]
+__all__ = ["Floats", "Linearisation", "limit_tables", "linearise", "nonnegative", "row_space"]
 
 Floats = NDArray[np.float64]
 
@@ -77,10 +79,18 @@ def linearise(solution: Solution) -> Linearisation:
     )
 
 
+def limit_tables(solution: Solution) -> RuleTables:
+    """Return what the solver's limits say; nothing where limits are off."""
+    options = solution._solver._options
+    if options.limit_handling == "off":
+        return RuleTables()
+    return rule_tables(solution.model, name_limits(options.limits), may_move(solution.model, options.joints))
+
+
 def loop_rows(solution: Solution) -> tuple[slice, ...]:
     """The rows of each closed loop among the limits."""
-    closed = [limit for limit in solution._solver._options.limits if isinstance(limit, Closed)]
-    ends = np.cumsum([6 if limit.row(solution.model).turns else 3 for limit in closed]).tolist()
+    loops = limit_tables(solution).loops
+    ends = np.cumsum([loop_goal(name, loop).size for name, loop in loops.items()]).tolist()
     return tuple(slice(first, last) for first, last in zip([0, *ends], ends, strict=False))
 
 

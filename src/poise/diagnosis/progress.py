@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from poise.diagnosis.linear import linearise
 from poise.diagnosis.missed import is_missed
+from poise.solvers.options import CONTINUOUS_SPAN
 from poise.solvers.solution import Solution
-from poise.solvers.table import CONTINUOUS_SPAN
 
 __all__ = ["can_go_on"]
 

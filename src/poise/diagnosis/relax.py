@@ -18,11 +18,12 @@ from poise.limits.limit import Limit, name_limits
 from poise.native import core
 from poise.solvers.explanation import WayOutKind
 from poise.solvers.findings import ActiveLimit
+from poise.solvers.options import Options
 from poise.solvers.proving import prove
 from poise.solvers.rules import timed
 from poise.solvers.solution import Solution
 from poise.solvers.status import Status
-from poise.solvers.table import Options, in_order, native_table
+from poise.solvers.table import in_order, native_table
 
 __all__ = ["Relaxation", "Trials", "candidates", "helpful", "is_local", "of_effort", "without_goal"]
 

@@ -21,12 +21,10 @@ from poise.diagnosis.words import (
     errors_text,
     limit_text,
     part_text,
-    sum_text,
+    value_name,
     value_text,
     vector_text,
 )
-from poise.limits import Coupled
-from poise.limits.limit import name_limits
 from poise.solvers.explanation import Cause, CauseKind, WayOut, WayOutKind
 from poise.solvers.findings import ActiveLimit, Conditioning
 from poise.solvers.rules import timed
@@ -82,14 +80,10 @@ def say_broken(solution: Solution, cause: Cause) -> str:
     if limit.kind == "cone":
         verb = {"swing": "swung", "twist": "twisted"}.get(limit.part, "turned")
         return f"{limit.joint!r} is {verb} farther than its cone allows since the start: {angle_text(limit.value)}."
-    if limit.kind == "coupled":
-        coupled = name_limits(solution._solver._options.limits)[limit.limit]
-        assert isinstance(coupled, Coupled)
-        side, end = ("below", coupled.lower) if below else ("above", coupled.upper)
-        what = f"{sum_text(solution, limit)} is {side} what {limit.limit!r} allows since the start"
-        return f"{what}: {limit.value:.4g}, not {end:.4g}."
-    end = float((solution.model.lower if below else solution.model.upper)[limit.velocity])
-    where = f"{value_text(solution, limit, limit.value)}, not {value_text(solution, limit, end)}"
+    if limit.kind != "range":
+        what = f"{value_name(limit)} is {'below' if below else 'above'} what {limit.limit!r} allows since the start"
+        return f"{what}: {limit.value:.4g}, not {limit.end:.4g}."
+    where = f"{value_text(solution, limit, limit.value)}, not {value_text(solution, limit, limit.end)}"
     side = f"{'below' if below else 'above'} its {limit.side} limit"
     return f"{limit.joint!r}{part_text(solution, limit)} is {side} since the start: {where}."
 

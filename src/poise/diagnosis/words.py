@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from poise.diagnosis.hull import hull_excess
 from poise.diagnosis.missed import tolerance
 from poise.goals.goal import ALIGN, ANGLE, ANGULAR, BALANCE, COM, CUSTOM, DISTANCE, LOOK, PLANES, GoalRows
-from poise.limits import Clearance, Coupled
-from poise.limits.limit import name_limits
 from poise.solvers.findings import ActiveLimit
 from poise.solvers.show import length_text, unit_of
 from poise.solvers.solution import Solution
@@ -21,7 +19,6 @@ __all__ = [
     "angle_text",
     "count",
     "error_text",
-    "limit_distance",
     "limit_text",
     "listed",
     "missed_text",
@@ -145,20 +142,13 @@ def limit_text(solution: Solution, limit: ActiveLimit) -> str:
         return f"{limit.joint!r} is {verb} as far as its cone lets it, {angle_text(limit.value)}"
     if limit.kind == "clearance":
         one, other = (what if what.startswith("a ") else repr(what) for what in limit.between)
-        wanted = limit_distance(solution, limit)
-        if wanted:
-            return f"{one} is as close to {other} as {limit.limit!r} allows, {length_text(wanted)}"
+        if limit.end:
+            return f"{one} is as close to {other} as {limit.limit!r} allows, {length_text(limit.end)}"
         return f"{one} touches {other}, and {limit.limit!r} keeps them apart"
-    if limit.kind == "coupled":
-        end = "lowest" if limit.side == "lower" else "highest"
-        return f"{sum_text(solution, limit)} is at the {end} value that {limit.limit!r} allows, {limit.value:.4g}"
-    return f"{limit.limit!r} has to stay closed"
-
-
-def limit_distance(solution: Solution, limit: ActiveLimit) -> float:
-    """The gap that a clearance keeps [m]."""
-    held = name_limits(solution._solver._options.limits)[limit.limit]
-    return float(held.distance) if isinstance(held, Clearance) else 0.0
+    if limit.kind == "closed":
+        return f"{limit.limit!r} has to stay closed"
+    end = "lowest" if limit.side == "lower" else "highest"
+    return f"{value_name(limit)} is at the {end} value that {limit.limit!r} allows, {limit.value:.4g}"
 
 
 def part_text(solution: Solution, limit: ActiveLimit) -> str:
@@ -173,16 +163,9 @@ def part_text(solution: Solution, limit: ActiveLimit) -> str:
     return f" (its {NTH.get(part, '')}turn)" if not solution.model.slides[limit.velocity] else f" (its {part})"
 
 
-def sum_text(solution: Solution, limit: ActiveLimit) -> str:
-    """The sum of a coupled range, as it would be written by hand."""
-    coupled = name_limits(solution._solver._options.limits)[limit.limit]
-    assert isinstance(coupled, Coupled)
-    out = ""
-    for name, factor in coupled.joints:
-        size = "" if abs(factor) == 1 else f"{abs(factor):g} "
-        sign = ("-" if factor < 0 else "") if not out else (" - " if factor < 0 else " + ")
-        out += f"{sign}{size}{name!r}"
-    return out
+def value_name(limit: ActiveLimit) -> str:
+    """Name what has the value that a limit bounds: the sum of a coupled range, as it would be written by hand."""
+    return limit.about or f"the value of {limit.limit!r}"
 
 
 def value_text(solution: Solution, limit: ActiveLimit, value: float) -> str:

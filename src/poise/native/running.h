@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "history.h"
 #include "kernels/rules.h"
 #include "proofs.h"
 
@@ -59,7 +60,7 @@ inline void count_pose(SolverData& solver) {
 
 // ---------------------------------------------------------------------------------------------- poses
 
-// a row of the history; the only place that may allocate, and only when asked to record
+// a row of the history (history.h has its order); the only place that may allocate, and only when asked to record
 inline void note(SolverData& solver) {
   if (!solver.record) return;
   const SearchState<S>& s = solver.state;

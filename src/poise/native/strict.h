@@ -263,13 +263,13 @@ void solve_level_strictly(SolverData& solver, int level, Clock::time_point begun
 // the first level's history with the errors of all goals
 void note_first(SolverData& solver, const SolverData& first) {
   if (!solver.record) return;
-  const std::size_t width = 3 + 2 * first.goals.size() + static_cast<std::size_t>(first.n_q);
+  const std::size_t width = history_width(first);
   const int searches = solver.total_searches;
   for (std::size_t at = 0; at + width <= first.history.size(); at += width) {
     const double* row = first.history.data() + at;
-    solver.total_searches = static_cast<int>(row[0]);
-    solver.state.damping = row[2];
-    copy_configuration(solver.problem(), row + width - first.n_q, solver.strictly.here.q);
+    solver.total_searches = static_cast<int>(row[HISTORY_SEARCH]);
+    solver.state.damping = row[HISTORY_DAMPING];
+    copy_configuration(solver.problem(), row + history_q(first), solver.strictly.here.q);
     note_strictly(solver);
   }
   solver.total_searches = searches;

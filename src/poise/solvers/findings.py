@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,9 @@ class ActiveLimit:
         between: Of a clearance: the two things that it keeps apart.
         rule: Its index among the rules of its kind in the kernels, -1 for a joint range.
         level: Of the goals that it holds back, the priority that is served first; -1 where it holds nothing back.
+        end: The value that it must not pass [rad, m]; of a closed loop 0.
+        unit: How many radians or metres the kernels call 1.
+        about: What has the value, as a sentence would name it; empty where the limit's own name says it.
     """
 
     joint: str
@@ -47,6 +50,9 @@ class ActiveLimit:
     between: tuple[str, ...] = ()
     rule: int = -1
     level: int = -1
+    end: float = field(default=0.0, repr=False)
+    unit: float = field(default=1.0, repr=False)
+    about: str = field(default="", repr=False)
 
     @property
     def name(self) -> str:

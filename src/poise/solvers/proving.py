@@ -12,7 +12,8 @@ from poise.goals.goal import ANGULAR, GoalRows
 from poise.model import Model
 from poise.reach.bounds import Freedom
 from poise.reach.proof import Proof, find_proof
-from poise.solvers.table import Options, may_move
+from poise.solvers.options import Options
+from poise.solvers.table import may_move
 
 __all__ = ["prove", "tolerances_of"]
 

@@ -16,9 +16,9 @@ from poise.limits import Limit
 from poise.methods import Method
 from poise.model import Model
 from poise.model.degrees import FEWEST, doubted_start
+from poise.solvers.options import whole
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
-from poise.solvers.table import whole
 
 __all__ = ["check_start", "solve"]
 

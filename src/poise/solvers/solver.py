@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,18 +12,19 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.goals import Goal
 from poise.kinematics import Pose
-from poise.limits import Limit
-from poise.limits.limit import name_limits
-from poise.methods import Method, by_name
 from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer
 from poise.solvers.drivers import prepare
 from poise.solvers.history import History
+from poise.solvers.options import Options, SolveOptions, show_options
 from poise.solvers.rules import refuse_timed, timed
 from poise.solvers.solution import Solution
 from poise.solvers.stepping import check_time_step, window
-from poise.solvers.table import Options, in_order, name_goals
+from poise.solvers.table import in_order, name_goals
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["Solver"]
 
@@ -39,48 +40,24 @@ class Solver:
         model: The body.
         goals: The goals by name.
         row_names: Names of the goals that have errors (all but postures).
+
+    Args:
+        model: The body.
+        goals: One goal or several.
+        options: How to solve; `poise.solve` says what each of them means.
     """
 
     __slots__ = ("_ahead", "_native", "_options", "_start", "_targets", "_timed", "goals", "model", "row_names")
 
-    def __init__(
-        self,
-        model: Model,
-        goals: Iterable[Goal] | Goal,
-        *,
-        method: str | Method = "auto",
-        limits: Sequence[Limit] | Limit = (),
-        limit_handling: str = "active",
-        joints: Sequence[str] | None = None,
-        stiffness: Any = None,
-        max_steps: int = 200,
-        time_limit: float | None = None,
-        step_limit: float | None = None,
-        restarts: int | str = "auto",
-        seed: int = 0,
-        mode: str = "nearest",
-        record: bool = False,
-    ) -> None:
+    @show_options
+    def __init__(self, model: Model, goals: Iterable[Goal] | Goal, **options: Unpack[SolveOptions]) -> None:
         if not isinstance(model, Model):
             hint = f"; type: poise.load({model!r})" if isinstance(model, str) else ""
             raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}{hint}.")
         self.model = model
         self.goals = name_goals([goals] if isinstance(goals, Goal) else goals)
         self.row_names = in_order(self.goals)
-        self._options = Options(
-            method=by_name(method),
-            limits=tuple(name_limits(limits).values()),
-            limit_handling=limit_handling,
-            joints=joints if joints is None or isinstance(joints, str) else tuple(joints),
-            stiffness=stiffness,
-            max_steps=max_steps,
-            time_limit=time_limit,
-            step_limit=step_limit,
-            restarts=restarts,
-            seed=seed,
-            mode=mode,
-            record=record,
-        )
+        self._options = Options.read(options, "Solver")
         self._native = prepare(model, self.goals, self._options)
         refused = self._options.method.refuse(*self._native.sizes())
         if refused is not None:
@@ -139,12 +116,9 @@ class Solver:
     def _way_ahead(self, q: NDArray[np.float64], targets: Mapping[str, Any] | None) -> NDArray[np.float64]:
         """The way from q to where the goals want the body, without regard to time."""
         if self._ahead is None:
-            options = {name: getattr(self._options, name) for name in Options.__slots__}
-            lasting = tuple(limit for limit in self._options.limits if not timed([limit]))
-            goals = [replace(goal, name=name) for name, goal in self.goals.items()]
-            self._ahead = Solver(
-                self.model, goals, **{**options, "limits": lasting, "mode": "nearest", "restarts": 0, "record": False}
-            )
+            lasting = tuple(limit for limit in self._options.limits if not limit.timed)
+            ahead = replace(self._options, limits=lasting, mode="nearest", restarts=0, record=False)
+            self._ahead = self._with_options(ahead)
         there = self._ahead.solve(q, {**self._targets, **(targets or {})})
         return np.asarray(self.model.difference(q, there.q))
 
@@ -176,16 +150,18 @@ class Solver:
             targets: Goal name to target.
             changes: Options that differ.
         """
-        options = {name: getattr(self._options, name) for name in Options.__slots__}
-        goals = [replace(goal, name=name) for name, goal in self.goals.items()]
-        twin = Solver(self.model, goals, **{**options, **changes})
+        twin = self._with_options(replace(self._options, **changes) if changes else self._options)
         twin._native.restart(self._start, dict(targets))
         twin._targets = dict(targets)
         return twin
 
+    def _with_options(self, options: Options) -> Solver:
+        """Return a solver of the same goals that solves as these options say."""
+        goals = [replace(goal, name=name) for name, goal in self.goals.items()]
+        return Solver(self.model, goals, **options.as_dict())
+
     def __reduce__(self) -> tuple[Any, ...]:
-        options = {name: getattr(self._options, name) for name in Options.__slots__}
-        return remake, (self.model, self.goals, options, dict(self._targets))
+        return remake, (self.model, self.goals, self._options.as_dict(), dict(self._targets))
 
     def __repr__(self) -> str:
         return f"<Solver of {self.model.name!r}: {', '.join(self.goals)}>"

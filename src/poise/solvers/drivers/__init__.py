@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any, cast
 from poise.goals import Goal
 from poise.model import Model
 from poise.native import core
-from poise.solvers.table import Options, native_table
+from poise.solvers.options import Options
+from poise.solvers.table import native_table
 
 if TYPE_CHECKING:
     from poise.methods import Scipy, Sequential

@@ -16,7 +16,9 @@ from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer
 from poise.solvers.drivers.inside import bring_inside
-from poise.solvers.table import MOST, Options, native_table
+from poise.solvers.history import record_states
+from poise.solvers.options import MOST, Options
+from poise.solvers.table import native_table
 
 __all__ = ["BlackBox"]
 
@@ -75,7 +77,7 @@ class BlackBox:
         table = native_table(model, goals, options)
         self._table = table
         self._native = core.Solver(model._body, table)
-        self._rows: list[list[float]] = []
+        self._seen: list[Mapping[str, Any]] = []
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._native, name)  # restart, advance, state, rows_jacobian, sizes: as the kernels do
@@ -85,7 +87,7 @@ class BlackBox:
         begun = time.perf_counter()
         q0 = bring_inside(self._model, start, self._options)
         self._native.restart(q0, targets)
-        self._rows = []
+        self._seen = []
         moving = self._native.rows_jacobian(q0)[2]
         tried = Tried(self._options.max_steps)
         moves = np.isin(np.arange(len(q0)), self._moving_coordinates(moving))
@@ -126,10 +128,9 @@ class BlackBox:
         outcome = Outcome.REACHED if reached else Outcome.STALLED if done else Outcome.OUT_OF_STEPS
         return make_answer(q, errors, outcome, tried.steps, time.perf_counter() - begun)
 
-    def history(self) -> Floats:
+    def history(self) -> dict[str, Floats]:
         """See native.core.Solver.history."""
-        width = 3 + 2 * len(self._table["goals"]) + self._model.nq
-        return np.array(self._rows).reshape(-1, width)
+        return record_states(self._seen, len(self._table["goals"]), self._model.nq)
 
     # -------------------------------------------------------------------------------------------- inside
 
@@ -237,8 +238,7 @@ class BlackBox:
         return bool((errors <= tolerances).all())
 
     def _note(self, q: Floats) -> None:
-        errors = self._errors(q)
-        self._rows.append([1.0, float(self._native.state()["cost"]), 0.0, *errors.ravel(), *q])
+        self._seen.append({"errors": self._errors(q), "cost": self._native.state()["cost"], "q": q})
 
 
 def refuse_options(options: Options) -> None:

@@ -1,4 +1,8 @@
-"""Starts outside the joint ranges, for the drivers that are not kernels: brought back first, as the kernels do."""
+"""Starts outside the joint ranges, for the drivers that are not kernels: brought back before the first step.
+
+The kernels do something else: only joints that no goal depends on are brought back at once, the others step by step in
+the search, and the bound of a call is a window of each step.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.model import Model
-from poise.solvers.table import CONTINUOUS_SPAN, Options, may_move
+from poise.solvers.options import CONTINUOUS_SPAN, Options
+from poise.solvers.table import may_move
 
 __all__ = ["bring_inside", "is_inside"]
 

@@ -19,8 +19,10 @@ from poise.native import core
 from poise.native.answer import Answer, make_answer
 from poise.solvers.drivers.inside import bring_inside, is_inside
 from poise.solvers.drivers.parts import find_parts
+from poise.solvers.history import record_states
+from poise.solvers.options import Options
 from poise.solvers.serves import check_serves
-from poise.solvers.table import Options, may_move, native_table
+from poise.solvers.table import may_move, native_table
 
 __all__ = ["PartByPart"]
 
@@ -89,12 +91,12 @@ class PartByPart:
             self._order = [Stage(model, goals, options, part) for part in given]
             names = [name for part in given for name in part]
         self._last = [Stage(model, goals, options, list(dict.fromkeys(names)))] if method.finish else []
-        self._history: list[NDArray[np.float64]] = []
+        self._seen: list[Mapping[str, Any]] = []
 
     def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> Answer:
         """See native.core.Solver.solve."""
         begun = time.perf_counter()
-        self._history = []
+        self._seen = []
         state = self._look(bring_inside(self._model, start, self._options), targets)
         q, best, late = state["q"], state, False
         steps = searches = 0
@@ -135,8 +137,7 @@ class PartByPart:
         self._whole.advance()
         state: dict[str, Any] = self._whole.state()
         if self._options.record:
-            head = [1.0, state["cost"], 0.0]
-            self._history.append(np.concatenate([head, state["errors"].ravel(), state["q"]]))
+            self._seen.append(state)
         return state
 
     def _reached(self, state: Mapping[str, Any]) -> bool:
@@ -151,9 +152,9 @@ class PartByPart:
             for solver in stage.solvers:
                 solver.restart(start, wanted)
 
-    def history(self) -> NDArray[np.float64]:
+    def history(self) -> dict[str, NDArray[np.float64]]:
         """See native.core.Solver.history: a row a part."""
-        return np.array(self._history)
+        return record_states(self._seen, len(self._tolerances), self._model.nq)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._whole, name)  # advance, state, rows_jacobian, sizes: as the kernels do, for all goals
