@@ -102,7 +102,7 @@ def solve(
         time_limit: Most seconds; the best pose so far is returned.
         step_limit: Most radians (times L: metres) in one step; in one call where mode is "continuous".
         restarts: How many more searches from spread seeds after a failed one; "auto" lets the method decide.
-        seed: Chooses other seeds.
+        seed: Seed of the restarts; the same seed gives the same answer.
         mode: "nearest" (from start), "repeatable" (history-free, from the rest pose) or "continuous" (no jumps: at most
             0.2 rad a call, or `step_limit`).
         record: Keep every step in `solution.history`.
