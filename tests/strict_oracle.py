@@ -200,9 +200,8 @@ def random_goal(rng: np.random.Generator, model: poise.Model, options: dict[str,
     if kind == "uneven":
         w = rng.uniform(0.3, 3.0, 3) * (rng.random(3) < 0.7)
         w[rng.integers(3)] = 1.0
-        goal = Reach(frame, target, point=point, weight=w, **options)
+        goal: Goal = Reach(frame, target, point=point, weight=w, **options)
         return goal, fixed((w[:, None] * J)[w > 0], (w * (target - c))[w > 0])
-    goal: Goal
     if kind in ("ranged", "box"):
         half = rng.uniform(0.0, 0.3, 3)
         if kind == "box":

@@ -10,6 +10,8 @@ import poise
 from poise.goals import Reach
 from poise.limits import Speed
 
+pytestmark = pytest.mark.slow
+
 Floats = NDArray[np.float64]
 FEW = 4  # units in the last place
 

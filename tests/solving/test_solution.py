@@ -56,7 +56,7 @@ def test_multiplier_is_the_fall_of_the_best_cost_per_radian() -> None:
 
 def test_free_joints_are_stationary() -> None:
     solution = trapped_arm()
-    from poise.diagnosis.binding import linearise
+    from poise.diagnosis.linear import linearise
 
     at = linearise(solution)
     pull = at.J.T @ at.r

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,7 @@ def right_angles() -> list[np.ndarray]:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("noise", [0.0, 1e-17, 1e-16])
-def test_every_right_angle_is_the_product_of_its_matrices(noise: float, dtype: type) -> None:
+def test_every_right_angle_is_the_product_of_its_matrices(noise: float, dtype: Any) -> None:
     """Also where an angle such as pi / 2 has left some rounding in the place of a zero."""
     rng = np.random.default_rng(3)
     offsets = []
@@ -37,7 +38,7 @@ def test_every_right_angle_is_the_product_of_its_matrices(noise: float, dtype: t
         offsets.append(T)
         parent = f"j{i}"
     model = builder.build()
-    q = rng.uniform(-3.0, 3.0, (5, model.nq)).astype(dtype)
+    q = np.asarray(rng.uniform(-3.0, 3.0, (5, model.nq)), dtype)
     for row in q.astype(np.float64):
         wanted = np.eye(4)
         for i, (x, T) in enumerate(zip(row, offsets, strict=True)):
