@@ -108,6 +108,7 @@ def test_exp_and_log_are_inverse(group: Group, angle: float, reach: float) -> No
     assert_same(group.exp(group.kind.from_matrix(there.matrix).log()), there, reach)
 
 
+@pytest.mark.slow
 @angles
 @reaches
 def test_exp_and_log_against_many_digits(angle: float, reach: float) -> None:

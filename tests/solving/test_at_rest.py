@@ -83,6 +83,7 @@ def test_weights_far_apart_inside_a_level() -> None:
         assert poise.solve(model, goals).reached
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", ["trf", "dogbox", "lm", "L-BFGS-B", "TNC", "SLSQP", "trust-constr", "CG", "BFGS"])
 def test_scipy_keeps_to_the_steps(optimizer: str) -> None:
     pytest.importorskip("scipy")
