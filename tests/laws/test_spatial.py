@@ -378,7 +378,7 @@ def test_a_refusal_names_the_argument(name: str) -> None:
         (Transform.from_matrix, np.ones((4, 4)), r"bottom row \[1.0, 1.0, 1.0, 1.0\]"),
         (as_transform, Rotation.identity(), r"Transform\(rotation, translation\)"),
     ],
-    ids=str,
+    ids=lambda given: given.__qualname__ if callable(given) else str(given),
 )
 def test_a_refusal_says_what_is_wrong(make: Callable[[Any], Any], value: Any, words: str) -> None:
     with pytest.raises(InvalidValue, match=words):
