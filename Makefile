@@ -58,7 +58,7 @@ examples: $(STAMPS)/studio
 PARALLEL = $(BIN)/python -m pytest -n auto --dist loadfile
 
 quick: $(STAMPS)/peers $(STAMPS)/test
-	$(PARALLEL) -m "not timing and not slow" $(ARGS)
+	$(PARALLEL) -m "not timing and not slow" --hypothesis-profile=quick $(ARGS)
 
 # Both tiers. A browser beside busy cores is too slow for its own clocks, so its tests come last and by themselves;
 # ARGS may leave nothing for one of the two, and pytest then ends with 5.

@@ -10,10 +10,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 # Native code compiles nothing at run time, but a first call warms caches: a per-example deadline only makes noise.
-# The same examples everywhere, so that a change is judged by what it changed; `explore` looks for new ones.
+# The same examples everywhere, so that a change is judged by what it changed; `explore` looks for new ones,
+# `quick` takes the first few.
 settings.register_profile("poise", deadline=None, print_blob=True, derandomize=True)
 settings.register_profile("explore", deadline=None, print_blob=True, max_examples=500)
 settings.register_profile("sanitize", deadline=None, max_examples=10, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("quick", deadline=None, print_blob=True, derandomize=True, max_examples=20)
 settings.load_profile("poise")
 
 SLOW_KINDS = ("browser", "nvrtc")

@@ -43,6 +43,7 @@ def test_the_version_is_said() -> None:
 # ------------------------------------------------------------------------------------------------ demo
 
 
+@pytest.mark.slow
 def test_demo_poses_draws_and_ends_with_the_studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
     shown = typed("demo", "--out", str(tmp_path / "new"))
@@ -65,6 +66,7 @@ def test_demo_follows_the_ball_without_losing_a_goal() -> None:
     assert max(np.abs(model.fk(s.q, "foot_l") - rest).max() for s in found) < 2e-3
 
 
+@pytest.mark.slow
 def test_demo_in_numbers(tmp_path: Path) -> None:
     shown = typed("demo", "--out", str(tmp_path), "--json")
     facts = json.loads(shown.stdout)
@@ -115,6 +117,7 @@ def test_solve_in_numbers_serves_levels_weights_and_methods() -> None:
     assert "balance" in json.loads(both.stdout)["goals"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["pose.json", "pose.png", "pose.pdf", "pose.html", "pose.bvh", "pose.glb", "pose.csv"])
 def test_solve_writes_what_the_ending_names(tmp_path: Path, name: str) -> None:
     path = tmp_path / name

@@ -163,6 +163,7 @@ def test_only_the_humanoid(tmp_path: Path) -> None:
         poise.load_motion(tmp_path / "walk_poses.npz", up="z")
 
 
+@pytest.mark.slow
 @settings(max_examples=100, deadline=None)
 @given(st.integers(0, 10**4), st.integers(0, 20), st.binary(max_size=8))
 def test_fuzz(place: int, length: int, new: bytes) -> None:

@@ -23,6 +23,7 @@ def solved(reachable: bool = True) -> poise.Solution:
     return poise.solve(HUMAN, [hand, *feet, Balance(["foot_l", "foot_r"]), Rest()])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("reachable", [True, False])
 def test_a_solution_is_written_with_all_it_came_to(tmp_path: Path, reachable: bool) -> None:
     solution = solved(reachable)

@@ -197,6 +197,7 @@ def test_load_refuses_a_bad_motion_too(tmp_path: Path) -> None:
         poise.load(path)
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_joints_are_refused_in_time() -> None:
     one = "JOINT j{}\n{{\nOFFSET 0 1 0\nCHANNELS 1 Xrotation\n}}\n"
     text = "HIERARCHY\nROOT r\n{\nOFFSET 0 0 0\n" + "".join(one.format(i) for i in range(100_000)) + "}\n"
@@ -219,12 +220,14 @@ def only_format_errors(text: str | bytes) -> None:
             read(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=300, deadline=None)
 @given(st.lists(st.sampled_from(WORDS), max_size=40))
 def test_fuzz_words(words: list[str]) -> None:
     only_format_errors(" ".join(words))
 
 
+@pytest.mark.slow
 @settings(max_examples=400, deadline=None)
 @given(
     st.lists(
@@ -240,6 +243,7 @@ def test_fuzz_edits(edits: list[tuple[int, int, str]]) -> None:
     only_format_errors(text)
 
 
+@pytest.mark.slow
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200), st.integers(0, len(GOOD)))
 def test_fuzz_bytes(data: bytes, place: int) -> None:

@@ -26,6 +26,7 @@ def back(motion: poise.Motion, folder: Path) -> poise.Motion:
     return poise.load_motion(poise.save(motion, folder / "out.bvh"))
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(model=models(), seed=st.integers(0, 2**32 - 1))
 def test_any_model_moves_as_it_did(tmp_path_factory: pytest.TempPathFactory, model: poise.Model, seed: int) -> None:
@@ -36,6 +37,7 @@ def test_any_model_moves_as_it_did(tmp_path_factory: pytest.TempPathFactory, mod
     assert (len(again), again.fps) == (4, 24.0)
 
 
+@pytest.mark.slow
 @settings(max_examples=40, deadline=None)
 @given(root=random_bodies(), seed=st.integers(0, 1000))
 def test_what_was_bvh_is_bvh_again(tmp_path_factory: pytest.TempPathFactory, root: Bone, seed: int) -> None:

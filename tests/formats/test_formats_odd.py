@@ -77,6 +77,7 @@ def test_what_is_no_person_says_that_there_is_no_unit(tmp_path: Path) -> None:
     assert "BVH has no unit; its numbers were taken as metres" in model.notes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("count", "refused"), [(4000, False), (10_001, True)])
 def test_thousands_of_end_sites(count: int, refused: bool, tmp_path: Path) -> None:
     ends = "End Site\n{\nOFFSET 0 1 0\n}\n" * count
@@ -154,6 +155,7 @@ def test_a_column_twice_among_many_is_found_in_time(tmp_path: Path) -> None:
         poise.load_motion(written(tmp_path, "a.csv", f"{names},c7\n"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", [poise.load, poise.load_motion])
 @pytest.mark.parametrize("filler", ["\n", "\r", " ", "\r\n"])
 def test_endless_nothing_is_refused_in_time(read: Any, filler: str, tmp_path: Path) -> None:

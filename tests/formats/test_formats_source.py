@@ -122,6 +122,7 @@ def test_root_tags(head: bytes, tag: str) -> None:
     assert root_tag(head) == tag
 
 
+@pytest.mark.slow
 def test_xml_is_bounded() -> None:
     with pytest.raises(FormatError, match="elements"):
         parse_xml(Source("a", b"<r>" + b"<a/>" * 500_000 + b"</r>"))

@@ -248,6 +248,7 @@ def test_a_clip_of_nothing_and_a_file_of_no_clip(tmp_path: Path) -> None:
         poise.load_motion(file.glb(tmp_path / "a.glb"))
 
 
+@pytest.mark.slow
 def test_numbers_out_of_nothing_are_bounded(tmp_path: Path) -> None:
     """Accessors without a bufferView are zeros and cost no bytes: a small file could ask for any memory."""
     file = arm()
@@ -260,6 +261,7 @@ def test_numbers_out_of_nothing_are_bounded(tmp_path: Path) -> None:
         poise.load(file.glb(tmp_path / "a.glb"))
 
 
+@pytest.mark.slow
 def test_many_nodes_and_deep_trees(tmp_path: Path) -> None:
     chain = [{"children": [i + 1], "translation": [0, 0.001, 0]} for i in range(3000)] + [{}]
     model = poise.load(File(chain).glb(tmp_path / "deep.glb"))
@@ -353,6 +355,7 @@ def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 PLACES = places(ROOT)
 
 
+@pytest.mark.slow
 @settings(max_examples=400, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.tuples(st.sampled_from(PLACES), VALUES), min_size=1, max_size=4))
 def test_any_value_anywhere(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
@@ -368,6 +371,7 @@ def test_any_value_anywhere(changes: list[tuple[tuple[Any, ...], Any]]) -> None:
     read(glb(root, BASE.data))
 
 
+@pytest.mark.slow
 @settings(max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_any_byte_anywhere(data: st.DataObject) -> None:
@@ -377,6 +381,7 @@ def test_any_byte_anywhere(data: st.DataObject) -> None:
     read(bytes(whole[: data.draw(st.one_of(st.just(len(whole)), st.integers(0, len(whole))))]))
 
 
+@pytest.mark.slow
 @settings(max_examples=100)
 @given(st.binary(max_size=200))
 def test_any_bytes(data: bytes) -> None:

@@ -39,6 +39,7 @@ def suffix(request: pytest.FixtureRequest) -> str:
 # ------------------------------------------------------------------------------------------------ there and back
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(model=models(), seed=st.integers(0, 2**32 - 1), fps=st.sampled_from([24.0, 29.97, 30.0, 1 / 3, 119.88012]))
 @pytest.mark.parametrize("kind", SUFFIXES)
@@ -351,6 +352,7 @@ def only_format_errors(name: str, data: bytes) -> None:
                 tables.read_motion(Source(name, data), ReadOptions(model=given))
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 3000), st.integers(0, 20), st.binary(max_size=8))
 @pytest.mark.parametrize("kind", SUFFIXES)

@@ -116,6 +116,7 @@ def test_long_names_and_texts_do_not_flood_the_message(tmp_path: Path) -> None:
     assert len(str(caught.value)) < 400
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("count", [3000])
 def test_long_chains_load_in_bounded_time(count: int, tmp_path: Path) -> None:
     links = "".join(f'<link name="l{i}"/>' for i in range(count + 1))

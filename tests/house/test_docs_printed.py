@@ -26,6 +26,7 @@ def words_and_numbers(text: str) -> tuple[list[str], list[float]]:
     return NUMBER.sub("#", rest).split(), [abs(float(number)) for number in NUMBER.findall(rest)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_page_prints_what_it_says(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)

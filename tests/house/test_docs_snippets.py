@@ -28,7 +28,11 @@ def run(page, text):
         exec(compile("\n" * (line - 1) + code, str(page), "exec"), namespace)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+SLOW = {"pictures.md"}
+RUN = [pytest.param(page, marks=pytest.mark.slow) if page.name in SLOW else page for page in PAGES]
+
+
+@pytest.mark.parametrize("page", RUN, ids=lambda page: str(page.relative_to(ROOT)))
 def test_page_runs(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     run(page, page.read_text(encoding="utf-8"))

@@ -167,6 +167,7 @@ def imported_roots(path: Path) -> set[str]:
     return roots
 
 
+@pytest.mark.slow
 def test_what_is_imported_is_numpy_or_named_by_an_extra() -> None:
     known = {*sys.stdlib_module_names, *THEIR_OWN, "poise", "numpy"}
     foreign = set().union(*map(imported_roots, FILES)) - known

@@ -265,6 +265,7 @@ def test_leading_axes_broadcast(operation: str) -> None:
         close(run(one_v)[i, k], run(Case(case.model, case.q[i, k], case.v[0, k], case.frame, case.point)), 1e-13)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS)
 @pytest.mark.parametrize("shape", [(), (11,)])
 def test_float32_is_float64_rounded(operation: str, shape: tuple[int, ...]) -> None:

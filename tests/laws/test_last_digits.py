@@ -12,6 +12,8 @@ from poise.goals import Reach
 from poise.limits import Speed
 from why_cases import kinds
 
+pytestmark = pytest.mark.slow
+
 Floats = NDArray[np.float64]
 FEW = 4  # units in the last place
 

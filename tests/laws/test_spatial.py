@@ -108,6 +108,7 @@ def test_exp_and_log_are_inverse(group: Group, angle: float, reach: float) -> No
     assert_same(group.exp(group.kind.from_matrix(there.matrix).log()), there, reach)
 
 
+@pytest.mark.slow
 @angles
 @reaches
 def test_exp_and_log_against_many_digits(angle: float, reach: float) -> None:
@@ -377,7 +378,7 @@ def test_a_refusal_names_the_argument(name: str) -> None:
         (Transform.from_matrix, np.ones((4, 4)), r"bottom row \[1.0, 1.0, 1.0, 1.0\]"),
         (as_transform, Rotation.identity(), r"Transform\(rotation, translation\)"),
     ],
-    ids=lambda x: getattr(x, "__qualname__", str(x)),
+    ids=lambda given: given.__qualname__ if callable(given) else str(given),
 )
 def test_a_refusal_says_what_is_wrong(make: Callable[[Any], Any], value: Any, words: str) -> None:
     with pytest.raises(InvalidValue, match=words):

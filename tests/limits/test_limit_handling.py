@@ -48,6 +48,7 @@ def first_step(model: poise.Model, goal: Reach, q: Floats, **options: Any) -> tu
 # ------------------------------------------------------------------------------------------------ laws
 
 
+@pytest.mark.slow
 @each_rule
 @each_handling
 @given(model=models(max_joints=8), seed=st.integers(0, 2**32 - 1))

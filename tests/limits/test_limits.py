@@ -183,6 +183,7 @@ def test_a_loop_is_a_place_in_the_other_frame(figure: poise.Model) -> None:
 # ------------------------------------------------------------------------------------------------ capsules
 
 
+@pytest.mark.slow
 def test_segment_distances_are_the_least_ones() -> None:
     rng = np.random.default_rng(0)
     ends = rng.normal(size=(40, 4, 3))

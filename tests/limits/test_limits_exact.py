@@ -230,6 +230,7 @@ def arm_only(model: poise.Model) -> list[str]:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["self", *WORLD])
 def test_every_pose_that_is_taken_is_clear_and_the_last_rests_a_hair_away(figure: poise.Model, kind: str) -> None:
     limit, place = in_the_way(kind)
@@ -242,6 +243,7 @@ def test_every_pose_that_is_taken_is_clear_and_the_last_rests_a_hair_away(figure
     assert rests(-gaps[-1] - ROUNDING)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["self", *WORLD])
 def test_a_start_in_collision_never_gets_deeper_and_comes_out(figure: poise.Model, kind: str) -> None:
     limit, place = in_the_way(kind)

@@ -82,6 +82,7 @@ def named(why: str, name: str) -> bool:
     return said[kind] in why
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mode", ["nearest", "continuous"])
 @pytest.mark.parametrize("seed", range(8))
 def test_what_a_start_keeps_is_kept_and_what_it_breaks_gets_no_worse(seed: int, mode: str) -> None:

@@ -31,6 +31,7 @@ def largest_break(model: poise.Model, q: np.ndarray) -> float:
     return max(ranges_broken(model, q), cone_broken(cone, q[model.joint("ball").q]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", [*LEAST_SQUARES, *MINIMIZERS])
 def test_scipy_keeps_the_cones_of_the_model(optimizer: str) -> None:
     pytest.importorskip("scipy")

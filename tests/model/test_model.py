@@ -346,6 +346,7 @@ def test_a_follower_cut_from_its_leader_moves_by_itself() -> None:
 # ------------------------------------------------------------------------------------------------ size and threads
 
 
+@pytest.mark.slow
 def test_five_thousand_joints_in_one_chain() -> None:
     count = 5000
     model = chain(count).build()

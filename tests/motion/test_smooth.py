@@ -63,6 +63,7 @@ def followed(model: poise.Model, path: Floats, *, rest: bool) -> list[Floats]:
     return poses[60:]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PATHS)
 @pytest.mark.parametrize("way", ["rig", "rig, no balance", "solver", "solver, no rest"])
 def test_a_smooth_target_gives_a_smooth_pose(name: str, way: str) -> None:

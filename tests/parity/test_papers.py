@@ -13,6 +13,8 @@ import poise
 from paths import BENCHMARKS
 from poise.methods import DLS, SDLS, Transpose
 
+pytestmark = pytest.mark.slow
+
 sys.path.insert(0, str(BENCHMARKS))
 papers = pytest.importorskip("papers", reason="the benchmarks are not in this tree")
 

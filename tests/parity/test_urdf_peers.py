@@ -23,6 +23,7 @@ def label(path: Path) -> str:
     return f"{path.parents[1].name}/{path.stem}"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not ROBOTS, reason="the package example-robot-data is not installed")
 @pytest.mark.parametrize("path", ROBOTS, ids=label)
 def test_real_robots(path: Path, closing_table: Callable[[str, str], None]) -> None:

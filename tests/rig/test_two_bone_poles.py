@@ -88,6 +88,7 @@ def check_path(model: Model, pole: Floats, path: Floats) -> None:
         assert np.linalg.norm(elbow[1] - elbow[0]) < most, f"{np.linalg.norm(elbow[1] - elbow[0]):.3f} m for {moved} m"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shoulder", ["ball", "euler"])
 @pytest.mark.parametrize("step", [0.001, 0.004, 0.015])
 @pytest.mark.parametrize("aside", [0.0, 1e-6, 0.002, 0.01, 0.03, 0.06])
@@ -97,6 +98,7 @@ def test_no_swing_where_a_path_crosses_the_line(shoulder: str, step: float, asid
         check_path(model, pole, crossing(rng, pole, step, aside))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("step", [0.001, 0.005])
 def test_no_swing_where_a_path_winds_about_the_line(step: float) -> None:
     model, rng = arm("ball"), np.random.default_rng(2)

@@ -84,6 +84,7 @@ def test_weights_far_apart_inside_a_level() -> None:
         assert poise.solve(model, goals).reached
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("optimizer", [*LEAST_SQUARES, *MINIMIZERS])
 def test_scipy_keeps_to_the_steps(optimizer: str) -> None:
     pytest.importorskip("scipy")

@@ -19,6 +19,7 @@ from poise import methods
 from poise.errors import PoiseError
 from poise.goals import Goal, Reach, Rest
 from poise.methods import LM
+from tiers import mostly_slow
 
 MODES = ("nearest", "repeatable", "continuous")
 HANDLING = ("active", "freeze", "penalty", "clamp", "off")
@@ -95,7 +96,7 @@ def give_up(_number: int, _frame: FrameType | None) -> None:
     raise TimeoutError("a solve does not end")
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", mostly_slow(range(10), 1))
 def test_wild_problems_end_within_their_steps(block: int) -> None:
     for seed in range(200 * block, 200 * (block + 1)):
         rng = np.random.default_rng(seed)

@@ -191,6 +191,7 @@ def refused(method: str, kind: str, message: str) -> str:
 # ------------------------------------------------------------------------------------------------ the matrix
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("method", METHODS)
 def test_cell(method: str, kind: str, closing_table: Callable[[str, str], None]) -> None:

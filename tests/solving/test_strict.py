@@ -22,6 +22,7 @@ from poise.errors import InvalidValue
 from poise.goals import Align, Goal, LookAt, MidRange, OnPlane, Orient, Reach, Rest
 from poise.kinematics.parts import rigid_parts
 from poise.limits import Box, Capsule, Clearance, Closed, Cone, Coupled, HalfSpace, Limit, Sphere
+from tiers import mostly_slow
 
 Floats = NDArray[np.float64]
 
@@ -167,12 +168,12 @@ def random_loop(model: poise.Model, rng: np.random.Generator, start: Floats) -> 
     yield Closed(one, other, T if rng.random() < 0.5 else T[:3, 3])
 
 
-@pytest.mark.parametrize("seed", range(SEEDS))
+@pytest.mark.parametrize("seed", mostly_slow(range(SEEDS), 8))
 def test_random_goals(seed: int) -> None:
     hold_promises(random_scene(seed, limited=False))
 
 
-@pytest.mark.parametrize("seed", range(100, 100 + SEEDS))
+@pytest.mark.parametrize("seed", mostly_slow(range(100, 100 + SEEDS), 8))
 def test_random_goals_and_limits(seed: int) -> None:
     try:
         scene = random_scene(seed, limited=True)

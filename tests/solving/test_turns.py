@@ -26,7 +26,7 @@ def right_angles() -> list[np.ndarray]:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("noise", [0.0, 1e-17, 1e-16])
-def test_every_right_angle_is_the_product_of_its_matrices(noise: float, dtype: type) -> None:
+def test_every_right_angle_is_the_product_of_its_matrices(noise: float, dtype: Any) -> None:
     """Also where an angle such as pi / 2 has left some rounding in the place of a zero."""
     rng = np.random.default_rng(3)
     offsets = []

@@ -28,6 +28,7 @@ def arm(rng: np.random.Generator) -> poise.Model:
     return builder.add_frame("tip", parent, rng.normal(scale=0.5, size=3)).build()
 
 
+@pytest.mark.slow
 def test_no_sampled_pose_is_nearer() -> None:
     proved, worse = 0, []
     for seed in range(ARMS):
