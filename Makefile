@@ -24,12 +24,13 @@ SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo examples test test-gpu lint format bench bench-gpu fuzz studio docs sanitize wheels clean
+.PHONY: help demo examples quick test test-gpu lint format bench bench-gpu fuzz studio docs sanitize wheels clean
 
 help:
 	@echo "make demo      build Poise, pose a figure, write a picture and a page into demo/"
 	@echo "make examples  run the numbered examples"
-	@echo "make test      build Poise and run every test"
+	@echo "make quick     the tests without browsers, compilers, processes and long searches: a minute, for the inner loop"
+	@echo "make test      build Poise and run every test, quick and slow, on all cores; then those in a browser, alone"
 	@echo "make test-gpu  the tests of batches on a GPU, where there is one"
 	@echo "make lint      style, types, import layers, C++ format"
 	@echo "make format    rewrite Python and C++ in the house style"
@@ -53,8 +54,17 @@ examples: $(STAMPS)/studio
 	  echo "--- $$example"; $(abspath $(BIN))/python ../$$example || exit 1; done
 	@echo "What they wrote is in demo/."
 
+# A file's tests stay in one process, so that they share what they prepare.
+PARALLEL = $(BIN)/python -m pytest -n auto --dist loadfile
+
+quick: $(STAMPS)/peers $(STAMPS)/test
+	$(PARALLEL) -m "not timing and not slow" $(ARGS)
+
+# Both tiers. A browser beside busy cores is too slow for its own clocks, so its tests come last and by themselves;
+# ARGS may leave nothing for one of the two, and pytest then ends with 5.
 test: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
-	$(BIN)/python -m pytest $(ARGS)
+	$(PARALLEL) -m "not timing and not browser" $(ARGS) || test $$? -eq 5
+	$(BIN)/python -m pytest -m "browser and not timing" $(ARGS) || test $$? -eq 5
 
 test-gpu: $(STAMPS)/gpu $(STAMPS)/test
 	$(BIN)/python -m pytest tests/device $(ARGS)

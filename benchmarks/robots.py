@@ -176,6 +176,23 @@ IIWA14 = Arm(
 ARMS = {"panda": PANDA, "ur5": UR5, "iiwa14": IIWA14}
 
 
+def mixed_targets(arm: Arm, count: int) -> Array:
+    """Transforms of which many cannot be reached.
+
+    Places are drawn evenly from the ball about the second joint that holds the tool of random poses, with any rotation.
+    """
+    rng = np.random.default_rng(1)
+    center = place(*arm.rows[0][:3])[:3, 3]
+    tools = arm.fk(rng.uniform(arm.lower, arm.upper, (20_000, len(arm.rows))))[:, :3, 3]
+    radius = np.linalg.norm(tools - center, axis=1).max()
+    out = np.tile(np.eye(4), (count, 1, 1))
+    direction = rng.normal(size=(count, 3))
+    direction *= (radius * rng.uniform(size=(count, 1)) ** (1 / 3)) / np.linalg.norm(direction, axis=1, keepdims=True)
+    out[:, :3, 3] = center + direction
+    out[:, :3, :3] = poise.Rotation(rng.normal(size=(count, 4))).matrix
+    return out
+
+
 def model_of(arm: Arm) -> tuple[poise.Model, str]:
     """The arm in Poise and its tool frame: the built-in body, or the table through the builder."""
     built_in = {"panda": "panda_link8", "iiwa14": "iiwa_link_ee"}

@@ -1,8 +1,10 @@
-"""What every test shares: hypothesis profiles and a place for closing tables."""
+"""What every test shares: hypothesis profiles, a place for closing tables, and what a quick test may not do."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Generator
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -14,7 +16,9 @@ settings.register_profile("explore", deadline=None, print_blob=True, max_example
 settings.register_profile("sanitize", deadline=None, max_examples=10, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("poise")
 
+SLOW_KINDS = ("browser", "nvrtc")
 _tables = pytest.StashKey[dict[str, str]]()
+_started: list[str] = []  # the processes that the running test has started
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -22,10 +26,60 @@ def pytest_configure(config: pytest.Config) -> None:
     config.stash[_tables] = {}
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what drives a browser or compiles for a GPU."""
+    for item in items:
+        if any(item.get_closest_marker(kind) for kind in SLOW_KINDS):
+            item.add_marker(pytest.mark.slow)
+
+
+# ------------------------------------------------------------------------------------------------ quick tests
+
+
+def _note_process(event: str, arguments: tuple[Any, ...]) -> None:
+    """Remember that a process was started; a hook of the interpreter, which cannot be taken off again."""
+    if event in ("subprocess.Popen", "os.fork", "os.posix_spawn", "os.system"):
+        _started.append(f"{event} {arguments[0] if arguments else ''}")
+
+
+sys.addaudithook(_note_process)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup() -> None:
+    """Forget the processes of the tests before, and not those of a fixture that this one is the first to ask for."""
+    _started.clear()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """Fail a test that starts a process and is not marked as slow: `make quick` stays quick."""
+    result = yield
+    if _started and not item.get_closest_marker("slow"):
+        pytest.fail(f"it starts a process ({_started[0]}): mark it with pytest.mark.slow", pytrace=False)
+    return result
+
+
+# ------------------------------------------------------------------------------------------------ closing tables
+
+
 @pytest.fixture(scope="session")
 def closing_table(pytestconfig: pytest.Config) -> Callable[[str, str], None]:
     """`closing_table(title, text)` prints the text under its title after the last test, whatever is captured."""
     return pytestconfig.stash[_tables].__setitem__
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Send the tables home, where this is one of the processes that `pytest -n` starts."""
+    if hasattr(session.config, "workeroutput"):
+        session.config.workeroutput["closing_tables"] = session.config.stash[_tables]
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Collect the tables of a process that has ended; one that crashed sends none."""
+    tables = getattr(node, "workeroutput", {}).get("closing_tables", {})
+    node.config.stash[_tables].update(tables)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,12 +31,14 @@ from poise.goals import (
     HalfSpace,
     Inside,
     LookAt,
+    MidRange,
     OnLine,
     OnPlane,
     Orient,
     Range,
     Reach,
     Relative,
+    Rest,
 )
 from poise.kinematics.parts import rigid_parts
 
@@ -381,3 +384,17 @@ MAKERS = (
 CASES: dict[str, Callable[[Body], tuple[Goal, Rows]]] = {maker.__name__: maker for maker in MAKERS}
 SORTED = {"balance"}  # whose rows have no order of their own
 TURNED = {"on_line"}  # whose rows are along axes of the kernels' choice
+
+
+def place_goal(make: Callable[[Body], tuple[Goal, Rows]]) -> tuple[poise.Model, Goal]:
+    """Return a body and a goal of it that a maker describes."""
+    body, _ = random_body(3, at_pose=False)
+    return body.model, make(body)[0]
+
+
+# A goal of every kind, with the body that it is for.
+GOALS: dict[str, Callable[[], tuple[poise.Model, Goal]]] = {
+    **{name: partial(place_goal, make) for name, make in CASES.items()},
+    "rest": lambda: (place_goal(CASES["reach"])[0], Rest()),
+    "mid_range": lambda: (place_goal(CASES["reach"])[0], MidRange()),
+}

@@ -112,7 +112,7 @@ def clearance_gaps(model: poise.Model, limit: Clearance, q: Floats) -> Iterator[
         placed.append([T[:3, :3] @ np.array(end) + T[:3, 3] for end in (capsule.a, capsule.b)])
     for i, j in limit.index_pairs(model):
         start, end = placed[j]
-        apart = least_along(*placed[i], partial(from_segment, start, end))
+        apart = least_along(placed[i][0], placed[i][1], partial(from_segment, start, end))
         yield apart - capsules[i].radius - capsules[j].radius - limit.distance
     still = {frame for frame, part in poise.kinematics.parts.rigid_parts(model).items() if part is None}
     for capsule, ends in zip(capsules, placed, strict=True):

@@ -62,4 +62,4 @@ def q_there(theirs: Any, model: poise.Model, q: NDArray[np.float64]) -> NDArray[
         elif their.nq == 2:
             value = np.array([np.cos(value[0]), np.sin(value[0])])
         out[their.idx_q : their.idx_q + their.nq] = value
-    return out
+    return np.asarray(out)

@@ -91,7 +91,7 @@ def blocked_at(G: Array, h: Array, y: Array, d: Array) -> tuple[float, int]:
     return (float(far[i]), i) if far[i] < 1.0 else (1.0, -1)
 
 
-def proved(G: Array, h: Array, y: Array, gradient: Array) -> tuple[Array, Array]:
+def proved(G: Array, h: Array, y: Array, gradient: Array) -> tuple[Array, NDArray[np.intp]]:
     """What of -gradient the active rows cannot carry (zero at the optimum), and which rows are active."""
     at = np.flatnonzero(h - G @ y <= ACTIVE * (1.0 + np.abs(h)))
     u = nnls(G[at].T, -gradient, maxiter=100 * (len(at) + 10))[0] if len(at) else np.zeros(0)
@@ -168,7 +168,7 @@ def sliding_body(rng: np.random.Generator) -> poise.Model:
             continue
         axis = few[rng.integers(2)] if rng.random() < 0.3 else unit(rng)
         low, high = -rng.uniform(0, 0.5), rng.uniform(0, 0.5)
-        ends = {} if rng.random() < 0.2 else {"lower": low, "upper": high}
+        ends: dict[str, Any] = {} if rng.random() < 0.2 else {"lower": low, "upper": high}
         builder.add_joint(f"j{i}", parent, "prismatic", offset=offset, axis=axis, mass=rng.uniform(0, 2), **ends)
     for i in range(3):
         builder.add_frame(f"end{i}", f"j{rng.integers(max(0, count - 4), count)}", rng.uniform(-0.2, 0.2, 3))
@@ -200,8 +200,9 @@ def random_goal(rng: np.random.Generator, model: poise.Model, options: dict[str,
     if kind == "uneven":
         w = rng.uniform(0.3, 3.0, 3) * (rng.random(3) < 0.7)
         w[rng.integers(3)] = 1.0
-        goal = Reach(frame, target, point=point, weight=w, **options)
-        return goal, fixed((w[:, None] * J)[w > 0], (w * (target - c))[w > 0])
+        uneven = Reach(frame, target, point=point, weight=w, **options)
+        return uneven, fixed((w[:, None] * J)[w > 0], (w * (target - c))[w > 0])
+    goal: Goal
     if kind in ("ranged", "box"):
         half = rng.uniform(0.0, 0.3, 3)
         if kind == "box":
@@ -231,10 +232,10 @@ def random_goal(rng: np.random.Generator, model: poise.Model, options: dict[str,
         J, c = affine(lambda at: np.asarray(model.center_of_mass(at)), n)
         return CenterOfMass(c + J @ q, weight=weight, **options), fixed(weight * J, weight * J @ q)
     J2, c2 = affine(lambda at: np.asarray(model.fk(at, other)[:3, 3]), n)
-    turn = model.fk(model.rest, other)[:3, :3]
-    seen = turn.T @ ((c + J @ q) - (c2 + J2 @ q))
+    R_world_other = model.fk(model.rest, other)[:3, :3]
+    seen = R_world_other.T @ ((c + J @ q) - (c2 + J2 @ q))
     goal = Relative(frame, other, seen, point=point, weight=weight, **options)
-    return goal, fixed(weight * (J - J2), weight * (turn @ seen - (c - c2)))
+    return goal, fixed(weight * (J - J2), weight * (R_world_other @ seen - (c - c2)))
 
 
 def fixed(A: Array, b: Array) -> Rows:

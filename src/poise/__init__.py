@@ -13,9 +13,12 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from poise.doors import lead
+
 if TYPE_CHECKING:
     from poise import (
         batch,
+        diagnosis,
         errors,
         formats,
         goals,
@@ -42,6 +45,9 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+lead("diagnosis", "poise.diagnosis")  # see `poise.solvers.solution.Diagnosis`
+lead("renderer", "poise.studio")  # see `poise.kinematics.drawn`
+
 _HOMES = {
     "BatchSolution": "poise.batch",
     "solve_batch": "poise.batch",
@@ -66,7 +72,7 @@ _HOMES = {
     "show": "poise.studio",
 }
 _ROOMS = (
-    *("batch", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "rig"),
+    *("batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "rig"),
     *("solvers", "spatial", "studio", "textbook"),
 )
 
@@ -86,6 +92,7 @@ __all__ = [
     "Status",
     "Transform",
     "batch",
+    "diagnosis",
     "errors",
     "formats",
     "goals",

@@ -1,7 +1,7 @@
 """Coverage-guided fuzzing of every reader with atheris: `make fuzz`, or `python tests/fuzz/explore.py [options]`.
 
 Each input chooses a format by its first byte; the rest is the file. What it finds goes into tests/fuzz/findings/ by
-hand, where `tests/test_fuzz.py` reads it again for ever.
+hand, where `tests/formats/test_fuzz.py` reads it again for ever.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.solvers import Solution, Solver, Status
-from poise.solvers.proof import prove
+from poise.solvers.proving import prove
 from poise.solvers.several import Explorer
 
 __all__ = ["explore_rowwise", "prove_rowwise", "solve_rowwise"]
@@ -102,5 +102,6 @@ def prove_rowwise(solver: Solver, targets: Sequence[Rows], starts: Rows, rows: i
     for row in np.flatnonzero(np.isin(codes, missed)).tolist():
         given = {part.name: held[part.name].convert(part.row(row)) for part in targets}
         now = {name: replace(held[name], target=target) for name, target in given.items()}
-        if prove(solver, {**held, **now}, np.array(starts.row(row), dtype=np.float64)) is not None:
+        start = np.array(starts.row(row), dtype=np.float64)
+        if prove(solver.model, solver.goals, solver._options, {**held, **now}, start) is not None:
             codes[row] = CODES.index(Status.UNREACHABLE)

@@ -23,7 +23,7 @@ from poise.native import core
 from poise.solvers import Solver
 from poise.solvers.rules import refuse_timed
 from poise.solvers.several import Explorer, check_several
-from poise.solvers.solver import check_start
+from poise.solvers.solve import check_start
 from poise.solvers.table import may_move
 
 __all__ = ["BatchSolver", "solve_batch"]
@@ -40,7 +40,7 @@ class BatchSolver:
         model: The body.
         goals: One goal or several; their own targets serve where a batch gives none.
         restarts: How many more searches from spread seeds after a failed one.
-        seed: Chooses other seeds.
+        seed: Seed of the restarts; the same seed gives the same answer.
         threads: How many; all cores unless given. The answers do not depend on it.
         dtype: "float64", which is what numpy arrays get unless said otherwise, or "float32": searched and returned in
             float32, judged in float64; arrays on a GPU always are.
@@ -235,7 +235,7 @@ def solve_batch(
             neighbours are not touched.
         starts: (B, nq) or (nq,); the rest pose unless given.
         restarts: How many more searches from spread seeds after a failed one; "auto" lets the method decide.
-        seed: Chooses other seeds.
+        seed: Seed of the restarts; the same seed gives the same answer.
         threads: How many; all cores unless given. The answers do not depend on it.
         dtype: "float64", which is what numpy arrays get unless said otherwise, or "float32": searched and returned in
             float32, judged in float64; arrays on a GPU always are.

@@ -16,11 +16,13 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 import poise
+from poise.batch import BatchSolver
 from poise.cli.demo import demo_goals, follow
 from poise.cli.words import complaints, wrote
 from poise.errors import InvalidValue
@@ -112,6 +114,50 @@ def solve_arm() -> Work:
     return work
 
 
+def solve_arm_at_once() -> Work:
+    """The same targets, each with a call that prepares its own solver."""
+    model = poise.load("panda")
+    targets = model.fk(model.random(np.random.default_rng(0), 20), "panda_hand_tcp")
+
+    def work() -> int:
+        for target in targets:
+            poise.solve(model, Reach("panda_hand_tcp", target))
+        return len(targets)
+
+    return work
+
+
+def batch_arm() -> Work:
+    """Reachable targets in one call."""
+    model = poise.load("panda")
+    return batch_of(model, model.fk(model.random(np.random.default_rng(0), 5000), "panda_hand_tcp"))
+
+
+def batch_arm_mixed() -> Work:
+    """Targets of which about half cannot be reached: evenly from the ball that holds all of them, with any rotation."""
+    model, rng = poise.load("panda"), np.random.default_rng(0)
+    tools = model.fk(model.random(rng, 5000), "panda_hand_tcp")
+    center = model.fk(model.rest, model.joints[0].name)[:3, 3]
+    radius = np.linalg.norm(tools[:, :3, 3] - center, axis=1).max()
+    targets = tools[:100].copy()
+    direction = rng.normal(size=(100, 3))
+    away = radius * rng.uniform(size=(100, 1)) ** (1 / 3) / np.linalg.norm(direction, axis=1, keepdims=True)
+    targets[:, :3, 3] = center + away * direction
+    targets[:, :3, :3] = poise.Rotation(rng.normal(size=(100, 4))).matrix
+    return batch_of(model, targets)
+
+
+def batch_of(model: poise.Model, targets: NDArray[np.float64]) -> Work:
+    """One call of a prepared batch solver."""
+    solver = BatchSolver(model, Reach("panda_hand_tcp", targets[0]))
+
+    def work() -> int:
+        solver.solve(targets)
+        return len(targets)
+
+    return work
+
+
 def solve_figure() -> Work:
     """The demo's pose from rest, with a prepared solver."""
     model = poise.load("humanoid")
@@ -149,6 +195,9 @@ WORKS: dict[str, Callable[[], Work]] = {
     "jacobian, panda": jacobian_arm,
     "fk, humanoid, batch of 10,000": fk_batch,
     "solve, panda, a transform": solve_arm,
+    "poise.solve, panda, a transform": solve_arm_at_once,
+    "batch, panda, reachable": batch_arm,
+    "batch, panda, half of them out of reach": batch_arm_mixed,
     "solve, humanoid, the demo's goals": solve_figure,
     "drag, humanoid, a frame": drag_figure,
     "prepare a solver, humanoid": prepare_figure,

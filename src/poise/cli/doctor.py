@@ -23,7 +23,7 @@ from poise import native
 
 __all__ = ["PURPOSES", "doctor_command"]
 
-# What each extra brings; `tests/test_cli_doctor.py` holds these to be the extras of pyproject.toml.
+# What each extra brings; `tests/cli/test_cli_doctor.py` holds these to be the extras of pyproject.toml.
 PURPOSES = {
     "cli": "the command poise",
     "studio": "dragging in the browser, pictures, meshes",

@@ -18,6 +18,7 @@ from typer.core import TyperCommand
 import poise
 from poise.cli.words import Body, complaints, complete_method, wrote
 from poise.errors import FormatError, InvalidValue, name_not_found
+from poise.formats.registry import knows_suffix
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.goals.goal import Goal
 from poise.limits import Clearance
@@ -213,7 +214,7 @@ def write(solution: Solution, path: Path) -> None:
         try:
             poise.save(solution, path)
         except FormatError as error:
-            if not error.message.startswith("no pose is written"):
+            if knows_suffix(suffix):
                 raise
             others = "page (.html), picture (.png .pdf .svg)"
             raise FormatError(f"{error.message[:-1]}, {others}.", str(path)) from None

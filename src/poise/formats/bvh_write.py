@@ -33,8 +33,6 @@ Floats = NDArray[np.float64]
 
 ORDER = "ZXY"  # of rotations that have none of their own
 PLACE = tuple(Channel(axis, turns=False) for axis in range(3))
-SLIDING = ("prismatic", "translation3", "planar", "free", "screw")
-TURNING = ("revolute", "continuous", "universal", "euler", "planar", "ball", "free", "screw")
 BLOCK = 1024  # rows written at once
 _PART = re.compile(r"(?:[XYZ]?position|[XYZ]rotation[0-9]+)[0-9]*")
 
@@ -212,6 +210,8 @@ def directly(
 def coordinate_moves(joint: Joint) -> list[tuple[Channel, float]] | None:
     """A joint as channels and signs; None where its axes are askew or it has quaternions."""
     moves: list[tuple[Channel, float]] = []
+    if len(set(joint.slides)) > 1:  # BVH would put the place before the joint's own axes
+        return None
     for primitive, axis in joint.motions:
         k = int(np.argmax(np.abs(axis)))
         if primitive is Primitive.SLIDE3 and not joint.quaternion:
@@ -235,9 +235,8 @@ def decomposed(motion: Motion, frames: list[Frame], joints: list[Joint]) -> tupl
     model, parent, name = motion.model, frames[0].parent, frames[-1].name
     local = within(model, motion.q, parent, name)
     rest = within(model, model.rest, parent, name)
-    kinds = {joint.kind for joint in joints}
-    slides = bool(kinds & set(SLIDING))
-    turns = bool(kinds & set(TURNING)) or not np.array_equal(rest[:3, :3], np.eye(3))
+    slides = any(any(joint.slides) or joint.pitch for joint in joints)
+    turns = any(not all(joint.slides) for joint in joints) or not np.array_equal(rest[:3, :3], np.eye(3))
     order = next((joint.order for joint in joints if joint.order), ORDER)
     channels = (PLACE if slides else ()) + tuple(Channel("XYZ".index(x), turns=True) for x in order if turns)
     parts = [local[:, :3, 3]] if slides else []

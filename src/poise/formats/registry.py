@@ -75,6 +75,11 @@ def for_writing(path: str, verb: str) -> Module:
     raise FormatError(f"{reason}. Formats for a {what}: {those(verb)}.", path)
 
 
+def knows_suffix(suffix: str) -> bool:
+    """Tell whether some format has files of this suffix."""
+    return any(suffix in module.SUFFIXES for module in formats())
+
+
 def those(verb: str) -> str:
     """The formats that can do that, with their suffixes."""
     able = [f"{module.NAME} ({' '.join(module.SUFFIXES)})" for module in formats() if hasattr(module, verb)]

@@ -2,7 +2,7 @@
 
 Python's own expat does the parsing and this module makes the tree: unlike `xml.etree` and lxml, that leaves every
 declaration of an entity in our hands (all are refused, so nothing expands and nothing is fetched), counts depth and
-elements while they come, and needs no package. `tests/test_formats_hostile.py` holds it.
+elements while they come, and needs no package. `tests/formats/test_formats_source.py` holds it.
 """
 
 from __future__ import annotations

@@ -1,14 +1,15 @@
 """Drawn: what draws itself.
 
-`poise.plot` and `poise.show` belong to the studio, far above the things they draw. So they are looked up by name when
-they are asked for, and nothing down here depends on them.
+`poise.plot` and `poise.show` belong to a room far above the things they draw. So they are asked for through a door,
+see `poise.doors`, and nothing down here knows where it leads.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
 from os import PathLike
 from typing import Any
+
+from poise.doors import open_door
 
 __all__ = ["Drawn"]
 
@@ -20,8 +21,8 @@ class Drawn:
 
     def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> Any:
         """A picture with matplotlib: `poise.plot` of this."""
-        return import_module("poise").plot(self, path, **options)
+        return open_door("renderer").plot(self, path, **options)
 
     def show(self, path: str | PathLike[str] | None = None, **options: Any) -> Any:
         """A page to turn and play: `poise.show` of this."""
-        return import_module("poise").show(self, path, **options)
+        return open_door("renderer").show(self, path, **options)

@@ -10,7 +10,7 @@ Source: Del Prete, Joint position and velocity bounds in discrete-time accelerat
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +32,7 @@ class Acceleration(Limit):
     """
 
     max: Any
+    timed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self.settle("acceleration", max=read_most(self.max, "Acceleration"))

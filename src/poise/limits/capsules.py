@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.kinematics.parts import rigid_parts
-from poise.limits.segments import segment_distance
 from poise.limits.skeleton import BodyCapsule, skeleton_capsules, triple
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from poise.native import core
 
 __all__ = ["BodyCapsule", "automatic_pairs", "body_capsules", "capsule_distances"]
 
@@ -77,7 +77,7 @@ def capsule_distances(model: Model, capsules: tuple[BodyCapsule, ...], pairs: Pa
     a, b = placed(model, capsules, q)
     radius = np.array([capsule.radius for capsule in capsules])
     one, other = pairs[:, 0], pairs[:, 1]
-    gaps: Floats = segment_distance(a[one], b[one], a[other], b[other]) - radius[one] - radius[other]
+    gaps: Floats = core.segment_distances(a[one], b[one], a[other], b[other]) - radius[one] - radius[other]
     return gaps
 
 

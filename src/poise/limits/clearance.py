@@ -10,7 +10,7 @@ with a high number of degrees of freedom, 1987 (distance rows in each step).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +21,13 @@ from poise.errors import InvalidValue
 from poise.kinematics.parts import rigid_parts
 from poise.kinematics.regions import Ball, Box, Capsule, HalfSpace, Region, length
 from poise.limits.capsules import BodyCapsule, automatic_pairs, body_capsules
-from poise.limits.limit import Limit
+from poise.limits.limit import Limit, LimitRow, LimitRows
 from poise.model import Model
+from poise.native import core
 
 __all__ = ["Clearance", "clearance_table"]
+
+Op = core.LimitOp
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,20 @@ class Clearance(Limit):
     def capsules(self, model: Model) -> tuple[BodyCapsule, ...]:
         """The capsules that the body is made of."""
         return body_capsules(model)
+
+    def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
+        """Return a row for each pair of capsules, and for each capsule and what is in the world."""
+        capsules, table = self.capsules(model), clearance_table(model, self)
+        kept: dict[str, Any] = {"distance": self.distance, "end": self.distance, "unit": model.length, "side": "lower"}
+        found = []
+        for i, j in table["pairs"].tolist():
+            one, other = capsules[i], capsules[j]
+            found.append(LimitRow(Op.PAIR, capsules=(one, other), between=(one.frame, other.frame), **kept))
+        for i in np.flatnonzero(table["moves"]).tolist():
+            one = capsules[i]
+            for op, end, numbers, what in world_rules(table):
+                found.append(LimitRow(op, numbers, capsules=(one,), which=end, between=(one.frame, what), **kept))
+        return LimitRows(tuple(found))
 
     def index_pairs(self, model: Model) -> NDArray[np.int64]:
         """Which capsules are kept apart, (m, 2)."""
@@ -140,6 +157,19 @@ def clearance_table(model: Model, clearance: Clearance) -> dict[str, Any]:
         "names": [c.frame for c in capsules],
         "world": [region for regions in kinds.values() for region in regions],
     }
+
+
+def world_rules(table: Mapping[str, Any]) -> Iterator[tuple[core.LimitOp, int, tuple[float, ...], str]]:
+    """Yield the rules that one capsule has with the world: operation, which end of it, numbers, what it is."""
+    for plane in table["halfspaces"].tolist():  # solid where n . x <= d
+        for end in (0, 1):
+            yield Op.PLANE, end, tuple(plane), "a half-space"
+    for ball in table["spheres"].tolist():
+        yield Op.SEGMENT, 0, (*ball[:3], *ball[:3], ball[3]), "a sphere"
+    for box in table["boxes"].tolist():
+        yield Op.BOX, 0, tuple(box), "a box"
+    for capsule in table["capsules"].tolist():
+        yield Op.SEGMENT, 0, tuple(capsule), "a capsule"
 
 
 def rows(values: Iterable[Sequence[float]], width: int) -> NDArray[np.float64]:

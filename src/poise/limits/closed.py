@@ -10,7 +10,7 @@ Source: Featherstone, Rigid Body Dynamics Algorithms, 2008, chapter 8.
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,32 +18,12 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.kinematics.parts import rigid_parts
 from poise.kinematics.regions import place
-from poise.limits.limit import Limit
+from poise.limits.limit import CLOSE, Limit, LimitRows, LoopRow
 from poise.model import Model
 from poise.model.joint import name_of
 from poise.spatial import Transform, as_transform
 
-__all__ = ["CLOSE", "Closed", "LoopRow"]
-
-CLOSE = 1e-9  # of L [m], and radians
-
-
-class LoopRow(NamedTuple):
-    """A closed loop in numbers.
-
-    Attributes:
-        frame: Index of the frame.
-        other: Index of the frame that the target is given in.
-        point: Where on the frame.
-        target: Rotation (9) and position (3), in the other frame.
-        turns: Whether the rotation is held too.
-    """
-
-    frame: int
-    other: int
-    point: NDArray[np.float64]
-    target: NDArray[np.float64]
-    turns: bool
+__all__ = ["CLOSE", "Closed"]
 
 
 @dataclass(frozen=True)
@@ -73,8 +53,12 @@ class Closed(Limit):
             point=None if self.point is None else place(self.point, "Closed: point"),
         )
 
+    def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
+        """Return the one loop, whatever may move."""
+        return LimitRows(loops=(self.row(model),))
+
     def row(self, model: Model) -> LoopRow:
-        """The rule in numbers."""
+        """Return the rule in numbers."""
         frame, other = model.frame(self.frame).name, model.frame(self.other).name
         parts = rigid_parts(model)
         if parts[frame] == parts[other]:
@@ -83,8 +67,8 @@ class Closed(Limit):
         rotation = self.transform.rotation.matrix if turns else np.eye(3)
         position = self.transform.translation if turns else np.array(self.transform)
         return LoopRow(
-            model.frames.index(frame),
-            model.frames.index(other),
+            frame,
+            other,
             np.zeros(3) if self.point is None else np.array(self.point),
             np.concatenate([np.ravel(rotation), position]),
             turns,

@@ -13,20 +13,25 @@ Baerlocher and Boulic, Parametrization and range of motion of the ball-and-socke
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
-from poise.limits.limit import Limit
-from poise.model import Model
+from poise.limits.limit import ROUNDING, Limit, LimitRow, LimitRows
+from poise.model import Joint, Model
 from poise.model.degrees import doubted_cone
 from poise.model.joint import BallRange
 from poise.model.spec import check_cone
+from poise.native import core
 
-__all__ = ["Cone", "cones"]
+__all__ = ["Cone", "cone_rows", "cones"]
+
+OPEN = core.OPEN
+PARTS = (("swing", "upper"), ("twist", "lower"), ("twist", "upper"), ("angle", "upper"))  # in the kernels' order
 
 
 @dataclass(frozen=True)
@@ -69,6 +74,11 @@ class Cone(Limit):
             angle=found.angle,
         )
 
+    def change_cones(self, model: Model, cones: Mapping[str, BallRange]) -> dict[str, BallRange]:
+        """Return the range of the joint, over what the model and the cones before this one say."""
+        name = model.joint(self.joint).name
+        return {name: self.range(model, cones.get(name))}
+
     def range(self, model: Model, base: BallRange | None = None) -> BallRange:
         """The joint's range with this cone: what is not given here is the model's own (or that of `base`)."""
         joint = model.joint(self.joint)
@@ -88,7 +98,51 @@ def cones(model: Model, limits: Iterable[Limit] = ()) -> dict[str, BallRange]:
     """The range of every ball joint that has one: the model's own, with the cones among the limits put over them."""
     found = {joint.name: joint.cone for joint in model.joints if joint.cone is not None}
     for limit in limits:
-        if isinstance(limit, Cone):
-            name = model.joint(limit.joint).name
-            found[name] = limit.range(model, found.get(name))
+        found |= limit.change_cones(model, found)
     return found
+
+
+def cone_rows(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.bool_]) -> Iterator[tuple[str, LimitRows]]:
+    """Yield, for each ball joint with a range that may move, its limit's name (empty: the model's own) and rows.
+
+    Which rules a cone has is decided here: the kernels compute the rows that they are given.
+    """
+    found = cones(model)
+    owners: dict[str, str] = {}
+    for name, limit in limits.items():
+        changed = limit.change_cones(model, found)
+        found |= changed
+        owners |= dict.fromkeys(changed, name)
+    for joint in map(model.joint, found):
+        if moves[joint.v].any():
+            yield owners.get(joint.name, ""), LimitRows(tuple(rows_of_joint(joint, found[joint.name])))
+
+
+def rows_of_joint(joint: Joint, cone: BallRange) -> Iterator[LimitRow]:
+    """Yield one row for each rule that the range has."""
+    numbers = cone_numbers(cone)
+    given = (joint.q.start, joint.v.start, numbers)
+    ends = (min(numbers[9:11]), *numbers[11:14])
+    for which, (part, side) in enumerate(PARTS):
+        if abs(ends[which]) < OPEN:
+            yield LimitRow(
+                core.LimitOp.CONE, which=which, cone=given, end=ends[which], side=side, joint=joint.name, part=part
+            )
+
+
+def cone_numbers(cone: BallRange) -> tuple[float, ...]:
+    """Return axis, two directions across it, swing (2), twist (2), angle; x and y are across z."""
+    axis = np.asarray(cone.axis, dtype=np.float64)
+    flat = np.array([1.0, 0.0, 0.0]) if abs(axis[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
+    first = flat - axis * (flat @ axis)
+    first /= np.linalg.norm(first)
+    swing = (OPEN, OPEN) if cone.swing is None else np.broadcast_to(cone.swing, (2,)).tolist()
+    twist = (-OPEN, OPEN) if cone.twist is None else wide_enough(*cone.twist)
+    angle = OPEN if cone.angle is None else cone.angle
+    return (*axis.tolist(), *first.tolist(), *np.cross(axis, first).tolist(), *swing, *twist, angle)
+
+
+def wide_enough(low: float, high: float) -> tuple[float, float]:
+    """Return a range with the rounding that an angle has, where it would else be a single number."""
+    slack = max(ROUNDING - (high - low) / 2, 0.0)
+    return low - slack, high + slack

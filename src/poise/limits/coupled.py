@@ -18,10 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, name_not_found
-from poise.limits.limit import Limit
+from poise.limits.limit import ROUNDING, Limit, LimitRow, LimitRows
 from poise.model import Joint, Model
 from poise.model.joint import name_of
 from poise.model.spec import number
+from poise.native import core
 
 __all__ = ["Coupled", "CoupledRow"]
 
@@ -75,8 +76,41 @@ class Coupled(Limit):
             raise InvalidValue("Coupled: it limits nothing; give lower or upper.")
         self.settle("coupled " + "+".join(name for name, _ in given), joints=given, lower=low, upper=high)
 
+    def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
+        """Return one row for each end of the range, whatever may move."""
+        row = self.row(model)
+        unit = unit_of_sum(model, row)
+        factors = (row.coefficients / unit).tolist()
+        terms = tuple(zip(row.q_index.tolist(), row.v_index.tolist(), factors, strict=True))
+        slack = ROUNDING * (unit + abs(row.lower)) if row.lower == row.upper else 0.0
+        ends = ((1.0, row.lower - slack, "lower", self.lower), (-1.0, row.upper + slack, "upper", self.upper))
+        return LimitRows(
+            tuple(
+                LimitRow(
+                    core.LimitOp.COUPLED,
+                    (sign, bound / unit),
+                    terms=terms,
+                    end=end,
+                    unit=unit,
+                    side=side,
+                    about=self.write_sum(),
+                )
+                for sign, bound, side, end in ends
+                if math.isfinite(bound)
+            )
+        )
+
+    def write_sum(self) -> str:
+        """Write the sum as it would be written by hand."""
+        out = ""
+        for name, factor in self.joints:
+            size = "" if abs(factor) == 1 else f"{abs(factor):g} "
+            sign = ("-" if factor < 0 else "") if not out else (" - " if factor < 0 else " + ")
+            out += f"{sign}{size}{name!r}"
+        return out
+
     def row(self, model: Model) -> CoupledRow:
-        """The rule in numbers.
+        """Return the rule in numbers.
 
         Raises:
             NameNotFound: A joint or part that is not there.
@@ -96,6 +130,18 @@ class Coupled(Limit):
         )
         check_meets(model, row, self.name)
         return row
+
+
+def unit_of_sum(model: Model, row: CoupledRow) -> float:
+    """Return what a sum of coordinates is measured in: about what it changes by per radian, or per L of a slide.
+
+    A power of two, so that nothing is rounded. No less than a sixteenth of its bounds, or rounding would be more than
+    the hair's breadth that a pose keeps from them.
+    """
+    each = np.abs(row.coefficients) * np.where(~model.slides[row.v_index], 1.0, model.length)
+    bounds = [abs(bound) / 16.0 for bound in (row.lower, row.upper) if np.isfinite(bound)]
+    size = max(float(each.max(initial=0.0)), *bounds)
+    return math.ldexp(1.0, round(math.log2(size))) if size > 0 else 1.0
 
 
 def bound(value: Any, what: str, open_end: float) -> float:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ class Speed(Limit):
     """
 
     max: Any
+    timed: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         self.settle("speed", max=read_most(self.max, "Speed"))

@@ -56,6 +56,7 @@ class Model:
     __slots__ = (
         "_attached",
         "_body",
+        "_facts",
         "_frames",
         "_joints",
         "_layout",
@@ -101,6 +102,7 @@ class Model:
     units: str
     _attached: Attached
     _body: Body
+    _facts: dict[Any, Any]  # what other rooms worked out about this very model and want to keep
     _layout: Layout
     _joints: dict[str, Joint]
     _frames: dict[str, Frame]
@@ -138,6 +140,7 @@ class Model:
             "joints": joints,
             "_joints": {joint.name: joint for joint in joints},
             "_frames": {},
+            "_facts": {},
             "rest": frozen(rest),
             "lower": layout.lower,
             "upper": layout.upper,

@@ -1,9 +1,14 @@
 // batch.cpp: lanes over the rows of a batch. Compiled once per instruction level.
 #include "batch.h"
+#include "kernels/chain.h"
+#include "kernels/twin.h"
 
 namespace poise {
 namespace POISE_LEVEL {
 namespace {
+
+// what lanes are made of: one register, or two short ones
+template <class T> using LanePack = std::conditional_t<(POISE_REGISTER_BYTES < 32), Twin<NativePack<T>>, NativePack<T>>;
 
 // memory of a pack of searches
 template <class S, class P> LaneState<S> allot_lanes(const P& problem, Scratch& scratch, S*& targets, S*& posture) {
@@ -36,9 +41,9 @@ template <class S, class P> LaneState<S> allot_lanes(const P& problem, Scratch& 
 }
 
 // one row's numbers into its lane
-template <class S, class T> void fill_lane(const Worker& worker, const Slot& slot, const LaneProblem<T>& lanes,
-                                           int lane, bool new_row, LaneState<S>& state, S* targets) {
-  const auto& problem = lanes.view;
+template <class S, class T, class P> void fill_lane(const Worker& worker, const Slot& slot, const LaneProblem<T>& lanes,
+                                                    const P& problem, int lane, bool new_row, LaneState<S>& state,
+                                                    S* targets) {
   for (int k = 0; k < problem.n_q; ++k) set_lane(state.at.q[k], lane, T(slot.q[k]));
   begin_lane(state, lane);
   if (!new_row) return;
@@ -52,12 +57,13 @@ template <class S, class T> void fill_lane(const Worker& worker, const Slot& slo
   }
 }
 
-template <class S, class T>
-SearchEnd end_of_lane(Worker& worker, const LaneProblem<T>& lanes, int lane, const LaneState<S>& state) {
-  const auto& problem = lanes.view;
+template <class S, class T, class P> SearchEnd end_of_lane(Worker& worker, const Slot& slot,
+                                                           const LaneProblem<T>& lanes, const P& problem, int lane,
+                                                           const LaneState<S>& state) {
   double* q = worker.end_q.data();
   double* errors = worker.end_errors.data();
   for (int k = 0; k < problem.n_q; ++k) q[k] = double(lane_of(state.at.best_q[k], lane));
+  for (int k = problem.n_q; k < lanes.view.n_q; ++k) q[k] = slot.q[k];  // what the problem does not know stays
   for (int k = 0; k < 2 * problem.goals.count(); ++k) errors[k] = double(lane_of(state.at.best_errors[k], lane));
   const bool reached = lane_of(state.reached, lane) > T(0.5);
   const bool stalled = lane_of(state.idle, lane) > T(lanes.settings.stall_steps);
@@ -71,10 +77,9 @@ SearchEnd end_of_lane(Worker& worker, const LaneProblem<T>& lanes, int lane, con
           errors};
 }
 
-template <int M, class T> void run_rows(Worker& worker, const LaneProblem<T>& lanes) {
-  using S = NativePack<T>;
+template <int M, class T, class P> void run_rows(Worker& worker, const LaneProblem<T>& lanes, const P problem) {
+  using S = LanePack<T>;
   constexpr int N = ScalarTraits<S>::lanes;
-  const auto problem = lanes.view;
   S *targets, *posture_memory;
   LaneState<S> state = allot_lanes<S>(problem, worker.scratch, targets, posture_memory);
   Posture<S> posture{nullptr, nullptr};
@@ -91,7 +96,7 @@ template <int M, class T> void run_rows(Worker& worker, const LaneProblem<T>& la
     slots[lane].busy = take_row(worker, slots[lane]);
     if (!slots[lane].busy) return;
     ++busy;
-    fill_lane(worker, slots[lane], lanes, lane, true, state, targets);
+    fill_lane(worker, slots[lane], lanes, problem, lane, true, state, targets);
   };
   for (int lane = 0; lane < N; ++lane) give(lane);
   // ends: every search makes at most max_steps steps, every row has so many searches, and there are so many rows
@@ -100,8 +105,8 @@ template <int M, class T> void run_rows(Worker& worker, const LaneProblem<T>& la
     if (!any(done)) continue;
     for (int lane = 0; lane < N; ++lane) {
       if (!done.lane(lane) || !slots[lane].busy) continue;
-      if (next_search(worker, slots[lane], end_of_lane(worker, lanes, lane, state))) {
-        fill_lane(worker, slots[lane], lanes, lane, false, state, targets);
+      if (next_search(worker, slots[lane], end_of_lane(worker, slots[lane], lanes, problem, lane, state))) {
+        fill_lane(worker, slots[lane], lanes, problem, lane, false, state, targets);
       } else {
         --busy;
         give(lane);
@@ -111,20 +116,24 @@ template <int M, class T> void run_rows(Worker& worker, const LaneProblem<T>& la
 }
 
 template <class T> void run(Worker& worker, const LaneProblem<T>& lanes) {
-  if (lanes.view.n_rows == 6) {
-    run_rows<6>(worker, lanes);
+  if (is_chain<7>(lanes.view)) {
+    run_rows<6>(worker, lanes, as_chain<7>(lanes.view));
+  } else if (is_chain<6>(lanes.view)) {
+    run_rows<6>(worker, lanes, as_chain<6>(lanes.view));
+  } else if (lanes.view.n_rows == 6) {
+    run_rows<6>(worker, lanes, lanes.view);
   } else if (lanes.view.n_rows == 3) {
-    run_rows<3>(worker, lanes);
+    run_rows<3>(worker, lanes, lanes.view);
   } else {
-    run_rows<0>(worker, lanes);
+    run_rows<0>(worker, lanes, lanes.view);
   }
 }
 
 }  // namespace
 
 extern const BatchOps batch_table;
-const BatchOps batch_table = {ScalarTraits<NativePack<double>>::lanes, ScalarTraits<NativePack<float>>::lanes,
-                              run<double>, run<float>};
+const BatchOps batch_table = {ScalarTraits<LanePack<double>>::lanes, ScalarTraits<LanePack<float>>::lanes, run<double>,
+                              run<float>};
 
 }  // namespace POISE_LEVEL
 }  // namespace poise

@@ -34,13 +34,16 @@ template <class T> const Ops<T>& table() {
 
 // ---------------------------------------------------------------------------------------------- building
 
-// 0, 1 or 2 where R is the identity with its columns rolled by that much, exactly
+// The turn that R is, to the last bit of its entries: angles such as pi / 2 leave 1e-16 where a zero is meant.
 template <class T> int turn_of(const T* R) {
-  for (int turn = 0; turn < 3; ++turn) {
+  constexpr int turns[5][9] = {{1, 0, 0, 0, 1, 0, 0, 0, 1},
+                               {0, 1, 0, 0, 0, 1, 1, 0, 0},
+                               {0, 0, 1, 1, 0, 0, 0, 1, 0},
+                               {1, 0, 0, 0, 0, -1, 0, 1, 0},
+                               {1, 0, 0, 0, 0, 1, 0, -1, 0}};
+  for (int turn = NO_TURN; turn <= QUARTER_X_BACK; ++turn) {
     bool same = true;
-    for (int r = 0; r < 3; ++r) {
-      for (int c = 0; c < 3; ++c) same = same && R[3 * r + c] == T((r + turn) % 3 == c);
-    }
+    for (int k = 0; k < 9; ++k) same = same && absolute(R[k] - T(turns[turn][k])) < T(2e-16);
     if (same) return turn;
   }
   return GENERAL_TURN;
@@ -294,6 +297,7 @@ NB_MODULE(_core, m) {
   bind_solver(m);
   bind_batch(m);
   bind_gpu(m);
+  bind_geometry(m);
   m.def("level", [] { return std::string(ops().level); }, "The instruction level in use.");
   m.def("levels", levels, "The instruction levels of this build that the machine runs, lowest first.");
   m.def("set_threads", set_threads, nb::arg("count"),

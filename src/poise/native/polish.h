@@ -1,13 +1,8 @@
 // polish.h: from the best pose of the searches to the minimum itself, where a goal is missed. Part of solve.cpp.
 //
 // Downhill only, with damping that grows when a step fails and shrinks when it works (Marquardt 1963), so that a goal out of reach is
-// answered by the same still pose every time. Such a minimum is one of large residuals: there J^T J says little about how the cost bends,
-// and the damped step creeps. Where it does, Newton's step is tried first,
-//
-//   (J^T J - sum_i r_i d2(row_i)/dq2) x = J^T r   over the joints that are free,
-//
-// by conjugate gradients, which leave the joints alone that nothing bends (Dembo and Steihaug 1983), and with the products of that matrix
-// from differences of J^T r: so every kind of goal has them. It is taken if it leads down.
+// answered by the same still pose every time. Where that creeps, Newton's step (newton.h) is tried first, over the joints that are free,
+// and taken if it leads down.
 #pragma once
 #include "strict.h"
 
@@ -18,58 +13,10 @@ namespace {
 constexpr int most_polished = 8;                // steps in continuous mode
 constexpr int most_attempts = 48;               // dampings that one step is tried with
 constexpr double least_polish_damping = 1e-12;  // less would be lost in the rounding of J D^-1 J^T
-constexpr double creeps = 0.8;                  // a step that leaves more than this of the cost
-constexpr double difference_step = 1e-6;        // radians or lengths of the body
-constexpr double flattest = 1e-9;               // of the largest curvature seen: less is rounding
-constexpr int newton_rounds = 6;  // times that joints are fixed at a bound and Newton's step is solved again
+constexpr double least_fall = 1e-14;  // of the cost: less is rounding, and must not decide where a saddle leads
+constexpr int newton_rounds = 6;      // times that joints are fixed at a bound and Newton's step is solved again
 
 // ---------------------------------------------------------------------------------------------- Newton's step
-
-// what the search for one step needs, n_v numbers each, cut from solver.newton
-struct NewtonWork {
-  S *pull, *left, *way,
-      *bent;       // J^T r of the free joints, what is left of it, the direction, the matrix times the direction
-  S *sum, *fixed;  // the step, and that of the joints that go to their bound
-};
-
-NewtonWork newton_work(SolverData& solver) {
-  S* at = solver.newton.data();
-  const int n = solver.n_v;
-  return {at, at + n, at + 2 * n, at + 3 * n, at + 4 * n, at + 5 * n};
-}
-
-// out = J^T r at the pose that was evaluated and assembled last
-void pull_of(const SolverData& solver, S* out) {
-  const SearchState<S>& s = solver.state;
-  const int m = solver.n_rows;
-  for (int c = 0; c < solver.n_v; ++c) {
-    S sum = 0.0;
-    for (int r = 0; r < m; ++r) sum += s.J[c * m + r] * s.rows[r];
-    out[c] = sum;
-  }
-}
-
-S motion_of(const SolverData& solver, const S* x) {
-  S most = 0.0;
-  for (int c = 0; c < solver.n_v; ++c) {
-    const auto& f = solver.freedoms[static_cast<std::size_t>(c)];
-    most = maximum(most, absolute(x[c]) / (f.angular ? 1.0 : solver.scale));
-  }
-  return most;
-}
-
-// w.bent = the matrix times w.way, from J^T r a little along it; trial_q is where the step begins
-void bend(SolverData& solver, const NewtonWork& w) {
-  SearchState<S>& s = solver.state;
-  const S length = motion_of(solver, w.way), share = length > 0.0 ? difference_step / length : 0.0;
-  for (int c = 0; c < solver.n_v; ++c) s.dq[c] = share * w.way[c];
-  copy_configuration(solver.problem(), s.trial_q, s.q);
-  take_step(solver.problem(), s.trial_q, s.dq, false, s.q);
-  look(solver);
-  assemble_all(solver);
-  pull_of(solver, w.bent);
-  for (int c = 0; c < solver.n_v; ++c) w.bent[c] = share > 0.0 ? (w.pull[c] - w.bent[c]) / share : 0.0;
-}
 
 // Marks in work.inverse_D the joints that may go where the cost falls, by the square of their unit over their weight; 0 for the others.
 void find_free(SolverData& solver, const NewtonWork& w) {
@@ -84,40 +31,35 @@ void find_free(SolverData& solver, const NewtonWork& w) {
   }
 }
 
-// w.sum of the joints that are free, with the others going as far as w.fixed says, by conjugate gradients
+// what is free: joints by the square of their unit, 0 for those that are fixed; bounds are not met on the way
+struct FreeJoints {
+  SolverData& solver;
+  const NewtonWork& w;
+  const S* unit;
+  void aim(const S* left, S* way) const {
+    for (int c = 0; c < solver.n_v; ++c) way[c] = unit[c] * left[c];
+  }
+  void bend() const { POISE_LEVEL::bend(solver, w, solver.state.trial_q, nullptr); }
+  S square_of(const S* way) const {
+    S sum = 0.0;
+    for (int c = 0; c < solver.n_v; ++c) sum += unit[c] > 0.0 ? way[c] * way[c] / unit[c] : 0.0;
+    return sum;
+  }
+  S flattest() const { return 1e-9; }
+  // flat, or bent the other way: what was found so far is the step
+  Met meet(S curve, S least, S&) const { return curve > least ? Met::NOTHING : Met::END; }
+};
+
+// w.sum of the joints that are free, with the others going as far as w.fixed says
 void solve_newton(SolverData& solver, const NewtonWork& w, Clock::time_point begun) {
-  const S* unit = solver.state.work.inverse_D;
-  const int n = solver.n_v;
-  for (int c = 0; c < n; ++c) w.way[c] = w.fixed[c];
-  bend(solver, w);
-  S square = 0.0, begin = 0.0, steepest = 0.0;
-  for (int c = 0; c < n; ++c) {
+  FreeJoints joints{solver, w, solver.state.work.inverse_D};
+  for (int c = 0; c < solver.n_v; ++c) w.way[c] = w.fixed[c];
+  joints.bend();
+  for (int c = 0; c < solver.n_v; ++c) {
     w.left[c] = w.pull[c] - w.bent[c];
-    w.way[c] = unit[c] * w.left[c];
     w.sum[c] = w.fixed[c];
-    square += w.left[c] * w.way[c];
   }
-  begin = square;
-  for (int k = 0; k < n + 2 && square > 1e-16 * begin && !late(solver, begun); ++k) {
-    bend(solver, w);
-    S curve = 0.0, norm = 0.0;
-    for (int c = 0; c < n; ++c) {
-      curve += w.way[c] * w.bent[c];
-      norm += unit[c] > 0.0 ? w.way[c] * w.way[c] / unit[c] : 0.0;
-    }
-    steepest = maximum(steepest, curve / norm);
-    if (!(curve > flattest * steepest * norm))
-      return;  // flat, or bent the other way: what was found so far is the step
-    const S share = square / curve;
-    S next = 0.0;
-    for (int c = 0; c < n; ++c) {
-      w.sum[c] += unit[c] > 0.0 ? share * w.way[c] : 0.0;
-      w.left[c] -= share * w.bent[c];
-      next += w.left[c] * unit[c] * w.left[c];
-    }
-    for (int c = 0; c < n; ++c) w.way[c] = unit[c] * w.left[c] + next / square * w.way[c];
-    square = next;
-  }
+  conjugate(solver, w, joints, solver.n_v + 2, 1e-8, begun);
 }
 
 // what would leave its room is fixed at the end of it; true if there is somebody new
@@ -135,7 +77,7 @@ bool fix_crossing(SolverData& solver, const NewtonWork& w) {
 
 // Newton's step from trial_q into w.sum, within the room of every joint; state.J and rows belong to that pose, and are lost.
 void find_newton(SolverData& solver, const NewtonWork& w, Clock::time_point begun) {
-  pull_of(solver, w.pull);
+  pull_of(solver, w, w.pull);
   find_free(solver, w);
   solve_newton(solver, w, begun);
   for (int round = 0; round < newton_rounds && fix_crossing(solver, w); ++round) solve_newton(solver, w, begun);
@@ -145,14 +87,14 @@ void find_newton(SolverData& solver, const NewtonWork& w, Clock::time_point begu
 // Newton's step, or a part of it, where that leads down: state.q goes on, and is looked at
 bool step_by_newton(SolverData& solver, S before, Clock::time_point begun) {
   SearchState<S>& s = solver.state;
-  const NewtonWork w = newton_work(solver);
+  const NewtonWork w = newton_work(solver, 0, solver.n_rows, static_cast<int>(solver.goals.size()));
   find_newton(solver, w, begun);
   S share = 1.0;
   for (int attempt = 0; attempt < 3 && !late(solver, begun); ++attempt, share *= 0.25) {
     for (int c = 0; c < solver.n_v; ++c) s.dq[c] = share * w.sum[c];
     step_to(solver, s.trial_q, s.q);
     look(solver);
-    if (s.cost < before) return true;
+    if (s.cost < before * (1.0 - least_fall)) return true;
   }
   return false;
 }
@@ -182,7 +124,7 @@ template <int M> bool step_down(SolverData& solver, bool creeping, S& damping, C
                     solver.settings.rounds, s.work, s.dq);
     step_to(solver, s.trial_q, s.q);
     look(solver);
-    better = s.cost < before;
+    better = s.cost < before * (1.0 - least_fall);
   }
   s.damping = damping;
   damping = maximum(0.2 * damping, minimum(least_polish_damping, solver.settings.damping_floor));

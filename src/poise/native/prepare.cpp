@@ -198,21 +198,15 @@ void take_masses(SolverData& to, const Body& body, const std::vector<int>& index
   to.masses.push_back(body.f64.masses.back());
 }
 
-// a cone's numbers: axis, first, second, swing (2), twist (2), angle
+// a cone's numbers: axis, first, second, swing (2), twist (2), angle; only joints that may move have one
 void take_cones(SolverData& to, const nb::dict& table, const std::vector<int>& column) {
   for (nb::handle entry : nb::cast<nb::list>(table["cones"])) {
     const auto given = nb::cast<nb::tuple>(entry);
     const int q_index = nb::cast<int>(given[0]), c = column[nb::cast<std::size_t>(given[1])];
     const auto x = nb::cast<std::vector<double>>(given[2]);
-    if (c < 0) continue;
-    ConeSpec<double> cone{
-        q_index, c, {x[0], x[1], x[2]}, {x[3], x[4], x[5]}, {x[6], x[7], x[8]}, {x[9], x[10]}, {x[11], x[12]}, x[13]};
-    const bool rules[rules_of_cone] = {is_bounded(x[9]) || is_bounded(x[10]), is_bounded(x[11]), is_bounded(x[12]),
-                                       is_bounded(x[13])};
-    for (int r = 0; r < rules_of_cone; ++r) {
-      if (rules[r]) to.limits.push_back({LIMIT_CONE, static_cast<int>(to.cones.size()), r, {}, 0.0});
-    }
-    to.cones.push_back(cone);
+    if (c < 0) throw std::logic_error("a cone of a joint that may not move");
+    to.cones.push_back(
+        {q_index, c, {x[0], x[1], x[2]}, {x[3], x[4], x[5]}, {x[6], x[7], x[8]}, {x[9], x[10]}, {x[11], x[12]}, x[13]});
   }
 }
 
@@ -230,29 +224,21 @@ void take_capsules(SolverData& to, const Body& body, const nb::dict& table, cons
   }
 }
 
-// (op, first, second, numbers, distance) each; coupled limits as (LIMIT_COUPLED, terms, sign, bound)
+// Limits are copied as they are given, (op, first, second, numbers, distance) each: which there are, their owners have decided.
 void take_limits(SolverData& to, const Body& body, const nb::dict& table, const std::vector<int>& index,
                  const std::vector<int>& column) {
   take_cones(to, table, column);
   take_capsules(to, body, table, index);
-  for (nb::handle entry : nb::cast<nb::list>(table["rules"])) {
+  for (nb::handle entry : nb::cast<nb::list>(table["terms"])) {
+    const auto term = nb::cast<nb::tuple>(entry);
+    to.terms.push_back({nb::cast<int>(term[0]), column[nb::cast<std::size_t>(term[1])], nb::cast<double>(term[2])});
+  }
+  for (nb::handle entry : nb::cast<nb::list>(table["limits"])) {
     const auto given = nb::cast<nb::tuple>(entry);
     LimitSpec<double> limit{
         nb::cast<int>(given[0]), nb::cast<int>(given[1]), nb::cast<int>(given[2]), {}, nb::cast<double>(given[4])};
     const auto x = nb::cast<std::vector<double>>(given[3]);
     for (std::size_t k = 0; k < x.size() && k < 16; ++k) limit.numbers[k] = x[k];
-    to.limits.push_back(limit);
-  }
-  for (nb::handle entry : nb::cast<nb::list>(table["coupled"])) {
-    const auto given = nb::cast<nb::tuple>(entry);
-    LimitSpec<double> limit{LIMIT_COUPLED, static_cast<int>(to.terms.size()), 0, {}, 0.0};
-    limit.numbers[0] = nb::cast<double>(given[1]);
-    limit.numbers[1] = nb::cast<double>(given[2]);
-    for (nb::handle part : nb::cast<nb::list>(given[0])) {
-      const auto term = nb::cast<nb::tuple>(part);
-      to.terms.push_back({nb::cast<int>(term[0]), column[nb::cast<std::size_t>(term[1])], nb::cast<double>(term[2])});
-    }
-    limit.second = static_cast<int>(to.terms.size());
     to.limits.push_back(limit);
   }
 }
@@ -355,7 +341,7 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
   const std::vector<int> index = needed_primitives(body.f64.primitives, roots);
   // a strict problem has all columns, so that what a level does is the same whatever stands below it
   const bool all = everything || nb::cast<int>(table["strict"]) != 0 || !table["posture_gain"].is_none() ||
-                   nb::len(nb::cast<nb::list>(table["coupled"])) > 0 || nb::len(nb::cast<nb::list>(table["cones"])) > 0;
+                   nb::len(nb::cast<nb::list>(table["terms"])) > 0 || nb::len(nb::cast<nb::list>(table["cones"])) > 0;
   to.n_q = body.n_q;
   solver.n_v = body.n_v;
   take_settings(to, table);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "history.h"
 #include "kernels/rules.h"
 #include "proofs.h"
 
@@ -59,7 +60,7 @@ inline void count_pose(SolverData& solver) {
 
 // ---------------------------------------------------------------------------------------------- poses
 
-// a row of the history; the only place that may allocate, and only when asked to record
+// a row of the history (history.h has its order); the only place that may allocate, and only when asked to record
 inline void note(SolverData& solver) {
   if (!solver.record) return;
   const SearchState<S>& s = solver.state;
@@ -91,22 +92,32 @@ inline void move_as_forced(SolverData& solver, S share, S* q) {
   if (forced) take_step(problem, q, s.dq, solver.settings.limits != LIMITS_OFF, q);
 }
 
-// residuals at state.q, those of custom goals too
-inline void look(SolverData& solver) {
+// residuals of the first so many goals at state.q, those of custom goals too
+inline void look(SolverData& solver, int goals) {
   SearchState<S>& s = solver.state;
+  auto problem = solver.problem();
+  problem.goals.n = goals;
   count_pose(solver);
-  s.cost = evaluate(solver.problem(), s.q, solver.targets.data(), s.placements, s.rows, s.errors, s.room);
+  s.cost = evaluate(problem, s.q, solver.targets.data(), s.placements, s.rows, s.errors, s.room);
   if (!solver.custom_rows) return;
-  solver.custom_rows(s.q, s.rows, s.errors, static_cast<int>(solver.goals.size()));
+  solver.custom_rows(s.q, s.rows, s.errors, goals);
   s.cost = 0.0;
   for (int k = 0; k < solver.n_rows; ++k) s.cost += s.rows[k] * s.rows[k];
 }
 
-// state.J at the pose that was evaluated last
-inline void assemble_all(SolverData& solver) {
+inline void look(SolverData& solver) { look(solver, static_cast<int>(solver.goals.size())); }
+
+// state.J of so many goals at the pose that was evaluated last; rows that rest in `room`, where it is given, are zero
+inline void assemble_up_to(SolverData& solver, int goals, const S* room) {
   SearchState<S>& s = solver.state;
-  assemble(solver.problem(), s.placements, solver.targets.data(), s.J, s.room);
-  if (solver.custom_columns) solver.custom_columns(s.q, s.J, static_cast<int>(solver.goals.size()));
+  auto problem = solver.problem();
+  problem.goals.n = goals;
+  assemble(problem, s.placements, solver.targets.data(), s.J, room);
+  if (solver.custom_columns) solver.custom_columns(s.q, s.J, goals);
+}
+
+inline void assemble_all(SolverData& solver) {
+  assemble_up_to(solver, static_cast<int>(solver.goals.size()), solver.state.room);
 }
 
 }  // namespace

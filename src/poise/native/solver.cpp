@@ -179,7 +179,8 @@ void allot(SolverData& solver) {
   solver.placed.assign(solver.capsules.size(), {});
   solver.own_window.assign(2 * v, 0.0);
   solver.held.assign(v, 0.0);
-  solver.newton.assign(solver.polish ? 6 * v : 0, 0.0);
+  solver.newton.assign(
+      solver.polish || solver.strict ? 7 * static_cast<std::size_t>(hierarchy_stride(solver.n_v)) + m : 0, 0.0);
   solver.best_q.assign(q, 0.0);
   solver.start.assign(q, 0.0);
   solver.best_errors.assign(2 * g, 0.0);

@@ -32,13 +32,15 @@ struct StrictState {
   std::vector<int> level_rows, level_goals;  // where each level starts, and the end
   const double* assembled = nullptr;         // the pose that state.J belongs to, and the last level in it
   int assembled_level = 0;
-  int solved = 0;          // steps in this call
-  int brought = 0;         // limits that the last step brings back inside
-  int serving = 0;         // the level that goes down now
-  bool guarded = false;    // it has to come to what it is known to reach
-  bool last = false;       // it goes down to the minimum itself, not only until little is left to gain
-  double predicted = 0.0;  // what the last step leaves of its level's cost, to first order
-  double ease = 1.0;       // the damping of the level that is being served is multiplied by it
+  int solved = 0;            // steps in this call
+  int brought = 0;           // limits that the last step brings back inside
+  int serving = 0;           // the level that goes down now
+  bool guarded = false;      // it has to come to what it is known to reach
+  bool last = false;         // it goes down to the minimum itself, not only until little is left to gain
+  double predicted = 0.0;    // what the last step leaves of its level's cost, to first order
+  bool hold_bounds = false;  // joints at a bound take no part in the step
+  double beat = -1.0;        // the cost that a search has to come below to be of use; negative: any
+  double ease = 1.0;         // the damping of the level that is being served is multiplied by it
 };
 
 // an end of a search, kept while others are tried
@@ -121,7 +123,7 @@ struct SolverData {
   std::vector<double> start, targets, memory;
   std::vector<double> window;  // of the next call: 2 for each velocity of the body; empty: none
   std::vector<double> own_window, held;
-  std::vector<double> newton;  // of the polish, see polish.h
+  std::vector<double> newton;  // see newton.h
   SearchState<double> state{};
   StrictState strictly;
   int total_steps = 0, total_searches = 0, winner = 0;

@@ -8,6 +8,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "history.h"
 #include "kernels/targets.h"
 #include "ops.h"
 #include "prepared.h"
@@ -181,13 +182,28 @@ AnyTuple sizes_of(const PreparedSolver& solver) {
   return nb::make_tuple(rows, solver.data.n_v);
 }
 
-// the history of the last call, (rows, 3 + 2 goals + n_q): search, cost, damping, errors, q
-NumpyArray history_of(const PreparedSolver& solver) {
+// the history of the last call by name: search, cost, damping (rows,), errors (rows, goals, 2), q (rows, n_q)
+AnyDict history_of(const PreparedSolver& solver) {
   const Use use(solver);
   if (solver.solved_by != std::this_thread::get_id()) Use::refuse_use();  // another thread's solve came in between
   const SolverData& d = solver.data;
-  const auto width = static_cast<npy_intp>(3 + 2 * d.goals.size()) + d.n_q;
-  return fresh(d.history, {static_cast<npy_intp>(d.history.size()) / width, width}).release();
+  const std::size_t width = history_width(d), poses = d.history.size() / width;
+  const auto rows = static_cast<npy_intp>(poses), goals = static_cast<npy_intp>(d.goals.size());
+  nb::dict out;
+  const auto give = [&](const char* name, std::size_t first, std::size_t count, std::vector<npy_intp> shape) {
+    std::vector<double> numbers;
+    for (std::size_t i = 0; i < poses; ++i) {
+      const double* from = d.history.data() + i * width + first;
+      numbers.insert(numbers.end(), from, from + count);
+    }
+    out[name] = fresh(numbers, std::move(shape)).release();
+  };
+  give("search", HISTORY_SEARCH, 1, {rows});
+  give("cost", HISTORY_COST, 1, {rows});
+  give("damping", HISTORY_DAMPING, 1, {rows});
+  give("errors", HISTORY_ERRORS, 2 * d.goals.size(), {rows, goals, 2});
+  give("q", history_q(d), static_cast<std::size_t>(d.n_q), {rows, d.n_q});
+  return AnyDict(out);
 }
 
 // what the last call cost: (poses that were looked at, the most of them between two questions whether it has to end)

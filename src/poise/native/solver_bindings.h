@@ -11,5 +11,6 @@ void bind_codes(nb::module_& m);
 void bind_solver(nb::module_& m);
 void bind_batch(nb::module_& m);
 void bind_gpu(nb::module_& m);
+void bind_geometry(nb::module_& m);
 
 }  // namespace poise

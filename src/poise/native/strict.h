@@ -9,7 +9,7 @@
 #pragma once
 #include <utility>
 
-#include "strict_guard.h"
+#include "strict_newton.h"
 
 namespace poise {
 namespace POISE_LEVEL {
@@ -20,6 +20,9 @@ constexpr int most_solved = 12, least_solved = 3;
 // Radians (and lengths of the body) of a step towards the posture there. What is above has to be kept on the way: a long step often fails
 // at that, and a body that waits in one frame and leaps in the next one shakes.
 constexpr double posture_step = 0.015;
+
+// Steps in which a search from a seed comes to what the levels above are known to reach, or is given up.
+constexpr int most_brought = 40;
 
 // ---------------------------------------------------------------------------------------------- one level
 
@@ -33,10 +36,11 @@ bool try_strictly(SolverData& solver, int level, S& trust) {
   }
   const S before = broken(solver, t.here);
   strict_step(solver, t.here, level, trust);
+  const S predicted = t.predicted;
   const bool posture = level + 1 == static_cast<int>(t.level_rows.size());
   const S worth = solver.mode == Mode::CONTINUOUS ? 1e-4 : 1e-9;
   const S least = (1.0 - worth) * t.here.costs[level];
-  const bool still = t.last ? largest_step(solver) < 1e-11 : t.predicted > least;
+  const bool still = t.last ? largest_step(solver) < 1e-11 : predicted > least;
   // A limit may be touched exactly, as at a start of zeros. The step first leaves it by a hair's breadth, and is free after that.
   const bool touching = !(before > 0.0) && t.brought > 0;
   if (!(before > 0.0) && !touching && t.work.n_basis_above >= t.work.n) {  // the levels above leave nothing free
@@ -56,7 +60,7 @@ bool try_strictly(SolverData& solver, int level, S& trust) {
     return true;
   if (!(t.there.costs[level] < t.here.costs[level] * (t.last ? 1.0 + 4e-15 : 1.0))) return false;
   // where the step did what was predicted, the next one needs less damping: a level that cannot be reached would else creep
-  const bool as_predicted = t.here.costs[level] - t.there.costs[level] > 0.9 * (t.here.costs[level] - t.predicted);
+  const bool as_predicted = t.here.costs[level] - t.there.costs[level] > 0.9 * (t.here.costs[level] - predicted);
   if (!posture && solver.mode != Mode::CONTINUOUS) t.ease = as_predicted ? 0.1 * t.ease : minimum(10.0 * t.ease, 1.0);
   return true;
 }
@@ -108,7 +112,12 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
   const int attempts = goes_on ? 4 : 12, patience = goes_on && !posture ? 1 : 3;
   const S longest = goes_on && posture ? minimum(solver.settings.reach, posture_step) : solver.settings.reach;
   S trust = goes_on ? minimum(longest, solver.span) : longest;
-  const int most = std::min(steps_left(solver), !goes_on ? solver.settings.max_steps : posture ? 2 : 8);
+  const int whole = t.guarded ? std::min(solver.settings.max_steps, most_brought) : solver.settings.max_steps;
+  const int most = std::min(steps_left(solver), !goes_on ? whole : posture ? 2 : 8);
+  // where a limit is touched the usual step leaves it first; the user's own bound of a step is held by it alone
+  const bool bends = !posture && !goes_on && !(solver.settings.reach < 1.0);
+  bool creeping = t.last;
+  S newton_trust = longest;
   int quiet = 0;
   S nudged = -1.0;  // the cost where it was nudged
   t.ease = 1.0;
@@ -118,6 +127,11 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
     if (posture && t.here.costs[level] < 1e-12) break;
     const S before = t.here.costs[level], outside = broken(solver, t.here);
     bool taken = false, at_once = true;
+    if (creeping && bends && !(outside > 0.0)) {
+      const Newton newton = step_by_newton(solver, level, newton_trust, t.last ? 1e-15 : 1e-9, begun);
+      if (newton == Newton::STILL) break;
+      taken = newton == Newton::TAKEN;
+    }
     for (int attempt = 0; attempt < attempts && !taken && trust > 1e-9 && !tired() && !late(solver, begun); ++attempt) {
       taken = try_strictly(solver, level, trust);
       if (taken) continue;
@@ -144,6 +158,7 @@ bool descend(SolverData& solver, int level, Clock::time_point begun) {
     // a step that brings a broken limit back is not in vain, whatever it costs
     const bool came_back = outside > 0.0 && broken(solver, t.here) < 0.999 * outside;
     quiet = !came_back && t.here.costs[level] > before * (1.0 - enough) ? quiet + 1 : 0;
+    creeping = t.last || t.here.costs[level] > creeps * before;
   }
   if (!goes_on) solver.state.origin = nullptr;
   if (nudged >= 0.0 && !reached() && t.here.costs[level] > nudged) {
@@ -214,7 +229,9 @@ Search search_level(SolverData& solver, int level, int search, Clock::time_point
     if (!descend(solver, k, begun)) return Search::LOST;
   }
   set_bars(solver, level, false);
+  t.beat = solver.best_outside > 0.0 ? -1.0 : 1.001 * solver.best_cost;
   descend(solver, level, begun);
+  t.beat = -1.0;
   const S outside = broken(solver, t.here);
   if (!above_kept(solver, t.here, level) || breaks_anew(solver, t.here)) return Search::LOST;
   if (loops) {  // nor may another way round, against the best so far
@@ -263,13 +280,13 @@ void solve_level_strictly(SolverData& solver, int level, Clock::time_point begun
 // the first level's history with the errors of all goals
 void note_first(SolverData& solver, const SolverData& first) {
   if (!solver.record) return;
-  const std::size_t width = 3 + 2 * first.goals.size() + static_cast<std::size_t>(first.n_q);
+  const std::size_t width = history_width(first);
   const int searches = solver.total_searches;
   for (std::size_t at = 0; at + width <= first.history.size(); at += width) {
     const double* row = first.history.data() + at;
-    solver.total_searches = static_cast<int>(row[0]);
-    solver.state.damping = row[2];
-    copy_configuration(solver.problem(), row + width - first.n_q, solver.strictly.here.q);
+    solver.total_searches = static_cast<int>(row[HISTORY_SEARCH]);
+    solver.state.damping = row[HISTORY_DAMPING];
+    copy_configuration(solver.problem(), row + history_q(first), solver.strictly.here.q);
     note_strictly(solver);
   }
   solver.total_searches = searches;

@@ -56,21 +56,27 @@ bool breaks_anew(const SolverData& solver, const StrictPoint& p) {
   return false;
 }
 
-// corrects `there` until no limit is broken and nothing above `level` is worse; true if that worked
+// Corrects `there` until no limit is broken and nothing above `level` is worse; true if that worked. At first by the joints that stand off
+// their bounds, which is cheap and mostly enough.
 bool settle(SolverData& solver, int level, S trust) {
   StrictState& t = solver.strictly;
   const auto kept = [&] { return limits_kept(solver, t.here, t.there) && above_kept(solver, t.there, level); };
   // what does not come near quickly is better answered by a shorter step
-  const S slowest = solver.mode == Mode::CONTINUOUS ? 0.5 : 1.0;
+  const bool goes_on = solver.mode == Mode::CONTINUOUS;
+  const S slowest = goes_on ? 0.5 : 1.0;
   S excess = excess_of(solver, t.here, t.there, level);
+  t.hold_bounds = !goes_on && !(broken(solver, t.there) > 0.0);
   for (int k = 0; k < 5 && !kept() && !late(solver); ++k) {
+    const bool easy = t.hold_bounds;
     strict_step(solver, t.there, level - 1, trust);
-    if (largest_step(solver) < 1e-15) break;
+    const S before = excess, moved = largest_step(solver);
+    if (moved < 1e-15 && !easy) break;
     follow_strictly(solver, t.there, t.there, level);
-    const S before = excess;
     excess = excess_of(solver, t.here, t.there, level);
-    if (excess > slowest * before) break;
+    t.hold_bounds = easy && excess < 0.1 * before;
+    if (!easy && excess > slowest * before) break;
   }
+  t.hold_bounds = false;
   return kept();
 }
 

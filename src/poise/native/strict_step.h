@@ -91,6 +91,15 @@ void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
   }
 }
 
+// Joints at an end of their range stay there, both ways: a correction that does without them needs no active set.
+void hold_at_bounds(SolverData& solver) {
+  const StepWorkspace<S>& work = solver.state.work;
+  for (int c = 0; c < solver.n_v; ++c) {
+    const S near = 1e-9 * solver.strictly.work.scale[c];
+    if (work.low[c] > -near || work.high[c] < near) solver.strictly.work.scale[c] = 0.0;
+  }
+}
+
 // all rows in the measure of the step
 void fill_rows(SolverData& solver, const StrictPoint& p, int level) {
   const auto problem = problem_up_to(solver, level);
@@ -141,13 +150,13 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
   const LimitList<S> limits = solver.limit_list();
   StrictState& t = solver.strictly;
   HierarchyWork<S>& w = t.work;
-  copy_configuration(problem, p.q, solver.state.q);
-  find_room(problem, solver.settings, solver.state);
   w.n_inequalities = 0;
   w.n_basis = w.n_basis_above = 0;
   for (int k = 0; k < w.stride; ++k) w.x[k] = 0.0;
   for (int c = 0; c < w.n; ++c) {
-    const S low = solver.state.work.low[c] / w.scale[c], high = solver.state.work.high[c] / w.scale[c];
+    const bool still = !(w.scale[c] > 0.0);
+    const S low = still ? 0.0 : solver.state.work.low[c] / w.scale[c];
+    const S high = still ? 0.0 : solver.state.work.high[c] / w.scale[c];
     w.inequalities[w.n_inequalities++] = {nullptr, c, low, high};
     w.x[c] = minimum(maximum(0.0, low), high);
   }
@@ -191,60 +200,80 @@ S floor_of_level(const SolverData& solver, int level) {
   return minimum(solver.settings.damping_floor, 1e-2 * least * least);
 }
 
+// one level of those so far, `level` the last of them
+void serve_level(SolverData& solver, const StrictPoint& p, int k, int level, S trust) {
+  StrictState& t = solver.strictly;
+  HierarchyWork<S>& w = t.work;
+  const int first = t.level_rows[static_cast<std::size_t>(k)], last = t.level_rows[static_cast<std::size_t>(k) + 1];
+  // what is above is only held: its corrections are small, and must arrive
+  const bool above = k < t.serving;
+  S cost = p.costs[k];
+  if (above && t.kept[static_cast<std::size_t>(k)]) {
+    cost = 0.0;
+    for (int r = first; r < last; ++r) cost += w.r[r] * w.r[r];
+  }
+  const S floor = floor_of_level(solver, k);
+  const S full = solver.settings.damping * cost + (above ? minimum(1e-12, floor) : floor);
+  const S bent = solver.mode == Mode::CONTINUOUS && k > 0 ? curved * square_root(cost) : 0.0;
+  const S damping = above ? full : maximum(t.ease * full, minimum(1e-12, floor)) + bent;
+  solver.state.damping = damping;
+  const bool edges = above && find_loose(solver, p, first, last);
+  serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach,
+             edges ? t.loose.data() : nullptr);
+  const std::vector<char>& inside = edges ? t.loose : t.resting;
+  for (int r = first; r < last; ++r) {  // what rests in its range has to stay there from now on
+    if (!inside[static_cast<std::size_t>(r)] || !(p.room[2 * r + 1] < 1e30 || p.room[2 * r] > -1e30)) continue;
+    const S* row = w.rows + r * w.stride;
+    S low = p.room[2 * r], high = p.room[2 * r + 1];
+    if (edges && !t.resting[static_cast<std::size_t>(r)]) {
+      const S now = dot_n(row, w.x, w.stride);
+      low = minimum(low, now);
+      high = maximum(high, now);
+    }
+    w.inequalities[w.n_inequalities++] = {row, -1, low, high};
+  }
+}
+
+// limits that are broken; loops stay closed on the way back from one
+void come_back(SolverData& solver, S trust) {
+  const StrictState& t = solver.strictly;
+  if (!t.brought) return;
+  serve_rows(solver.strictly.work, solver.n_rows, solver.n_rows + t.brought, static_cast<const char*>(nullptr), 1e-9,
+             trust);
+}
+
+// The levels above `level` (its number: the posture) served from the pose p, in work.x; what they leave free is the work's basis.
+void serve_above(SolverData& solver, const StrictPoint& p, int level, S trust) {
+  StrictState& t = solver.strictly;
+  HierarchyWork<S>& w = t.work;
+  const int levels = static_cast<int>(t.level_rows.size()) - 1;
+  ++t.solved;
+  copy_configuration(solver.problem(), p.q, solver.state.q);
+  find_room(solver.problem(), solver.settings, solver.state);
+  fill_measure(solver, p, level == levels);
+  if (t.hold_bounds) hold_at_bounds(solver);
+  fill_rows(solver, p, level);
+  t.brought = fill_inequalities(solver, p, trust);
+  const bool loops = solver.goals[0].level < 0;
+  if (!loops || level < 0) come_back(solver, trust);
+  for (int k = 0; k < level; ++k) {
+    serve_level(solver, p, k, level, trust);
+    if (k == 0 && loops) come_back(solver, trust);
+  }
+  w.n_basis_above = w.n_basis;
+}
+
 // state.dq: levels 0 ... level (their number: the posture) served from the pose p, no velocity more than `trust`
 void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
   StrictState& t = solver.strictly;
   HierarchyWork<S>& w = t.work;
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
-  ++t.solved;
-  fill_measure(solver, p, level == levels);
-  fill_rows(solver, p, level);
-  const int n_broken = t.brought = fill_inequalities(solver, p, trust);
-  // loops stay closed on the way back from a broken limit
-  const auto come_back = [&] {
-    if (n_broken)
-      serve_rows(w, solver.n_rows, solver.n_rows + n_broken, static_cast<const char*>(nullptr), 1e-9, trust);
-  };
-  const bool loops = solver.goals[0].level < 0;
-  if (!loops || level < 0) come_back();
-  for (int k = 0; k <= level && k < levels; ++k) {
-    if (k == level) w.n_basis_above = w.n_basis;
-    const int first = t.level_rows[static_cast<std::size_t>(k)], last = t.level_rows[static_cast<std::size_t>(k) + 1];
-    // what is above is only held: its corrections are small, and must arrive
-    const bool above = k < t.serving;
-    S cost = p.costs[k];
-    if (above && t.kept[static_cast<std::size_t>(k)]) {
-      cost = 0.0;
-      for (int r = first; r < last; ++r) cost += w.r[r] * w.r[r];
-    }
-    const S floor = floor_of_level(solver, k);
-    const S full = solver.settings.damping * cost + (above ? minimum(1e-12, floor) : floor);
-    const S bent = solver.mode == Mode::CONTINUOUS && k > 0 ? curved * square_root(cost) : 0.0;
-    const S damping = above ? full : maximum(t.ease * full, minimum(1e-12, floor)) + bent;
-    solver.state.damping = damping;
-    const bool edges = above && find_loose(solver, p, first, last);
-    serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach,
-               edges ? t.loose.data() : nullptr);
-    const std::vector<char>& inside = edges ? t.loose : t.resting;
-    for (int r = first; r < last; ++r) {  // what rests in its range has to stay there from now on
-      if (!inside[static_cast<std::size_t>(r)] || !(p.room[2 * r + 1] < 1e30 || p.room[2 * r] > -1e30)) continue;
-      const S* row = w.rows + r * w.stride;
-      S low = p.room[2 * r], high = p.room[2 * r + 1];
-      if (edges && !t.resting[static_cast<std::size_t>(r)]) {
-        const S now = dot_n(row, w.x, w.stride);
-        low = minimum(low, now);
-        high = maximum(high, now);
-      }
-      w.inequalities[w.n_inequalities++] = {row, -1, low, high};
-    }
-    if (k == 0 && loops) come_back();
-  }
-  if (level == levels) {
-    w.n_basis_above = w.n_basis;
-    serve_posture(w, t.wanted, trust);
-  }
+  serve_above(solver, p, level, trust);
+  if (level == levels) serve_posture(w, t.wanted, trust);
   t.predicted = 0.0;
   if (level >= 0 && level < levels) {
+    serve_level(solver, p, level, level, trust);
+    if (level == 0 && solver.goals[0].level < 0) come_back(solver, trust);
     const int first = t.level_rows[static_cast<std::size_t>(level)],
               last = t.level_rows[static_cast<std::size_t>(level) + 1];
     for (int r = first; r < last; ++r) {

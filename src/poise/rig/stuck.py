@@ -20,7 +20,7 @@ from poise.rig.problem import Problems
 from poise.rig.state import State
 from poise.rig.unfolding import bend, hinge_joint
 from poise.solvers import Solution, Solver
-from poise.solvers.table import CONTINUOUS_SPAN
+from poise.solvers.options import CONTINUOUS_SPAN
 
 __all__ = ["Stuck"]
 

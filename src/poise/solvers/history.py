@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-if TYPE_CHECKING:
-    from poise.solvers.solver import Solver
+from poise.model import Model
 
-__all__ = ["History"]
+__all__ = ["History", "record_states"]
+
+
+def record_states(states: Sequence[Mapping[str, Any]], goals: int, nq: int) -> dict[str, NDArray[np.float64]]:
+    """Return what `native.core.Solver.history` returns, from the states that a driver of its own has seen."""
+    return {
+        "search": np.ones(len(states)),
+        "cost": np.array([state["cost"] for state in states], dtype=np.float64),
+        "damping": np.zeros(len(states)),
+        "errors": np.array([state["errors"] for state in states], dtype=np.float64).reshape(-1, goals, 2),
+        "q": np.array([state["q"] for state in states], dtype=np.float64).reshape(-1, nq),
+    }
+
+
+class Recorder(Protocol):
+    """What a history asks of the `Solver` that recorded it."""
+
+    model: Model
+    row_names: tuple[str, ...]
+    _native: Any
+    _targets: Mapping[str, Any]
+
+    def with_targets(self, targets: Mapping[str, Any]) -> Recorder:
+        """Another solver of the same problem that has these targets in place of the goals' own."""
 
 
 class History:
@@ -26,17 +49,16 @@ class History:
 
     __slots__ = ("_solver", "_targets", "cost", "damping", "errors", "q", "search")
 
-    def __init__(self, solver: Solver) -> None:
-        rows = solver._native.history()
-        goals = (rows.shape[1] - 3 - solver.model.nq) // 2
-        loops = goals - len(solver.row_names)  # closed loops come first
+    def __init__(self, solver: Recorder) -> None:
+        record = solver._native.history()
+        loops = record["errors"].shape[1] - len(solver.row_names)  # closed loops come first
         self._solver = solver
         self._targets = dict(solver._targets)
-        self.search: NDArray[np.int64] = rows[:, 0].astype(np.int64)
-        self.cost: NDArray[np.float64] = rows[:, 1]
-        self.damping: NDArray[np.float64] = rows[:, 2]
-        self.errors: NDArray[np.float64] = rows[:, 3 : 3 + 2 * goals].reshape(-1, goals, 2)[:, loops:]
-        self.q: NDArray[np.float64] = rows[:, 3 + 2 * goals :]
+        self.search: NDArray[np.int64] = record["search"].astype(np.int64)
+        self.cost: NDArray[np.float64] = record["cost"]
+        self.damping: NDArray[np.float64] = record["damping"]
+        self.errors: NDArray[np.float64] = record["errors"][:, loops:]
+        self.q: NDArray[np.float64] = record["q"]
 
     def __len__(self) -> int:
         return len(self.q)

@@ -42,7 +42,7 @@ def check_serves(
     if len(levels) > 1 and not method.levels:
         what = f"method {method.name!r} serves goals of one priority only (weight=100 holds a pin)"
         raise refusal(what, lambda other: other.levels)
-    beyond = [type(limit).__name__ for limit in limits if type(limit).__name__ not in ("Speed", "Acceleration")]
+    beyond = [type(limit).__name__ for limit in limits if not limit.timed]
     if beyond and not method.levels:
         what = f"method {method.name!r} keeps joint ranges and the model's own cones, not {beyond[0]}"
         raise refusal(what, lambda other: other.levels)

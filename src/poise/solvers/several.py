@@ -18,7 +18,6 @@ from poise.errors import InvalidValue
 from poise.native import core
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
-from poise.solvers.table import Options
 
 __all__ = ["Explorer", "Found", "check_several"]
 
@@ -109,9 +108,7 @@ def check_several(solver: Solver) -> None:
 
 def variant(solver: Solver, **changes: Any) -> Solver:
     """Another solver of the same problem with some options changed."""
-    options = {name: getattr(solver._options, name) for name in Options.__slots__}
-    goals = [replace(goal, name=name) for name, goal in solver.goals.items()]
-    return Solver(solver.model, goals, **{**options, "mode": "nearest", **changes})
+    return solver._with_options(replace(solver._options, **{"mode": "nearest", **changes}))
 
 
 def seeded_numbers(solver: Solver) -> NDArray[np.bool_]:

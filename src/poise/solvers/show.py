@@ -83,6 +83,7 @@ def plain_values(solution: Solution) -> dict[str, Any]:
         name: {"metres": metres, "radians": radians, "reached": goal_row(solution, name, metres, radians)[3] == "yes"}
         for name, (metres, radians) in solution.errors.items()
     }
+    explanation = solution.explanation
     return {
         "poise": pose.pop("poise"),
         "model": pose.pop("model"),
@@ -92,6 +93,7 @@ def plain_values(solution: Solution) -> dict[str, Any]:
         "searches": solution.searches,
         "microseconds": round(1e6 * solution.seconds, 1),
         "goals": goals,
-        "why": "" if solution.reached else solution.why(),
+        "why": "" if solution.reached else str(explanation),
+        "explanation": explanation.plain_values(),
         **pose,
     }

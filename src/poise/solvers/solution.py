@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.doors import open_door
 from poise.errors import GoalsMissed
 from poise.kinematics import Pose
 from poise.kinematics.drawn import Drawn
@@ -19,10 +20,10 @@ from poise.solvers.status import Status
 if TYPE_CHECKING:
     from poise.goals.goal import GoalRows
     from poise.model import Model
-    from poise.solvers.binding import ActiveLimit
-    from poise.solvers.conditioning import Conditioning
+    from poise.reach.proof import Proof
+    from poise.solvers.explanation import Explanation
+    from poise.solvers.findings import ActiveLimit, Conditioning
     from poise.solvers.history import History
-    from poise.solvers.proof import Proof
     from poise.solvers.solver import Solver
 
 __all__ = ["Solution"]
@@ -40,6 +41,24 @@ class _Unknown:
 
 
 _UNKNOWN: Any = _Unknown
+
+
+class Diagnosis(Protocol):
+    """What a solution asks of the room above it, `poise.diagnosis`, through the door of that name."""
+
+    def active_limits(self, solution: Solution) -> tuple[ActiveLimit, ...]:
+        """Limits that the pose stands at."""
+
+    def conditioning(self, solution: Solution) -> Conditioning:
+        """How well the body can move from the pose."""
+
+    def explain(self, solution: Solution) -> Explanation:
+        """Why goals were missed, and what would help."""
+
+
+def diagnosis() -> Diagnosis:
+    """Return the diagnosis; loaded when it is first asked for."""
+    return cast("Diagnosis", open_door("diagnosis"))
 
 
 class Solution(Drawn):
@@ -110,9 +129,10 @@ class Solution(Drawn):
     def proof(self) -> Proof | None:
         """The distance that proves that no pose inside the limits serves the goals; None where nothing is proved."""
         if self._proof is _UNKNOWN:
-            from poise.solvers.proof import find_proof
+            from poise.solvers.proving import prove
 
-            self._proof = find_proof(self)
+            solver = self._solver
+            self._proof = prove(solver.model, solver.goals, solver._options, self._rows(), self.q)
         return self._proof
 
     @property
@@ -133,9 +153,7 @@ class Solution(Drawn):
     @property
     def active_limits(self) -> tuple[ActiveLimit, ...]:
         """Limits that the pose stands at, strongest first; then those that joints not in `joints=` lie beyond."""
-        from poise.solvers.binding import active_limits
-
-        return active_limits(self)
+        return diagnosis().active_limits(self)
 
     @property
     def multipliers(self) -> dict[str, float]:
@@ -145,9 +163,12 @@ class Solution(Drawn):
     @property
     def conditioning(self) -> Conditioning:
         """Singular values of the goals' Jacobian at the pose, and the direction in which it can move least."""
-        from poise.solvers.conditioning import conditioning
+        return diagnosis().conditioning(self)
 
-        return conditioning(self)
+    @property
+    def explanation(self) -> Explanation:
+        """Why goals were missed and what would help, as data; worked out when asked, the same every time."""
+        return diagnosis().explain(self)
 
     def raise_if_missed(self) -> Solution:
         """The solution itself if every goal was reached.
@@ -160,10 +181,8 @@ class Solution(Drawn):
         return self
 
     def why(self) -> str:
-        """Why goals were missed, in words and numbers, and what to relax first."""
-        from poise.solvers.explain import explain
-
-        return explain(self)
+        """Why goals were missed, in words and numbers, and what to relax first: the text of `explanation`."""
+        return str(self.explanation)
 
     def plain_values(self) -> dict[str, Any]:
         """Everything in numbers, text and lists, as `poise.save(solution, "answer.json")` writes it."""
@@ -180,8 +199,11 @@ class Solution(Drawn):
         }
 
     def _twin(self) -> Solver:
-        """A solver of the same problem with the targets of this call, so that asking never disturbs the next one."""
-        twin = self._solver.copy()
+        """A solver of the same problem with the targets of this call, so that asking never disturbs the next one.
+
+        It heeds no clock: what is asked of it has one answer.
+        """
+        twin = self._solver.with_targets(self._solver._targets, time_limit=None)
         twin._native.restart(self.q, self._targets)
         return twin
 

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.limits.limit import Limit
 from poise.model import Model
-from poise.solvers.table import CONTINUOUS_SPAN, Options
+from poise.solvers.options import CONTINUOUS_SPAN, Options
 
 __all__ = ["check_time_step", "window"]
 

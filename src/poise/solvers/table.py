@@ -3,74 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import InvalidValue, ShapeMismatch, name_not_found
+from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals import Goal, Rest
 from poise.goals.goal import ANGULAR, GoalRows
-from poise.limits import Limit
-from poise.limits.limit import name_limits
-from poise.methods import Method
+from poise.limits.limit import CLOSE, name_limits
 from poise.model import Frame, Model
 from poise.model.joint import name_of
-from poise.native import core
-from poise.solvers.reach import reachable_ranges, remaining_ranges
-from poise.solvers.rules import RuleTables, rule_tables, timed
+from poise.reach.bounds import reachable_ranges, remaining_ranges
+from poise.solvers.options import CONTINUOUS_SPAN, LIMIT_HANDLING, MODES, Options
+from poise.solvers.rules import RuleTables, loop_goal, rule_tables
 from poise.solvers.serves import check_serves
 
-__all__ = ["MODES", "Options", "in_order", "name_goals", "native_table"]
-
-LIMIT_HANDLING = {how.name.lower(): how for how in core.LimitHandling}
-MODES = {mode.name.lower(): mode for mode in core.Mode}
-MOST = 10**8  # of anything that is counted
-CONTINUOUS_SPAN = 0.2  # radians, and times L metres, in one call of continuous mode where no step_limit is given
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """How to solve; see `poise.solve`."""
-
-    method: Method
-    limits: Sequence[Limit]
-    limit_handling: str
-    joints: Sequence[str] | None
-    stiffness: Any
-    max_steps: int
-    time_limit: float | None
-    step_limit: float | None
-    restarts: int | str
-    seed: int
-    mode: str
-    record: bool
-
-    def check(self) -> None:
-        """Refuses options that cannot be, each by name."""
-        if self.limit_handling not in LIMIT_HANDLING:
-            raise name_not_found("limit_handling", str(self.limit_handling), LIMIT_HANDLING)
-        if self.mode not in MODES:
-            raise name_not_found("mode", str(self.mode), MODES)
-        whole("max_steps", self.max_steps, 1)
-        whole("seed", self.seed, 0)
-        if self.restarts != "auto":
-            whole("restarts", self.restarts, 0)
-        for what in ("time_limit", "step_limit"):
-            value = getattr(self, what)
-            if value is not None and not (isinstance(value, (int, float, np.number)) and 0 < value < np.inf):
-                raise InvalidValue(f"{what} is {value!r}; it must be a positive number, or None.")
-        if not isinstance(self.record, (bool, np.bool_)):
-            raise InvalidValue(f"record is {self.record!r}; it must be True or False.")
-
-
-def whole(what: str, value: Any, least: int) -> int:
-    """A whole number, `least` or more."""
-    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= MOST:
-        raise InvalidValue(f"{what} is {value!r}; it must be a whole number from {least} to {MOST}.")
-    return int(value)
+__all__ = ["in_order", "name_goals", "native_table"]
 
 
 def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
@@ -132,7 +81,7 @@ def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> d
     strict = inside and (levels > 1 or rules.any or bool(rests))
     out = problem_table(model, wished, rows, rests, rules, options)
     out["strict"] = int(strict)
-    if strict and not rules.names:
+    if strict and not rules.rows:
         first = [goal for goal in out["goals"] if goal["level"] == out["goals"][0]["level"]]
         alone = {goal["name"]: rows[goal["name"]] for goal in first if goal["name"] in rows}
         out["first"] = problem_table(model, first, alone, [], RuleTables(), options)
@@ -142,7 +91,7 @@ def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> d
 def check_handling(options: Options, levels: int) -> None:
     """Strict levels and rules beyond the joint ranges are kept inside the solve, or not at all."""
     handling = options.limit_handling
-    held = [limit for limit in options.limits if not timed([limit])]
+    held = [limit for limit in options.limits if not limit.timed]
     if held and handling != "active":
         raise InvalidValue(
             f"limits= needs limit_handling='active', not {handling!r}: rules like {held[0].name!r} are kept inside the "
@@ -167,7 +116,7 @@ def problem_table(
     shape = (model, tuple(rows.values()), body["moves"], limited)
     ranges = [[b[0], -1.0, *b[1:4], 0.0, 0.0, 0.0, *b[4:]] for b in reachable_ranges(*shape)]
     return {
-        "goals": [*rules.loops, *wished],
+        "goals": [*loop_tables(model, rules), *wished],
         "may_move": body["may_move"],
         "lower": np.array(model.lower),
         "upper": np.array(model.upper),
@@ -181,7 +130,7 @@ def problem_table(
         "settings": settings(model, options, lightest(wished)),
         "strict": 0,
         "first": None,
-        **rules.native(),
+        **rules.native(model),
     }
 
 
@@ -195,12 +144,13 @@ def body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> dict[s
     return plain_body_table(model) if joints is None and stiff is None else make_body_table(model, joints, stiff)
 
 
-@lru_cache(maxsize=16)
 def plain_body_table(model: Model) -> dict[str, NDArray[Any]]:
-    """The table of a body that may move as it is."""
-    table = make_body_table(model, None, None)
-    for array in table.values():
-        array.setflags(write=False)
+    """The table of a body that may move as it is, made once."""
+    table: dict[str, NDArray[Any]] | None = model._facts.get("body_table")
+    if table is None:
+        table = model._facts["body_table"] = make_body_table(model, None, None)
+        for array in table.values():
+            array.setflags(write=False)
     return table
 
 
@@ -225,9 +175,19 @@ def goal_tables(
     for name, row in rows.items():
         level = int(goals[name].priority)
         units[level] = max(units.get(level, 0.0), *row.weight.tolist())
+    out = []
+    for name, row in rows.items():
+        goal = goals[name]
+        level, tolerance = int(goal.priority), np.array(goal.tolerances(model, row.op in ANGULAR))
+        out.append(goal_table(model, name, row, tolerance, level, units[level] or 1.0 if scale_free else 1.0))
+    return out
+
+
+def loop_tables(model: Model, rules: RuleTables) -> list[dict[str, Any]]:
+    """Return the numbers of every closed loop: goals on a level above all others."""
+    tolerance = np.array([CLOSE * model.length, CLOSE])
     return [
-        goal_table(model, name, goals[name], row, units[int(goals[name].priority)] or 1.0 if scale_free else 1.0)
-        for name, row in rows.items()
+        goal_table(model, f"limit {name}", loop_goal(name, loop), tolerance, -1) for name, loop in rules.loops.items()
     ]
 
 
@@ -236,8 +196,10 @@ def least(weights: NDArray[np.float64], moves: NDArray[np.bool_]) -> float:
     return float(weights[moves].min()) if moves.any() else 1.0
 
 
-def goal_table(model: Model, name: str, goal: Goal, rows: GoalRows, unit: float) -> dict[str, Any]:
-    """One goal's numbers, its weights in units of the heaviest."""
+def goal_table(
+    model: Model, name: str, rows: GoalRows, tolerance: NDArray[np.float64], level: int, unit: float = 1.0
+) -> dict[str, Any]:
+    """Return what `native.core.Solver` reads of one goal, its weights in units of the heaviest."""
     return {
         "name": name,
         "op": rows.op,
@@ -248,14 +210,14 @@ def goal_table(model: Model, name: str, goal: Goal, rows: GoalRows, unit: float)
         "axis": rows.axis,
         "axis2": rows.axis2,
         "weight": rows.weight / unit,
-        "tolerance": np.array(goal.tolerances(model, rows.op in ANGULAR)),
+        "tolerance": tolerance,
         "target": rows.target,
         "exact": int(rows.exact),
         "local": int(rows.local),
         "ranged": int(rows.ranged),
         "size": rows.size,
         "points": [(frame_index(model, frame), point) for frame, point in rows.points],
-        "level": int(goal.priority),
+        "level": level,
         "convert": rows.convert,
         "residual": rows.residual,
         "jacobian": rows.jacobian,

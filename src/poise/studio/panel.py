@@ -8,8 +8,10 @@ from __future__ import annotations
 import html
 import threading
 import time
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
+from poise.solvers.explanation import CauseKind, Explanation, WayOutKind
 from poise.studio.grips import COLORS
 from poise.studio.learn_tab import LearnTab
 from poise.studio.motion_tab import MotionTab
@@ -35,8 +37,23 @@ STYLE = (
     "max-height:230px;overflow:auto;font-size:12.5px;line-height:1.45;padding:8px 10px;border-radius:6px;margin:2px 9px"
 )
 CALM, ALARM, REFUSED = ("#eef6f5", "#0b5d57"), ("#fdeeee", "#8f1d22"), ("#fff6e6", "#7a4b00")
-TELLING = ("Proved", "Relax first")  # what a reader wants before the figures
+TELLING = (CauseKind.PROVED, CauseKind.GIVES_WAY)  # what a reader wants before the figures
+LATER = (WayOutKind.UNPROVED, WayOutKind.TOLERANCE)  # what does not change what is asked
 EVERY = 0.25  # [s] between two looks at the figures
+
+
+class Topic(Enum):
+    """What the words at the top are about."""
+
+    HELP = auto()
+    MISSED = auto()
+    WHY = auto()
+    REFUSED = auto()
+    NOTE = auto()
+    DONE = auto()
+
+
+WRONG = (Topic.MISSED, Topic.WHY, Topic.REFUSED)
 
 
 class Panel:
@@ -46,6 +63,7 @@ class Panel:
         self.studio = studio
         gui = studio.server.gui
         self._said = ""
+        self._topic = Topic.HELP
         self._figures_at = 0.0
         self._lock = threading.Lock()
         self.status = gui.add_html(card(HELP, CALM))
@@ -68,7 +86,7 @@ class Panel:
         """Another body is on the stage."""
         for tab in (self.pose, self.solver, self.learn, self.race, self.motion):
             tab.changed_body()
-        self.say(HELP, CALM)
+        self.say(Topic.HELP, HELP, CALM)
 
     def select(self, viewer: int, name: str) -> None:
         """A viewer touched a handle."""
@@ -79,29 +97,31 @@ class Panel:
         """A viewer is gone."""
         self.pose.leave(viewer)
 
-    def say(self, text: str, colors: tuple[str, str]) -> None:
+    def say(self, topic: Topic, text: str, colors: tuple[str, str]) -> None:
         """Words at the top; sent only if they are new."""
         with self._lock:
+            self._topic = topic
             if text != self._said:
                 self._said = text
                 self.status.content = card(text, colors)
 
-    def explain(self, why: str) -> None:
-        """Why a handle is missed; empty when nothing is."""
-        if why:
-            self.say("<b>Not everything can be reached.</b>" + why_words(why), ALARM)
+    def explain(self, explanation: Explanation) -> None:
+        """Say why a handle is missed."""
+        self.say(Topic.WHY, "<b>Not everything can be reached.</b>" + why_words(explanation), ALARM)
 
     def report(self, frame: Frame, refused: str) -> None:
         """After every frame: what is missed, and the figures a few times a second."""
         if refused:
-            self.say(f"<b>This method does not serve what is asked.</b><br>{html.escape(refused)}", REFUSED)
+            self.say(
+                Topic.REFUSED, f"<b>This method does not serve what is asked.</b><br>{html.escape(refused)}", REFUSED
+            )
         elif frame.missed:
-            if not self._said.startswith("<b>Not everything"):
-                self.say(f"<b>Missed:</b> {missed_words(frame)}", ALARM)
+            if self._topic is not Topic.WHY:
+                self.say(Topic.MISSED, f"<b>Missed:</b> {missed_words(frame)}", ALARM)
         elif frame.note:
-            self.say(f"Reached; {html.escape(frame.note)}.", REFUSED)
-        elif (frame.errors and self.studio.puppet.held) or self._said.startswith(("<b>Not", "<b>Missed", "<b>This")):
-            self.say(DONE, CALM)
+            self.say(Topic.NOTE, f"Reached; {html.escape(frame.note)}.", REFUSED)
+        elif (frame.errors and self.studio.puppet.held) or self._topic in WRONG:
+            self.say(Topic.DONE, DONE, CALM)
         now = time.perf_counter()
         if now - self._figures_at > EVERY:
             self._figures_at = now
@@ -129,18 +149,24 @@ def legend() -> str:
     return f"<div style='font-size:11px;padding:2px 10px 6px;white-space:nowrap'>{''.join(dots)}</div>"
 
 
-def why_words(why: str) -> str:
+def why_words(explanation: Explanation) -> str:
     """What stands in the way, what to do and where to read on; the figures behind it fold out."""
-    lines = [html.escape(line) for line in why.splitlines() if line.strip()]
-    telling = [line for line in lines[1:] if line.startswith(TELLING) or "gives way" in line]
-    first = (telling or [line for line in lines[1:] if not line.startswith("This pose would be accepted")])[:3]
+    lines = [html.escape(line) for line in (explanation.summary, *(part.text for part in explanation.parts))]
+    first = [html.escape(line) for line in telling_lines(explanation)]
     told = "".join(f"<div style='margin-top:5px'>{line}</div>" for line in first or lines[:1])
     rest = "".join(f"<div style='margin-top:4px'>{line}</div>" for line in lines if line not in first)
-    reason = reason_of(why)
+    reason = reason_of(explanation)
     if reason is not None:
         page = f"<span style='white-space:nowrap'>{PAGE}</span>, &ldquo;{html.escape(reason.section)}&rdquo;"
         told = f"<div style='margin-top:3px'>{reason.advice} <i>More: {page}.</i></div>{told}"
     return told + FOLD.format("In figures", rest)
+
+
+def telling_lines(explanation: Explanation) -> list[str]:
+    """Return the sentences that a reader wants before the figures, three at most."""
+    causes, ways = explanation.causes, [way for way in explanation.ways_out if way.kind not in LATER]
+    telling = [cause.text for cause in causes if cause.kind in TELLING] + [way.text for way in ways[:1]]
+    return (telling or [cause.text for cause in causes])[:3]
 
 
 def missed_words(frame: Frame) -> str:

@@ -21,6 +21,7 @@ from poise.rig.frames import Frames
 from poise.rig.problem import aim_name, pole_name
 from poise.rig.state import Memory
 from poise.solvers import Solution
+from poise.solvers.explanation import Explanation
 from poise.studio.handles import standing
 from poise.studio.shelf import Settings, Shelf
 
@@ -317,10 +318,10 @@ class Puppet:
         far = SEEN * self.model.length
         return frozenset(n for n, (metres, radians) in errors.items() if metres > far or radians > SEEN_TURN)
 
-    def why(self) -> str:
-        """Why a handle is not where it was asked to be; empty if all are."""
+    def explanation(self) -> Explanation | None:
+        """Why a handle is not where it was asked to be; None if all are."""
         try:
             solution = self.rig.whole()  # from a state that nobody changes: frames go on meanwhile
-            return "" if solution.reached else solution.why()
+            return None if solution.reached else solution.explanation
         except PoiseError as error:
-            return str(error)
+            return Explanation((), (), (), str(error))

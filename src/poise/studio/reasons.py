@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from poise.solvers.explanation import Cause, CauseKind, Explanation
+
 __all__ = ["PAGE", "REASONS", "Reason", "reason_of"]
 
 PAGE = "docs/failures.md"
@@ -14,50 +16,57 @@ class Reason:
     """One kind of failure.
 
     Attributes:
-        signs: Words of `why()` that tell it from the others.
+        kinds: The causes that it is about.
         section: Its heading in the failure gallery.
         advice: What it is, and what to do in the studio.
+        limit: The kind of limit that such a cause has to be about, if that matters.
     """
 
-    signs: tuple[str, ...]
+    kinds: tuple[CauseKind, ...]
     section: str
     advice: str
+    limit: str = ""
+
+    def covers(self, cause: Cause) -> bool:
+        """Whether a cause is of this kind."""
+        return cause.kind in self.kinds and (not self.limit or any(x.kind == self.limit for x in cause.limits))
 
 
 REASONS = (
     Reason(
-        ("Proved out of reach",),
+        (CauseKind.PROVED,),
         "Unreachable",
         "No pose of this body gets there. Bring the handle nearer, or click a pinned (blue) one to let it go.",
     ),
     Reason(
-        (" touches ", "closer than"),
+        (CauseKind.LIMITS, CauseKind.BROKEN_LIMIT),
         "Something in the way",
         "One part stops at another. Go around it, or let parts touch (Solver tab).",
+        limit="clearance",
     ),
     Reason(
-        ("gives way", "in conflict"),
+        (CauseKind.GIVES_WAY, CauseKind.CONFLICT),
         "Goals in each other's way",
         "What is pinned comes first, then what you drag. Click a pinned (blue) handle to let it go.",
     ),
     Reason(
-        ("Limits hold it back",),
+        (CauseKind.LIMITS,),
         "Limit trap",
         "Joints stand at the end of their range (violet). Come from another side, or let other parts follow.",
     ),
     Reason(
-        ("local minimum", "The branch ends here"),
+        (CauseKind.LOCAL_MINIMUM, CauseKind.BRANCH_ENDS),
         "Local minimum",
         "No small step from here helps. Pull the handle another way round, or press Reset and try again.",
     ),
     Reason(
-        ("steps ran out", "One call moves", "still on its way"),
+        (CauseKind.OUT_OF_STEPS, CauseKind.ON_ITS_WAY),
         "Over-damped",
         "It is still on its way: wait, or choose less damping or another method (Solver tab).",
     ),
 )
 
 
-def reason_of(why: str) -> Reason | None:
-    """The kind of failure that `why()` tells of."""
-    return next((reason for reason in REASONS if any(sign in why for sign in reason.signs)), None)
+def reason_of(explanation: Explanation) -> Reason | None:
+    """Return the kind of failure that an explanation tells of; None where it is none of them."""
+    return next((reason for reason in REASONS if any(map(reason.covers, explanation.causes))), None)

@@ -220,9 +220,9 @@ class Studio:
 
     def _explain(self, asked: int) -> None:
         """Asks why, which takes a while; dropped where something else has been asked meanwhile."""
-        why = self.puppet.why()
-        if why and asked == self._asked and not self._stopping:
-            self.panel.explain(why)
+        found = self.puppet.explanation()
+        if found is not None and asked == self._asked and not self._stopping:
+            self.panel.explain(found)
 
     def _settle(self) -> None:
         """Frame after frame until nothing moves; a new wish of the mouse is served at once."""

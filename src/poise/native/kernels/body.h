@@ -14,7 +14,9 @@ namespace poise {
 
 enum Kind : int { REVOLUTE = 0, PRISMATIC = 1, SCREW = 2, BALL = 3, SLIDE3 = 4 };
 
-constexpr int GENERAL_TURN = -1;
+// How a joint stands in its parent, where that needs no products: R is the identity with its columns rolled by 0, 1 or 2, or a quarter
+// turn about x, as the joints of most arms are.
+enum Turn : int { GENERAL_TURN = -1, NO_TURN = 0, ROLL_1 = 1, ROLL_2 = 2, QUARTER_X = 3, QUARTER_X_BACK = 4 };
 
 // An end of a range that is open is this or more; Python's infinities become it at the border.
 template <class T> constexpr T open_end = T(1e30);
@@ -28,7 +30,7 @@ template <class T> struct Primitive {
   int subtree_end;  // one past the last primitive that moves with this one
   int q_index;      // first of its coordinates: 1, ball 4, slide3 3
   int v_index;      // first of its velocities: 1, ball and slide3 3; -1 in a problem that may not move it
-  int turn;         // R = roll(identity, turn) by columns for 0, 1, 2: no arithmetic needed; else GENERAL_TURN
+  int turn;         // what R is: a Turn
   T gain, bias;     // coordinate = gain * q[q_index] + bias; ball and slide3 have gain 1, bias 0
   T pitch;          // screw: metres along z per radian
   T R[9], p[3];     // the joint in its parent primitive, before it moves
@@ -66,6 +68,9 @@ template <class T> struct BodyView {
 
 // how many velocities a primitive has
 POISE_FN constexpr int width_of(int kind) { return kind == BALL || kind == SLIDE3 ? 3 : 1; }
+
+// whether it turns about an axis
+POISE_FN constexpr bool is_hinge(int kind) { return kind == REVOLUTE || kind == SCREW; }
 
 // the value of a one-coordinate primitive
 template <class S, class P> POISE_FN S coordinate_of(const P& primitive, const S* q) {

@@ -232,6 +232,26 @@ POISE_FN void world_column(const P& primitive, int k, const S* placement, const 
   }
 }
 
+// whether a goal's rows are weights times the motion of its point in world axes, and no wrench is needed
+template <class Goal> POISE_FN bool acts_plainly(const Goal& goal) {
+  return is_plain(goal.op) && !goal.local && !goal.exact;
+}
+
+// adds sign * (rows of a goal that acts plainly) to column `out`
+template <class S, class Goal> POISE_FN void add_plain_column(const Goal& goal, real_t<S> per_scale, const S* linear,
+                                                              const S* angular, real_t<S> sign, S* out) {
+  int row = 0;
+  if (goal.op != GOAL_ROTATION) {
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) out[k] += S(sign * goal.weight[k] * per_scale) * linear[k];
+    row = 3;
+  }
+  if (goal.op != GOAL_POSITION) {
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) out[row + k] += S(sign * goal.weight[3 + k]) * angular[k];
+  }
+}
+
 // adds sign * (rows of the goal) to column `out`
 template <class S, class Goal> POISE_FN void add_goal_column(const Goal& goal, const GoalWrench<S>& wrench,
                                                              real_t<S> per_scale, const S* linear, const S* angular,

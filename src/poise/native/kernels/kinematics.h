@@ -25,11 +25,11 @@ POISE_FN void frame_fk(const Body& body, const F& frame, const S* q, S* R, S* p)
   }
 }
 
-// placement of primitive i (12 numbers, R then p) from its parent's
-template <class S, class Body> POISE_FN void place_one(const Body& body, int i, const S* q, S* placements) {
+// placement of primitive i (12 numbers, R then p) from its parent's, and the sine and cosine of its angle
+template <class S, class Body>
+POISE_FN void place_turned(const Body& body, int i, const S* q, S s, S c, S* placements) {
   const auto& b = body[i];
-  S* R = placements + 12 * i;
-  S* p = R + 9;
+  S R[9], p[3];  // in registers until they are done
   if (b.parent < 0) {
     start_at<S>(b, nullptr, R, p);
   } else {
@@ -40,13 +40,67 @@ template <class S, class Body> POISE_FN void place_one(const Body& body, int i, 
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) p[k] += up[9 + k];
   }
-  move_right(b, q, R, p);
+  move_right(b, q, s, c, R, p);
+  S* out = placements + 12 * i;
+  POISE_UNROLL
+  for (int k = 0; k < 9; ++k) out[k] = R[k];
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) out[9 + k] = p[k];
+}
+
+// placement of primitive i from its parent's
+template <class S, class Body> POISE_FN void place_one(const Body& body, int i, const S* q, S* placements) {
+  S s = S(real_t<S>(0)), c = s;
+  if (is_hinge(body[i].kind)) sine_cosine(coordinate_of(body[i], q), s, c);
+  place_turned(body, i, q, s, c, placements);
+}
+
+// Sines and cosines of all hinges, left where their placements will be: one after the other, or several of one problem in a register, they
+// do not wait for each other.
+template <class S, class Body> POISE_FN void turn_all(const Body& body, const S* q, S* placements) {
+  using T = real_t<S>;
+  using Row = typename Strip<S>::Row;
+  constexpr int W = Strip<S>::width;
+  const int n = body.count();
+  S most = S(T(0));
+  for (int first = 0; first < n; first += W) {
+    S x[W], s[W], c[W];
+    Row rows[3];
+    POISE_UNROLL
+    for (int k = 0; k < W; ++k) {
+      const int i = first + k < n ? first + k : first;
+      x[k] = is_hinge(body[i].kind) ? coordinate_of(body[i], q) : S(T(0));
+      most = maximum(most, absolute(x[k]));
+    }
+    gather_row(x, rows[0]);
+    near_sine_cosine(rows[0], rows[1], rows[2]);
+    scatter_row(rows[1], s);
+    scatter_row(rows[2], c);
+    for (int k = 0; k < W && first + k < n; ++k) {
+      placements[12 * (first + k)] = s[k];
+      placements[12 * (first + k) + 1] = c[k];
+    }
+  }
+  if (!any(most > S(TrigTable<T>::largest))) return;
+  for (int i = 0; i < n; ++i) {
+    if (is_hinge(body[i].kind)) {
+      sine_cosine(coordinate_of(body[i], q), placements[12 * i], placements[12 * i + 1]);
+    }
+  }
 }
 
 // placements of all primitives
 template <class S, class Body> POISE_FN void place_all(const Body& body, const S* q, S* placements) {
-  POISE_UNROLL_BODY
-  for (int i = 0; i < body.count(); ++i) place_one(body, i, q, placements);
+  if constexpr (has_device_trig) {
+    POISE_UNROLL_BODY
+    for (int i = 0; i < body.count(); ++i) place_one(body, i, q, placements);
+  } else {
+    turn_all(body, q, placements);
+    POISE_UNROLL_BODY
+    for (int i = 0; i < body.count(); ++i) {
+      place_turned(body, i, q, placements[12 * i], placements[12 * i + 1], placements);
+    }
+  }
 }
 
 // T_world_frame from the placements
@@ -55,6 +109,17 @@ template <class S, class F> POISE_FN void frame_from(const F& frame, const S* pl
   if (frame.primitive < 0) return;
   const S* up = placements + 12 * frame.primitive;
   multiply(up, R, R);
+  rotate(up, p, p);
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) p[k] += up[9 + k];
+}
+
+// its origin alone
+template <class S, class F> POISE_FN void point_from(const F& frame, const S* placements, S* p) {
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) p[k] = S(frame.p[k]);
+  if (frame.primitive < 0) return;
+  const S* up = placements + 12 * frame.primitive;
   rotate(up, p, p);
   POISE_UNROLL
   for (int k = 0; k < 3; ++k) p[k] += up[9 + k];

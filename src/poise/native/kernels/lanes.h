@@ -111,6 +111,7 @@ template <class S, class P>
 POISE_FN void nudge_lanes(const P& problem, const Settings<real_t<S>>& settings, LaneState<S>& state) {
   using T = real_t<S>;
   const S largest = longest_of(problem, state.at.dq);
+  if (!any(largest <= S(T(1e-7)))) return;  // no step of nothing is larger
   const mask_t<S> able = (!is_set(state.reached)) & (state.nudges < S(T(2))) & (!is_set(state.fresh));
   const mask_t<S> stuck = able & (largest <= step_of_nothing(state.at.cost));
   if (!any(stuck)) return;
@@ -145,8 +146,10 @@ POISE_FN mask_t<S> advance_lanes(const P& problem, const Settings<real_t<S>>& se
   state.at.strength = select(at_goal, state.strength, zero);
   propose_lm<M>(problem, settings, wished ? posture : Posture<S>{nullptr, nullptr}, targets, state.at);
   nudge_lanes(problem, settings, state);
-  POISE_UNROLL_BODY
-  for (int c = 0; c < problem.n_v; ++c) state.at.dq[c] = select(fresh, zero, state.at.dq[c]);
+  if (any(fresh)) {
+    POISE_UNROLL_BODY
+    for (int c = 0; c < problem.n_v; ++c) state.at.dq[c] = select(fresh, zero, state.at.dq[c]);
+  }
   take_step(problem, state.at.q, state.at.dq, settings.limits != LIMITS_OFF, state.at.q);
   state.at.cost = evaluate(problem, state.at.q, targets, state.at.placements, state.at.rows, state.at.errors);
   state.steps = select(fresh, state.steps, state.steps + S(T(1)));

@@ -37,8 +37,8 @@ template <class S, class P> POISE_FN void move_left(const P& primitive, const S*
   if (primitive.kind == SCREW) p[2] += S(primitive.pitch) * x;
 }
 
-// (R, p) <- (R, p) motion(q)
-template <class S, class P> POISE_FN void move_right(const P& primitive, const S* q, S* R, S* p) {
+// (R, p) <- (R, p) motion(q); s and c are the sine and cosine of its angle, where it turns about an axis
+template <class S, class P> POISE_FN void move_right(const P& primitive, const S* q, S s, S c, S* R, S* p) {
   if (primitive.kind == BALL) {
     S M[9], out[9];
     matrix_of_quaternion(q + primitive.q_index, M);
@@ -57,8 +57,6 @@ template <class S, class P> POISE_FN void move_right(const P& primitive, const S
   const S x = coordinate_of(primitive, q);
   S shift = x;
   if (primitive.kind != PRISMATIC) {
-    S s, c;
-    sine_cosine(x, s, c);
     POISE_UNROLL
     for (int r = 0; r < 3; ++r) {
       const S a = R[3 * r], b = R[3 * r + 1];
@@ -77,9 +75,21 @@ template <class S, class P> POISE_FN void place_left(const P& fixed, S* R, S* p)
   if (fixed.turn == GENERAL_TURN) {
     multiply(fixed.R, R, R);
     rotate(fixed.R, p, p);
-  } else if (fixed.turn != 0) {
+  } else if (fixed.turn >= QUARTER_X) {
+    // y becomes z and z becomes -y, or the other way round
+    const bool on = fixed.turn == QUARTER_X;
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) {
+      const S y = R[3 + k], z = R[6 + k], zero = S(real_t<S>(0));
+      R[3 + k] = on ? zero - z : z;
+      R[6 + k] = on ? y : zero - y;
+    }
+    const S y = p[1], z = p[2], zero = S(real_t<S>(0));
+    p[1] = on ? zero - z : z;
+    p[2] = on ? y : zero - y;
+  } else if (fixed.turn != NO_TURN) {
     // row i becomes row i + turn
-    const bool one = fixed.turn == 1;
+    const bool one = fixed.turn == ROLL_1;
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) {
       const S x = R[k], y = R[3 + k], z = R[6 + k];
@@ -103,6 +113,18 @@ template <class S, class P> POISE_FN void turn_right(const S* up, const P& fixed
     POISE_UNROLL
     for (int k = 0; k < 9; ++k) turn[k] = S(fixed.R[k]);
     multiply(up, turn, out);
+    return;
+  }
+
+  if (fixed.turn >= QUARTER_X) {
+    const bool on = fixed.turn == QUARTER_X;
+    POISE_UNROLL
+    for (int r = 0; r < 3; ++r) {
+      const S x = up[3 * r], y = up[3 * r + 1], z = up[3 * r + 2], zero = S(real_t<S>(0));
+      out[3 * r] = x;
+      out[3 * r + 1] = on ? z : zero - z;
+      out[3 * r + 2] = on ? zero - y : y;
+    }
     return;
   }
 

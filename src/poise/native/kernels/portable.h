@@ -39,7 +39,7 @@
 #else
 #define POISE_FN inline __attribute__((always_inline))
 #define POISE_LARGE_FN static inline
-#define POISE_UNROLL _Pragma("GCC unroll 8")
+#define POISE_UNROLL _Pragma("GCC unroll 24")
 #define POISE_CONSTANT static const
 #define POISE_KNOWN static constexpr
 #define POISE_ON_DEVICE 0
@@ -57,11 +57,20 @@
 #define POISE_UNROLL_ROWS POISE_UNROLL
 #endif
 
+// NEON has instructions that compilers do not make of selects
+#if defined(__aarch64__) && !defined(__CUDACC__) && (defined(__GNUC__) || defined(__clang__))
+#define POISE_NEON 1
+#include <arm_neon.h>
+#else
+#define POISE_NEON 0
+#endif
+
 #if !defined(__CUDACC_RTC__)
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 #endif
 
 #if defined(__GNUC__) || defined(__clang__)
@@ -116,6 +125,7 @@ POISE_LANEWISE(|)
 
 template <class T, int N> struct Mask {
   using Int = typename LaneInt<T>::type;
+  static constexpr int lanes = N;
   typename VectorOf<Int, N>::type v;
   POISE_FN bool lane(int i) const { return v[i] != 0; }
 };
@@ -243,6 +253,17 @@ template <class S> struct Strip<S, true> {
 };
 #endif
 
+template <class S> POISE_FN void gather_row(const S* from, S& to) { to = from[0]; }
+template <class S> POISE_FN void scatter_row(const S& from, S* to) { to[0] = from; }
+#if !POISE_ON_DEVICE
+template <class T, int N> POISE_FN void gather_row(const T* from, Pack<T, N>& to) {
+  std::memcpy(&to.v, from, sizeof(to.v));
+}
+template <class T, int N> POISE_FN void scatter_row(const Pack<T, N>& from, T* to) {
+  std::memcpy(to, &from.v, sizeof(from.v));
+}
+#endif
+
 POISE_FN float select(bool m, float a, float b) { return m ? a : b; }
 POISE_FN double select(bool m, double a, double b) { return m ? a : b; }
 POISE_FN bool any(bool m) { return m; }
@@ -258,12 +279,80 @@ POISE_FN double square_root(double x) { return std::sqrt(x); }
 template <class S> POISE_FN S minimum(S a, S b) { return select(a < b, a, b); }
 template <class S> POISE_FN S maximum(S a, S b) { return select(a > b, a, b); }
 template <class S> POISE_FN S absolute(S a) { return select(a < S(real_t<S>(0)), S(real_t<S>(0)) - a, a); }
+template <class S> POISE_FN S reciprocal(S a) { return S(real_t<S>(1)) / a; }
 
+// one instruction each where there is one; all of them take the number where the first is NaN
 #if POISE_ON_DEVICE
-// one instruction each
 POISE_FN float minimum(float a, float b) { return fminf(a, b); }
 POISE_FN float maximum(float a, float b) { return fmaxf(a, b); }
 POISE_FN float absolute(float a) { return fabsf(a); }
+#elif POISE_NEON
+POISE_FN double absolute(double a) { return __builtin_fabs(a); }
+#define POISE_NEON_PACK(T, N, type, suffix, rounds)                                                              \
+  POISE_FN Pack<T, N> minimum(Pack<T, N> a, Pack<T, N> b) {                                                      \
+    a.v = (decltype(a.v))vminnmq_##suffix((type)a.v, (type)b.v);                                                 \
+    return a;                                                                                                    \
+  }                                                                                                              \
+  POISE_FN Pack<T, N> maximum(Pack<T, N> a, Pack<T, N> b) {                                                      \
+    a.v = (decltype(a.v))vmaxnmq_##suffix((type)a.v, (type)b.v);                                                 \
+    return a;                                                                                                    \
+  }                                                                                                              \
+  POISE_FN Pack<T, N> absolute(Pack<T, N> a) {                                                                   \
+    a.v = (decltype(a.v))vabsq_##suffix((type)a.v);                                                              \
+    return a;                                                                                                    \
+  }                                                                                                              \
+  /* an estimate of 8 bits, doubled by each of Newton's steps: many at once, where a division blocks its unit */ \
+  POISE_FN Pack<T, N> reciprocal(Pack<T, N> a) {                                                                 \
+    const type x = (type)a.v;                                                                                    \
+    type y = vrecpeq_##suffix(x);                                                                                \
+    for (int k = 0; k < rounds; ++k) y = vmulq_##suffix(y, vrecpsq_##suffix(x, y));                              \
+    a.v = (decltype(a.v))y;                                                                                      \
+    return a;                                                                                                    \
+  }
+POISE_NEON_PACK(double, 2, float64x2_t, f64, 3)
+POISE_NEON_PACK(float, 4, float32x4_t, f32, 2)
+#undef POISE_NEON_PACK
+#endif
+
+// ---------------------------------------------------------------------------------------------- whole numbers inside a scalar
+
+// A scalar to which 1.5 * 2^52 (2^23 in float) has been added holds a whole number in its last bits. `is_odd` reads the last of them,
+// `signed_by` flips the sign of x where the second last of the number plus `more` is set.
+#if !POISE_ON_DEVICE
+template <class T> POISE_FN typename LaneInt<T>::type bits_of(T x) {
+  typename LaneInt<T>::type bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+}
+template <class T> POISE_FN bool is_odd(T shifted) { return (bits_of(shifted) & 1) != 0; }
+template <class T> POISE_FN T signed_by(T x, T shifted, int more) {
+  using Int = typename LaneInt<T>::type;
+  constexpr int top = 8 * static_cast<int>(sizeof(T)) - 2;
+  const Int flip = static_cast<Int>(static_cast<std::make_unsigned_t<Int>>((bits_of(shifted) + more) & 2) << top);
+  const Int bits = bits_of(x) ^ flip;
+  std::memcpy(&x, &bits, sizeof(bits));
+  return x;
+}
+template <class T, int N> POISE_FN Mask<T, N> is_odd(Pack<T, N> shifted) {
+  Mask<T, N> m;
+#if POISE_VECTOR_EXTENSION
+  m.v = ((decltype(m.v))shifted.v & 1) != 0;
+#else
+  for (int i = 0; i < N; ++i) m.v[i] = is_odd(shifted.v[i]) ? -1 : 0;
+#endif
+  return m;
+}
+template <class T, int N> POISE_FN Pack<T, N> signed_by(Pack<T, N> x, Pack<T, N> shifted, int more) {
+#if POISE_VECTOR_EXTENSION
+  using Int = typename LaneInt<T>::type;
+  using Ints = decltype(Mask<T, N>::v);
+  constexpr int top = 8 * static_cast<int>(sizeof(T)) - 2;
+  x.v = (decltype(x.v))((Ints)x.v ^ ((((Ints)shifted.v + static_cast<Int>(more)) & 2) << top));
+#else
+  for (int i = 0; i < N; ++i) x.v[i] = signed_by(x.v[i], shifted.v[i], more);
+#endif
+  return x;
+}
 #endif
 
 // 0 / 0, which no compiler may fold into an error
@@ -289,10 +378,13 @@ template <class T> POISE_FN void library_sincos(T x, T& s, T& c) {
   c = std::cos(x);
 }
 template <class T, int N> POISE_FN void library_sincos(Pack<T, N> x, Pack<T, N>& s, Pack<T, N>& c) {
+  T sine[N], cosine[N];
   for (int i = 0; i < N; ++i) {
-    s.v[i] = std::sin(x.v[i]);
-    c.v[i] = std::cos(x.v[i]);
+    sine[i] = std::sin(x.lane(i));
+    cosine[i] = std::cos(x.lane(i));
   }
+  std::memcpy(&s.v, sine, sizeof(sine));
+  std::memcpy(&c.v, cosine, sizeof(cosine));
 }
 template <class S> POISE_FN S library_atan2(S, S x) { return x; }  // never called on the CPU: trig.h has its own
 #endif

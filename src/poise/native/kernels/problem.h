@@ -137,20 +137,9 @@ template <class S, class P> POISE_FN mask_t<S> within_tolerance(const P& problem
   return good;
 }
 
-// columns of one goal on a frame
-template <class S, class P, class Goal>
-POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placements, const S* targets, S* J) {
-  using T = real_t<S>;
-  const T per_scale = T(1) / problem.scale;
-  const bool relation = any_goal<P> && is_relation(goal.op);
-  GoalPlace<S> at;
-  GoalWrench<S> wrench;
-  place_goal(goal, problem.goals.frames(), placements, targets, at);
-  if (relation) {
-    relation_wrench(goal, at, targets + goal.target, per_scale, wrench);
-  } else {
-    goal_wrench(goal, at, per_scale, wrench);
-  }
+// f(primitive, which of its velocities, sign, column) for what moves a goal's frame, and with the opposite sign its base
+template <class S, class P, class Goal, class F>
+POISE_FN void for_each_column(const P& problem, const Goal& goal, S* J, const F& f) {
   const int on = problem.goals.frames()[goal.frame].primitive;
   const int under = goal.base < 0 ? -1 : problem.goals.frames()[goal.base].primitive;
   POISE_UNROLL_BODY
@@ -158,21 +147,47 @@ POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placeme
     const auto& b = problem.body[i];
     const int sign = int(i <= on && on < b.subtree_end) - int(i <= under && under < b.subtree_end);
     if (sign == 0 || b.v_index < 0) continue;
-    // what a look is aimed at moves as a point of the base; everything else acts at the goal's own point
-    const bool aimed_at = relation && goal.op == GOAL_LOOK && sign < 0;
     POISE_UNROLL_BODY
-    for (int k = 0; k < width_of(b.kind); ++k) {
-      S linear[3], angular[3];
-      world_column(b, k, placements + 12 * i, aimed_at ? at.target_p : wrench.point, linear, angular);
-      S* out = J + (b.v_index + k) * problem.n_rows + goal.first_row;
-      if (aimed_at) angular[0] = angular[1] = angular[2] = S(T(0));
-      if (relation) {
+    for (int k = 0; k < width_of(b.kind); ++k) f(i, k, sign, J + (b.v_index + k) * problem.n_rows + goal.first_row);
+  }
+}
+
+// columns of one goal on a frame
+template <class S, class P, class Goal>
+POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placements, const S* targets, S* J) {
+  using T = real_t<S>;
+  const T per_scale = T(1) / problem.scale;
+  S linear[3], angular[3];
+  if (acts_plainly(goal)) {
+    S point[3];
+    point_from(problem.goals.frames()[goal.frame], placements, point);
+    for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
+      world_column(problem.body[i], k, placements + 12 * i, point, linear, angular);
+      add_plain_column(goal, per_scale, linear, angular, T(sign), out);
+    });
+    return;
+  }
+  GoalPlace<S> at;
+  GoalWrench<S> wrench;
+  place_goal(goal, problem.goals.frames(), placements, targets, at);
+  if constexpr (any_goal<P>) {
+    if (is_relation(goal.op)) {
+      relation_wrench(goal, at, targets + goal.target, per_scale, wrench);
+      for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
+        // what a look is aimed at moves as a point of the base; everything else acts at the goal's own point
+        const bool aimed_at = goal.op == GOAL_LOOK && sign < 0;
+        world_column(problem.body[i], k, placements + 12 * i, aimed_at ? at.target_p : wrench.point, linear, angular);
+        if (aimed_at) angular[0] = angular[1] = angular[2] = S(T(0));
         add_relation_column(goal, wrench, targets + goal.target, per_scale, linear, angular, T(sign), out);
-      } else {
-        add_goal_column(goal, wrench, per_scale, linear, angular, T(sign), out);
-      }
+      });
+      return;
     }
   }
+  goal_wrench(goal, at, per_scale, wrench);
+  for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
+    world_column(problem.body[i], k, placements + 12 * i, wrench.point, linear, angular);
+    add_goal_column(goal, wrench, per_scale, linear, angular, T(sign), out);
+  });
 }
 
 // Jacobian of the rows at the placements, column by column: J[column * n_rows + row]; zero for custom goals.

@@ -100,10 +100,10 @@ template <class S> POISE_FN void direction_of_matrix(const S* R, S* q) {
   q[1] = wx;
   q[2] = wy;
   q[3] = wz;
-  if constexpr (ScalarTraits<S>::lanes == 1) {
-    if (ww > one) return;
-  }
-  S best = select(ww > one, S(T(5)), ww);  // less than a third of a turn, the usual case, is good as it is
+  // less than a third of a turn, the usual case, is good as it is
+  const mask_t<S> far = ww <= one;
+  if (!any(far)) return;
+  S best = select(far, ww, S(T(5)));
   const S rows[3][5] = {{xx, wx, xx, xy, xz}, {yy, wy, xy, yy, yz}, {zz, wz, xz, yz, zz}};
   POISE_UNROLL
   for (int k = 0; k < 3; ++k) {

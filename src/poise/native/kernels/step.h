@@ -85,10 +85,12 @@ POISE_FN void normal_matrix(const P& problem, const S* J, S damping, StepWorkspa
     POISE_UNROLL_ROWS
     for (int i = 0; i < m; ++i) {
       POISE_UNROLL_ROWS
-      for (int k = 0; k <= i; ++k) A[packed(i, k)] = i == k ? damping : S(T(0));
+      for (int k = 0; k <= i; ++k) A[packed(i, k)] = S(T(0));
     }
     POISE_UNROLL_BODY
     for (int c = 0; c < problem.n_v; ++c) add_square<M>(m, J + c * m, w.inverse_D[c], A);
+    POISE_UNROLL_ROWS
+    for (int i = 0; i < m; ++i) A[packed(i, i)] += damping;  // last: it waits for the cost, the sums do not
   };
   if constexpr (M > 0) {
     S local[M * (M + 1) / 2];  // in registers
@@ -176,7 +178,7 @@ POISE_FN S free_step(const P& problem, const S* J, const StepWorkspace<S>& w, in
   const S* column = J + c * m;
   S x = w.b[c];
   POISE_UNROLL_ROWS
-  for (int k = 0; k < m; ++k) x += column[k] * w.y[k];
+  for (int k = m - 1; k >= 0; --k) x += column[k] * w.y[k];  // in the order in which they are found
   return w.inverse_D[c] * x;
 }
 
@@ -243,7 +245,7 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
   const S zero = S(T(0));
   POISE_UNROLL_BODY
   for (int c = 0; c < problem.n_v; ++c) {
-    w.b[c] = zero;
+    w.b[c] = dq[c] = zero;
     w.inverse_D[c] = S(problem.freedoms[c].unit2 / problem.freedoms[c].weight);
   }
   if (posture.gain) {
@@ -261,15 +263,19 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
   const int m = M > 0 ? M : problem.n_rows;
   POISE_UNROLL_ROWS
   for (int k = 0; k < m; ++k) w.rhs[k] = r[k];
-  bool given = posture.gain != nullptr;
+  S outside = zero;
   POISE_UNROLL_BODY
-  for (int c = 0; c < problem.n_v; ++c) {
-    const mask_t<S> stuck = (w.low[c] > zero) | (w.high[c] < zero);  // outside its range: it must come back
-    const S back = select(w.low[c] > zero, w.low[c], w.high[c]);
-    dq[c] = select(stuck, back, w.inverse_D[c] * w.b[c]);
-    w.inverse_D[c] = select(stuck, zero, w.inverse_D[c]);
-    w.b[c] = select(stuck, zero, w.b[c]);
-    if (given || any(stuck)) take_out<M>(m, J + c * m, dq[c], w.rhs);
+  for (int c = 0; c < problem.n_v; ++c) outside = maximum(outside, maximum(w.low[c], zero - w.high[c]));
+  if (posture.gain != nullptr || any(outside > zero)) {
+    POISE_UNROLL_BODY
+    for (int c = 0; c < problem.n_v; ++c) {
+      const mask_t<S> stuck = (w.low[c] > zero) | (w.high[c] < zero);  // outside its range: it must come back
+      const S back = select(w.low[c] > zero, w.low[c], w.high[c]);
+      dq[c] = select(stuck, back, w.inverse_D[c] * w.b[c]);
+      w.inverse_D[c] = select(stuck, zero, w.inverse_D[c]);
+      w.b[c] = select(stuck, zero, w.b[c]);
+      take_out<M>(m, J + c * m, dq[c], w.rhs);
+    }
   }
   const bool blocked = M == 0 && w.packed, primal = blocked && w.row_runs;
   if (primal) {
@@ -287,21 +293,35 @@ template <int M, class S, class P> POISE_LARGE_FN void bounded_step(const P& pro
   for (int round = 0;; ++round) {
     solve_normal<M>(problem, damping, w);
 
-    // what would leave its range is fixed at the bound, and its part taken out of the system; a fixed joint keeps its step
+    // What would leave its range is fixed at the bound, and its part taken out of the system; a fixed joint keeps its step.
     bool crossed = false;
-    POISE_UNROLL_BODY
-    for (int c = 0; c < problem.n_v; ++c) {
-      const mask_t<S> free = w.inverse_D[c] > zero;
-      const S x = free_step<M>(problem, J, w, c);
-      const mask_t<S> out = free & ((x < w.low[c]) | (x > w.high[c]));
-      dq[c] = select(free, minimum(maximum(x, w.low[c]), w.high[c]), dq[c]);
-      if (!any(out) || round >= rounds) continue;
+    const auto bind = [&](int c, S x) {
+      const mask_t<S> out = !((x >= w.low[c]) & (x <= w.high[c]));
+      dq[c] = minimum(maximum(x, w.low[c]), w.high[c]);
+      if (round >= rounds || !any(out)) return;
       crossed = true;
       const S before = w.inverse_D[c] * w.b[c];
       take_out<M>(m, J + c * m, select(out, dq[c] - before, zero), w.rhs);
       if (!blocked && exact_downdate<T>()) add_square<M>(m, J + c * m, select(out, zero - w.inverse_D[c], zero), w.A);
       if (w.held) w.held[c] = w.inverse_D[c];
       w.inverse_D[c] = select(out, zero, w.inverse_D[c]);
+    };
+    if constexpr (ScalarTraits<S>::lanes == 1) {
+      POISE_UNROLL_BODY
+      for (int c = 0; c < problem.n_v; ++c) {
+        if (w.inverse_D[c] > zero) bind(c, free_step<M>(problem, J, w, c));
+      }
+    } else {
+      // mostly none crosses in any lane: asked once for all of them
+      mask_t<S> inside = zero <= zero;
+      POISE_UNROLL_BODY
+      for (int c = 0; c < problem.n_v; ++c) {
+        dq[c] = select(w.inverse_D[c] > zero, free_step<M>(problem, J, w, c), dq[c]);
+        inside = inside & (dq[c] >= w.low[c]) & (dq[c] <= w.high[c]);
+      }
+      if (!any(!inside)) return;
+      POISE_UNROLL_BODY
+      for (int c = 0; c < problem.n_v; ++c) bind(c, dq[c]);
     }
     if (!crossed) {
       if (!w.held || primal || round == 0 || freed == most_let_go) return;

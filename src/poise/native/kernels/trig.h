@@ -43,33 +43,34 @@ template <class S, int N> POISE_FN S polynomial(const real_t<S> (&c)[N], S x) {
   return r;
 }
 
-// sine and cosine of x [rad]
-template <class S> POISE_FN void sine_cosine(S x, S& s, S& c) {
-  if constexpr (has_device_trig) {
-    library_sincos(x, s, c);
-    return;
-  }
+// sine and cosine of x [rad], at most TrigTable::largest from zero
+template <class S> POISE_FN void near_sine_cosine(S x, S& s, S& c) {
   using T = real_t<S>;
   using Table = TrigTable<T>;
-  if (any(absolute(x) > S(Table::largest))) {
-    library_sincos(x, s, c);
-    return;
-  }
 
   // x = k pi/2 + r with |r| <= pi/4
-  const S k = (x * S(T(0.63661977236758134308)) + S(Table::round_shift)) - S(Table::round_shift);
+  const S shifted = x * S(T(0.63661977236758134308)) + S(Table::round_shift);
+  const S k = shifted - S(Table::round_shift);
   const S r = ((x - k * S(Table::half_pi[0])) - k * S(Table::half_pi[1])) - k * S(Table::half_pi[2]);
   const S r2 = r * r;
   const S sr = r + r * r2 * polynomial(Table::sine, r2);
   const S cr = S(T(1)) - r2 * S(T(0.5)) + r2 * r2 * polynomial(Table::cosine, r2);
 
-  // the quadrant k mod 4 swaps and signs them; computed in whole numbers held by the scalar itself
-  const S q = k - S(T(4)) * (((k - S(T(1.5))) * S(T(0.25)) + S(Table::round_shift)) - S(Table::round_shift));
-  const mask_t<S> odd = absolute(absolute(q - S(T(2))) - S(T(1))) < S(T(0.5));
-  const S a = select(odd, cr, sr);
-  const S b = select(odd, sr, cr);
-  s = select(q > S(T(1.5)), S(T(0)) - a, a);
-  c = select(absolute(q - S(T(1.5))) < S(T(1)), S(T(0)) - b, b);
+  // the quadrant k mod 4 swaps and signs them
+  const mask_t<S> odd = is_odd(shifted);
+  s = signed_by(select(odd, cr, sr), shifted, 0);
+  c = signed_by(select(odd, sr, cr), shifted, 1);
+}
+
+// sine and cosine of x [rad]
+template <class S> POISE_FN void sine_cosine(S x, S& s, S& c) {
+  if constexpr (has_device_trig) {
+    library_sincos(x, s, c);
+  } else if (any(absolute(x) > S(TrigTable<real_t<S>>::largest))) {
+    library_sincos(x, s, c);
+  } else {
+    near_sine_cosine(x, s, c);
+  }
 }
 
 // arc tangent of y / x for y >= 0, in [0, pi]; the angle that a rotation's log needs. (0, 0) gives 0.

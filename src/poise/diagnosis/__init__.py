@@ -1,0 +1,24 @@
+"""Why goals were missed, what holds the body back, and what would help: data first, words second.
+
+`Solution` looks this room up through the one door upwards, `poise.doors`: these functions are what it asks for.
+"""
+
+from poise.diagnosis.binding import active_limits
+from poise.diagnosis.conditioning import conditioning
+from poise.diagnosis.explain import explain
+from poise.solvers.explanation import Cause, CauseKind, Explanation, Missed, WayOut, WayOutKind
+from poise.solvers.findings import ActiveLimit, Conditioning
+
+__all__ = [
+    "ActiveLimit",
+    "Cause",
+    "CauseKind",
+    "Conditioning",
+    "Explanation",
+    "Missed",
+    "WayOut",
+    "WayOutKind",
+    "active_limits",
+    "conditioning",
+    "explain",
+]

@@ -1,0 +1,156 @@
+"""What holds an answer where it is: limits that bind, and how strongly.
+
+At the answer no level can come nearer without breaking a limit or costing the levels above it. With r the weighted
+residuals of a level, J their Jacobian, n_i the direction in which limit i closes, and A the rows of what is above:
+
+    2 J^T r = sum_i mu_i n_i + A^T lambda,   mu_i >= 0
+
+mu_i is the limit's multiplier: what the level's best cost falls by per radian (metre) that the limit is moved out. Of a
+limit that holds several levels it is that of the first. With joint ranges alone n_i is a unit vector and mu_i a
+component of the pull.
+Source: Nocedal and Wright, Numerical Optimization, 2006, section 12.8 (Lagrange multipliers and sensitivity).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.diagnosis.linear import Floats, Linearisation, linearise, nonnegative, row_space
+from poise.diagnosis.missed import is_missed
+from poise.diagnosis.standing import Standing, standing_rules
+from poise.limits.limit import CLOSE
+from poise.model import Joint
+from poise.solvers.findings import ActiveLimit
+from poise.solvers.solution import Solution
+from poise.solvers.table import may_move
+
+__all__ = ["active_limits", "broken_limits"]
+
+AT_BOUND = 1e-12  # radians, or of L: a joint that is so near to the end of its range stands at it
+NOTHING = 1e-12  # of the pull: rounding
+
+
+def active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
+    """Limits that the answer stands at, the strongest first; then those that exempt joints lie beyond."""
+    at = linearise(solution)
+    options = solution._solver._options
+    held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
+    ranges = [limit for joint in solution.model.joints for limit in of_joint(solution, joint, held)]
+    rules = [of_rule(rule) for rule in standing_rules(solution, at)]
+    weighed = weigh(solution, at, [limit for limit in (*ranges, *rules) if not limit.exempt])
+    found = (*merged(weighed), *(limit for limit in ranges if limit.exempt))
+    return tuple(sorted(found, key=lambda limit: (limit.exempt, -limit.multiplier)))
+
+
+def broken_limits(solution: Solution) -> Iterator[ActiveLimit]:
+    """Limits that the answer does not keep, joints that may not move aside; one of each kind, name and side."""
+    at = linearise(solution)
+    options = solution._solver._options
+    held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
+    ranges = [limit for joint in solution.model.joints for limit in of_joint(solution, joint, held)]
+    beyond = [limit for limit in ranges if not limit.exempt and is_beyond(solution, limit)]
+    rules = [of_rule(rule) for rule in standing_rules(solution, at)]
+    open_loop = 2.0 * CLOSE * solution.model.length
+    broken = [x for x in rules if (x.value > open_loop if x.kind == "closed" else at.gaps[x.rule] < 0.0)]
+    yield from {(x.kind, x.name, x.side): x for x in (*beyond, *broken)}.values()
+
+
+def is_beyond(solution: Solution, limit: ActiveLimit) -> bool:
+    """Whether a joint is outside its range, not at the end of it."""
+    low, high = solution.model.lower[limit.velocity], solution.model.upper[limit.velocity]
+    return bool(limit.value < low if limit.side == "lower" else limit.value > high)
+
+
+def of_joint(solution: Solution, joint: Joint, held: NDArray[np.bool_]) -> Iterator[ActiveLimit]:
+    """The active limits of one joint, not weighed yet."""
+    if joint.nv == 0 or joint.quaternion:
+        return
+    model = solution.model
+    for k, value in enumerate(solution.q[joint.q].tolist()):
+        v = joint.v.start + k
+        low, high = float(model.lower[v]), float(model.upper[v])
+        for side, beyond in (("lower", low - value), ("upper", value - high)):
+            if beyond >= -AT_BOUND * (model.length if model.slides[v] else 1.0) if held[v] else beyond > 0:
+                end = low if side == "lower" else high
+                yield ActiveLimit(joint.name, side, value, 0.0, joint.coordinates[k].name, not held[v], v, end=end)
+
+
+def of_rule(rule: Standing) -> ActiveLimit:
+    """A limit beyond the joint ranges, not weighed yet."""
+    return ActiveLimit(
+        rule.joint,
+        rule.side,
+        rule.value,
+        0.0,
+        rule.part,
+        kind=rule.kind,
+        limit=rule.limit,
+        between=rule.between,
+        rule=rule.index,
+        end=rule.end,
+        unit=rule.unit,
+        about=rule.about,
+    )
+
+
+# ------------------------------------------------------------------------------------------------ multipliers
+
+
+def weigh(solution: Solution, at: Linearisation, limits: list[ActiveLimit]) -> list[ActiveLimit]:
+    """The limits with their multipliers, from the first level that each one holds back."""
+    out = list(limits)
+    inequalities = [k for k, limit in enumerate(limits) if limit.kind != "closed"]
+    rows = [closing_direction(at, limits[k]) for k in inequalities]
+    closing = np.reshape(rows, (len(rows), at.J.shape[1]))  # no column where no joint in joints= moves a goal
+    for level, goals in enumerate(at.levels):
+        pull = 2.0 * at.pull(goals)
+        size = float(np.linalg.norm(pull))
+        if size == 0.0 or not any(is_missed(solution, name) for name in goals):
+            continue  # nothing is held back
+        above = row_space(at.above(level))
+        left, walls = pull - above @ (above.T @ pull), closing - (closing @ above) @ above.T
+        strength = nonnegative(walls.T, left)
+        priority = int(solution._solver.goals[goals[0]].priority)
+        for k, mu in zip(inequalities, strength.tolist(), strict=True):
+            if out[k].multiplier == 0.0 and mu > NOTHING * size:
+                out[k] = replace(out[k], multiplier=mu, level=priority)
+        weigh_loops(solution, at, out, pull - closing.T @ strength, priority)
+    return out
+
+
+def weigh_loops(solution: Solution, at: Linearisation, out: list[ActiveLimit], pull: Floats, priority: int) -> None:
+    """The multipliers of closed loops: the share of the pull that they take up."""
+    if not at.loops:
+        return
+    force = np.linalg.lstsq(at.closed.T, pull, rcond=1e-9)[0]
+    for k, limit in enumerate(out):
+        if limit.kind != "closed":
+            continue
+        strength = float(np.linalg.norm(force[at.loops[limit.rule]])) / solution.model.length
+        if limit.multiplier == 0.0 and strength > NOTHING:
+            out[k] = replace(limit, multiplier=strength, level=priority)
+
+
+def closing_direction(at: Linearisation, limit: ActiveLimit) -> Floats:
+    """How far a limit closes, in its own unit, per unit of each velocity of the problem."""
+    if limit.kind == "range":
+        return np.where(at.velocities == limit.velocity, 1.0 if limit.side == "upper" else -1.0, 0.0)
+    return np.asarray(-limit.unit * at.normals[limit.rule])
+
+
+def merged(limits: list[ActiveLimit]) -> list[ActiveLimit]:
+    """Limits of one name and side as one, as strong as all of them: parts of a body are often several capsules."""
+    out: dict[tuple[str, str, str], ActiveLimit] = {}
+    for limit in limits:
+        key = (limit.kind, limit.name, limit.side)
+        if key not in out:
+            out[key] = limit
+            continue
+        one = max(out[key], limit, key=lambda x: x.multiplier)
+        levels = [x.level for x in (out[key], limit) if x.level >= 0]
+        out[key] = replace(one, multiplier=out[key].multiplier + limit.multiplier, level=min(levels, default=-1))
+    return list(out.values())

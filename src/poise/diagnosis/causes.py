@@ -1,0 +1,146 @@
+"""Why the search could not do better, in figures: the surest reason first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+
+import numpy as np
+
+from poise.diagnosis.binding import active_limits
+from poise.diagnosis.conditioning import conditioning, direction_of
+from poise.diagnosis.conflict import find_conflicts
+from poise.diagnosis.linear import Floats, linearise
+from poise.diagnosis.missed import find_proof, is_missed
+from poise.diagnosis.relax import Trials
+from poise.reach.proof import Proof
+from poise.solvers.explanation import Cause, CauseKind, Vector
+from poise.solvers.findings import ActiveLimit
+from poise.solvers.options import CONTINUOUS_SPAN
+from poise.solvers.solution import Solution
+from poise.solvers.status import Status
+
+__all__ = ["find_causes", "find_strong"]
+
+WEAK = 1e-3  # of the strongest multiplier: a limit that hardly holds anything back
+
+
+def find_causes(
+    solution: Solution,
+    strong: Sequence[ActiveLimit],
+    broken: Sequence[ActiveLimit],
+    trials: Trials,
+    goes_on: bool,
+) -> Iterator[Cause]:
+    """Yield every reason why goals were missed.
+
+    Args:
+        solution: What missed them.
+        strong: The limits that hold it back.
+        broken: The limits that it does not keep.
+        trials: Solves relaxed problems.
+        goes_on: Whether more calls come nearer.
+    """
+    named = {(limit.kind, limit.name, limit.side) for limit in broken}
+    kept = tuple(limit for limit in strong if (limit.kind, limit.name, limit.side) not in named)
+    for limit in broken:
+        yield Cause(CauseKind.BROKEN_LIMIT, limits=(limit,), numbers={"value": limit.value})
+    yield from find_stops(solution, kept, trials, goes_on)
+    exempt = tuple(limit for limit in active_limits(solution) if limit.exempt)
+    if exempt and solution._solver._options.limit_handling != "off":
+        yield Cause(CauseKind.EXEMPT, limits=exempt)
+
+
+def find_stops(solution: Solution, limits: tuple[ActiveLimit, ...], trials: Trials, goes_on: bool) -> Iterator[Cause]:
+    """Yield why the search stopped where it did."""
+    if solution.proof is not None:
+        yield state_proof(solution, solution.proof)
+        yield from find_locked(solution, solution.proof)
+        return
+    yield from find_short(solution)
+    if solution.status is Status.OUT_OF_TIME:
+        return
+    if solution.velocity is not None or solution._solver._options.mode == "continuous":
+        yield state_progress(solution) if goes_on else Cause(CauseKind.BRANCH_ENDS)
+        if goes_on:
+            return
+    if limits:
+        yield Cause(CauseKind.LIMITS, limits=limits)
+    conflicts = list(find_conflicts(solution, linearise(solution), trials))
+    yield from conflicts
+    missed = any(is_missed(solution, name) for name in solution.errors)
+    if missed and not limits and not conflicts and solution.status is Status.STALLED:
+        yield from find_minimum(solution)
+
+
+def find_short(solution: Solution) -> Iterator[Cause]:
+    """Yield that time or steps ran out."""
+    numbers = {"steps": float(solution.steps), "searches": float(solution.searches)}
+    if solution.status is Status.OUT_OF_TIME:
+        yield Cause(CauseKind.OUT_OF_TIME, numbers={**numbers, "seconds": solution.seconds})
+    if solution.status is Status.OUT_OF_STEPS:
+        most = float(solution._solver._options.max_steps)
+        yield Cause(CauseKind.OUT_OF_STEPS, numbers={**numbers, "max_steps": most})
+
+
+def state_proof(solution: Solution, proof: Proof) -> Cause:
+    """Return a proof as a cause, with whether it is the limits' doing, and whether it is about the last joint."""
+    bare = find_proof(solution, limited=False)
+    limited = solution._solver._options.limit_handling != "off" and (bare is None or bare.goals != proof.goals)
+    names = ("distance", "nearest", "farthest", "excess", "slack")
+    numbers = {name: float(getattr(proof, name)) for name in names}
+    numbers |= {"limited": float(limited), "pivot": float(proof.kind == "pivot")}
+    center = None if proof.center is None else as_vector(proof.center)
+    return Cause(CauseKind.PROVED, proof.goals, numbers=numbers, vector=center)
+
+
+def find_locked(solution: Solution, proof: Proof) -> Iterator[Cause]:
+    """Yield the bones between the points of a proof whose lengths a file may change and a solve does not."""
+    named = solution._solver._options.joints or ()
+    rows = [solution._rows()[name] for name in proof.goals]
+    ends = {row.frame for row in rows} | {row.base for row in rows if len(rows) == 1}
+    way = list(chain.from_iterable(solution.model.joints_above(frame) for frame in sorted(filter(None, ends))))
+    locked = [joint.name for joint in way if joint.locked and way.count(joint) == 1 and joint.name not in named]
+    if locked:
+        yield Cause(CauseKind.LOCKED_BONES, proof.goals, joints=tuple(locked))
+
+
+def state_progress(solution: Solution) -> Cause:
+    """Return how far one call, or one step in time, led and may lead."""
+    given = solution._solver._options.step_limit
+    numbers = {"span": float(CONTINUOUS_SPAN if given is None else given)}
+    if solution.velocity is not None:
+        turned = np.abs(solution.velocity[~solution.model.slides]) * solution._dt
+        numbers |= {"dt": float(solution._dt), "turned": float(turned.max(initial=0.0))}
+    return Cause(CauseKind.ON_ITS_WAY, numbers=numbers)
+
+
+def find_minimum(solution: Solution) -> Iterator[Cause]:
+    """Yield a local minimum: where the rest of the error points, and what the body cannot do there."""
+    at, weakest = linearise(solution), conditioning(solution)
+    name = max(at.spans, key=lambda key: float(np.linalg.norm(at.r[at.spans[key]])))
+    motion, direction = direction_of(solution, solution._rows()[name], at.r[at.spans[name]])
+    kind = CauseKind.LOCAL_MINIMUM if weakest.goal else CauseKind.NO_JOINT_MOVES
+    numbers = {"searches": float(solution.searches)}
+    yield Cause(kind, (name,), numbers=numbers, vector=as_direction(motion, direction), motion=motion)
+    if weakest.goal and weakest.singular:
+        vector = as_direction(weakest.kind, weakest.direction)
+        ratio = {"ratio": 1.0 / float(weakest.condition)}  # of the smallest singular value to the largest
+        yield Cause(CauseKind.SINGULAR, (weakest.goal,), numbers=ratio, vector=vector, motion=weakest.kind)
+
+
+def find_strong(solution: Solution) -> list[ActiveLimit]:
+    """Return the limits that really hold the goals back, the strongest first."""
+    limits = [limit for limit in active_limits(solution) if not limit.exempt and limit.multiplier > 0]
+    return [limit for limit in limits if limit.multiplier > WEAK * limits[0].multiplier]
+
+
+def as_direction(motion: str, vector: Floats) -> Vector | None:
+    """Return a direction, or None where a goal is no vector."""
+    return None if motion == "change" else as_vector(vector)
+
+
+def as_vector(vector: Floats) -> Vector:
+    """Return three numbers."""
+    x, y, z = vector.tolist()
+    return x, y, z

@@ -1,0 +1,96 @@
+"""In which directions the body cannot move from an answer, with what no limit holds back."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.diagnosis.binding import active_limits
+from poise.diagnosis.linear import Floats, Linearisation, linearise, row_space
+from poise.goals.goal import ALIGN, ANGULAR, COM, LOOK, POSE, POSITION, ROTATION, GoalRows
+from poise.solvers.findings import Conditioning
+from poise.solvers.solution import Solution
+
+__all__ = ["conditioning", "free_motion"]
+
+PLAIN = (POSITION, ROTATION, POSE, COM)  # whose rows are components of a vector
+
+
+def conditioning(solution: Solution) -> Conditioning:
+    """Singular values and the weakest direction at the answer, over joints that can move and rows that count."""
+    at = linearise(solution)
+    free = free_motion(solution, at)
+    bases = {name: directions_of(solution, at, name, row) for name, row in solution._rows().items()}
+    rows = sum(base.shape[1] for base in bases.values())
+    if rows == 0 or free.shape[1] == 0:
+        return Conditioning(np.zeros(rows), np.inf, "", "", np.zeros(3))
+    J = np.concatenate([base.T @ at.J[at.spans[name]] for name, base in bases.items()]) @ free
+    u, values, _ = np.linalg.svd(J, full_matrices=True)
+    values = np.pad(values, (0, max(0, rows - len(values))))[:rows]
+    name, part = dominant(bases, u[:, rows - 1])
+    kind, direction = direction_of(solution, solution._rows()[name], part)
+    least = float(values[-1])
+    return Conditioning(values, float(values[0]) / least if least > 0 else np.inf, name, kind, direction)
+
+
+def free_motion(solution: Solution, at: Linearisation) -> Floats:
+    """Directions of velocities, one a column, that no limit holds back and no closed loop forbids."""
+    held = [limit for limit in active_limits(solution) if limit.multiplier > 0]
+    stuck = {limit.velocity for limit in held if limit.kind == "range"}
+    columns = np.array([int(v) not in stuck for v in at.velocities], dtype=bool)
+    rules = [limit.rule for limit in held if limit.kind in ("cone", "clearance", "coupled")]
+    blocked = np.concatenate([at.closed, at.normals[rules]])
+    free = np.eye(len(columns))[:, columns]
+    taken = row_space(blocked @ free)
+    if taken.shape[1] == 0:
+        return free
+    left = np.linalg.svd(taken, full_matrices=True)[0][:, taken.shape[1] :]
+    return np.asarray(free @ left)
+
+
+def directions_of(solution: Solution, at: Linearisation, name: str, row: GoalRows) -> Floats:
+    """The directions among a goal's rows that ask for something, one a column."""
+    size = row.size
+    if row.op in PLAIN:
+        weight = {POSE: row.weight, ROTATION: row.weight[3:]}.get(row.op, row.weight[:3])
+        counts = weight > 0
+        if row.ranged:  # what rests in its range asks for nothing
+            counts &= asks(at, name)
+        return np.eye(size)[:, counts]
+    if row.op in (ALIGN, LOOK):  # turning about the axis itself changes nothing
+        assert row.frame is not None
+        axis = solution.model.fk(solution.q, row.frame)[:3, :3] @ row.axis
+        return np.asarray(np.linalg.svd(axis[:, None], full_matrices=True)[0][:, 1:])
+    return np.eye(size)[:, asks(at, name)]
+
+
+def asks(at: Linearisation, name: str) -> NDArray[np.bool_]:
+    """Which rows of a goal ask for something: those that are off, or that a joint changes."""
+    moved = np.abs(at.J[at.spans[name]]).max(axis=1, initial=0.0) > 0
+    return np.asarray(moved | (at.r[at.spans[name]] != 0))
+
+
+def dominant(bases: dict[str, Floats], direction: Floats) -> tuple[str, Floats]:
+    """The goal, and its rows, that a direction among all rows is mostly about."""
+    best, first = ("", np.zeros(0)), 0
+    for name, base in bases.items():
+        part = base @ direction[first : first + base.shape[1]]
+        first += base.shape[1]
+        if not best[0] or np.linalg.norm(part) > np.linalg.norm(best[1]) + 1e-12:
+            best = (name, part)
+    return best
+
+
+def direction_of(solution: Solution, row: GoalRows, part: Floats) -> tuple[str, Floats]:
+    """What rows of a goal are about, in the world."""
+    if row.op not in (*PLAIN, ALIGN, LOOK):
+        return "change", np.zeros(3)
+    linear, angular = (part[:3], part[3:]) if row.op == POSE else (part, part)
+    turns = row.op in ANGULAR or (row.op == POSE and np.linalg.norm(angular) > np.linalg.norm(linear))
+    vector = angular if turns else linear
+    if (row.exact and turns) or (row.local and not turns):  # along the target's own axes
+        vector = row.target[:9].reshape(3, 3) @ vector
+        if row.base is not None:
+            vector = solution.model.fk(solution.q, row.base)[:3, :3] @ vector
+    size = float(np.linalg.norm(vector))
+    return "turn" if turns else "move", vector / size if size > 0 else np.zeros(3)

@@ -1,0 +1,45 @@
+"""Where a centre of mass is beside its support: the shortest way from the hull of the contacts to it.
+
+The kernels (`hull_of` in `native/kernels/balance.h`) know the edges of the hull and how far each is, which is what a
+solve needs. Which way the centre of mass lies is asked for in words alone, and found here, from the points themselves.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals.goal import GoalRows
+from poise.solvers.solution import Solution
+
+__all__ = ["hull_excess"]
+
+Floats = NDArray[np.float64]
+
+
+def hull_excess(solution: Solution, row: GoalRows) -> Floats:
+    """From the nearest place of the support to the centre of mass, level; inside it, from its middle [m]."""
+    model, up = solution.model, row.target[9:12]
+    points = []
+    for frame, point in row.points:
+        T = model.fk(solution.q, frame)
+        points.append(T[:3, :3] @ point + T[:3, 3])
+    level = np.eye(3) - np.outer(up, up)
+    corners = np.array(points) @ level
+    away = corners - np.asarray(model.center_of_mass(solution.q)) @ level  # seen from the centre of mass
+    nearest = nearest_of_hull(away)
+    return -nearest if np.linalg.norm(nearest) > 1e-12 * model.length else -away.mean(axis=0)
+
+
+def nearest_of_hull(points: Floats) -> Floats:
+    """The point of the convex hull of level points that is nearest to the origin; the origin itself if it is inside."""
+    best = points[int(np.linalg.norm(points, axis=1).argmin())]
+    for i, a in enumerate(points):
+        for b in points[i + 1 :]:
+            way = b - a
+            share = np.clip(-(a @ way) / max(float(way @ way), 1e-300), 0.0, 1.0)
+            spot = a + share * way
+            if np.linalg.norm(spot) < np.linalg.norm(best):
+                best = spot
+    # inside: no direction has all points on its far side
+    return np.zeros(3) if (points @ best).min() < 0.999 * float(best @ best) else best

@@ -1,0 +1,27 @@
+"""What a solution misses: tolerances, and proofs without some of its limits."""
+
+from __future__ import annotations
+
+from poise.reach.proof import Proof
+from poise.solvers.proving import prove, tolerances_of
+from poise.solvers.solution import Solution
+
+__all__ = ["find_proof", "is_missed", "tolerance"]
+
+
+def tolerance(solution: Solution, name: str) -> tuple[float, float]:
+    """Return a goal's tolerances: metres, radians."""
+    return tolerances_of(solution.model, solution._solver.goals[name])
+
+
+def is_missed(solution: Solution, name: str) -> bool:
+    """Whether a goal is outside its tolerance."""
+    metres, radians = solution.errors[name]
+    allowed = tolerance(solution, name)
+    return metres > allowed[0] or radians > allowed[1]
+
+
+def find_proof(solution: Solution, *, limited: bool = True) -> Proof | None:
+    """Return the proof with the largest excess; None where there is none. `limited`: inside the joint ranges."""
+    solver = solution._solver
+    return prove(solver.model, solver.goals, solver._options, solution._rows(), solution.q, limited=limited)

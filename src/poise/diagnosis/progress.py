@@ -1,0 +1,45 @@
+"""Whether more calls from an answer come nearer: continuous mode, and steps in time."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.diagnosis.linear import linearise
+from poise.diagnosis.missed import is_missed
+from poise.solvers.options import CONTINUOUS_SPAN
+from poise.solvers.solution import Solution
+
+__all__ = ["can_go_on"]
+
+MOST_CALLS = 20  # that are made to see whether the branch leads on
+NOWHERE = 1e-9  # radians, or of L: such a call leads nowhere
+
+
+def can_go_on(solution: Solution) -> bool:
+    """Whether more calls in continuous mode, or more steps of the same time, from this pose, come nearer.
+
+    They are made, as the caller would make them: until one reaches or a thousandth of the cost is gone, until one leads
+    nowhere, or MOST_CALLS of them. Calls that may only move a little need only have come as much nearer.
+    """
+    twin, at, model = solution._twin(), linearise(solution), solution.model
+    missed = [[name for name in goals if is_missed(solution, name)] for goals in at.levels]
+
+    def costs(r: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array([sum(float(np.sum(r[at.spans[name]] ** 2)) for name in goals) for goals in missed])
+
+    before, q, velocity, moved = costs(at.r), solution.q, solution.velocity, 0.0
+    unit = np.where(~model.slides, 1.0, model.length)
+    for _ in range(MOST_CALLS):
+        timeless = velocity is None
+        again = twin.solve(q) if timeless else twin.step(q, solution._dt, solution._targets, velocity=velocity)
+        led = float(np.abs(model.difference(q, again.q) / unit).max(initial=0.0))
+        moved += led
+        share = min(1.0, moved / CONTINUOUS_SPAN)
+        nearer = costs(twin._native.rows_jacobian(again.q)[1]) < (1.0 - 1e-3 * share) * before
+        if again.reached or (share == 1.0 and nearer.any()):
+            return True
+        if led < NOWHERE:
+            break
+        q, velocity = again.q, again.velocity
+    return bool(nearer.any())

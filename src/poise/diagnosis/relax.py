@@ -1,0 +1,262 @@
+"""What would have helped: the same problem with one thing relaxed, solved again from the answer.
+
+Nothing is guessed: a relaxation is named only if solving with it reached every goal that is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import PoiseError
+from poise.goals import Goal, Reach
+from poise.limits.limit import Limit, name_limits
+from poise.native import core
+from poise.solvers.explanation import WayOutKind
+from poise.solvers.findings import ActiveLimit
+from poise.solvers.options import Options
+from poise.solvers.proving import prove
+from poise.solvers.rules import timed
+from poise.solvers.solution import Solution
+from poise.solvers.status import Status
+from poise.solvers.table import in_order, native_table
+
+__all__ = ["Relaxation", "Trials", "candidates", "helpful", "is_local", "of_effort", "without_goal"]
+
+Key = tuple[WayOutKind, tuple[str, ...], tuple[tuple[str, str, str, int], ...]]
+
+FEW_SEARCHES = 10  # after the first, in a trial
+FEWER_SEARCHES = 0  # of levels one after the other
+MANY_SEARCHES = 60
+MORE_STEPS = 2000
+ALL_TRIALS = 12
+SHORT_STEPS = 60  # in a trial of levels one after the other
+MOST_LIMITS = 3  # tried one at a time
+MOST_GOALS = 4  # left out one at a time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trial:
+    """What a relaxed problem came to.
+
+    Attributes:
+        q: The answer.
+        reached: Whether every goal that is left is within its tolerance.
+        errors: What is left of each goal: (metres, radians).
+    """
+
+    q: NDArray[np.float64]
+    reached: bool
+    errors: dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Relaxation:
+    """One thing to relax.
+
+    Attributes:
+        kind: What it is.
+        about: Names of the goals that it is about.
+        limits: Limits that do not hold.
+        goals: The goals instead of the solver's own; None: the same.
+        options: Options instead of the solver's own; they leave out the limits that are not joint ranges.
+    """
+
+    kind: WayOutKind
+    about: tuple[str, ...] = ()
+    limits: tuple[ActiveLimit, ...] = ()
+    goals: tuple[tuple[str, Goal], ...] | None = None
+    options: tuple[tuple[str, Any], ...] = ()
+
+    @property
+    def ranges(self) -> tuple[ActiveLimit, ...]:
+        """The joint ranges among its limits."""
+        return tuple(limit for limit in self.limits if limit.kind == "range")
+
+    @property
+    def key(self) -> Key:
+        """What tells it from every other relaxation of the same problem."""
+        return (
+            self.kind,
+            self.about,
+            tuple((limit.kind, limit.name, limit.side, limit.velocity) for limit in self.limits),
+        )
+
+
+class Trials:
+    """Solves relaxed problems, each one once, a dozen at most; what a proof rules out is not tried."""
+
+    def __init__(self, solution: Solution) -> None:
+        self.solution = solution
+        self.found: dict[Key, Trial | None] = {}
+        self.left = ALL_TRIALS
+
+    def answer(self, relaxation: Relaxation) -> Trial | None:
+        """What the relaxed problem came to; None where the method refuses it, or where enough was tried."""
+        if relaxation.key not in self.found:
+            self.found[relaxation.key] = trial(self.solution, relaxation) if self.left > 0 else None
+            self.left -= 1
+        return self.found[relaxation.key]
+
+    def errors(self, relaxation: Relaxation) -> dict[str, tuple[float, float]] | None:
+        """The errors that are left in the relaxed problem, by goal."""
+        found = self.answer(relaxation)
+        return None if found is None else found.errors
+
+
+def helpful(trials: Trials, candidates: Iterable[Relaxation]) -> Iterator[tuple[Relaxation, NDArray[np.float64]]]:
+    """Relaxations under which every goal left is reached, each with its answer."""
+    for relaxation in candidates:
+        if is_ruled_out(trials.solution, relaxation):
+            continue
+        found = trials.answer(relaxation)
+        if found is not None and found.reached:
+            yield relaxation, found.q
+
+
+def is_ruled_out(solution: Solution, relaxation: Relaxation) -> bool:
+    """Whether a proof still holds under a relaxation, so that it cannot help."""
+    if solution.proof is None or any(option != "limits" for option, _ in relaxation.options):
+        return False
+    rows = solution._rows()
+    if relaxation.goals is not None:
+        own = solution._solver.goals
+        changed = {name: goal for name, goal in relaxation.goals if name in rows and goal is not own[name]}
+        kept = [name for name, _ in relaxation.goals if name in rows]
+        rows = {name: changed[name].rows(solution.model) if name in changed else rows[name] for name in kept}
+    solver = solution._solver
+    proof = prove(solver.model, solver.goals, solver._options, rows, solution.q, limited=not relaxation.ranges)
+    return proof is not None
+
+
+def is_local(solution: Solution) -> bool:
+    """Whether it never leaves its branch: continuous mode, and steps in time. Its trials are solves that may."""
+    return solution._solver._options.mode == "continuous" or solution.velocity is not None
+
+
+def trial(solution: Solution, relaxation: Relaxation) -> Trial | None:
+    """The answer to the relaxed problem; None where the method refuses it."""
+    solver = solution._solver
+    goals = solver.goals if relaxation.goals is None else dict(relaxation.goals)
+    few = FEWER_SEARCHES if is_strict(solution) else FEW_SEARCHES
+    mode = "nearest" if is_local(solution) else solver._options.mode
+    steps = min(solver._options.max_steps, SHORT_STEPS) if is_strict(solution) else solver._options.max_steps
+    changes: dict[str, Any] = {"record": False, "time_limit": None, "restarts": few, "mode": mode, "max_steps": steps}
+    options = replace(solver._options, **{**changes, **dict(relaxation.options)})
+    try:
+        native = prepared(solution, relaxation, goals, options)
+    except PoiseError:
+        return None
+    if options.method.refuse(*native.sizes()) is not None:
+        return None
+    same = {name: target for name, target in solution._targets.items() if goals.get(name) is solver.goals[name]}
+    raw = native.solve(solver._start if mode == "repeatable" else solution.q, same)
+    names = in_order(goals)
+    left = raw[1][len(raw[1]) - len(names) :]
+    return Trial(raw[0], raw[2] == 1, {name: (float(e[0]), float(e[1])) for name, e in zip(names, left, strict=True)})
+
+
+def prepared(solution: Solution, relaxation: Relaxation, goals: Mapping[str, Goal], options: Options) -> Any:
+    """The relaxed problem for the kernels."""
+    table = native_table(solution.model, goals, options)
+    for problem in (table, table["first"]):
+        if problem is None or not relaxation.ranges:
+            continue
+        for limit in relaxation.ranges:
+            problem[limit.side][limit.velocity] = -np.inf if limit.side == "lower" else np.inf
+        problem["reachable"], problem["prove"] = [], None
+    return core.Solver(solution.model._body, table)
+
+
+def candidates(solution: Solution, limits: Sequence[ActiveLimit], order: Sequence[str]) -> Iterator[Relaxation]:
+    """What may be worth relaxing, in the order in which a person would. `order`: goals that may be left out."""
+    yield from of_effort(solution)
+    yield from of_ranges([limit for limit in limits if limit.kind == "range"])
+    yield from of_rules(solution, limits)
+    if len({limit.limit or limit.name for limit in limits}) > 1:
+        yield all_limits(solution, limits)
+    if solution._solver._options.joints is not None:
+        yield Relaxation(WayOutKind.ALL_JOINTS, options=(("joints", None),))
+    yield from of_goals(solution, order)
+
+
+def of_effort(solution: Solution) -> Iterator[Relaxation]:
+    """More time, more steps, more searches, where they were short."""
+    if solution.status is Status.UNREACHABLE:
+        return
+    options = solution._solver._options
+    if is_local(solution):
+        yield Relaxation(WayOutKind.FRESH_SOLVE)
+    if solution.status is Status.OUT_OF_TIME:
+        if not is_local(solution):
+            yield Relaxation(WayOutKind.MORE_TIME)
+        return
+    if options.max_steps < MORE_STEPS and solution.status is Status.OUT_OF_STEPS:
+        yield Relaxation(WayOutKind.MORE_STEPS, options=(("max_steps", MORE_STEPS),))
+    if is_local(solution) or is_strict(solution):
+        return
+    if solution.searches < MANY_SEARCHES:
+        yield Relaxation(WayOutKind.MORE_SEARCHES, options=(("restarts", MANY_SEARCHES),))
+    else:
+        other = options.seed + 1
+        yield Relaxation(WayOutKind.OTHER_SEED, options=(("seed", other), ("restarts", MANY_SEARCHES)))
+
+
+def is_strict(solution: Solution) -> bool:
+    """Whether levels or limits are served one after the other, with a few searches at most."""
+    goals = solution._solver.goals
+    levels = {int(goals[name].priority) for name in solution._solver.row_names}
+    limits = solution._solver._options.limits
+    return len(levels) > 1 or len(limits) > len(timed(limits))
+
+
+def of_ranges(limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
+    """The strongest joint ranges, one by one."""
+    for limit in limits[:MOST_LIMITS]:
+        yield Relaxation(WayOutKind.WITHOUT_RANGE, limits=(limit,))
+
+
+def of_rules(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
+    """The limits beyond ranges, one by one, the strongest first."""
+    for name in list(dict.fromkeys(limit.limit for limit in limits if limit.limit))[:MOST_LIMITS]:
+        own = tuple(limit for limit in limits if limit.limit == name)
+        yield Relaxation(WayOutKind.WITHOUT_LIMIT, limits=own, options=(("limits", all_but(solution, [name])),))
+
+
+def all_but(solution: Solution, names: Sequence[str]) -> tuple[Limit, ...]:
+    """The solver's limits, less those named."""
+    held = name_limits(solution._solver._options.limits)
+    return tuple(replace(limit, name=name) for name, limit in held.items() if name not in names)
+
+
+def all_limits(solution: Solution, limits: Sequence[ActiveLimit]) -> Relaxation:
+    """All limits that bind at once."""
+    rules = [limit.limit for limit in limits if limit.limit]
+    options = (("limits", all_but(solution, rules)),) if rules else ()
+    return Relaxation(WayOutKind.WITHOUT_LIMITS, limits=tuple(limits), options=options)
+
+
+def of_goals(solution: Solution, order: Sequence[str]) -> Iterator[Relaxation]:
+    """The rotation of a transform, then whole goals, one by one."""
+    goals, rows = solution._solver.goals, solution._solver.row_names
+    for name in rows:
+        goal = goals[name]
+        row = solution._rows()[name]
+        asked = row.weight[:3]  # along each axis
+        if isinstance(goal, Reach) and goal.with_rotation and asked.any() and len(rows) <= MOST_GOALS:
+            softer = replace(goal, target=row.target[9:12], weight=tuple(asked.tolist()))
+            changed = tuple((key, softer if key == name else held) for key, held in goals.items())
+            yield Relaxation(WayOutKind.POSITION_ALONE, (name,), goals=changed)
+    if len(rows) > 1:
+        for name in order[:MOST_GOALS]:
+            yield without_goal(solution, name)
+
+
+def without_goal(solution: Solution, name: str) -> Relaxation:
+    """Return the same problem less one goal."""
+    rest = tuple((key, goal) for key, goal in solution._solver.goals.items() if key != name)
+    return Relaxation(WayOutKind.WITHOUT_GOAL, (name,), goals=rest)

@@ -1,0 +1,107 @@
+"""What would help, in figures: at most two ways that were tried and did, and the tolerance that accepts the pose."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.diagnosis.conflict import in_the_way
+from poise.diagnosis.linear import linearise
+from poise.diagnosis.missed import is_missed
+from poise.diagnosis.relax import Relaxation, Trials, candidates, helpful, is_local, of_effort
+from poise.reach.proof import Proof
+from poise.solvers.explanation import WayOut, WayOutKind
+from poise.solvers.findings import ActiveLimit
+from poise.solvers.solution import Solution
+
+__all__ = ["find_ways_out"]
+
+Found = tuple[Relaxation, NDArray[np.float64]]
+EFFORT = {WayOutKind.MORE_STEPS: "max_steps", WayOutKind.MORE_SEARCHES: "restarts", WayOutKind.OTHER_SEED: "seed"}
+
+
+def find_ways_out(solution: Solution, limits: Sequence[ActiveLimit], trials: Trials, goes_on: bool) -> Iterator[WayOut]:
+    """Yield what was tried and helped, at most two ways, and that a larger tolerance would accept the pose."""
+    missed = tuple(name for name in solution.errors if is_missed(solution, name))
+    if not missed:
+        return
+    proof = solution.proof
+    paired = proof is not None and proof.kind == "pair"  # nearer is nicer than without
+    goes_on = goes_on and proof is None
+    tried = of_effort(solution) if goes_on else candidates(solution, limits, may_go(solution))
+    skip = goes_on and solution.velocity is not None  # more steps are all it needs
+    found = [] if skip else list(islice(helpful(trials, tried), 1 if paired else 2))
+    ways = list(state_ways(solution, found))
+    if paired or not (ways or goes_on):
+        yield move_target(proof)
+    yield from ways
+    searched = any(option in ("restarts", "seed") for one, _ in found for option, _ in one.options)
+    unsure = proof is None and not searched and not is_local(solution)
+    if unsure and any(blames_limits(solution, *one) for one in found):
+        yield WayOut(WayOutKind.UNPROVED)
+    yield WayOut(WayOutKind.TOLERANCE, missed)
+
+
+def state_ways(solution: Solution, found: Iterable[Found]) -> Iterator[WayOut]:
+    """Yield what was tried and helped."""
+    told = False
+    for relaxation, q in found:
+        inside = bool(relaxation.ranges) and not relaxation.options and within(solution, relaxation, q)
+        if inside and told:
+            continue
+        told = True
+        if inside:
+            yield WayOut(WayOutKind.OTHER_SEARCH, tried=True)
+            continue
+        numbers = figures(solution, relaxation, q)
+        yield WayOut(relaxation.kind, relaxation.about, relaxation.limits, numbers, tried=True)
+        if relaxation.kind is WayOutKind.FRESH_SOLVE:
+            return  # no limit and no goal is to blame
+
+
+def figures(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> dict[str, float]:
+    """Return the option that a way out asks for, or where the joint that it frees would go."""
+    if relaxation.kind in EFFORT:
+        name = EFFORT[relaxation.kind]
+        return {name: float(dict(relaxation.options)[name])}
+    if len(relaxation.ranges) == 1 and not relaxation.options:
+        return {"value": value_of(solution, relaxation.ranges[0], q)}
+    return {}
+
+
+def blames_limits(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> bool:
+    """Whether a relaxation helped by leaving limits; that others keep it from the goals is then no more than likely."""
+    rules = any(option == "limits" for option, _ in relaxation.options)
+    return rules or bool(relaxation.ranges and not within(solution, relaxation, q))
+
+
+def within(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> bool:
+    """Whether a pose that was found without some joint ranges keeps them all the same."""
+    low, high = solution.model.lower, solution.model.upper
+    return all(low[x.velocity] <= value_of(solution, x, q) <= high[x.velocity] for x in relaxation.ranges)
+
+
+def value_of(solution: Solution, limit: ActiveLimit, q: NDArray[np.float64]) -> float:
+    """Return where a pose has the joint of a limit."""
+    joint = solution.model.joint(limit.joint)
+    return float(q[joint.q.start + limit.velocity - joint.v.start])
+
+
+def may_go(solution: Solution) -> list[str]:
+    """Return goals that may be left out, the ones that take up what the missed ones ask for first."""
+    names = solution._solver.row_names
+    before = [name for _, above in in_the_way(solution, linearise(solution)) for name in above]
+    missed = [name for name in names if is_missed(solution, name)]
+    served = [name for name in names if name not in missed]
+    others = [*served, *(missed if len(missed) > 1 else ())]  # without the only one that is missed all is well anyway
+    return list(dict.fromkeys([*before, *others]))
+
+
+def move_target(proof: Proof | None) -> WayOut:
+    """Advise where no single relaxation helped, or where two targets are too far from each other."""
+    if proof is None:
+        return WayOut(WayOutKind.MOVE_TARGET)
+    return WayOut(WayOutKind.MOVE_TARGET, proof.goals, numbers={"metres": float(proof.excess)})

@@ -1,0 +1,317 @@
+"""The sentences of `why()`, one function for each kind of cause and of way out.
+
+Nothing is found out here: a sentence says the figures that are in its record. The words for goals and limits are in
+words.py.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from poise.diagnosis.missed import tolerance
+from poise.diagnosis.relax import is_local
+from poise.diagnosis.words import (
+    accepting_text,
+    angle_text,
+    count,
+    error_text,
+    errors_text,
+    limit_text,
+    part_text,
+    value_name,
+    value_text,
+    vector_text,
+)
+from poise.solvers.explanation import Cause, CauseKind, WayOut, WayOutKind
+from poise.solvers.findings import ActiveLimit, Conditioning
+from poise.solvers.rules import timed
+from poise.solvers.show import length_text
+from poise.solvers.solution import Solution
+
+__all__ = ["CAUSES", "WAYS_OUT", "say_cause", "say_reached", "say_ways_out"]
+
+MOST_LISTED = 4
+OTHER_UNIT = 20.0  # times the farthest that can be: such a target was hardly meant in metres
+FRESH = 'in a fresh solve (mode="nearest")'
+WITHIN = "Every goal is within its tolerance."
+UNPROVED = "That no pose inside the limits reaches it is not proved: another search (restarts=, seed=) might find one."
+
+
+def say_reached(solution: Solution) -> str:
+    """Say that all is well, and how well."""
+    worst = ", ".join(f"{name!r} to {error_text(solution, name)}" for name in solution.errors)
+    searches = f" after {solution.searches} searches" if solution.searches > 1 else ""
+    return f"Every goal is reached{searches}: {worst}."
+
+
+def say_cause(solution: Solution, cause: Cause) -> str:
+    """Say a cause in a sentence."""
+    return CAUSES[cause.kind](solution, cause)
+
+
+def say_ways_out(solution: Solution, ways: Sequence[WayOut]) -> tuple[WayOut, ...]:
+    """Return the ways out with their sentences: what to relax first, what else, and what would accept the pose."""
+    out: list[WayOut] = []
+    for way in ways:
+        text = WAYS_OUT[way.kind](solution, way)
+        if way.kind not in WHOLE:
+            reached = f"{say_fresh(solution, way)}it would be reached " if way.tried else ""
+            text = f"{'Or' if out else 'Relax first:'} {reached}{text}{say_value(solution, way)}."
+        out.append(replace(way, text=text))
+    return tuple(out)
+
+
+# ------------------------------------------------------------------------------------------------ causes
+
+
+def say_broken(solution: Solution, cause: Cause) -> str:
+    """Say that the answer does not keep a limit: the start did not, and no way back was found, or not yet."""
+    (limit,) = cause.limits
+    below = limit.side == "lower"
+    if limit.kind == "closed":
+        apart = length_text(limit.value)
+        return f"The loop {limit.limit!r} is still open, by {apart}: start from a pose where it is closed."
+    if limit.kind == "clearance":
+        one, other = limit.between
+        return f"{one} and {other} are closer than {limit.limit!r} allows since the start, and never come closer."
+    if limit.kind == "cone":
+        verb = {"swing": "swung", "twist": "twisted"}.get(limit.part, "turned")
+        return f"{limit.joint!r} is {verb} farther than its cone allows since the start: {angle_text(limit.value)}."
+    if limit.kind != "range":
+        what = f"{value_name(limit)} is {'below' if below else 'above'} what {limit.limit!r} allows since the start"
+        return f"{what}: {limit.value:.4g}, not {limit.end:.4g}."
+    where = f"{value_text(solution, limit, limit.value)}, not {value_text(solution, limit, limit.end)}"
+    side = f"{'below' if below else 'above'} its {limit.side} limit"
+    return f"{limit.joint!r}{part_text(solution, limit)} is {side} since the start: {where}."
+
+
+def say_proof(solution: Solution, cause: Cause) -> str:
+    """Say a proof, and whether the limits are part of it."""
+    numbers = cause.numbers
+    far = numbers["distance"] > numbers["farthest"]
+    bound = length_text(numbers["farthest" if far else "nearest"], 4)
+    distance, most = length_text(numbers["distance"], 4), "at most" if far else "at least"
+    ranges = " inside the joint limits" if numbers["limited"] else ""
+    gap = f"{length_text(numbers['excess'])} too {'far' if far else 'close'}"
+    odd = numbers["distance"] > OTHER_UNIT * numbers["farthest"] > 0
+    unit = " Lengths are in metres: were millimetres meant?" if odd else ""
+    if cause.vector is None:
+        one, other = cause.goals
+        return (
+            f"Proved out of reach: the targets of {one!r} and {other!r} are {distance} apart, and the body "
+            f"between them spans {most} {bound}{ranges}: {gap}.{unit}{say_first(solution, one, other)}"
+        )
+    (goal,) = cause.goals
+    base = solution._rows()[goal].base
+    still = f"of {base!r}" if base else "which cannot move"
+    pivot = bool(numbers["pivot"])
+    where = f"with this rotation of {goal!r} the last joint" if pivot else "the target"
+    return (
+        f"Proved out of reach: {where} is {distance} from the point {vector_text(np.array(cause.vector))}, {still}, "
+        f"and {'the last joint' if pivot else repr(goal)} can be {most} {bound} from it{ranges}: {gap}.{unit}"
+    )
+
+
+def say_first(solution: Solution, one: str, other: str) -> str:
+    """Say which of two goals is served first, if they differ in that."""
+    goals = solution._solver.goals
+    first, last = sorted((one, other), key=lambda name: int(goals[name].priority))
+    if goals[first].priority == goals[last].priority:
+        return ""
+    return f" {last!r} gives way, since {first!r} is served first."
+
+
+def say_locked(_: Solution, cause: Cause) -> str:
+    """Say which bones keep their lengths."""
+    return f"Bones keep the lengths of the start: {listed(cause.joints)} would slide only if joints= named them."
+
+
+def say_late(_: Solution, cause: Cause) -> str:
+    """Say that time ran out."""
+    return f"Time ran out after {cause.numbers['steps']:.0f} steps ({cause.numbers['seconds'] * 1e6:.0f} us)."
+
+
+def say_steps(_: Solution, cause: Cause) -> str:
+    """Say that the steps ran out."""
+    searches = count(int(cause.numbers["searches"]), "search", "searches")
+    return f"The steps ran out: {cause.numbers['steps']:.0f} in {searches} of {cause.numbers['max_steps']:.0f}."
+
+
+def say_progress(solution: Solution, cause: Cause) -> str:
+    """Say that more calls, or more steps in time, come nearer."""
+    numbers = cause.numbers
+    span = f"at most {numbers['span']:g} rad"
+    if "dt" not in numbers:
+        return f"One call moves each joint by {span}: call again from this pose."
+    kinds = [kind.lower() for kind in timed(solution._solver._options.limits)]
+    bound = f"the limits of {' and '.join(kinds)}" if kinds else f"{span} for each joint"
+    way = f"one step in time, as far as it leads within {bound}: step again from this pose"
+    turned = f", in which a joint turned by up to {numbers['turned']:.3g} rad" if numbers["turned"] > 0 else ""
+    return f"It is still on its way. This is {way} (dt is {numbers['dt']:g} s{turned})."
+
+
+def say_branch(solution: Solution, _: Cause) -> str:
+    """Say that no way leads on."""
+    if solution.velocity is not None:
+        return "The branch ends here: no more steps in time from this pose come nearer."
+    return "The branch ends here, and continuous mode never jumps to another."
+
+
+def say_limits(solution: Solution, cause: Cause) -> str:
+    """Say which limits hold it back."""
+    more = len(cause.limits) - MOST_LISTED
+    told = "; ".join(limit_text(solution, limit) for limit in cause.limits[:MOST_LISTED])
+    strongest = " (the strongest first)" if len(cause.limits) > 1 else ""
+    return f"Limits hold it back{strongest}: {told}{f'; and {more} more' if more > 0 else ''}."
+
+
+def say_conflict(solution: Solution, cause: Cause) -> str:
+    """Say that two goals of one priority are in conflict, and what either costs the other."""
+    one, other = cause.goals
+    told = "; ".join(filter(None, (say_gain(solution, cause, *pair) for pair in ((one, other), (other, one)))))
+    pair = f"{one!r} and {other!r} are in conflict"
+    return f"{pair}: a step towards one leads away from the other{told and ': '}{told}."
+
+
+def say_giving(solution: Solution, cause: Cause) -> str:
+    """Say that a goal gives way, and what that costs it."""
+    name, other = cause.goals
+    return f"{name!r} gives way to {other!r}, which is served first: {say_gain(solution, cause, name, other)}."
+
+
+def say_gain(solution: Solution, cause: Cause, name: str, without: str) -> str:
+    """Say what a goal would win if another were not there; nothing where that is nothing."""
+    if f"{name}.metres" not in cause.numbers:
+        return ""
+    after = cause.numbers[f"{name}.metres"], cause.numbers[f"{name}.radians"]
+    fresh = f"{FRESH} " if is_local(solution) else ""
+    if all(left <= most for left, most in zip(after, tolerance(solution, name), strict=True)):
+        return f"{fresh}without {without!r}, {name!r} would be reached"
+    missed = f"{name!r} would be missed by {errors_text(solution, name, after)} instead of {error_text(solution, name)}"
+    return f"{fresh}without {without!r}, {missed}"
+
+
+def say_minimum(_: Solution, cause: Cause) -> str:
+    """Say that it is a local minimum, and where the rest of the error points."""
+    tried = count(int(cause.numbers["searches"]), "search", "searches")
+    return f"Stalled in a local minimum in {tried}: {say_left(cause)}, and no small step makes it less."
+
+
+def say_stuck(_: Solution, cause: Cause) -> str:
+    """Say that no joint moves what is left."""
+    return f"No joint can move it: {say_left(cause)}."
+
+
+def say_left(cause: Cause) -> str:
+    """Say what is left of a goal, and where it points if it is a vector."""
+    left = f"what is left of {cause.goals[0]!r}"
+    if cause.vector is None:
+        return f"{left} stays"
+    verb = "points along" if cause.motion == "move" else "is a turn about"
+    return f"{left} {verb} {vector_text(np.array(cause.vector))}"
+
+
+def say_singular(_: Solution, cause: Cause) -> str:
+    """Say in which direction the pose cannot move."""
+    vector = np.zeros(3) if cause.vector is None else np.array(cause.vector)
+    lost = Conditioning(np.zeros(0), np.inf, cause.goals[0], cause.motion, vector)
+    return f"The pose is singular: {lost.text}."
+
+
+def say_exempt(_: Solution, cause: Cause) -> str:
+    """Say which joints are outside their range that the solver was not allowed to move."""
+    names = ", ".join(repr(limit.name) for limit in cause.limits[:MOST_LISTED])
+    return f"Outside their range, and not in joints=: {names}."
+
+
+CAUSES: dict[CauseKind, Callable[[Solution, Cause], str]] = {
+    CauseKind.BROKEN_LIMIT: say_broken,
+    CauseKind.PROVED: say_proof,
+    CauseKind.LOCKED_BONES: say_locked,
+    CauseKind.OUT_OF_TIME: say_late,
+    CauseKind.OUT_OF_STEPS: say_steps,
+    CauseKind.ON_ITS_WAY: say_progress,
+    CauseKind.BRANCH_ENDS: say_branch,
+    CauseKind.LIMITS: say_limits,
+    CauseKind.CONFLICT: say_conflict,
+    CauseKind.GIVES_WAY: say_giving,
+    CauseKind.LOCAL_MINIMUM: say_minimum,
+    CauseKind.NO_JOINT_MOVES: say_stuck,
+    CauseKind.SINGULAR: say_singular,
+    CauseKind.EXEMPT: say_exempt,
+}
+
+
+# ------------------------------------------------------------------------------------------------ ways out
+
+
+def say_move(solution: Solution, way: WayOut) -> str:
+    """Advise to move a target, or two of them."""
+    proof = solution.proof
+    if proof is None:
+        return "no single limit, goal or option that was tried is enough; move the target"
+    far, by = proof.distance > proof.farthest, length_text(way.numbers["metres"])
+    if len(way.goals) == 2:
+        one, other = way.goals
+        return (
+            f"bring the targets of {one!r} and {other!r} at least {by} {'closer together' if far else 'farther apart'}"
+        )
+    return f"move the target of {way.goals[0]!r} at least {by} {'closer' if far else 'away'}"
+
+
+def say_tolerance(solution: Solution, way: WayOut) -> str:
+    """Say which tolerances would accept the pose."""
+    tolerances = [f"{name!r} {accepting_text(solution, name)}" for name in way.goals]
+    return f"This pose would be accepted with a tolerance of {', '.join(tolerances)}."
+
+
+def say_without_limits(_: Solution, way: WayOut) -> str:
+    """Say which limits would have to go together."""
+    return f"without the limits of {listed(list(dict.fromkeys(limit.limit or limit.name for limit in way.limits)))}"
+
+
+def say_without_range(_: Solution, way: WayOut) -> str:
+    """Say which end of which joint's range would have to go."""
+    return f"without the {way.limits[0].side} limit of {way.limits[0].name!r}"
+
+
+WAYS_OUT: dict[WayOutKind, Callable[[Solution, WayOut], str]] = {
+    WayOutKind.FRESH_SOLVE: lambda *_: f"{FRESH}, which may leave this branch",
+    WayOutKind.MORE_TIME: lambda *_: "with more time",
+    WayOutKind.MORE_STEPS: lambda _, way: f"with max_steps={way.numbers['max_steps']:.0f}",
+    WayOutKind.MORE_SEARCHES: lambda _, way: f"with restarts={way.numbers['restarts']:.0f}",
+    WayOutKind.OTHER_SEED: lambda _, way: f"with seed={way.numbers['seed']:.0f}",
+    WayOutKind.OTHER_SEARCH: lambda *_: "inside all limits, by another search (restarts=, seed=)",
+    WayOutKind.WITHOUT_RANGE: say_without_range,
+    WayOutKind.WITHOUT_LIMIT: lambda _, way: f"without the limit {way.limits[0].limit!r}",
+    WayOutKind.WITHOUT_LIMITS: say_without_limits,
+    WayOutKind.ALL_JOINTS: lambda *_: "if all joints could move",
+    WayOutKind.POSITION_ALONE: lambda _, way: f"if {way.goals[0]!r} asked for the position alone",
+    WayOutKind.WITHOUT_GOAL: lambda _, way: f"without the goal {way.goals[0]!r}",
+    WayOutKind.MOVE_TARGET: say_move,
+    WayOutKind.UNPROVED: lambda *_: UNPROVED,
+    WayOutKind.TOLERANCE: say_tolerance,
+}
+WHOLE = (WayOutKind.UNPROVED, WayOutKind.TOLERANCE)  # sentences of their own
+
+
+def say_fresh(solution: Solution, way: WayOut) -> str:
+    """Say that a claim was tried in another way than the solution was found, where its own words do not."""
+    return f"{FRESH} " if is_local(solution) and way.kind is not WayOutKind.FRESH_SOLVE else ""
+
+
+def say_value(solution: Solution, way: WayOut) -> str:
+    """Say where a freed joint would go."""
+    ranges: list[ActiveLimit] = [limit for limit in way.limits if limit.kind == "range"]
+    if "value" not in way.numbers:
+        return ""
+    return f" (it would go to {value_text(solution, ranges[0], way.numbers['value'])})"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Return a few names, and how many more there are."""
+    more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
+    return ", ".join(map(repr, names[:MOST_LISTED])) + more

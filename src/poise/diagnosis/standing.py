@@ -1,0 +1,70 @@
+"""Limits beyond the joint ranges that an answer stands at: cones, clearances, coupled sums, closed loops, by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from poise.diagnosis.linear import Linearisation, limit_tables
+from poise.limits.cone import cones
+from poise.limits.limit import Limit, LoopRow, name_limits
+from poise.solvers.rules import Rule
+from poise.solvers.solution import Solution
+
+__all__ = ["Standing", "standing_rules"]
+
+TOUCHES = 1e-6  # radians, or of L: what is left of a limit that a pose stands at
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """One of those limits; see `ActiveLimit` for what its parts are."""
+
+    kind: str
+    limit: str
+    index: int
+    value: float
+    joint: str = ""
+    part: str = ""
+    side: str = "upper"
+    between: tuple[str, ...] = ()
+    end: float = field(default=0.0, repr=False)
+    unit: float = field(default=1.0, repr=False)
+    about: str = field(default="", repr=False)
+
+
+def standing_rules(solution: Solution, at: Linearisation) -> Iterator[Standing]:
+    """Those that the answer stands at, and every closed loop."""
+    tables = limit_tables(solution)
+    for index in np.flatnonzero(at.gaps <= TOUCHES).tolist():
+        yield stand_at(solution, tables.rows[index], index, float(at.gaps[index]))
+    for k, (name, loop) in enumerate(tables.loops.items()):
+        yield Standing("closed", name, k, measure_loop(solution, loop))
+
+
+def stand_at(solution: Solution, rule: Rule, index: int, gap: float) -> Standing:
+    """Return a limit with where the pose is: the end of its range, less what the kernels say is left."""
+    row = rule.row
+    value = row.end + gap * row.unit if row.side == "lower" else row.end - gap * row.unit
+    if row.part == "swing":  # of an elliptic cone it depends on where the joint is swung to
+        value = swing_of(solution, name_limits(solution._solver._options.limits), row.joint)
+    names = (row.joint, row.part, row.side, row.between)
+    return Standing(rule.kind, rule.limit, index, value, *names, row.end, row.unit, row.about)
+
+
+def swing_of(solution: Solution, limits: dict[str, Limit], name: str) -> float:
+    """How far a ball joint swings its axis [rad]."""
+    axis = np.asarray(cones(solution.model, limits.values())[name].axis)
+    w, *vector = solution.q[solution.model.joint(name).q].tolist()
+    along = float(axis @ vector)
+    return 2.0 * math.atan2(float(np.linalg.norm(vector - along * axis)), math.hypot(w, along))
+
+
+def measure_loop(solution: Solution, loop: LoopRow) -> float:
+    """Return how far a closed loop is open [m]."""
+    T_frame, T_other = (solution.model.fk(solution.q, frame) for frame in (loop.frame, loop.other))
+    place = T_other[:3, :3] @ loop.target[9:12] + T_other[:3, 3]
+    return float(np.linalg.norm(place - T_frame[:3, :3] @ loop.point - T_frame[:3, 3]))

@@ -1,0 +1,30 @@
+"""Which machine runs a method: the kernels alone, or a driver that calls them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from poise.goals import Goal
+from poise.model import Model
+from poise.native import core
+from poise.solvers.options import Options
+from poise.solvers.table import native_table
+
+if TYPE_CHECKING:
+    from poise.methods import Scipy, Sequential
+
+__all__ = ["prepare"]
+
+
+def prepare(model: Model, goals: Mapping[str, Goal], options: Options) -> Any:
+    """A native solver, or what stands for one where a method drives several."""
+    if options.method.name == "sequential":
+        from poise.solvers.drivers.sequential import PartByPart
+
+        return PartByPart(model, goals, options, cast("Sequential", options.method))
+    if options.method.name == "scipy":
+        from poise.solvers.drivers.blackbox import BlackBox
+
+        return BlackBox(model, goals, options, cast("Scipy", options.method))
+    return core.Solver(model._body, native_table(model, goals, options))

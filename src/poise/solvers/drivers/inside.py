@@ -1,0 +1,48 @@
+"""Starts outside the joint ranges, for the drivers that are not kernels: brought back before the first step.
+
+The kernels do something else: only joints that no goal depends on are brought back at once, the others step by step in
+the search, and the bound of a call is a window of each step.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.model import Model
+from poise.solvers.options import CONTINUOUS_SPAN, Options
+from poise.solvers.table import may_move
+
+__all__ = ["bring_inside", "is_inside"]
+
+
+def bring_inside(model: Model, start: ArrayLike, options: Options) -> NDArray[np.float64]:
+    """The start with every joint that may move inside its range; in continuous mode within the bound of a call."""
+    q = np.array(start, dtype=np.float64)
+    if options.limit_handling == "off":
+        return q
+    span = np.full(model.nv, np.inf)
+    if options.mode == "continuous":
+        most = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
+        span = np.where(~model.slides, most, most * model.length) * (1 - 1e-12)  # rounding must not exceed it
+    for at, v in ranged(model, options):
+        inside = np.clip(q[at], model.lower[v], model.upper[v])
+        q[at] = np.clip(inside, q[at] - span[v], q[at] + span[v])
+    return q
+
+
+def is_inside(model: Model, q: NDArray[np.float64], options: Options) -> bool:
+    """Whether every joint that may move is inside its range."""
+    if options.limit_handling == "off":
+        return True
+    return all(model.lower[v] <= q[at] <= model.upper[v] for at, v in ranged(model, options))
+
+
+def ranged(model: Model, options: Options) -> list[tuple[int, int]]:
+    """(index in q, index in v) of every plain coordinate that may move."""
+    moves = may_move(model, options.joints)
+    pairs: list[tuple[int, int]] = []
+    for joint in model.joints:
+        plain = len(joint.coordinates)
+        pairs += [(joint.q.start + k, joint.v.start + k) for k in range(max(plain, 0))]
+    return [(at, v) for at, v in pairs if moves[v]]

@@ -1,0 +1,174 @@
+"""The driver of methods.Sequential: part after part, each a prepared problem of its own, until all is reached."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue
+from poise.goals import Goal, Rest
+from poise.goals.goal import ANGULAR
+from poise.methods import LM, Method, Sequential, TwoBone
+from poise.model import Model
+from poise.native import core
+from poise.native.answer import Answer, make_answer
+from poise.solvers.drivers.inside import bring_inside, is_inside
+from poise.solvers.drivers.parts import find_parts
+from poise.solvers.history import record_states
+from poise.solvers.options import Options
+from poise.solvers.serves import check_serves
+from poise.solvers.table import may_move, native_table
+
+__all__ = ["PartByPart"]
+
+Outcome = core.Outcome
+
+
+class Stage:
+    """One part: the joints that move, and the solvers that are tried on it until one reaches its goals."""
+
+    def __init__(self, model: Model, goals: Mapping[str, Goal], options: Options, joints: Sequence[str]) -> None:
+        moved = {name: goal for name, goal in goals.items() if _moves(model, goal, joints)}
+        rows = [name for name, goal in moved.items() if not isinstance(goal, Rest)]
+        self.names = frozenset(rows)
+        self.solvers: list[Any] = []
+        if not rows:
+            return
+        methods: list[Method] = [LM()] if len(rows) > 1 or len(moved) > 1 else [TwoBone(), LM()]
+        for method in methods:
+            chosen = replace(options, method=method, joints=tuple(joints), restarts=0, record=False)
+            try:
+                table = native_table(model, moved, chosen)
+            except InvalidValue:
+                continue  # no limb for the closed form
+            self.solvers.append(core.Solver(model._body, table))
+
+    def solve(self, q: NDArray[np.float64], targets: Mapping[str, Any]) -> tuple[NDArray[np.float64], int, int]:
+        """The pose that is best for this part's goals, the steps it took, and in how many searches."""
+        steps = searches = 0
+        wanted = {name: target for name, target in targets.items() if name in self.names}
+        best, least = q, np.inf
+        for solver in self.solvers:
+            answer: Answer = solver.solve(q, wanted)
+            steps += answer.steps
+            searches += answer.searches
+            solver.restart(answer.q, None)
+            solver.advance()
+            cost = float(solver.state()["cost"])
+            if cost < least:
+                best, least = answer.q, cost
+            if answer.outcome == Outcome.REACHED:
+                break
+        return best, steps, searches
+
+
+class PartByPart:
+    """Stands where a native solver would: the same calls, the same answers."""
+
+    def __init__(self, model: Model, goals: Mapping[str, Goal], options: Options, method: Sequential) -> None:
+        rows = {name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)}
+        moves = may_move(model, options.joints)
+        check_serves(method, model, goals, rows, moves, options.limits)
+        self._whole = core.Solver(model._body, native_table(model, goals, replace(options, method=LM(), max_steps=1)))
+        self._model = model
+        self._options = options
+        self._rounds = method.rounds
+        self._tolerances = np.array([goals[name].tolerances(model, row.op in ANGULAR) for name, row in rows.items()])
+        if method.parts is None:
+            parts = find_parts(model, [str(row.frame) for row in rows.values()], moves)
+            trunk = [part for part in (parts.root, parts.spine) if part]
+            self._first = [Stage(model, goals, options, limb) for limb in parts.limbs]
+            self._order = [Stage(model, goals, options, part) for part in trunk] + self._first
+            names = [name for part in (*trunk, *parts.limbs) for name in part]
+        else:
+            given = [_named(model, part, moves) for part in method.parts]
+            self._first = []
+            self._order = [Stage(model, goals, options, part) for part in given]
+            names = [name for part in given for name in part]
+        self._last = [Stage(model, goals, options, list(dict.fromkeys(names)))] if method.finish else []
+        self._seen: list[Mapping[str, Any]] = []
+
+    def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> Answer:
+        """See native.core.Solver.solve."""
+        begun = time.perf_counter()
+        self._seen = []
+        state = self._look(bring_inside(self._model, start, self._options), targets)
+        q, best, late = state["q"], state, False
+        steps = searches = 0
+        passes = [self._order]
+        if self._options.mode != "continuous":
+            passes = [self._first, *passes * self._rounds, self._last]
+        for stages in passes:
+            if late or self._reached(best):
+                break
+            for stage in stages:
+                q, taken, searched = stage.solve(q, targets or {})
+                steps, searches = steps + taken, searches + searched
+                state = self._look(q, None)
+                if self._reached(state) or state["cost"] < best["cost"]:
+                    best = state
+                limit = self._options.time_limit
+                late = limit is not None and time.perf_counter() - begun > limit
+                if late:
+                    break
+        reached = self._reached(best)
+        unreachable = not reached and bool(self._whole.solve(best["q"], None).unreachable)
+        outcome = Outcome.REACHED if reached else Outcome.STALLED
+        seconds = time.perf_counter() - begun
+        return make_answer(
+            best["q"],
+            best["errors"],
+            outcome,
+            steps,
+            seconds,
+            searches=max(searches, 1),
+            late=late and not reached,
+            unreachable=unreachable,
+        )
+
+    def _look(self, q: ArrayLike, targets: Mapping[str, Any] | None) -> dict[str, Any]:
+        """Cost and errors of all goals at q."""
+        self._whole.restart(q, targets)
+        self._whole.advance()
+        state: dict[str, Any] = self._whole.state()
+        if self._options.record:
+            self._seen.append(state)
+        return state
+
+    def _reached(self, state: Mapping[str, Any]) -> bool:
+        near = bool((state["errors"] <= self._tolerances).all())
+        return near and is_inside(self._model, state["q"], self._options)
+
+    def restart(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> None:
+        """See native.core.Solver.restart: takes new targets, here for every part."""
+        self._whole.restart(start, targets)
+        for stage in (*self._order, *self._last):
+            wanted = {name: target for name, target in (targets or {}).items() if name in stage.names}
+            for solver in stage.solvers:
+                solver.restart(start, wanted)
+
+    def history(self) -> dict[str, NDArray[np.float64]]:
+        """See native.core.Solver.history: a row a part."""
+        return record_states(self._seen, len(self._tolerances), self._model.nq)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._whole, name)  # advance, state, rows_jacobian, sizes: as the kernels do, for all goals
+
+
+def _moves(model: Model, goal: Goal, joints: Sequence[str]) -> bool:
+    """Whether one of the joints moves the goal's frame or what its target is given in; a posture is moved by all."""
+    if isinstance(goal, Rest):
+        return True
+    row = goal.rows(model)
+    frames = [frame for frame in (row.frame, row.base) if frame is not None]
+    return any(joint.name in joints for frame in frames for joint in model.joints_above(frame))
+
+
+def _named(model: Model, part: Sequence[str], moves: NDArray[np.bool_]) -> list[str]:
+    """The joints of a part that may move; NameNotFound where there is none of that name."""
+    return [joint.name for joint in map(model.joint, part) if moves[joint.v].any()]

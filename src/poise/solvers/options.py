@@ -1,0 +1,131 @@
+"""Options: how to solve. Their names, their defaults and what they mean stand here, once.
+
+`poise.solve` and `poise.solve_batch` write them out again for those who read their help; a test compares them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields
+from inspect import Parameter, Signature
+from typing import Any, TypedDict, TypeVar, cast
+
+import numpy as np
+
+from poise.errors import InvalidValue, name_not_found
+from poise.limits.limit import Limit, name_limits
+from poise.methods import Method, by_name
+from poise.native import core
+
+__all__ = ["CONTINUOUS_SPAN", "LIMIT_HANDLING", "MODES", "MOST", "Options", "SolveOptions", "show_options", "whole"]
+
+LIMIT_HANDLING = {how.name.lower(): how for how in core.LimitHandling}
+MODES = {mode.name.lower(): mode for mode in core.Mode}
+MOST = 10**8  # of anything that is counted
+CONTINUOUS_SPAN = 0.2  # radians, and times L metres, in one call of continuous mode where no step_limit is given
+_AUTO = cast(Method, "auto")  # a name becomes its method when the options are made
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+
+class SolveOptions(TypedDict, total=False):
+    """What may be given for each option."""
+
+    method: str | Method
+    limits: Sequence[Limit] | Limit
+    limit_handling: str
+    joints: Sequence[str] | None
+    stiffness: Any
+    max_steps: int
+    time_limit: float | None
+    step_limit: float | None
+    restarts: int | str
+    seed: int
+    mode: str
+    record: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """How to solve.
+
+    Attributes:
+        method: A method; a name from `poise.methods.names()` is looked up.
+        limits: More rules that are never broken.
+        limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
+        joints: The only joints that may move; all but locked ones if None.
+        stiffness: {joint: value}, an array of nv, one number, "auto", or None for the model's own; the larger, the less
+            a joint moves in a step.
+        max_steps: Most steps in one search.
+        time_limit: Most seconds; the best pose so far is returned.
+        step_limit: Largest motion of a joint in one step, in radians (times L: metres); in continuous mode in one call.
+        restarts: How many more searches follow a failed one; "auto" lets the method decide.
+        seed: Seed of the restarts; the same seed gives the same answer.
+        mode: "nearest", "repeatable" or "continuous".
+        record: Whether every step is kept in `solution.history`.
+    """
+
+    method: Method = _AUTO
+    limits: Sequence[Limit] = ()
+    limit_handling: str = "active"
+    joints: Sequence[str] | None = None
+    stiffness: Any = None
+    max_steps: int = 200
+    time_limit: float | None = None
+    step_limit: float | None = None
+    restarts: int | str = "auto"
+    seed: int = 0
+    mode: str = "nearest"
+    record: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "method", by_name(self.method))
+        object.__setattr__(self, "limits", tuple(name_limits(self.limits).values()))
+        if self.joints is not None and not isinstance(self.joints, str):
+            object.__setattr__(self, "joints", tuple(self.joints))
+
+    @classmethod
+    def read(cls, given: SolveOptions, caller: str) -> Options:
+        """Make options of keyword arguments; an unknown one is refused in the caller's name, as Python would."""
+        for name in given:
+            if name not in cls.__slots__:
+                raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
+        return cls(**given)  # type: ignore[arg-type]  # what is given is settled in __post_init__
+
+    def as_dict(self) -> SolveOptions:
+        """Return the options as keyword arguments."""
+        return cast(SolveOptions, {name: getattr(self, name) for name in self.__slots__})
+
+    def check(self) -> None:
+        """Refuse options that cannot be, each by name."""
+        if self.limit_handling not in LIMIT_HANDLING:
+            raise name_not_found("limit_handling", str(self.limit_handling), LIMIT_HANDLING)
+        if self.mode not in MODES:
+            raise name_not_found("mode", str(self.mode), MODES)
+        whole("max_steps", self.max_steps, 1)
+        whole("seed", self.seed, 0)
+        if self.restarts != "auto":
+            whole("restarts", self.restarts, 0)
+        for what in ("time_limit", "step_limit"):
+            value = getattr(self, what)
+            if value is not None and not (isinstance(value, (int, float, np.number)) and 0 < value < np.inf):
+                raise InvalidValue(f"{what} is {value!r}; it must be a positive number, or None.")
+        if not isinstance(self.record, (bool, np.bool_)):
+            raise InvalidValue(f"record is {self.record!r}; it must be True or False.")
+
+
+def whole(what: str, value: Any, least: int) -> int:
+    """Return a whole number, `least` or more."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= MOST:
+        raise InvalidValue(f"{what} is {value!r}; it must be a whole number from {least} to {MOST}.")
+    return int(value)
+
+
+def show_options(function: _Function) -> _Function:
+    """Let a function that takes `**options` show each of them, with its default, in its help."""
+    shown = Signature.from_callable(function)
+    own = [p for p in shown.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+    for option in fields(Options):
+        given = SolveOptions.__annotations__[option.name].__forward_arg__
+        own.append(Parameter(option.name, Parameter.KEYWORD_ONLY, default=option.default, annotation=given))
+    function.__signature__ = shown.replace(parameters=own)  # type: ignore[attr-defined]
+    return function

@@ -1,0 +1,62 @@
+"""Proofs about the goals of a solver: what it may move, and what its goals tolerate, for `reach.proof`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals import Goal
+from poise.goals.goal import ANGULAR, GoalRows
+from poise.model import Model
+from poise.reach.bounds import Freedom
+from poise.reach.proof import Proof, find_proof
+from poise.solvers.options import Options
+from poise.solvers.table import may_move
+
+__all__ = ["prove", "tolerances_of"]
+
+
+def prove(
+    model: Model,
+    goals: Mapping[str, Goal],
+    options: Options,
+    rows: Mapping[str, GoalRows],
+    q: NDArray[np.float64],
+    *,
+    limited: bool = True,
+) -> Proof | None:
+    """Return the proof with the largest excess that the goals are out of reach; None where nothing is proved.
+
+    Args:
+        model: The body.
+        goals: The goals by name; they say what is tolerated.
+        options: What may move, and whether limits hold.
+        rows: The goals that the proof may speak of, as the kernels see them.
+        q: Where the joints stand that may not move.
+        limited: Whether joint ranges hold, unless the options switch them off.
+    """
+    tolerances = {name: tolerances_of(model, goals[name]) for name in rows}
+    return find_proof(model, rows, tolerances, freedom_of(model, options, q, limited))
+
+
+def tolerances_of(model: Model, goal: Goal) -> tuple[float, float]:
+    """Return what a goal tolerates: metres, radians."""
+    return goal.tolerances(model, goal.rows(model).op in ANGULAR)
+
+
+def freedom_of(model: Model, options: Options, q: NDArray[np.float64], limited: bool) -> Freedom:
+    """Return what a solver is allowed to move; joints that it is not stand as q has them."""
+    moves = may_move(model, options.joints)
+    known = None if moves.all() else keep_still(model, moves, q).tobytes()
+    return Freedom(moves.tobytes(), limited and options.limit_handling != "off", known)
+
+
+def keep_still(model: Model, moves: NDArray[np.bool_], q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return q of the joints that may not move, zero for the others: alike for all answers from one start."""
+    out = np.zeros(model.nq)
+    for joint in model.joints:
+        if joint.nv and not moves[joint.v].any():
+            out[joint.q] = q[joint.q]
+    return out

@@ -1,0 +1,160 @@
+"""solve: from a model and goals to a pose, in one call."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Sequence
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue, UnitWarning
+from poise.goals import Goal
+from poise.kinematics import Pose
+from poise.limits import Limit
+from poise.methods import Method
+from poise.model import Model
+from poise.model.degrees import FEWEST, doubted_start
+from poise.solvers.options import whole
+from poise.solvers.solution import Solution
+from poise.solvers.solver import Solver
+
+__all__ = ["check_start", "solve"]
+
+
+@overload
+def solve(
+    model: Model,
+    goals: Iterable[Goal] | Goal,
+    start: ArrayLike | Pose | None = None,
+    *,
+    method: str | Method = "auto",
+    limits: Sequence[Limit] | Limit = (),
+    limit_handling: str = "active",
+    joints: Sequence[str] | None = None,
+    stiffness: Any = None,
+    max_steps: int = 200,
+    time_limit: float | None = None,
+    step_limit: float | None = None,
+    restarts: int | str = "auto",
+    seed: int = 0,
+    mode: str = "nearest",
+    record: bool = False,
+    solutions: None = None,
+) -> Solution: ...
+
+
+@overload
+def solve(
+    model: Model,
+    goals: Iterable[Goal] | Goal,
+    start: ArrayLike | Pose | None = None,
+    *,
+    method: str | Method = "auto",
+    limits: Sequence[Limit] | Limit = (),
+    limit_handling: str = "active",
+    joints: Sequence[str] | None = None,
+    stiffness: Any = None,
+    max_steps: int = 200,
+    time_limit: float | None = None,
+    step_limit: float | None = None,
+    restarts: int | str = "auto",
+    seed: int = 0,
+    mode: str = "nearest",
+    record: bool = False,
+    solutions: int,
+) -> list[Solution]: ...
+
+
+def solve(
+    model: Model,
+    goals: Iterable[Goal] | Goal,
+    start: ArrayLike | Pose | None = None,
+    *,
+    method: str | Method = "auto",
+    limits: Sequence[Limit] | Limit = (),
+    limit_handling: str = "active",
+    joints: Sequence[str] | None = None,
+    stiffness: Any = None,
+    max_steps: int = 200,
+    time_limit: float | None = None,
+    step_limit: float | None = None,
+    restarts: int | str = "auto",
+    seed: int = 0,
+    mode: str = "nearest",
+    record: bool = False,
+    solutions: int | None = None,
+) -> Solution | list[Solution]:
+    """Finds a pose that serves the goals, keeps the joint ranges, and says why where it cannot.
+
+    Args:
+        model: The body.
+        goals: One goal or several.
+        start: Where to start, a Pose or q; the rest pose unless given. May lie outside the limits.
+        method: A name from `poise.methods.names()`, or a method with settings.
+        limits: More rules that are never broken.
+        limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
+        joints: The only joints that may move (all but locked ones unless given); the others keep every bit.
+        stiffness: {joint: value}, an array of nv, one number, or "auto" (from bone lengths); the larger, the
+            less a joint moves in a step.
+        max_steps: Most steps in one search.
+        time_limit: Most seconds; the best pose so far is returned.
+        step_limit: Most radians (times L: metres) in one step; in one call where mode is "continuous".
+        restarts: How many more searches from spread seeds after a failed one; "auto" lets the method decide.
+        seed: Seed of the restarts; the same seed gives the same answer.
+        mode: "nearest" (from start), "repeatable" (history-free, from the rest pose) or "continuous" (no jumps: at most
+            0.2 rad a call, or `step_limit`).
+        record: Keep every step in `solution.history`.
+        solutions: Asks for up to so many distinct answers: poses that differ by more than 0.1 rad (0.1 L) in a joint.
+
+    Returns:
+        The Solution; print it, or ask it `why()`. With `solutions` a list of them, nearest to the start first;
+        where none is reached, the one that came nearest to its goals.
+    """
+    check_start(model, start)
+    solver = Solver(
+        model,
+        goals,
+        method=method,
+        limits=limits,
+        limit_handling=limit_handling,
+        joints=joints,
+        stiffness=stiffness,
+        max_steps=max_steps,
+        time_limit=time_limit,
+        step_limit=step_limit,
+        restarts=restarts,
+        seed=seed,
+        mode=mode,
+        record=record,
+    )
+    if solutions is not None:
+        whole("solutions", solutions, 1)
+        from poise.solvers.several import Explorer
+
+        return Explorer(solver).find(start, None, solutions).solutions
+    return solver.solve(start)
+
+
+def check_start(model: Model, start: Any, *, stacklevel: int = 3) -> None:
+    """Refuses a goal in the place of a start; warns of a start that looks like degrees."""
+    if isinstance(start, Goal) or (isinstance(start, (list, tuple)) and any(isinstance(x, Goal) for x in start)):
+        raise InvalidValue(
+            f"start is a goal, {type(start).__name__}; put all goals in one list: solve(model, [goal, goal, ...])."
+        )
+    if isinstance(start, (list, tuple, np.ndarray)) and isinstance(model, Model):
+        rows = numbers_or_none(start, model.nq)
+        far = [] if rows is None else rows[(np.abs(rows) > FEWEST).any(axis=1)][:1]
+        for doubt in (doubt for row in far for doubt in doubted_start(model.joints, row)):
+            warnings.warn(doubt, UnitWarning, stacklevel=stacklevel)
+
+
+def numbers_or_none(start: Any, width: int) -> NDArray[Any] | None:
+    """Rows of numbers; None where it is something else, which is refused in its place."""
+    try:
+        found = np.asarray(start)
+    except ValueError:
+        return None
+    plain = found.dtype.kind in "iuf" and found.ndim and found.shape[-1] == width and width
+    return found.reshape(-1, width) if plain else None

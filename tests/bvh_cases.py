@@ -1,0 +1,53 @@
+"""Bodies to be written as BVH, and files of them."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+from hypothesis import strategies as st
+
+from bvh_oracle import Bone, bones
+
+ROTATIONS = ("Xrotation", "Yrotation", "Zrotation")
+POSITIONS = ("Xposition", "Yposition", "Zposition")
+CHANNELS = (*POSITIONS, *ROTATIONS)
+ROOT6 = (*POSITIONS, "Zrotation", "Xrotation", "Yrotation")
+
+
+def count(root: Bone) -> int:
+    return sum(len(bone.channels) for bone in bones(root))
+
+
+def figure() -> Bone:
+    hand = Bone("Left Hand", (1.0, 0.0, 0.0), ("Xrotation",), end=(0.5, 0.0, 0.0))
+    arm = Bone("mixamorig:LeftArm", (0.5, 1.0, 0.0), ("Zrotation", "Yrotation", "Xrotation"), [hand])
+    head = Bone("Tête", (0.0, 1.5, 0.0), ("Yrotation", "Zrotation"), end=(0.0, 0.25, 0.0))
+    return Bone("Hips", (0.0, 9.0, 0.5), ROOT6, [arm, head])
+
+
+def rows_for(root: Bone, frames: int = 3, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).uniform(-170, 170, (frames, count(root))).round(4)
+
+
+def write(tmp_path: Path, text: str | bytes, name: str = "clip.bvh") -> Path:
+    path = tmp_path / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return path
+
+
+@st.composite
+def random_bodies(draw: st.DrawFn) -> Bone:
+    names = itertools.count()
+    offsets = st.tuples(*[st.floats(-5, 5).map(lambda x: round(x, 4))] * 3)
+
+    def bone(depth: int) -> Bone:
+        turns = draw(st.lists(st.sampled_from(ROTATIONS), max_size=5))
+        places = draw(st.lists(st.sampled_from(POSITIONS), max_size=3, unique=True))
+        channels = tuple(draw(st.permutations(turns + places)))
+        children = [bone(depth + 1) for _ in range(draw(st.integers(0, 2)) if depth < 3 else 0)]
+        end = None if children else draw(st.none() | offsets)
+        return Bone(f"J{next(names)}", draw(offsets), channels, children, end)
+
+    return bone(0)

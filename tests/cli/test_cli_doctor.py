@@ -1,0 +1,102 @@
+"""`poise doctor`: true about what is here, says what to type for what is not, and imports none of it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from importlib import metadata
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from paths import ROOT
+from poise import native
+
+pytest.importorskip("typer")
+
+from typer.testing import CliRunner
+
+from poise.cli import doctor
+from poise.cli.app import app
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    tomllib = pytest.importorskip("tomli")
+
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+NOT_USERS = {"all", "peers"}
+
+
+def typed(*words: str) -> Any:
+    return CliRunner().invoke(app, ("doctor", *words), env={"COLUMNS": "200", "NO_COLOR": "1"})
+
+
+def facts() -> dict[str, Any]:
+    shown = typed("--json")
+    assert shown.exit_code == 0, shown.output
+    return dict(json.loads(shown.stdout))
+
+
+def test_versions_and_levels_are_those_in_use() -> None:
+    told = facts()
+    assert (told["poise"], told["numpy"]) == (poise.__version__, np.__version__)
+    assert told["python"].startswith(".".join(map(str, sys.version_info[:3])))
+    assert told["level"] == native.level()
+    assert told["level"] in told["levels"]
+
+
+def test_every_extra_of_the_project_is_told_with_its_packages() -> None:
+    extras = PROJECT["optional-dependencies"]
+    assert set(doctor.PURPOSES) == set(extras) - NOT_USERS
+    for name, told in facts()["extras"].items():
+        assert set(told["packages"]) == {line.split(">")[0] for line in extras[name]}
+        assert told["type"] == f"pip install 'poise[{name}]'"
+        for package, version in told["packages"].items():
+            if package not in doctor.MODULES:
+                assert version == doctor.version_of(package)
+
+
+def test_a_missing_package_is_named_with_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = metadata.version
+
+    def without_matplotlib(name: str) -> str:
+        if name == "matplotlib":
+            raise metadata.PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(metadata, "version", without_matplotlib)
+    told = facts()["extras"]["studio"]
+    assert told["packages"]["matplotlib"] is None
+    assert not told["installed"]
+    shown = typed()
+    assert shown.exit_code == 0
+    assert "matplotlib MISSING" in shown.stdout
+    assert "pip install 'poise[studio]'" in shown.stdout
+
+
+@pytest.mark.parametrize("devices", [[], ["NVIDIA H200"]])
+@pytest.mark.parametrize("cupy", [False, True])
+def test_the_gpu_is_usable_with_a_device_and_cupy(
+    devices: list[str], cupy: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "cuda_devices", lambda: devices)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: object() if name == "cupy" and cupy else None)
+    told = facts()["gpu"]
+    assert told["usable"] == bool(devices and cupy)
+    assert ("poise[gpu]" in told["said"]) == bool(devices and not cupy)
+    assert all(name in typed().stdout for name in devices)
+
+
+@pytest.mark.slow
+def test_no_extra_but_the_command_lines_own_is_imported() -> None:
+    code = (
+        "import sys; from typer.testing import CliRunner; from poise.cli.app import app\n"
+        "assert CliRunner().invoke(app, ['doctor']).exit_code == 0\n"
+        "print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout.split()
+    assert {"cupy", "imageio", "matplotlib", "mujoco", "pyarrow", "scipy", "trimesh", "viser"}.isdisjoint(loaded)

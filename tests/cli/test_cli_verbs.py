@@ -1,0 +1,208 @@
+"""`poise demo`, `solve`, `race` and `bench`, as typed: what they print, what they write, how they exit."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+
+pytest.importorskip("typer")
+
+from typer.testing import CliRunner
+
+from poise.cli.app import app
+from poise.cli.solve import joined
+
+FEET = ("--pin", "foot_l,foot_r")
+BALL = ("0.4", "1.2", "0.3")
+
+
+def typed(*words: str) -> Any:
+    return CliRunner().invoke(app, words, env={"COLUMNS": "120", "NO_COLOR": "1"})
+
+
+@pytest.mark.parametrize("verb", ["demo", "solve", "info", "convert", "race", "bench", "doctor"])
+def test_every_verb_has_examples_in_its_help(verb: str) -> None:
+    shown = typed(verb, "--help")
+    assert shown.exit_code == 0
+    assert f"poise {verb}" in shown.output.split("Examples:")[1]
+
+
+def test_the_version_is_said() -> None:
+    assert typed("--version").output == f"poise {poise.__version__}\n"
+
+
+# ------------------------------------------------------------------------------------------------ demo
+
+
+def test_demo_poses_draws_and_ends_with_the_studio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    shown = typed("demo", "--out", str(tmp_path / "new"))
+    assert shown.exit_code == 0, shown.output
+    for goal in ("hand_l", "hand_r", "eyes", "foot_l", "foot_r", "balance"):
+        assert goal in shown.stdout
+    assert " no\n" not in shown.stdout
+    assert shown.stdout.rstrip().endswith("poise studio")
+    assert (tmp_path / "new" / "poise_demo.png").stat().st_size > 20_000
+    assert "default-src 'none'" in (tmp_path / "new" / "poise_demo.html").read_text("utf-8")
+
+
+def test_demo_follows_the_ball_without_losing_a_goal() -> None:
+    from poise.cli.demo import follow
+
+    found = follow(poise.load("humanoid"))
+    assert sum(solution.reached for solution in found) > 0.97 * len(found)
+    model = found[0].model
+    rest = model.fk(np.array(model.rest), "foot_l")
+    assert max(np.abs(model.fk(s.q, "foot_l") - rest).max() for s in found) < 2e-3
+
+
+def test_demo_in_numbers(tmp_path: Path) -> None:
+    shown = typed("demo", "--out", str(tmp_path), "--json")
+    facts = json.loads(shown.stdout)
+    assert facts["reached"] is True
+    assert Path(facts["page"]).exists()
+    assert facts["next"] == "poise studio"
+
+
+@pytest.mark.slow
+def test_demo_works_where_nothing_can_be_drawn(tmp_path: Path) -> None:
+    """Without matplotlib the page is still written, and the line says what to type."""
+    code = "import sys; sys.modules['matplotlib'] = None; from poise.cli import main; main()"
+    words = ["demo", "--out", str(tmp_path)]
+    environment = {**os.environ, "COLUMNS": "200", "NO_COLOR": "1"}
+    command = [sys.executable, "-c", code, *words]
+    shown = subprocess.run(command, check=True, capture_output=True, text=True, env=environment)
+    assert "pip install 'poise[studio]'" in shown.stdout
+    assert (tmp_path / "poise_demo.html").exists()
+
+
+# ------------------------------------------------------------------------------------------------ solve
+
+
+def test_solve_says_reached_and_exits_with_0() -> None:
+    shown = typed("solve", "humanoid", "--reach", "hand_l", *BALL, "--look-at", "eyes", *BALL, *FEET)
+    assert shown.exit_code == 0, shown.output
+    assert shown.stdout.startswith("reached: ")
+
+
+def test_solve_explains_a_miss_and_exits_with_1() -> None:
+    shown = typed("solve", "panda", "--reach", "panda_hand_tcp", "1.2", "0", "0.4")
+    assert shown.exit_code == 1
+    assert "Proved out of reach" in shown.stdout
+
+
+def test_solve_in_numbers_serves_levels_weights_and_methods() -> None:
+    goals = ("--reach", "panda_hand_tcp,0.5,-0.2,0.4,0,1,0,0")
+    shown = typed("solve", "panda", *goals, "--method", "sdls", "--weight", "panda_hand_tcp", "2", "--json")
+    facts = json.loads(shown.stdout)
+    assert facts["goals"]["panda_hand_tcp"]["reached"] is True
+    model = poise.load("panda")
+    T = model.fk(facts["q"], "panda_hand_tcp")
+    assert np.allclose(T[:3, 3], (0.5, -0.2, 0.4), atol=1e-4)
+    assert np.allclose(T[:3, :3], np.diag([1.0, -1.0, -1.0]), atol=2e-3)
+    first = ("--priority", "hand_l", "1", "--clearance", "--no-rest", "--balance", "foot_l,foot_r")
+    both = typed("solve", "humanoid", "--reach", "hand_l", "0.2", "0.9", "0.9", *FEET, *first, "--json")
+    assert both.exit_code == 0, both.output
+    assert "balance" in json.loads(both.stdout)["goals"]
+
+
+@pytest.mark.parametrize("name", ["pose.json", "pose.png", "pose.pdf", "pose.html", "pose.bvh", "pose.glb", "pose.csv"])
+def test_solve_writes_what_the_ending_names(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    shown = typed("solve", "humanoid", "--reach", "hand_l", *BALL, *FEET, "--out", str(path))
+    assert shown.exit_code == 0, shown.output
+    assert f"wrote {path}" in shown.stderr
+    assert path.stat().st_size > 200
+
+
+def test_a_written_pose_is_a_start(tmp_path: Path) -> None:
+    path = tmp_path / "pose.json"
+    typed("solve", "humanoid", "--reach", "hand_l", *BALL, *FEET, "--out", str(path))
+    again = typed("solve", "humanoid", "--reach", "hand_l", *BALL, *FEET, "--start", str(path), "--no-rest", "--json")
+    before = json.loads(path.read_text("utf-8"))["q"]
+    assert np.allclose(json.loads(again.stdout)["q"], before, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("humanoid",), "nothing was asked for"),
+        (("humanoid", "--reach", "hand_l", "1", "2"), "give a frame and 3 or 7 numbers"),
+        (("humanoid", "--reach", "hnad_l", *BALL), "hnad_l"),
+        (("humanoit", "--reach", "hand_l", *BALL), "humanoit"),
+        (("humanoid", "--reach", "hand_l", *BALL, "--weight", "foot_l", "2"), "no goal is called 'foot_l'"),
+        (("humanoid", "--reach", "hand_l", *BALL, "--priority", "hand_l", "0.5"), "a level is 0, 1, 2"),
+        (("humanoid", "--reach", "hand_l", *BALL, "--method", "newton"), "newton"),
+        (("humanoid", "--reach", "hand_l", *BALL, "--start", "crouch"), "crouch"),
+        (("humanoid", "--reach", "hand_l", *BALL, "--out", "pose.docx"), ".docx"),
+    ],
+)
+def test_solve_refuses_misuse_in_a_line_and_exits_with_2(words: tuple[str, ...], said: str) -> None:
+    shown = typed("solve", *words)
+    assert shown.exit_code == 2
+    assert said in shown.stderr
+    assert shown.stderr.startswith("poise solve: ")
+
+
+def test_goals_are_joined_up_to_the_next_word() -> None:
+    words = ["--reach", "hand", "1", "-2", "3", "humanoid", "--look-at", "eyes", "0", "1", "2", "--seed", "4"]
+    assert joined(words) == ["--reach", "hand,1,-2,3", "humanoid", "--look-at", "eyes,0,1,2", "--seed", "4"]
+
+
+# ------------------------------------------------------------------------------------------------ race, bench
+
+
+def test_race_writes_a_page(tmp_path: Path) -> None:
+    path = tmp_path / "race.html"
+    shown = typed("race", "panda", "--problems", "5", "--method", "lm", "--method", "dls", "--out", str(path))
+    assert shown.exit_code == 0, shown.output
+    assert "100.00%" in shown.stdout
+    assert '"lm"' in path.read_text("utf-8")
+
+
+def test_bench_keeps_and_compares(tmp_path: Path) -> None:
+    path = tmp_path / "before.json"
+    quick = ("--only", "panda", "--seconds", "0.02")
+    kept = typed("bench", *quick, "--save", str(path))
+    assert kept.exit_code == 0, kept.output
+    figures = json.loads(path.read_text("utf-8"))
+    assert set(figures["microseconds"]) == {
+        "fk, panda",
+        "jacobian, panda",
+        "solve, panda, a transform",
+        "poise.solve, panda, a transform",
+        "batch, panda, reachable",
+        "batch, panda, half of them out of reach",
+    }
+    assert typed("bench", *quick, "--compare", str(path), "--tolerance", "1000").exit_code == 0
+    figures["microseconds"]["fk, panda"] = 1e-4  # nobody is that quick
+    path.write_text(json.dumps(figures))
+    slower = typed("bench", *quick, "--compare", str(path), "--tolerance", "1000", "--json")
+    assert slower.exit_code == 1
+    assert json.loads(slower.stdout)["slower"] == ["fk, panda"]
+
+
+def test_bench_refuses_what_it_cannot_read(tmp_path: Path) -> None:
+    (tmp_path / "empty.json").write_text("[]")
+    assert typed("bench", "--compare", str(tmp_path / "empty.json")).exit_code == 2
+    assert typed("bench", "--compare", str(tmp_path / "none.json")).exit_code == 2
+    assert typed("bench", "--only", "juggling").exit_code == 2
+
+
+def test_a_shell_completes_bodies_and_methods() -> None:
+    from poise.cli.words import complete_body, complete_method
+
+    assert complete_body("hu") == ["humanoid"]
+    assert set(complete_method("s")) >= {"svd", "sdls"}
+    environment = {"_POISE_COMPLETE": "complete_bash", "COMP_WORDS": "poise race hu", "COMP_CWORD": "2"}
+    shown = CliRunner().invoke(app, [], env=environment, prog_name="poise")
+    assert "humanoid" in shown.output

@@ -1,0 +1,296 @@
+"""MJCF from strangers: a FormatError that says where, in bounded time, and not a word on the terminal."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+import poise
+from budget import within
+from poise.errors import FormatError, FormatWarning
+from poise.formats import mjcf_compiler
+
+pytestmark = pytest.mark.slow
+
+pytest.importorskip("mujoco")
+
+BODY = '<body name="b"><joint name="j"/><geom size="0.1"/></body>'
+
+
+def mjcf(inside: str, before: str = "") -> str:
+    return f"<mujoco>{before}<worldbody>{inside}</worldbody></mujoco>"
+
+
+BOMB = '<!DOCTYPE m [<!ENTITY a "aaaaaaaaaa">' + "".join(
+    f'<!ENTITY {chr(98 + i)} "{f"&{chr(97 + i)};" * 10}">' for i in range(9)
+)
+REFUSED = {
+    "empty": "",
+    "blank": "  \n ",
+    "cut off": mjcf(BODY)[:60],
+    "no MJCF": "<html/>",
+    "entity bomb": BOMB + "]><mujoco><worldbody>&j;</worldbody></mujoco>",
+    "external entity": '<!DOCTYPE m [<!ENTITY x SYSTEM "file:///etc/hostname">]>' + mjcf('<body name="&x;"/>'),
+    "binary": "\x00\x01\x02<mujoco/>",
+    "unknown element": mjcf("<bone/>"),
+    "unknown attribute": mjcf('<body colour="red"/>'),
+    "joint in the world": mjcf("<joint/>"),
+    "free joint inside": mjcf('<body><geom size="1"/><body><freejoint/><geom size="1"/></body></body>'),
+    "two names": mjcf('<body name="a"/><body name="a"/>'),
+    "zero axis": mjcf('<body><joint axis="0 0 0"/><geom size="1"/></body>'),
+    "zero quaternion": mjcf('<body quat="0 0 0 0"/>'),
+    "range upside down": mjcf('<body><joint range="1 -1" limited="true"/><geom size="1"/></body>'),
+    "range upside down, limited by itself": mjcf('<body><joint range="1 -1"/><geom size="1"/></body>'),
+    "range is infinite": mjcf('<body><joint range="-inf inf"/><geom size="1"/></body>'),
+    "endless name": mjcf(f'<body name="{"a" * 2000}"/>'),
+    "range is nan": mjcf('<body><joint range="nan 1"/><geom size="1"/></body>'),
+    "pos is NaN": mjcf('<body pos="0 NaN 0"/>'),
+    "pos is infinite": mjcf('<body pos="0 inf 0"/>'),
+    "pos is huge": mjcf('<body pos="0 1e300 0"/>'),
+    "pos overflows": mjcf('<body pos="0 1e999 0"/>'),
+    "underscore": mjcf('<body pos="1_0 0 0"/>'),
+    "comma": mjcf('<body pos="1,0,0"/>'),
+    "hexadecimal": mjcf('<body pos="0x10 0 0 0"/>'),
+    "too many numbers": mjcf('<body pos="0 0 0 0"/>'),
+    "too few numbers": mjcf('<body quat="1 0"/>'),
+    "unknown class": mjcf('<body childclass="none"/>'),
+    "unknown joint kind": mjcf('<body><joint type="elastic"/><geom size="1"/></body>'),
+    "no such mesh": mjcf('<body><geom type="mesh" mesh="none"/></body>'),
+    "no such site": mjcf(BODY, '<tendon><spatial><site site="none"/></spatial></tendon>'),
+    "no such joint": mjcf(BODY, '<actuator><motor joint="none"/></actuator>'),
+    "key too long": mjcf(BODY, '<keyframe><key qpos="0 0 0"/></keyframe>'),
+    "key is nan": mjcf(BODY, '<keyframe><key qpos="nan"/></keyframe>'),
+    "coupled to nothing": mjcf(BODY, '<equality><joint joint1="j" joint2="none"/></equality>'),
+    "include without a file": mjcf("<include/>"),
+    "include that is not there": mjcf('<include file="none.xml"/>'),
+    "include itself": mjcf('<include file="model.xml"/>'),
+    "include absolute": mjcf('<include file="/etc/passwd"/>'),
+    "include above": mjcf('<include file="../../etc/passwd"/>'),
+    "include above, other slashes": mjcf('<include file="..\\..\\etc\\passwd"/>'),
+    "include a scheme": mjcf('<include file="http://example.org/a.xml"/>'),
+    "include a folder": mjcf('<include file="."/>'),
+    "include a long name": mjcf(f'<include file="{"n" * 5000}"/>'),
+    "include nothing": mjcf('<include file=""/>'),
+    "attach what is not there": mjcf("<body/>", '<asset><model name="m" file="none.xml"/></asset>'),
+    "attach nothing": mjcf("<body/>", '<asset><model name="m"/></asset>'),
+    "attach itself": mjcf("<body/>", '<asset><model name="m" file="model.xml"/></asset>'),
+    "attach from above": mjcf("<body/>", '<asset><model name="m" file="../m.xml"/></asset>'),
+    "replicate for ever": mjcf(f'<replicate count="1000000000">{BODY}</replicate>'),
+    "replicate replicas": mjcf('<replicate count="1000">' * 4 + BODY + "</replicate>" * 4),
+    "replicate less than nothing": mjcf(f'<replicate count="-5">{BODY}</replicate>'),
+    "absurd composite": mjcf('<body><composite type="cable" count="99999999 1 1"/></body>'),
+    "absurd flex": mjcf('<body><flexcomp name="f" type="grid" count="5000 5000 5000"/></body>'),
+    "absurd size": mjcf(BODY, '<size nkey="2000000000"/>'),
+    "absurd texture": mjcf(BODY, '<asset><texture name="t" builtin="flat" width="99999999" height="9"/></asset>'),
+    "deep nesting": mjcf("<body>" * 2000 + "</body>" * 2000),
+    "deep defaults": mjcf(
+        BODY, '<default><default class="a">' + "<default>" * 3000 + "</default>" * 3001 + "</default>"
+    ),
+    "many bodies": mjcf("<body/>" * 20_000),
+    "a long name twice": mjcf(f'<body name="{"n" * 100_000}"/>' * 2),
+    "half a comment": mjcf(BODY)[:-9] + "<!--" * 100_000,
+}
+
+
+@pytest.mark.parametrize("text", REFUSED.values(), ids=REFUSED.keys())
+def test_a_format_error_in_bounded_time(
+    tmp_path: Path, text: str, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "work").mkdir()
+    monkeypatch.chdir(tmp_path / "work")
+    path = tmp_path / "model.xml"
+    path.write_text(text, encoding="utf-8")
+    with within(10.0, time.perf_counter), pytest.raises(FormatError) as caught:
+        poise.load(path)
+    assert str(path) in str(caught.value)
+    assert len(str(caught.value)) < 2000
+    assert capfd.readouterr() == ("", "")
+    assert os.listdir() == []  # noqa: PTH208 - MuJoCo would leave its log here
+
+
+def test_lines_are_those_of_the_file_that_has_the_fault(tmp_path: Path) -> None:
+    (tmp_path / "arm.xml").write_text(
+        '<mujoco>\n\n<body name="a">\n<joint axis="0 0 0"/><geom size="1"/></body></mujoco>'
+    )
+    (tmp_path / "model.xml").write_text('<mujoco><worldbody>\n<include file="arm.xml"/></worldbody></mujoco>')
+    with pytest.raises(FormatError, match="axis too small") as caught:
+        poise.load(tmp_path / "model.xml")
+    assert caught.value.path.endswith("arm.xml")
+    assert caught.value.line == 4
+
+
+@pytest.mark.parametrize("name", ["a", "b"])
+def test_includes_that_include_each_other(tmp_path: Path, name: str) -> None:
+    (tmp_path / "a.xml").write_text('<mujoco><include file="b.xml"/></mujoco>')
+    (tmp_path / "b.xml").write_text('<mujoco><include file="a.xml"/></mujoco>')
+    with pytest.raises(FormatError, match="included already"):
+        poise.load(tmp_path / f"{name}.xml")
+
+
+def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "robot").mkdir()
+    (tmp_path / "secret.xml").write_text("<mujoco><body/></mujoco>")
+    (tmp_path / "robot" / "in.xml").symlink_to(tmp_path / "secret.xml")
+    (tmp_path / "robot" / "model.xml").write_text(mjcf('<include file="in.xml"/>'))
+    with pytest.raises(FormatError, match="leads out"):
+        poise.load(tmp_path / "robot" / "model.xml")
+
+
+PIECE = '<mujoco><body name="arm"><joint name="j"/><geom size="0.1"/></body></mujoco>'
+
+
+def climbing(folder: Path, reference: str, inside: str = PIECE) -> Path:
+    """A model in `robots/one/` that includes something else, and `common/`, `common/Arm.MJCF` beside `robots/`."""
+    (folder / "common").mkdir(exist_ok=True)
+    (folder / "robots" / "one").mkdir(parents=True, exist_ok=True)
+    (folder / "common" / "Arm.MJCF").write_text(inside)
+    (folder / "common" / "arm.txt").write_text(inside)
+    model = folder / "robots" / "one" / "model.xml"
+    model.write_text(mjcf(f'<include file="{reference}"/>'))
+    return model
+
+
+@pytest.mark.parametrize(
+    "reference", ["../../common/Arm.MJCF", "..\\..\\common\\Arm.MJCF", "./../../common/./Arm.MJCF"]
+)
+def test_an_include_may_climb_to_another_mjcf(tmp_path: Path, reference: str) -> None:
+    assert "arm" in poise.load(climbing(tmp_path, reference)).frames
+
+
+def test_an_included_file_includes_from_its_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "parts").mkdir()
+    (tmp_path / "parts" / "hand.xml").write_text('<mujoco><body name="hand"/></mujoco>')
+    piece = PIECE.replace("<geom", '<include file="../parts/hand.xml"/><geom')
+    assert {"arm", "hand"} <= set(poise.load(climbing(tmp_path, "../../common/Arm.MJCF", piece)).frames)
+
+
+def test_a_model_to_attach_may_lie_above(tmp_path: Path) -> None:
+    (tmp_path / "robot").mkdir()
+    (tmp_path / "hand.xml").write_text(mjcf(BODY))
+    asset = '<asset><model name="m" file="../hand.xml"/></asset>'
+    path = tmp_path / "robot" / "model.xml"
+    path.write_text(mjcf('<body name="a"><attach model="m" body="b" prefix="p_"/></body>', asset))
+    assert "p_b" in poise.load(path).frames
+
+
+def test_a_mesh_that_weighs_may_lie_above(tmp_path: Path) -> None:
+    (tmp_path / "robot").mkdir()
+    (tmp_path / "meshes").mkdir()
+    corners = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
+    (tmp_path / "meshes" / "part.OBJ").write_bytes(corners)
+    path = tmp_path / "robot" / "model.xml"
+    before = '<compiler meshdir="../meshes"/><asset><mesh name="m" file="part.OBJ"/></asset>'
+    path.write_text(mjcf('<body name="b"><joint/><geom type="mesh" mesh="m" density="6"/></body>', before))
+    model = poise.load(path)
+    assert abs(model.mass - 1.0) < 1e-6
+    assert Path(model.shapes[0].shape.path).resolve() == (tmp_path / "meshes" / "part.OBJ").resolve()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes to refuse")
+@pytest.mark.parametrize(
+    ("reference", "words"),
+    [
+        ("../../common/arm.txt", "no .xml or .mjcf file"),
+        ("../../common/Arm.MJCF/../arm.txt", "no .xml or .mjcf file"),
+        ("../../common/link.xml", "no .xml or .mjcf file"),
+        ("../../common", "no .xml or .mjcf file"),
+        ("../../folder.xml", "not there, or is no plain file"),
+        ("../../pipe.xml", "not there, or is no plain file"),
+        ("../../none.xml", "not there, or is no plain file"),
+        ("../../../../../../../../../../../../../dev/zero", "no .xml or .mjcf file"),
+        ("../one/model.xml", "included already"),
+    ],
+)
+def test_an_include_climbs_to_nothing_else(tmp_path: Path, reference: str, words: str) -> None:
+    path = climbing(tmp_path, reference)
+    (tmp_path / "common" / "link.xml").symlink_to("/dev/zero")
+    (tmp_path / "folder.xml").mkdir()
+    os.mkfifo(tmp_path / "pipe.xml")
+    with pytest.raises(FormatError, match=words) as caught:
+        poise.load(path)
+    assert caught.value.line == 1
+
+
+def test_files_that_climb_to_each_other(tmp_path: Path) -> None:
+    piece = '<mujoco><include file="../../robots/one/model.xml"/></mujoco>'
+    with pytest.raises(FormatError, match="included already"):
+        poise.load(climbing(tmp_path, "../../common/Arm.MJCF", piece))
+
+
+def test_models_that_attach_each_other(tmp_path: Path) -> None:
+    for one, other in ("ab", "ba"):
+        asset = f'<asset><model name="{other}" file="{other}.xml"/></asset>'
+        (tmp_path / f"{one}.xml").write_text(mjcf(f'<body><attach model="{other}" body="b" prefix="p"/></body>', asset))
+    with pytest.raises(FormatError, match="attaches itself"):
+        poise.load(tmp_path / "a.xml")
+
+
+def test_attached_models_cannot_multiply(tmp_path: Path) -> None:
+    (tmp_path / "m9.xml").write_text(mjcf(BODY))
+    for k in range(9):
+        asset = f'<asset><model name="m" file="m{k + 1}.xml"/></asset>'
+        inside = "".join(f'<attach model="m" body="b" prefix="p{i}"/>' for i in range(10))
+        (tmp_path / f"m{k}.xml").write_text(mjcf(f'<body name="b">{inside}</body>', asset))
+    with pytest.raises(FormatError, match="grows above"):
+        poise.load(tmp_path / "m0.xml")
+
+
+def test_a_bad_mesh_costs_its_mass_only(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    flat = b"v 0 0 0\nv 1 0 0\nv 0 1 0\nv 1 1 0\nf 1 2 3\nf 2 3 4\n"  # on which Qhull would write pages
+    bad = {"a.stl": b"solid", "b.obj": b"v 1 2\nf 9 9 9\n", "c.msh": b"\xff" * 100, "d.stl": b"", "e.obj": flat}
+    for name, data in bad.items():
+        (tmp_path / name).write_bytes(data)
+        path = tmp_path / "model.xml"
+        asset = f'<asset><mesh name="m" file="{name}"/></asset>'
+        path.write_text(
+            mjcf('<body name="b"><joint/><geom type="mesh" mesh="m"/><geom size="1" mass="2"/></body>', asset)
+        )
+        with pytest.warns(FormatWarning, match="meshes could not be used"):
+            model = poise.load(path)
+        assert model.mass == pytest.approx(2.0)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_missing_mujoco_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    monkeypatch.setitem(sys.modules, "mujoco", None)
+    (tmp_path / "model.xml").write_text(mjcf(BODY))
+    with pytest.raises(poise.errors.MissingExtra, match="poise\\[formats\\]"):
+        poise.load(tmp_path / "model.xml")
+
+
+def test_the_compiler_may_break_down_and_is_there_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    good = tmp_path / "good.xml"
+    good.write_text(mjcf(BODY))
+    assert poise.load(good).nq == 1
+    assert mjcf_compiler._WORKER.process is not None
+    mjcf_compiler._WORKER.process.kill()
+    mjcf_compiler._WORKER.process.wait()
+    assert poise.load(good).nq == 1
+    # MuJoCo 4.0 would hang on whatever comes after this one
+    poison = '<asset><model name="m"/></asset>'
+    assert isinstance(
+        mjcf_compiler.compiled(mjcf('<body><attach model="m" body="b" prefix="p"/></body>', poison), {}), str
+    )
+    assert poise.load(good).nq == 1
+    large = tmp_path / "large.xml"
+    large.write_text(mjcf(BODY.replace('name="b"', "").replace('name="j"', "") * 2000))
+    with monkeypatch.context() as patch:
+        patch.setattr(mjcf_compiler, "PATIENCE", 0.01)
+        with pytest.raises(FormatError, match="takes more than"):
+            poise.load(large)
+    assert poise.load(good).nq == 1
+
+
+def test_where_no_process_can_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> None:
+        raise PermissionError("no processes here")
+
+    mjcf_compiler._WORKER.stop()
+    monkeypatch.setattr("subprocess.Popen", refused)
+    (tmp_path / "model.xml").write_text(mjcf(BODY))
+    assert poise.load(tmp_path / "model.xml").nq == 1

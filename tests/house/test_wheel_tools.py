@@ -1,0 +1,74 @@
+"""The tools of `make wheels`: which wheel serves whom, what a wheel may not be, how an sdist is unpacked again."""
+
+from __future__ import annotations
+
+import io
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+if sys.platform != "linux":
+    pytest.skip("wheels are made on Linux", allow_module_level=True)
+
+import debian
+import wheels
+from paths import ROOT
+from zig_build import Target
+
+PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
+
+
+@pytest.mark.parametrize("machine", sorted(debian.ARCHITECTURES))
+def test_every_python_but_3_10_has_exactly_one_wheel(machine: str) -> None:
+    """The workflow builds the one for 3.10."""
+    built = [Target(version, machine, stable) for version, stable in wheels.KINDS]
+    assert [sum(t.serves(python) for t in built) for python in PYTHONS] == [python != "3.10" for python in PYTHONS]
+    assert [t.abi_tag for t in built] == ["cp311-cp311", "cp312-abi3"]
+    assert [t.module for t in built] == [f"_core.cpython-311-{machine}-linux-gnu.so", "_core.abi3.so"]
+    assert all(version in debian.SUITES for version, _ in wheels.KINDS)
+
+
+def pack_sdist(path: Path, files: dict[str, str]) -> Path:
+    with tarfile.open(path, "w:gz") as archive:
+        for name, text in files.items():
+            held = tarfile.TarInfo(f"poise-0/{name}")
+            held.size = len(text)
+            archive.addfile(held, io.BytesIO(text.encode()))
+    return path
+
+
+def test_unpacking_again_changes_only_what_changed(tmp_path: Path) -> None:
+    """A build goes on from files that are as old as they were; a file that is gone is gone."""
+    first = pack_sdist(tmp_path / "1.tar.gz", {"a.cpp": "1", "b.h": "1", "sub/c.h": "1"})
+    source = wheels.unpack_sdist(first, tmp_path / "source")
+    before = (source / "b.h").stat().st_mtime_ns
+    second = pack_sdist(tmp_path / "2.tar.gz", {"a.cpp": "2", "b.h": "1"})
+    assert wheels.unpack_sdist(second, tmp_path / "source") == source
+    assert (source / "a.cpp").read_text("utf-8") == "2"
+    assert (source / "b.h").stat().st_mtime_ns == before
+    assert not (source / "sub/c.h").exists()
+
+
+def make_wheel(path: Path, needs: str, files: dict[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("poise-0.dist-info/METADATA", f"Metadata-Version: 2.1\nName: poise\n{needs}\n")
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("needs", "files", "said"),
+    [
+        ("Requires-Dist: numpy>=1.24\nRequires-Dist: scipy", {}, "numpy alone"),
+        ("Requires-Dist: numpy>=1.24", {"big": bytes(wheels.MOST_BYTES + 1)}, "at most"),
+        ('Requires-Dist: numpy>=1.24\nRequires-Dist: rich; extra == "cli"', {}, "lacks"),
+    ],
+)
+def test_a_bad_wheel_is_refused_in_words(needs: str, files: dict[str, bytes], said: str, tmp_path: Path) -> None:
+    wheel = make_wheel(tmp_path / "poise.whl", needs, files)
+    with pytest.raises(SystemExit, match=said):
+        wheels.check_wheel(wheel, Target("3.11", "x86_64"), ROOT)

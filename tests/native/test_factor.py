@@ -1,0 +1,79 @@
+"""Factorisations and rules as plain C++: float and double, memory exactly as asked for, under the sanitizers."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable
+
+import pytest
+
+import nvrtc
+from paths import KERNELS, NATIVE_TESTS
+
+pytestmark = pytest.mark.slow
+
+SANITIZE = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"]
+ROUNDING = {"double": 2.3e-16, "float": 1.2e-7}
+OFF = "4"
+
+
+@pytest.fixture(scope="module")
+def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
+    compiler = os.environ.get("CXX") or shutil.which("c++") or shutil.which("g++")
+    if compiler is None:
+        pytest.skip("no C++ compiler on this machine: apt-get install g++")
+    program = tmp_path_factory.mktemp("rules") / "rules"
+    command = [compiler, "-std=c++20", "-O0", "-I", str(KERNELS), str(NATIVE_TESTS / "rules.cpp"), "-o", str(program)]
+    if subprocess.run([*command, *SANITIZE], capture_output=True, check=False).returncode != 0:
+        subprocess.run(command, check=True)  # a compiler without the sanitizers' libraries
+    done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = [line.split() for line in done.stdout.splitlines()]
+    return {line[0]: [float(x) for x in line[1:]] for line in lines}
+
+
+@pytest.mark.parametrize("scalar", ["double", "float"])
+def test_factorisations_are_right_to_rounding(figures: dict[str, list[float]], scalar: str) -> None:
+    """Shapes up to 24 x 50, tall and wide, full rank and less."""
+    assert figures[f"svd_{scalar}"][0] < 100 * ROUNDING[scalar]
+    assert figures[f"qr_{scalar}"][0] < 5000 * ROUNDING[scalar]  # times the condition of random matrices
+    assert figures[f"square_{scalar}"][0] < 10 * ROUNDING[scalar]
+    assert figures[f"wrong_rank_{scalar}"] == [0]
+    assert figures[f"singular_{scalar}"] == [0]  # refused
+
+
+@pytest.mark.parametrize("scalar", ["double", "float", "pack"])
+def test_blocks_solve_the_dual_system(figures: dict[str, list[float]], scalar: str) -> None:
+    """1 to 30 rows, 1 to 50 columns that move a run of rows each."""
+    assert figures[f"blocks_{scalar}"][0] < 1e4 * ROUNDING.get(scalar, ROUNDING["double"])  # times the condition
+
+
+def test_every_rule_keeps_the_limits_under_every_strategy(figures: dict[str, list[float]]) -> None:
+    rules = {name: costs for name, costs in figures.items() if name.startswith("rule_")}
+    assert len(rules) == 10 * 5 * 2 * 2
+    for name, costs in rules.items():
+        assert max(costs) < 1e3, name  # 1e30 where a limit was broken; not a number fails too
+
+
+def test_every_rule_reaches_what_is_near_in_double_and_float(figures: dict[str, list[float]]) -> None:
+    near = {name: costs for name, costs in figures.items() if name.startswith("rule_") and name.endswith("_0")}
+    assert len(near) == 10 * 5 * 2
+    for name, costs in near.items():
+        assert max(costs) < 1e-10, name
+
+
+def test_without_limits_every_rule_reaches_what_is_far(figures: dict[str, list[float]]) -> None:
+    free = {name: costs for name, costs in figures.items() if name.startswith("rule_") and name.split("_")[2] == OFF}
+    assert len(free) == 10 * 2 * 2
+    for name, costs in free.items():
+        assert max(costs) < 1e-7, name
+
+
+@pytest.mark.nvrtc
+def test_the_device_compiles_every_rule(closing_table: Callable[[str, str], None]) -> None:
+    headers = {path.name: path.read_text("utf-8") for path in [*KERNELS.glob("*.h"), NATIVE_TESTS / "spike.h"]}
+    compiled = nvrtc.compile((NATIVE_TESTS / "rules.cu").read_text("utf-8"), headers, "sm_90")
+    closing_table(f"rules.cu for sm_90, NVRTC {nvrtc.version()}", nvrtc.table(compiled.kernels))
+    assert compiled.kernels["rules_float"].spill_bytes == 0

@@ -1,0 +1,18 @@
+"""Where things are, seen from the tests: a test file moves to another folder without a thought for this."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+__all__ = ["BENCHMARKS", "DOCS", "EXAMPLES", "FUZZ", "KERNELS", "NATIVE", "NATIVE_TESTS", "ROOT", "SOURCES", "TOOLS"]
+
+ROOT = Path(__file__).resolve().parents[1]
+SOURCES = ROOT / "src" / "poise"
+NATIVE = SOURCES / "native"
+KERNELS = NATIVE / "kernels"
+DOCS = ROOT / "docs"
+TOOLS = ROOT / "tools"
+EXAMPLES = ROOT / "examples"
+BENCHMARKS = ROOT / "benchmarks"
+NATIVE_TESTS = ROOT / "tests" / "native"
+FUZZ = ROOT / "tests" / "fuzz"

@@ -1,0 +1,213 @@
+"""`solution.explanation`: data first, and `why()` is its text; the words are those of golden/why.txt."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+from collections.abc import Iterator
+
+import pytest
+
+import poise
+import why_cases
+from poise import Status
+from poise.diagnosis import ActiveLimit, CauseKind, Explanation, WayOutKind
+from poise.diagnosis.relax import Relaxation
+from poise.diagnosis.sentences import CAUSES, WAYS_OUT
+from poise.goals import Reach
+from poise.studio.reasons import reason_of
+from why_cases import CASES, GOLDEN, RECORDS, arm, tell, tell_records
+
+NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+
+
+@pytest.fixture(scope="module")
+def solutions() -> dict[str, poise.Solution]:
+    return {name: case() for name, case in CASES.items()}
+
+
+@pytest.fixture(scope="module")
+def found(solutions: dict[str, poise.Solution]) -> dict[str, Explanation]:
+    return {name: solution.explanation for name, solution in solutions.items()}
+
+
+def golden() -> Iterator[tuple[str, str]]:
+    """Yield each case of the golden file with its words."""
+    for part in GOLDEN.read_text(encoding="utf-8").split("## ")[1:]:
+        name, _, words = part.partition("\n")
+        yield name, words.strip()
+
+
+def figures(text: str) -> list[float]:
+    """Return the numbers of a text, without their signs: a direction that is lost has none."""
+    return [abs(float(number)) for number in NUMBER.findall(text)]
+
+
+# ------------------------------------------------------------------------------------------------ words
+
+
+@pytest.mark.parametrize(("name", "words"), list(golden()), ids=lambda x: "" if "\n" in x else x)
+def test_words_are_the_golden_ones(name: str, words: str) -> None:
+    """To the letter, and the numbers to the digits that are shown: `python tests/why_cases.py` writes them anew."""
+    told = tell_records() if name == "records" else tell(name)
+    assert NUMBER.sub("#", told) == NUMBER.sub("#", words)
+    assert figures(told) == pytest.approx(figures(words), rel=0.02, abs=2e-3)
+
+
+def test_the_golden_file_has_every_case() -> None:
+    assert [name for name, _ in golden()] == [*CASES, "records"]
+
+
+def test_every_kind_is_among_the_cases(found: dict[str, Explanation]) -> None:
+    assert {cause.kind for one in found.values() for cause in one.causes} == set(CauseKind) == set(CAUSES)
+    tried = {way.kind for one in found.values() for way in one.ways_out}
+    assert tried | {way.kind for way in RECORDS} == set(WayOutKind) == set(WAYS_OUT)
+
+
+def test_why_is_the_text_of_the_explanation(
+    solutions: dict[str, poise.Solution], found: dict[str, Explanation]
+) -> None:
+    for name, solution in solutions.items():
+        told = solution.why()
+        assert told == str(found[name])
+        assert all(part.text in told for part in found[name].parts)
+        assert all(part.text for part in found[name].parts)
+
+
+# ------------------------------------------------------------------------------------------------ data
+
+
+def test_the_same_solution_has_the_same_explanation(
+    solutions: dict[str, poise.Solution], found: dict[str, Explanation]
+) -> None:
+    for name, solution in solutions.items():
+        assert solution.explanation == found[name]
+
+
+@pytest.mark.parametrize("mode", ["nearest", "continuous"])
+def test_no_clock_is_heeded(mode: str) -> None:
+    """However soon the solve itself ended, what would help is found without regard to time."""
+    model, goal = arm(), Reach("hand", (0.2, 1.4, 0))
+    late = poise.solve(model, goal, [0, 0.3], mode=mode, time_limit=1e-9)
+    assert late.status is Status.OUT_OF_TIME
+    assert late._twin()._options.time_limit is None
+    ways = {"nearest": WayOutKind.MORE_TIME, "continuous": WayOutKind.FRESH_SOLVE}
+    assert [way.kind for way in late.explanation.ways_out] == [ways[mode], WayOutKind.TOLERANCE]
+
+
+def test_it_is_plain_data(found: dict[str, Explanation]) -> None:
+    for explanation in found.values():
+        assert pickle.loads(pickle.dumps(explanation)) == explanation
+        assert len({explanation, explanation}) == 1
+        values = json.loads(json.dumps(explanation.plain_values(), allow_nan=False))
+        assert [CauseKind(cause["kind"]) for cause in values["causes"]] == [x.kind for x in explanation.causes]
+        assert [WayOutKind(way["kind"]) for way in values["ways_out"]] == [x.kind for x in explanation.ways_out]
+        assert [one["goal"] for one in values["missed"]] == [one.goal for one in explanation.missed]
+
+
+def test_records_name_what_there_is(solutions: dict[str, poise.Solution], found: dict[str, Explanation]) -> None:
+    for name, explanation in found.items():
+        goals, limits = set(solutions[name]._solver.goals), set(solutions[name].active_limits)
+        for part in explanation.parts:
+            assert set(part.goals) <= goals
+            if part.kind is not CauseKind.BROKEN_LIMIT:
+                assert set(part.limits) <= limits
+        for miss in explanation.missed:
+            assert (miss.metres, miss.radians) == solutions[name].errors[miss.goal]
+            assert miss.metres > miss.allowed[0] or miss.radians > miss.allowed[1]
+            assert all(
+                accepted >= error
+                for accepted, error in zip(miss.accepted, solutions[name].errors[miss.goal], strict=True)
+            )
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"),
+    [
+        (Status.UNREACHABLE, CauseKind.PROVED),
+        (Status.OUT_OF_TIME, CauseKind.OUT_OF_TIME),
+        (Status.OUT_OF_STEPS, CauseKind.OUT_OF_STEPS),
+    ],
+)
+def test_a_status_has_its_cause(
+    status: Status, kind: CauseKind, solutions: dict[str, poise.Solution], found: dict[str, Explanation]
+) -> None:
+    """Whatever a solution came to, its explanation says, and says of no other."""
+    seen = 0
+    for name, solution in solutions.items():
+        assert (solution.status is status) is (kind in [cause.kind for cause in found[name].causes])
+        seen += solution.status is status
+    assert seen
+
+
+def test_a_proof_has_its_numbers(solutions: dict[str, poise.Solution], found: dict[str, Explanation]) -> None:
+    proved = 0
+    for name, solution in solutions.items():
+        for cause in (cause for cause in found[name].causes if cause.kind is CauseKind.PROVED):
+            proof, proved = solution.proof, proved + 1
+            assert proof is not None
+            assert cause.goals == proof.goals
+            assert cause.numbers["excess"] == proof.excess > cause.numbers["slack"]
+            assert cause.numbers["distance"] == proof.distance
+    assert proved > 4
+
+
+def test_a_reached_solution_has_nothing_to_explain(found: dict[str, Explanation]) -> None:
+    explanation = found["reached"]
+    assert (explanation.missed, explanation.causes, explanation.ways_out) == ((), (), ())
+
+
+def test_what_was_tried_helps() -> None:
+    """A freed range, done: the joint goes where the record says."""
+    solution = CASES["a range"]()
+    (way,) = [way for way in solution.explanation.ways_out if way.tried]
+    assert way.kind is WayOutKind.WITHOUT_RANGE
+    assert [(limit.joint, limit.side) for limit in way.limits] == [("shoulder", "upper")]
+    goal = solution._solver.goals["hand"]
+    freed = poise.solve(arm(-0.5, 3.0), goal, solution.q)
+    assert freed.reached
+    assert freed.q[0] == pytest.approx(way.numbers["value"], abs=1e-3)
+
+
+def test_trials_are_told_apart_by_what_they_relax() -> None:
+    """Not by their words, which are the same for the part `rx` of joint `wrist` and for a joint called `wrist.rx`."""
+    part = ActiveLimit("wrist", "upper", 0.5, 1.0, part="rx", velocity=0)
+    whole = ActiveLimit("wrist.rx", "upper", 0.5, 1.0, velocity=3)
+    one, other = (Relaxation(WayOutKind.WITHOUT_RANGE, limits=(limit,)) for limit in (part, whole))
+    assert part.name == whole.name
+    assert one.key != other.key
+    assert one.key == Relaxation(WayOutKind.WITHOUT_RANGE, limits=(part,)).key
+
+
+@pytest.mark.parametrize(
+    ("name", "section"),
+    [
+        ("too far", "Unreachable"),
+        ("a wall", "Something in the way"),
+        ("inside a ball", "Something in the way"),
+        ("served first", "Goals in each other's way"),
+        ("one priority", "Goals in each other's way"),
+        ("a range", "Limit trap"),
+        ("local minimum", "Local minimum"),
+        ("continuous, on its way", "Over-damped"),
+        ("a step on its way", "Over-damped"),
+    ],
+)
+def test_the_studio_reads_the_kind(name: str, section: str, found: dict[str, Explanation]) -> None:
+    reason = reason_of(found[name])
+    assert reason is not None
+    assert reason.section == section
+
+
+def test_json_has_the_explanation(solutions: dict[str, poise.Solution], found: dict[str, Explanation]) -> None:
+    for name in ("reached", "a range", "too far"):
+        values = solutions[name].plain_values()
+        assert values["explanation"] == found[name].plain_values()
+        assert values["why"] in ("", str(found[name]))
+        assert bool(values["why"]) is bool(values["explanation"]["causes"])
+
+
+def test_the_script_writes_what_is_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(why_cases, "CASES", {"reached": CASES["reached"]})
+    assert why_cases.tell_all().startswith("## reached\nEvery goal is reached: 'hand' to ")

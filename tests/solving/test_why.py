@@ -1,0 +1,184 @@
+"""Why goals were missed: one test for each kind of failure, its numbers right, and what it says helps does help.
+
+The words are held by test_explanation.py.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import poise
+from poise import Status
+from poise.diagnosis import CauseKind, WayOutKind
+from poise.goals import Reach, Rest
+from why_cases import find, kinds
+
+TIP = "panda_hand_tcp"
+
+
+@pytest.fixture(scope="module")
+def panda() -> poise.Model:
+    return poise.load("panda")
+
+
+def hinge_arm(upper: float = 1.0) -> poise.Model:
+    """Two links of 1 m in a plane; the elbow bends one way, up to `upper`."""
+    builder = poise.ModelBuilder("arm")
+    builder.add_joint("shoulder", None, "revolute", lower=-3, upper=3)
+    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=0, upper=upper)
+    return builder.add_frame("hand", "elbow", (1, 0, 0)).build()
+
+
+def test_reached(panda: poise.Model) -> None:
+    why = poise.solve(panda, Reach(TIP, (0.4, 0.2, 0.5))).why()
+    assert why.startswith("Every goal is reached")
+    assert TIP in why
+
+
+def test_out_of_reach(panda: poise.Model) -> None:
+    solution = poise.solve(panda, Reach(TIP, (1.4, 0.2, 0.5)))
+    cause, way = find(solution, CauseKind.PROVED), find(solution, WayOutKind.MOVE_TARGET)
+    assert cause.goals == way.goals == (TIP,)
+    assert cause.vector == pytest.approx((0, 0, 0.333))
+    assert cause.numbers["distance"] == pytest.approx(1.424, abs=1e-3)
+    assert cause.numbers["farthest"] == pytest.approx(0.9474, abs=1e-4)
+    assert way.numbers["metres"] == cause.numbers["excess"] == pytest.approx(0.477, abs=1e-3)
+    assert not cause.numbers["limited"]
+    # and doing so helps
+    target, center = np.array([1.4, 0.2, 0.5]), np.array(cause.vector)
+    nearer = center + (target - center) * (1.0 - (way.numbers["metres"] + 1e-6) / cause.numbers["distance"])
+    assert poise.solve(panda, Reach(TIP, nearer)).reached
+
+
+def test_too_close() -> None:
+    model = hinge_arm(upper=2.0)
+    solution = poise.solve(model, Reach("hand", (0.2, 0, 0)), [0.3, 0.5])
+    assert solution.status is Status.UNREACHABLE
+    cause, way = find(solution, CauseKind.PROVED), find(solution, WayOutKind.WITHOUT_RANGE)
+    assert cause.numbers["nearest"] == pytest.approx(2 * math.cos(1.0))
+    assert cause.numbers["distance"] < cause.numbers["nearest"]
+    assert cause.numbers["limited"]
+    assert [(limit.joint, limit.side) for limit in way.limits] == [("elbow", "upper")]
+    assert way.tried
+
+
+def test_rotation_out_of_reach(panda: poise.Model) -> None:
+    T = panda.fk(panda.rest, TIP)
+    T[:3, 3] = (0.84, 0, 0.333)
+    solution = poise.solve(panda, Reach(TIP, T))
+    assert find(solution, CauseKind.PROVED).numbers["pivot"]
+    assert find(solution, WayOutKind.POSITION_ALONE).goals == (TIP,)
+
+
+def test_two_targets_too_far_apart() -> None:
+    model = poise.load("humanoid")
+    solution = poise.solve(model, [Reach("hand_l", (0, 3, 1)), Reach("hand_r", (0, -3, 1))])
+    cause, first = find(solution, CauseKind.PROVED), solution.explanation.ways_out[0]
+    assert cause.goals == first.goals == ("hand_l", "hand_r")
+    assert cause.numbers["distance"] == pytest.approx(6)
+    assert cause.numbers["farthest"] == pytest.approx(1.668, abs=1e-3)
+    assert first.kind is WayOutKind.MOVE_TARGET
+    assert first.numbers["metres"] == pytest.approx(4.332, abs=1e-3)
+    assert find(solution, WayOutKind.WITHOUT_GOAL).goals == ("hand_l",)
+
+
+def test_a_target_in_millimetres_is_asked_about(panda: poise.Model) -> None:
+    asked = "Lengths are in metres: were millimetres meant?"
+    assert asked in poise.solve(panda, Reach(TIP, (400, 200, 300))).why()
+    assert asked not in poise.solve(panda, Reach(TIP, (1.4, 0.2, 0.5))).why()
+
+
+def test_a_limit_binds() -> None:
+    builder = poise.ModelBuilder("arm")
+    builder.add_joint("shoulder", None, "revolute", lower=-0.5, upper=0.5)
+    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=-2.5, upper=2.5)
+    model = builder.add_frame("hand", "elbow", (1, 0, 0)).build()
+    wanted = np.array([0.8, 0.4])
+    target = model.fk(wanted, "hand")[:3, 3]
+    solution = poise.solve(model, Reach("hand", target))
+    assert solution.status is Status.STALLED
+    assert [(limit.joint, limit.side) for limit in solution.active_limits] == [("shoulder", "upper")]
+    cause, first = find(solution, CauseKind.LIMITS), solution.explanation.ways_out[0]
+    assert cause.limits == first.limits == solution.active_limits
+    assert cause.limits[0].value == 0.5
+    assert first.kind is WayOutKind.WITHOUT_RANGE
+    assert first.numbers["value"] == pytest.approx(wanted[0], abs=1e-3)
+
+
+def test_goals_in_conflict(panda: poise.Model) -> None:
+    rng = np.random.default_rng(0)
+    (_, _), (hand, elbow) = panda.random(rng, 2), panda.random(rng, 2)
+    goals = [Reach(TIP, panda.fk(hand, TIP)), Reach("panda_link4", panda.fk(elbow, "panda_link4")[:3, 3])]
+    solution = poise.solve(panda, goals)
+    assert solution.status is Status.STALLED
+    assert find(solution, CauseKind.CONFLICT).goals == (TIP, "panda_link4")
+    first, second = solution.explanation.ways_out[:2]
+    assert (first.kind, first.goals) == (WayOutKind.POSITION_ALONE, (TIP,))
+    assert second.kind is WayOutKind.WITHOUT_GOAL
+    for goal in goals:
+        assert poise.solve(panda, goal).reached
+
+
+def test_local_minimum_and_singular_direction() -> None:
+    model = poise.load("planar3")
+    solution = poise.solve(model, Reach("tip", (1, 0, 0.3)))
+    assert solution.status is Status.STALLED
+    cause, lost = find(solution, CauseKind.LOCAL_MINIMUM), find(solution, CauseKind.SINGULAR)
+    assert (cause.goals, cause.motion) == (lost.goals, lost.motion) == (("tip",), "move")
+    assert cause.vector == pytest.approx((0, 0, 1), abs=1e-6)
+    assert np.abs(lost.vector) == pytest.approx((0, 0, 1), abs=1e-6)
+    assert solution.conditioning.singular
+
+
+def test_out_of_time(panda: poise.Model) -> None:
+    solution = poise.solve(panda, Reach(TIP, (0.1, 0.6, 0.7)), time_limit=1e-9)
+    assert solution.status is Status.OUT_OF_TIME
+    assert kinds(solution) == [CauseKind.OUT_OF_TIME, WayOutKind.MORE_TIME, WayOutKind.TOLERANCE]
+
+
+def test_out_of_steps() -> None:
+    model = poise.load("panda")
+    T = model.fk(model.random(np.random.default_rng(5)), TIP)
+    solution = poise.solve(model, Reach(TIP, T), max_steps=1, restarts=0, method=poise.methods.LM(stall_steps=50))
+    assert solution.status is Status.OUT_OF_STEPS
+    cause = find(solution, CauseKind.OUT_OF_STEPS)
+    assert cause.numbers == {"steps": 1.0, "searches": 1.0, "max_steps": 1.0}
+    assert find(solution, WayOutKind.MORE_STEPS).numbers["max_steps"] > 1
+
+
+def test_joints_that_may_not_move(panda: poise.Model) -> None:
+    start = np.array(panda.rest)
+    start[3] = 0.5  # outside its range
+    solution = poise.solve(panda, Reach(TIP, (0.6, 0.3, 0.5)), start, joints=["panda_joint1"])
+    assert find(solution, WayOutKind.ALL_JOINTS).tried
+    assert [limit.name for limit in find(solution, CauseKind.EXEMPT).limits] == ["panda_joint4"]
+
+
+def test_continuous_mode_says_when_to_call_again(panda: poise.Model) -> None:
+    solution = poise.solve(panda, Reach(TIP, (0.1, 0.6, 0.7)), mode="continuous", step_limit=0.05)
+    assert not solution.reached
+    assert find(solution, CauseKind.ON_ITS_WAY).numbers == {"span": 0.05}
+
+
+def test_what_is_left_is_the_tolerance_that_would_accept_it(panda: poise.Model) -> None:
+    solution = poise.solve(panda, Reach(TIP, (1.4, 0.2, 0.5)))
+    (miss,) = solution.explanation.missed
+    assert find(solution, WayOutKind.TOLERANCE).goals == (miss.goal,) == (TIP,)
+    assert miss.accepted[0] == pytest.approx(0.477, abs=1e-3)
+    loose = Reach(TIP, (1.4, 0.2, 0.5), tolerance=miss.accepted[0] * (1 + 1e-9))
+    assert poise.solve(panda, loose, solution.q).reached
+
+
+def test_asking_does_not_disturb_the_solver(panda: poise.Model) -> None:
+    solver = poise.Solver(panda, [Reach(TIP, (0.4, 0.2, 0.5)), Rest()])
+    first = solver.solve(targets={TIP: np.array([1.4, 0.2, 0.5])})
+    why = first.why()
+    q = solver.solve().q
+    second = solver.solve(targets={TIP: np.array([0.4, 0.2, 0.5])})
+    assert second.reached
+    assert np.array_equal(solver.solve(targets={TIP: np.array([1.4, 0.2, 0.5])}).q, q)
+    assert first.why() == why  # the reason stays that of its own call
+    assert first.errors[TIP][0] > 0.4

@@ -1,0 +1,94 @@
+"""What the studio and the pages teach is what the solver does: the damping that is drawn, the settings told."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import poise
+from paths import DOCS
+from poise import Solver, methods
+from poise.goals import Reach
+from poise.methods import DLS, LM, Method, by_name
+from poise.studio import lesson
+from poise.studio.charts import bars
+from poise.studio.puppet import Puppet
+
+SHELF = (DOCS / "shelf.md").read_text("utf-8")
+
+
+def reaching(method: Method) -> Puppet:
+    puppet = Puppet(poise.load("panda"))
+    puppet.change(method=method)
+    handle = next(iter(puppet.handles))
+    puppet.rig.reach(handle, puppet.transform(handle)[:3, 3] + np.array((0.1, 0.25, -0.2)))
+    return puppet
+
+
+@pytest.mark.parametrize(
+    "method", [LM(), LM(damping=0.2), by_name("auto"), DLS(damping=0.3), by_name("halley")], ids=str
+)
+def test_the_damping_that_is_drawn_is_the_one_in_use(method: Method) -> None:
+    puppet = reaching(method)
+    start = np.array(puppet.model.rest)
+    used = lesson.damping_of(puppet, start)
+    assert used is not None
+    solution = puppet.rig.whole(start, record=True, flat=True)
+    history = solution.history
+    assert history is not None
+    if isinstance(method, DLS):
+        assert used == pytest.approx((0.3, 0.3))
+        return
+    wanted = np.sqrt(method.damping * history.cost[:-1] + method.floor)  # type: ignore[attr-defined]
+    steps = history.search[1:] == history.search[:-1]
+    assert used[0] == pytest.approx(wanted[steps].max(), rel=1e-6)
+    assert used[1] <= wanted[steps][0] / 2  # it falls with the error
+    picture = bars(np.array([0.5, 0.2, 0.01]), used)
+    assert f"damping {used[0]:.2g} to {used[1]:.2g}" in picture
+    assert picture.count("<line") == 2
+
+
+@pytest.mark.parametrize("name", ["transpose", "pseudoinverse", "ccd"])
+def test_a_method_without_damping_has_none_drawn(name: str) -> None:
+    puppet = reaching(by_name(name))
+    assert lesson.damping_of(puppet, np.array(puppet.model.rest)) is None
+    assert "damping" not in bars(np.array([0.5]), None)
+
+
+def test_nothing_to_do_is_not_damped() -> None:
+    puppet = reaching(LM())
+    there = puppet.rig.whole(flat=True).q
+    assert lesson.damping_of(puppet, there) is None
+
+
+# ------------------------------------------------------------------------------------------------ settings on the page
+
+TOLD = [
+    (name, setting, value)
+    for name, text in re.findall(r"^### (\w+)\n(.*?)(?=^##)", SHELF, re.MULTILINE | re.DOTALL)
+    if name in methods.names()
+    for line in re.findall(r"\*\*Settings:\*\*(.*?)(?=\n- )", text, re.DOTALL)
+    for setting, value, unit in re.findall(r"`(\w+)`(?: \$[^$]*\$)?(?: \(|, )(\d[\d.e-]*)( degrees)?", line)
+    if not unit
+]
+
+
+@pytest.mark.parametrize(("name", "setting", "value"), TOLD)
+def test_the_page_tells_the_defaults_that_are(name: str, setting: str, value: str) -> None:
+    assert float(value) == pytest.approx(getattr(by_name(name), setting))
+
+
+def test_the_page_tells_some_defaults() -> None:
+    assert {("lm", "damping"), ("dls", "damping"), ("halley", "floor")} <= {told[:2] for told in TOLD}
+
+
+def test_lm_takes_its_damping_from_the_error_as_the_pages_say() -> None:
+    model = poise.load("panda")
+    solution = Solver(model, Reach(model.frames[-1], (0.4, 0.3, 0.5)), record=True, restarts=0).solve()
+    history = solution.history
+    assert history is not None
+    said = re.search(r"lambda\^2 = ([\d.]+)\\,\|r\|\^2", (DOCS / "failures.md").read_text("utf-8"))
+    assert said is not None
+    assert history.damping[1] == pytest.approx(float(said[1]) * history.cost[0] + 1e-6, rel=1e-9)

@@ -1,0 +1,127 @@
+"""Pages: one file, nothing fetched, everything inside it; the rest is refused by name."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poise
+from poise.errors import InvalidValue
+from poise.goals import Balance, LookAt, Reach, Rest
+from poise.model.shapes import Box, Cylinder
+from poise.solvers import race
+from poise.studio.html import pages
+
+HUMANOID = poise.load("humanoid")
+PANDA = poise.load("panda")
+
+
+def scene(page: pages.Page) -> dict:
+    """What the page plays."""
+    (text,) = re.findall(r'<script type="application/json" id="scene">(.*?)</script>', page.html, re.DOTALL)
+    return json.loads(text)
+
+
+def tracks(found: dict) -> np.ndarray:
+    """Positions and quaternions, (frames, tracks, 7)."""
+    numbers = np.frombuffer(base64.b64decode(found["data"]), dtype="<f4")
+    return numbers.reshape(found["frames"], found["tracks"], 7)
+
+
+def test_a_pose_is_where_it_was_put() -> None:
+    pose = poise.Pose(HUMANOID, HUMANOID.random(np.random.default_rng(3)))
+    found = scene(poise.show(pose, browser=False))
+    ways = tracks(found)
+    assert found["up"] == "y"
+    assert np.allclose(np.linalg.norm(ways[..., 3:], axis=-1), 1.0, atol=1e-6)
+    assert np.abs(ways[0, :, :3] - pose.position("pelvis")).sum(axis=-1).min() < 1e-5
+
+
+def test_a_search_plays_to_its_answer_and_brings_its_table() -> None:
+    goals = [Reach("hand_l", (0.4, 1.3, 0.4)), LookAt("eyes", (0.4, 1.3, 0.4)), Balance(["foot_l", "foot_r"]), Rest()]
+    solution = poise.solve(HUMANOID, goals, record=True)
+    found = scene(poise.show(solution, browser=False, title="A hand"))
+    assert found["frames"] == len(solution.history) + 1
+    assert found["title"] == "A hand"
+    assert found["table"]["rows"][0][0] == "hand_l"
+    assert {curve["name"] for curve in found["curves"]} >= {"hand_l [m]", "eyes [rad]"}
+    assert found["words"] == ""
+
+
+def test_a_miss_is_explained_on_the_page() -> None:
+    missed = poise.solve(PANDA, Reach("panda_hand_tcp", (1.2, 0.0, 0.4)))
+    assert "Proved out of reach" in scene(poise.show(missed, browser=False))["words"]
+
+
+def test_a_motion_plays_at_its_own_pace_and_a_long_one_is_thinned() -> None:
+    q = np.repeat(np.array(PANDA.rest)[None], 9000, axis=0)
+    found = scene(poise.show(poise.Motion(PANDA, q[:60], 24), browser=False))
+    assert (found["frames"], found["fps"]) == (60, 24)
+    long = scene(poise.show(poise.Motion(PANDA, q, 90), browser=False))
+    assert (long["frames"], long["fps"]) == (3000, 30)
+    assert "one in 3" in long["note"]
+
+
+def test_a_race_shows_who_raced() -> None:
+    found = scene(poise.show(race(PANDA, methods=["lm", "dls", "inverse"], problems=3), browser=False))
+    assert [row[0] for row in found["table"]["rows"]] == ["lm", "dls"]
+    assert [label["text"] for label in found["labels"]] == ["lm", "dls"]
+    with pytest.raises(InvalidValue, match="nothing to show"):
+        poise.show(race(PANDA, methods=["lm"], problems=1, recorded=0), browser=False)
+
+
+def test_a_page_asks_for_nothing_and_no_text_leaves_its_place(tmp_path: Path) -> None:
+    page = poise.show(
+        PANDA, tmp_path / "arm.html", title="</script><img src=http://a.b/c onerror=alert(1)>", note="<b>"
+    )
+    text = (tmp_path / "arm.html").read_text("utf-8")
+    assert text == page.html
+    assert page.path == tmp_path / "arm.html"
+    assert "</script><img" not in text
+    assert text.count("<script") == 2
+    assert "default-src 'none'" in text
+    assert not re.search(r"(src|href)=\"?(?!data:)[^>\s]*//", text.split('id="scene"')[0])
+    assert not list(tmp_path.glob(".*"))
+
+
+def test_solids_of_a_file_and_their_colours_are_there() -> None:
+    builder = poise.ModelBuilder("box")
+    builder.add_joint("a", None, "revolute")
+    builder.add_frame("tip", "a", (1, 0, 0))
+    builder.add_shape("a", Box((0.2, 0.4, 0.6)), color=(1, 0, 0))
+    builder.add_shape("a", Cylinder(0.1, 0.5))
+    found = scene(poise.show(builder.build(), browser=False))
+    box, cylinder = found["solids"]
+    assert (box[1], cylinder[1]) == (2, 1)
+    assert box[3] == [0.1, 0.2, 0.3]
+    assert box[5] == [1, 0, 0, 1]
+    assert found["box"] == pytest.approx([0.1, 0.2, 0.3])
+
+
+def test_what_cannot_be_shown_is_refused() -> None:
+    with pytest.raises(InvalidValue, match=r"does not know how to show 'humanoid'.*Motion"):
+        poise.show("humanoid", browser=False)
+
+
+def test_a_browser_opens_only_where_there_is_a_display(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    monkeypatch.setattr("webbrowser.open", opened.append)
+    monkeypatch.setattr(pages, "has_display", lambda: False)
+    assert poise.show(PANDA).path is None
+    monkeypatch.setattr(pages, "has_display", lambda: True)
+    monkeypatch.setattr("tempfile.mkdtemp", lambda **_: str(tmp_path))
+    assert poise.show(PANDA).path == tmp_path / "page.html"
+    poise.show(PANDA, tmp_path / "quiet.html")
+    assert opened == [(tmp_path / "page.html").as_uri()]
+
+
+def test_a_notebook_gets_a_frame() -> None:
+    page = poise.show(PANDA, browser=False)
+    frame = page._repr_html_()
+    assert frame.startswith("<iframe srcdoc=")
+    assert "kB, not written" in repr(page)

@@ -1,0 +1,71 @@
+"""What the studio says to somebody who is new to it: reasons with a page to read, notes, names of files."""
+
+from __future__ import annotations
+
+import html
+
+import numpy as np
+import pytest
+
+import poise
+from paths import ROOT
+from poise.errors import FormatError
+from poise.studio.panel import why_words
+from poise.studio.puppet import Puppet
+from poise.studio.reasons import PAGE, REASONS
+
+
+def test_every_reason_has_its_section_in_the_failure_gallery():
+    text = (ROOT / PAGE).read_text(encoding="utf-8")
+    assert [r.section for r in REASONS if f"\n## {r.section}\n" not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("target", "section"),
+    [((2.5, 1.6, 0.3), "Unreachable"), ((-0.9, 0.2, -0.8), "Goals in each other's way")],
+)
+def test_a_missed_handle_leads_to_the_page_that_explains_it(target, section):
+    puppet = Puppet(poise.load("humanoid"))
+    puppet.hold("hand_l", np.array(target))
+    for _ in range(60):
+        puppet.frame()
+    told = html.unescape(why_words(puppet.explanation()))
+    assert PAGE in told
+    assert f"“{section}”" in told
+
+
+# ---------------------------------------------------------------------------------------------- files
+
+
+@pytest.fixture(scope="module")
+def studio():
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    from poise.studio.server import Studio
+
+    with Studio("humanoid", port=18070) as running:
+        yield running
+
+
+@pytest.mark.parametrize(("name", "content"), [("broken.urdf", b"<robot"), ("note.txt", b"hello")])
+def test_a_file_that_cannot_be_read_is_called_by_its_own_name(studio, name, content):
+    from poise.studio.uploads import opened
+
+    with pytest.raises(FormatError) as caught:
+        opened(studio, name, content)
+    assert str(caught.value).startswith(f"{name}:")
+
+
+def test_a_motion_is_announced_and_saved_whole(studio, tmp_path):
+    from poise.studio.saving import saved
+    from poise.studio.uploads import opened
+
+    model = poise.load("planar2")
+    poise.save(poise.Motion(model, np.linspace(0, 1, 60).reshape(30, 2), fps=30), tmp_path / "wave.bvh")
+    opened(studio, "wave.bvh", (tmp_path / "wave.bvh").read_bytes())
+    assert studio.panel.pose.about_file().startswith("30 poses: play them in the Motion tab")
+    assert studio.panel.motion.time.max >= studio.panel.motion.motion.times[-1]
+    for kind in ("GLB", "BVH"):
+        (tmp_path / f"again.{kind.lower()}").write_bytes(saved(studio, kind))
+        assert len(poise.load_motion(tmp_path / f"again.{kind.lower()}")) == 30
+    studio.show("humanoid")
+    assert "Motion tab" not in studio.panel.pose.about_file()

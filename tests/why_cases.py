@@ -1,0 +1,211 @@
+"""Problems that are missed, one or more for each kind of cause and of way out; their words are in golden/why.txt.
+
+python tests/why_cases.py       writes the file anew, after a change of words that is meant
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import poise
+from poise.diagnosis import CauseKind, WayOut, WayOutKind
+from poise.diagnosis.sentences import say_ways_out
+from poise.goals import Align, Distance, Goal, HalfSpace, Orient, Reach
+from poise.limits import Clearance, Closed, Cone, Coupled, Speed, Sphere
+
+GOLDEN = Path(__file__).parent / "golden" / "why.txt"
+TIP = "panda_hand_tcp"
+SMALL = re.compile(r"\b[\d.]+ [un]m\b")  # rounding of a solve that came there
+TIME = re.compile(r"\(\d+ us\)")
+
+
+def arm(lower: float = -3.0, upper: float = 3.0, elbow: tuple[float, float] = (-2.5, 2.5)) -> poise.Model:
+    """Two links of 1 m in a plane."""
+    builder = poise.ModelBuilder("arm")
+    builder.add_joint("shoulder", None, "revolute", lower=lower, upper=upper)
+    builder.add_joint("elbow", "shoulder", "revolute", offset=(1, 0, 0), lower=elbow[0], upper=elbow[1])
+    return builder.add_frame("hand", "elbow", (1, 0, 0)).build()
+
+
+def ball_arm() -> poise.Model:
+    """A ball joint and a hinge, links of 0.3 m."""
+    builder = poise.ModelBuilder("ball arm")
+    builder.add_joint("shoulder", None, "ball")
+    builder.add_joint("elbow", "shoulder", "revolute", offset=(0, 0, 0.3), axis=(0, 1, 0), lower=0.0, upper=2.5)
+    return builder.add_frame("hand", "elbow", (0, 0, 0.3)).build()
+
+
+def gantry() -> poise.Model:
+    """Two slides."""
+    builder = poise.ModelBuilder("gantry")
+    builder.add_joint("x", None, "prismatic", axis=(1, 0, 0), lower=0, upper=20)
+    builder.add_joint("y", "x", "prismatic", axis=(0, 1, 0), lower=0, upper=20)
+    return builder.add_frame("hook", "y", (0, 0, -1)).build()
+
+
+def stretchy() -> poise.Model:
+    """A hinge, and a bone whose length only joints= lets change."""
+    builder = poise.ModelBuilder("stretchy")
+    builder.add_joint("hinge", None, "revolute", lower=-3, upper=3)
+    builder.add_joint("bone", "hinge", "prismatic", axis=(1, 0, 0), lower=0, upper=2, locked=True)
+    return builder.add_frame("hand", "bone", (1, 0, 0)).build()
+
+
+def cornered() -> tuple[poise.Model, Reach]:
+    """Two links that fold up at the end of their ranges: the way to the target is the other way round."""
+    return arm(-2.5, 2.5, (0.0, 2.5)), Reach("hand", (1.2 * math.cos(1.5), -1.2 * math.sin(1.5), 0.0))
+
+
+def stone() -> poise.Model:
+    """A body without joints."""
+    builder = poise.ModelBuilder("stone")
+    return builder.add_frame("tip", None, (1.0, 0.0, 0.0)).build()
+
+
+def last_step() -> poise.Solution:
+    """A step in time where no step leads further."""
+    model, goal = cornered()
+    solver = poise.Solver(model, goal, limits=[Speed(2.0)])
+    return solver.step([2.5, 2.5], 0.05)
+
+
+def turned_tip() -> poise.Solution:
+    """A rotation at a place where only the position can be had."""
+    model = poise.load("panda")
+    T = model.fk(model.rest, TIP)
+    T[:3, 3] = (0.84, 0, 0.333)
+    return poise.solve(model, Reach(TIP, T))
+
+
+def still_joint() -> poise.Solution:
+    """A joint outside its range that may not move."""
+    model = poise.load("panda")
+    start = np.array(model.rest)
+    start[3] = 0.5
+    return poise.solve(model, Reach(TIP, (0.6, 0.3, 0.5)), start, joints=["panda_joint1"])
+
+
+def held_twice() -> poise.Solution:
+    """A range and a sum that both have to go."""
+    sums = Coupled({"elbow": 1.0}, -0.2, 0.2, name="strap")
+    model = arm(-0.5, 0.5)
+    return poise.solve(model, Reach("hand", model.fk([1.2, 0.9], "hand")[:3, 3]), limits=[sums], restarts=0)
+
+
+def hands(priority: int = 0) -> list[Goal]:
+    """Two hands that are asked for too far apart."""
+    return [Reach("hand_l", (0, 3, 1)), Reach("hand_r", (0, -3, 1), priority=priority)]
+
+
+def reach(model: poise.Model, q: list[float]) -> Reach:
+    """A goal where a pose has the hand."""
+    return Reach("hand", model.fk(q, "hand")[:3, 3])
+
+
+def find(solution: poise.Solution, kind: CauseKind | WayOutKind) -> Any:
+    """Return the one cause or way out of a kind; None where there is none."""
+    found = [part for part in solution.explanation.parts if part.kind is kind]
+    assert len(found) < 2, found
+    return found[0] if found else None
+
+
+def kinds(solution: poise.Solution) -> list[CauseKind | WayOutKind]:
+    """Return the kinds of all causes and ways out, in order."""
+    return [part.kind for part in solution.explanation.parts]
+
+
+LEVEL = Align("elbow", "x", (1, 0, 0), name="level")
+DOWN = [Align("elbow", "x", (1, 1, 0), name="up"), Align("elbow", "x", (1, -1, 0), name="down")]
+
+CASES: dict[str, Callable[[], poise.Solution]] = {
+    "reached": lambda: poise.solve(arm(), Reach("hand", (1.2, 0.9, 0))),
+    "too far": lambda: poise.solve(arm(), Reach("hand", (2.5, 0, 0))),
+    "in millimetres": lambda: poise.solve(arm(), Reach("hand", (400, 300, 0))),
+    "too close": lambda: poise.solve(arm(elbow=(0, 2)), Reach("hand", (0.2, 0, 0)), [0.3, 0.5]),
+    "last joint": turned_tip,
+    "two targets": lambda: poise.solve(poise.load("humanoid"), hands()),
+    "two targets, one served first": lambda: poise.solve(poise.load("humanoid"), hands(1)),
+    "locked bones": lambda: poise.solve(stretchy(), Reach("hand", (2, 0, 0))),
+    "a range": lambda: poise.solve(arm(-0.5, 0.5), reach(arm(), [0.8, 0.4])),
+    "a range and a sum": held_twice,
+    "a cone": lambda: poise.solve(
+        ball_arm(), Reach("hand", (0.5, 0.2, 0.2)), limits=[Cone("shoulder", swing=0.6)], restarts=0
+    ),
+    "a wall": lambda: poise.solve(
+        ball_arm(),
+        Reach("hand", (0.4, 0.1, 0.2)),
+        [math.cos(0.2), 0, math.sin(0.2), 0, 0.1],
+        limits=[Clearance([], 0.1, [HalfSpace((0.3, 0, 0), (-1, 0, 0))])],
+        restarts=0,
+    ),
+    "one priority": lambda: poise.solve(arm(), DOWN, restarts=0),
+    "served first": lambda: poise.solve(arm(), [LEVEL, Reach("hand", (0.3, 0.9, 0), priority=1)], [0.5, 0.5]),
+    "local minimum": lambda: poise.solve(poise.load("planar3"), Reach("tip", (1, 0, 0.3)), restarts=0),
+    "no joint": lambda: poise.solve(stone(), Orient("tip", poise.Rotation.from_axis_angle((0, 0, 1), 0.5))),
+    "out of time": lambda: poise.solve(poise.load("panda"), Reach(TIP, (0.1, 0.6, 0.7)), time_limit=1e-9),
+    "out of steps": lambda: poise.solve(arm(), reach(arm(), [1.4, 1.9]), [-1, -1.5], max_steps=1, restarts=0),
+    "more searches": lambda: poise.solve(*cornered(), [2.5, 2.5], restarts=0),
+    "continuous, on its way": lambda: poise.solve(arm(), reach(arm(), [1.4, 1.0]), [0, 0.3], mode="continuous"),
+    "continuous, at an end": lambda: poise.solve(*cornered(), [2.5, 2.5], mode="continuous"),
+    "continuous, at a limit": lambda: poise.solve(
+        arm(-1, 0.5, (0, 1e-3)), reach(arm(), [0.8, 0]), [0.5, 0], mode="continuous"
+    ),
+    "a step on its way": lambda: poise.Solver(arm(), reach(arm(), [1.4, 1.0]), limits=[Speed(0.5)]).step([0, 0.3], 0.1),
+    "a step at an end": last_step,
+    "joints left out": still_joint,
+    "below a range": lambda: poise.solve(arm(), Reach("hand", (1.2, 0.9, 0)), [-3.5, 0.5], mode="continuous"),
+    "below a sum": lambda: poise.solve(
+        gantry(), Reach("hook", (2, 3, -1)), limits=[Coupled({"x": 1}, 9, 10)], joints=["y"], restarts=0
+    ),
+    "beyond a cone": lambda: poise.solve(
+        ball_arm(),
+        Reach("hand", (0.5, 0.2, 0.2)),
+        [math.cos(0.6), 0, math.sin(0.6), 0, 0.1],
+        limits=[Cone("shoulder", swing=0.6)],
+        mode="continuous",
+    ),
+    "inside a ball": lambda: poise.solve(
+        ball_arm(), Reach("hand", (0, 0, 0.55)), limits=[Clearance([], world=[Sphere((0, 0, 0.3), 2.0)])], restarts=0
+    ),
+    "an open loop": lambda: poise.solve(
+        gantry(), Reach("hook", (2, 3, -1)), limits=[Closed("hook", "x", (0, 0, 0), name="bar")], restarts=0
+    ),
+    "a distance": lambda: poise.solve(arm(), Distance("hand", (0, 0, 0), 3.0), [0.2, 0.3], restarts=0),
+}
+
+# Ways out that a small problem does not show, or only by luck: their sentences from records.
+RECORDS = (
+    WayOut(WayOutKind.OTHER_SEED, numbers={"seed": 1.0}, tried=True),
+    WayOut(WayOutKind.OTHER_SEARCH, tried=True),
+)
+
+
+def tell(name: str) -> str:
+    """Return the words of a case, without what differs from machine to machine."""
+    return rounded(str(CASES[name]().explanation))
+
+
+def rounded(text: str) -> str:
+    """Return words without times, and without lengths that are rounding."""
+    return TIME.sub("(... us)", SMALL.sub("... um", text))
+
+
+def tell_records() -> str:
+    """Return the sentences of the records."""
+    return "\n".join(way.text for way in say_ways_out(poise.solve(arm(), Reach("hand", (2.5, 0, 0))), RECORDS))
+
+
+def tell_all() -> str:
+    """Return the whole golden file."""
+    parts = {**{name: tell(name) for name in CASES}, "records": tell_records()}
+    return "\n\n".join(f"## {name}\n{text}" for name, text in parts.items()) + "\n"
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text(tell_all(), encoding="utf-8")
