@@ -124,10 +124,14 @@ def test_the_device_code_answers_as_the_cpu_does(built: tuple[Any, ...], early: 
     _, folder, solver, targets = built
     model, names = solver.model, solver.row_names
     starts = np.tile(model.rest, (ROWS, 1))
+    held = set(compact(core.problem_of(solver._native, True)))
+    idle = [k for joint in model.joints if joint.nq == joint.nv for k in range(model.nq)[joint.q] if k not in held]
+    starts[20:, idle] = np.random.default_rng(3).uniform(-4.0, 4.0, (ROWS - 20, len(idle)))  # outside most ranges
     starts[7, -1] = np.nan
     device = run(folder, solver, targets, starts, early, finish=False)
     goals = list(solver.goals.values())
     cpu = poise.solve_batch(model, goals, targets, starts, restarts=12, dtype="float32")
+    np.testing.assert_array_equal(device.q[:, idle], cpu.q[:, idle])  # brought back into their ranges, alike
     np.testing.assert_array_equal(device.codes == 5, cpu.codes == 5)
     np.testing.assert_array_equal(device.codes == 4, cpu.codes == 4)
     assert np.mean(device.reached.astype(bool) == cpu.reached) > 0.96

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +12,7 @@ from poise.batch.arrays import Rows
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.solvers import Solver, Status
+from poise.solvers import Solution, Solver, Status
 from poise.solvers.proving import prove
 from poise.solvers.several import Explorer
 
@@ -39,11 +39,29 @@ def solve_rowwise(
             q[row] = start if np.isfinite(start).all() else np.nan
             errors[row], codes[row], steps[row], searches[row] = np.nan, CODES.index(Status.INVALID), 0, 0
         else:
-            q[row] = answer.q
-            errors[row] = list(answer.errors.values())
-            codes[row], steps[row], searches[row] = CODES.index(answer.status), answer.steps, answer.searches
+            q[row], errors[row], codes[row] = as_returned(solver, answer, None, q.dtype)
+            steps[row], searches[row] = answer.steps, answer.searches
         if progress is not None and (row + 1 == rows or row % 100 == 99):
             progress(row + 1, rows)
+
+
+def as_returned(
+    solver: Solver, answer: Solution, targets: Mapping[str, Any] | None, dtype: np.dtype[Any]
+) -> tuple[Any, Any, int]:
+    """An answer's pose, errors and status code, those of the pose in the precision in which it is handed out.
+
+    Args:
+        solver: Of the problem.
+        answer: What it found.
+        targets: Of the row; None where the solver has them already.
+        dtype: float64, or float32: rounded, still inside the ranges, and judged again in float64.
+    """
+    code = CODES.index(answer.status)
+    if dtype == np.float64:
+        return answer.q, list(answer.errors.values()), code
+    q, errors, good = solver._native.rounded(answer.q, None if targets is None else dict(targets))
+    lost = answer.status is Status.REACHED and not good
+    return q, errors[-len(answer.errors) :], CODES.index(Status.STALLED) if lost else code
 
 
 def explore_rowwise(
@@ -63,15 +81,15 @@ def explore_rowwise(
     for row in range(rows):
         start = starts.row(row)
         try:
-            found = explorer.find(start, {part.name: part.row(row) for part in targets}, count)
+            wanted = {part.name: part.row(row) for part in targets}
+            found = explorer.find(start, wanted, count)
         except (InvalidValue, ShapeMismatch):
             q[row, 0] = start if np.isfinite(start).all() else np.nan
             codes[row] = CODES.index(Status.INVALID)
         else:
             steps[row], searches[row] = found.steps, found.searches
             for k, answer in enumerate(found.solutions):
-                q[row, k], errors[row, k] = answer.q, list(answer.errors.values())
-                codes[row, k] = CODES.index(answer.status)
+                q[row, k], errors[row, k], codes[row, k] = as_returned(explorer.solver, answer, wanted, q.dtype)
         if progress is not None and (row + 1 == rows or row % 10 == 9):
             progress(row + 1, rows)
 

@@ -1,11 +1,11 @@
 // batch_rows.cpp: the way of one row: read, searched again and again, checked in double, written. One row at a time, so it is
 // compiled once, for every machine.
-#include <cmath>
 #include <limits>
 
 #include "batch.h"
 #include "kernels/targets.h"
 #include "ops.h"
+#include "rounding.h"
 
 namespace poise {
 namespace {
@@ -111,14 +111,7 @@ RowStatus status_of(const SolverData& solver) {
 
 // the solver's answer in the precision that was asked for, inside the ranges still, and judged as it is handed out
 void round_answer(SolverData& own) {
-  for (double& x : own.best_q) x = static_cast<double>(static_cast<float>(x));
-  for (const Freedom<double>& f : own.freedoms) {
-    if (f.q_index < 0) continue;
-    double& x = own.best_q[index(f.q_index)];
-    const auto rounded = static_cast<float>(x);
-    if (x > f.upper && x <= f.upper + 1e-6 * (1 + absolute(f.upper))) x = std::nextafter(rounded, -INFINITY);
-    if (x < f.lower && x >= f.lower - 1e-6 * (1 + absolute(f.lower))) x = std::nextafter(rounded, INFINITY);
-  }
+  round_pose(own, own.best_q.data());
   const bool good = check_pose(own, own.targets.data(), own.best_q.data(), own.best_errors.data());
   if (own.outcome == Outcome::REACHED && !good) own.outcome = Outcome::STALLED;
 }
@@ -286,6 +279,7 @@ bool take_row(Worker& worker, Slot& slot) {
       write_own(worker, slot.row);
       continue;
     }
+    if (worker.job.q32) round_idle(own, own.start.data());
     slot.searches = slot.steps = slot.found = 0;
     for (std::size_t k = 0; k < own.targets.size(); ++k) slot.targets[k] = own.targets[k];
     for (std::size_t k = 0; k < own.start.size(); ++k) slot.start[k] = slot.q[k] = own.start[k];

@@ -12,6 +12,7 @@
 #include "kernels/targets.h"
 #include "ops.h"
 #include "prepared.h"
+#include "rounding.h"
 
 namespace poise {
 namespace {
@@ -256,6 +257,22 @@ NumpyArray brought_into_cones(PreparedSolver& solver, nb::handle q) {
   return fresh(d.start, {static_cast<npy_intp>(d.n_q)}).release();
 }
 
+// q in single precision, still inside the ranges and cones, its errors, and whether it reaches
+AnyTuple rounded(PreparedSolver& solver, nb::handle q, nb::handle targets) {
+  const Use use(solver);
+  read_start(solver, q);
+  if (!targets.is_none()) read_targets(solver, nb::cast<nb::dict>(targets));
+  SolverData& d = solver.data;
+  round_pose(d, d.start.data());
+  solver_ops().restart(d);
+  solver_ops().advance(d);
+  const bool kept = !(outside_of(d.problem(), d.settings, d.start.data()) > 0.0);
+  const int n = static_cast<int>(d.goals.size());
+  return nb::make_tuple(fresh(d.start, {static_cast<npy_intp>(d.n_q)}).release(),
+                        fresh(listed(d.state.errors, 2 * n), {static_cast<npy_intp>(n), 2}).release(),
+                        kept && within_tolerance(d.problem(), d.state.errors, 1.0));
+}
+
 // one search, phase by phase: for recording, teaching and tests
 void restart(PreparedSolver& solver, nb::handle start, nb::handle targets) {
   const Use use(solver);
@@ -350,6 +367,7 @@ void bind_solver(nb::module_& m) {
           nb::arg("start"), nb::arg("targets").none(), nb::arg("window").none() = nb::none())
       .def("gaps", gaps_at, nb::arg("q"))
       .def("into_cones", brought_into_cones, nb::arg("q"))
+      .def("rounded", rounded, nb::arg("q"), nb::arg("targets").none())
       .def("rest_at", rest_at, nb::arg("q"), nb::arg("gains"))
       .def("restart", restart, nb::arg("start"), nb::arg("targets").none())
       .def("advance", advance)

@@ -143,6 +143,14 @@ POISE_FN void store_pose(const P&, const DeviceRows<T, P::n_goals>& io, int row,
   for (int k = 0; k < P::n_q; ++k) io.q[static_cast<long long>(row) * P::model_q + P::place(k)] = q[k];
 }
 
+// a number brought into its range, in T and inside still: rounding may lead out of it by its last digit
+template <class T> POISE_FN T kept_inside(double x, const Idle& idle) {
+  const T stored = T(minimum(maximum(x, idle.lower), idle.upper));
+  const double at = double(stored),
+               digit = 7e-8 * absolute(at);  // between a half and one and a half of the last digit of a float
+  return at > idle.upper ? T(at - digit) : at < idle.lower ? T(at + digit) : stored;
+}
+
 // what the problem does not hold; false if a number of it is not finite
 template <class P, class T> POISE_FN bool store_idle(const P&, const DeviceRows<T, P::n_goals>& io, int row) {
   bool good = true;
@@ -150,7 +158,7 @@ template <class P, class T> POISE_FN bool store_idle(const P&, const DeviceRows<
     const Idle idle = P::idle(k);
     const double x = start_of(io, row, idle.place);
     good = good && x - x == 0.0;
-    io.q[static_cast<long long>(row) * P::model_q + idle.place] = T(minimum(maximum(x, idle.lower), idle.upper));
+    io.q[static_cast<long long>(row) * P::model_q + idle.place] = kept_inside<T>(x, idle);
   }
   return good;
 }
