@@ -89,8 +89,9 @@ def placed(model: Model, capsules: tuple[BodyCapsule, ...], q: Floats) -> tuple[
     return world[:, 0], world[:, 1]
 
 
+@lru_cache(maxsize=16)
 def automatic_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: float) -> Pairs:
-    """Pairs of capsules worth keeping apart, (m, 2)."""
+    """Return the pairs of capsules worth keeping apart, (m, 2); the array is kept, and cannot be written."""
     parts = rigid_parts(model)
     of = [parts[model.frame(capsule.frame).name] for capsule in capsules]
     above = next_above(model, parts, set(of))
@@ -104,11 +105,13 @@ def automatic_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: f
         dtype=np.int64,
     ).reshape(-1, 2)
     if not len(pairs):
+        pairs.setflags(write=False)
         return pairs
     touch = distance + TOUCH * model.length
     near = capsule_distances(model, capsules, pairs, np.array(model.rest)) <= touch
     touching = {frozenset((of[i], of[j])) for i, j in pairs[near]}
     apart: Pairs = pairs[[frozenset((of[i], of[j])) not in touching for i, j in pairs]]
+    apart.setflags(write=False)
     return apart
 
 

@@ -62,15 +62,20 @@ class Clearance(Limit):
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
         """Return a row for each pair of capsules, and for each capsule and what is in the world."""
         capsules, table = self.capsules(model), clearance_table(model, self)
-        kept: dict[str, Any] = {"distance": self.distance, "end": self.distance, "unit": model.length, "side": "lower"}
-        found = []
+        found, distance, unit = [], self.distance, model.length
+
+        def add(op: core.LimitOp, parts: tuple[BodyCapsule, ...], what: str, numbers: Any = (), which: int = 0) -> None:
+            between = (parts[0].frame, what)
+            found.append(
+                LimitRow(op, numbers, distance, parts, which, end=distance, unit=unit, side="lower", between=between)
+            )
+
         for i, j in table["pairs"].tolist():
-            one, other = capsules[i], capsules[j]
-            found.append(LimitRow(Op.PAIR, capsules=(one, other), between=(one.frame, other.frame), **kept))
+            add(Op.PAIR, (capsules[i], capsules[j]), capsules[j].frame)
+        around = list(world_rules(table))
         for i in np.flatnonzero(table["moves"]).tolist():
-            one = capsules[i]
-            for op, end, numbers, what in world_rules(table):
-                found.append(LimitRow(op, numbers, capsules=(one,), which=end, between=(one.frame, what), **kept))
+            for op, end, numbers, what in around:
+                add(op, (capsules[i],), what, numbers, end)
         return LimitRows(tuple(found))
 
     def index_pairs(self, model: Model) -> NDArray[np.int64]:

@@ -44,8 +44,7 @@ from poise.native import core
 
 __all__ = ["TwoBone"]
 
-TURNS = {"revolute": 1, "continuous": 1, "universal": 2, "euler": 3, "ball": 3}
-MOST_BEYOND = 6  # joints between elbow and frame
+TURNS = frozenset({"revolute", "continuous", "universal", "euler", "ball"})  # what a limb may be made of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,9 +82,9 @@ class TwoBone(Method):
         """See Method.refuse_body."""
         taken: dict[str, str] = {}
         for frame in frames:
-            way = _way(model, frame, moves)
-            limb = _limb(model, way)
+            limb = _limb(model, frame, moves)
             if limb is None:
+                way = _way(model, frame, moves)
                 found = ", ".join(f"{joint.name} ({joint.kind})" for joint in reversed(way)) or "nothing that moves"
                 return (
                     f"method 'two_bone' needs a limb on the way to {frame!r}: a ball or three hinges through one "
@@ -105,22 +104,15 @@ def _way(model: Model, frame: str, moves: NDArray[np.bool_]) -> list[Joint]:
     return [joint for joint in model.joints_above(frame) if moves[joint.v].any()]
 
 
-def _limb(model: Model, way: Sequence[Joint]) -> list[str] | None:
-    """Names of the joints of the outermost limb, or None. The same rule as `find_limb` in the kernels."""
-    turns: list[tuple[str, str, NDArray[np.float64]]] = []
-    for joint in way:
-        if joint.kind not in TURNS or joint.mimic:
-            break
-        center = np.asarray(model.fk(model.rest, joint.frame))[:3, 3]
-        kind = "ball" if joint.kind == "ball" else "hinge"
-        turns += [(joint.name, kind, center)] * (1 if kind == "ball" else TURNS[joint.kind])
-    for i, (name, kind, center) in enumerate(turns[:-1]):
-        shoulder = turns[i + 1]
-        same = [t for t in turns[i + 1 : i + 4] if np.allclose(t[2], shoulder[2], atol=1e-9 * model.length)]
-        if kind != "hinge" or np.allclose(center, shoulder[2], atol=1e-9 * model.length) or i > MOST_BEYOND:
-            continue
-        if shoulder[1] == "ball":
-            return list(dict.fromkeys([*(t[0] for t in turns[:i]), name, shoulder[0]]))
-        if len(same) == 3 and all(t[1] == "hinge" for t in same):
-            return list(dict.fromkeys([*(t[0] for t in turns[:i]), name, *(t[0] for t in same)]))
-    return None
+def _limb(model: Model, frame: str, moves: NDArray[np.bool_]) -> list[str] | None:
+    """Return the joints of the outermost limb on the way to a frame, as the kernels find it; None if there is none.
+
+    A joint that slides or follows another one, between the frame and the shoulder, is more than the method can turn.
+    """
+    index = model.frames.index(model.frame(frame).name)
+    velocities = core.limb_velocities(model._body, index, np.array(model.rest), moves.astype(np.float64), model.length)
+    way = _way(model, frame, moves)
+    own = [k for k, joint in enumerate(way) if any(joint.v.start <= v < joint.v.stop for v in velocities)]
+    if not own or any(joint.kind not in TURNS or joint.mimic for joint in way[: own[-1] + 1]):
+        return None
+    return [way[k].name for k in own]

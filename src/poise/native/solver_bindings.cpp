@@ -192,6 +192,7 @@ AnyDict history_of(const PreparedSolver& solver) {
   nb::dict out;
   const auto give = [&](const char* name, std::size_t first, std::size_t count, std::vector<npy_intp> shape) {
     std::vector<double> numbers;
+    numbers.reserve(poses * count);
     for (std::size_t i = 0; i < poses; ++i) {
       const double* from = d.history.data() + i * width + first;
       numbers.insert(numbers.end(), from, from + count);

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ from poise.goals.goal import POSE, POSITION, GoalRows
 from poise.limits.cone import cone_rows
 from poise.limits.limit import Limit, LimitRow, LimitRows, LoopRow
 from poise.model import Model
+
+if TYPE_CHECKING:
+    from poise.limits.skeleton import BodyCapsule
 
 __all__ = ["RuleTables", "loop_goal", "refuse_timed", "rule_tables", "timed"]
 
@@ -52,15 +55,20 @@ class RuleTables:
             cones: (first of q, first velocity, 14 numbers).
             terms: (index in q, velocity, factor).
         """
-        capsules: dict[Any, int] = {}
+        capsules: list[BodyCapsule] = []
+        known: dict[int, int] = {}  # capsules that are there already, by identity: a body's are made once
         cones: dict[Any, int] = {}
         terms: list[tuple[int, int, float]] = []
         limits = []
         for _, _, row in self.rows:
             first, second = 0, row.which
             if row.capsules:
-                first, *other = (capsules.setdefault(capsule, len(capsules)) for capsule in row.capsules)
-                second = other[0] if other else row.which
+                for capsule in row.capsules:
+                    if id(capsule) not in known:
+                        known[id(capsule)] = len(capsules)
+                        capsules.append(capsule)
+                first = known[id(row.capsules[0])]
+                second = known[id(row.capsules[1])] if len(row.capsules) > 1 else row.which
             elif row.cone is not None:
                 first = cones.setdefault(row.cone, len(cones))
             elif row.terms:

@@ -1,0 +1,74 @@
+"""A method refuses the bodies that its kernel cannot serve: both ask the same function what a limb is."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise.methods.two_bone import TURNS, _limb
+from poise.model import Joint, Model, ModelBuilder
+
+MOST_BEYOND = 6
+TURNING = {"revolute": 1, "continuous": 1, "universal": 2, "euler": 3, "ball": 3}
+
+
+def limb_by_hand(model: Model, frame: str) -> list[str] | None:
+    """Return the outermost limb as it is defined: a hinge on a ball, or on three hinges through one point."""
+    turns: list[tuple[Joint, str, np.ndarray]] = []
+    for joint in (joint for joint in model.joints_above(frame) if joint.v.stop > joint.v.start):
+        if joint.kind not in TURNS or joint.mimic:
+            break
+        kind = "ball" if joint.kind == "ball" else "hinge"
+        center = np.asarray(model.fk(model.rest, joint.frame))[:3, 3]
+        turns += [(joint, kind, center)] * (1 if kind == "ball" else TURNING[joint.kind])
+    near = 1e-9 * model.length
+    for i, (joint, kind, center) in enumerate(turns[:-1]):
+        shoulder = turns[i + 1]
+        same = [t for t in turns[i + 1 : i + 4] if np.linalg.norm(t[2] - shoulder[2]) < near]
+        if kind != "hinge" or np.linalg.norm(center - shoulder[2]) < near or i > MOST_BEYOND:
+            continue
+        if shoulder[1] == "ball":
+            same = [shoulder]
+        elif len(same) < 3 or any(t[1] != "hinge" for t in same):
+            continue
+        return list(dict.fromkeys([*(t[0].name for t in turns[:i]), joint.name, *(t[0].name for t in same)]))
+    return None
+
+
+def draw_chain(rng: np.random.Generator) -> Model:
+    """Return a chain of random joints, many of which share a centre."""
+    builder, parent = ModelBuilder("chain"), None
+    for k in range(int(rng.integers(2, 9))):
+        kind = str(rng.choice(["revolute", "revolute", "revolute", "universal", "ball", "prismatic"]))
+        offset = (0.0, 0.0, 0.0) if rng.random() < 0.45 else tuple(rng.normal(size=3))
+        follows = {"mimic": ("j0", 0.5, 0.0)} if k and kind == "revolute" and rng.random() < 0.08 else {}
+        if follows and builder_kind(builder) != "revolute":
+            follows = {}
+        axis = {} if kind in {"ball", "universal"} else {"axis": rng.normal(size=3)}
+        builder.add_joint(f"j{k}", parent, kind, offset=offset, **axis, **follows)
+        parent = f"j{k}"
+    return builder.add_frame("tip", parent, (0.3, 0.0, 0.1)).build()
+
+
+def builder_kind(builder: ModelBuilder) -> str:
+    """Return the kind of the first joint of a chain."""
+    return str(builder.build().joints[0].kind)
+
+
+def test_the_kernels_limb_is_the_defined_one() -> None:
+    rng = np.random.default_rng(0)
+    found = 0
+    for _ in range(300):
+        model = draw_chain(rng)
+        limb = _limb(model, "tip", np.ones(model.nv, dtype=bool))
+        assert limb == limb_by_hand(model, "tip")
+        found += limb is not None
+    assert 30 <= found <= 270
+
+
+@pytest.mark.parametrize("name", ["humanoid", "panda", "iiwa14", "quadruped"])
+def test_limbs_of_built_in_bodies(name: str) -> None:
+    model = poise.load(name)
+    for frame in model.frames:
+        assert _limb(model, frame, np.ones(model.nv, dtype=bool)) == limb_by_hand(model, frame)
