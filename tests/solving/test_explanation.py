@@ -15,9 +15,10 @@ from poise import Status
 from poise.diagnosis import ActiveLimit, CauseKind, Explanation, WayOutKind
 from poise.diagnosis.relax import Relaxation
 from poise.diagnosis.sentences import CAUSES, WAYS_OUT
-from poise.goals import Reach
+from poise.goals import HalfSpace, Reach
+from poise.limits import Clearance
 from poise.studio.reasons import reason_of
-from why_cases import CASES, GOLDEN, RECORDS, arm, tell, tell_records
+from why_cases import CASES, GOLDEN, RECORDS, arm, find, tell, tell_records
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
@@ -178,6 +179,19 @@ def test_trials_are_told_apart_by_what_they_relax() -> None:
     assert part.name == whole.name
     assert one.key != other.key
     assert one.key == Relaxation(WayOutKind.WITHOUT_RANGE, limits=(part,)).key
+
+
+def test_a_name_that_reads_like_two_stays_one() -> None:
+    """A frame may be called anything: what a clearance keeps apart is data, not words to be split."""
+    name = "salt and pepper"
+    builder = poise.ModelBuilder("shaker")
+    builder.add_joint("arm", None, "revolute", axis=(0, 1, 0))
+    builder.add_joint(name, "arm", "revolute", offset=(0, 0, 0.3), axis=(0, 1, 0), lower=0.0, upper=2.5)
+    model = builder.add_frame("tip", name, (0, 0, 0.3)).build()
+    wall = Clearance([], 0.1, [HalfSpace((0.3, 0, 0), (-1, 0, 0))], name="wall")
+    solution = poise.solve(model, Reach("tip", (0.4, 0, 0.2)), [0.2, 0.1], limits=[wall], restarts=0)
+    (limit,) = [limit for limit in find(solution, CauseKind.LIMITS).limits if limit.kind == "clearance"]
+    assert limit.between == (name, "a half-space")
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Sequence
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,12 @@ from poise.limits import Limit
 from poise.methods import Method
 from poise.model import Model
 from poise.model.degrees import FEWEST, doubted_start
-from poise.solvers.options import whole
+from poise.solvers.options import SolveOptions, whole
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 __all__ = ["check_start", "solve"]
 
@@ -29,19 +32,8 @@ def solve(
     goals: Iterable[Goal] | Goal,
     start: ArrayLike | Pose | None = None,
     *,
-    method: str | Method = "auto",
-    limits: Sequence[Limit] | Limit = (),
-    limit_handling: str = "active",
-    joints: Sequence[str] | None = None,
-    stiffness: Any = None,
-    max_steps: int = 200,
-    time_limit: float | None = None,
-    step_limit: float | None = None,
-    restarts: int | str = "auto",
-    seed: int = 0,
-    mode: str = "nearest",
-    record: bool = False,
     solutions: None = None,
+    **options: Unpack[SolveOptions],
 ) -> Solution: ...
 
 
@@ -51,19 +43,8 @@ def solve(
     goals: Iterable[Goal] | Goal,
     start: ArrayLike | Pose | None = None,
     *,
-    method: str | Method = "auto",
-    limits: Sequence[Limit] | Limit = (),
-    limit_handling: str = "active",
-    joints: Sequence[str] | None = None,
-    stiffness: Any = None,
-    max_steps: int = 200,
-    time_limit: float | None = None,
-    step_limit: float | None = None,
-    restarts: int | str = "auto",
-    seed: int = 0,
-    mode: str = "nearest",
-    record: bool = False,
     solutions: int,
+    **options: Unpack[SolveOptions],
 ) -> list[Solution]: ...
 
 
