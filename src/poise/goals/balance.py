@@ -21,7 +21,7 @@ import numpy as np
 
 from poise.errors import InvalidValue
 from poise.goals.center_of_mass import require_mass
-from poise.goals.contacts import Contact, contact_points, distinct
+from poise.goals.contacts import Contact, support_points
 from poise.goals.goal import BALANCE, Goal, GoalRows, one_weight, pack_target
 from poise.kinematics.regions import length, place
 from poise.model import Model
@@ -55,15 +55,9 @@ class Balance(Goal):
         object.__setattr__(self, "margin", length(self.margin, "Balance: margin"))
         one_weight(self.weight, 0, "Balance")
 
-    def contacts(self, model: Model) -> list[Contact]:
+    def contacts(self, model: Model) -> tuple[Contact, ...]:
         """The contact points: frames and points on them."""
-        found: list[Contact] = []
-        for part in self.support:
-            if isinstance(part, tuple):
-                found.append((model.frame(part[0]).name, np.array(part[1])))
-            else:
-                found.extend(contact_points(model, part))
-        return distinct(model, found)
+        return support_points(model, self.support)
 
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
@@ -84,7 +78,7 @@ class Balance(Goal):
             exact=False,
             convert=lambda margin: np.append(pack_target(None, model.up_direction), length(margin, "Balance: margin")),
             size=max(4, len(contacts)),
-            points=tuple(contacts),
+            points=contacts,
         )
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +19,25 @@ from poise.kinematics.parts import rigid_parts
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Geometry, Sphere
 
-__all__ = ["Contact", "contact_points"]
+__all__ = ["Contact", "contact_points", "support_points"]
 
 Floats = NDArray[np.float64]
 Contact = tuple[str, Floats]
 
 LAYER = 0.01  # of L: how far above the lowest point others still touch the ground
 SAME = 1e-6  # of L: nearer than this, two points are one
+
+
+@lru_cache(maxsize=32)
+def support_points(model: Model, support: tuple[Any, ...]) -> tuple[Contact, ...]:
+    """The contacts of frames and of pairs of frame and point. Remembered: a problem is prepared often."""
+    found: list[Contact] = []
+    for part in support:
+        if isinstance(part, tuple):
+            found.append((model.frame(part[0]).name, np.array(part[1])))
+        else:
+            found.extend(contact_points(model, part))
+    return tuple(distinct(model, found))
 
 
 def contact_points(model: Model, support: str) -> list[Contact]:

@@ -1,0 +1,57 @@
+"""A level that is missed ends at its minimum in few steps: solved again from there, it comes no nearer."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise.goals import Balance, Goal, Reach
+
+FEW = 60  # steps; damped steps alone take hundreds, and stop before the minimum
+
+
+def standing(target: tuple[float, float, float], *, balanced: bool) -> tuple[poise.Model, list[Goal]]:
+    """A figure whose feet stand, and a hand that cannot come to its target."""
+    model = poise.load("humanoid")
+    feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
+    balance = [Balance(["foot_l", "foot_r"], margin=0.02)] if balanced else []
+    return model, [*feet, *balance, Reach("hand_l", target, priority=1)]
+
+
+def hanging(target: tuple[float, float, float]) -> tuple[poise.Model, list[Goal]]:
+    """A floating body that holds two ends where they are, and reaches with a third as far as it can."""
+    model = poise.load("tree30")
+    ends = [name for name in model.frames if name not in {frame.parent for frame in map(model.frame, model.frames)}]
+    held = [Reach(end, model.fk(model.rest, end)[:3, 3]) for end in ends[:2]]
+    return model, [*held, Reach(ends[2], target, priority=1)]
+
+
+CASES = {
+    "far before": standing((0.4, 1.2, 2.5), balanced=False),
+    "far aside": standing((2.0, 1.0, 0.3), balanced=False),
+    "far above": standing((0.2, 3.0, 0.1), balanced=False),
+    "balanced before": standing((0.3, 1.1, 1.3), balanced=True),
+    "balanced behind": standing((0.3, 1.2, -1.4), balanced=True),
+    "a tree": hanging((4.0, 1.0, 2.0)),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_missed_level_ends_at_its_minimum_soon(case: str) -> None:
+    model, goals = CASES[case]
+    found = poise.solve(model, goals, restarts=0)
+    again = poise.solve(model, goals, found.q, restarts=0)
+    missed = list(found.errors)[-1]
+    assert not found.reached
+    assert found.steps <= FEW
+    assert again.errors[missed][0] >= found.errors[missed][0] * (1.0 - 1e-6)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_above_is_kept_on_the_way_to_the_minimum(case: str) -> None:
+    model, goals = CASES[case]
+    above = poise.solve(model, goals[:-1], restarts=0)
+    both = poise.solve(model, goals, restarts=0)
+    for name, error in above.errors.items():
+        assert np.all(np.asarray(both.errors[name]) <= np.asarray(error) + 1e-9 * max(1.0, model.length))
