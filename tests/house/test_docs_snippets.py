@@ -28,7 +28,7 @@ def run(page, text):
         exec(compile("\n" * (line - 1) + code, str(page), "exec"), namespace)
 
 
-SLOW = {"pictures.md"}
+SLOW = {"mjcf.md", "pictures.md"}
 RUN = [pytest.param(page, marks=pytest.mark.slow) if page.name in SLOW else page for page in PAGES]
 
 

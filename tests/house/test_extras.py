@@ -37,6 +37,7 @@ MODULES = {"cupy-cuda13x": "cupy"}  # the others are called as their package
 BESIDE = ("lxml", "pinocchio", "pygltflib", "ray", "torch", "yourdfpy", "rich", "click", "PIL")
 
 THEIR_OWN = {"jax", "torch"}  # whoever hands in their arrays has them
+FOR_TYPES = {"typing_extensions"}  # type checkers have it; nothing loads it
 
 
 def module_of(requirement: str) -> str:
@@ -169,7 +170,7 @@ def imported_roots(path: Path) -> set[str]:
 
 @pytest.mark.slow
 def test_what_is_imported_is_numpy_or_named_by_an_extra() -> None:
-    known = {*sys.stdlib_module_names, *THEIR_OWN, "poise", "numpy"}
+    known = {*sys.stdlib_module_names, *THEIR_OWN, *FOR_TYPES, "poise", "numpy"}
     foreign = set().union(*map(imported_roots, FILES)) - known
     assert foreign <= {module_of(line) for lines in USERS.values() for line in lines}
 

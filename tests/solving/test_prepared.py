@@ -37,6 +37,7 @@ def test_what_is_kept_of_a_body_is_not_changed_by_options() -> None:
     np.testing.assert_array_equal(poise.solve(model, goal).q, plain)
 
 
+@pytest.mark.slow
 def test_a_first_solve_loads_only_what_it_uses() -> None:
     code = (
         "import sys, poise; from poise.goals import Reach; model = poise.load('panda');"
