@@ -324,13 +324,15 @@ int visit_solver(PyObject* self, visitproc visit, void* arg) {
 
 // another configuration to rest in, and how strongly each velocity is drawn there, where there is a posture
 void rest_at(PreparedSolver& solver, const nb::handle& q, const nb::handle& gains) {
+  const Use use(solver);
   SolverData& data = solver.data;
   const Array all = as_array<double>(q, "q"), each = as_array<double>(gains, "gains");
   if (data.posture_gain.empty()) return;
-  if (all.size() != data.posture_wanted.size()) refuse("ShapeMismatch", "q has another length than the model's.");
-  for (std::size_t k = 0; k < all.size(); ++k) data.posture_wanted[k] = all.data<double>()[k];
+  const auto n = static_cast<npy_intp>(data.posture_wanted.size());
+  if (all.size() != n) refuse("ShapeMismatch", "q has another length than the model's.");
+  for (npy_intp k = 0; k < n; ++k) data.posture_wanted[static_cast<std::size_t>(k)] = all.data<double>()[k];
   for (std::size_t c = 0; c < data.velocities.size(); ++c) {
-    const auto v = static_cast<std::size_t>(data.velocities[c]);
+    const npy_intp v = data.velocities[c];
     if (v >= each.size()) refuse("ShapeMismatch", "gains has another length than the model's velocities.");
     data.posture_gain[c] = each.data<double>()[v];
   }
