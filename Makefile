@@ -14,7 +14,7 @@ comma  := ,
 INSTALL = $(PIP) install --no-build-isolation --editable '$(1)' --config-settings=build-dir=build/$(2)
 NATIVE := $(shell find src/poise/native -name '*.h' -o -name '*.cpp' -o -name '*.cu' -o -name '*.in')
 SOURCES := $(STAMPS)/build pyproject.toml CMakeLists.txt $(NATIVE)
-CXX_FILES := $(filter-out %.in,$(NATIVE)) $(wildcard tests/native/*.*)
+CXX_FILES := $(filter-out %.in,$(NATIVE)) $(wildcard tests/native/*.h tests/native/*.cpp tests/native/*.cu)
 EXAMPLES := $(sort $(wildcard examples/[0-9]*.py))
 
 # The sanitized build lives beside the ordinary one and never mixes with it.
