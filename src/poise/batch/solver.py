@@ -21,9 +21,9 @@ from poise.methods import Method
 from poise.model import Model
 from poise.native import core
 from poise.solvers import Solver
+from poise.solvers.one_call import check_start
 from poise.solvers.rules import refuse_timed
 from poise.solvers.several import Explorer, check_several
-from poise.solvers.solve import check_start
 from poise.solvers.table import may_move
 
 __all__ = ["BatchSolver", "solve_batch"]

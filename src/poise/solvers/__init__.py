@@ -1,9 +1,9 @@
 """From goals to a pose: the solver and its answer."""
 
+from poise.solvers.one_call import solve
 from poise.solvers.pixels import pixel_tolerance
 from poise.solvers.race import Race, race
 from poise.solvers.solution import Solution
-from poise.solvers.solve import solve
 from poise.solvers.solver import Solver
 from poise.solvers.status import Status
 
