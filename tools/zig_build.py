@@ -17,7 +17,8 @@ __all__ = ["GLIBC", "Target", "build_module"]
 
 GLIBC = "2.17"
 # zig checks undefined behaviour unless told otherwise; loops that clang did not unroll are told by the thousand
-FLAGS = "-fno-sanitize=undefined -Wno-pass-failed"
+# nanobind prints to stderr, and with the stable ABI no header of Python brings <cstdio>
+FLAGS = "-fno-sanitize=undefined -Wno-pass-failed -include cstdio"
 
 
 @dataclass(frozen=True)
