@@ -48,16 +48,16 @@ class Frames:
         poles: dict[str, Pole] = {}
         plain = not state.strengths and not state.blends
         for name, wish in state.places.items():
-            targets[name] = wish.target if plain else self._eased(state, name, wish, without)
+            targets[name] = wish.target if plain else self._ease_target(state, name, wish, without)
         for name, wish in state.aims.items():
-            targets[aim_name(name)] = wish.target if plain else self._aimed(state, name, wish, without)
+            targets[aim_name(name)] = wish.target if plain else self._ease_aim(state, name, wish, without)
         for name, pole in state.poles.items():
             limb = self.problems.limbs[name]
             targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
         if not plain:
             targets = {name: target for name, target in targets.items() if name in solver.goals}
         if state.blends:
-            solver._native.rest_at(*self.resting(state))
+            solver._native.rest_at(*self.find_rest(state))
         if state.missed:
             solution, resting = self._stuck.solve(solver, state, targets)
         else:
@@ -104,8 +104,8 @@ class Frames:
         place: Floats = self.model.fk(q, self.problems.eye(handle.name))
         return place
 
-    def resting(self, state: State) -> tuple[Floats, Floats]:
-        """Where the body rests, and how strongly each velocity is drawn there.
+    def find_rest(self, state: State) -> tuple[Floats, Floats]:
+        """Find where the body rests, and how strongly each velocity is drawn there.
 
         At home; blended limbs as far on their way there from their own angles as they are blended, and by as much less.
         So a limb at 0 asks nothing of the body that carries it, and just above 0 hardly anything.
@@ -116,13 +116,13 @@ class Frames:
         out = self.home.copy()
         for name, blend in state.blends.items():
             part = self.part(name)
-            out[part] = self.mixed(blend, self.home)[part]
+            out[part] = self.mix_blend(blend, self.home)[part]
             for joint in self.problems.limbs[name].joints:
                 gains[self.model.joint(joint).v] *= blend.ik
         return out, gains
 
-    def mixed(self, blend: Blend, q: Floats) -> Floats:
-        """Between the own angles of a blend and those of q."""
+    def mix_blend(self, blend: Blend, q: Floats) -> Floats:
+        """Return a pose between the own angles of a blend and those of q."""
         out: Floats = self.model.integrate(blend.own, blend.ik * self.model.difference(blend.own, q))
         return out
 
@@ -148,13 +148,13 @@ class Frames:
             shares.append((blend.ik, self.own_place(state, handle, blend)))
         return shares
 
-    def _eased(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> Floats:
+    def _ease_target(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> Floats:
         target = wish.target
         for share, origin in self._shares(state, self.problems.handles[name], without):
             target = eased(target, origin, share)
         return target
 
-    def _aimed(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> Floats:
+    def _ease_aim(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> Floats:
         target = wish.target
         for share, origin in self._shares(state, self.problems.handles[name], without):
             target = aimed(target, origin[:3, 3], origin[:3, :3] @ np.array(wish.axis), share)
@@ -171,7 +171,7 @@ class Frames:
         for name, blend in state.blends.items():
             joints = tuple(j for j in self.problems.limbs[name].joints if j not in state.frozen)
             part = self.indices(joints)
-            wanted = blend.own if blend.ik == 0.0 else self.mixed(blend, q)
+            wanted = blend.own if blend.ik == 0.0 else self.mix_blend(blend, q)
             step = self.model.difference(state.shown, wanted)
             far = max((self._stuck.far(state.shown, wanted, self.model.joint(j).v) for j in joints), default=0.0)
             out[part] = (wanted if far <= 1.0 else self.model.integrate(state.shown, step / far))[part]

@@ -87,12 +87,12 @@ class LearnTab:
             self._looked = now
             name = self.studio.puppet.handles[self.handle].frame
             values = ellipsoid(self.studio.model, frame.q, name)[1] / self.studio.model.length
-            self.bars.content = bars(values, self.damping(frame.q))
+            self.bars.content = bars(values, self.find_damping(frame.q))
         if self.bars.visible != self.live.value:
             self.bars.visible = self.live.value
 
-    def damping(self, q: Floats) -> tuple[float, float] | None:
-        """What damped the steps from the last look to what is asked now; as before where there was nothing to do."""
+    def find_damping(self, q: Floats) -> tuple[float, float] | None:
+        """Find what damped the steps from the last look to this one; as before where nothing was to do."""
         before, self._before = self._before, q
         try:
             used = damping_of(self.studio.puppet, q if before is None else before)

@@ -110,7 +110,7 @@ class BlackBox:
 
         def slope(x: Floats) -> Floats:
             J = self._native.rows_jacobian(at(x))[0]
-            return np.asarray(J @ self._clamping(free(x), moving) @ self._turning(x, moving))
+            return np.asarray(J @ self._differentiate_clamp(free(x), moving) @ self._turning(x, moving))
 
         def jacobian(x: Floats) -> Floats:
             return tried.slope(x, slope)
@@ -212,7 +212,7 @@ class BlackBox:
         """The pose with every ball joint inside its cone: where SciPy leads out of it, it is shown the nearest one."""
         return np.asarray(self._native.into_cones(q)) if self._table["cones"] else q
 
-    def _clamping(self, q: Floats, moving: list[int]) -> Floats:
+    def _differentiate_clamp(self, q: Floats, moving: list[int]) -> Floats:
         """How the velocities inside the cones answer to those before the pose was brought there, by differences."""
         out, inside, h = np.eye(len(moving)), self._into_cones(q), 1e-6
         if np.array_equal(inside, q):
