@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["BENCHMARKS", "DOCS", "EXAMPLES", "FUZZ", "KERNELS", "NATIVE", "NATIVE_TESTS", "ROOT", "SOURCES", "TOOLS"]
+__all__ = [
+    "BENCHMARKS",
+    "DOCS",
+    "EXAMPLES",
+    "FUZZ",
+    "KERNELS",
+    "NATIVE",
+    "NATIVE_TESTS",
+    "ROOT",
+    "SOURCES",
+    "TOOLS",
+    "read_kernels",
+]
 
 ROOT = Path(__file__).resolve().parents[1]
 SOURCES = ROOT / "src" / "poise"
@@ -16,3 +28,8 @@ EXAMPLES = ROOT / "examples"
 BENCHMARKS = ROOT / "benchmarks"
 NATIVE_TESTS = ROOT / "tests" / "native"
 FUZZ = ROOT / "tests" / "fuzz"
+
+
+def read_kernels() -> dict[str, str]:
+    """Return the text of every header of the kernels, by the name under which it is included."""
+    return {path.relative_to(NATIVE).as_posix(): path.read_text("utf-8") for path in sorted(KERNELS.rglob("*.h"))}

@@ -1,6 +1,6 @@
 // gpu_entry.cpp: the passes of a GPU batch on the CPU, for the problem in given.h, which the test writes. Reads rows from a
 // file (targets, then a start each), writes what the passes wrote. A team has one thread here.
-#include "gpu_entry.h"
+#include "kernels/loop/gpu_entry.h"
 
 #include <cstdio>
 #include <vector>

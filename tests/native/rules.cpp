@@ -1,6 +1,6 @@
 // rules.cpp: the factorisations, and every Jacobian rule under every limit strategy on the spike's tree, in double and float.
 // Memory is exactly what the kernels ask for, so that a sanitizer sees every step beyond it. Prints the worst errors.
-#include "rules.h"
+#include "kernels/methods/rules.h"
 
 #include <cstdio>
 #include <vector>

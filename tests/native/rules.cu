@@ -1,5 +1,5 @@
 // rules.cu: every Jacobian rule on the device, one thread one problem.
-#include "rules.h"
+#include "kernels/methods/rules.h"
 #include "spike.h"
 
 using namespace poise;

@@ -3,7 +3,7 @@
 // The tree: a hinge, a ball on it, and on the ball two branches: a hinge with a mimic follower, and a slide. Two goals (a pose
 // and a point), a posture, bounds. Body and goals are compile-time constants, as the GPU wants them; numbers come in as arrays.
 #pragma once
-#include "search.h"
+#include "kernels/loop/search.h"
 
 namespace spike {
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 import nvrtc
-from paths import KERNELS, NATIVE_TESTS
+from paths import NATIVE, NATIVE_TESTS, read_kernels
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[float]]:
     if compiler is None:
         pytest.skip("no C++ compiler on this machine: apt-get install g++")
     program = tmp_path_factory.mktemp("rules") / "rules"
-    command = [compiler, "-std=c++20", "-O0", "-I", str(KERNELS), str(NATIVE_TESTS / "rules.cpp"), "-o", str(program)]
+    command = [compiler, "-std=c++20", "-O0", "-I", str(NATIVE), str(NATIVE_TESTS / "rules.cpp"), "-o", str(program)]
     if subprocess.run([*command, *SANITIZE], capture_output=True, check=False).returncode != 0:
         subprocess.run(command, check=True)  # a compiler without the sanitizers' libraries
     done = subprocess.run([str(program)], capture_output=True, text=True, check=False)
@@ -73,7 +73,7 @@ def test_without_limits_every_rule_reaches_what_is_far(figures: dict[str, list[f
 
 @pytest.mark.nvrtc
 def test_the_device_compiles_every_rule(closing_table: Callable[[str, str], None]) -> None:
-    headers = {path.name: path.read_text("utf-8") for path in [*KERNELS.glob("*.h"), NATIVE_TESTS / "spike.h"]}
+    headers = {**read_kernels(), "spike.h": (NATIVE_TESTS / "spike.h").read_text("utf-8")}
     compiled = nvrtc.compile((NATIVE_TESTS / "rules.cu").read_text("utf-8"), headers, "sm_90")
     closing_table(f"rules.cu for sm_90, NVRTC {nvrtc.version()}", nvrtc.table(compiled.kernels))
     assert compiled.kernels["rules_float"].spill_bytes == 0

@@ -18,8 +18,8 @@ import poise
 from paths import NATIVE_TESTS
 from poise.goals import Goal, Orient, Reach, Rest
 from poise.native import core
-from poise.native.gpu import OPTIONS, DeviceProblem
-from poise.native.gpu_source import KERNEL_NAMES, KERNELS, coarse, compact, problem_source
+from poise.native.gpu.device import OPTIONS, DeviceProblem
+from poise.native.gpu.source import KERNEL_NAMES, ROOT, coarse, compact, problem_source
 
 pytestmark = pytest.mark.slow
 
@@ -94,7 +94,7 @@ def build(folder: Path, solver: poise.Solver, finish: bool) -> None:
     f32, f64 = (core.problem_of(solver._native, single) for single in (True, False))
     given = problem_source(coarse(f32) if finish else f32, "f32", "float") + problem_source(f64, "f64", "double")
     (folder / "given.h").write_text(given)
-    flags = ["-std=c++20", "-O1", "-fno-math-errno", "-I", str(KERNELS), "-I", str(folder)]
+    flags = ["-std=c++20", "-O1", "-fno-math-errno", "-I", str(ROOT), "-I", str(folder)]
     subprocess.run([compiler, *flags, str(NATIVE_TESTS / "gpu_entry.cpp"), "-o", str(folder / "program")], check=True)
 
 

@@ -7,12 +7,12 @@ import re
 import pytest
 
 import nvrtc
-from paths import KERNELS, NATIVE
+from paths import NATIVE, read_kernels
 
 ARCH = "sm_90"
 MOST_REGISTERS = 255
 
-HEADERS = {path.name: path.read_text(encoding="utf-8") for path in sorted(KERNELS.glob("*.h"))}
+HEADERS = read_kernels()
 
 TOY = """
 #include "square.h"

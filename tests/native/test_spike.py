@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import nvrtc
-from paths import KERNELS, NATIVE_TESTS
+from paths import NATIVE, NATIVE_TESTS, read_kernels
 
 pytestmark = pytest.mark.slow
 
@@ -24,7 +24,7 @@ def run_spike(folder: Path, *arguments: str, contract: str = "off") -> list[str]
     if compiler is None:
         pytest.skip("no C++ compiler on this machine: apt-get install g++")
     program = folder / f"spike_{contract}"
-    flags = ["-std=c++20", "-O2", "-fno-math-errno", f"-ffp-contract={contract}", "-I", str(KERNELS)]
+    flags = ["-std=c++20", "-O2", "-fno-math-errno", f"-ffp-contract={contract}", "-I", str(NATIVE)]
     subprocess.run([compiler, *flags, str(NATIVE_TESTS / "spike.cpp"), "-o", str(program)], check=True)
     return subprocess.run([str(program), *arguments], check=True, capture_output=True, text=True).stdout.splitlines()
 
@@ -58,7 +58,7 @@ def test_float_reaches_as_well(figures: dict[str, str], kind: str) -> None:
 
 @pytest.mark.nvrtc
 def test_the_device_compiles_it_without_spills(closing_table: Callable[[str, str], None]) -> None:
-    headers = {path.name: path.read_text("utf-8") for path in [*KERNELS.glob("*.h"), NATIVE_TESTS / "spike.h"]}
+    headers = {**read_kernels(), "spike.h": (NATIVE_TESTS / "spike.h").read_text("utf-8")}
     compiled = nvrtc.compile((NATIVE_TESTS / "spike.cu").read_text("utf-8"), headers, "sm_90")
     closing_table(f"spike.cu for sm_90, NVRTC {nvrtc.version()}", nvrtc.table(compiled.kernels))
     assert compiled.kernels["spike_float"].spill_bytes == 0

@@ -21,7 +21,7 @@ from poise.solvers import Solver
 __all__ = ["DeviceBatch", "is_on_device"]
 
 METHOD = 5
-REFUSALS = {  # by the number of `Refusal` in native/batch.h
+REFUSALS = {  # by the number of `Refusal` in native/run/batch/batch.h
     1: "closed loops have no kernel on a GPU",
     2: "{goal}, and a GPU serves Reach and Orient alone",
     3: "{goal} with a Range, which has no kernel on a GPU",

@@ -29,7 +29,7 @@ ROUNDING = 5e-13  # what a limit whose two ends are equal is opened by: an angle
 class LimitRow(NamedTuple):
     """One number that must not be negative: what the kernels read, and what it is about.
 
-    What the numbers of an operation mean stands in `native/kernels/limits.h`.
+    What the numbers of an operation mean stands in `native/kernels/limits/limits.h`.
 
     Attributes:
         op: The operation that computes the number.

@@ -5,7 +5,7 @@
 J + 1/2 dJ(dq0) times dq0 is the expansion of the forward kinematics to second order, so the error after a step is
 of third order in the error before it (Halley 1694; for systems Cuyt and Rall 1985). dJ(dq0), the derivative of the
 Jacobian along the first step, is the kinematic Hessian contracted with dq0; it costs as much as J itself
-(kernels/curvature.h). Damping as in lm: lambda^2 = damping |r|^2 + floor.
+(kernels/problem/curvature.h). Damping as in lm: lambda^2 = damping |r|^2 + floor.
 
 Fewer steps than Newton near the goal, each about twice the price. Far from it the expansion promises nothing: steps
 are bounded, but lm is the safer start. Where a rotation goal leaves axes free, only the joints' curvature is taken

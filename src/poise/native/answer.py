@@ -35,7 +35,7 @@ if TYPE_CHECKING:
         late: bool
         unreachable: bool
 else:
-    Answer = _core.Answer  # made in solver_bindings.cpp, which costs a quarter of calling a NamedTuple
+    Answer = _core.Answer  # made in bind/solver.cpp, which costs a quarter of calling a NamedTuple
 
 
 def make_answer(

@@ -8,8 +8,8 @@ handle C is known:
     x . R(h, t) w = k + a cos t + b sin t          k = (x.h)(w.h),  a = x.w_,  b = x.(h x w_),  w_ = w - (w.h) h
 
 and the solve starts with the hinge turned that way. The kernels' two-bone method (`elbow_turn` in
-`native/kernels/two_bone.h`) has the same law of cosines and another choice: it keeps the side to which the limb is bent
-and may leave the range for it; here the limb is straight, and the smaller turn inside the range is taken.
+`native/kernels/methods/two_bone.h`) has the same law of cosines and another choice: it keeps the side to which the
+limb is bent and may leave the range for it; here the limb is straight, and the smaller turn inside the range is taken.
 """
 
 from __future__ import annotations

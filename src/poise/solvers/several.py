@@ -1,7 +1,7 @@
 """Several answers to one problem: search after search from spread seeds, those that are alike left out, nearest first.
 
 Two answers are distinct where some joint differs by more than 0.1 rad (0.1 L for slides). The first search begins at
-the start, the others at the same seeds as restarts do. Batches in lanes do the same inside (native/batch_rows.cpp).
+the start, the others at the same seeds as restarts do. Batches in lanes do the same inside (native/run/batch/rows.cpp).
 """
 
 from __future__ import annotations

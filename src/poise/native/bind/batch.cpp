@@ -1,0 +1,162 @@
+// batch.cpp: the door to batches: workers without the interpreter's lock, watched by the calling thread, which lets
+// progress be told and Ctrl-C be heard.
+#define NO_IMPORT_ARRAY
+#include <nanobind/stl/string.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+
+#include "bind/bindings.h"
+#include "bind/prepared.h"
+#include "run/batch/batch.h"
+
+namespace poise {
+namespace {
+
+constexpr std::size_t rows_without_threads = 16;
+constexpr auto watch_every = std::chrono::milliseconds(50);
+
+// an array that the Python side has checked: C-contiguous, of the right type
+template <class T> T* data_of(nb::handle x) {
+  return static_cast<T*>(PyArray_DATA(reinterpret_cast<PyArrayObject*>(x.ptr())));
+}
+
+BatchJob& describe(BatchJob& job, const PreparedSolver& solver, const nb::dict& table) {
+  job.solver = &solver.data;
+  for (nb::handle entry : nb::cast<nb::list>(table["targets"])) {
+    const auto part = nb::cast<nb::tuple>(entry);
+    const auto name = nb::cast<std::string>(part[0]);
+    std::size_t goal = 0;
+    // ends: the Python side has found the name among them
+    while (solver.names[goal] != name) ++goal;
+    job.targets.push_back(
+        {goal, data_of<void>(part[1]), is_float32(part[1]), nb::cast<bool>(part[3]), nb::cast<std::size_t>(part[2])});
+  }
+  job.starts = data_of<double>(table["starts"]);
+  job.start_stride = nb::cast<std::size_t>(table["start_stride"]);
+  job.rows = nb::cast<std::size_t>(table["rows"]);
+  job.solutions = nb::cast<int>(table["solutions"]);
+  if (is_float32(table["q"])) {
+    job.q32 = data_of<float>(table["q"]);
+  } else {
+    job.q64 = data_of<double>(table["q"]);
+  }
+  job.errors = data_of<double>(table["errors"]);
+  job.status = data_of<std::int8_t>(table["status"]);
+  job.steps = data_of<std::int32_t>(table["steps"]);
+  job.searches = data_of<std::int32_t>(table["searches"]);
+  return job;
+}
+
+// the threads of one call; joined whatever happens
+class Crew {
+ public:
+  Crew(BatchJob& job, std::size_t count) : job_(job) {
+    const bool lanes = lanes_serve(*job.solver) && (job.solutions > 1 || lanes_pay(*job.solver));
+    if (lanes && job.q32) f32_ = std::make_unique<LaneProblem<float>>(*job.solver);
+    if (lanes && !job.q32) f64_ = std::make_unique<LaneProblem<double>>(*job.solver);
+    const int width = f32_ ? batch_ops().lanes32 : f64_ ? batch_ops().lanes64 : 1;
+    for (std::size_t t = 0; t < count; ++t) workers_.push_back(std::make_unique<Worker>(job, width));
+  }
+  ~Crew() {
+    job_.stop = true;
+    for (std::thread& thread : threads_) thread.join();
+  }
+  Crew(const Crew&) = delete;
+  Crew& operator=(const Crew&) = delete;
+
+  void work(std::size_t t) {
+    if (f32_) {
+      batch_ops().run32(*workers_[t], *f32_);
+    } else if (f64_) {
+      batch_ops().run64(*workers_[t], *f64_);
+    } else {
+      run_alone(*workers_[t]);
+    }
+  }
+
+  void start() {
+    running_ = workers_.size();
+    for (std::size_t t = 0; t < workers_.size(); ++t) {
+      threads_.emplace_back([this, t] {
+        work(t);
+        const std::lock_guard<std::mutex> lock(mutex_);
+        if (--running_ == 0) ended_.notify_all();
+      });
+    }
+  }
+
+  // true: all are done
+  bool wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    return ended_.wait_for(lock, watch_every, [this] { return running_ == 0; });
+  }
+
+ private:
+  BatchJob& job_;
+  std::unique_ptr<LaneProblem<float>> f32_;
+  std::unique_ptr<LaneProblem<double>> f64_;
+  std::vector<std::unique_ptr<Worker>> workers_;
+  std::vector<std::thread> threads_;
+  std::mutex mutex_;
+  std::condition_variable ended_;
+  std::size_t running_ = 0;
+};
+
+void tell(nb::handle progress, const BatchJob& job) {
+  if (!progress.is_none()) progress(job.done.load(), job.rows);
+}
+
+// of a worker's thread: the calling thread has heard of it
+bool is_stopped(const void* job) { return static_cast<const BatchJob*>(job)->stop.load(std::memory_order_relaxed); }
+
+void solve_batch(const PreparedSolver& solver, const AnyDict& table, std::size_t threads, nb::handle progress) {
+  const Use use(solver);
+  BatchJob job;
+  describe(job, solver, table);
+  job.asks = job.rows <= rows_without_threads ? hear_signals : is_stopped;
+  const std::size_t useful = (job.rows + rows_without_threads - 1) / rows_without_threads;
+  Crew crew(job, threads < useful ? threads : useful ? useful : 1);
+  if (job.rows <= rows_without_threads) {
+    nb::gil_scoped_release release;
+    crew.work(0);
+  } else {
+    {
+      nb::gil_scoped_release release;
+      crew.start();
+    }
+    for (bool ended = false; !ended;) {
+      {
+        nb::gil_scoped_release release;
+        ended = crew.wait();
+      }
+      if (PyErr_CheckSignals() != 0) throw nb::python_error();
+      if (!ended) tell(progress, job);
+    }
+  }
+  tell(progress, job);
+}
+
+AnyTuple why_not(const PreparedSolver& solver) {
+  const Refused why = refused_by_device(solver.data);
+  const std::string goal = why.goal < 0 ? std::string() : solver.names[static_cast<std::size_t>(why.goal)];
+  return nb::make_tuple(static_cast<int>(why.cause), goal, why.q_index);
+}
+
+}  // namespace
+
+void bind_batch(nb::module_& m) {
+  m.def("solve_batch", solve_batch, nb::arg("solver"), nb::arg("table"), nb::arg("threads"), nb::arg("progress").none(),
+        "Solves every row of a batch. Private: use poise.solve_batch.");
+  m.def("threads_serve", [](const PreparedSolver& s) { return threads_serve(s.data); });
+  m.def("device_serves", [](const PreparedSolver& s) { return device_serves(s.data); });
+  m.def("refused_by_device", why_not,
+        "Why a GPU does not serve it: the cause, the goal's name, the joint's place in q. Private: see "
+        "poise.batch.device.");
+  m.def("lanes_serve", [](const PreparedSolver& s) { return lanes_serve(s.data); });
+}
+
+}  // namespace poise

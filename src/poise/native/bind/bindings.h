@@ -1,0 +1,16 @@
+// bindings.h: what the bindings of the solver and of its batches share.
+#pragma once
+#include "bind/prepared.h"
+
+namespace poise {
+
+// Python's turn, now and then in a long solve: Ctrl-C arrives as the exception that its handler raises
+bool hear_signals(const void*);
+
+void bind_codes(nb::module_& m);
+void bind_solver(nb::module_& m);
+void bind_batch(nb::module_& m);
+void bind_gpu(nb::module_& m);
+void bind_geometry(nb::module_& m);
+
+}  // namespace poise

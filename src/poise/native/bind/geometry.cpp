@@ -1,0 +1,80 @@
+// geometry.cpp: small pieces of the kernels' geometry, for Python that prepares problems and must agree with them.
+#define NO_IMPORT_ARRAY
+#include <nanobind/stl/vector.h>
+
+#include "bind/bindings.h"
+#include "kernels/limits/limits.h"
+#include "kernels/methods/two_bone.h"
+
+namespace poise {
+namespace {
+
+Array as_points(nb::handle x, const char* name) {
+  Array points = as_array<double>(x, name);
+  if (points.ndim() != 2 || points.dim(1) != 3)
+    refuse("ShapeMismatch", std::string(name) + " has shape " + shape_text(points) + "; it must be (n, 3).");
+  return points;
+}
+
+// the least distances between n segments and n others, (n,)
+NumpyArray segment_distances(nb::handle a0, nb::handle a1, nb::handle b0, nb::handle b1) {
+  const Array ends[4] = {as_points(a0, "a0"), as_points(a1, "a1"), as_points(b0, "b0"), as_points(b1, "b1")};
+  npy_intp n = ends[0].dim(0);
+  for (const Array& points : ends) {
+    if (points.dim(0) != n) refuse("ShapeMismatch", "segments must be as many on both sides.");
+  }
+  Array out(PyArray_SimpleNew(1, &n, NPY_DOUBLE));
+  for (npy_intp i = 0; i < n; ++i) {
+    Contact<double> at;
+    nearest_of_segments(ends[0].data<double>() + 3 * i, ends[1].data<double>() + 3 * i, ends[2].data<double>() + 3 * i,
+                        ends[3].data<double>() + 3 * i, at);
+    out.data<double>()[i] = at.distance;
+  }
+  return out.release();
+}
+
+// The velocities of the limb that ends in a frame, from the outside: joints beyond the elbow, the elbow, the shoulder; none where there is no
+// limb. `moves`: which velocities may change, (n_v,); `scale`: the body's length.
+std::vector<int> limb_velocities(const Body& body, int frame, nb::handle q, nb::handle moves, double scale) {
+  const Array at = as_array<double>(q, "q"), may = as_array<double>(moves, "moves");
+  if (at.size() != body.n_q || may.size() != body.n_v) refuse("ShapeMismatch", "q or moves is not one of this body.");
+  if (frame < 0 || static_cast<std::size_t>(frame) >= body.f64.frames.size()) refuse("InvalidValue", "no such frame.");
+  std::vector<Primitive<double>> primitives = body.f64.primitives;
+  for (Primitive<double>& b : primitives) {
+    if (b.gain == 0.0 || may.data<double>()[b.v_index] == 0.0) b.v_index = -1;
+  }
+  std::vector<double> placements(12 * primitives.size());
+  place_all(body.f64.view(body.n_q, body.n_v), at.data<double>(), placements.data());
+  GoalSpec<double> goal{};
+  goal.frame = frame;
+  const int count = static_cast<int>(primitives.size());
+  const Problem<double, BodyView<double>, GoalList<double>> problem{
+      {primitives.data(), nullptr, count, body.n_q, body.n_v, false},
+      {&goal, body.f64.frames.data(), 1},
+      nullptr,
+      0,
+      nullptr,
+      body.n_q,
+      body.n_v,
+      0,
+      scale};
+  Limb limb{};
+  std::vector<int> out;
+  if (!find_limb(problem, placements.data(), 0, limb)) return out;
+  const auto velocity = [&](int i) { return primitives[static_cast<std::size_t>(i)].v_index; };
+  for (int k = limb.n_beyond; k-- > 0;) out.push_back(velocity(limb.beyond[k]));
+  out.push_back(velocity(limb.elbow));
+  for (int k = limb.n_shoulder; k-- > 0;) out.push_back(velocity(limb.shoulder[k]));
+  return out;
+}
+
+}  // namespace
+
+void bind_geometry(nb::module_& m) {
+  m.def("segment_distances", segment_distances, nb::arg("a0"), nb::arg("a1"), nb::arg("b0"), nb::arg("b1"),
+        "Return the least distances between segments a0 a1 and b0 b1, (n, 3) each, points included [m].");
+  m.def("limb_velocities", limb_velocities, nb::arg("body"), nb::arg("frame"), nb::arg("q"), nb::arg("moves"),
+        nb::arg("scale"), "Return the velocities of the limb that ends in a frame, outermost first; none: no limb.");
+}
+
+}  // namespace poise

@@ -1,0 +1,57 @@
+// prepared.h: a solver as Python holds it: the problem, its names, and what reads its targets.
+#pragma once
+#include <atomic>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "bind/arrays.h"
+#include "memory/body_data.h"
+#include "memory/solver_data.h"
+
+namespace poise {
+
+struct PreparedSolver {
+  SolverData data;
+  std::vector<std::string> names;      // of the goals
+  std::vector<nb::object> converters;  // any target to its numbers, for what is not a plain array
+  std::vector<nb::object> residuals;   // of custom goals; None for the others
+  std::vector<nb::object> jacobians;
+  nb::object prove;                         // the bounds that were left for when they are needed; None: there are none
+  std::vector<int> quaternions;             // where the quaternions of q start, of joints that may move or not
+  std::vector<double> pending;              // targets being read
+  std::unique_ptr<PreparedSolver> first;    // the first level alone, where the strict solve begins with it
+  int n_v = 0;                              // of the body
+  mutable std::atomic<bool> in_use{false};  // some thread is inside a call; the others are refused
+  std::thread::id solved_by;                // whose call the record of the last solve is
+};
+
+// One call of one thread: while it lasts, every other is refused. The memory of a solver is for one at a time.
+class Use {
+ public:
+  explicit Use(const PreparedSolver& solver) : solver_(solver) {
+    if (solver.in_use.exchange(true, std::memory_order_acquire)) refuse_use();
+  }
+  ~Use() { solver_.in_use.store(false, std::memory_order_release); }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+  // raises SolverInUse
+  [[noreturn]] static void refuse_use() {
+    refuse("SolverInUse",
+           "this Solver is at work in another thread (or in a goal of its own that calls it); give each "
+           "thread its own: solver.copy().");
+  }
+
+ private:
+  const PreparedSolver& solver_;
+};
+
+// finds the bounds that were left for when they are needed; before threads share the problem
+void complete_proofs(PreparedSolver& solver);
+
+// fills a fresh solver from the table that poise.solvers makes
+void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table);
+
+}  // namespace poise

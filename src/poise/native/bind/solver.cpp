@@ -1,0 +1,388 @@
+// solver.cpp: the door to the solver. A prepared Solver reads its start and targets, runs without the interpreter's
+// lock, and hands back plain numbers.
+#define NO_IMPORT_ARRAY
+#include "bind/bindings.h"
+
+#include <algorithm>
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "bind/prepared.h"
+#include "kernels/goals/targets.h"
+#include "run/history.h"
+#include "run/ops.h"
+#include "run/rounding.h"
+
+namespace poise {
+namespace {
+
+// ---------------------------------------------------------------------------------------------- one call
+
+// the plain cases: 3 numbers for a point, 3x3 for a rotation, 4x4 for both; false if it is something else
+bool read_plain(const GoalSpec<double>& goal, nb::handle value, double* to) {
+  if (!PyArray_CheckExact(value.ptr())) return false;
+  auto* array = reinterpret_cast<PyArrayObject*>(value.ptr());
+  if (PyArray_TYPE(array) != NPY_DOUBLE || !PyArray_ISCARRAY_RO(array)) return false;
+  const auto* x = static_cast<const double*>(PyArray_DATA(array));
+  const int ndim = PyArray_NDIM(array);
+  const npy_intp* dims = PyArray_DIMS(array);
+  if (goal.ranged || goal.local) return false;
+  const bool point = goal.op == GOAL_POSITION || goal.op == GOAL_LOOK;
+  const bool fits = point                      ? ndim == 1 && dims[0] == 3
+                    : goal.op == GOAL_ROTATION ? ndim == 2 && dims[0] == 3 && dims[1] == 3
+                    : goal.op == GOAL_POSE     ? ndim == 2 && dims[0] == 4 && dims[1] == 4
+                                               : false;
+  return fits && read_target(point ? static_cast<int>(GOAL_POSITION) : goal.op, x, to);
+}
+
+// a target's numbers; what is not a plain array is read, or refused, by the goal's own converter
+void take_target(PreparedSolver& solver, std::size_t g, nb::handle value) {
+  const GoalSpec<double>& goal = solver.data.goals[g];
+  double* to = solver.pending.data() + goal.target;
+  if (read_plain(goal, value, to)) return;
+  const nb::object converted = solver.converters[g](value);
+  const Array all = as_array<double>(converted, "target");
+  const bool last = g + 1 == solver.data.goals.size();
+  const npy_intp end = last ? static_cast<npy_intp>(solver.pending.size()) : solver.data.goals[g + 1].target;
+  if (static_cast<npy_intp>(all.size()) != end - goal.target) {
+    refuse("ShapeMismatch",
+           "the new target of goal '" + solver.names[g] + "' is of another kind than the one it was made with.");
+  }
+  for (npy_intp k = 0; k < end - goal.target; ++k) to[k] = all.data<double>()[k];
+}
+
+// all of them or, where one is refused, none
+void read_targets(PreparedSolver& solver, const nb::dict& targets) {
+  solver.pending = solver.data.targets;
+  for (auto [key, value] : targets) {
+    Py_ssize_t size = 0;
+    const char* text = PyUnicode_Check(key.ptr()) ? PyUnicode_AsUTF8AndSize(key.ptr(), &size) : "";
+    if (!text) throw nb::python_error();
+    const std::string_view name(text, static_cast<std::size_t>(size));
+    std::size_t g = 0;
+    // ends: at the last name
+    while (g < solver.names.size() && solver.names[g] != name) ++g;
+    if (g == solver.names.size()) {
+      nb::object error =
+          nb::module_::import_("poise.errors").attr("name_not_found")("goal", key, nb::cast(solver.names));
+      PyErr_SetObject(reinterpret_cast<PyObject*>(Py_TYPE(error.ptr())), error.ptr());
+      throw nb::python_error();
+    }
+    take_target(solver, g, value);
+  }
+  solver.data.targets.swap(solver.pending);
+}
+
+void read_start(PreparedSolver& solver, nb::handle start) {
+  const Array q = as_array<double>(start, "start");
+  if (q.ndim() != 1 || q.dim(0) != solver.data.n_q) {
+    refuse("ShapeMismatch", "start has shape " + shape_text(q) + "; it must be (" + std::to_string(solver.data.n_q) +
+                                ",), one configuration.");
+  }
+  require_finite(q.data<double>(), q.dim(0), q.dim(0), "start");
+  for (int at : solver.quaternions) {
+    const double* x = q.data<double>() + at;
+    const double n2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3];
+    if (n2 > 1e-12 && n2 < 1e12) continue;
+    refuse("InvalidValue", "start[" + std::to_string(at) + ":" + std::to_string(at + 4) +
+                               "] is not a quaternion of length about 1 (w x y z).");
+  }
+  for (std::size_t k = 0; k < solver.data.start.size(); ++k) solver.data.start[k] = q.data<double>()[k];
+
+  // quaternions that may move are made unit; the others do not change by one bit
+  for (const Coordinate& c : solver.data.coordinates) {
+    if (!c.quaternion) continue;
+    double* x = solver.data.start.data() + c.q_index;
+    const double off = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3] - 1.0;
+    if (absolute(off) > 2e-15) quaternion_normalize(x);  // what a solver returned comes back with its bits
+  }
+}
+
+std::vector<double> listed(const double* x, int n) { return {x, x + n}; }
+
+Array fresh(const std::vector<double>& from, std::vector<npy_intp> shape) {
+  Array out(PyArray_SimpleNew(static_cast<int>(shape.size()), shape.data(), NPY_DOUBLE));
+  for (std::size_t k = 0; k < from.size(); ++k) out.data<double>()[k] = from[k];
+  return out;
+}
+
+// how far each velocity of the body may lead from the start in this call: (nv, 2), or none
+void read_window(PreparedSolver& solver, nb::handle window) {
+  solver.data.window.clear();
+  if (window.is_none()) return;
+  const Array a = as_array<double>(window, "window");
+  solver.data.window.assign(a.data<double>(), a.data<double>() + a.size());
+}
+
+// What a solve returns: a tuple whose places have names, made once with the module.
+PyTypeObject* answer_type = nullptr;
+PyStructSequence_Field answer_fields[] = {{"q", "the best configuration"},
+                                          {"errors", "metres and radians of each goal, closed loops first"},
+                                          {"outcome", "an Outcome"},
+                                          {"steps", "steps taken, over all searches"},
+                                          {"searches", "searches made"},
+                                          {"winner", "the search that the answer came from, from 1"},
+                                          {"seconds", "how long it took"},
+                                          {"late", "whether time ran out"},
+                                          {"unreachable", "whether a bound proves that no pose reaches the goals"},
+                                          {nullptr, nullptr}};
+PyStructSequence_Desc answer_description = {"poise.native._core.Answer", "What a solve returns.", answer_fields, 9};
+
+AnyTuple make_answer(std::initializer_list<nb::object> values) {
+  PyObject* out = PyStructSequence_New(answer_type);
+  if (!out) throw nb::python_error();
+  Py_ssize_t k = 0;
+  for (nb::object value : values) PyStructSequence_SetItem(out, k++, value.release().ptr());
+  return nb::steal<AnyTuple>(out);
+}
+
+AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb::handle window) {
+  const Use use(solver);
+  solver.solved_by = std::this_thread::get_id();
+  read_start(solver, start);
+  if (!targets.is_none()) read_targets(solver, nb::cast<nb::dict>(targets));
+  read_window(solver, window);
+  SolverData& data = solver.data;
+  const Mode mode = data.mode;
+  for (SolverData* d = &data; d; d = d->first) {
+    d->mode = window.is_none() ? mode : Mode::CONTINUOUS;
+    d->watch.asks = hear_signals;
+  }
+  const auto put_back = [&] {
+    for (SolverData* d = &data; d; d = d->first) {
+      d->mode = mode;
+      d->state.window = nullptr;  // it was this call's
+    }
+  };
+  try {
+    nb::gil_scoped_release release;
+    solver_ops().solve(data);
+  } catch (...) {  // a custom goal's own error, or Ctrl-C
+    put_back();
+    throw;
+  }
+  put_back();
+  Array q = fresh(data.best_q, {data.n_q});
+  Array errors = fresh(data.best_errors, {static_cast<npy_intp>(data.goals.size()), 2});
+  return make_answer({q.release(), errors.release(), nb::int_(static_cast<int>(data.outcome)),
+                      nb::int_(data.total_steps), nb::int_(data.total_searches), nb::int_(data.winner),
+                      nb::float_(data.seconds), nb::bool_(data.out_of_time), nb::bool_(data.proved_unreachable)});
+}
+
+// (rows, velocities): rows that count, velocities that may move and that a goal depends on
+AnyTuple sizes_of(const PreparedSolver& solver) {
+  int rows = 0;
+  for (const GoalSpec<double>& goal : solver.data.goals) {
+    const bool plain = is_plain(goal.op);
+    if (!plain) rows += goal.op == GOAL_ALIGN || goal.op == GOAL_LOOK ? 2 : goal.n_rows;
+    for (int k = goal.op == GOAL_ROTATION ? 3 : 0; plain && k < (goal.op == GOAL_POSITION ? 3 : 6); ++k)
+      rows += goal.weight[k] > 0;
+  }
+  return nb::make_tuple(rows, solver.data.n_v);
+}
+
+// the history of the last call by name: search, cost, damping (rows,), errors (rows, goals, 2), q (rows, n_q)
+AnyDict history_of(const PreparedSolver& solver) {
+  const Use use(solver);
+  if (solver.solved_by != std::this_thread::get_id()) Use::refuse_use();  // another thread's solve came in between
+  const SolverData& d = solver.data;
+  const std::size_t width = history_width(d), poses = d.history.size() / width;
+  const auto rows = static_cast<npy_intp>(poses), goals = static_cast<npy_intp>(d.goals.size());
+  nb::dict out;
+  const auto give = [&](const char* name, std::size_t first, std::size_t count, std::vector<npy_intp> shape) {
+    std::vector<double> numbers;
+    numbers.reserve(poses * count);
+    for (std::size_t i = 0; i < poses; ++i) {
+      const double* from = d.history.data() + i * width + first;
+      numbers.insert(numbers.end(), from, from + count);
+    }
+    out[name] = fresh(numbers, std::move(shape)).release();
+  };
+  give("search", HISTORY_SEARCH, 1, {rows});
+  give("cost", HISTORY_COST, 1, {rows});
+  give("damping", HISTORY_DAMPING, 1, {rows});
+  give("errors", HISTORY_ERRORS, 2 * d.goals.size(), {rows, goals, 2});
+  give("q", history_q(d), static_cast<std::size_t>(d.n_q), {rows, d.n_q});
+  return AnyDict(out);
+}
+
+// what the last call cost: (poses that were looked at, the most of them between two questions whether it has to end)
+AnyTuple effort_of(const PreparedSolver& solver) {
+  const SolverData* first = solver.data.first;
+  const Watch &own = solver.data.watch, other = first ? first->watch : Watch{};
+  return nb::make_tuple(own.poses + other.poses, std::max(own.most_unasked, other.most_unasked));
+}
+
+// rows of the Jacobian at q, weighted and scaled as the solver sees them, (n_rows, n_v), and the velocities they belong to
+AnyTuple rows_jacobian(PreparedSolver& solver, nb::handle q) {
+  const Use use(solver);
+  read_start(solver, q);
+  SolverData& d = solver.data;
+  solver_ops().restart(d);
+  solver_ops().advance(d);
+  std::vector<double> J(static_cast<std::size_t>(d.n_rows * d.n_v));
+  assemble(d.problem(), d.state.placements, d.targets.data(), d.state.J, d.state.room);
+  if (d.custom_columns) d.custom_columns(d.state.q, d.state.J, static_cast<int>(d.goals.size()));
+  for (int c = 0; c < d.n_v; ++c) {
+    for (int r = 0; r < d.n_rows; ++r) J[static_cast<std::size_t>(r * d.n_v + c)] = d.state.J[c * d.n_rows + r];
+  }
+  return nb::make_tuple(fresh(J, {d.n_rows, d.n_v}).release(),
+                        fresh(listed(d.state.rows, d.n_rows), {d.n_rows}).release(), nb::cast(d.velocities));
+}
+
+// what is left of every limit beyond the joints' ranges at q, and how it changes: gaps (n,), rows (n, n_v)
+AnyTuple gaps_at(PreparedSolver& solver, nb::handle q) {
+  const Use use(solver);
+  read_start(solver, q);
+  SolverData& d = solver.data;
+  const auto problem = d.problem();
+  const LimitList<double> limits = d.limit_list();
+  solver_ops().restart(d);
+  solver_ops().advance(d);
+  place_capsules(limits, d.state.placements);
+  std::vector<double> gaps(d.limits.size()), rows(d.limits.size() * static_cast<std::size_t>(d.n_v));
+  for (int i = 0; i < limits.n; ++i) {
+    gaps[static_cast<std::size_t>(i)] = gap_of(problem, limits, i, d.state.q);
+    row_of_limit(problem, limits, i, d.state.q, d.state.placements, rows.data() + i * d.n_v);
+  }
+  const auto n = static_cast<npy_intp>(gaps.size());
+  return nb::make_tuple(fresh(gaps, {n}).release(), fresh(rows, {n, d.n_v}).release(), nb::cast(d.velocities));
+}
+
+// q with every ball joint that has a cone inside it
+NumpyArray brought_into_cones(PreparedSolver& solver, nb::handle q) {
+  read_start(solver, q);
+  SolverData& d = solver.data;
+  for (const ConeSpec<double>& cone : d.cones) clamp_to_cone(cone, d.start.data() + cone.q_index);
+  return fresh(d.start, {static_cast<npy_intp>(d.n_q)}).release();
+}
+
+// q in single precision, still inside the ranges and cones, its errors, and whether it reaches
+AnyTuple rounded(PreparedSolver& solver, nb::handle q, nb::handle targets) {
+  const Use use(solver);
+  read_start(solver, q);
+  if (!targets.is_none()) read_targets(solver, nb::cast<nb::dict>(targets));
+  SolverData& d = solver.data;
+  round_pose(d, d.start.data());
+  solver_ops().restart(d);
+  solver_ops().advance(d);
+  const bool kept = !(outside_of(d.problem(), d.settings, d.start.data()) > 0.0);
+  const int n = static_cast<int>(d.goals.size());
+  return nb::make_tuple(fresh(d.start, {static_cast<npy_intp>(d.n_q)}).release(),
+                        fresh(listed(d.state.errors, 2 * n), {static_cast<npy_intp>(n), 2}).release(),
+                        kept && within_tolerance(d.problem(), d.state.errors, 1.0));
+}
+
+// one search, phase by phase: for recording, teaching and tests
+void restart(PreparedSolver& solver, nb::handle start, nb::handle targets) {
+  const Use use(solver);
+  read_start(solver, start);
+  if (!targets.is_none()) read_targets(solver, nb::cast<nb::dict>(targets));
+  solver.data.state.origin = solver.data.mode == Mode::CONTINUOUS ? solver.data.start.data() : nullptr;
+  solver.data.state.span = solver.data.span;
+  solver_ops().restart(solver.data);
+}
+
+void advance(PreparedSolver& solver) {
+  const Use use(solver);
+  solver_ops().advance(solver.data);
+}
+
+AnyDict state_of(const PreparedSolver& solver) {
+  const Use use(solver);
+  const SolverData& d = solver.data;
+  const SearchState<double>& s = d.state;
+  AnyDict out;
+  out["phase"] = static_cast<int>(s.phase);
+  out["outcome"] = static_cast<int>(s.outcome);
+  out["steps"] = s.steps;
+  out["cost"] = s.cost;
+  out["damping"] = s.damping;
+  out["q"] = fresh(listed(s.q, d.n_q), {d.n_q}).release();
+  out["errors"] =
+      fresh(listed(s.errors, 2 * static_cast<int>(d.goals.size())), {static_cast<npy_intp>(d.goals.size()), 2})
+          .release();
+  out["rows"] = fresh(listed(s.rows, d.n_rows), {d.n_rows}).release();
+  out["dq"] = fresh(listed(s.dq, d.n_v), {d.n_v}).release();
+  out["J"] = fresh(listed(s.J, d.n_rows * d.n_v), {d.n_v, d.n_rows}).release();  // transposed
+  return out;
+}
+
+// The solver holds Python functions (converters, custom goals), which may hold the solver: the collector has to see that.
+int visit_solver(PyObject* self, visitproc visit, void* arg) {
+  Py_VISIT(Py_TYPE(self));
+  if (!nb::inst_ready(self)) return 0;
+  for (PreparedSolver* s = nb::inst_ptr<PreparedSolver>(self); s; s = s->first.get()) {
+    for (const auto* functions : {&s->converters, &s->residuals, &s->jacobians}) {
+      for (const nb::object& function : *functions) Py_VISIT(function.ptr());
+    }
+    Py_VISIT(s->prove.ptr());
+  }
+  return 0;
+}
+
+// another configuration to rest in, and how strongly each velocity is drawn there, where there is a posture
+void rest_at(PreparedSolver& solver, const nb::handle& q, const nb::handle& gains) {
+  const Use use(solver);
+  SolverData& data = solver.data;
+  const Array all = as_array<double>(q, "q"), each = as_array<double>(gains, "gains");
+  if (data.posture_gain.empty()) return;
+  const auto n = static_cast<npy_intp>(data.posture_wanted.size());
+  if (all.size() != n) refuse("ShapeMismatch", "q has another length than the model's.");
+  for (npy_intp k = 0; k < n; ++k) data.posture_wanted[static_cast<std::size_t>(k)] = all.data<double>()[k];
+  for (std::size_t c = 0; c < data.velocities.size(); ++c) {
+    const npy_intp v = data.velocities[c];
+    if (v >= each.size()) refuse("ShapeMismatch", "gains has another length than the model's velocities.");
+    data.posture_gain[c] = each.data<double>()[v];
+  }
+}
+
+int clear_solver(PyObject* self) {
+  for (PreparedSolver* s = nb::inst_ptr<PreparedSolver>(self); s; s = s->first.get()) {
+    for (auto* functions : {&s->converters, &s->residuals, &s->jacobians}) functions->clear();
+    s->prove.reset();
+  }
+  return 0;
+}
+
+}  // namespace
+
+bool hear_signals(const void*) {
+  nb::gil_scoped_acquire hold;
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  return false;
+}
+
+void bind_solver(nb::module_& m) {
+  answer_type = PyStructSequence_NewType(&answer_description);
+  if (!answer_type) throw nb::python_error();
+  m.attr("Answer") = nb::borrow(reinterpret_cast<PyObject*>(answer_type));
+  static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_solver)},
+                                {Py_tp_clear, reinterpret_cast<void*>(clear_solver)},
+                                {0, nullptr}};
+  nb::class_<PreparedSolver>(m, "Solver", nb::type_slots(slots),
+                             "A prepared problem with all its memory. Private: use poise.Solver.")
+      .def("__init__", prepare, nb::arg("body"), nb::arg("table"))
+      .def(
+          "solve", solve,
+          nb::sig("def solve(self, start: object, targets: object | None, window: object | None = None) -> typing.Any"),
+          nb::arg("start"), nb::arg("targets").none(), nb::arg("window").none() = nb::none())
+      .def("gaps", gaps_at, nb::arg("q"))
+      .def("into_cones", brought_into_cones, nb::arg("q"))
+      .def("rounded", rounded, nb::arg("q"), nb::arg("targets").none())
+      .def("rest_at", rest_at, nb::arg("q"), nb::arg("gains"))
+      .def("restart", restart, nb::arg("start"), nb::arg("targets").none())
+      .def("advance", advance)
+      .def("state", state_of)
+      .def("sizes", sizes_of)
+      .def("complete_proofs",
+           [](PreparedSolver& s) {
+             for (PreparedSolver* p = &s; p; p = p->first.get()) complete_proofs(*p);
+           })
+      .def("history", history_of)
+      .def("effort", effort_of)
+      .def("rows_jacobian", rows_jacobian, nb::arg("q"));
+}
+
+}  // namespace poise

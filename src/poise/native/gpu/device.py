@@ -1,0 +1,183 @@
+"""Batches on a GPU: the package's own headers, compiled by NVRTC through CuPy for one problem, cached on disk by CuPy.
+
+Everything is queued on the caller's current stream and nothing waits for it.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from struct import Struct
+from typing import Any
+
+import numpy as np
+
+from poise.errors import InvalidValue, MissingExtra
+from poise.native import core
+from poise.native.gpu.source import compact, device_source, whole_source
+
+__all__ = ["DeviceProblem", "cupy", "is_on_device"]
+
+BLOCK = 128
+EARLY = (
+    (200_000, 4),
+    (1_000_000, 8),
+    (1 << 62, 16),
+)  # up to so many rows: searches of a thread before a warp takes over
+OPTIONS = (
+    "--std=c++20",
+    "--use_fast_math",
+)  # quick division, roots and sines in float: every answer is judged in double
+TEAM_ROWS = 4096  # up to so many rows a warp takes each from the start
+CHUNK = 1 << 23  # rows in one launch: bounds the scratch memory, and the time until Ctrl-C is heard
+MOST_GOALS = 16
+FEW, MANY = ("search_few",), ("search_rows", "search_hard", "end_rows")
+OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
+
+
+def cupy() -> Any:
+    """CuPy, or the command that installs it."""
+    try:
+        import cupy as found
+    except ImportError:
+        raise MissingExtra("arrays on a GPU need CuPy. Type: pip install 'poise[gpu]'") from None
+    return found
+
+
+def is_on_device(array: Any) -> bool:
+    """Whether an array lives on a CUDA device."""
+    known = sys.modules.get("cupy")
+    if known is not None and type(array) is known.ndarray:
+        return True
+    if isinstance(array, np.ndarray) or not hasattr(array, "__dlpack_device__"):
+        return hasattr(array, "__cuda_array_interface__")
+    try:
+        return int(array.__dlpack_device__()[0]) == 2
+    except (TypeError, ValueError, RuntimeError, BufferError):
+        return False
+
+
+@dataclass(eq=False)
+class DeviceProblem:
+    """A prepared problem on the device.
+
+    Attributes:
+        native: The prepared solver.
+        finish: Whether poses are taken on in double, and handed back so.
+    """
+
+    native: Any
+    finish: bool = False
+    _modules: dict[tuple[Any, ...], Any] = field(default_factory=dict)
+    _scratch: dict[int, Any] = field(default_factory=dict)
+
+    @cached_property
+    def tables(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The problem in float and in double."""
+        return core.problem_of(self.native, True), core.problem_of(self.native, False)
+
+    @cached_property
+    def most(self) -> int:
+        """Searches for a row, at most."""
+        return int(self.tables[0]["searches"])
+
+    @cached_property
+    def seeds(self) -> Any:
+        """The starts of the later searches, on the device."""
+        seeds = core.seeds_of(self.native)[:, compact(self.tables[0])]
+        return cupy().asarray(np.ascontiguousarray(seeds if len(seeds) else np.zeros((1, 1)), dtype=np.float32))
+
+    @cached_property
+    def _packed(self) -> Struct:
+        """`Given` of passes.cu, in bytes."""
+        return Struct(f"{2 * len(self.tables[0]['goals']) + 13}q4i")
+
+    def source(self, single: tuple[bool, ...], names: tuple[str, ...]) -> str:
+        """The whole source of some kernels, for targets, and starts last, that are float or double."""
+        return whole_source(device_source(*self.tables, single, names, finish=self.finish))
+
+    def kernels(self, single: tuple[bool, ...], names: tuple[str, ...]) -> Kernels:
+        """The compiled kernels with their launch sizes."""
+        found = self._modules.get((single, names))
+        if found is None:
+            if len(single) - 1 > MOST_GOALS:
+                raise InvalidValue(f"{len(single) - 1} goals are more than the {MOST_GOALS} that a GPU batch serves.")
+            found = self._modules[single, names] = Kernels(self.source(single, names), names)
+        return found
+
+    def scratch(self, rows: int) -> tuple[Any, ...]:
+        """Addresses of counters, the list of hard rows, best costs and poses in float, and the arrays that keep them.
+
+        They stay from call to call, for each stream its own.
+        """
+        xp = cupy()
+        stream = xp.cuda.get_current_stream().ptr
+        held = self._scratch.get(stream)
+        if held is None or held[0] < rows:
+            room = max(rows, TEAM_ROWS)
+            poses = room * int(self.tables[0]["n_q"]) if self.finish else 0
+            kinds = ((4, np.int32), (room, np.int32), (2 * room, np.float32), (poses, np.float32))
+            arrays = [xp.empty(size, dtype) for size, dtype in kinds]
+            held = self._scratch[stream] = (room, *(array.data.ptr for array in arrays), arrays)
+        return held
+
+    def solve(
+        self,
+        targets: list[tuple[Any, int]],
+        starts: tuple[Any, int],
+        rows: int,
+        places: Mapping[str, tuple[int, int]],
+    ) -> None:
+        """Queues a batch. Arrays are (array, numbers from one row to the next); `places` (address, bytes a row)."""
+        single = (*(array.dtype.itemsize == 4 for array, _ in targets), starts[0].dtype.itemsize == 4)
+        begins = [(array.data.ptr, stride, array.itemsize) for array, stride in (*targets, starts)]
+        ends = [places[name] for name in OUTPUTS]
+        for first in range(0, rows, CHUNK):
+            count = min(CHUNK, rows - first)
+            at = [ptr + first * stride * size for ptr, stride, size in begins]
+            q, *others = (ptr + first * width for ptr, width in ends)
+            _, counters, hard, best, poses, _ = self.scratch(count)
+            strides = [stride for _, stride, _ in begins]
+            pointers = (at[-1], strides[-1], *((poses, q) if self.finish else (q, 0)), *others, best)
+            self._launch(single, (*at[:-1], *strides[:-1], *pointers, self.seeds.data.ptr, counters, hard), count)
+
+    def _launch(self, single: tuple[bool, ...], pointers: tuple[int, ...], rows: int) -> None:
+        if rows <= TEAM_ROWS:
+            given = self._given(pointers, rows, 0)
+            self.kernels(single, FEW).functions["search_few"]((rows,), (32,), (given,))
+            return
+        early = next(searches for limit, searches in EARLY if rows <= limit)
+        given = self._given(pointers, rows, early)
+        kernels = self.kernels(single, MANY)
+        cupy().cuda.runtime.memsetAsync(pointers[-2], 0, 16, cupy().cuda.get_current_stream().ptr)
+        blocks = (rows + BLOCK - 1) // BLOCK
+        kernels.functions["search_rows"]((min(blocks, kernels.wave("search_rows")),), (BLOCK,), (given,))
+        if self.most > early:
+            kernels.functions["search_hard"]((kernels.wave("search_hard"),), (BLOCK,), (given,))
+        kernels.functions["end_rows"]((blocks,), (BLOCK,), (given,))
+
+    def _given(self, pointers: tuple[int, ...], rows: int, early: int) -> Any:
+        """The kernels' argument: one structure by value, which costs the host less than twenty arguments."""
+        packed = self._packed.pack(*pointers, rows, early, self.most, 0)
+        return np.frombuffer(packed, dtype=f"V{len(packed)}")
+
+
+class Kernels:
+    """The kernels of one source."""
+
+    def __init__(self, source: str, names: tuple[str, ...]) -> None:
+        xp = cupy()
+        module = xp.RawModule(code=source, backend="nvrtc", options=OPTIONS)
+        self.functions = {name: module.get_function(name) for name in names}
+        self._waves: dict[str, int] = {}
+
+    def wave(self, name: str) -> int:
+        """How many blocks of a kernel run at once on the whole device."""
+        if name not in self._waves:
+            attributes = cupy().cuda.Device().attributes
+            registers = max(16, 8 * ((self.functions[name].num_regs + 7) // 8))
+            each = min(attributes["MaxRegistersPerMultiprocessor"] // (registers * BLOCK), 2048 // BLOCK)
+            self._waves[name] = max(1, each) * attributes["MultiProcessorCount"]
+        return self._waves[name]

@@ -1,0 +1,145 @@
+// passes.cu: the kernels of a batch. source.py fills in the problem and the arguments that depend on it.
+#include "kernels/loop/gpu_entry.h"
+
+/*PROBLEMS*/
+
+using namespace poise;
+
+constexpr int M = /*ROWS*/;
+constexpr unsigned everyone = 0xffffffffu;
+
+// the next rows, one atomic operation for all threads of a warp that ask together
+struct Queue {
+  int* counter;
+  POISE_FN int operator()() const {
+    const unsigned asking = __activemask();
+    unsigned rank;
+    asm("mov.u32 %0, %%lanemask_lt;" : "=r"(rank));
+    const int leader = __ffs(asking) - 1;
+    int first = 0;
+    if ((asking & rank) == 0) first = atomicAdd(counter, __popc(asking));
+    return __shfl_sync(asking, first, leader) + __popc(asking & rank);
+  }
+};
+
+struct Warp {
+  POISE_FN int size() const { return 32; }
+  POISE_FN int rank() const { return threadIdx.x & 31; }
+  POISE_FN int lowest(bool x) const { return __ffs(__ballot_sync(everyone, x)) - 1; }
+  POISE_FN float from(float x, int who) const { return __shfl_sync(everyone, x, who); }
+  POISE_FN int sum(int x) const { return __reduce_add_sync(everyone, x); }
+  // the thread with the least (a, b)
+  POISE_FN int least(float a, float b) const {
+    int who = rank();
+    for (int k = 16; k > 0; k /= 2) {
+      const float other_a = __shfl_xor_sync(everyone, a, k), other_b = __shfl_xor_sync(everyone, b, k);
+      const int other = __shfl_xor_sync(everyone, who, k);
+      const bool less = other_a < a || (other_a == a && (other_b < b || (other_b == b && other < who)));
+      a = less ? other_a : a;
+      b = less ? other_b : b;
+      who = less ? other : who;
+    }
+    return who;
+  }
+};
+
+// What the host sends, one block of bytes (native/gpu.py packs it).
+struct Given {
+  const void* targets[f32::n_goals];
+  long long strides[f32::n_goals];
+  const void* starts;
+  long long start_stride;
+  float* q;
+  double *finished, *errors;
+  bool* reached;
+  signed char* codes;
+  int *steps, *searches;
+  float* best;
+  const float* seeds;
+  int *counters, *hard;  // counters: the next row, how many are hard, the next hard one
+  int rows, early, most, spare;
+};
+
+POISE_FN DeviceRows<float, f32::n_goals> rows_of(const Given& given) {
+  DeviceRows<float, f32::n_goals> io = {{}, {}, {/*SINGLE*/}};
+  POISE_UNROLL
+  for (int g = 0; g < f32::n_goals; ++g) {
+    io.targets[g] = given.targets[g];
+    io.target_stride[g] = given.strides[g];
+  }
+  io.starts = given.starts;
+  io.start_single = /*START_SINGLE*/;
+  io.start_stride = given.start_stride;
+  io.rows = given.rows;
+  io.q = given.q;
+  io.finished = given.finished;
+  io.errors = given.errors;
+  io.reached = given.reached;
+  io.codes = given.codes;
+  io.steps = given.steps;
+  io.searches = given.searches;
+  io.best = given.best;
+  io.seeds = given.seeds;
+  return io;
+}
+
+// the pose of a row in double: finished where `finish`, and judged
+template <bool finish> POISE_FN void end_row(const DeviceRows<float, f32::n_goals>& io, int row) {
+  const f64::Problem problem;
+  if constexpr (finish) {
+    const f64::Rest rest;
+    finish_row<M>(problem, f64::settings(), rest.posture(), io, row);
+  } else {
+    check_row(problem, io, row);
+  }
+}
+
+// kernel search_few: a small batch; one warp one row, all in one launch
+extern "C" __global__ void __launch_bounds__(32) search_few(const Given given) {
+  const auto io = rows_of(given);
+  const f32::Problem problem;
+  const f32::Rest rest;
+  const Warp team;
+  SearchMemory<f32::Problem, float> memory;
+  LaneState<float> state = memory.state();
+  const int row = static_cast<int>(blockIdx.x);
+  search_row_together<M>(problem, f32::settings(), rest.posture(), io, 0, given.most, row, team, memory, state);
+  __syncwarp();
+  if (team.rank() == 0) end_row</*FINISH*/>(io, row);
+}
+
+// kernel search_rows: one thread one row, until there are no more
+extern "C" __global__ void __launch_bounds__(128, /*BLOCKS*/) search_rows(const Given given) {
+  const auto io = rows_of(given);
+  const f32::Problem problem;
+  const f32::Rest rest;
+  search_rows<M>(
+      problem, f32::settings(), rest.posture(), io, given.early, given.most, Queue{given.counters},
+      [=](int row) { given.hard[atomicAdd(given.counters + 1, 1)] = row; }, Warp{});
+}
+
+// kernel search_hard: one warp one row, of those that were given up
+extern "C" __global__ void __launch_bounds__(128) search_hard(const Given given) {
+  const auto io = rows_of(given);
+  const f32::Problem problem;
+  const f32::Rest rest;
+  const Warp team;
+  SearchMemory<f32::Problem, float> memory;
+  LaneState<float> state = memory.state();
+  const int count = given.counters[1];
+  // ends: every round takes a row of those that were given up
+  for (;;) {
+    int k = 0;
+    if (team.rank() == 0) k = atomicAdd(given.counters + 2, 1);
+    k = __shfl_sync(everyone, k, 0);
+    if (k >= count) return;
+    search_row_together<M>(problem, f32::settings(), rest.posture(), io, given.early, given.most, given.hard[k], team,
+                           memory, state);
+  }
+}
+
+// kernel end_rows: every pose finished or judged
+extern "C" __global__ void __launch_bounds__(128) end_rows(const Given given) {
+  const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  if (row < given.rows) end_row</*FINISH*/>(rows_of(given), row);
+}

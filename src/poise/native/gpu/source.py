@@ -1,0 +1,262 @@
+"""Source for a device: a prepared problem as C++ types whose sizes, and for small bodies all numbers, are constants.
+
+A body of a few joints becomes constants in the instructions, so that a search lives in registers. A large one keeps its
+numbers in constant memory and its loops as loops. Both are read by the same kernels (`kernels/loop/gpu_entry.h`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from poise.native import _core as core
+
+__all__ = ["KERNEL_NAMES", "ROOT", "device_source", "is_small", "problem_source", "whole_source"]
+
+ROOT = Path(__file__).parents[1]  # from where every include is written
+SMALL = 10  # primitives, and rows: up to here everything is unrolled
+ARM = 7  # primitives, and velocities, of an arm
+NONE = core.OPEN
+FLOAT_TELLS = 3e-5  # [L, rad] errors that a search in float brings about surely
+KERNEL_NAMES = ("search_few", "search_rows", "search_hard", "end_rows")
+
+Table = Mapping[str, Any]
+
+
+def is_small(table: Table) -> bool:
+    """Whether the body lives in registers."""
+    return len(table["primitives"]) <= SMALL and int(table["n_rows"]) <= SMALL
+
+
+def blocks_wanted(table: Table) -> int:
+    """Blocks of 128 threads to a multiprocessor, which bounds a search's registers: 80 for six, 128 for four.
+
+    Measured for the Panda: four blocks with a few spilled registers 600 million rows a second, three without 576. For
+    the Unitree G1, whose numbers are in memory anyway: six blocks 3.6 million, five 3.0, eight 3.5.
+    """
+    arm = max(len(table["primitives"]), int(table["n_v"])) <= ARM and int(table["n_rows"]) <= 6
+    return 4 if arm else 2 if is_small(table) else 6
+
+
+def number(x: Any, real: str) -> str:
+    """A number as C++ reads it back exactly."""
+    if isinstance(x, bool):
+        return "true" if x else "false"
+    if isinstance(x, int):
+        return str(x)
+    value = max(-NONE, min(NONE, float(x)))
+    return f"{value!r}f" if real == "float" else repr(value)
+
+
+def braces(x: Any, real: str) -> str:
+    """Nested numbers as a C++ initialiser."""
+    if isinstance(x, (list, tuple)):
+        return "{" + ", ".join(braces(part, real) for part in x) + "}"
+    return number(x, real)
+
+
+class Shelf:
+    """Arrays of structures, in the instructions or in constant memory."""
+
+    def __init__(self, space: str, real: str, small: bool) -> None:
+        self.space, self.real, self.small = space, real, small
+        self.data: list[str] = []
+
+    def element(self, kind: str, name: str, rows: Sequence[Any]) -> str:
+        """The body of an accessor by index."""
+        filled = list(rows) or [()]
+        text = ",\n      ".join(braces(row, self.real) for row in filled)
+        memory = "POISE_KNOWN" if self.small else "POISE_CONSTANT"
+        self.data.append(f"{memory} {kind} {self.space}_{name}[{len(filled)}] = {{\n      {text}}};")
+        return f"return {self.space}_{name}[i];"
+
+    def result(self, kind: str) -> str:
+        """What such an accessor returns."""
+        return f"const {kind}&"
+
+
+def compact(table: Table) -> list[int]:
+    """The model's coordinates that the problem reads, in order."""
+    used: set[int] = set()
+    for kind, _, _, q_index, *_ in table["primitives"]:
+        used.update(range(q_index, q_index + {core.Primitive.BALL: 4, core.Primitive.SLIDE3: 3}.get(kind, 1)))
+    for q_index, _, quaternion in table["coordinates"]:
+        used.update(range(q_index, q_index + (4 if quaternion else 1)))
+    return sorted(used)
+
+
+def relative(table: Table, places: Sequence[int]) -> list[int]:
+    """1 for coordinates whose seeds are told from the start: without a range, or not free to move."""
+    fixed = {q: 0 for q, _, lower, upper, *_ in table["freedoms"] if q >= 0 and (lower > -NONE or upper < NONE)}
+    for q_index, _, quaternion in table["coordinates"]:
+        if quaternion:
+            fixed.update(dict.fromkeys(range(q_index, q_index + 4), 0))
+    return [fixed.get(place, 1) for place in places]
+
+
+def idle_rows(table: Table, places: Sequence[int]) -> list[tuple[int, float, float]]:
+    """Coordinates outside the problem, with the ranges they are brought back into."""
+    held = table["settings"][1] != core.LimitHandling.OFF
+    ranges = {q: (low, high) for q, low, high in table["idle"]} if held else {}
+    rest = (q for q in range(int(table["n_q"])) if q not in set(places))
+    return [(q, *ranges.get(q, (-NONE, NONE))) for q in rest]
+
+
+def problem_source(table: Table, space: str, real: str) -> str:
+    """The namespace `space` with `Problem`, `settings()` and `posture(...)` in float or double."""
+    places = compact(table)
+    where = {place: k for k, place in enumerate(places)}
+    small = is_small(table)
+    shelf = Shelf(space, real, small)
+    primitives = [(*p[:3], where[p[3]], *p[4:]) for p in table["primitives"]]
+    freedoms = [(where.get(f[0], -1), *f[1:]) for f in table["freedoms"]]
+    coordinates = [(where[c[0]], *c[1:]) for c in table["coordinates"]]
+    wanted = [table["wanted"][place] for place in places] if table["wanted"] else []
+    gain = list(table["gain"])
+    sizes = {
+        "n_q": len(places),
+        "n_v": int(table["n_v"]),
+        "n_rows": int(table["n_rows"]),
+        "n_goals": len(table["goals"]),
+        "n_primitives": len(primitives),
+        "n_coordinates": len(coordinates),
+        "n_reachable": len(table["reachable"]),
+        "n_idle": len(idle_rows(table, places)),
+        "model_q": int(table["n_q"]),
+    }
+    parts = {
+        "Body": ("Primitive", "primitives", primitives, "count", "n_primitives"),
+        "Frames": ("FrameData", "frames", table["frames"], "", ""),
+        "Goals": ("GoalSpec", "goals", table["goals"], "count", "n_goals"),
+        "Freedoms": ("Freedom", "freedoms", freedoms, "", ""),
+    }
+    text = [f"namespace {space} {{", "using namespace poise;", f"using T = {real};"]
+    text += [f"constexpr int {name} = {value};" for name, value in sizes.items()]
+    structs = []
+    for name, (kind, array, rows, counter, size) in parts.items():
+        structs.append(f"struct {name} {{")
+        if name == "Body":
+            structs.append(f"  bool shared_columns = {number(bool(table['shared_columns']), real)};")
+        if name == "Goals":
+            structs.append("  POISE_FN constexpr Frames frames() const { return {}; }")
+        if counter:
+            structs.append(f"  POISE_FN constexpr int {counter}() const {{ return {size}; }}")
+        body = shelf.element(f"{kind}<T>", array, rows)
+        structs.append(f"  POISE_FN {shelf.result(f'{kind}<T>')} operator[](int i) const {{\n    {body}\n  }}")
+        structs.append("};")
+    index = shelf.element("Coordinate", "coordinates", coordinates)
+    structs.append("struct Coordinates {")
+    structs.append(f"  POISE_FN const Coordinate& operator[](int i) const {{\n    {index}\n  }}\n}};")
+    structs += problem_struct(table, places, small, shelf, real)
+    structs += posture_struct(wanted, gain, real)
+    return "\n".join([*text, *shelf.data, *structs, f"}}  // namespace {space}", ""])
+
+
+def static(kind: str, name: str, body: str) -> str:
+    """A static accessor by index."""
+    return f"  static POISE_FN {kind} {name}(int i) {{\n    {body}\n  }}"
+
+
+def problem_struct(table: Table, places: Sequence[int], small: bool, shelf: Shelf, real: str) -> list[str]:
+    """`Problem` and its settings."""
+
+    def lookup(kind: str, name: str, rows: Sequence[Any], precision: str = real) -> str:
+        filled = list(rows) or [0]
+        values = ", ".join(braces(x, precision) for x in filled)
+        memory = "POISE_KNOWN" if small else "POISE_CONSTANT"
+        shelf.data.append(f"{memory} {kind} {shelf.space}_{name}[{len(filled)}] = {{{values}}};")
+        return f"return {shelf.space}_{name}[i];"
+
+    s = table["settings"]
+    settings = f"{{{braces([*s], real)[1:-1]}, {{}}}}"
+    reachable = [tuple(r) for r in table["reachable"]] or [(0, -1, [0.0] * 3, [0.0] * 3, 0.0, 0.0)]
+    idle = idle_rows(table, places) or [(0, 0.0, 0.0)]
+    sizes = ("n_q", "n_v", "n_rows", "n_goals", "n_primitives", "n_coordinates", "n_reachable", "n_idle", "model_q")
+    return [
+        "struct Problem {",
+        "  using Real = T;",
+        "  Body body;",
+        "  Goals goals;",
+        "  Coordinates coordinates;",
+        "  Freedoms freedoms;",
+        *(f"  static constexpr int {name} = {shelf.space}::{name};" for name in sizes),
+        f"  static constexpr T scale = {number(float(table['scale']), real)};",
+        f"  static constexpr bool bounded = {number(s[1] != core.LimitHandling.OFF, real)};",
+        f"  static POISE_FN constexpr T fraction() {{ return {number(float(table['fraction']), real)}; }}",
+        static("int", "place", lookup("int", "places", places)),
+        static("bool", "relative", lookup("bool", "relative", [bool(x) for x in relative(table, places)])),
+        static("double", "origin", lookup("double", "origin", table["origin"], "double")),
+        static("Idle", "idle", lookup("Idle", "idle", idle, "double")),
+        static("Reachable<T>", "reachable", lookup("Reachable<T>", "reachable", reachable)),
+        "};",
+        f"POISE_FN Settings<T> settings() {{ return {settings}; }}",
+    ]
+
+
+def posture_struct(wanted: Sequence[float], gain: Sequence[float], real: str) -> list[str]:
+    """Where the body rests, if it does: arrays for one thread."""
+    if not gain:
+        return ["struct Rest {\n  POISE_FN Posture<T> posture() const { return {nullptr, nullptr}; }\n};"]
+    values = ", ".join(number(float(x), real) for x in wanted), ", ".join(number(float(x), real) for x in gain)
+    return [
+        "struct Rest {",
+        f"  T wanted[{len(wanted)}] = {{{values[0]}}};",
+        f"  T gain[{len(gain)}] = {{{values[1]}}};",
+        "  POISE_FN Posture<T> posture() const { return {wanted, gain}; }",
+        "};",
+    ]
+
+
+def coarse(table: Table) -> Table:
+    """The same with tolerances that float can tell; what is finer, double finishes."""
+    least = (FLOAT_TELLS * float(table["scale"]), FLOAT_TELLS)
+    goals = [(*g[:7], [max(x, y) for x, y in zip(g[7], least, strict=True)], *g[8:]) for g in table["goals"]]
+    return {**table, "goals": goals}
+
+
+def device_source(
+    f32: Table, f64: Table, single: Sequence[bool], kernels: Sequence[str] = KERNEL_NAMES, *, finish: bool = False
+) -> str:
+    """The translation unit for a device, with `#include`s.
+
+    Args:
+        f32: The problem in float.
+        f64: The problem in double.
+        single: Which targets, and at the end whether the starts, are float.
+        kernels: Those wanted.
+        finish: Poses are taken on in double.
+    """
+    filled = {
+        "SINGLE": ", ".join(number(flag, "") for flag in single[:-1]),
+        "START_SINGLE": number(single[-1], ""),
+        "ROWS": f"f32::n_rows <= {SMALL} ? f32::n_rows : 0",
+        "BLOCKS": str(blocks_wanted(f32)),
+        "FINISH": number(finish, ""),
+        "PROBLEMS": problem_source(coarse(f32) if finish else f32, "f32", "float")
+        + problem_source(f64, "f64", "double"),
+    }
+    text = (Path(__file__).parent / "passes.cu").read_text("utf-8")
+    shared, *each = re.split(r"^// kernel (?=\w+:)", text, flags=re.MULTILINE)
+    text = shared + "".join(f"// {part}" for part in each if part.partition(":")[0] in kernels)
+    for mark, words in filled.items():
+        text = text.replace(f"/*{mark}*/", words)
+    return f"#define POISE_SMALL_BODY\n{text}" if is_small(f32) else text
+
+
+def whole_source(source: str, folder: Path = ROOT) -> str:
+    """The source with every header of the kernels in its place, each once: a cache can know it by its hash."""
+    seen: set[str] = set()
+
+    def place(match: re.Match[str]) -> str:
+        name = match[1]
+        if name in seen:
+            return ""
+        seen.add(name)
+        return inline((folder / name).read_text("utf-8").replace("#pragma once", ""))
+
+    def inline(text: str) -> str:
+        return re.sub(r'^#include "([\w./]+)"$', place, text, flags=re.MULTILINE)
+
+    return inline(source)

@@ -1,0 +1,80 @@
+// body.h: a body as the kernels see it.
+//
+// Joints of every kind are expanded when a model is built into primitives: those that move along or about their own z axis,
+// a ball (quaternion), and a slide along three axes (the translation of a free base, one primitive instead of three).
+// Fixed joints are gone (they are frames), and so are mimic joints: each primitive reads `gain * q[q_index] + bias`.
+// Primitives stand in depth-first order, parents first, so the subtree of i is exactly [i, subtree_end).
+//
+// A kernel is templated on the body too. On the CPU it is a `BodyView` onto arrays of run-time size; on the GPU it may be a
+// type whose `count` and numbers are compile-time constants, so that a small arm lives in registers.
+#pragma once
+#include "kernels/algebra/rotation.h"
+
+namespace poise {
+
+enum Kind : int { REVOLUTE = 0, PRISMATIC = 1, SCREW = 2, BALL = 3, SLIDE3 = 4 };
+
+// How a joint stands in its parent, where that needs no products: R is the identity with its columns rolled by 0, 1 or 2, or a quarter
+// turn about x, as the joints of most arms are.
+enum Turn : int { GENERAL_TURN = -1, NO_TURN = 0, ROLL_1 = 1, ROLL_2 = 2, QUARTER_X = 3, QUARTER_X_BACK = 4 };
+
+// An end of a range that is open is this or more; Python's infinities become it at the border.
+template <class T> constexpr T open_end = T(1e30);
+
+// whether an end of a range is a bound, not open
+template <class T> POISE_FN constexpr bool is_bounded(T end) { return end < open_end<T> && end > T(0) - open_end<T>; }
+
+template <class T> struct Primitive {
+  int kind;
+  int parent;       // -1: the world
+  int subtree_end;  // one past the last primitive that moves with this one
+  int q_index;      // first of its coordinates: 1, ball 4, slide3 3
+  int v_index;      // first of its velocities: 1, ball and slide3 3; -1 in a problem that may not move it
+  int turn;         // what R is: a Turn
+  T gain, bias;     // coordinate = gain * q[q_index] + bias; ball and slide3 have gain 1, bias 0
+  T pitch;          // screw: metres along z per radian
+  T R[9], p[3];     // the joint in its parent primitive, before it moves
+};
+
+// a named place: fixed to a primitive (or to the world, -1)
+template <class T> struct FrameData {
+  int primitive;
+  T R[9], p[3];
+};
+
+// a rigid mass: kilograms, and kilograms times metres in the primitive's own axes
+template <class T> struct Mass {
+  T mass;
+  T moment[3];
+};
+
+// where a coordinate of q lives: a plain number or a quaternion
+struct Coordinate {
+  int q_index;
+  int v_index;
+  int quaternion;
+};
+
+template <class T> struct BodyView {
+  using Real = T;
+  const Primitive<T>* primitives;
+  const Mass<T>* masses;  // count + 1 of them: the last is what stands still in the world
+  int n_primitives;
+  int n_q, n_v;
+  bool shared_columns;  // some velocity moves several primitives (mimic joints)
+  POISE_FN int count() const { return n_primitives; }
+  POISE_FN const Primitive<T>& operator[](int i) const { return primitives[i]; }
+};
+
+// how many velocities a primitive has
+POISE_FN constexpr int width_of(int kind) { return kind == BALL || kind == SLIDE3 ? 3 : 1; }
+
+// whether it turns about an axis
+POISE_FN constexpr bool is_hinge(int kind) { return kind == REVOLUTE || kind == SCREW; }
+
+// the value of a one-coordinate primitive
+template <class S, class P> POISE_FN S coordinate_of(const P& primitive, const S* q) {
+  return S(primitive.gain) * q[primitive.q_index] + S(primitive.bias);
+}
+
+}  // namespace poise

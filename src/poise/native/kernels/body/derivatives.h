@@ -1,0 +1,136 @@
+// derivatives.h: how the Jacobian itself changes: its time derivative and the kinematic Hessian, each for ONE pose.
+#pragma once
+#include "kernels/body/kinematics.h"
+
+namespace poise {
+
+// out += ad(a) b = [w_a x v_b + v_a x w_b; w_a x w_b] times scale
+template <class S> POISE_FN void add_bracket(const S* a, const S* b, S scale, S* out) {
+  S first[3], second[3], third[3];
+  cross(a + 3, b, first);
+  cross(a, b + 3, second);
+  cross(a + 3, b + 3, third);
+  POISE_UNROLL
+  for (int r = 0; r < 3; ++r) {
+    out[r] += scale * (first[r] + second[r]);
+    out[3 + r] += scale * third[r];
+  }
+}
+
+// the twist of `point` of `frame` in its own axes for velocity v, and T_world_frame at that point
+template <class S, class Body, class F> POISE_FN void frame_twist(const Body& body, const F& frame,
+                                                                  const real_t<S>* point, const S* q, const S* v, S* R,
+                                                                  S* p, S* twist) {
+  S columns[18];
+  start_at<S>(frame, point, R, p);
+  for (int r = 0; r < 6; ++r) twist[r] = S(real_t<S>(0));
+  for (int i = frame.primitive; i >= 0; i = body[i].parent) {
+    const auto& b = body[i];
+    const int n = local_columns(b, R, p, columns);
+    for (int k = 0; k < n; ++k) {
+      for (int r = 0; r < 6; ++r) twist[r] += columns[6 * k + r] * v[b.v_index + k];
+    }
+    move_left(b, q, R, p);
+    place_left(b, R, p);
+  }
+}
+
+// Time derivative of the Jacobian along velocity v.
+//
+// In the frame's own axes a column changes by what moves between its joint and the frame: d(col)/dt = -ad(distal) col, with
+// `distal` the twist of the joints passed so far. A reference that turns with the frame adds its own rate: world axes add
+// the rotation, the spatial reference the whole twist.
+template <class S, class Body, class F> POISE_FN void frame_jacobian_dot(const Body& body, const F& frame,
+                                                                         const real_t<S>* point, int reference,
+                                                                         const S* q, const S* v, int n_v, S* J_dot) {
+  using T = real_t<S>;
+  for (int k = 0; k < 6 * n_v; ++k) J_dot[k] = S(T(0));
+  S R[9], p[3], carried[6], distal[6], columns[18];
+
+  // the rate of the reference, seen from the frame
+  frame_twist(body, frame, point, q, v, R, p, carried);
+  if (reference == LOCAL) {
+    for (int r = 0; r < 6; ++r) carried[r] = S(T(0));
+  } else if (reference == WORLD) {
+    for (int r = 0; r < 3; ++r) carried[r] = S(T(0));
+  }
+
+  start_at<S>(frame, point, R, p);
+  for (int r = 0; r < 6; ++r) distal[r] = S(T(0));
+  for (int i = frame.primitive; i >= 0; i = body[i].parent) {
+    const auto& b = body[i];
+    const int n = local_columns(b, R, p, columns);
+    for (int k = 0; k < n; ++k) {
+      S rate[6] = {S(T(0)), S(T(0)), S(T(0)), S(T(0)), S(T(0)), S(T(0))};
+      add_bracket(distal, columns + 6 * k, S(T(-1)), rate);
+      add_bracket(carried, columns + 6 * k, S(T(1)), rate);
+      for (int r = 0; r < 6; ++r) J_dot[r * n_v + b.v_index + k] += rate[r];
+    }
+    for (int k = 0; k < n; ++k) {
+      for (int r = 0; r < 6; ++r) distal[r] += columns[6 * k + r] * v[b.v_index + k];
+    }
+    move_left(b, q, R, p);
+    place_left(b, R, p);
+  }
+  refer(body, frame, reference, R, p, n_v, J_dot);
+}
+
+// one column in a list of the frame's columns, root last
+template <class S> struct PathColumn {
+  int v_index;
+  int primitive;
+  S twist[6];
+};
+
+// the columns of `frame` in world axes, distal first; returns how many
+template <class S, class Body, class F>
+POISE_FN int path_columns(const Body& body, const F& frame, const S* q, PathColumn<S>* path) {
+  S R[9], p[3], columns[18];
+  int n_path = 0;
+  start_at<S>(frame, nullptr, R, p);
+  for (int i = frame.primitive; i >= 0; i = body[i].parent) {
+    const auto& b = body[i];
+    const int n = local_columns(b, R, p, columns);
+    for (int k = 0; k < n; ++k, ++n_path) {
+      path[n_path].v_index = b.v_index + k;
+      path[n_path].primitive = i;
+      for (int r = 0; r < 6; ++r) path[n_path].twist[r] = columns[6 * k + r];
+    }
+    move_left(b, q, R, p);
+    place_left(b, R, p);
+  }
+  for (int k = 0; k < n_path; ++k) {
+    rotate(R, path[k].twist, path[k].twist);
+    rotate(R, path[k].twist + 3, path[k].twist + 3);
+  }
+  return n_path;
+}
+
+// Kinematic Hessian H[r, i, k] = d J[r, i] / d v_k in world axes at the frame's origin; `path` is workspace for every column.
+//
+// A joint k nearer the root turns column i whole: [w_k x v_i; w_k x w_i]. A joint k farther out only moves the frame:
+// [w_i x v_k; 0]. Two axes of one ball joint turn each other like the first case, since velocities are in body axes.
+template <class S, class Body, class F>
+POISE_FN void frame_hessian(const Body& body, const F& frame, const S* q, int n_v, PathColumn<S>* path, S* H) {
+  const long long plane = static_cast<long long>(n_v) * n_v;
+  for (long long k = 0; k < 6 * plane; ++k) H[k] = S(real_t<S>(0));
+  const int n = path_columns(body, frame, q, path);
+  for (int a = 0; a < n; ++a) {
+    for (int b = 0; b < n; ++b) {
+      const S* i = path[a].twist;
+      const S* k = path[b].twist;
+      S* out = H + static_cast<long long>(path[a].v_index) * n_v + path[b].v_index;
+      S linear[3], angular[3];
+      if (path[b].primitive <= path[a].primitive) {
+        cross(k + 3, i, linear);
+        cross(k + 3, i + 3, angular);
+        for (int r = 0; r < 3; ++r) out[(3 + r) * plane] += angular[r];
+      } else {
+        cross(i + 3, k, linear);
+      }
+      for (int r = 0; r < 3; ++r) out[r * plane] += linear[r];
+    }
+  }
+}
+
+}  // namespace poise

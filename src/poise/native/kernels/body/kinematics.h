@@ -1,0 +1,229 @@
+// kinematics.h: forward kinematics and the Jacobian, each for ONE pose; no allocation, no recursion.
+//
+// Two walks over the body:
+// - `up`, from a frame to the root, for what concerns one frame. Nothing is stored: the transform from the current joint to
+//   the frame grows on the left, and a joint's column in the frame's own axes is read off it (the adjoint method, Murray, Li
+//   and Sastry 1994, eq. 3.56).
+// - `down`, from the root over all primitives, when the whole body is wanted; 12 numbers of workspace each.
+// Jacobians are (6, n_v) row-major, [linear; angular].
+#pragma once
+#include "kernels/body/motion.h"
+
+namespace poise {
+
+enum Reference : int { WORLD = 0, LOCAL = 1, SPATIAL = 2 };
+
+// ---------------------------------------------------------------------------------------------- forward kinematics
+
+// T_world_frame as R and p
+template <class S, class Body, class F>
+POISE_FN void frame_fk(const Body& body, const F& frame, const S* q, S* R, S* p) {
+  start_at<S>(frame, nullptr, R, p);
+  for (int i = frame.primitive; i >= 0; i = body[i].parent) {
+    move_left(body[i], q, R, p);
+    place_left(body[i], R, p);
+  }
+}
+
+// placement of primitive i (12 numbers, R then p) from its parent's, and the sine and cosine of its angle
+template <class S, class Body>
+POISE_FN void place_turned(const Body& body, int i, const S* q, S s, S c, S* placements) {
+  const auto& b = body[i];
+  S R[9], p[3];  // in registers until they are done
+  if (b.parent < 0) {
+    start_at<S>(b, nullptr, R, p);
+  } else {
+    const S* up = placements + 12 * b.parent;
+    turn_right(up, b, R);
+    const S offset[3] = {S(b.p[0]), S(b.p[1]), S(b.p[2])};
+    rotate(up, offset, p);
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) p[k] += up[9 + k];
+  }
+  move_right(b, q, s, c, R, p);
+  S* out = placements + 12 * i;
+  POISE_UNROLL
+  for (int k = 0; k < 9; ++k) out[k] = R[k];
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) out[9 + k] = p[k];
+}
+
+// placement of primitive i from its parent's
+template <class S, class Body> POISE_FN void place_one(const Body& body, int i, const S* q, S* placements) {
+  S s = S(real_t<S>(0)), c = s;
+  if (is_hinge(body[i].kind)) sine_cosine(coordinate_of(body[i], q), s, c);
+  place_turned(body, i, q, s, c, placements);
+}
+
+// Sines and cosines of all hinges, left where their placements will be: one after the other, or several of one problem in a register, they
+// do not wait for each other.
+template <class S, class Body> POISE_FN void turn_all(const Body& body, const S* q, S* placements) {
+  using T = real_t<S>;
+  using Row = typename Strip<S>::Row;
+  constexpr int W = Strip<S>::width;
+  const int n = body.count();
+  S most = S(T(0));
+  for (int first = 0; first < n; first += W) {
+    S x[W], s[W], c[W];
+    Row rows[3];
+    POISE_UNROLL
+    for (int k = 0; k < W; ++k) {
+      const int i = first + k < n ? first + k : first;
+      x[k] = is_hinge(body[i].kind) ? coordinate_of(body[i], q) : S(T(0));
+      most = maximum(most, absolute(x[k]));
+    }
+    gather_row(x, rows[0]);
+    near_sine_cosine(rows[0], rows[1], rows[2]);
+    scatter_row(rows[1], s);
+    scatter_row(rows[2], c);
+    for (int k = 0; k < W && first + k < n; ++k) {
+      placements[12 * (first + k)] = s[k];
+      placements[12 * (first + k) + 1] = c[k];
+    }
+  }
+  if (!any(most > S(TrigTable<T>::largest))) return;
+  for (int i = 0; i < n; ++i) {
+    if (is_hinge(body[i].kind)) {
+      sine_cosine(coordinate_of(body[i], q), placements[12 * i], placements[12 * i + 1]);
+    }
+  }
+}
+
+// placements of all primitives
+template <class S, class Body> POISE_FN void place_all(const Body& body, const S* q, S* placements) {
+  if constexpr (has_device_trig) {
+    POISE_UNROLL_BODY
+    for (int i = 0; i < body.count(); ++i) place_one(body, i, q, placements);
+  } else {
+    turn_all(body, q, placements);
+    POISE_UNROLL_BODY
+    for (int i = 0; i < body.count(); ++i) {
+      place_turned(body, i, q, placements[12 * i], placements[12 * i + 1], placements);
+    }
+  }
+}
+
+// T_world_frame from the placements
+template <class S, class F> POISE_FN void frame_from(const F& frame, const S* placements, S* R, S* p) {
+  start_at<S>(frame, nullptr, R, p);
+  if (frame.primitive < 0) return;
+  const S* up = placements + 12 * frame.primitive;
+  multiply(up, R, R);
+  rotate(up, p, p);
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) p[k] += up[9 + k];
+}
+
+// its origin alone
+template <class S, class F> POISE_FN void point_from(const F& frame, const S* placements, S* p) {
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) p[k] = S(frame.p[k]);
+  if (frame.primitive < 0) return;
+  const S* up = placements + 12 * frame.primitive;
+  rotate(up, p, p);
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) p[k] += up[9 + k];
+}
+
+// ---------------------------------------------------------------------------------------------- columns on the way up
+
+// the column of axis k (0, 1, 2: x, y, z) of a joint from which the frame is seen at (R, p), in the frame's own axes
+template <class S> POISE_FN void turning_column(const S* R, const S* p, int k, S* column) {
+  S axis[3] = {S(real_t<S>(k == 0)), S(real_t<S>(k == 1)), S(real_t<S>(k == 2))};
+  S sweep[3];
+  cross(axis, p, sweep);
+  rotate_back(R, sweep, column);
+  POISE_UNROLL
+  for (int r = 0; r < 3; ++r) column[3 + r] = R[3 * k + r];
+}
+
+// the columns of a primitive (one, or three for a ball), each 6 numbers in the frame's own axes, scaled by the gain
+template <class S, class P> POISE_FN int local_columns(const P& primitive, const S* R, const S* p, S* columns) {
+  using T = real_t<S>;
+  if (primitive.kind == BALL) {
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) turning_column(R, p, k, columns + 6 * k);
+    return 3;
+  }
+  if (primitive.kind == SLIDE3) {
+    POISE_UNROLL
+    for (int k = 0; k < 9; ++k) {
+      columns[6 * (k / 3) + k % 3] = R[k];
+      columns[6 * (k / 3) + 3 + k % 3] = S(T(0));
+    }
+    return 3;
+  }
+  const S gain = S(primitive.gain);
+  if (primitive.kind == PRISMATIC) {
+    POISE_UNROLL
+    for (int r = 0; r < 3; ++r) {
+      columns[r] = gain * R[6 + r];
+      columns[3 + r] = S(T(0));
+    }
+    return 1;
+  }
+
+  // z x p = (-p1, p0, 0), seen from the frame
+  POISE_UNROLL
+  for (int r = 0; r < 3; ++r) {
+    S linear = p[0] * R[3 + r] - p[1] * R[r];
+    if (primitive.kind == SCREW) linear += S(primitive.pitch) * R[6 + r];
+    columns[r] = gain * linear;
+    columns[3 + r] = gain * R[6 + r];
+  }
+  return 1;
+}
+
+// one column of J, from the frame's own axes to `reference`
+template <class S> POISE_FN void refer_column(int reference, const S* R, const S* p, int n_v, S* column) {
+  S v[3] = {column[0], column[n_v], column[2 * n_v]};
+  S w[3] = {column[3 * n_v], column[4 * n_v], column[5 * n_v]};
+  rotate(R, v, v);
+  rotate(R, w, w);
+  if (reference == SPATIAL) {
+    S shift[3];
+    cross(p, w, shift);
+    POISE_UNROLL
+    for (int r = 0; r < 3; ++r) v[r] += shift[r];
+  }
+  POISE_UNROLL
+  for (int r = 0; r < 3; ++r) {
+    column[r * n_v] = v[r];
+    column[(3 + r) * n_v] = w[r];
+  }
+}
+
+// the columns of J on the way to `frame`, from the frame's own axes to `reference`; each once, also where joints share it
+template <class S, class Body, class F>
+POISE_FN void refer(const Body& body, const F& frame, int reference, const S* R, const S* p, int n_v, S* J) {
+  if (reference == LOCAL) return;
+  if (body.shared_columns) {
+    for (int c = 0; c < n_v; ++c) refer_column(reference, R, p, n_v, J + c);
+    return;
+  }
+  for (int i = frame.primitive; i >= 0; i = body[i].parent) {
+    for (int k = 0; k < width_of(body[i].kind); ++k) refer_column(reference, R, p, n_v, J + body[i].v_index + k);
+  }
+}
+
+// Jacobian (6, n_v) of `point` (in the frame's coordinates) of `frame`
+template <class S, class Body, class F> POISE_FN void frame_jacobian(const Body& body, const F& frame,
+                                                                     const real_t<S>* point, int reference, const S* q,
+                                                                     int n_v, S* J) {
+  for (int k = 0; k < 6 * n_v; ++k) J[k] = S(real_t<S>(0));
+  S R[9], p[3], columns[18];
+  start_at<S>(frame, point, R, p);
+  for (int i = frame.primitive; i >= 0; i = body[i].parent) {
+    const auto& b = body[i];
+    const int n = local_columns(b, R, p, columns);
+    for (int k = 0; k < n; ++k) {
+      POISE_UNROLL
+      for (int r = 0; r < 6; ++r) J[r * n_v + b.v_index + k] += columns[6 * k + r];
+    }
+    move_left(b, q, R, p);
+    place_left(b, R, p);
+  }
+  refer(body, frame, reference, R, p, n_v, J);
+}
+
+}  // namespace poise

@@ -1,0 +1,68 @@
+// mass.h: the centre of mass and its Jacobian, for ONE pose.
+#pragma once
+#include "kernels/body/kinematics.h"
+
+namespace poise {
+
+// sums[4 i]: mass and first moment, in the world, of the subtree of primitive i; sums[4 n]: of the whole body with what stands still
+template <class S, class Body> POISE_FN void gather_mass(const Body& body, const S* placements, S* sums) {
+  const int n = body.count();
+  S* total = sums + 4 * n;
+  total[0] = S(body.masses[n].mass);
+  for (int r = 0; r < 3; ++r) total[1 + r] = S(body.masses[n].moment[r]);
+  for (int i = 0; i < n; ++i) {
+    const S* R = placements + 12 * i;
+    const S mass = S(body.masses[i].mass);
+    S moment[3] = {S(body.masses[i].moment[0]), S(body.masses[i].moment[1]), S(body.masses[i].moment[2])};
+    rotate(R, moment, moment);
+    sums[4 * i] = mass;
+    for (int r = 0; r < 3; ++r) sums[4 * i + 1 + r] = moment[r] + mass * R[9 + r];
+  }
+  for (int i = n - 1; i >= 0; --i) {
+    S* above = body[i].parent < 0 ? total : sums + 4 * body[i].parent;
+    for (int r = 0; r < 4; ++r) above[r] += sums[4 * i + r];
+  }
+}
+
+// How fast the centre of mass moves per unit velocity k of a primitive, which carries its subtree (`sum`):
+// [axis x (moment - mass * origin)] / total, or axis * mass / total when it slides
+template <class S, class P>
+POISE_FN void mass_column(const P& primitive, int k, const S* placement, const S* sum, S per_mass, S* rate) {
+  using T = real_t<S>;
+  const int at = width_of(primitive.kind) == 3 ? k : 2;
+  const S axis[3] = {placement[at], placement[3 + at], placement[6 + at]};
+  const S mass = sum[0];
+  S arm[3];
+  for (int r = 0; r < 3; ++r) {
+    arm[r] = sum[1 + r] - mass * placement[9 + r];
+    rate[r] = S(T(0));
+  }
+  const bool slides = primitive.kind == PRISMATIC || primitive.kind == SLIDE3;
+  if (!slides) cross(axis, arm, rate);
+  const S slide = slides ? S(T(1)) : S(primitive.kind == SCREW ? primitive.pitch : T(0));
+  for (int r = 0; r < 3; ++r) rate[r] = S(primitive.gain) * per_mass * (rate[r] + slide * mass * axis[r]);
+}
+
+// Centre of mass (3) and, where J is not null, its Jacobian (3, n_v). `placements` (12 each) and `sums` (4 each, and 4) are
+// workspace.
+template <class S, class Body>
+POISE_FN void center_of_mass(const Body& body, const S* q, int n_v, S* placements, S* sums, S* center, S* J) {
+  using T = real_t<S>;
+  const int n = body.count();
+  place_all(body, q, placements);
+  gather_mass(body, placements, sums);
+  const S per_mass = S(T(1)) / sums[4 * n];
+  for (int r = 0; r < 3; ++r) center[r] = sums[4 * n + 1 + r] * per_mass;
+  if (!J) return;
+  for (int k = 0; k < 3 * n_v; ++k) J[k] = S(T(0));
+  for (int i = 0; i < n; ++i) {
+    const auto& b = body[i];
+    for (int k = 0; k < width_of(b.kind); ++k) {
+      S rate[3];
+      mass_column(b, k, placements + 12 * i, sums + 4 * i, per_mass, rate);
+      for (int r = 0; r < 3; ++r) J[r * n_v + b.v_index + k] += rate[r];
+    }
+  }
+}
+
+}  // namespace poise

@@ -1,0 +1,277 @@
+// goals.h: residuals and Jacobian rows of goals.
+//
+// Every row is a wrench (force f, torque t) at one point of the world, acting on a frame and, for a goal relative to another
+// frame, with the opposite sign on that one: J[row, column] = f . linear + t . angular of the column's motion at the point. So
+// a goal never sees joint kinds and a joint never sees goals.
+//
+// Residuals are target minus current, times the weight; lengths are in units of `scale` (the body's L), so that bodies of
+// any size look alike to a solver.
+#pragma once
+#include "kernels/body/kinematics.h"
+
+namespace poise {
+
+enum GoalOp : int {
+  GOAL_POSITION = 0,
+  GOAL_ROTATION = 1,
+  GOAL_POSE = 2,
+  GOAL_ALIGN = 3,  // 3 to 7: relations.h
+  GOAL_LOOK = 4,
+  GOAL_DISTANCE = 5,
+  GOAL_ANGLE = 6,
+  GOAL_PLANES = 7,
+  GOAL_COM = 8,  // 8 and 9: balance.h
+  GOAL_BALANCE = 9,
+  GOAL_CUSTOM = 10,  // rows that somebody else fills in
+};
+
+// the operations of this header: a frame's place, rotation or both
+POISE_FN constexpr bool is_plain(int op) { return op == GOAL_POSITION || op == GOAL_ROTATION || op == GOAL_POSE; }
+// goals about all of the body's mass (balance.h)
+POISE_FN constexpr bool is_of_mass(int op) { return op == GOAL_COM || op == GOAL_BALANCE; }
+// goals between two frames, or a frame and something in the world (relations.h)
+POISE_FN constexpr bool is_relation(int op) { return !is_plain(op) && !is_of_mass(op) && op != GOAL_CUSTOM; }
+
+template <class T> struct GoalSpec {
+  int op;
+  int frame;       // index into the problem's frames; the goal's point is folded into it
+  int base;        // frame that the target is given in, or -1 for the world
+  int first_row;   // where its rows start
+  int target;      // where its numbers start among the targets: R (9) then p (3)
+  int exact;       // use the exact derivative of the rotation's log: where some axes are free
+  T weight[6];     // [linear; angular]; 0 where a component is free
+  T tolerance[2];  // metres, radians
+  int level = 0;   // 0 is served first
+  int local = 0;   // position rows along the target's axes, not the world's
+  int ranged = 0;  // behind the target stand 6 lows and 6 highs: deviations from it that cost nothing
+  int n_rows = 0;  // of goals whose op does not say
+  int first_point = 0, n_points = 0;  // a balance's supports, among the problem's points
+  T axis[3] = {}, axis2[3] = {};      // on the frame, and on the base
+};
+
+template <class Goal> POISE_FN constexpr int rows_of_goal(const Goal& goal) {
+  if (goal.op == GOAL_POSE) return 6;
+  return is_plain(goal.op) || goal.op == GOAL_ALIGN || goal.op == GOAL_LOOK ? 3 : goal.n_rows;
+}
+
+// What is left of e = target - current where the deviation -e may lie in [low, high]; exactly 0 inside.
+template <class S> POISE_FN S beyond(S e, S low, S high) {
+  return e + minimum(maximum(S(real_t<S>(0)) - e, low), high);
+}
+
+// From where to where a row with a range may move to be in it, in the row's own units: room[0] <= 0 <= room[1] where it rests inside.
+// Where the row is no range, room[0] > room[1] says so.
+template <class S> POISE_FN void note_room(S e, S low, S high, S weight, S* room) {
+  if (!room) return;
+  using T = real_t<S>;
+  const mask_t<S> ranged = low < high;
+  room[0] = select(ranged, weight * (low + e), S(T(1)));
+  room[1] = select(ranged, weight * (high + e), S(T(-1)));
+}
+
+// where a goal's frame is and where it should be
+template <class S> struct GoalPlace {
+  S R[9], p[3];                // now, in the world
+  S target_R[9], target_p[3];  // wanted, in the world
+};
+
+template <class S, class Goal, class Frames> POISE_FN void place_goal(const Goal& goal, const Frames& frames,
+                                                                      const S* placements, const S* targets,
+                                                                      GoalPlace<S>& at) {
+  frame_from(frames[goal.frame], placements, at.R, at.p);
+  const S* R = targets + goal.target;
+  if (goal.base < 0) {
+    POISE_UNROLL
+    for (int k = 0; k < 9; ++k) at.target_R[k] = R[k];
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) at.target_p[k] = R[9 + k];
+    return;
+  }
+  S base_R[9], base_p[3];
+  frame_from(frames[goal.base], placements, base_R, base_p);
+  multiply(base_R, R, at.target_R);
+  rotate(base_R, R + 9, at.target_p);
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) at.target_p[k] += base_p[k];
+}
+
+// rotation error log(R_target R^T) in world axes
+template <class S> POISE_FN void rotation_error(const GoalPlace<S>& at, S* w) {
+  S M[9];
+  POISE_UNROLL
+  for (int r = 0; r < 3; ++r) {
+    POISE_UNROLL
+    for (int c = 0; c < 3; ++c) M[3 * r + c] = dot(at.target_R + 3 * r, at.R + 3 * c);
+  }
+  log_of_matrix(M, w);
+}
+
+// Rows of a position: `apart` is target minus current in the world; `range` has 6 lows and 6 highs, if the goal is ranged.
+template <class S, class Goal> POISE_FN void position_residual(const Goal& goal, const S* apart, const S* target_R,
+                                                               const S* range, real_t<S> per_scale, S* rows, S* errors,
+                                                               S* room) {
+  using T = real_t<S>;
+  S all[3] = {apart[0], apart[1], apart[2]};
+  if (goal.local) rotate_back(target_R, apart, all);
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) {
+    const S weight = S(goal.weight[k] * per_scale);
+    S e = all[k];
+    if (goal.ranged && range) {
+      if (room) note_room(e, range[k], range[6 + k], weight, room + 2 * k);
+      e = beyond(e, range[k], range[6 + k]);
+    }
+    if (goal.weight[k] > T(0)) errors[0] += e * e;
+    rows[k] = weight * e;
+  }
+  errors[0] = square_root(errors[0]);
+}
+
+// Residual rows of one goal and its plain errors: metres and radians over the components that have a weight.
+// Components are along world axes for positions and for full rotations, along the target's axes where axes are free.
+template <class S, class Goal> POISE_FN void goal_residual(const Goal& goal, const GoalPlace<S>& at,
+                                                           real_t<S> per_scale, S* rows, S* errors,
+                                                           const S* range = nullptr, S* room = nullptr) {
+  using T = real_t<S>;
+  errors[0] = S(T(0));
+  errors[1] = S(T(0));
+  int row = 0;
+  if (goal.op != GOAL_ROTATION && (goal.local || goal.ranged)) {
+    const S apart[3] = {at.target_p[0] - at.p[0], at.target_p[1] - at.p[1], at.target_p[2] - at.p[2]};
+    position_residual(goal, apart, at.target_R, range, per_scale, rows, errors, room);
+    row = 3;
+  } else if (goal.op != GOAL_ROTATION) {
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) {
+      const S e = at.target_p[k] - at.p[k];
+      if (goal.weight[k] > T(0)) errors[0] += e * e;
+      rows[k] = S(goal.weight[k] * per_scale) * e;
+    }
+    errors[0] = square_root(errors[0]);
+    row = 3;
+  }
+  if (goal.op != GOAL_POSITION) {
+    S w[3];
+    rotation_error(at, w);
+    if (goal.exact) rotate_back(at.target_R, w, w);
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) {
+      if (goal.ranged && goal.exact && range) {
+        if (room) note_room(w[k], range[3 + k], range[9 + k], S(goal.weight[3 + k]), room + 2 * (row + k));
+        w[k] = beyond(w[k], range[3 + k], range[9 + k]);
+      }
+      if (goal.weight[3 + k] > T(0)) errors[1] += w[k] * w[k];
+      rows[row + k] = S(goal.weight[3 + k]) * w[k];
+    }
+    errors[1] = square_root(errors[1]);
+  }
+}
+
+// A goal's rows act on the twist of its point: linear rows are weight / scale times the linear part (or `pulling` times it);
+// angular rows are `turning` times the angular part.
+template <class S> struct GoalWrench {
+  S point[3];
+  S turning[9] = {};
+  S pulling[9] = {};
+};
+
+// rows along the target's axes
+template <class S, class Goal>
+POISE_FN void pull_locally(const Goal& goal, const S* target_R, real_t<S> per_scale, S* pulling) {
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) {
+    POISE_UNROLL
+    for (int r = 0; r < 3; ++r) pulling[3 * k + r] = S(goal.weight[k] * per_scale) * target_R[3 * r + k];
+  }
+}
+
+template <class S, class Goal>
+POISE_FN void goal_wrench(const Goal& goal, const GoalPlace<S>& at, real_t<S> per_scale, GoalWrench<S>& wrench) {
+  using T = real_t<S>;
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) wrench.point[k] = at.p[k];
+  if (goal.local) pull_locally(goal, at.target_R, per_scale, wrench.pulling);
+  if (goal.op == GOAL_POSITION || !goal.exact) return;
+
+  // rows of R_target^T Jr^-1(w): the log changes by Jr^-1 under a turn of the frame in world axes
+  S w[3];
+  rotation_error(at, w);
+  const S d = inverse_jacobian_term(dot(w, w));
+  POISE_UNROLL
+  for (int k = 0; k < 3; ++k) {
+    // row k of the product is Jr^-T applied to the target's axis k: a - w x a / 2 + d w x (w x a)
+    const S axis[3] = {at.target_R[k], at.target_R[3 + k], at.target_R[6 + k]};
+    bend(w, S(T(-0.5)), d, axis, wrench.turning + 3 * k);
+    POISE_UNROLL
+    for (int r = 0; r < 3; ++r) wrench.turning[3 * k + r] *= S(goal.weight[3 + k]);
+  }
+}
+
+// the motion of `point` per unit velocity k of a placed primitive, in world axes
+template <class S, class P>
+POISE_FN void world_column(const P& primitive, int k, const S* placement, const S* point, S* linear, S* angular) {
+  using T = real_t<S>;
+  const int axis = width_of(primitive.kind) == 3 ? k : 2;
+  const S a[3] = {placement[axis], placement[3 + axis], placement[6 + axis]};
+  const S gain = S(primitive.gain);
+  if (primitive.kind == PRISMATIC || primitive.kind == SLIDE3) {
+    POISE_UNROLL
+    for (int r = 0; r < 3; ++r) {
+      linear[r] = gain * a[r];
+      angular[r] = S(T(0));
+    }
+    return;
+  }
+  const S arm[3] = {point[0] - placement[9], point[1] - placement[10], point[2] - placement[11]};
+  cross(a, arm, linear);
+  POISE_UNROLL
+  for (int r = 0; r < 3; ++r) {
+    if (primitive.kind == SCREW) linear[r] += S(primitive.pitch) * a[r];
+    linear[r] *= gain;
+    angular[r] = gain * a[r];
+  }
+}
+
+// whether a goal's rows are weights times the motion of its point in world axes, and no wrench is needed
+template <class Goal> POISE_FN bool acts_plainly(const Goal& goal) {
+  return is_plain(goal.op) && !goal.local && !goal.exact;
+}
+
+// adds sign * (rows of a goal that acts plainly) to column `out`
+template <class S, class Goal> POISE_FN void add_plain_column(const Goal& goal, real_t<S> per_scale, const S* linear,
+                                                              const S* angular, real_t<S> sign, S* out) {
+  int row = 0;
+  if (goal.op != GOAL_ROTATION) {
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) out[k] += S(sign * goal.weight[k] * per_scale) * linear[k];
+    row = 3;
+  }
+  if (goal.op != GOAL_POSITION) {
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) out[row + k] += S(sign * goal.weight[3 + k]) * angular[k];
+  }
+}
+
+// adds sign * (rows of the goal) to column `out`
+template <class S, class Goal> POISE_FN void add_goal_column(const Goal& goal, const GoalWrench<S>& wrench,
+                                                             real_t<S> per_scale, const S* linear, const S* angular,
+                                                             real_t<S> sign, S* out) {
+  int row = 0;
+  if (goal.op != GOAL_ROTATION) {
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) {
+      out[k] +=
+          goal.local ? S(sign) * dot(wrench.pulling + 3 * k, linear) : S(sign * goal.weight[k] * per_scale) * linear[k];
+    }
+    row = 3;
+  }
+  if (goal.op != GOAL_POSITION) {
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) {
+      out[row + k] +=
+          goal.exact ? S(sign) * dot(wrench.turning + 3 * k, angular) : S(sign * goal.weight[3 + k]) * angular[k];
+    }
+  }
+}
+
+}  // namespace poise

@@ -1,0 +1,53 @@
+// targets.h: a goal's twelve numbers (R, p) from the arrays in which people hold targets.
+#pragma once
+#include "kernels/goals/goals.h"
+
+namespace poise {
+
+constexpr double largest_length = 1e100;  // metres: squares of more would overflow
+
+// a rotation matrix to within rounding of six digits, made exact; false if it is none
+template <class X, class S> POISE_FN bool read_rotation(const X* R, int stride, S* to) {
+  using T = real_t<S>;
+  S q[4], M[9];
+  POISE_UNROLL
+  for (int r = 0; r < 3; ++r) {
+    POISE_UNROLL
+    for (int c = 0; c < 3; ++c) M[3 * r + c] = S(R[stride * r + c]);
+  }
+  direction_of_matrix(M, q);
+  matrix_of_quaternion(q, to);
+  bool good = true;
+  POISE_UNROLL
+  for (int k = 0; k < 9; ++k) good = good && absolute(to[k] - M[k]) < T(2.5e-6);
+  return good;
+}
+
+// how many numbers a target of a goal has: a point, a rotation matrix, a transform
+POISE_FN constexpr int target_width(int op) { return op == GOAL_POSITION ? 3 : op == GOAL_ROTATION ? 9 : 16; }
+
+// lengths from the world's origin
+struct WorldOrigin {
+  POISE_FN double operator()(int) const { return 0.0; }
+};
+
+// A target given as target_width(op) numbers; what the goal does not ask for keeps what `to` holds. False if it is not one.
+// Positions are told from `origin`, which is taken off in double.
+template <class X, class S, class Origin = WorldOrigin>
+POISE_FN bool read_target(int op, const X* x, S* to, Origin origin = {}) {
+  if (op == GOAL_POSITION) {
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) to[9 + k] = S(double(x[k]) - origin(k));
+  } else if (op == GOAL_ROTATION) {
+    if (!read_rotation(x, 3, to)) return false;
+  } else {
+    const bool last_row = x[12] == X(0) && x[13] == X(0) && x[14] == X(0) && x[15] == X(1);
+    if (!last_row || !read_rotation(x, 4, to)) return false;
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) to[9 + k] = S(double(x[4 * k + 3]) - origin(k));
+  }
+  const S largest = S(sizeof(S) == 8 ? largest_length : 1e18);
+  return absolute(to[9]) < largest && absolute(to[10]) < largest && absolute(to[11]) < largest;
+}
+
+}  // namespace poise

@@ -1,0 +1,290 @@
+// limits.h: rules that are never broken, beyond the joints' own ranges: each is a number that must not be negative, its gap.
+//
+//   pair      distance of two capsules of the body, less their radii and the wanted distance
+//   plane     height of a capsule's end over a half-space, less the radius ...
+//   segment   distance of a capsule from a capsule (or ball) of the world
+//   box       distance of a capsule from a box of the world
+//   cone      see cones.h
+//   coupled   low <= sum c_i q_i <= high
+//
+// Gaps are in radians, or in metres divided by the body's length.
+#pragma once
+#include "kernels/body/cones.h"
+#include "kernels/goals/balance.h"
+#include "kernels/problem/problem.h"
+
+namespace poise {
+
+enum LimitOp : int {
+  LIMIT_PAIR = 0,
+  LIMIT_PLANE = 1,
+  LIMIT_SEGMENT = 2,
+  LIMIT_BOX = 3,
+  LIMIT_CONE = 4,
+  LIMIT_COUPLED = 5
+};
+
+// a capsule of the body: its ends in the axes of the primitive that carries it (-1: the world)
+template <class T> struct CapsuleData {
+  int primitive;
+  T ends[2][3];
+  T radius;
+};
+
+template <class T> struct LimitSpec {
+  int op;
+  int first,
+      second;     // capsules; or (plane) capsule and end; or (cone) cone and rule; or (coupled) terms [first, second)
+  T numbers[16];  // plane: normal, offset; segment: two ends, radius; box: R, center, half sizes; coupled: sign, bound
+  T distance;     // clearance wanted [m]
+};
+
+template <class T> struct CoupledTerm {
+  int q_index, v_index;  // v_index -1: may not move
+  T factor;
+};
+
+// where a capsule of the body is, and a ball around its segment
+template <class T> struct PlacedCapsule { T ends[2][3], center[3], half; };
+
+template <class T> struct LimitList {
+  const LimitSpec<T>* specs = nullptr;
+  int n = 0;
+  const CapsuleData<T>* capsules = nullptr;
+  const ConeSpec<T>* cones = nullptr;
+  const CoupledTerm<T>* terms = nullptr;
+  int n_capsules = 0;
+  PlacedCapsule<T>* placed = nullptr;  // of the pose that place_capsules saw last
+};
+
+// two points that are nearest to each other, and what is between the surfaces there
+template <class T> struct Contact {
+  T on_first[3], on_second[3], normal[3];  // the normal points from the second to the first
+  T distance;
+};
+
+template <class T> POISE_FN T clamped(T x) { return minimum(maximum(x, T(0)), T(1)); }
+
+// nearest points of segments a and b (Ericson 2004, section 5.1.9, has the cases)
+template <class T>
+POISE_LARGE_FN void nearest_of_segments(const T* a0, const T* a1, const T* b0, const T* b1, Contact<T>& at) {
+  T d1[3], d2[3], r[3];
+  for (int k = 0; k < 3; ++k) {
+    d1[k] = a1[k] - a0[k];
+    d2[k] = b1[k] - b0[k];
+    r[k] = a0[k] - b0[k];
+  }
+  const T a = dot(d1, d1), e = dot(d2, d2), f = dot(d2, r), tiny = T(1e-300);
+  T s = T(0), t = T(0);
+  if (a <= tiny && e <= tiny) {
+    s = t = T(0);
+  } else if (a <= tiny) {
+    t = clamped(f / e);
+  } else {
+    const T c = dot(d1, r);
+    if (e <= tiny) {
+      s = clamped((T(0) - c) / a);
+    } else {
+      const T b = dot(d1, d2), denominator = a * e - b * b;
+      s = denominator > T(1e-14) * a * e ? clamped((b * f - c * e) / denominator) : T(0.5);
+      t = (b * s + f) / e;
+      if (t < T(0)) {
+        t = T(0);
+        s = clamped((T(0) - c) / a);
+      } else if (t > T(1)) {
+        t = T(1);
+        s = clamped((b - c) / a);
+      }
+    }
+  }
+  for (int k = 0; k < 3; ++k) {
+    at.on_first[k] = a0[k] + s * d1[k];
+    at.on_second[k] = b0[k] + t * d2[k];
+    at.normal[k] = at.on_first[k] - at.on_second[k];
+  }
+  at.distance = square_root(dot(at.normal, at.normal));
+  if (at.distance > T(1e-12)) {
+    for (int k = 0; k < 3; ++k) at.normal[k] = at.normal[k] / at.distance;
+    return;
+  }
+  cross(d1, d2, at.normal);  // they touch: any way across both
+  const T size = square_root(dot(at.normal, at.normal));
+  if (size > T(1e-12) * square_root(a * e) && size > T(0)) {
+    for (int k = 0; k < 3; ++k) at.normal[k] = at.normal[k] / size;
+  } else {
+    at.normal[0] = at.normal[1] = T(0);
+    at.normal[2] = T(1);
+  }
+}
+
+// signed distance of a point (in the box's axes) from a box, with the outward normal
+template <class T> POISE_LARGE_FN T distance_from_box(const T* p, const T* half, T* normal) {
+  T out[3], outside = T(0), inside = T(-1e30);
+  int face = 0;
+  for (int k = 0; k < 3; ++k) {
+    const T over = absolute(p[k]) - half[k];
+    out[k] = over > T(0) ? (p[k] < T(0) ? T(0) - over : over) : T(0);
+    outside += out[k] * out[k];
+    if (over > inside) {
+      inside = over;
+      face = k;
+    }
+  }
+  outside = square_root(outside);
+  for (int k = 0; k < 3; ++k)
+    normal[k] = outside > T(0) ? out[k] / outside : k == face ? (p[k] < T(0) ? T(-1) : T(1)) : T(0);
+  return outside > T(0) ? outside : inside;
+}
+
+// A segment and a box: distance is convex along the segment, so thirds find its least point.
+template <class T> POISE_LARGE_FN void nearest_to_box(const T* a, const T* b, const T* box, Contact<T>& at) {
+  const T *R = box, *center = box + 9, *half = box + 12;
+  T ends[2][3], p[3], normal[3];
+  for (int i = 0; i < 2; ++i) {
+    T d[3];
+    for (int k = 0; k < 3; ++k) d[k] = (i ? b : a)[k] - center[k];
+    rotate_back(R, d, ends[i]);
+  }
+  const auto at_share = [&](T s) {
+    for (int k = 0; k < 3; ++k) p[k] = ends[0][k] + s * (ends[1][k] - ends[0][k]);
+    return distance_from_box(p, half, normal);
+  };
+  T low = T(0), high = T(1);
+  for (int k = 0; k < 90; ++k) {  // (2/3)^90 of the segment is below rounding, also where the distance has a corner
+    const T third = (high - low) / T(3), left = at_share(low + third), right = at_share(high - third);
+    if (left <= right) high -= third;
+    if (right <= left) low += third;
+  }
+  const T s = T(0.5) * (low + high);
+  at.distance = at_share(s);
+  rotate(R, normal, at.normal);
+  for (int k = 0; k < 3; ++k) {
+    at.on_first[k] = a[k] + s * (b[k] - a[k]);
+    at.on_second[k] = at.on_first[k] - at.distance * at.normal[k];
+  }
+}
+
+template <class T> POISE_LARGE_FN void place_capsules(const LimitList<T>& limits, const T* placements) {
+  for (int c = 0; c < limits.n_capsules; ++c) {
+    const CapsuleData<T>& capsule = limits.capsules[c];
+    PlacedCapsule<T>& at = limits.placed[c];
+    T apart[3];
+    for (int i = 0; i < 2; ++i) {
+      for (int k = 0; k < 3; ++k) at.ends[i][k] = capsule.ends[i][k];
+      if (capsule.primitive < 0) continue;
+      const T* R = placements + 12 * capsule.primitive;
+      rotate(R, capsule.ends[i], at.ends[i]);
+      for (int k = 0; k < 3; ++k) at.ends[i][k] += R[9 + k];
+    }
+    for (int k = 0; k < 3; ++k) {
+      at.center[k] = T(0.5) * (at.ends[0][k] + at.ends[1][k]);
+      apart[k] = T(0.5) * (at.ends[1][k] - at.ends[0][k]);
+    }
+    at.half = square_root(dot(apart, apart));
+  }
+}
+
+// What is surely between two surfaces [m]: the gap of the balls around them. Planes are exact anyway and need none.
+template <class T> POISE_FN T least_contact(const LimitList<T>& limits, const LimitSpec<T>& limit) {
+  const PlacedCapsule<T>& first = limits.placed[limit.first];
+  const T radius = limits.capsules[limit.first].radius;
+  T other[3], size;
+  if (limit.op == LIMIT_PAIR) {
+    const PlacedCapsule<T>& second = limits.placed[limit.second];
+    for (int k = 0; k < 3; ++k) other[k] = second.center[k];
+    size = second.half + limits.capsules[limit.second].radius;
+  } else if (limit.op == LIMIT_BOX) {
+    for (int k = 0; k < 3; ++k) other[k] = limit.numbers[9 + k];
+    size = square_root(dot(limit.numbers + 12, limit.numbers + 12));
+  } else {
+    T half[3];
+    for (int k = 0; k < 3; ++k) {
+      other[k] = T(0.5) * (limit.numbers[k] + limit.numbers[3 + k]);
+      half[k] = T(0.5) * (limit.numbers[3 + k] - limit.numbers[k]);
+    }
+    size = square_root(dot(half, half)) + limit.numbers[6];
+  }
+  const T apart[3] = {first.center[0] - other[0], first.center[1] - other[1], first.center[2] - other[2]};
+  return square_root(dot(apart, apart)) - first.half - radius - size - limit.distance;
+}
+
+// where a limit between surfaces is nearest, and its gap [m]
+template <class T> POISE_LARGE_FN T contact_of(const LimitList<T>& limits, const LimitSpec<T>& limit, Contact<T>& at) {
+  const CapsuleData<T>& first = limits.capsules[limit.first];
+  const auto& a = limits.placed[limit.first].ends;
+  if (limit.op == LIMIT_PLANE) {
+    const T* p = a[limit.second];
+    for (int k = 0; k < 3; ++k) {
+      at.on_first[k] = p[k];
+      at.normal[k] = limit.numbers[k];
+    }
+    at.distance = dot(limit.numbers, p) - limit.numbers[3];
+    return at.distance - first.radius - limit.distance;
+  }
+  if (limit.op == LIMIT_BOX) {
+    nearest_to_box(a[0], a[1], limit.numbers, at);
+    return at.distance - first.radius - limit.distance;
+  }
+  const bool pair = limit.op == LIMIT_PAIR;
+  const T* b0 = pair ? limits.placed[limit.second].ends[0] : limit.numbers;
+  const T* b1 = pair ? limits.placed[limit.second].ends[1] : limit.numbers + 3;
+  const T radius = pair ? limits.capsules[limit.second].radius : limit.numbers[6];
+  nearest_of_segments(a[0], a[1], b0, b1, at);
+  return at.distance - first.radius - radius - limit.distance;
+}
+
+constexpr double near_enough = 0.35;  // body lengths: what is farther apart is only known to be
+
+// the gap of a limit; the capsules are placed
+template <class T, class P> POISE_LARGE_FN T gap_of(const P& problem, const LimitList<T>& limits, int i, const T* q) {
+  const LimitSpec<T>& limit = limits.specs[i];
+  if (limit.op == LIMIT_CONE) {
+    const ConeSpec<T>& cone = limits.cones[limit.first];
+    T gaps[rules_of_cone];
+    cone_gaps(cone, q + cone.q_index, gaps);
+    return gaps[limit.second];
+  }
+  if (limit.op == LIMIT_COUPLED) {
+    T sum = T(0);
+    for (int k = limit.first; k < limit.second; ++k) sum += limits.terms[k].factor * q[limits.terms[k].q_index];
+    return limit.numbers[0] * (sum - limit.numbers[1]);
+  }
+  if (limit.op != LIMIT_PLANE) {
+    const T least = least_contact(limits, limit) / problem.scale;
+    if (least > T(near_enough)) return least;
+  }
+  Contact<T> at;
+  return contact_of(limits, limit, at) / problem.scale;
+}
+
+// how the gap changes with the velocities: a row of n_v numbers
+template <class T, class P> POISE_LARGE_FN void row_of_limit(const P& problem, const LimitList<T>& limits, int i,
+                                                             const T* q, const T* placements, T* row) {
+  for (int c = 0; c < problem.n_v; ++c) row[c] = T(0);
+  const LimitSpec<T>& limit = limits.specs[i];
+  if (limit.op == LIMIT_CONE) {
+    const ConeSpec<T>& cone = limits.cones[limit.first];
+    T rows[3 * rules_of_cone];
+    cone_rows(cone, q + cone.q_index, rows);
+    for (int k = 0; k < 3; ++k) row[cone.v_index + k] = rows[3 * limit.second + k];
+    return;
+  }
+  if (limit.op == LIMIT_COUPLED) {
+    for (int k = limit.first; k < limit.second; ++k) {
+      if (limits.terms[k].v_index >= 0) row[limits.terms[k].v_index] += limit.numbers[0] * limits.terms[k].factor;
+    }
+    return;
+  }
+  Contact<T> at;
+  contact_of(limits, limit, at);
+  T force[3], back[3];
+  for (int k = 0; k < 3; ++k) {
+    force[k] = at.normal[k] / problem.scale;
+    back[k] = T(0) - force[k];
+  }
+  add_point_row(problem, placements, limits.capsules[limit.first].primitive, at.on_first, force, 1, row);
+  if (limit.op == LIMIT_PAIR)
+    add_point_row(problem, placements, limits.capsules[limit.second].primitive, at.on_second, back, 1, row);
+}
+
+}  // namespace poise

@@ -1,0 +1,387 @@
+// gpu_entry.h: a batch on a GPU: one thread one row, or a team of threads on the searches of one row.
+//
+// Three passes, none of which the host waits for:
+//   search_rows   persistent threads; each takes the next row when its own is done, and gives a row up after a few searches
+//   search_hard   a team (a warp) takes such a row, a search a thread; the lowest search that reaches wins, as if run in order
+//   end_rows      every pose judged in double: errors, `reached`, proofs; before that taken on in double, where asked for
+// A batch too small to fill the device goes to the teams at once, which judge their rows themselves: one pass.
+//
+// A problem type P has its sizes as constants (n_q, n_v, n_rows, n_goals, n_primitives) and only the coordinates it needs;
+// `P::place(k)` says where coordinate k is among the model's. Teams, queues and memory come in as arguments, so that the same code
+// runs on a CPU, where the tests are.
+#pragma once
+#include "kernels/goals/targets.h"
+#include "kernels/loop/lanes.h"
+#include "kernels/problem/reachable.h"
+
+namespace poise {
+
+enum : signed char {
+  CODE_REACHED = 0,
+  CODE_STALLED = 1,
+  CODE_OUT_OF_STEPS = 2,
+  CODE_UNREACHABLE = 4,
+  CODE_INVALID = 5
+};
+
+// a coordinate of the model that the problem does not hold, and the range into which it is brought back
+struct Idle {
+  int place;
+  double lower, upper;
+};
+
+// the rows of a batch in device memory
+template <class T, int GOALS> struct DeviceRows {
+  const void* targets[GOALS];
+  long long target_stride[GOALS];  // numbers from one row to the next; 0: the same for all
+  bool single[GOALS];              // float, not double
+  const void* starts;
+  bool start_single;
+  long long start_stride;
+  int rows;
+
+  T* q;
+  double* finished;  // poses taken on in double, if not null
+  double* errors;
+  bool* reached;
+  signed char* codes;
+  int* steps;
+  int* searches;
+  float* best;     // 2 a row: how far outside, and the cost, of the best pose of the searches so far
+  const T* seeds;  // n_q for each search but the first; where P::relative(k), from the start
+};
+
+template <class P, class T> struct SearchMemory {
+  static constexpr int m = P::n_rows, n = P::n_v, triangle = m * (m + 1) / 2;
+  T q[P::n_q], best_q[P::n_q], rows[m], errors[2 * P::n_goals], best_errors[2 * P::n_goals];
+  T placements[12 * P::n_primitives], J[m * n], dq[n];
+  T inverse_D[n], b[n], A[triangle], L[triangle], pivots[m], y[m], rhs[m], low[n], high[n];
+  T targets[12 * P::n_goals];
+
+  POISE_FN LaneState<T> state() {
+    LaneState<T> s{};
+    s.at.q = q;
+    s.at.best_q = best_q;
+    s.at.rows = rows;
+    s.at.errors = errors;
+    s.at.best_errors = best_errors;
+    s.at.placements = placements;
+    s.at.J = J;
+    s.at.dq = dq;
+    s.at.work = {inverse_D, b, A, L, pivots, y, rhs, low, high};
+    POISE_UNROLL_BODY
+    for (int k = 0; k < 12 * P::n_primitives; ++k) placements[k] = T(0);
+    POISE_UNROLL_BODY
+    for (int k = 0; k < m; ++k) rows[k] = T(0);
+    POISE_UNROLL_BODY
+    for (int k = 0; k < P::n_q; ++k) q[k] = best_q[k] = T(0);
+    return s;
+  }
+};
+
+// ---------------------------------------------------------------------------------------------- one row
+
+// coordinate `place` of the row's start
+template <class Io> POISE_FN double start_of(const Io& io, int row, int place) {
+  const long long at = row * io.start_stride + place;
+  return io.start_single ? double(static_cast<const float*>(io.starts)[at]) : static_cast<const double*>(io.starts)[at];
+}
+
+template <class P, class T, class Io> POISE_FN bool load_targets(const P& problem, const Io& io, int row, T* to) {
+  bool good = true;
+  POISE_UNROLL_BODY
+  for (int g = 0; g < P::n_goals; ++g) {
+    const auto& goal = problem.goals[g];
+    T* t = to + goal.target;
+    POISE_UNROLL
+    for (int k = 0; k < 12; ++k) t[k] = T(k % 4 == 0 && k < 9);
+    const auto origin = [&](int k) { return goal.base < 0 ? problem.origin(k) : 0.0; };
+    const long long at = row * io.target_stride[g];
+    good = good && (io.single[g] ? read_target(goal.op, static_cast<const float*>(io.targets[g]) + at, t, origin)
+                                 : read_target(goal.op, static_cast<const double*>(io.targets[g]) + at, t, origin));
+  }
+  return good;
+}
+
+// the row's own start; quaternions made unit
+template <class P, class T>
+POISE_FN bool load_start(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, T* q) {
+  T sum = T(0);
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) {
+    q[k] = T(start_of(io, row, P::place(k)));
+    sum += q[k] - q[k];
+  }
+  bool good = sum == T(0);
+  POISE_UNROLL_BODY
+  for (int i = 0; i < problem.n_coordinates; ++i) {
+    const Coordinate c = problem.coordinates[i];
+    if (!c.quaternion) continue;
+    T* w = q + c.q_index;
+    const T n2 = w[0] * w[0] + w[1] * w[1] + w[2] * w[2] + w[3] * w[3];
+    good = good && n2 > T(1e-12) && n2 < T(1e12);
+    quaternion_normalize(w);
+  }
+  return good;
+}
+
+// where search number `search` starts; false if the row's start is none
+template <class P, class T>
+POISE_FN bool load_seed(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, int search, T* q) {
+  const bool good = load_start(problem, io, row, q);
+  if (search == 0) return good;
+  const T* seed = io.seeds + (search - 1) * P::n_q;
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) q[k] = P::relative(k) ? q[k] + seed[k] : seed[k];
+  return good;
+}
+
+// a pose of the problem as one of the model: what the problem does not hold stays at the start, inside its range
+template <class P, class T>
+POISE_FN void store_pose(const P&, const DeviceRows<T, P::n_goals>& io, int row, const T* q) {
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) io.q[static_cast<long long>(row) * P::model_q + P::place(k)] = q[k];
+}
+
+// a number brought into its range, in T and inside still: rounding may lead out of it by its last digit
+template <class T> POISE_FN T kept_inside(double x, const Idle& idle) {
+  const T stored = T(minimum(maximum(x, idle.lower), idle.upper));
+  const double at = double(stored),
+               digit = 7e-8 * absolute(at);  // between a half and one and a half of the last digit of a float
+  return at > idle.upper ? T(at - digit) : at < idle.lower ? T(at + digit) : stored;
+}
+
+// what the problem does not hold; false if a number of it is not finite
+template <class P, class T> POISE_FN bool store_idle(const P&, const DeviceRows<T, P::n_goals>& io, int row) {
+  bool good = true;
+  for (int k = 0; k < P::n_idle; ++k) {
+    const Idle idle = P::idle(k);
+    const double x = start_of(io, row, idle.place);
+    good = good && x - x == 0.0;
+    io.q[static_cast<long long>(row) * P::model_q + idle.place] = kept_inside<T>(x, idle);
+  }
+  return good;
+}
+
+// ---------------------------------------------------------------------------------------------- one thread one row
+
+// what a thread knows of its row besides the search
+struct RowCount {
+  int row, search, last, steps;
+  float outside, cost;
+};
+
+// a row that cannot be read: its start where that is one
+template <class P, class T>
+POISE_FN void store_invalid(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, bool placed, T* q) {
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) q[k] = placed ? q[k] : not_a_number<T>();
+  store_pose(problem, io, row, q);
+  for (int k = 0; k < P::n_idle && !placed; ++k) {
+    io.q[static_cast<long long>(row) * P::model_q + P::idle(k).place] = not_a_number<T>();
+  }
+  io.codes[row] = CODE_INVALID;
+  io.steps[row] = io.searches[row] = 0;
+}
+
+// Search `at.search` of row `at.row`, begun; false if the row cannot be read. One way for new rows and for further searches, so
+// that the threads of a warp that need either go it together.
+template <class P, class T> POISE_FN bool begin_search(const P& problem, const DeviceRows<T, P::n_goals>& io,
+                                                       int searches, SearchMemory<P, T>& memory, LaneState<T>& state,
+                                                       RowCount& at) {
+  const bool good = load_targets(problem, io, at.row, memory.targets);
+  const bool placed = load_seed(problem, io, at.row, at.search, memory.q);
+  const bool held = at.search > 0 || store_idle(problem, io, at.row);
+  at.last = out_of_reach(problem, memory.targets) ? 1 : searches;
+  begin_lane(state, 0);
+  if (good && placed && held) return true;
+  store_invalid(problem, io, at.row, placed && held, memory.q);
+  return false;
+}
+
+// the end of a search: keeps its pose if it is the best of the row so far
+template <class P, class T> POISE_FN void keep_row(const P& problem, const DeviceRows<T, P::n_goals>& io,
+                                                   const LaneState<T>& state, const Settings<T>& settings,
+                                                   RowCount& at) {
+  const bool reached = is_set(state.reached);
+  const float outside = float(state.at.best_outside), cost = float(state.at.best_cost);
+  at.steps += int(state.steps);
+  ++at.search;
+  if (outside < at.outside || (outside == at.outside && (reached || cost < at.cost))) {
+    at.outside = outside;
+    at.cost = cost;
+    store_pose(problem, io, at.row, state.at.best_q);
+    io.codes[at.row] = reached ? CODE_REACHED : state.idle > T(settings.stall_steps) ? CODE_STALLED : CODE_OUT_OF_STEPS;
+  }
+}
+
+// a search is over; true: the row has another one here
+template <class P, class T, class GiveUp>
+POISE_FN bool end_search(const P& problem, const Settings<T>& settings, const DeviceRows<T, P::n_goals>& io,
+                         const LaneState<T>& state, int early, RowCount& at, GiveUp give_up) {
+  keep_row(problem, io, state, settings, at);
+  const bool missed = !is_set(state.reached) && at.search < at.last;
+  if (missed && at.search < early) return true;
+  io.steps[at.row] = at.steps;
+  io.searches[at.row] = at.search;
+  if (!missed) return false;
+  io.best[2 * at.row] = at.outside;
+  io.best[2 * at.row + 1] = at.cost;
+  give_up(at.row);
+  return false;
+}
+
+// Rows until the queue is empty. `early` searches a row, then it is handed to `give_up`; `searches` in all.
+template <int M, class P, class T, class Next, class GiveUp, class Team>
+POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
+                          const DeviceRows<T, P::n_goals>& io, int early, int searches, Next next, GiveUp give_up,
+                          Team team) {
+  SearchMemory<P, T> memory;
+  LaneState<T> state = memory.state();
+  RowCount at{-1, 0, 0, 0, 0, 0};
+  // ends: every search makes at most max_steps steps, every row has so many searches, and there are so many rows
+  for (bool done = true;;) {
+    if (done && at.row < io.rows) {
+      bool more = at.row >= 0 && end_search(problem, settings, io, state, early, at, give_up);
+      do {
+        if (!more) at = {next(), 0, searches, 0, 1e30f, 1e30f};
+        more = false;
+        // ends: every round takes a row
+      } while (at.row < io.rows && !begin_search(problem, io, searches, memory, state, at));
+    }
+    // the threads of a team wait for each other here, so that they take the step together; those without a row step in vain
+    if (team.lowest(at.row < io.rows) < 0) return;
+    done = advance_lanes<M>(problem, settings, posture, memory.targets, P::fraction(), state);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- a team on one row
+
+// One thread of a team on searches first, first + 1, ... of one row; all threads of the team call it together. The lowest search
+// that reaches wins, once all before it are over: the answer is that of one search after the other.
+template <int M, class P, class T, class Team>
+POISE_FN void search_row_together(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
+                                  const DeviceRows<T, P::n_goals>& io, int first, int searches, int row, Team team,
+                                  SearchMemory<P, T>& memory, LaneState<T>& state) {
+  RowCount at{row, 0, searches, 0, 1e30f, 1e30f};
+  if (!begin_search(problem, io, searches, memory, state, at)) return;
+  if (first > 0) at = {row, first, at.last, io.steps[row], io.best[2 * row], io.best[2 * row + 1]};
+  const int last = at.last;
+  for (int base = first; base < last; base += team.size()) {
+    const int mine = base + team.rank();
+    bool finished = mine >= last, reached = false;
+    if (!finished) {
+      load_seed(problem, io, row, mine, memory.q);
+      begin_lane(state, 0);
+    }
+    int winner = -1;
+    // ends: a search that is not finished makes a step, and at most max_steps of them
+    for (;;) {
+      if (!finished) {
+        finished = advance_lanes<M>(problem, settings, posture, memory.targets, P::fraction(), state);
+        reached = finished && is_set(state.reached);
+      }
+      winner = team.lowest(reached);
+      const int open = team.lowest(!finished);
+      if (open < 0 || (winner >= 0 && winner < open)) break;
+    }
+    // the best of this round: the winner, or the lowest cost among those least outside
+    const bool took_part = mine < last;
+    const int best = winner >= 0 ? winner
+                                 : team.least(took_part ? float(state.at.best_outside) : 1e38f,
+                                              took_part ? float(state.at.best_cost) : 1e38f);
+    const int counted = took_part && (winner < 0 || team.rank() <= winner) ? int(state.steps) : 0;
+    const int before = at.steps;
+    if (team.rank() == best) keep_row(problem, io, state, settings, at);
+    at.outside = team.from(at.outside, best);
+    at.cost = team.from(at.cost, best);
+    at.steps = before + team.sum(counted);
+    at.search = winner >= 0 ? base + winner + 1 : (base + team.size() < last ? base + team.size() : last);
+    if (winner >= 0) break;
+  }
+  if (team.rank() == 0) {
+    io.steps[row] = at.steps;
+    io.searches[row] = at.search;
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- the end of a row
+
+// errors, `reached` and the code of a pose, judged in double
+template <class P, class T> POISE_FN void judge_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row,
+                                                    const double* q, const double* targets, double* placements,
+                                                    double* rows) {
+  constexpr int goals = P::n_goals;
+  double errors[2 * goals];
+  evaluate(problem, q, targets, placements, rows, errors);
+  bool good = within_tolerance(problem, errors, 1.0);
+  if (P::bounded) {
+    POISE_UNROLL_BODY
+    for (int c = 0; c < P::n_v; ++c) {
+      const auto f = problem.freedoms[c];
+      good = good && (f.q_index < 0 ||
+                      (q[f.q_index < 0 ? 0 : f.q_index] >= f.lower && q[f.q_index < 0 ? 0 : f.q_index] <= f.upper));
+    }
+  }
+  POISE_UNROLL_BODY
+  for (int k = 0; k < 2 * goals; ++k) io.errors[2LL * goals * row + k] = errors[k];
+  io.reached[row] = good;
+  const signed char code = io.codes[row];
+  io.codes[row] = good                             ? CODE_REACHED
+                  : out_of_reach(problem, targets) ? CODE_UNREACHABLE
+                  : code == CODE_REACHED           ? CODE_STALLED
+                                                   : code;
+}
+
+// a row that could not be read has no errors; true if it is one
+template <class P, class T> POISE_FN bool is_refused(const P&, const DeviceRows<T, P::n_goals>& io, int row) {
+  if (io.codes[row] != CODE_INVALID) return false;
+  POISE_UNROLL_BODY
+  for (int k = 0; k < 2 * P::n_goals; ++k) io.errors[2LL * P::n_goals * row + k] = not_a_number<double>();
+  io.reached[row] = false;
+  return true;
+}
+
+// the pose that the searches left in `q`
+template <class P, class T> POISE_FN void load_pose(const P&, const DeviceRows<T, P::n_goals>& io, int row, double* q) {
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) q[k] = double(io.q[static_cast<long long>(row) * P::model_q + P::place(k)]);
+}
+
+template <class P, class T> POISE_FN void check_row(const P& problem, const DeviceRows<T, P::n_goals>& io, int row) {
+  if (is_refused(problem, io, row)) return;
+  double q[P::n_q], placements[12 * P::n_primitives], rows[P::n_rows], targets[12 * P::n_goals];
+  load_pose(problem, io, row, q);
+  load_targets(problem, io, row, targets);
+  judge_row(problem, io, row, q, targets, placements, rows);
+}
+
+// Takes the pose on in double until the tolerances hold, which may be finer than T can tell, and writes it to `finished`.
+template <int M, class P, class T> POISE_FN void finish_row(const P& problem, const Settings<double>& settings,
+                                                            const Posture<double>& posture,
+                                                            const DeviceRows<T, P::n_goals>& io, int row) {
+  double* to = io.finished + static_cast<long long>(row) * P::model_q;
+  if (is_refused(problem, io, row)) {
+    for (int k = 0; k < P::model_q; ++k) to[k] = double(io.q[static_cast<long long>(row) * P::model_q + k]);
+    return;
+  }
+  SearchMemory<P, double> memory;
+  LaneState<double> state = memory.state();
+  load_pose(problem, io, row, memory.q);
+  load_targets(problem, io, row, memory.targets);
+  begin_lane(state, 0);
+  Settings<double> close = settings;  // so near, hardly any damping is needed, and it would slow the last digits
+  close.damping_floor = minimum(settings.damping_floor, 1e-10);
+  // ends: after max_steps steps
+  while (!advance_lanes<M>(problem, close, posture, memory.targets, P::fraction(), state)) {}
+  io.steps[row] += int(state.steps);
+  POISE_UNROLL_BODY
+  for (int k = 0; k < P::n_q; ++k) to[P::place(k)] = memory.best_q[k];
+  for (int k = 0; k < P::n_idle; ++k) {
+    const Idle idle = P::idle(k);
+    to[idle.place] = minimum(maximum(start_of(io, row, idle.place), idle.lower), idle.upper);
+  }
+  judge_row(problem, io, row, memory.best_q, memory.targets, memory.placements, memory.rows);
+}
+
+}  // namespace poise

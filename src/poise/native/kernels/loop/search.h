@@ -1,0 +1,365 @@
+// search.h: one search from one start, as a machine that can be stopped between its phases.
+//
+//   EVALUATED --propose--> PROPOSED --take the step, evaluate--> EVALUATED ... DONE
+//
+// Nothing here calls out: recording, clocks, single-stepping and a user's own code happen between two calls of `advance`. Limits,
+// acceptance and stopping are the same for every method; a method only proposes a step (rules.h) or sweeps over the body
+// (sweeps.h). Every step is taken, also uphill ones, because that is how hard targets are found; the best pose is kept.
+#pragma once
+#include "kernels/loop/step.h"
+
+namespace poise {
+
+enum class Phase : int { FRESH = 0, EVALUATED = 1, PROPOSED = 2, DONE = 3 };
+enum class Outcome : int { RUNNING = 0, REACHED = 1, STALLED = 2, OUT_OF_STEPS = 3, STOPPED = 4 };
+
+template <class T> struct Settings {
+  int method;
+  int limits;  // LimitHandling
+  T damping;   // lambda of damped methods; for lm: damping = damping * cost + damping_floor
+  T damping_floor;
+  T reach;  // most radians (and, times L, metres) in one step
+  int max_steps;
+  int stall_steps;  // give up after so many steps without the cost falling below stall_ratio of the best
+  T stall_ratio;
+  int rounds;    // times that joints are fixed and the step solved again
+  T options[4];  // what else a method needs
+};
+
+// what a search reads and writes; all memory belongs to the caller
+template <class S> struct SearchState {
+  S* q;        // n_q
+  S* best_q;   // n_q
+  S* trial_q;  // n_q
+  S* rows;     // n_rows
+  S* errors;   // 2 for each goal
+  S* best_errors;
+  S* placements;    // 12 for each primitive
+  S* J;             // n_rows * n_v, column by column
+  S* dq;            // n_v
+  const S* origin;  // continuous mode: the start, from which no velocity may lead further than `span`; else null
+  S span;
+  const S* window = nullptr;  // 2 for each velocity, in place of the span: how far back and on from the origin
+  S* trial_rows = nullptr;    // n_rows
+  S* room = nullptr;          // 2 for each row where some goal has a range, see note_room
+  StepWorkspace<S> work;
+  S* extra;  // what a method asked for
+  S cost, best_cost, best_posture, best_outside, damping, strength;
+  int steps, idle, nudges;
+  bool best_reached;
+  bool at_goal;  // the pose that was evaluated last reaches
+  Phase phase;
+  Outcome outcome;
+};
+
+template <class S, class P> POISE_FN void copy_configuration(const P& problem, const S* from, S* to) {
+  POISE_UNROLL_BODY
+  for (int k = 0; k < problem.n_q; ++k) to[k] = from[k];
+}
+
+// sum of gain (q - wanted)^2: what the posture still asks for
+template <class S, class P> POISE_FN S posture_cost(const P& problem, const S* q, const Posture<S>& posture, S* work) {
+  using T = real_t<S>;
+  S cost = S(T(0));
+  if (!posture.gain) return cost;
+  difference(problem.coordinates, problem.n_coordinates, q, posture.wanted, work);
+  POISE_UNROLL_BODY
+  for (int c = 0; c < problem.n_v; ++c) {
+    const S square = work[c] * work[c] * S(T(1) / problem.freedoms[c].unit2);
+    cost += posture.gain[c] * square * steepness(posture, square);
+  }
+  return cost;
+}
+
+template <class S, class P> POISE_FN void begin_search(const P&, SearchState<S>& state) {
+  using T = real_t<S>;
+  state.phase = Phase::FRESH;
+  state.outcome = Outcome::RUNNING;
+  state.steps = 0;
+  state.idle = 0;
+  state.best_cost = S(T(1e30));
+  state.best_posture = S(T(1e30));
+  state.best_outside = S(T(1e30));
+  state.best_reached = false;
+  state.at_goal = false;
+  state.nudges = 0;
+  state.strength = S(T(1));
+  state.damping = S(T(0));
+}
+
+// how far the worst joint is outside its range [rad, or of the scale]; a start may be, an answer may not while it can come back
+template <class S, class P> POISE_FN S outside_of(const P& problem, const Settings<real_t<S>>& settings, const S* q) {
+  using T = real_t<S>;
+  S worst = S(T(0));
+  if (settings.limits == LIMITS_OFF) return worst;
+  const T per_scale = T(1) / problem.scale;
+  POISE_UNROLL_BODY
+  for (int c = 0; c < problem.n_v; ++c) {
+    const auto& f = problem.freedoms[c];
+    if (f.q_index < 0) continue;
+    const S out = maximum(S(f.lower) - q[f.q_index], q[f.q_index] - S(f.upper));
+    worst = maximum(worst, f.angular ? out : out * S(per_scale));
+  }
+  if constexpr (any_goal<P>) {
+    for (int i = 0; i < problem.n_cones; ++i)
+      worst = maximum(worst, S(T(0)) - least_gap(problem.cones[i], q + problem.cones[i].q_index));
+  }
+  return worst;
+}
+
+// of two costs the one is less, and not by its last digits alone
+template <class T> constexpr T less_by_more_than_rounding = T(1) - T(1e-14);
+
+// Keeps the pose if it is the best so far: first by how far it is outside the ranges, then by reaching, then by cost (or posture).
+// Returns whether that was real progress.
+template <class S, class P> POISE_FN bool keep_best(const P& problem, const Settings<real_t<S>>& settings,
+                                                    const Posture<S>& posture, SearchState<S>& state) {
+  using T = real_t<S>;
+  const S outside = outside_of(problem, settings, state.q);
+  state.at_goal = false;
+  if (outside > state.best_outside) return false;
+  const bool closer = outside < state.best_outside;
+  const bool reached = within_tolerance(problem, state.errors, T(1)) && !(outside > S(T(0)));
+  const S asked = posture_cost(problem, state.q, posture, state.work.b);
+  const bool first = closer || (reached && !state.best_reached);
+  const bool less = state.cost < state.best_cost * S(less_by_more_than_rounding<T>);
+  const bool better = first || (reached ? asked < state.best_posture : !state.best_reached && less);
+  const S before = reached ? state.best_posture : state.best_cost, now = reached ? asked : state.cost;
+  const S enough = reached ? S(T(0.999)) : S(settings.stall_ratio);
+  const bool progress = first || (better && now < before * enough);
+  if (reached && state.best_reached) {
+    state.strength =
+        better ? minimum(state.strength * S(T(4)), S(T(1000))) : maximum(state.strength * S(T(0.25)), S(T(0.01)));
+  }
+  state.at_goal = reached;
+  if (better) {
+    state.best_outside = outside;
+    state.best_cost = state.cost;
+    state.best_posture = asked;
+    state.best_reached = reached;
+    copy_configuration(problem, state.q, state.best_q);
+    POISE_UNROLL_BODY
+    for (int k = 0; k < 2 * problem.goals.count(); ++k) state.best_errors[k] = state.errors[k];
+  }
+  return progress;
+}
+
+// after an evaluation: stop, or go on?
+template <class S, class P> POISE_FN void judge(const P& problem, const Settings<real_t<S>>& settings,
+                                                const Posture<S>& posture, SearchState<S>& state) {
+  using T = real_t<S>;
+  state.idle = keep_best(problem, settings, posture, state) ? 0 : state.idle + 1;
+  const int patience = settings.stall_steps > 5 ? settings.stall_steps : 5;
+  const bool settled =
+      state.best_reached && (!posture.gain || state.idle > patience || state.best_posture < S(T(1e-12)));
+  if (settled) {
+    state.outcome = Outcome::REACHED;
+  } else if (state.idle > settings.stall_steps) {
+    state.outcome = state.best_reached ? Outcome::REACHED : Outcome::STALLED;
+  } else if (state.steps >= settings.max_steps) {
+    state.outcome = state.best_reached ? Outcome::REACHED : Outcome::OUT_OF_STEPS;
+  }
+  state.phase = state.outcome == Outcome::RUNNING ? Phase::EVALUATED : Phase::DONE;
+}
+
+// from where to where velocity c may lead from the origin
+template <class S, class P>
+POISE_FN void tether_of(const P& problem, const SearchState<S>& state, int c, S& low, S& high) {
+  const S most = state.span * S(problem.freedoms[c].angular ? real_t<S>(1) : problem.scale);
+  low = state.window ? state.window[2 * c] : S(real_t<S>(0)) - most;
+  high = state.window ? state.window[2 * c + 1] : most;
+}
+
+// a few units in the last place of a coordinate that was led `from` its origin, or of a turn: as far as rounding leads
+template <class S, class P> POISE_FN S rounding_of(const P& problem, const S* q, S from, int c) {
+  using T = real_t<S>;
+  const int at = problem.freedoms[c].q_index;
+  return S(T(sizeof(T) == 8 ? 1e-15 : 5e-7)) * (at < 0 ? S(T(1)) : absolute(q[at]) + absolute(from));
+}
+
+// room for every velocity in this step: to its bounds, and no more than `reach`. At the end of its tether a velocity has none: what
+// rounding leaves there, to either side, must not decide how the step is made.
+template <class S, class P> POISE_FN void find_room(const P& problem, bool bounded, S reach, SearchState<S>& state) {
+  room_to_move(problem, state.q, bounded, reach, state.work);
+  if (!state.origin) return;
+  difference(problem.coordinates, problem.n_coordinates, state.origin, state.q, state.work.b);
+  POISE_UNROLL_BODY
+  for (int c = 0; c < problem.n_v; ++c) {
+    S back, on;
+    tether_of(problem, state, c, back, on);
+    back -= state.work.b[c];
+    on -= state.work.b[c];
+    const S least = rounding_of(problem, state.q, state.work.b[c], c);
+    back = select(absolute(back) < least, S(real_t<S>(0)), back);
+    on = select(absolute(on) < least, S(real_t<S>(0)), on);
+    state.work.low[c] = minimum(maximum(state.work.low[c], back), on);
+    state.work.high[c] = minimum(maximum(state.work.high[c], back), on);
+  }
+}
+
+// A turn's rotation vector is at most pi times the vector part of its quaternion: that is soon known.
+template <class S, class P>
+POISE_FN bool surely_tied(const P& problem, const SearchState<S>& state, int v, const S* a, const S* b) {
+  const S back[4] = {a[0], S(0) - a[1], S(0) - a[2], S(0) - a[3]};
+  S turn[4];
+  quaternion_multiply(back, b, turn);
+  for (int k = 0; k < 3; ++k) {
+    S low, high;
+    tether_of(problem, state, v + k, low, high);
+    if (!(absolute(turn[1 + k]) * S(3.1416) < minimum(high, S(0) - low))) return false;
+  }
+  return true;
+}
+
+// whether the turn from the origin to `now` is no longer than the tether of its velocities, rounding aside
+template <class S, class P>
+POISE_FN bool is_tied(const P& problem, const SearchState<S>& state, int v, const S* from, const S* now) {
+  const Coordinate one[1] = {{0, 0, 1}};
+  const S rounding = S(real_t<S>(4e-15));
+  S turn[3];
+  difference(one, 1, from, now, turn);
+  for (int k = 0; k < 3; ++k) {
+    S low, high;
+    tether_of(problem, state, v + k, low, high);
+    if (!(turn[k] >= low - rounding && turn[k] <= high + rounding)) return false;
+  }
+  return true;
+}
+
+// Makes the way of a ball joint from `was` shorter until it is no further outside its cone than it was, nor led too far from the origin:
+// what is allowed from there is no convex set of turns.
+template <class S, class P> POISE_LARGE_FN void stay_in_cone(const P& problem, const SearchState<S>& state,
+                                                             const Coordinate& at, const S* was, S* now) {
+  const Coordinate one[1] = {{0, 0, 1}};
+  const auto allowed = [&] {
+    for (int i = 0; i < problem.n_cones; ++i) {
+      if (problem.cones[i].q_index == at.q_index && !no_further_out(problem.cones[i], was, now)) return false;
+    }
+    return is_tied(problem, state, at.v_index, state.origin + at.q_index, now);
+  };
+  S way[3];
+  difference(one, 1, was, now, way);
+  for (int k = 0; k < 12; ++k) {
+    if (allowed()) return;
+    for (int j = 0; j < 3; ++j) way[j] *= S(0.7);
+    integrate(one, 1, was, way, now);
+  }
+  for (int k = 0; k < 4; ++k) now[k] = was[k];
+}
+
+// Steps of a ball joint about different axes do not add up to the turn that they lead to. So where it has been led too far from the origin,
+// it is put back to the nearest turn from there that is allowed. If that is outside its cone, only a part of the step is made.
+template <class S, class P>
+POISE_LARGE_FN void tie_balls(const P& problem, const SearchState<S>& state, const S* before, bool bounded, S* q) {
+  if (!state.origin) return;
+  for (int i = 0; i < problem.n_coordinates; ++i) {
+    const Coordinate at = problem.coordinates[i];
+    if (!at.quaternion) continue;
+    const Coordinate one[1] = {{at.q_index, 0, at.quaternion}};
+    S turn[3], was[4], *now = q + at.q_index;
+    if (surely_tied(problem, state, at.v_index, state.origin + at.q_index, now)) continue;
+    difference(one, 1, state.origin, q, turn);
+    bool outside = false;
+    for (int k = 0; k < 3; ++k) {
+      S low, high;
+      tether_of(problem, state, at.v_index + k, low, high);
+      const S inside = minimum(maximum(turn[k], low), high);
+      outside = outside || inside != turn[k];
+      turn[k] = inside;
+    }
+    if (!outside) continue;
+    for (int k = 0; k < 4; ++k) was[k] = before[at.q_index + k];
+    integrate(one, 1, state.origin, turn, q);
+    if constexpr (any_goal<P>) {
+      if (bounded) stay_in_cone(problem, state, at, was, now);
+    }
+  }
+}
+
+// out <- q (+) dq, inside the ranges and, in continuous mode, no farther from the origin than a call may lead. out is not q.
+template <class S, class P> POISE_FN void take_tied_step(const P& problem, const SearchState<S>& state, const S* q,
+                                                         const S* dq, bool bounded, S* out) {
+  take_step(problem, q, dq, bounded, out);
+  tie_balls(problem, state, q, bounded, out);
+}
+
+template <class S, class P>
+POISE_FN void find_room(const P& problem, const Settings<real_t<S>>& settings, SearchState<S>& state) {
+  find_room(problem, settings.limits != LIMITS_OFF, S(settings.reach), state);
+}
+
+// Levenberg-Marquardt with damping from the error (Chan and Lawrence 1988), bounded; state.J is there
+template <int M, class S, class P> POISE_FN void step_lm(const P& problem, const Settings<real_t<S>>& settings,
+                                                         const Posture<S>& posture, SearchState<S>& state) {
+  find_room(problem, settings, state);
+  state.damping = S(settings.damping) * state.cost + S(settings.damping_floor);
+  const int rounds = settings.limits == LIMITS_CLAMP ? 0 : settings.rounds;
+
+  // at the goal the posture alone is left to improve: longer steps towards it while they pay, shorter when they do not
+  Posture<S> wish = posture;
+  wish.strength = state.strength;
+  bounded_step<M>(problem, state.q, state.J, state.rows, state.damping, wish, rounds, state.work, state.dq);
+}
+
+template <int M, class S, class P> POISE_FN void propose_lm(const P& problem, const Settings<real_t<S>>& settings,
+                                                            const Posture<S>& posture, const S* targets,
+                                                            SearchState<S>& state) {
+  assemble(problem, state.placements, targets, state.J, state.room);
+  step_lm<M>(problem, settings, posture, state);
+}
+
+// a turn by `wanted`, or as far back where there is little room for that
+template <class S> POISE_FN S nudged(S wanted, S low, S high) {
+  const S on = minimum(maximum(wanted, low), high);
+  const S back = minimum(maximum(S(real_t<S>(0)) - wanted, low), high);
+  return select(absolute(on) < minimum(S(real_t<S>(0.5)) * absolute(wanted), absolute(back)), back, on);
+}
+
+// Whether the pose that state.J belongs to is stationary as far as rounding can tell: no joint with room is pulled anywhere. A step from
+// there would be made of the last digits. find_room has been asked.
+template <class S, class P> POISE_LARGE_FN bool stands_still(const P& problem, const SearchState<S>& state) {
+  using T = real_t<S>;
+  for (int c = 0; c < problem.n_v; ++c) {
+    const S* column = state.J + c * problem.n_rows;
+    S pull = S(T(0)), size = S(T(0));
+    for (int k = 0; k < problem.n_rows; ++k) {
+      pull += column[k] * state.rows[k];
+      size += column[k] * column[k];
+    }
+    const S low = state.work.low[c], high = state.work.high[c];
+    if (low > S(T(0)) || high < S(T(0))) return false;  // outside its range: it must come back
+    const bool blocked = pull > S(T(0)) ? !(high > S(T(0))) : !(low < S(T(0)));
+    if (!blocked && pull * pull > S(T(1e-26)) * size * state.cost) return false;
+  }
+  return true;
+}
+
+// A missed goal and a step of nothing: the pose is stationary, such as a straight arm whose goal lies on its own line. Turn every joint
+// a little, each by its own amount, so that the next step sees a way; a true minimum comes back to itself. One at the end of its range
+// turns the other way: a knee bends to one side only. `state.work` has the room.
+template <class S, class P>
+POISE_FN void nudge_if_stuck(const P& problem, const Settings<real_t<S>>& settings, SearchState<S>& state) {
+  using T = real_t<S>;
+  if (state.best_reached || state.nudges >= 2) return;
+  if (longest_of(problem, state.dq) > step_of_nothing(state.cost)) return;
+  ++state.nudges;
+  find_room(problem, settings, state);
+  POISE_UNROLL_BODY
+  for (int c = 0; c < problem.n_v; ++c) {
+    // golden-ratio steps: no two joints turn alike, and the same every time
+    const T spread = T((c + 1) * state.nudges) * T(0.6180339887498949);
+    const T size = T(0.03) + T(0.04) * (spread - T(static_cast<int>(spread)));
+    const T turn = problem.freedoms[c].angular ? size : size * problem.scale;
+    state.dq[c] = nudged(S(c % 2 ? T(0) - turn : turn), state.work.low[c], state.work.high[c]);
+  }
+}
+
+// takes the proposed step and looks where it led
+template <class S, class P>
+POISE_FN void follow(const P& problem, const Settings<real_t<S>>& settings, const S* targets, SearchState<S>& state) {
+  take_step(problem, state.q, state.dq, settings.limits != LIMITS_OFF, state.q);
+  state.cost = evaluate(problem, state.q, targets, state.placements, state.rows, state.errors, state.room);
+  ++state.steps;
+}
+
+}  // namespace poise

@@ -1,0 +1,363 @@
+// fabrik.h: forward and backward reaching (Aristidou and Lasenby 2011), one iteration over a tree of joints.
+//
+// Backward: every effector is put on its target and every joint in its turn at its distance from the next one, along the line to
+// where it was; where branches meet (a sub-base) it takes their mean. Forward: from the root, which has not moved, every joint of
+// the real body turns so that what it carries points to the places just found, in its own range and about its own axes (the 2016
+// extension, "Extending FABRIK with model constraints": what the joint cannot do is taken off before the next one is placed). So
+// a hinge stays in its plane, a limit is never crossed, and the pose after every iteration is a pose of the body.
+//
+// Joints that may not move are part of the bone; hinges through one point are one joint.
+#pragma once
+#include "kernels/methods/ccd.h"
+
+namespace poise {
+
+POISE_LARGE_FN constexpr int fabrik_memory(int goals, int primitives) { return 1 + 27 * goals + 16 * primitives; }
+
+template <class S> struct FabrikMemory {
+  S* nudged;
+  GoalPlace<S>* places;  // one for each goal, before the sweep
+  S* ends;               // 3 for each goal: where its effector should be
+  S* wanted;             // 3 for each primitive: where its joint should be
+  S* weight;             // 1 for each primitive: of the goals that pull at it
+  S* fresh;              // 12 for each primitive: placements as the forward pass makes them
+};
+
+template <class S, class P> POISE_LARGE_FN FabrikMemory<S> fabrik_parts(const P& problem, S* extra) {
+  const int g = problem.goals.count(), n = problem.body.count();
+  S* next = extra + 1;
+  return {extra,
+          reinterpret_cast<GoalPlace<S>*>(next),
+          next + 24 * g,
+          next + 27 * g,
+          next + 27 * g + 3 * n,
+          next + 27 * g + 4 * n};
+}
+
+// ---------------------------------------------------------------------------------------------- the tree of joints
+
+// the first primitive at or above i that may move; -1 if there is none
+template <class P> POISE_LARGE_FN int mover(const P& problem, int i) {
+  // ends: at the root
+  while (i >= 0 && problem.body[i].v_index < 0) i = problem.body[i].parent;
+  return i;
+}
+template <class P> POISE_LARGE_FN int mover_above(const P& problem, int i) {
+  return mover(problem, problem.body[i].parent);
+}
+template <class P> POISE_LARGE_FN int mover_of_goal(const P& problem, int g) {
+  return mover(problem, problem.goals.frames()[problem.goals[g].frame].primitive);
+}
+
+template <class S> POISE_LARGE_FN const S* origin_of(const S* placements, int i) { return placements + 12 * i + 9; }
+
+template <class S> POISE_LARGE_FN S distance(const S* a, const S* b) {
+  S d[3];
+  subtract(a, b, d);
+  return length(d);
+}
+
+// is i a hinge that turns about the same point as the hinge above it?
+template <class S, class P> POISE_LARGE_FN bool follows(const P& problem, const S* placements, int i) {
+  const int above = mover_above(problem, i);
+  if (above < 0 || problem.body[i].kind != REVOLUTE || problem.body[above].kind != REVOLUTE) return false;
+  return distance(origin_of(placements, i), origin_of(placements, above)) < S(1e-9) * S(problem.scale);
+}
+
+// the hinges that turn about the same point as i, from i on; one for a ball
+template <class S, class P>
+POISE_LARGE_FN int gather_group(const P& problem, const S* placements, const FabrikMemory<S>& at, int i, int* members) {
+  int n = 1, last = i;
+  members[0] = i;
+  for (int k = i + 1; k < problem.body[i].subtree_end && n < MOST_TOGETHER; ++k) {
+    if (problem.body[k].v_index < 0) continue;
+    // a branch, or an effector of its own, ends the group
+    bool whole = follows(problem, placements, k) && problem.body[k].subtree_end == problem.body[last].subtree_end;
+    for (int g = 0; g < problem.goals.count(); ++g) {
+      if (mover_of_goal(problem, g) == last)
+        whole = whole && distance(at.places[g].p, origin_of(placements, last)) < S(1e-9) * S(problem.scale);
+    }
+    if (!whole) break;
+    members[n++] = last = k;
+  }
+  return n;
+}
+
+// ---------------------------------------------------------------------------------------------- backward
+
+// Where the joint at `joint` goes when what it carries goes from `end` to `wanted`: at the same distance, on the line to where it is.
+template <class S> POISE_LARGE_FN void reach_back(const S* joint, const S* end, const S* wanted, S* out) {
+  const S bone = distance(joint, end);
+  S line[3];
+  subtract(joint, wanted, line);
+  S size = length(line);
+  if (!(size > S(1e-12) * bone)) {
+    subtract(joint, end, line);
+    size = bone;
+  }
+  for (int k = 0; k < 3; ++k) out[k] = wanted[k] + (size > S(0) ? bone * line[k] / size : S(0));
+}
+
+template <class S> POISE_LARGE_FN void add_wish(const S* place, S weight, S* wanted, S* total) {
+  for (int k = 0; k < 3; ++k) wanted[k] += weight * place[k];
+  *total += weight;
+}
+
+template <class S, class P>
+POISE_LARGE_FN void reach_backward(const P& problem, const S* placements, FabrikMemory<S>& at) {
+  const int n = problem.body.count();
+  for (int k = 0; k < 3 * n; ++k) at.wanted[k] = S(0);
+  for (int k = 0; k < n; ++k) at.weight[k] = S(0);
+  S place[3];
+  for (int g = 0; g < problem.goals.count(); ++g) {
+    S* end = at.ends + 3 * g;
+    const S c = wanted_point(problem.goals[g], at.places[g], S(problem.scale), end);
+    const int j = mover_of_goal(problem, g);
+    if (j < 0 || !(c > S(0))) continue;
+    reach_back(origin_of(placements, j), at.places[g].p, end, place);
+    add_wish(place, c, at.wanted + 3 * j, at.weight + j);
+  }
+  for (int i = n - 1; i >= 0; --i) {
+    if (!(at.weight[i] > S(0))) continue;
+    for (int k = 0; k < 3; ++k) at.wanted[3 * i + k] /= at.weight[i];
+    const int j = mover_above(problem, i);
+    if (j < 0) continue;
+    reach_back(origin_of(placements, j), origin_of(placements, i), at.wanted + 3 * i, place);
+    add_wish(place, at.weight[i], at.wanted + 3 * j, at.weight + j);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- forward
+
+template <class S> POISE_LARGE_FN S trace_after(const S* R, const S* M) {
+  S sum = S(0);
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 3; ++c) sum += R[3 * r + c] * M[3 * c + r];
+  }
+  return sum;
+}
+
+// one wish in M: what is at `old` should point to `wanted`; `turned` takes directions from before the sweep to now
+template <class S> POISE_LARGE_FN S pull_bone(S c, const S* turned, const S* old_joint, const S* old, const S* joint,
+                                              const S* wanted, S* M) {
+  S u[3], t[3];
+  subtract(old, old_joint, u);
+  rotate(turned, u, u);
+  subtract(wanted, joint, t);
+  const S size = length(t), bone = length(u);
+  if (!(size > S(0))) return S(0);
+  pull_point(c * bone / size, u, t, M);
+  return c * bone * bone;
+}
+
+// M of everything that hangs directly from primitive `last`, turned about the place of primitive i. Returns tr(R M) of a turn that
+// points everything exactly.
+template <class S, class P> POISE_LARGE_FN S pull_of_bones(const P& problem, const S* placements,
+                                                           const FabrikMemory<S>& at, int i, int last, const S* turned,
+                                                           S* M) {
+  clear_pull(M);
+  S ideal = S(0);
+  const S *before = origin_of(placements, i), *now = origin_of(at.fresh, i);
+  for (int g = 0; g < problem.goals.count(); ++g) {
+    if (mover_of_goal(problem, g) != last) continue;
+    S t[3];
+    const S c = wanted_point(problem.goals[g], at.places[g], S(problem.scale), t);
+    ideal += pull_bone(c, turned, before, at.places[g].p, now, at.ends + 3 * g, M);
+  }
+  for (int k = last + 1; k < problem.body[last].subtree_end;) {
+    if (problem.body[k].v_index < 0) {
+      ++k;
+      continue;
+    }
+    ideal += pull_bone(at.weight[k], turned, before, origin_of(placements, k), now, at.wanted + 3 * k, M);
+    k = problem.body[k].subtree_end;
+  }
+  return ideal;
+}
+
+template <class S, class P>
+POISE_LARGE_FN S point_ball(const P& problem, const FabrikMemory<S>& at, int i, const S* M, SearchState<S>& state) {
+  S R[9], *w = state.dq + problem.body[i].v_index;
+  best_ball(M, 4, R);
+  log_of_matrix(R, w);
+  rotate_back(at.fresh + 12 * i, w, w);
+  fit_ball(problem, state, problem.body[i].v_index, w);
+  return trace_after(R, M);
+}
+
+template <class S, class P> POISE_LARGE_FN S point_hinges(const P& problem, int n, const int* members, const S* turned,
+                                                          const S* M, SearchState<S>& state) {
+  S axes[3 * MOST_TOGETHER], low[MOST_TOGETHER], high[MOST_TOGETHER], x[MOST_TOGETHER];
+  for (int k = 0; k < n; ++k) {
+    const auto& b = problem.body[members[k]];
+    const S* R = state.placements + 12 * members[k];
+    const S axis[3] = {R[2], R[5], R[8]};
+    rotate(turned, axis, axes + 3 * k);
+    const S ends[2] = {S(b.gain) * state.work.low[b.v_index], S(b.gain) * state.work.high[b.v_index]};
+    low[k] = minimum(ends[0], ends[1]);
+    high[k] = maximum(ends[0], ends[1]);
+  }
+  best_hinges(M, n, axes, low, high, x);
+  for (int k = 0; k < n; ++k) {
+    const auto& b = problem.body[members[k]];
+    state.dq[b.v_index] = fit_step(problem, state, b.v_index, x[k] / S(b.gain));
+  }
+  S R[9], turn[9];
+  rotation_about(axes + 3 * (n - 1), x[n - 1], R);
+  for (int k = n - 2; k >= 0; --k) {
+    rotation_about(axes + 3 * k, x[k], turn);
+    multiply(turn, R, R);
+  }
+  return trace_after(R, M);
+}
+
+// points joint i, and the hinges that turn about the same point
+template <class S, class P> POISE_LARGE_FN S point_joint(const P& problem, const FabrikMemory<S>& at, int n,
+                                                         const int* members, const S* turned, const S* M,
+                                                         SearchState<S>& state) {
+  if (problem.body[members[0]].kind == BALL) return point_ball(problem, at, members[0], M, state);
+  return point_hinges(problem, n, members, turned, M, state);
+}
+
+// true where every joint could point what it carries to its place
+template <class S, class P>
+POISE_LARGE_FN bool reach_forward(const P& problem, FabrikMemory<S>& at, SearchState<S>& state) {
+  bool cut = false;
+  for (int c = 0; c < problem.n_v; ++c) state.dq[c] = clamped(S(0), state.work.low[c], state.work.high[c]);
+  copy_configuration(problem, state.q, state.trial_q);
+  for (int i = 0; i < problem.body.count(); ++i) {
+    const auto& b = problem.body[i];
+    place_one(problem.body, i, state.trial_q, at.fresh);
+    if (b.v_index < 0 || !(at.weight[i] > S(0)) || follows(problem, state.placements, i)) continue;
+
+    // the joints above have turned everything by `turned` since the sweep began
+    S turned[9], M[9];
+    for (int r = 0; r < 3; ++r) {
+      for (int c = 0; c < 3; ++c) turned[3 * r + c] = dot(at.fresh + 12 * i + 3 * r, state.placements + 12 * i + 3 * c);
+    }
+    int members[MOST_TOGETHER];
+    const int n = gather_group(problem, state.placements, at, i, members);
+    const S ideal = pull_of_bones(problem, state.placements, at, i, members[n - 1], turned, M);
+    if (point_joint(problem, at, n, members, turned, M, state) < ideal * (S(1) - S(1e-9))) cut = true;
+    for (int k = 0; k < n; ++k) take_part(problem.body[members[k]], state);
+    place_one(problem.body, i, state.trial_q, at.fresh);
+  }
+  return !cut;
+}
+
+// ---------------------------------------------------------------------------------------------- special cases
+
+template <class S, class P> POISE_LARGE_FN S miss_of(const P& problem, const GoalPlace<S>* places) {
+  S sum = S(0), t[3];
+  for (int g = 0; g < problem.goals.count(); ++g) {
+    const S c = wanted_point(problem.goals[g], places[g], S(problem.scale), t), d = distance(places[g].p, t);
+    sum += c * d * d;
+  }
+  return sum;
+}
+
+// Joints that cannot follow (their axes, their ranges) leave the effectors where nobody asked for them. Then a sweep of CCD from
+// the same pose is tried too, and the better of the two is taken.
+template <class S, class P>
+POISE_LARGE_FN void repair(const P& problem, const S* targets, FabrikMemory<S>& at, SearchState<S>& state) {
+  load_goals(problem, at.fresh, targets, at.places);
+  const S reached = miss_of(problem, at.places);
+  S* kept = state.work.inverse_D;
+  for (int c = 0; c < problem.n_v; ++c) {
+    kept[c] = state.dq[c];
+    if (!problem.freedoms[c].angular) continue;
+    state.work.low[c] = clamped(state.work.low[c], S(-1), S(1));
+    state.work.high[c] = clamped(state.work.high[c], S(-1), S(1));
+  }
+  load_goals(problem, state.placements, targets, at.places);
+  descend_joints(problem, false, targets, at.places, state);
+  if (miss_of(problem, at.places) < reached) return;
+  for (int c = 0; c < problem.n_v; ++c) state.dq[c] = kept[c];
+}
+
+// the straight way to a target: how long the bones are together, and how far it is from the root
+template <class S> struct Stretch {
+  S bones, distance, off_line;  // off_line: the farthest any joint is from the line
+  S root[3];
+};
+
+template <class S, class P>
+POISE_LARGE_FN Stretch<S> stretch_of(const P& problem, const S* placements, const FabrikMemory<S>& at, int g) {
+  Stretch<S> out{S(0), S(0), S(0), {S(0), S(0), S(0)}};
+  S line[3], off[3], t[3];
+  wanted_point(problem.goals[g], at.places[g], S(problem.scale), t);
+  const S* end = at.places[g].p;
+  int root = -1;
+  for (int i = mover_of_goal(problem, g); i >= 0; i = mover_above(problem, i)) {
+    out.bones += distance(end, origin_of(placements, i));
+    end = origin_of(placements, i);
+    root = i;
+  }
+  if (root < 0) return out;
+  for (int k = 0; k < 3; ++k) out.root[k] = end[k];
+  subtract(t, out.root, line);
+  out.distance = length(line);
+  if (!(out.distance > S(0))) return out;
+  for (int k = 0; k < 3; ++k) line[k] /= out.distance;
+  end = at.places[g].p;
+  // ends: behind the root
+  for (int i = mover_of_goal(problem, g);; i = mover_above(problem, i)) {
+    subtract(end, out.root, off);
+    cross(off, line, off);
+    out.off_line = maximum(out.off_line, length(off));
+    if (i < 0) return out;
+    end = origin_of(placements, i);
+  }
+}
+
+// the bones laid straight towards a target that they cannot reach
+template <class S, class P>
+POISE_LARGE_FN void lay_straight(const P& problem, const S* placements, const Stretch<S>& way, FabrikMemory<S>& at) {
+  S t[3];
+  wanted_point(problem.goals[0], at.places[0], S(problem.scale), t);
+  S left = way.bones;
+  const S* end = at.places[0].p;
+  S* out = at.ends;
+  for (int i = mover_of_goal(problem, 0); i >= 0; i = mover_above(problem, i)) {
+    for (int k = 0; k < 3; ++k) out[k] = way.root[k] + left / way.distance * (t[k] - way.root[k]);
+    left -= distance(end, origin_of(placements, i));
+    end = origin_of(placements, i);
+    out = at.wanted + 3 * i;
+  }
+}
+
+// a chain that lies on the line to a target within its reach: no bone would leave the line
+template <class S, class P>
+POISE_LARGE_FN bool in_line(const P& problem, const S* placements, const FabrikMemory<S>& at) {
+  for (int g = 0; g < problem.goals.count(); ++g) {
+    const Stretch<S> way = stretch_of(problem, placements, at, g);
+    if (way.distance >= way.bones || way.off_line > S(1e-9) * way.bones) return false;
+  }
+  return true;
+}
+
+// One iteration of FABRIK into state.dq; false where nothing moves any more.
+template <class S, class P> POISE_LARGE_FN bool sweep_fabrik(const P& problem, const Settings<real_t<S>>& settings,
+                                                             const S* targets, SearchState<S>& state) {
+  FabrikMemory<S> at = fabrik_parts(problem, state.extra);
+  if (state.steps == 0) *at.nudged = S(0);
+  find_room(problem, settings, state);
+  load_goals(problem, state.placements, targets, at.places);
+  if (!(*at.nudged > S(0)) && in_line(problem, state.placements, at)) {
+    *at.nudged = S(1);
+    nudge(problem, S(0.2), state);
+    return true;
+  }
+  const Stretch<S> way = stretch_of(problem, state.placements, at, 0);
+  const bool too_far = problem.goals.count() == 1 && way.distance >= way.bones;
+  if (too_far && way.off_line < S(1e-7) * way.bones &&
+      distance(way.root, at.places[0].p) > way.bones * (S(1) - S(1e-12))) {
+    return false;  // it lies straight towards the target: there is no better pose
+  }
+  reach_backward(problem, state.placements, at);
+  if (too_far && state.steps == 0) lay_straight(problem, state.placements, way, at);
+  if (!reach_forward(problem, at, state)) repair(problem, targets, at, state);
+  return size_of_step(problem, state.dq) > S(1e-12);
+}
+
+}  // namespace poise

@@ -1,0 +1,223 @@
+// problem.h: what a solver works on. The description (Problem) never changes during a solve; what does is in the workspace.
+//
+// A problem holds only the primitives on which its goals depend, and velocities renumbered without gaps. Postures (Rest,
+// MidRange) are not rows: they are a diagonal, `gain_i` towards `wanted_i`.
+#pragma once
+#include "kernels/body/cones.h"
+#include "kernels/body/manifold.h"
+#include "kernels/goals/balance.h"
+#include "kernels/goals/relations.h"
+
+namespace poise {
+
+enum LimitHandling : int { LIMITS_ACTIVE = 0, LIMITS_FREEZE = 1, LIMITS_PENALTY = 2, LIMITS_CLAMP = 3, LIMITS_OFF = 4 };
+
+// one velocity of the problem: bounds are on its coordinate, infinite where there are none (quaternions have none)
+template <class T> struct Freedom {
+  int q_index;  // its coordinate, -1 for the velocities of a quaternion
+  int angular;  // 1 if it turns, 0 if it slides
+  T lower, upper;
+  T weight;  // 1 + stiffness
+  T unit2;   // the square of what it is measured in: 1 for turns, L^2 for slides
+};
+
+template <class T, class Body, class Goals> struct Problem {
+  using Real = T;
+  Body body;
+  Goals goals;  // goals[i], goals.count(), goals.frames()
+  const Coordinate* coordinates;
+  int n_coordinates;
+  const Freedom<T>* freedoms;  // n_v of them
+  int n_q, n_v, n_rows;
+  T scale;  // L: lengths are measured in it
+  const ConeSpec<T>* cones = nullptr;
+  int n_cones = 0;
+};
+
+template <class T> struct GoalList {
+  const GoalSpec<T>* specs;
+  const FrameData<T>* frame_data;
+  int n;
+  const int* point_frames = nullptr;
+  POISE_FN int count() const { return n; }
+  POISE_FN const GoalSpec<T>& operator[](int i) const { return specs[i]; }
+  POISE_FN const FrameData<T>* frames() const { return frame_data; }
+  POISE_FN const int* points() const { return point_frames; }  // frames of the supports' points
+};
+
+// Goals beyond reaching and turning are for one problem at a time: lists of goals for packs and devices do without `points`.
+template <class P> constexpr bool any_goal = requires(const P& problem) { problem.goals.points(); };
+
+// the run-time posture: D and g of the design; null where there is none
+template <class S> struct Posture {
+  const S* wanted;               // n_q: the configuration to rest in
+  const S* gain;                 // n_v: how strongly, relative to the damping (strictly below the goals)
+  S strength = S(real_t<S>(1));  // all gains are multiplied by it
+  int power = 2;                 // the cost is gain * |apart|^power; even
+};
+
+// what a power other than 2 makes of a gain, for the square of how far the velocity is from where it should be
+template <class S> POISE_FN S steepness(const Posture<S>& posture, S square) {
+  S out = S(real_t<S>(1));
+  for (int k = 2; k < posture.power; k += 2) out *= square;
+  return out;
+}
+
+// a freedom of the problem
+template <class T>
+POISE_FN constexpr Freedom<T> freedom(int q_index, bool angular, T lower, T upper, T weight, T scale) {
+  return {q_index, angular ? 1 : 0, lower, upper, weight, angular ? T(1) : scale * scale};
+}
+
+// the numbers that a problem keeps for a pose: 12 for each primitive and, where goals ask for the mass, 4 more and 4
+POISE_FN constexpr int size_of_placements(int n_primitives) { return 16 * n_primitives + 4; }
+
+// the rows of one goal; `room` as in note_room, or null
+template <class S, class P, class Goal>
+POISE_FN void residual_of_goal(const P& problem, const Goal& goal, const S* placements, const S* targets,
+                               real_t<S> per_scale, S* rows, S* errors, S* room) {
+  if constexpr (any_goal<P>) {
+    if (goal.op == GOAL_CUSTOM) return;
+    if (is_of_mass(goal.op)) {
+      mass_residual(problem, goal, placements, targets + goal.target, per_scale, rows, errors, room);
+      return;
+    }
+  }
+  GoalPlace<S> at;
+  place_goal(goal, problem.goals.frames(), placements, targets, at);
+  if constexpr (any_goal<P>) {
+    if (is_relation(goal.op)) {
+      relation_residual(goal, at, targets + goal.target, per_scale, rows, errors, room);
+      return;
+    }
+  }
+  goal_residual(goal, at, per_scale, rows, errors, targets + goal.target + 12, room);
+}
+
+// Residuals at q: rows (weighted, lengths in units of the scale), errors (metres, radians for each goal), placements kept; where
+// `room` is not null, how far each row with a range may move (2 numbers a row, see note_room). Returns the cost |rows|^2.
+// The rows of custom goals are left as they are.
+template <class S, class P> POISE_LARGE_FN S evaluate(const P& problem, const S* q, const S* targets, S* placements,
+                                                      S* rows, S* errors, S* room = nullptr) {
+  using T = real_t<S>;
+  place_all(problem.body, q, placements);
+  if constexpr (any_goal<P>) {
+    if (problem.body.masses) gather_mass(problem.body, placements, placements + 12 * problem.body.count());
+  }
+  S cost = S(T(0));
+  const T per_scale = T(1) / problem.scale;
+  POISE_UNROLL_BODY
+  for (int g = 0; g < problem.goals.count(); ++g) {
+    const auto& goal = problem.goals[g];
+    const int n = rows_of_goal(goal);
+    if (room) {
+      POISE_UNROLL_BODY
+      for (int k = 0; k < n; ++k) {
+        room[2 * (goal.first_row + k)] = S(T(1));
+        room[2 * (goal.first_row + k) + 1] = S(T(-1));
+      }
+    }
+    residual_of_goal(problem, goal, placements, targets, per_scale, rows + goal.first_row, errors + 2 * g,
+                     room ? room + 2 * goal.first_row : nullptr);
+    POISE_UNROLL_BODY
+    for (int k = 0; k < n; ++k) cost += rows[goal.first_row + k] * rows[goal.first_row + k];
+  }
+  return cost;
+}
+
+// every goal within its tolerance
+template <class S, class P> POISE_FN mask_t<S> within_tolerance(const P& problem, const S* errors, real_t<S> fraction) {
+  using T = real_t<S>;
+  mask_t<S> good = errors[0] <= S(fraction * problem.goals[0].tolerance[0]);
+  POISE_UNROLL_BODY
+  for (int g = 0; g < problem.goals.count(); ++g) {
+    good = good & (errors[2 * g] <= S(T(fraction * problem.goals[g].tolerance[0])));
+    good = good & (errors[2 * g + 1] <= S(T(fraction * problem.goals[g].tolerance[1])));
+  }
+  return good;
+}
+
+// f(primitive, which of its velocities, sign, column) for what moves a goal's frame, and with the opposite sign its base
+template <class S, class P, class Goal, class F>
+POISE_FN void for_each_column(const P& problem, const Goal& goal, S* J, const F& f) {
+  const int on = problem.goals.frames()[goal.frame].primitive;
+  const int under = goal.base < 0 ? -1 : problem.goals.frames()[goal.base].primitive;
+  POISE_UNROLL_BODY
+  for (int i = 0; i < problem.body.count(); ++i) {
+    const auto& b = problem.body[i];
+    const int sign = int(i <= on && on < b.subtree_end) - int(i <= under && under < b.subtree_end);
+    if (sign == 0 || b.v_index < 0) continue;
+    POISE_UNROLL_BODY
+    for (int k = 0; k < width_of(b.kind); ++k) f(i, k, sign, J + (b.v_index + k) * problem.n_rows + goal.first_row);
+  }
+}
+
+// columns of one goal on a frame
+template <class S, class P, class Goal>
+POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placements, const S* targets, S* J) {
+  using T = real_t<S>;
+  const T per_scale = T(1) / problem.scale;
+  S linear[3], angular[3];
+  if (acts_plainly(goal)) {
+    S point[3];
+    point_from(problem.goals.frames()[goal.frame], placements, point);
+    for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
+      world_column(problem.body[i], k, placements + 12 * i, point, linear, angular);
+      add_plain_column(goal, per_scale, linear, angular, T(sign), out);
+    });
+    return;
+  }
+  GoalPlace<S> at;
+  GoalWrench<S> wrench;
+  place_goal(goal, problem.goals.frames(), placements, targets, at);
+  if constexpr (any_goal<P>) {
+    if (is_relation(goal.op)) {
+      relation_wrench(goal, at, targets + goal.target, per_scale, wrench);
+      for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
+        // what a look is aimed at moves as a point of the base; everything else acts at the goal's own point
+        const bool aimed_at = goal.op == GOAL_LOOK && sign < 0;
+        world_column(problem.body[i], k, placements + 12 * i, aimed_at ? at.target_p : wrench.point, linear, angular);
+        if (aimed_at) angular[0] = angular[1] = angular[2] = S(T(0));
+        add_relation_column(goal, wrench, targets + goal.target, per_scale, linear, angular, T(sign), out);
+      });
+      return;
+    }
+  }
+  goal_wrench(goal, at, per_scale, wrench);
+  for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
+    world_column(problem.body[i], k, placements + 12 * i, wrench.point, linear, angular);
+    add_goal_column(goal, wrench, per_scale, linear, angular, T(sign), out);
+  });
+}
+
+// Jacobian of the rows at the placements, column by column: J[column * n_rows + row]; zero for custom goals.
+// A row that rests inside its range (`room`) is left out.
+template <class S, class P>
+POISE_LARGE_FN void assemble(const P& problem, const S* placements, const S* targets, S* J, const S* room = nullptr) {
+  using T = real_t<S>;
+  const int m = problem.n_rows;
+  POISE_UNROLL_BODY
+  for (int k = 0; k < m * problem.n_v; ++k) J[k] = S(T(0));
+  POISE_UNROLL_BODY
+  for (int g = 0; g < problem.goals.count(); ++g) {
+    const auto& goal = problem.goals[g];
+    if constexpr (any_goal<P>) {
+      if (goal.op == GOAL_CUSTOM) continue;
+      if (is_of_mass(goal.op)) {
+        assemble_mass(problem, goal, placements, targets + goal.target, T(1) / problem.scale, J);
+        continue;
+      }
+    }
+    assemble_goal(problem, goal, placements, targets, J);
+  }
+  if (!room) return;
+  POISE_UNROLL_BODY
+  for (int r = 0; r < m; ++r) {
+    const mask_t<S> rests = (room[2 * r] <= S(T(0))) & (room[2 * r + 1] >= S(T(0)));
+    if (!any(rests)) continue;
+    POISE_UNROLL_BODY
+    for (int c = 0; c < problem.n_v; ++c) J[c * m + r] = select(rests, S(T(0)), J[c * m + r]);
+  }
+}
+
+}  // namespace poise

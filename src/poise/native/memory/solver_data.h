@@ -1,0 +1,177 @@
+// solver_data.h: a prepared problem with all its memory. Built once; a solve allocates nothing.
+#pragma once
+#include <chrono>
+#include <functional>
+#include <vector>
+
+#include "kernels/limits/limits.h"
+#include "kernels/loop/search.h"
+#include "kernels/problem/reachable.h"
+#include "kernels/strict/hierarchy.h"
+
+namespace poise {
+
+enum class Mode : int { NEAREST = 0, REPEATABLE = 1, CONTINUOUS = 2 };
+
+// a pose and all that is known of it
+struct StrictPoint {
+  double *q, *rows, *errors, *room, *placements, *gaps;
+  double* costs;  // of each level, and the posture's
+};
+
+// memory of the strict solve (run/strict/strict.h)
+struct StrictState {
+  StrictPoint here{}, there{};
+  HierarchyWork<double> work{};
+  double *guard, *bar, *cost_guard, *wanted, *limit_rows, *kept_rows, *start_gaps;
+  std::vector<double> memory;
+  std::vector<Inequality<double>> inequalities;
+  std::vector<int> order, near, holds;
+  std::vector<char> active, resting, loose;
+  std::vector<char> kept;  // of each level above the one that is served: its rows stay as they were (kept_rows)
+  std::vector<int> level_rows, level_goals;  // where each level starts, and the end
+  const double* assembled = nullptr;         // the pose that state.J belongs to, and the last level in it
+  int assembled_level = 0;
+  int solved = 0;            // steps in this call
+  int brought = 0;           // limits that the last step brings back inside
+  int serving = 0;           // the level that goes down now
+  bool guarded = false;      // it has to come to what it is known to reach
+  bool last = false;         // it goes down to the minimum itself, not only until little is left to gain
+  double predicted = 0.0;    // what the last step leaves of its level's cost, to first order
+  bool hold_bounds = false;  // joints at a bound take no part in the step
+  double beat = -1.0;        // the cost that a search has to come below to be of use; negative: any
+  double ease = 1.0;         // the damping of the level that is being served is multiplied by it
+};
+
+// an end of a search, kept while others are tried
+struct Kept {
+  std::vector<double> q, errors;
+  double cost = 0.0, outside = 0.0;
+  Outcome outcome = Outcome::RUNNING;
+  int winner = 0;
+};
+
+// What a call has cost so far, and who may call it off; see `late` in run/running.h.
+struct Watch {
+  using Time = std::chrono::steady_clock::time_point;
+  Time begun{}, heard{};                // when the call began, when its caller was asked last
+  bool (*asks)(const void*) = nullptr;  // whether the caller wants it to end; may throw
+  const void* caller = nullptr;         // what it is asked with
+  bool over = false;                    // it does
+  int patience = 0;                     // looks at the clock until the caller's turn comes again
+  int unasked = 0, most_unasked = 0;    // poses that were looked at since the last question; the most between two
+  long long poses = 0;                  // all of them
+
+  // Asks the caller, if it was not asked for a while: Python has to be waited for.
+  bool called_off() {
+    const Time now = std::chrono::steady_clock::now();
+    if (over || !asks || std::chrono::duration<double>(now - heard).count() < 0.05) return over;
+    heard = now;
+    return over = asks(caller);
+  }
+};
+
+struct SolverData {
+  // the problem
+  std::vector<Primitive<double>> primitives;
+  std::vector<FrameData<double>> frames;
+  std::vector<GoalSpec<double>> goals;
+  std::vector<Coordinate> coordinates;  // of the velocities that may move
+  std::vector<Freedom<double>> freedoms;
+  std::vector<Freedom<double>> idle;  // joints that may move but that no goal depends on
+  std::vector<int> idle_velocities;   // of the body
+  bool shared_columns = false;
+  int n_q = 0, n_v = 0, n_rows = 0;
+  double scale = 1.0;
+  std::vector<double> posture_wanted, posture_gain;  // empty: no posture
+  int posture_power = 2;
+  std::vector<Mass<double>> masses;  // empty unless a goal asks for them
+  std::vector<int> points;           // frames of the supports' points
+  std::vector<int> velocities;       // of the body, in the order of the problem's columns
+  std::vector<Run> runs;             // the rows that each velocity moves
+  std::vector<Run> row_runs;         // the velocities that move each row, where rows outnumber them
+  std::vector<double> ones;          // as many
+  bool ranged = false;               // some goal has a range
+  std::vector<LimitSpec<double>> limits;
+  std::vector<CapsuleData<double>> capsules;
+  std::vector<PlacedCapsule<double>> placed;
+  std::vector<ConeSpec<double>> cones;
+  std::vector<CoupledTerm<double>> terms;
+  bool strict = false;          // several levels, or limits beyond the joints' ranges
+  SolverData* first = nullptr;  // the first level alone, where there are no such limits
+
+  // rows and columns of the custom ones among the first so many goals, filled in by their owner: (q, rows, errors, goals), (q, J, goals)
+  std::function<void(const double*, double*, double*, int)> custom_rows;
+  std::function<void(const double*, double*, int)> custom_columns;
+
+  // how to solve it
+  Settings<double> settings{};
+  Mode mode = Mode::NEAREST;
+  int searches = 1;  // the first from the start, the others from seeds
+  unsigned seed = 0;
+  double time_limit = -1.0;  // seconds; negative: none
+  double span = 0.0;         // continuous mode: most radians (times L: metres) in one call
+  bool polish = false;       // bring a missed goal to its true minimum
+  int extra = 0;             // numbers of workspace that the method asked for
+  bool record = false;       // keep every evaluated pose in `history`
+
+  std::vector<Reachable<double>> reachable;
+  std::function<void()> more_proofs;  // appends the rest of them, where that was left for when a search misses
+  bool proofs_complete = false;
+
+  // one call
+  std::vector<double> start, targets, memory;
+  std::vector<double> window;  // of the next call: 2 for each velocity of the body; empty: none
+  std::vector<double> own_window, held;
+  std::vector<double> newton;  // see run/newton.h
+  SearchState<double> state{};
+  StrictState strictly;
+  int total_steps = 0, total_searches = 0, winner = 0;
+  Outcome outcome = Outcome::RUNNING;
+  bool out_of_time = false, proved_unreachable = false;
+  double seconds = 0.0;
+  Watch watch;
+  std::vector<double> best_q, best_errors;
+  double best_cost = 0.0, best_outside = 0.0;
+  Kept kept;
+  std::vector<double> history;  // rows of: search, cost, damping, errors, q
+
+  Problem<double, BodyView<double>, GoalList<double>> problem() const {
+    const Mass<double>* mass = masses.empty() ? nullptr : masses.data();
+    return {{primitives.data(), mass, static_cast<int>(primitives.size()), n_q, n_v, shared_columns},
+            {goals.data(), frames.data(), static_cast<int>(goals.size()), points.data()},
+            coordinates.data(),
+            static_cast<int>(coordinates.size()),
+            freedoms.data(),
+            n_q,
+            n_v,
+            n_rows,
+            scale,
+            cones.data(),
+            static_cast<int>(cones.size())};
+  }
+  LimitList<double> limit_list() {
+    return {limits.data(), static_cast<int>(limits.size()),   capsules.data(), cones.data(),
+            terms.data(),  static_cast<int>(capsules.size()), placed.data()};
+  }
+  Posture<double> posture() const {
+    if (posture_gain.empty()) return {nullptr, nullptr};
+    return {posture_wanted.data(), posture_gain.data(), 1.0, posture_power};
+  }
+};
+
+// gives the search its memory, once
+void allot(SolverData& solver);
+
+struct SolverOps {
+  void (*solve)(SolverData&);    // from start and targets to the best pose
+  void (*restart)(SolverData&);  // begins one search at start
+  void (*advance)(SolverData&);  // one phase of it
+
+  // the parts of a solve, for those who run the searches themselves
+  void (*begin)(SolverData&);  // start and targets are there: what is known before a search
+  void (*seed)(const SolverData&, unsigned search, double* q);  // the start of search 1, 2, ...
+  void (*polish)(SolverData&);                                  // from best_q to the minimum itself
+};
+
+}  // namespace poise

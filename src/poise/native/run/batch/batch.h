@@ -1,0 +1,170 @@
+// batch.h: many problems of one prepared solver: what the threads share, and the way of one row through the searches.
+//
+// A worker has slots, one a lane. A slot holds a row of the batch: its start, its targets, the best pose so far. The worker's own
+// copy of the solver is used for what is done one row at a time: proofs, seeds, the final check, the polish of a missed goal.
+#pragma once
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/loop/lanes.h"
+#include "memory/scratch.h"
+#include "memory/solver_data.h"
+
+namespace poise {
+
+enum RowStatus : std::int8_t {
+  ROW_REACHED = 0,
+  ROW_STALLED = 1,
+  ROW_OUT_OF_STEPS = 2,
+  ROW_OUT_OF_TIME = 3,
+  ROW_UNREACHABLE = 4,
+  ROW_INVALID = 5,
+};
+
+// the targets of one goal: rows of 3, 9 or 16 numbers
+struct TargetRows {
+  std::size_t goal;
+  const void* data;
+  bool single;         // float, not double
+  bool raw;            // the kernels' own numbers, for goals that only Python can read
+  std::size_t stride;  // numbers from one row to the next; 0: the same for all
+};
+
+struct BatchJob {
+  const SolverData* solver = nullptr;
+  std::vector<TargetRows> targets;
+  const double* starts = nullptr;
+  std::size_t start_stride = 0;  // 0: the same for all
+  std::size_t rows = 0;
+  int solutions = 1;
+
+  // out: (rows, solutions, ...) but for steps and searches, which are (rows,)
+  double* q64 = nullptr;  // one of the two
+  float* q32 = nullptr;
+  double* errors = nullptr;
+  std::int8_t* status = nullptr;
+  std::int32_t* steps = nullptr;
+  std::int32_t* searches = nullptr;
+
+  std::atomic<std::size_t> next{0}, done{0};
+  std::atomic<bool> stop{false};
+  bool (*asks)(const void*) = nullptr;  // whether to stop, where a worker has to ask; may throw
+};
+
+// one row on its way; arrays belong to the worker
+struct Slot {
+  std::size_t row = 0;
+  bool busy = false;
+  int searches = 0, steps = 0, found = 0;
+  double best_outside = 0.0, best_cost = 0.0;
+  Outcome outcome = Outcome::RUNNING;
+  double *start = nullptr, *targets = nullptr, *best_q = nullptr, *best_errors = nullptr;
+  double* q = nullptr;          // where the next search starts
+  double* solutions = nullptr;  // solutions * (n_q + 2 goals + 1): pose, errors, distance from the start
+};
+
+// how a search ended
+struct SearchEnd {
+  bool reached;
+  Outcome outcome;
+  int steps;
+  double outside, cost;
+  const double* q;
+  const double* errors;
+};
+
+struct Worker {
+  BatchJob& job;
+  SolverData own;
+  std::unique_ptr<SolverData> first;  // of a strict problem
+  std::vector<Slot> slots;
+  std::vector<double> memory, end_q, end_errors;
+  Scratch scratch;
+
+  Worker(BatchJob& shared, int lanes);
+};
+
+// the next row that can be searched, into the slot; false: none is left
+bool take_row(Worker& worker, Slot& slot);
+
+// A search of the slot's row has ended. True: another one begins at slot.q. False: the row is written.
+bool next_search(Worker& worker, Slot& slot, const SearchEnd& end);
+
+// whether a pose serves the goals inside the ranges, in double; its errors
+bool check_pose(SolverData& own, const double* targets, const double* q, double* errors);
+
+// all rows by the single solver: for problems that lanes do not serve
+void run_alone(Worker& worker);
+
+// whether threads can share the problem: not where it calls Python
+bool threads_serve(const SolverData& solver);
+
+// What a GPU serves: one level of point, rotation and pose goals, a posture and ranges under the default method. The posture is served
+// by the search itself, once the goals are reached.
+bool device_serves(const SolverData& solver);
+
+// Why a GPU does not serve a problem: the first cause that is found, and the goal or the place in q of the joint it is about (-1:
+// none). Python has the words (batch/device.py).
+enum class Refusal : int {
+  NONE = 0,
+  LOOP = 1,
+  GOAL_KIND = 2,
+  GOAL_RANGE = 3,
+  GOAL_LEVEL = 4,
+  METHOD = 5,
+  HANDLING = 6,
+  CONE = 7,
+  LIMIT = 8,
+  POWER = 9,
+  MODE = 10,
+  TIME = 11,
+  RECORD = 12,
+  STILL = 13
+};
+struct Refused {
+  Refusal cause = Refusal::NONE;
+  int goal = -1, q_index = -1;
+};
+Refused refused_by_device(const SolverData& solver);
+
+// what lanes on the CPU serve: the same without a posture, which the strict solver serves better, one row at a time
+bool lanes_serve(const SolverData& solver);
+bool lanes_pay(const SolverData& solver);
+
+// ---------------------------------------------------------------------------------------------- lanes
+
+// the goals that lanes serve: a list without points, so that the kernels leave out what is for one problem at a time
+template <class T> struct PlainGoals {
+  const GoalSpec<T>* specs;
+  const FrameData<T>* frame_data;
+  int n;
+  POISE_FN int count() const { return n; }
+  POISE_FN const GoalSpec<T>& operator[](int i) const { return specs[i]; }
+  POISE_FN const FrameData<T>* frames() const { return frame_data; }
+};
+
+// the problem in T, about an origin: positions are subtracted in double
+template <class T> struct LaneProblem {
+  std::vector<Primitive<T>> primitives;
+  std::vector<FrameData<T>> frames;
+  std::vector<GoalSpec<T>> goals;
+  std::vector<Freedom<T>> freedoms;
+  std::vector<T> posture_wanted, posture_gain;
+  Problem<T, BodyView<T>, PlainGoals<T>> view{};
+  Settings<T> settings{};
+  double origin[3] = {0, 0, 0};
+  T fraction = T(1);
+
+  explicit LaneProblem(const SolverData& solver);
+};
+
+struct BatchOps {
+  int lanes64, lanes32;
+  void (*run64)(Worker&, const LaneProblem<double>&);
+  void (*run32)(Worker&, const LaneProblem<float>&);
+};
+const BatchOps& batch_ops();  // the best that this machine can run
+
+}  // namespace poise

@@ -1,0 +1,121 @@
+// problem.cpp: a prepared problem in the precision of the lanes.
+#include <cmath>
+
+#include "kernels/methods/rules.h"
+#include "run/batch/batch.h"
+
+namespace poise {
+namespace {
+
+template <class T> Primitive<T> cast(const Primitive<double>& b, const double* origin) {
+  Primitive<T> to{b.kind,    b.parent,  b.subtree_end, b.q_index, b.v_index, b.turn,
+                  T(b.gain), T(b.bias), T(b.pitch),    {},        {}};
+  for (int k = 0; k < 9; ++k) to.R[k] = T(b.R[k]);
+  for (int k = 0; k < 3; ++k) to.p[k] = T(b.p[k] - (b.parent < 0 ? origin[k] : 0.0));
+  return to;
+}
+
+template <class T> FrameData<T> cast(const FrameData<double>& f, const double* origin) {
+  FrameData<T> to{f.primitive, {}, {}};
+  for (int k = 0; k < 9; ++k) to.R[k] = T(f.R[k]);
+  for (int k = 0; k < 3; ++k) to.p[k] = T(f.p[k] - (f.primitive < 0 ? origin[k] : 0.0));
+  return to;
+}
+
+template <class T> GoalSpec<T> cast(const GoalSpec<double>& g, int target) {
+  GoalSpec<T> to{};
+  to.op = g.op;
+  to.frame = g.frame;
+  to.base = g.base;
+  to.first_row = g.first_row;
+  to.target = target;
+  to.local = g.local;
+  to.exact = g.exact;
+  for (int k = 0; k < 6; ++k) to.weight[k] = T(g.weight[k]);
+  for (int k = 0; k < 2; ++k) to.tolerance[k] = T(g.tolerance[k]);
+  return to;
+}
+
+// a bound, rounded towards the inside, so that what keeps it in T keeps it in double
+template <class T> T inward(double bound, double direction) {
+  T x = T(bound);
+  if ((double(x) - bound) * direction < 0) x = std::nextafter(x, T(direction) * T(INFINITY));
+  return x;
+}
+
+template <class T> Freedom<T> cast(const Freedom<double>& f) {
+  return {f.q_index, f.angular, inward<T>(f.lower, 1.0), inward<T>(f.upper, -1.0), T(f.weight), T(f.unit2)};
+}
+
+}  // namespace
+
+template <class T> LaneProblem<T>::LaneProblem(const SolverData& solver) {
+  // in float, lengths are measured from the first joint, so that a body far from the world's origin keeps its digits
+  if (sizeof(T) == 4 && !solver.primitives.empty()) {
+    for (int k = 0; k < 3; ++k) origin[k] = solver.primitives[0].p[k];
+  }
+  for (const auto& b : solver.primitives) primitives.push_back(cast<T>(b, origin));
+  for (const auto& f : solver.frames) frames.push_back(cast<T>(f, origin));
+  for (const auto& g : solver.goals) goals.push_back(cast<T>(g, 12 * static_cast<int>(goals.size())));
+  for (const auto& f : solver.freedoms) freedoms.push_back(cast<T>(f));
+  for (double x : solver.posture_wanted) posture_wanted.push_back(T(x));
+  for (double x : solver.posture_gain) posture_gain.push_back(T(x));
+  view = {
+      {primitives.data(), nullptr, static_cast<int>(primitives.size()), solver.n_q, solver.n_v, solver.shared_columns},
+      {goals.data(), frames.data(), static_cast<int>(goals.size())},
+      solver.coordinates.data(),
+      static_cast<int>(solver.coordinates.size()),
+      freedoms.data(),
+      solver.n_q,
+      solver.n_v,
+      solver.n_rows,
+      T(solver.scale)};
+  const Settings<double>& s = solver.settings;
+  settings = {s.method,    s.limits,      T(s.damping),     T(s.damping_floor), T(s.reach),
+              s.max_steps, s.stall_steps, T(s.stall_ratio), s.rounds,           {}};
+  if (sizeof(T) == 4) {
+    // Judged in double afterwards, so searched to half the tolerance. More rounds than one cost a whole pack, or a warp, what one
+    // of its lanes needs, and float sums the matrix anew for each; they save no step (Panda 12.90 steps with one, 12.83 with three).
+    fraction = T(0.5);
+    settings.rounds = s.rounds < 1 ? s.rounds : 1;
+    settings.max_steps = s.max_steps < 1 << 23 ? s.max_steps : 1 << 23;  // float counts no further
+  }
+}
+
+template struct LaneProblem<double>;
+template struct LaneProblem<float>;
+
+bool threads_serve(const SolverData& solver) {
+  const bool loops = !solver.goals.empty() && solver.goals[0].level < 0;  // their rows are no goal's
+  return !loops && !solver.custom_rows && (!solver.first || !solver.first->custom_rows);
+}
+
+Refused refused_by_device(const SolverData& solver) {
+  for (std::size_t g = 0; g < solver.goals.size(); ++g) {
+    const auto& goal = solver.goals[g];
+    const int at = static_cast<int>(g);
+    if (goal.level < 0) return {Refusal::LOOP, at};
+    if (!is_plain(goal.op)) return {Refusal::GOAL_KIND, at};
+    if (goal.ranged) return {Refusal::GOAL_RANGE, at};
+    if (goal.level != solver.goals[0].level) return {Refusal::GOAL_LEVEL, at};
+  }
+  if (solver.settings.method != METHOD_LM) return {Refusal::METHOD};
+  if (workspace_of_method(solver.settings.method, solver.settings.limits, 1, 1) != 0) return {Refusal::HANDLING};
+  if (!solver.cones.empty()) return {Refusal::CONE, -1, solver.cones[0].q_index};
+  if (!solver.limits.empty()) return {Refusal::LIMIT};
+  if (solver.posture_power != 2) return {Refusal::POWER};
+  if (solver.mode == Mode::CONTINUOUS) return {Refusal::MODE};
+  if (solver.time_limit >= 0.0) return {Refusal::TIME};
+  if (solver.record) return {Refusal::RECORD};
+  if (solver.n_v == 0) return {Refusal::STILL};
+  return {};
+}
+
+bool device_serves(const SolverData& solver) { return refused_by_device(solver).cause == Refusal::NONE; }
+
+bool lanes_serve(const SolverData& solver) { return device_serves(solver) && !solver.strict; }
+
+// with more rows than velocities the primal system of one problem at a time is far ahead
+bool lanes_pay(const SolverData& solver) { return solver.n_rows <= 6 || solver.n_rows <= solver.n_v; }
+
+}  // namespace poise

@@ -1,0 +1,209 @@
+// polish.h: from the best pose of the searches to the minimum itself, where a goal is missed. Part of solve.cpp.
+//
+// Downhill only, with damping that grows when a step fails and shrinks when it works (Marquardt 1963), so that a goal out of reach is
+// answered by the same still pose every time. Where that creeps, Newton's step (newton.h) is tried first, over the joints that are free,
+// and taken if it leads down.
+#pragma once
+#include "run/strict/strict.h"
+
+namespace poise {
+namespace POISE_LEVEL {
+namespace {
+
+constexpr int most_polished = 8;                // steps in continuous mode
+constexpr int most_attempts = 48;               // dampings that one step is tried with
+constexpr double least_polish_damping = 1e-12;  // less would be lost in the rounding of J D^-1 J^T
+constexpr double least_fall = 1e-14;  // of the cost: less is rounding, and must not decide where a saddle leads
+constexpr int newton_rounds = 6;      // times that joints are fixed at a bound and Newton's step is solved again
+
+// ---------------------------------------------------------------------------------------------- Newton's step
+
+// Marks in work.inverse_D the joints that may go where the cost falls, by the square of their unit over their weight; 0 for the others.
+void find_free(SolverData& solver, const NewtonWork& w) {
+  StepWorkspace<S>& work = solver.state.work;
+  for (int c = 0; c < solver.n_v; ++c) {
+    const auto& f = solver.freedoms[static_cast<std::size_t>(c)];
+    const S low = work.low[c], high = work.high[c];
+    const bool outside = low > 0.0 || high < 0.0;
+    const bool pressed = (high <= 0.0 && w.pull[c] > 0.0) || (low >= 0.0 && w.pull[c] < 0.0);
+    work.inverse_D[c] = outside || pressed ? 0.0 : f.unit2 / f.weight;
+    w.fixed[c] = outside ? (low > 0.0 ? low : high) : 0.0;
+  }
+}
+
+// what is free: joints by the square of their unit, 0 for those that are fixed; bounds are not met on the way
+struct FreeJoints {
+  SolverData& solver;
+  const NewtonWork& w;
+  const S* unit;
+  void aim(const S* left, S* way) const {
+    for (int c = 0; c < solver.n_v; ++c) way[c] = unit[c] * left[c];
+  }
+  void bend() const { POISE_LEVEL::bend(solver, w, solver.state.trial_q, nullptr); }
+  S square_of(const S* way) const {
+    S sum = 0.0;
+    for (int c = 0; c < solver.n_v; ++c) sum += unit[c] > 0.0 ? way[c] * way[c] / unit[c] : 0.0;
+    return sum;
+  }
+  S flattest() const { return 1e-9; }
+  // flat, or bent the other way: what was found so far is the step
+  Met meet(S curve, S least, S&) const { return curve > least ? Met::NOTHING : Met::END; }
+};
+
+// w.sum of the joints that are free, with the others going as far as w.fixed says
+void solve_newton(SolverData& solver, const NewtonWork& w, Clock::time_point begun) {
+  FreeJoints joints{solver, w, solver.state.work.inverse_D};
+  for (int c = 0; c < solver.n_v; ++c) w.way[c] = w.fixed[c];
+  joints.bend();
+  for (int c = 0; c < solver.n_v; ++c) {
+    w.left[c] = w.pull[c] - w.bent[c];
+    w.sum[c] = w.fixed[c];
+  }
+  conjugate(solver, w, joints, solver.n_v + 2, 1e-8, begun);
+}
+
+// what would leave its room is fixed at the end of it; true if there is somebody new
+bool fix_crossing(SolverData& solver, const NewtonWork& w) {
+  StepWorkspace<S>& work = solver.state.work;
+  bool crossed = false;
+  for (int c = 0; c < solver.n_v; ++c) {
+    if (!(work.inverse_D[c] > 0.0) || (w.sum[c] >= work.low[c] && w.sum[c] <= work.high[c])) continue;
+    w.fixed[c] = w.sum[c] = minimum(maximum(w.sum[c], work.low[c]), work.high[c]);
+    work.inverse_D[c] = 0.0;
+    crossed = true;
+  }
+  return crossed;
+}
+
+// Newton's step from trial_q into w.sum, within the room of every joint; state.J and rows belong to that pose, and are lost.
+void find_newton(SolverData& solver, const NewtonWork& w, Clock::time_point begun) {
+  pull_of(solver, w, w.pull);
+  find_free(solver, w);
+  solve_newton(solver, w, begun);
+  for (int round = 0; round < newton_rounds && fix_crossing(solver, w); ++round) solve_newton(solver, w, begun);
+  fix_crossing(solver, w);
+}
+
+// Newton's step, or a part of it, where that leads down: state.q goes on, and is looked at
+bool step_by_newton(SolverData& solver, S before, Clock::time_point begun) {
+  SearchState<S>& s = solver.state;
+  const NewtonWork w = newton_work(solver, 0, solver.n_rows, static_cast<int>(solver.goals.size()));
+  find_newton(solver, w, begun);
+  S share = 1.0;
+  for (int attempt = 0; attempt < 3 && !late(solver, begun); ++attempt, share *= 0.25) {
+    for (int c = 0; c < solver.n_v; ++c) s.dq[c] = share * w.sum[c];
+    step_to(solver, s.trial_q, s.q);
+    look(solver);
+    if (s.cost < before * (1.0 - least_fall)) return true;
+  }
+  return false;
+}
+
+// ---------------------------------------------------------------------------------------------- downhill
+
+// state.q one step further down from the best pose, by Newton's step or by one of less and less length; false if none leads down
+template <int M> bool step_down(SolverData& solver, bool creeping, S& damping, Clock::time_point begun) {
+  const auto problem = solver.problem();
+  SearchState<S>& s = solver.state;
+  const S before = s.cost;
+  assemble_all(solver);
+  find_room(problem, solver.settings, s);
+  if (stands_still(problem, s)) return false;
+  copy_configuration(problem, s.q, s.trial_q);
+  for (int r = 0; r < solver.n_rows; ++r) s.trial_rows[r] = s.rows[r];
+  if (creeping) {
+    if (step_by_newton(solver, before, begun)) return true;
+    copy_configuration(problem, s.trial_q, s.q);
+    look(solver);
+    assemble_all(solver);
+  }
+  bool better = false;
+  for (int attempt = 0; attempt < most_attempts && !better && !late(solver, begun); ++attempt) {
+    if (attempt > 0) damping *= 4.0;
+    bounded_step<M>(problem, s.trial_q, s.J, s.trial_rows, damping, Posture<S>{nullptr, nullptr},
+                    solver.settings.rounds, s.work, s.dq);
+    step_to(solver, s.trial_q, s.q);
+    look(solver);
+    better = s.cost < before * (1.0 - least_fall);
+  }
+  s.damping = damping;
+  damping = maximum(0.2 * damping, minimum(least_polish_damping, solver.settings.damping_floor));
+  if (!better) copy_configuration(problem, s.trial_q, s.q);
+  return better;
+}
+
+// keeps the pose state.q if it is the best so far
+void keep_polished(SolverData& solver) {
+  SearchState<S>& s = solver.state;
+  look(solver);
+  const S outside = outside_of(solver.problem(), solver.settings, s.q);
+  if (outside > solver.best_outside || (outside == solver.best_outside && !(s.cost <= solver.best_cost))) return;
+  solver.best_outside = outside;
+  solver.best_cost = s.cost;
+  for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = s.q[k];
+  for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = s.errors[k];
+  if (within_tolerance(solver.problem(), s.errors, 1.0) && !(outside > 0.0)) solver.outcome = Outcome::REACHED;
+}
+
+// From the best pose to the minimum. In continuous mode a few steps: the next call goes on. True if it came to the end.
+template <int M> bool polish_rows(SolverData& solver, Clock::time_point begun) {
+  SearchState<S>& s = solver.state;
+  copy_configuration(solver.problem(), solver.best_q.data(), s.q);
+  look(solver);
+  S damping = 1e-3 * s.cost + solver.settings.damping_floor;
+  s.damping = damping;
+  note(solver);
+  const int left = steps_left(solver);
+  const int most = solver.mode == Mode::CONTINUOUS ? std::min(most_polished, left) : left;
+  bool creeping = false, ended = false;
+  for (int k = 0, quiet = 0; k < most && !ended && !late(solver, begun); ++k) {
+    const S before = s.cost;
+    ended = !step_down<M>(solver, creeping, damping, begun);
+    if (ended) break;
+    creeping = s.cost > creeps * before;
+    quiet = s.cost > before * (1.0 - 1e-13) ? quiet + 1 : 0;
+    note(solver);
+    ++solver.total_steps;
+    ended = quiet >= 4;
+  }
+  keep_polished(solver);
+  return ended;
+}
+
+bool polish_plainly(SolverData& solver, Clock::time_point begun) {
+  return solver.n_rows == 6   ? polish_rows<6>(solver, begun)
+         : solver.n_rows == 3 ? polish_rows<3>(solver, begun)
+                              : polish_rows<0>(solver, begun);
+}
+
+bool some_joint_at_bound(const SolverData& solver) {
+  for (const Freedom<S>& f : solver.freedoms) {
+    if (f.q_index < 0) continue;
+    const S x = solver.best_q[static_cast<std::size_t>(f.q_index)], rounding = 1e-12 * (f.angular ? 1.0 : solver.scale);
+    if (x <= f.lower + rounding || x >= f.upper - rounding) return true;
+  }
+  return false;
+}
+
+// The default step fixes joints at their bounds by a rule of thumb and can stand still where it should not; the exact active set
+// (active_set.h) says whether there is a way on.
+void polish(SolverData& solver, Clock::time_point begun) {
+  const bool ended = polish_plainly(solver, begun);
+  StrictState& t = solver.strictly;
+  const bool asked = ended && solver.outcome == Outcome::STALLED && solver.settings.limits == LIMITS_ACTIVE;
+  const bool short_steps =
+      solver.settings.reach < 1.0;  // what the user bounds is not to be left to another way of stepping
+  if (!asked || short_steps || !some_joint_at_bound(solver)) return;
+  copy_configuration(solver.problem(), solver.best_q.data(), t.here.q);
+  t.assembled = nullptr;
+  t.solved = 0;
+  set_bars(solver, 0, false);
+  descend(solver, 0, begun);
+  if (broken(solver, t.here) > solver.best_outside || !(t.here.costs[0] < solver.best_cost)) return;
+  copy_configuration(solver.problem(), t.here.q, solver.best_q.data());
+  polish_plainly(solver, begun);
+}
+
+}  // namespace
+}  // namespace POISE_LEVEL
+}  // namespace poise

@@ -1,0 +1,125 @@
+// running.h: the clock and the record of a solve. Part of solve.cpp, once per instruction level.
+#pragma once
+#include <algorithm>
+#include <chrono>
+
+#include "kernels/methods/rules.h"
+#include "run/history.h"
+#include "run/proofs.h"
+
+namespace poise {
+namespace POISE_LEVEL {
+namespace {
+
+using S = double;
+using Clock = std::chrono::steady_clock;
+
+inline double seconds_since(Clock::time_point t) { return std::chrono::duration<double>(Clock::now() - t).count(); }
+
+// ---------------------------------------------------------------------------------------------- the end of a call
+
+constexpr int looks_between = 256;  // questions after which the caller's turn comes: Ctrl-C, the end of a batch
+
+// the first thing of a call
+inline void begin_watch(SolverData& solver) {
+  Watch& w = solver.watch;
+  w.begun = Clock::now();
+  w.over = false;
+  w.patience = looks_between;
+  w.unasked = w.most_unasked = 0;
+  w.poses = 0;
+}
+
+// Whether the call has to end: its time is up, or whoever waits for it calls it off. Every loop of steps, of attempts at one step and of
+// searches asks this in each round, so that only a few poses are looked at between two questions (`most_unasked`).
+inline bool late(SolverData& solver, Clock::time_point begun) {
+  Watch& w = solver.watch;
+  if (w.unasked > w.most_unasked) w.most_unasked = w.unasked;
+  w.unasked = 0;
+  if (--w.patience < 0) {  // large bodies take longer for a pose
+    w.patience = looks_between / (1 + solver.n_v * solver.n_rows / 256);
+    w.called_off();
+  }
+  return w.over || (solver.time_limit >= 0.0 && seconds_since(begun) >= solver.time_limit);
+}
+
+inline bool late(SolverData& solver) { return late(solver, solver.watch.begun); }
+
+// What comes after a search, such as the polish of a missed goal and the levels below, makes its steps of those that the searches so far
+// have left of their `max_steps` each: half of them, so that whatever follows has some too. Nobody asks what follows: a level does the same
+// whatever stands below it.
+inline int steps_left(const SolverData& solver) {
+  const long long left = 1LL * solver.settings.max_steps * solver.total_searches - solver.total_steps;
+  return static_cast<int>(std::clamp<long long>((left + 1) / 2, 0, 1000000000));
+}
+
+inline void count_pose(SolverData& solver) {
+  ++solver.watch.poses;
+  ++solver.watch.unasked;
+}
+
+// ---------------------------------------------------------------------------------------------- poses
+
+// a row of the history (history.h has its order); the only place that may allocate, and only when asked to record
+inline void note(SolverData& solver) {
+  if (!solver.record) return;
+  const SearchState<S>& s = solver.state;
+  solver.history.insert(solver.history.end(), {static_cast<double>(solver.total_searches), s.cost, s.damping});
+  solver.history.insert(solver.history.end(), s.errors, s.errors + 2 * solver.goals.size());
+  solver.history.insert(solver.history.end(), s.q, s.q + solver.n_q);
+}
+
+// state.dq from `q` to `out`, which is not q
+inline void step_to(const SolverData& solver, const S* q, S* out) {
+  const bool bounded = solver.settings.limits != LIMITS_OFF;
+  for (int k = 0; k < solver.n_q; ++k) out[k] = q[k];
+  take_tied_step(solver.problem(), solver.state, q, solver.state.dq, bounded, out);
+}
+
+// From q to the nearest pose that the window of this call allows: a joint that cannot stop at once has to move on. `share` of that.
+inline void move_as_forced(SolverData& solver, S share, S* q) {
+  SearchState<S>& s = solver.state;
+  if (!s.origin || !s.window) return;
+  const auto problem = solver.problem();
+  bool forced = false;
+  difference(problem.coordinates, problem.n_coordinates, s.origin, q, s.work.b);
+  for (int c = 0; c < solver.n_v; ++c) {
+    S low, high;
+    tether_of(problem, s, c, low, high);
+    s.dq[c] = share * (minimum(maximum(s.work.b[c], low), high) - s.work.b[c]);
+    forced = forced || s.dq[c] != 0.0;
+  }
+  if (forced) take_step(problem, q, s.dq, solver.settings.limits != LIMITS_OFF, q);
+}
+
+// residuals of the first so many goals at state.q, those of custom goals too
+inline void look(SolverData& solver, int goals) {
+  SearchState<S>& s = solver.state;
+  auto problem = solver.problem();
+  problem.goals.n = goals;
+  count_pose(solver);
+  s.cost = evaluate(problem, s.q, solver.targets.data(), s.placements, s.rows, s.errors, s.room);
+  if (!solver.custom_rows) return;
+  solver.custom_rows(s.q, s.rows, s.errors, goals);
+  s.cost = 0.0;
+  for (int k = 0; k < solver.n_rows; ++k) s.cost += s.rows[k] * s.rows[k];
+}
+
+inline void look(SolverData& solver) { look(solver, static_cast<int>(solver.goals.size())); }
+
+// state.J of so many goals at the pose that was evaluated last; rows that rest in `room`, where it is given, are zero
+inline void assemble_up_to(SolverData& solver, int goals, const S* room) {
+  SearchState<S>& s = solver.state;
+  auto problem = solver.problem();
+  problem.goals.n = goals;
+  assemble(problem, s.placements, solver.targets.data(), s.J, room);
+  if (solver.custom_columns) solver.custom_columns(s.q, s.J, goals);
+}
+
+inline void assemble_all(SolverData& solver) {
+  assemble_up_to(solver, static_cast<int>(solver.goals.size()), solver.state.room);
+}
+
+}  // namespace
+}  // namespace POISE_LEVEL
+}  // namespace poise

@@ -1,0 +1,235 @@
+// solve.cpp: from a start to the best pose: searches, restarts, polish. Compiled once per instruction level.
+#include "kernels/methods/sweeps.h"
+#include "run/ops.h"
+#include "run/polish.h"
+
+namespace poise {
+namespace POISE_LEVEL {
+namespace {
+
+// ---------------------------------------------------------------------------------------------- one search
+
+// The posture waits until the goals are reached, then moves the body in what they leave free, a step at a time: where such a step
+// leads off the goals, the next ones bring it back without the posture. So it can never cost them a search, and what is kept is the
+// best posture among the poses that reach.
+Posture<S> wish_of(const SolverData& solver) {
+  return solver.state.at_goal ? solver.posture() : Posture<S>{nullptr, nullptr};
+}
+
+void advance(SolverData& solver) {
+  const auto problem = solver.problem();
+  SearchState<S>& state = solver.state;
+  switch (state.phase) {
+    case Phase::FRESH:
+      look(solver);
+      note(solver);
+      judge(problem, solver.settings, solver.posture(), state);
+      return;
+    case Phase::EVALUATED:
+      if (is_sweep(solver.settings.method)) {
+        const bool moved = sweep(problem, solver.settings, solver.targets.data(), state);
+        if (!moved) state.outcome = Outcome::STALLED;
+        state.phase = moved ? Phase::PROPOSED : Phase::DONE;
+        return;
+      }
+      assemble_all(solver);
+      propose(problem, solver.settings, wish_of(solver), solver.targets.data(), state);
+      nudge_if_stuck(problem, solver.settings, state);
+      state.phase = Phase::PROPOSED;
+      return;
+    case Phase::PROPOSED:
+      copy_configuration(problem, state.q, state.trial_q);
+      step_to(solver, state.trial_q, state.q);
+      ++state.steps;
+      look(solver);
+      note(solver);
+      judge(problem, solver.settings, solver.posture(), state);
+      return;
+    case Phase::DONE:
+      return;
+  }
+}
+
+void restart(SolverData& solver) {
+  copy_configuration(solver.problem(), solver.start.data(), solver.state.q);
+  move_as_forced(solver, 1.0, solver.state.q);
+  begin_search(solver.problem(), solver.state);
+}
+
+// ---------------------------------------------------------------------------------------------- the whole solve
+
+// runs the search that has begun; true if time ran out
+bool run(SolverData& solver, Clock::time_point begun) {
+  // ends: a search is done after max_steps steps, of two phases each
+  while (solver.state.phase != Phase::DONE) {
+    advance(solver);
+    if (solver.state.phase == Phase::EVALUATED && late(solver, begun)) return true;
+  }
+  return false;
+}
+
+// the best of all searches so far
+void keep(SolverData& solver, bool first) {
+  const SearchState<S>& state = solver.state;
+  solver.total_steps += state.steps;
+  const bool closer = first || state.best_outside < solver.best_outside;
+  const bool better = closer || (state.best_outside == solver.best_outside &&
+                                 (state.best_reached || state.best_cost < solver.best_cost));
+  if (!better) return;
+  solver.best_outside = state.best_outside;
+  solver.winner = solver.total_searches;
+  solver.best_cost = state.best_cost;
+  for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = state.best_q[k];
+  for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = state.best_errors[k];
+  solver.outcome = state.best_reached ? Outcome::REACHED : state.outcome;
+}
+
+// a joint that rounding alone has put outside its range stands at the end of it
+void round_start(SolverData& solver) {
+  if (solver.settings.limits == LIMITS_OFF) return;
+  for (const Freedom<S>& f : solver.freedoms) {
+    if (f.q_index < 0) continue;
+    double& x = solver.start[static_cast<std::size_t>(f.q_index)];
+    const double inside = minimum(maximum(x, f.lower), f.upper);
+    if (absolute(x - inside) < 1e-15 * (absolute(x) + (f.angular ? 1.0 : solver.scale))) x = inside;
+  }
+}
+
+// joints on which no goal depends, brought back into their ranges, as far as one call may lead
+void bring_back_idle(SolverData& solver, bool tethered) {
+  if (solver.settings.limits == LIMITS_OFF) return;
+  for (std::size_t k = 0; k < solver.idle.size(); ++k) {
+    const Freedom<S>& f = solver.idle[k];
+    double& x = solver.start[static_cast<std::size_t>(f.q_index)];
+    const double inside = minimum(maximum(x, f.lower), f.upper);
+    if (inside == x) continue;
+    double most = tethered ? solver.span * (f.angular ? 1.0 : solver.scale) : 1e300, least = -most;
+    if (!solver.window.empty()) {
+      const auto v = static_cast<std::size_t>(solver.idle_velocities[k]);
+      least = solver.window[2 * v] * (1.0 - 1e-12);
+      most = solver.window[2 * v + 1] * (1.0 - 1e-12);
+    }
+    x = minimum(maximum(inside, x + least), x + most);
+  }
+}
+
+// a call that had to leave such a joint outside its range has not reached
+void doubt_reached(SolverData& solver) {
+  if (solver.outcome != Outcome::REACHED || solver.settings.limits == LIMITS_OFF) return;
+  for (const Freedom<S>& f : solver.idle) {
+    const double x = solver.start[static_cast<std::size_t>(f.q_index)];
+    if (x < f.lower || x > f.upper) solver.outcome = Outcome::STALLED;
+  }
+}
+
+void polish_best(SolverData& solver) {
+  begin_watch(solver);
+  if (solver.polish) polish(solver, solver.watch.begun);
+}
+
+// everything that one call starts with
+void begin(SolverData& solver) {
+  solver.total_steps = 0;
+  solver.total_searches = 0;
+  solver.history.clear();
+  solver.out_of_time = false;
+  solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
+  const bool tethered = solver.mode == Mode::CONTINUOUS;
+  round_start(solver);
+  bring_back_idle(solver, tethered);
+  solver.state.origin = tethered ? solver.start.data() : nullptr;
+  solver.state.work.held = tethered ? solver.held.data() : nullptr;  // elsewhere other searches find the way
+  solver.state.span = solver.span;
+  solver.state.window = nullptr;
+  if (solver.window.empty()) return;
+  for (std::size_t c = 0; c < solver.velocities.size(); ++c) {
+    const auto v = static_cast<std::size_t>(solver.velocities[c]);
+    solver.own_window[2 * c] = solver.window[2 * v];
+    solver.own_window[2 * c + 1] = solver.window[2 * v + 1];
+  }
+  solver.state.window = solver.own_window.data();
+}
+
+void take_end(SolverData& solver, const S* q, const S* errors, S cost, S outside, Outcome outcome, int winner) {
+  for (std::size_t k = 0; k < solver.best_q.size(); ++k) solver.best_q[k] = q[k];
+  for (std::size_t k = 0; k < solver.best_errors.size(); ++k) solver.best_errors[k] = errors[k];
+  solver.best_cost = cost;
+  solver.best_outside = outside;
+  solver.outcome = outcome;
+  solver.winner = winner;
+}
+
+// Where no pose reaches, a search that ended in a worse valley may only have ended earlier: each goes on to the floor of its own, and the
+// floors are compared. True if there are enough of them.
+bool polish_try(SolverData& solver, Tries& tries, Clock::time_point begun) {
+  SearchState<S>& s = solver.state;
+  Kept& kept = solver.kept;
+  take_end(solver, s.best_q, s.best_errors, s.best_cost, s.best_outside, s.outcome, solver.total_searches);
+  if (solver.polish) polish(solver, begun);
+  const S cost = solver.best_cost;
+  const bool worse = tries.count > 0 && (solver.best_outside > kept.outside ||
+                                         (solver.best_outside == kept.outside && !(cost < kept.cost)));
+  if (worse) {
+    take_end(solver, kept.q.data(), kept.errors.data(), kept.cost, kept.outside, kept.outcome, kept.winner);
+  } else {
+    std::copy(solver.best_q.begin(), solver.best_q.end(), kept.q.begin());
+    std::copy(solver.best_errors.begin(), solver.best_errors.end(), kept.errors.begin());
+    kept.cost = cost;
+    kept.outside = solver.best_outside;
+    kept.outcome = solver.outcome;
+    kept.winner = solver.winner;
+  }
+  return tries.enough(cost, at_the_bound(solver, solver.targets.data(), solver.best_errors.data()));
+}
+
+// the first search has missed
+void note_proof(SolverData& solver) {
+  find_more_proofs(solver);
+  solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
+}
+
+void solve_plainly(SolverData& solver) {
+  begin_watch(solver);
+  const Clock::time_point begun = solver.watch.begun;
+  begin(solver);
+  const bool tethered = solver.mode == Mode::CONTINUOUS;
+  const int searches = tethered || solver.n_v == 0 ? 1 : solver.searches;
+  Tries tries;
+  for (int search = 0; search < searches; ++search) {
+    restart(solver);
+    if (search > 0) seed_start(solver, static_cast<unsigned>(search), solver.state.q);
+    ++solver.total_searches;
+    solver.out_of_time = run(solver, begun);
+    keep(solver, search == 0);
+    if (solver.outcome == Outcome::REACHED || solver.out_of_time || search + 1 == searches) break;
+    if (search == 0) note_proof(solver);
+    if (solver.proved_unreachable && polish_try(solver, tries, begun)) break;
+  }
+  const bool polished = solver.proved_unreachable && tries.count == solver.total_searches;
+  if (solver.outcome != Outcome::REACHED && solver.polish && !solver.out_of_time && !polished) {
+    polish(solver, begun);
+    solver.out_of_time = late(solver, begun) && solver.outcome != Outcome::REACHED;
+  }
+  doubt_reached(solver);
+  solver.seconds = seconds_since(begun);
+}
+
+void solve(SolverData& solver) {
+  if (!solver.strict) {
+    solve_plainly(solver);
+    return;
+  }
+  begin_watch(solver);
+  const Clock::time_point begun = solver.watch.begun;
+  begin(solver);
+  solve_strictly(solver, begun, solve_plainly);
+  solver.seconds = seconds_since(begun);
+}
+
+}  // namespace
+
+extern const SolverOps solver_table;
+const SolverOps solver_table = {solve, restart, advance, begin, seed_start, polish_best};
+
+}  // namespace POISE_LEVEL
+}  // namespace poise

@@ -1,0 +1,188 @@
+// newton.h: Newton's step (run/newton.h) of one level, in what the levels above and the limits leave free. Part of solve.cpp.
+//
+// The space is that of strict/step.h: the step in its measure, the basis of the rows above, inequalities that are held. It begins with those
+// that the pull of the level presses against. Where the step meets another one it holds that too, and goes on along it (More and Toraldo
+// 1991). What is above is bent by its multipliers; the limits' own bend is left out, for a trial is judged as every other one is.
+#pragma once
+#include "run/newton.h"
+#include "run/strict/guard.h"
+
+namespace poise {
+namespace POISE_LEVEL {
+namespace {
+
+constexpr double pressed_step = 1e-6;  // radians or lengths: an inequality so near is met
+constexpr double least_pull = 5e-8;    // of the level's whole pull: less of it that is free is rounding
+constexpr double least_gain = 1e-8;    // of the level's cost: what is above is corrected to no more than that
+
+// ---------------------------------------------------------------------------------------------- what is free
+
+struct LevelSpace {
+  SolverData& solver;
+  const NewtonWork& n;
+  HierarchyWork<S>& w;
+  S trust;
+
+  void aim(const S* left, S* way) const {
+    for (int k = 0; k < w.stride; ++k) way[k] = k < w.n ? left[k] : 0.0;
+    take_out_basis(w, 0, w.n_basis + w.n_held, way);
+  }
+  void bend() const { POISE_LEVEL::bend(solver, n, solver.strictly.here.q, w.scale); }
+  S square_of(const S* way) const { return dot_n(way, way, w.stride); }
+
+  // how far along the way no motion is longer than `trust`
+  S longest() const {
+    S share = 1e300;
+    for (int c = 0; c < w.n; ++c) {
+      const S speed = n.way[c] * w.turn[c];
+      if (!(absolute(speed) > 0.0)) continue;
+      share = minimum(share, (trust - n.sum[c] * w.turn[c] * (speed > 0.0 ? 1.0 : -1.0)) / absolute(speed));
+    }
+    return maximum(share, 0.0);
+  }
+  // the inequality that is met first, before `share` of the way; -1: none
+  int first_met(S& share) {
+    int first = -1;
+    for (int i = 0; i < w.n_inequalities; ++i) {
+      if (w.active[i] == at_high || w.active[i] == at_low) continue;
+      const Inequality<S>& q = w.inequalities[i];
+      const S now = value_of(w, q, n.sum), speed = value_of(w, q, n.way), bound = speed > 0.0 ? q.high : q.low;
+      if (!(absolute(speed) > 1e-14)) continue;
+      const S to = maximum((bound - now) / speed, 0.0);
+      if (!(to < share)) continue;
+      share = to;
+      first = i;
+    }
+    return first;
+  }
+  S flattest() const { return 1e-6; }
+  // What is bent the other way leads down as far as it may; what is flat leads nowhere.
+  Met meet(S curve, S least, S& share) {
+    if (absolute(curve) <= least) return Met::END;
+    const S most = longest();
+    const bool ends = curve < 0.0 || share > most;
+    share = ends ? most : share;
+    const int met = first_met(share);
+    if (met < 0) return ends ? Met::END : Met::NOTHING;
+    w.active[met] = value_of(w, w.inequalities[met], n.way) > 0.0 ? at_high : at_low;
+    return w.n_held < w.most_held && hold(w, met) ? Met::BOUND : Met::END;
+  }
+};
+
+// ---------------------------------------------------------------------------------------------- multipliers
+
+// w.order: the rows above that stay as they are, or that are held at the end of their range; returns how many
+int find_kept_rows(SolverData& solver, int first) {
+  StrictState& t = solver.strictly;
+  HierarchyWork<S>& w = t.work;
+  int count = 0;
+  for (int r = 0; r < first; ++r) {
+    if (!t.loose[static_cast<std::size_t>(r)]) w.order[count++] = r;
+  }
+  for (int k = 0; k < w.n_held; ++k) {
+    const S* row = w.inequalities[w.holds[k]].row;
+    if (!row || row < w.rows || row >= w.rows + first * w.stride || count >= w.most_rows) continue;
+    w.order[count++] = static_cast<int>((row - w.rows) / w.stride);
+  }
+  return count;
+}
+
+// n.given: the multipliers with which the rows above balance the pull of the level, over the joints that are not held
+void find_multipliers(SolverData& solver, const NewtonWork& n) {
+  HierarchyWork<S>& w = solver.strictly.work;
+  for (int r = 0; r < n.first; ++r) n.given[r] = 0.0;
+  const int count = find_kept_rows(solver, n.first);
+  if (count == 0) return;
+  for (int c = 0; c < w.stride; ++c) n.way[c] = c < w.n ? 1.0 : 0.0;
+  for (int k = 0; k < w.n_held; ++k) {
+    const Inequality<S>& q = w.inequalities[w.holds[k]];
+    if (!q.row) n.way[q.column] = 0.0;
+  }
+  for (int a = 0; a < count; ++a) {
+    const S* one = w.rows + w.order[a] * w.stride;
+    for (int c = 0; c < w.stride; ++c) n.bent[c] = one[c] * n.way[c];
+    w.y[a] = dot_n(n.bent, n.pull, w.stride);
+    for (int b = 0; b <= a; ++b) w.normal[packed(a, b)] = dot_n(n.bent, w.rows + w.order[b] * w.stride, w.stride);
+    w.normal[packed(a, a)] += 1e-10 * dot_n(one, one, w.stride) + 1e-300;
+  }
+  cholesky<0>(count, w.normal, w.pivots, 1e-300);
+  cholesky_solve<0>(count, w.normal, w.pivots, w.y);
+  for (int a = 0; a < count; ++a) {
+    n.given[w.order[a]] -= w.y[a];
+    add_n(-w.y[a], w.rows + w.order[a] * w.stride, w.stride, n.pull);
+  }
+}
+
+// ---------------------------------------------------------------------------------------------- the step
+
+// holds what the pull presses against; work.x: a hair's breadth along what is left of it
+void find_pressed(SolverData& solver, const NewtonWork& n) {
+  StrictState& t = solver.strictly;
+  HierarchyWork<S>& w = t.work;
+  S most = 1e-300;
+  for (int c = 0; c < w.n; ++c) most = maximum(most, absolute(n.pull[c]) * w.turn[c]);
+  for (int c = 0; c < w.n; ++c) t.wanted[c] = n.pull[c] * (pressed_step / most);
+  for (int k = 0; k < w.stride; ++k) w.x[k] = 0.0;
+  serve_posture(w, t.wanted, pressed_step);
+}
+
+// Newton's step from `here` into n.sum, no velocity more than `trust`; returns by how much it lets the level's cost fall, to second order
+S find_strict_newton(SolverData& solver, const NewtonWork& n, int level, S trust, Clock::time_point begun) {
+  StrictState& t = solver.strictly;
+  HierarchyWork<S>& w = t.work;
+  serve_above(solver, t.here, level, trust);
+  for (int k = 0; k < w.stride; ++k) n.pull[k] = 0.0;
+  for (int r = n.first; r < n.last; ++r) add_n(t.here.rows[r], w.rows + r * w.stride, w.stride, n.pull);
+  const S whole = dot_n(n.pull, n.pull, w.stride);
+  find_pressed(solver, n);
+  find_multipliers(solver, n);
+  LevelSpace space{solver, n, w, trust};
+  t.assembled = nullptr;
+  for (int k = 0; k < w.stride; ++k) {
+    n.left[k] = n.bent[k] = 0.0;
+    n.sum[k] = n.way[k] = w.x[k];
+  }
+  space.bend();
+  for (int c = 0; c < w.n; ++c) n.left[c] = n.pull[c] - n.bent[c];
+  space.aim(n.left, n.way);
+  const S asked = square_root(space.square_of(n.way) / maximum(whole, 1e-300));
+  if (asked < least_pull) return 0.0;
+  conjugate(solver, n, space, w.n / 2 + 8, minimum(0.03, maximum(asked, 1e-4)), begun);
+  return dot_n(n.sum, n.pull, w.stride) + dot_n(n.sum, n.left, w.stride);
+}
+
+enum class Newton : int { TAKEN, FAILED, STILL };
+
+// Newton's step, no longer than `trust`, to `there`, corrected for what is above, if it may be taken; `trust` for the next one. Still:
+// nothing is left to gain.
+Newton step_by_newton(SolverData& solver, int level, S& trust, S worth, Clock::time_point begun) {
+  StrictState& t = solver.strictly;
+  const auto k = static_cast<std::size_t>(level);
+  const NewtonWork n = newton_work(solver, t.level_rows[k], t.level_rows[k + 1], t.level_goals[k + 1]);
+  for (int attempt = 0; attempt < 3 && !late(solver, begun); ++attempt) {
+    const S gain = find_strict_newton(solver, n, level, trust, begun);
+    if (t.brought) return Newton::FAILED;
+    if (!(gain > worth * t.here.costs[level])) return Newton::STILL;
+    for (int c = 0; c < solver.n_v; ++c)
+      solver.state.dq[c] =
+          minimum(maximum(n.sum[c] * t.work.scale[c], solver.state.work.low[c]), solver.state.work.high[c]);
+    const S length = largest_step(solver);
+    // the floor of this valley is not below that of another one
+    if (t.beat >= 0.0 && length < 0.5 * trust && t.here.costs[level] - 2.0 * gain > t.beat) return Newton::STILL;
+    follow_strictly(solver, t.here, t.there, level);
+    const bool kept = settle(solver, level, trust);
+    const S fell = t.here.costs[level] - t.there.costs[level];
+    const bool good = kept && fell > 0.0;
+    if (!good && gain < least_gain * t.here.costs[level]) return Newton::STILL;
+    trust = !good || fell < 0.25 * gain                ? 0.25 * length
+            : fell > 0.75 * gain && fell < 1.25 * gain ? maximum(trust, 2.0 * length)
+                                                       : trust;
+    trust = minimum(trust, solver.settings.reach);
+    if (good) return Newton::TAKEN;
+  }
+  return Newton::FAILED;
+}
+
+}  // namespace
+}  // namespace POISE_LEVEL
+}  // namespace poise
