@@ -7,8 +7,8 @@ import pytest
 
 import poise
 from poise.errors import InvalidValue
+from poise.kinematics import Mirror
 from poise.names import find_other_side
-from poise.rig.mirror import Mirror
 
 
 @pytest.mark.parametrize("name", ["humanoid", "quadruped"])
@@ -16,14 +16,14 @@ def test_every_frame_of_the_image_is_the_image_of_its_partner(name: str) -> None
     model, rng = poise.load(name), np.random.default_rng(0)
     mirror = Mirror(model)
     for q in model.random(rng, 20):
-        image = mirror.pose(q)
+        image = mirror.reflect_pose(q)
         for frame, other in mirror.partners.items():
-            wanted = mirror.transform(q, frame, model.fk(q, frame))
+            wanted = mirror.reflect_transform(q, frame, model.fk(q, frame))
             assert np.abs(model.fk(image, other) - wanted).max() < 1e-12
-        assert np.abs(model.difference(mirror.pose(image), q)).max() < 1e-12
+        assert np.abs(model.difference(mirror.reflect_pose(image), q)).max() < 1e-12
         plain = [joint for joint in model.joints if joint.kind != "free" and joint.nq]
         for joint in plain:  # no rounding at all but in the root
-            assert (mirror.pose(image)[joint.q] == q[joint.q]).all()
+            assert (mirror.reflect_pose(image)[joint.q] == q[joint.q]).all()
 
 
 def test_the_root_stays_where_it_stands_and_looks() -> None:
@@ -32,7 +32,7 @@ def test_the_root_stays_where_it_stands_and_looks() -> None:
     turned = poise.Transform(poise.Rotation.from_euler("YXZ", (1.1, 0.2, 0.3)), (0.4, 0.9, -2.0))
     q = np.array(model.rest)
     q[:3], q[3:7] = turned.translation, turned.rotation.wxyz
-    image = model.fk(mirror.pose(q), "pelvis")
+    image = model.fk(mirror.reflect_pose(q), "pelvis")
     assert np.allclose(image[:3, 3], turned.translation)
     assert np.allclose(image[:3, :3], poise.Rotation.from_euler("YXZ", (1.1, 0.2, -0.3)).matrix)
 

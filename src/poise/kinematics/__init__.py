@@ -1,9 +1,11 @@
-"""Poses, motions, what a pose can do, and regions of the world around it."""
+"""Poses, motions, mirror images, what a pose can do, and regions of the world around it."""
 
 from poise.kinematics.manipulability import Manipulability, manipulability
+from poise.kinematics.mirror import Mirror
 from poise.kinematics.motion import Motion
 from poise.kinematics.pose import Pose
 from poise.kinematics.regions import Ball, Box, Capsule, HalfSpace, Region, Sphere
+from poise.kinematics.sides import find_partner_joint, pair_frames
 
 __all__ = [
     "Ball",
@@ -11,9 +13,12 @@ __all__ = [
     "Capsule",
     "HalfSpace",
     "Manipulability",
+    "Mirror",
     "Motion",
     "Pose",
     "Region",
     "Sphere",
+    "find_partner_joint",
     "manipulability",
+    "pair_frames",
 ]

@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue
 from poise.goals.direction import read_axis
-from poise.kinematics import Pose
+from poise.kinematics import Mirror, Pose
 from poise.kinematics.regions import place
 from poise.limits import Limit
 from poise.model import Model
@@ -25,9 +25,8 @@ from poise.rig.arguments import checked_share, checked_weight, read_balance, rea
 from poise.rig.frames import Frames
 from poise.rig.handles import Handle
 from poise.rig.held import Held
-from poise.rig.mirror import Mirror
+from poise.rig.images import Images
 from poise.rig.problem import Problems
-from poise.rig.sides import Sides
 from poise.rig.state import Blend, Memory, Pole, State, Wish, without, written
 from poise.rig.targets import default_axis, limb_axis, read_target
 
@@ -69,7 +68,7 @@ class Rig(Held):
         self._first = self._state
         self._memory = Memory()
         self._axes: dict[tuple[Any, str], Floats] = {}
-        self._both: Sides | None = None
+        self._images: Images | None = None
 
     @property
     def pose(self) -> Pose:
@@ -95,7 +94,7 @@ class Rig(Held):
     @symmetric.setter
     def symmetric(self, on: bool) -> None:
         if on:
-            self._sides()  # refuses a body without two sides
+            self._find_images()  # refuses a body without two sides
         self._change("symmetric", symmetric=bool(on))
 
     # -------------------------------------------------------------------------------------------- wishes
@@ -214,7 +213,9 @@ class Rig(Held):
         self._take(found, wanted, (found.name,))
         if self._state.symmetric and found.mirror is not None:
             other = self._handles[found.mirror]
-            self._take(other, self._sides().target(self._state.q, found, wanted), (found.name, other.name))
+            self._take(
+                other, self._find_images().reflect_target(self._state.q, found, wanted), (found.name, other.name)
+            )
         self._advance()
         self._pin_again()
         return self.pose
@@ -240,9 +241,9 @@ class Rig(Held):
 
     def mirror(self) -> Pose:
         """The mirror image of the pose and of all wishes, left and right swapped; the root stays where it stands."""
-        image = self._sides()
+        image = self._find_images()
         self._memory.before(self._state, "whole")
-        self._state = image.state(self._state)
+        self._state = image.reflect_state(self._state)
         return self.pose
 
     def mirror_handle(self, handle: str) -> None:
@@ -250,11 +251,13 @@ class Rig(Held):
         found = self._handle(handle)
         if found.mirror is None:
             raise InvalidValue(f"handle {found.name!r} has no other side.")
-        sides, state = self._sides(), self._state
+        images, state = self._find_images(), self._state
         wish = state.places.get(found.name) or Wish("reach", self._place(found, state.shown, 2))
-        changed: dict[str, Any] = {"places": written(state.places, found.mirror, sides.wish(state.shown, found, wish))}
+        changed: dict[str, Any] = {
+            "places": written(state.places, found.mirror, images.reflect_wish(state.shown, found, wish))
+        }
         if found.name in state.aims:
-            aim = sides.wish(state.shown, found, state.aims[found.name])
+            aim = images.reflect_wish(state.shown, found, state.aims[found.name])
             changed["aims"] = written(state.aims, found.mirror, aim)
         self._change("mirror", found.name, dragged=(), **changed)
 
@@ -326,10 +329,10 @@ class Rig(Held):
                 there = self._place(self._handles[name], state.q, 2)
                 self._state = replace(self._state, places=written(self._state.places, name, Wish("pin", there)))
 
-    def _sides(self) -> Sides:
-        if self._both is None:
-            self._both = Sides(Mirror(self.model), self._handles, self._limbs)
-        return self._both
+    def _find_images(self) -> Images:
+        if self._images is None:
+            self._images = Images(Mirror(self.model), self._handles, self._limbs)
+        return self._images
 
     def __repr__(self) -> str:
         return f"<Rig of {self.model.name!r}: {len(self._handles)} handles, {len(self.held)} held>"

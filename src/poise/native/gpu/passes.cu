@@ -43,7 +43,7 @@ struct Warp {
   }
 };
 
-// What the host sends, one block of bytes (native/gpu.py packs it).
+// What the host sends, one block of bytes (device.py packs it).
 struct Given {
   const void* targets[f32::n_goals];
   long long strides[f32::n_goals];

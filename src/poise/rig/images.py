@@ -1,0 +1,74 @@
+"""Mirror images of what a rig holds: its handles, its wishes and whole states."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.kinematics import Mirror, find_partner_joint
+from poise.rig.handles import Handle
+from poise.rig.limbs import Limb
+from poise.rig.state import Blend, Pole, State, Wish
+
+__all__ = ["Images"]
+
+Floats = NDArray[np.float64]
+
+
+class Images:
+    """The mirror images of a rig: what is left is right, and the other way round; what has no other side is its own."""
+
+    def __init__(self, mirror: Mirror, handles: Mapping[str, Handle], limbs: Mapping[str, Limb]) -> None:
+        self.mirror, self.handles, self.limbs = mirror, handles, limbs
+
+    def reflect_target(self, q: Floats, handle: Handle, target: Floats) -> Floats:
+        """Return the image of a handle's target in the plane of the body at q."""
+        if target.ndim == 1:
+            return self.mirror.reflect_point(q, target)
+        return self.mirror.reflect_transform(q, handle.frame, target)
+
+    def reflect_wish(self, q: Floats, handle: Handle, wish: Wish) -> Wish:
+        """Return the image of a wish."""
+        axis = None
+        if wish.axis is not None:
+            image = self.mirror.reflect_axis(handle.frame, np.array(wish.axis))
+            axis = (float(image[0]), float(image[1]), float(image[2]))
+        return replace(wish, target=self.reflect_target(q, handle, wish.target), axis=axis)
+
+    def reflect_state(self, state: State, about: Floats | None = None) -> State:
+        """Return the image of a state, in the plane of its own body or of another one."""
+        mirror, q, other = self.mirror, state.q if about is None else about, self.swap_handle
+        return replace(
+            state,
+            q=mirror.reflect_pose(state.q, about),
+            shown=mirror.reflect_pose(state.shown, about),
+            places={other(name): self.reflect_wish(q, self.handles[name], w) for name, w in state.places.items()},
+            aims={other(name): self.reflect_wish(q, self.handles[name], w) for name, w in state.aims.items()},
+            poles={self.swap_limb(name): self.reflect_pole(q, pole) for name, pole in state.poles.items()},
+            blends={self.swap_limb(name): self.reflect_blend(blend) for name, blend in state.blends.items()},
+            strengths={other(name): strength for name, strength in state.strengths.items()},
+            frozen=frozenset(find_partner_joint(mirror.model, name) for name in state.frozen),
+            dragged=(),
+            without={other(name): self.reflect_state(before, q) for name, before in state.without.items()},
+        )
+
+    def reflect_pole(self, q: Floats, pole: Pole) -> Pole:
+        """Return the image of a pole; a normal, being a cross product, also changes its sign."""
+        normal = None if pole.normal is None else -self.mirror.reflect_direction(q, pole.normal)
+        return Pole(self.mirror.reflect_direction(q, pole.direction), normal)
+
+    def reflect_blend(self, blend: Blend) -> Blend:
+        """Return the image of a blend."""
+        return Blend(blend.ik, self.mirror.reflect_pose(blend.own))
+
+    def swap_handle(self, name: str) -> str:
+        """Return the handle on the other side."""
+        return self.handles[name].mirror or name
+
+    def swap_limb(self, name: str) -> str:
+        """Return the limb on the other side."""
+        other = self.swap_handle(self.limbs[name].handle)
+        return next((limb.name for limb in self.limbs.values() if limb.handle == other), name)
