@@ -18,7 +18,8 @@ from poise.formats import registry
 from poise.formats.source import Source
 from poise.kinematics import Motion
 from poise.model import Model
-from poise.model.show import describe, size_text
+from poise.model.joint_words import describe_joint
+from poise.model.show import count_parts
 
 __all__ = ["convert_command", "info_command"]
 
@@ -172,7 +173,7 @@ def facts(model: Model, motion: Motion | None) -> dict[str, Any]:
     return {
         "name": model.name,
         "source": model.source,
-        "size": size_text(model),
+        "size": count_parts(model),
         "nq": model.nq,
         "nv": model.nv,
         "frames": list(model.frames),
@@ -186,7 +187,7 @@ def facts(model: Model, motion: Motion | None) -> dict[str, Any]:
         "poses": list(model.poses),
         "motion": None if motion is None else motion_facts(motion),
         "joints": [
-            {"name": j.name, "kind": j.kind, "parent": j.parent, "frame": j.frame, "about": describe(j)}
+            {"name": j.name, "kind": j.kind, "parent": j.parent, "frame": j.frame, "about": describe_joint(j)}
             for j in model.joints
         ],
         "notes": list(model.notes),
@@ -221,7 +222,7 @@ def joint_table(model: Model) -> Table:
     for column in ("joint", "parent", "frame", "kind, axis, range (rad or m)"):
         table.add_column(column, style="bold" if column == "joint" else None)
     for joint in model.joints[:MOST_ROWS]:
-        table.add_row(*map(escape, (joint.name, joint.parent or "world", joint.frame, describe(joint))))
+        table.add_row(*map(escape, (joint.name, joint.parent or "world", joint.frame, describe_joint(joint))))
     if len(model.joints) > MOST_ROWS:
         table.add_row("...", "", "", f"{len(model.joints)} in all")
     return table

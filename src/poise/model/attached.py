@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,12 +15,9 @@ from poise.model.joint import Floats
 from poise.model.kinds import KINDS
 from poise.model.layout import Layout
 from poise.model.shapes import Shape
-from poise.model.spec import FrameSpec, JointSpec, frozen, vector
+from poise.model.spec import frozen, vector
 
-if TYPE_CHECKING:
-    from poise.model.model import Model
-
-__all__ = ["Attached", "carried_over"]
+__all__ = ["Attached", "read_only"]
 
 UPS = ("x", "y", "z")
 UNITS = ("m", "dm", "cm", "mm", "in", "ft", "unknown")
@@ -102,26 +99,3 @@ def checked_pose(layout: Layout, name: str, q: ArrayLike) -> Floats:
 def read_only(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
     """A mapping that nobody can change."""
     return MappingProxyType(dict(pairs))
-
-
-def carried_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attached:
-    """What a model of these specs, all from `model`, keeps: what hangs on its frames, and its part of each pose."""
-    frames = {spec.frame if isinstance(spec, JointSpec) else spec.name for spec in specs}
-    own = [s.name for s in specs if isinstance(s, JointSpec) and not s.mimic and KINDS[s.kind].nq]
-    old = model._attached
-    return replace(
-        old,
-        shapes=tuple(shape for shape in old.shapes if shape.frame in frames),
-        poses=tuple((name, part_of(model, q, own)) for name, q in old.poses),
-        roles=tuple((role, frame) for role, frame in old.roles if frame in frames),
-    )
-
-
-def part_of(model: Model, q: Any, joints: Sequence[str]) -> Floats:
-    """The numbers of some joints, one after another; a former follower's come from its leader."""
-    parts = []
-    for name in joints:
-        joint = model.joint(name)
-        values = q[joint.q]
-        parts.append(joint.mimic.ratio * values + joint.mimic.offset if joint.mimic else values)
-    return np.concatenate([np.zeros(0), *parts])

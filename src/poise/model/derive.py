@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue
-from poise.model.attached import carried_over
-from poise.model.joint import Joint
+from poise.model.attached import Attached
+from poise.model.joint import Floats, Joint
+from poise.model.kinds import KINDS
 from poise.model.spec import FrameSpec, JointSpec, frozen, vector
 from poise.spatial import Rotation, Transform
 
@@ -25,7 +26,30 @@ __all__ = ["locked", "random_configuration", "subtree", "with_spec"]
 def remodel(model: Model, specs: list[JointSpec | FrameSpec], notes: list[str] | None = None) -> Model:
     """A model of the same name and source from other specs, with what still hangs on them."""
     notes = [*model.notes, *(notes or [])]
-    return type(model)(model.name, specs, source=model.source, notes=notes, attached=carried_over(model, specs))
+    return type(model)(model.name, specs, source=model.source, notes=notes, attached=carry_over(model, specs))
+
+
+def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attached:
+    """Return what a model of these specs, all from `model`, keeps: what hangs on its frames, its part of each pose."""
+    frames = {spec.frame if isinstance(spec, JointSpec) else spec.name for spec in specs}
+    own = [s.name for s in specs if isinstance(s, JointSpec) and not s.mimic and KINDS[s.kind].nq]
+    old = model._attached
+    return replace(
+        old,
+        shapes=tuple(shape for shape in old.shapes if shape.frame in frames),
+        poses=tuple((name, take_part(model, q, own)) for name, q in old.poses),
+        roles=tuple((role, frame) for role, frame in old.roles if frame in frames),
+    )
+
+
+def take_part(model: Model, q: Any, joints: Sequence[str]) -> Floats:
+    """Return the numbers of some joints, one after another; those of a former follower come from its leader."""
+    parts = []
+    for name in joints:
+        joint = model.joint(name)
+        values = q[joint.q]
+        parts.append(joint.mimic.ratio * values + joint.mimic.offset if joint.mimic else values)
+    return np.concatenate([np.zeros(0), *parts])
 
 
 def with_spec(model: Model, spec: FrameSpec) -> Model:

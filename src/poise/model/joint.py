@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.model.joint_words import print_joint
 from poise.model.kinds import KINDS, Coordinate, Primitive
 from poise.spatial import Transform
 
@@ -158,9 +159,7 @@ class Joint:
         return hash(self.name)
 
     def __str__(self) -> str:
-        from poise.model.show import joint_words
-
-        return joint_words(self)
+        return print_joint(self)
 
     def __format__(self, spec: str) -> str:
         return format(self.name, spec)

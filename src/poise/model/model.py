@@ -335,10 +335,10 @@ class Model:
         return f"<Model {self.name!r}: {len(self.joints)} joints, {self.nv} DOF, {len(self.frames)} frames>"
 
     def __str__(self) -> str:
-        return show.tree(self)
+        return show.draw_tree(self)
 
     def _repr_html_(self) -> str:
-        return show.html(self)
+        return show.draw_table(self)
 
 
 def remake(

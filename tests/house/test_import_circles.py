@@ -1,0 +1,78 @@
+"""No circle of imports is longer than three files: what a file needs can be read without reading the room.
+
+Counted are all imports of the package's own files: at the top, inside functions, and those for type checkers only.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from paths import ROOT, SOURCES
+
+LONGEST = 3
+NOT_YET = "poise.studio."  # its tabs know the server, and the server its tabs; delete this line when they do not
+
+FILES = {
+    ".".join(path.relative_to(ROOT / "src").with_suffix("").parts).removesuffix(".__init__"): path
+    for path in sorted(SOURCES.rglob("*.py"))
+}
+
+
+def read_imports(path: Path, *, types: bool) -> Iterator[str]:
+    """Yield the files of the package that a file imports; with `types` also those that only type checkers read."""
+    tree = ast.parse(path.read_text("utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not types:
+            node.body = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in FILES)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: imports are absolute"
+            base = node.module or ""
+            named = (f"{base}.{alias.name}" for alias in node.names)
+            yield from (other if other in FILES else base for other in named if other in FILES or base in FILES)
+
+
+def read_graph(*, types: bool) -> dict[str, set[str]]:
+    """Return for every file those that it imports."""
+    return {name: set(read_imports(path, types=types)) - {name} for name, path in FILES.items()}
+
+
+def find_circles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """Return the groups of files that reach each other, of two and more, the largest first."""
+    reached = {name: find_reached(graph, name) for name in graph}
+    groups = {tuple(sorted(b for b in reached[a] if a in reached[b])) for a in graph if a in reached[a]}
+    return sorted((list(group) for group in groups if len(group) > 1), key=len, reverse=True)
+
+
+def find_reached(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    """Return everything that can be reached from a file, itself only if a way leads back to it."""
+    seen: set[str] = set()
+    ahead = list(graph[start])
+    while ahead:
+        name = ahead.pop()
+        if name not in seen:
+            seen.add(name)
+            ahead.extend(graph[name])
+    return seen
+
+
+def test_circles_are_found() -> None:
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": {"f"}, "f": {"e", "a"}, "g": set[str]()}
+    assert find_circles(graph) == [["a", "b", "c"], ["e", "f"]]
+
+
+def test_no_circle_of_imports_is_longer_than_three_files() -> None:
+    graph = read_graph(types=True)
+    assert len(graph) > 250
+    assert sum(map(len, graph.values())) > 1000
+    circles = [circle for circle in find_circles(graph) if len(circle) > LONGEST]
+    assert [circle for circle in circles if not all(name.startswith(NOT_YET) for name in circle)] == []
+
+
+def test_what_is_loaded_has_no_circle_at_all() -> None:
+    """Without what only type checkers read, imports form no circle: any file can be loaded first."""
+    assert find_circles(read_graph(types=False)) == []
