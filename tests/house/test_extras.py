@@ -22,7 +22,7 @@ from poise.goals import Reach
 from poise.methods import Scipy
 from poise.native import gpu
 from poise.studio import saving
-from poise.studio.page import start_server
+from poise.studio.serve import start_server
 
 if sys.version_info >= (3, 11):
     import tomllib

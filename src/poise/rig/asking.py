@@ -41,7 +41,8 @@ class RigProblem:
         """The joints that may move; None where all of them may."""
         if not self.frozen:
             return None
-        return [j.name for j in self.model.joints if j.nv and not j.locked and j.name not in self.frozen]
+        free = (j.name for j in self.model.joints if j.nv and not j.mimic and not j.locked)
+        return [name for name in free if name not in self.frozen]
 
 
 SolverMaker = Callable[[RigProblem], Solver]
