@@ -11,7 +11,7 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.pages.scene import BODY, Color, Scene
-from poise.pictures.marks import Mark, find_marks, up_axis
+from poise.pictures.marks import Mark, find_marks
 from poise.pictures.plots import COLORS, trace_goals
 from poise.pictures.solids import make_capsule
 from poise.solvers.race import Race, Racer
@@ -174,7 +174,7 @@ def add_place(scene: Scene, mark: Mark, size: float, color: Color, track: int) -
 
 def add_mass(scene: Scene, solution: Solution, q: Floats, mark: Mark, size: float, color: Color) -> None:
     """Add the centre of mass, and the plumb line below it."""
-    height = up_axis(solution.model)
+    height = solution.model.up_axis
     places = np.repeat(np.eye(4)[None], len(q), axis=0)
     places[:, :3, 3] = solution.model.center_of_mass(q)
     add_ball(scene, scene.add_track(places), np.zeros(3), size, color)
@@ -236,7 +236,7 @@ def show_race(race: Race) -> Scene:
 def place_in_rows(model: Model, paths: list[Floats]) -> list[Floats]:
     """Return where each body stands: in rows across the view, those behind between those before."""
     columns = len(paths) if len(paths) <= 4 else -(-len(paths) // (2 if len(paths) <= 10 else 3))
-    ahead, aside = (up_axis(model) + 1) % 3, (up_axis(model) + 2) % 3
+    ahead, aside = (model.up_axis + 1) % 3, (model.up_axis + 2) % 3
     seen = np.concatenate([model.fk(path)[..., :3, 3].reshape(-1, 3) for path in paths])
     wide, deep = (1.08 * np.ptp(seen[:, axis]) + 0.22 * model.length for axis in (aside, ahead))
     places = []

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.goals.goal import ANGULAR, BALANCE, COM, LOOK, POSE, POSITION, GoalRows
-from poise.model import Model
 from poise.solvers.solution import Solution
 
 __all__ = ["MISSED", "REACHED", "Mark", "find_marks", "outline_hull"]
@@ -103,7 +102,7 @@ def mark_place(solution: Solution, name: str, rows: GoalRows, served: bool) -> M
 
 def mark_balance(solution: Solution, name: str, rows: GoalRows, served: bool) -> list[Mark]:
     """Mark the outline of the supports on the ground, and the centre of mass above it."""
-    up = up_axis(solution.model)
+    up = solution.model.up_axis
     contacts = np.array([place_point(solution, frame, point) for frame, point in rows.points])
     ground = float(contacts[:, up].min())
     outline = outline_hull(contacts, up, ground)
@@ -111,11 +110,6 @@ def mark_balance(solution: Solution, name: str, rows: GoalRows, served: bool) ->
     below = np.array(mass)
     below[up] = ground
     return [Mark(name, "support", served, outline), Mark(name, "mass", served, np.stack([mass, below]))]
-
-
-def up_axis(model: Model) -> int:
-    """Which coordinate is height."""
-    return model.up_axis
 
 
 def outline_hull(points: Floats, up: int, height: float) -> Floats:
