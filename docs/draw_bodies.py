@@ -10,11 +10,11 @@ import numpy as np
 import poise
 from poise.cli.demo import demo_goals, follow
 from poise.goals import Balance, Distance, LookAt, Reach, Rest
-from poise.studio import Camera, plot, reach_cloud
-from poise.studio.clay import BODY
-from poise.studio.marks import goal_marks
-from poise.studio.picture import share_scale
-from poise.studio.plots import COLORS, draw_scene, figure
+from poise.pictures import Camera, plot, reach_cloud
+from poise.pictures.clay import BODY
+from poise.pictures.marks import find_marks
+from poise.pictures.picture import share_scale
+from poise.pictures.plots import COLORS, draw_scene, make_figure
 
 __all__ = ["BODIES", "GALLERIES"]
 
@@ -26,7 +26,7 @@ TINTS = (BODY, "#d6a77a", "#8fbf9f", "#b59fd0")
 
 def panels(poses: list[tuple[str, Any, list[Any]]], camera: Camera = FRONT) -> Any:
     """Poses side by side at one scale, each with its name and the points it was asked for."""
-    made, axes = figure(2.15 * len(poses) + 0.3, 3.9, panels=len(poses))
+    made, axes = make_figure(2.15 * len(poses) + 0.3, 3.9, panels=len(poses))
     for place, (name, pose, targets) in zip(np.atleast_1d(axes), poses, strict=True):
         draw_scene(place, pose, targets=targets, camera=camera)
         place.set_title(name, fontsize=9.5, color="#444444", y=-0.02, va="top")
@@ -51,9 +51,9 @@ def distances_planes_lines(page: Names) -> Any:
         [(n, p, [(0.5, 1.6, 0.0)] if k == 1 else []) for k, (n, p) in enumerate(zip(names, poses, strict=True))]
     )
     view = FRONT.on(page["model"])
-    wall = view.flat([(x, y, 0.45) for x, y in ((-0.1, 0.5), (0.6, 0.5), (0.6, 1.6), (-0.1, 1.6))])
+    wall = view.project([(x, y, 0.45) for x, y in ((-0.1, 0.5), (0.6, 0.5), (0.6, 1.6), (-0.1, 1.6))])
     made.axes[2].fill(*wall.T, facecolor=COLORS[2], alpha=0.22, linewidth=0, zorder=4)
-    made.axes[3].plot(*view.flat([(0.3, 0.2, 0.2), (0.3, 1.7, 0.2)]).T, color=COLORS[2], linewidth=2, zorder=4)
+    made.axes[3].plot(*view.project([(0.3, 0.2, 0.2), (0.3, 1.7, 0.2)]).T, color=COLORS[2], linewidth=2, zorder=4)
     return made
 
 
@@ -66,7 +66,7 @@ def regions(page: Names) -> Any:
     low, high = axes.get_xlim()
     axes.set_xlim(low, high + 0.25 * (high - low))
     turn = np.linspace(0, 2 * np.pi, 60)
-    centre = view.flat((-0.3, 1.0, 0.4))
+    centre = view.project((-0.3, 1.0, 0.4))
     axes.fill(
         *(centre[:, None] + 0.1 * np.array([np.cos(turn), np.sin(turn)])), facecolor=COLORS[4], alpha=0.3, zorder=4
     )
@@ -80,7 +80,7 @@ def draw_box(axes: Any, view: Camera, centre: tuple[float, ...], size: tuple[flo
     for a in range(8):
         for b in range(a):
             if np.abs(signs[a] - signs[b]).sum() == 2:
-                axes.plot(*view.flat(corners[[a, b]]).T, color=COLORS[2], linewidth=1.4, zorder=4)
+                axes.plot(*view.project(corners[[a, b]]).T, color=COLORS[2], linewidth=1.4, zorder=4)
 
 
 def directions(page: Names) -> Any:
@@ -91,7 +91,7 @@ def directions(page: Names) -> Any:
     )
     made = panels([*named, ("Angle from upright", page["lean"], [])])
     watch = page["watch"]
-    gaze = FRONT.on(page["model"]).flat([watch.position("eyes"), watch.position("hand_l")])
+    gaze = FRONT.on(page["model"]).project([watch.position("eyes"), watch.position("hand_l")])
     made.axes[1].plot(*gaze.T, "--", color=COLORS[2], linewidth=1.2, zorder=5)
     return made
 
@@ -100,17 +100,17 @@ def mass(page: Names) -> Any:
     """The same reach without balance and with it."""
     model, feet = page["model"], page["feet"]
     goals = [*feet, page["far"], Rest()]
-    made, (left, right) = figure(7.0, 4.2, panels=2)
+    made, (left, right) = make_figure(7.0, 4.2, panels=2)
     side = Camera(azimuth=math.radians(75), elevation=math.radians(10))
     for axes, balance, name in (
         (left, [], "fallen"),
         (right, [Balance(["foot_l", "foot_r"], margin=0.02)], "balanced"),
     ):
         solution = poise.solve(model, [*goals, *balance])
-        marks = goal_marks(
+        marks = find_marks(
             poise.solve(model, [*goals, Balance(["foot_l", "foot_r"], margin=0.02)], solution.q, max_steps=1)
         )
-        draw_scene(axes, solution.pose, marks=goal_marks(solution), camera=side)
+        draw_scene(axes, solution.pose, marks=find_marks(solution), camera=side)
         draw_mass(axes, solution, side, [mark for mark in marks if mark.kind == "support"])
         axes.set_title(name, fontsize=10, loc="left")
     share_scale([left, right])
@@ -122,11 +122,11 @@ def draw_mass(axes: Any, solution: Any, camera: Camera, supports: list[Any]) -> 
     view = camera.on(solution.model)
     centre = solution.model.center_of_mass(solution.q)
     below = centre * (1, 0, 1)
-    axes.plot(*view.flat([centre, below]).T, ":", color=COLORS[1], linewidth=1.4, zorder=6)
-    axes.plot(*view.flat(centre), "o", color="white", markeredgecolor=COLORS[1], markersize=7, zorder=6)
-    axes.plot(*view.flat(below), "o", color=COLORS[1], markersize=4, zorder=6)
+    axes.plot(*view.project([centre, below]).T, ":", color=COLORS[1], linewidth=1.4, zorder=6)
+    axes.plot(*view.project(centre), "o", color="white", markeredgecolor=COLORS[1], markersize=7, zorder=6)
+    axes.plot(*view.project(below), "o", color=COLORS[1], markersize=4, zorder=6)
     for support in supports:
-        outline = view.flat(np.concatenate([support.points, support.points[:1]]))
+        outline = view.project(np.concatenate([support.points, support.points[:1]]))
         axes.plot(*outline.T, color=COLORS[2], linewidth=1.3, zorder=1.6)
 
 
@@ -146,10 +146,10 @@ GALLERIES = {
 
 def hero() -> Any:
     """Four bodies, one library: each with goals that it reached."""
-    made, axes = figure(10.4, 4.3, panels=4, widths=(1.25, 1.0, 1.25, 0.9))
+    made, axes = make_figure(10.4, 4.3, panels=4, widths=(1.25, 1.0, 1.25, 0.9))
     for place, (solution, camera), tint in zip(axes, heroes(), TINTS, strict=True):
         assert solution.reached
-        draw_scene(place, solution.pose, marks=goal_marks(solution), camera=camera, color=tint)
+        draw_scene(place, solution.pose, marks=find_marks(solution), camera=camera, color=tint)
     return made
 
 

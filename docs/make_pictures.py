@@ -21,19 +21,19 @@ from PIL import Image
 
 import poise
 from poise.goals import Reach
-from poise.solvers import Race, race
-from poise.solvers.race import Racer
-from poise.studio.plots import (
+from poise.pictures.plots import (
     COLORS,
     draw_curves,
     draw_scene,
-    figure,
-    goal_curves,
+    make_figure,
     plot_race,
-    recorded_errors,
+    read_errors,
     save_figure,
+    trace_goals,
 )
-from poise.studio.stick import Camera
+from poise.pictures.stick import Camera
+from poise.solvers import Race, race
+from poise.solvers.race import Racer
 
 DOCS = Path(__file__).resolve().parent
 PICTURES = DOCS / "pictures"
@@ -44,13 +44,13 @@ Names = dict[str, Any]
 
 def singular(page: Names) -> Any:
     """The first step against the bend, and the error by step from a nearly straight arm."""
-    made, (left, right) = figure(8.0, 3.6, panels=2)
+    made, (left, right) = make_figure(8.0, 3.6, panels=2)
     bends = np.geomspace(3e-4, 0.4, 60)
     for k, method in enumerate(page["methods"]):
         steps = [page["first_step"](method, bend) for bend in bends]
         left.loglog(bends, steps, color=COLORS[k], linewidth=1.8, label=method)
     left.set(xlabel="bend of the elbow [rad]", ylabel="first step [rad]")
-    runs = {method: recorded_errors(page["pulled_in"](method, 0.003))[:, 0, 0] for method in page["methods"]}
+    runs = {method: read_errors(page["pulled_in"](method, 0.003))[:, 0, 0] for method in page["methods"]}
     draw_curves(right, runs)
     right.set(ylabel="error [m]", ylim=(1e-6, None))
     right.set_title("from a bend of 0.003 rad", loc="left", fontsize=10)
@@ -61,7 +61,7 @@ def singular(page: Names) -> Any:
 
 def unreachable(page: Names) -> Any:
     """The stretched arm, and the circle that it cannot leave."""
-    made, axes = figure(5.0, 4.2)
+    made, axes = make_figure(5.0, 4.2)
     solution = page["far"]
     turn = np.linspace(0, 2 * np.pi, 200)
     axes.plot(3 * np.cos(turn), 3 * np.sin(turn), "--", color="#999999", linewidth=1.2)
@@ -73,7 +73,7 @@ def unreachable(page: Names) -> Any:
 
 def local_minimum(page: Names) -> Any:
     """Where one search ended, and where a restart ended."""
-    made, (left, right) = figure(6.0, 4.0, panels=2)
+    made, (left, right) = make_figure(6.0, 4.0, panels=2)
     camera, target = Camera(azimuth=np.radians(-100), elevation=np.radians(15)), page["target"][:3, 3]
     draw_scene(left, page["stuck"].pose, targets=[target], camera=camera, color=MISSED)
     draw_scene(right, page["found"].pose, targets=[target], camera=camera, color=FOUND)
@@ -86,7 +86,7 @@ def local_minimum(page: Names) -> Any:
 
 def limit_trap(page: Names) -> Any:
     """The trapped arm, and the error over both angles with the search on it."""
-    made, (left, right) = figure(8.2, 3.8, panels=2)
+    made, (left, right) = make_figure(8.2, 3.8, panels=2)
     trapped, freed = page["trapped"], page["freed"]
     draw_scene(left, trapped.pose, targets=[(1.25, 0, 0)], ghosts=[poise.Pose(trapped.model)], color=MISSED)
     draw_scene(left, freed.pose, color=FOUND)
@@ -110,8 +110,8 @@ def limit_trap(page: Names) -> Any:
 
 def over_damped(page: Names) -> Any:
     """Error by step for every damping."""
-    made, axes = figure(7.0, 3.8)
-    draw_curves(axes, {name: recorded_errors(run)[:, 0, 0] for name, run in page["runs"].items()})
+    made, axes = make_figure(7.0, 3.8)
+    draw_curves(axes, {name: read_errors(run)[:, 0, 0] for name, run in page["runs"].items()})
     axes.axhline(1e-4, color="#999999", linewidth=1, linestyle="--")
     axes.text(60, 1.2e-4, "tolerance", ha="right", fontsize=9, color="#666666")
     axes.set(ylabel="error [m]", xlim=(0, 60), ylim=(1e-6, 1))
@@ -121,11 +121,11 @@ def over_damped(page: Names) -> Any:
 
 def solving() -> Any:
     """The arm of the page on solving, and its error by step."""
-    made, (left, right) = figure(7.6, 3.6, panels=2)
+    made, (left, right) = make_figure(7.6, 3.6, panels=2)
     model, target = poise.load("panda"), (0.4, 0.3, 0.5)
     solution = poise.solve(model, Reach("panda_hand_tcp", target), record=True)
     draw_scene(left, solution.pose, ghosts=[poise.Pose(model)], targets=[target], camera=Camera(np.radians(-75)))
-    draw_curves(right, dict(goal_curves(solution)))
+    draw_curves(right, dict(trace_goals(solution)))
     return made
 
 
@@ -134,11 +134,11 @@ def umbrella() -> Any:
     with redirect_stdout(None):
         names = run_path(str(DOCS.parent / "examples" / "07_umbrella.py"))
     model, solution = names["model"], names["solution"]
-    made, (left, right) = figure(9.0, 4.6, panels=2)
+    made, (left, right) = make_figure(9.0, 4.6, panels=2)
     camera = Camera(np.radians(-35), np.radians(12), up="y")
     draw_scene(left, solution.pose, ghosts=[poise.Pose(model)], targets=[names["letterbox"]], camera=camera)
     draw_canopy(left, solution.pose, camera)
-    errors = recorded_errors(solution).max(axis=2)
+    errors = read_errors(solution).max(axis=2)
     for k, (label, goals) in enumerate(UMBRELLA.items()):
         worst = np.max([errors[:, list(solution.errors).index(name)] for name in goals], axis=0)
         right.semilogy(np.maximum(worst, 1e-12), color=COLORS[k], linewidth=1.8, label=label)
@@ -161,11 +161,11 @@ def draw_canopy(axes: Any, pose: poise.Pose, camera: Camera) -> None:
     T = pose.transform("umbrella").matrix
     turn = np.linspace(0, 2 * np.pi, 73)
     rim = np.stack([0.45 * np.cos(turn), 0.45 * np.sin(turn), np.full_like(turn, -0.18), np.ones_like(turn)])
-    points = camera.flat((T @ rim)[:3].T)
+    points = camera.project((T @ rim)[:3].T)
     axes.fill(*points.T, color=COLORS[1], alpha=0.25, linewidth=0, zorder=2)
     axes.plot(*points.T, color=COLORS[1], linewidth=1.8, zorder=4)
     for x, y in points[:-1:9]:
-        top = camera.flat(T[:3, 3])
+        top = camera.project(T[:3, 3])
         axes.plot([top[0], x], [top[1], y], color=COLORS[1], linewidth=1.0, zorder=4)
 
 

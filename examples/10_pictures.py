@@ -6,7 +6,7 @@ import poise
 from poise.errors import MissingExtra
 from poise.goals import LookAt, Reach, Rest
 from poise.solvers import race
-from poise.studio import reach_cloud
+from poise.pictures import reach_cloud
 
 model = poise.load("humanoid")
 ball = (0.38, 1.35, 0.42)

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
         methods,
         model,
         models,
+        pages,
+        pictures,
         rig,
         solvers,
         spatial,
@@ -38,15 +40,17 @@ if TYPE_CHECKING:
     from poise.formats import load, load_motion, save
     from poise.kinematics import Motion, Pose
     from poise.model import Frame, Joint, Model, ModelBuilder
+    from poise.pages import show
+    from poise.pictures import plot
     from poise.rig import Rig
     from poise.solvers import Solution, Solver, Status, solve
     from poise.spatial import Rotation, Transform
-    from poise.studio import plot, show
 
 __version__ = "0.1.0"
 
 lead("diagnosis", "poise.diagnosis")  # see `poise.solvers.solution.Diagnosis`
-lead("renderer", "poise.studio")  # see `poise.kinematics.drawn`
+lead("pictures", "poise.pictures")  # see `poise.kinematics.drawn`
+lead("pages", "poise.pages")
 
 _HOMES = {
     "BatchSolution": "poise.batch",
@@ -67,13 +71,13 @@ _HOMES = {
     "Transform": "poise.spatial",
     "load": "poise.formats",
     "load_motion": "poise.formats",
-    "plot": "poise.studio",
+    "plot": "poise.pictures",
     "save": "poise.formats",
-    "show": "poise.studio",
+    "show": "poise.pages",
 }
 _ROOMS = (
-    *("batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "rig"),
-    *("solvers", "spatial", "studio", "textbook"),
+    *("batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models"),
+    *("pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
 )
 
 __all__ = [
@@ -103,6 +107,8 @@ __all__ = [
     "methods",
     "model",
     "models",
+    "pages",
+    "pictures",
     "plot",
     "rig",
     "save",

@@ -22,7 +22,7 @@ from poise.goals import Reach
 from poise.methods import Scipy
 from poise.native import gpu
 from poise.studio import saving
-from poise.studio.page import start_server
+from poise.studio.serve import start_server
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -217,7 +217,7 @@ XACRO = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:prop
 MJCF = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
 DOORS: dict[str, Callable[[Path], Any]] = {
     "cupy": lambda _: gpu.cupy(),
-    "imageio": lambda _: saving.picture(None),
+    "imageio": lambda _: saving.take_picture(None),
     "matplotlib": lambda folder: poise.plot(poise.load("planar2"), folder / "a.png"),
     "mujoco": lambda folder: load_text(folder, "a.xml", MJCF),
     "pyarrow": save_parquet,

@@ -16,8 +16,8 @@ NAMES = {
     *("solve_batch", "BatchSolution", "Rig", "plot", "show"),
 }
 ROOMS = {
-    *("batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models", "rig"),
-    *("solvers", "spatial", "studio", "textbook"),
+    *("batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models"),
+    *("pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
 }
 
 

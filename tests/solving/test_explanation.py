@@ -17,7 +17,7 @@ from poise.diagnosis.relax import Relaxation
 from poise.diagnosis.sentences import CAUSES, WAYS_OUT
 from poise.goals import HalfSpace, Reach
 from poise.limits import Clearance
-from poise.studio.reasons import reason_of
+from poise.studio.reasons import find_reason
 from why_cases import CASES, GOLDEN, RECORDS, arm, find, tell, tell_records
 
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
@@ -209,7 +209,7 @@ def test_a_name_that_reads_like_two_stays_one() -> None:
     ],
 )
 def test_the_studio_reads_the_kind(name: str, section: str, found: dict[str, Explanation]) -> None:
-    reason = reason_of(found[name])
+    reason = find_reason(found[name])
     assert reason is not None
     assert reason.section == section
 

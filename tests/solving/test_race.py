@@ -145,7 +145,7 @@ def test_misuse_ends_with_2_and_one_line_that_helps(words: list[str], said: str)
 @pytest.mark.parametrize("name", ["planar3", "panda", "humanoid"])
 def test_a_pose_becomes_a_picture(name: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
-    from poise.studio import Camera, plot_pose
+    from poise.pictures import Camera, plot_pose
 
     model = poise.load(name)
     pose, camera = poise.Pose(model), Camera(up="y") if name == "humanoid" else None
@@ -154,20 +154,20 @@ def test_a_pose_becomes_a_picture(name: str, tmp_path: Path) -> None:
 
 
 def test_a_camera_lays_space_flat() -> None:
-    from poise.studio import Camera
-    from poise.studio.stick import is_planar
+    from poise.pictures import Camera
+    from poise.pictures.stick import is_planar
 
-    assert Camera.above().flat([[1, 2, 5]])[0] == pytest.approx([1, 2])
-    assert Camera(0.0, 0.0).flat([0, 1, 2]) == pytest.approx([1, 2])
-    assert Camera(0.0, 0.0, up="y").flat([1, 2, 0]) == pytest.approx([1, 2])
-    assert Camera(0.0, 0.0, floor=-1.0).shadow([3, 1, 2]) == pytest.approx([1, -1])
+    assert Camera.above().project([[1, 2, 5]])[0] == pytest.approx([1, 2])
+    assert Camera(0.0, 0.0).project([0, 1, 2]) == pytest.approx([1, 2])
+    assert Camera(0.0, 0.0, up="y").project([1, 2, 0]) == pytest.approx([1, 2])
+    assert Camera(0.0, 0.0, floor=-1.0).cast_shadow([3, 1, 2]) == pytest.approx([1, -1])
     assert is_planar(poise.load("planar2"))
     assert not is_planar(poise.load("panda"))
 
 
 def test_a_history_becomes_a_picture_or_a_message(tmp_path: Path, panda: poise.Model) -> None:
     pytest.importorskip("matplotlib")
-    from poise.studio import plot_history
+    from poise.pictures import plot_history
 
     goal = poise.goals.Reach("panda_hand_tcp", (0.4, 0.2, 0.5))
     recorded = poise.solve(panda, goal, record=True)
@@ -178,7 +178,7 @@ def test_a_history_becomes_a_picture_or_a_message(tmp_path: Path, panda: poise.M
 
 
 def test_without_matplotlib_the_message_says_what_to_type(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    from poise.studio import plot_pose
+    from poise.pictures import plot_pose
 
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(MissingExtra, match=r"pip install 'poise\[studio\]'"):

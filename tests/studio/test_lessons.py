@@ -13,7 +13,7 @@ from poise import Solver, methods
 from poise.goals import Reach
 from poise.methods import DLS, LM, Method, by_name
 from poise.studio import lesson
-from poise.studio.charts import bars
+from poise.studio.charts import draw_bars
 from poise.studio.puppet import Puppet
 
 SHELF = (DOCS / "shelf.md").read_text("utf-8")
@@ -33,9 +33,9 @@ def reaching(method: Method) -> Puppet:
 def test_the_damping_that_is_drawn_is_the_one_in_use(method: Method) -> None:
     puppet = reaching(method)
     start = np.array(puppet.model.rest)
-    used = lesson.damping_of(puppet, start)
+    used = lesson.find_damping(puppet, start)
     assert used is not None
-    solution = puppet.rig.whole(start, record=True, flat=True)
+    solution = puppet.solve(start, record=True, flat=True)
     history = solution.history
     assert history is not None
     if isinstance(method, DLS):
@@ -45,7 +45,7 @@ def test_the_damping_that_is_drawn_is_the_one_in_use(method: Method) -> None:
     steps = history.search[1:] == history.search[:-1]
     assert used[0] == pytest.approx(wanted[steps].max(), rel=1e-6)
     assert used[1] <= wanted[steps][0] / 2  # it falls with the error
-    picture = bars(np.array([0.5, 0.2, 0.01]), used)
+    picture = draw_bars(np.array([0.5, 0.2, 0.01]), used)
     assert f"damping {used[0]:.2g} to {used[1]:.2g}" in picture
     assert picture.count("<line") == 2
 
@@ -53,14 +53,14 @@ def test_the_damping_that_is_drawn_is_the_one_in_use(method: Method) -> None:
 @pytest.mark.parametrize("name", ["transpose", "pseudoinverse", "ccd"])
 def test_a_method_without_damping_has_none_drawn(name: str) -> None:
     puppet = reaching(by_name(name))
-    assert lesson.damping_of(puppet, np.array(puppet.model.rest)) is None
-    assert "damping" not in bars(np.array([0.5]), None)
+    assert lesson.find_damping(puppet, np.array(puppet.model.rest)) is None
+    assert "damping" not in draw_bars(np.array([0.5]), None)
 
 
 def test_nothing_to_do_is_not_damped() -> None:
     puppet = reaching(LM())
-    there = puppet.rig.whole(flat=True).q
-    assert lesson.damping_of(puppet, there) is None
+    there = puppet.solve(flat=True).q
+    assert lesson.find_damping(puppet, there) is None
 
 
 # ------------------------------------------------------------------------------------------------ settings on the page

@@ -14,14 +14,14 @@ import poise
 from poise.errors import InvalidValue
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.model.shapes import Box, Cylinder
+from poise.pages import Page
 from poise.solvers import race
-from poise.studio.html import pages
 
 HUMANOID = poise.load("humanoid")
 PANDA = poise.load("panda")
 
 
-def scene(page: pages.Page) -> dict:
+def scene(page: Page) -> dict:
     """What the page plays."""
     (text,) = re.findall(r'<script type="application/json" id="scene">(.*?)</script>', page.html, re.DOTALL)
     return json.loads(text)
@@ -111,9 +111,9 @@ def test_what_cannot_be_shown_is_refused() -> None:
 def test_a_browser_opens_only_where_there_is_a_display(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr("webbrowser.open", opened.append)
-    monkeypatch.setattr(pages, "has_display", lambda: False)
+    monkeypatch.setattr("poise.pages.page.has_display", lambda: False)
     assert poise.show(PANDA).path is None
-    monkeypatch.setattr(pages, "has_display", lambda: True)
+    monkeypatch.setattr("poise.pages.page.has_display", lambda: True)
     monkeypatch.setattr("tempfile.mkdtemp", lambda **_: str(tmp_path))
     assert poise.show(PANDA).path == tmp_path / "page.html"
     poise.show(PANDA, tmp_path / "quiet.html")

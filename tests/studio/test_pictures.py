@@ -11,10 +11,10 @@ import poise
 from poise.errors import InvalidValue
 from poise.goals import Balance, CenterOfMass, Distance, LookAt, OnPlane, Range, Reach, Rest
 from poise.model.shapes import Box, Cylinder, Mesh, Sphere
+from poise.pictures import Camera, reach_cloud
+from poise.pictures.marks import find_hull_corners, find_marks, outline_hull
+from poise.pictures.solids import find_solids
 from poise.solvers import race
-from poise.studio import Camera, reach_cloud
-from poise.studio.marks import convex_hull, goal_marks, hull_outline
-from poise.studio.solids import body_solids
 
 HUMANOID = poise.load("humanoid")
 PANDA = poise.load("panda")
@@ -75,7 +75,7 @@ def test_what_cannot_be_drawn_is_refused() -> None:
 def test_a_body_stands_upright_along_its_own_up_axis() -> None:
     for model, frames in ((HUMANOID, ("foot_l", "head")), (PANDA, ("panda_link0", "panda_link4"))):
         low, high = (poise.Pose(model).position(frame) for frame in frames)
-        flat = Camera().on(model).flat([low, high])
+        flat = Camera().on(model).project([low, high])
         assert flat[1, 1] - flat[0, 1] > 0.3
         assert Camera().on(model).up == model.up
     assert Camera(up="x").on(HUMANOID).up == "x"
@@ -85,23 +85,23 @@ def test_depth_and_picture_are_the_two_halves_of_a_rotation() -> None:
     points = np.random.default_rng(0).normal(size=(50, 3))
     for up in "xyz":
         camera = Camera(0.3, 0.4, up)
-        both = np.concatenate([camera.flat(points), camera.depth(points)[:, None]], axis=1)
+        both = np.concatenate([camera.project(points), camera.measure_depth(points)[:, None]], axis=1)
         assert np.allclose(both @ both.T, points @ points.T)
 
 
 def test_goals_have_marks_where_they_have_a_place() -> None:
-    kinds = [mark.kind for mark in goal_marks(standing())]
+    kinds = [mark.kind for mark in find_marks(standing())]
     assert kinds == ["place", "place", "place", "gaze", "support", "mass"]
     placeless = [Distance("hand_l", "hand_r", 0.3), OnPlane("hand_l", (0, 0, 0.3), "z"), Rest()]
     ranged = Reach("hand_r", (-0.3, Range(1.0, 1.2), 0.3))
-    assert not goal_marks(poise.solve(HUMANOID, [*placeless, ranged]))
-    mass = goal_marks(poise.solve(HUMANOID, CenterOfMass((0.0, 1.0, 0.0))))
+    assert not find_marks(poise.solve(HUMANOID, [*placeless, ranged]))
+    mass = find_marks(poise.solve(HUMANOID, CenterOfMass((0.0, 1.0, 0.0))))
     assert [mark.kind for mark in mass] == ["mass"]
 
 
 def test_a_missed_goal_is_marked_as_missed() -> None:
     target = (1.2, 0.0, 0.4)
-    (mark,) = goal_marks(poise.solve(PANDA, Reach("panda_hand_tcp", target)))
+    (mark,) = find_marks(poise.solve(PANDA, Reach("panda_hand_tcp", target)))
     assert not mark.reached
     assert np.allclose(mark.points[0], target)
 
@@ -109,7 +109,7 @@ def test_a_missed_goal_is_marked_as_missed() -> None:
 def test_a_target_that_a_frame_carries_is_marked_where_it_is() -> None:
     goal = Reach("hand_r", (-0.3, 0.0, 0.0), relative_to="hand_l")
     solution = poise.solve(HUMANOID, [goal, Rest()])
-    (mark,) = goal_marks(solution)
+    (mark,) = find_marks(solution)
     assert np.allclose(mark.points[0], solution.pose.transform("hand_l").apply((-0.3, 0.0, 0.0)))
 
 
@@ -121,26 +121,26 @@ def test_solids_of_a_file_are_drawn_as_they_are() -> None:
     builder.add_shape("a", Box((0.2, 0.4, 0.6)), color=(1, 0, 0))
     builder.add_shape("a", Cylinder(0.1, 0.5))
     builder.add_shape("a", Sphere(0.3))
-    solids = body_solids(builder.build())
+    solids = find_solids(builder.build())
     assert [solid.kind for solid in solids if solid.frame == "a"] == ["box", "cylinder", "capsule"]
     assert solids[0].half == (0.1, 0.2, 0.3)
     assert solids[0].color == (1.0, 0.0, 0.0)
     assert not any(solid.frame == "b" for solid in solids)  # a part to which its file gives no looks has none
-    meshed = body_solids(builder.add_shape("b", Mesh("b.stl")).build())
+    meshed = find_solids(builder.add_shape("b", Mesh("b.stl")).build())
     assert [solid.kind for solid in meshed if solid.frame == "b"] == ["capsule"]
 
 
 def test_limbs_meet_in_one_thickness() -> None:
-    solids = {solid.frame: solid for solid in body_solids(HUMANOID)}
+    solids = {solid.frame: solid for solid in find_solids(HUMANOID)}
     assert solids["hip_l"].round[1] == pytest.approx(solids["knee_l"].round[0])
 
 
 def test_a_hull_has_the_outer_corners_only() -> None:
     square = np.array([[0, 0], [1, 0], [1, 1], [0, 1], [0.5, 0.5], [0.5, 0]], dtype=float)
-    assert sorted(convex_hull(square)) == [0, 1, 2, 3]
-    assert convex_hull(square[:1]) == [0]
-    assert sorted(convex_hull(square[:2])) == [0, 1]
-    assert np.allclose(hull_outline(np.insert(square, 1, 7.0, axis=1), 1, 0.5)[:, 1], 0.5)
+    assert sorted(find_hull_corners(square)) == [0, 1, 2, 3]
+    assert find_hull_corners(square[:1]) == [0]
+    assert sorted(find_hull_corners(square[:2])) == [0, 1]
+    assert np.allclose(outline_hull(np.insert(square, 1, 7.0, axis=1), 1, 0.5)[:, 1], 0.5)
 
 
 def test_a_reach_cloud_stays_within_reach() -> None:

@@ -12,13 +12,12 @@ import pytest
 import poise
 from poise.errors import FormatError, InvalidValue
 from poise.methods import by_name, names
+from poise.pictures.flesh import find_flesh
+from poise.pictures.surface import RoundCone, measure_distance, round_surface
 from poise.studio import lesson
-from poise.studio.flesh import flesh
-from poise.studio.handles import standing
 from poise.studio.puppet import Puppet
 from poise.studio.saving import pose_from_json, pose_to_json
-from poise.studio.surface import RoundCone, distance, round_surface
-from poise.studio.uploads import plain_name
+from poise.studio.uploads import strip_folders
 
 BODIES = ("humanoid", "panda", "quadruped", "hand", "tree30", "planar3")
 
@@ -44,7 +43,7 @@ def settled(puppet, most=120):
 def test_a_surface_lies_on_its_cones():
     cones = [RoundCone((0, 0, 0), (0, 0, 1), 0.2, 0.1), RoundCone((0, 0, 1), (0.5, 0, 1.2), 0.1, 0.08)]
     surface = round_surface(cones)
-    assert np.abs(distance(surface.vertices, cones, 0.5 * 0.12)).max() < 2e-3
+    assert np.abs(measure_distance(surface.vertices, cones, 0.5 * 0.12)).max() < 2e-3
     edges = np.sort(
         np.concatenate([surface.faces[:, [0, 1]], surface.faces[:, [1, 2]], surface.faces[:, [2, 0]]]), axis=1
     )
@@ -56,7 +55,7 @@ def test_a_surface_lies_on_its_cones():
 @pytest.mark.parametrize("name", BODIES)
 def test_every_moving_part_of_a_body_is_drawn(name):
     model = poise.load(name)
-    parts = flesh(model)
+    parts = find_flesh(model)
     assert parts
     assert all(np.isfinite(part.surface.vertices).all() and len(part.surface.faces) for part in parts)
     T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
@@ -72,7 +71,7 @@ def test_solids_of_a_file_are_drawn_as_they_are():
     builder = poise.ModelBuilder("boxed")
     builder.add_joint("arm", None, "revolute")
     builder.add_shape("arm", Box((0.2, 0.4, 0.6)), color=(1.0, 0.5, 0.0, 1.0))
-    (part,) = flesh(builder.build())
+    (part,) = find_flesh(builder.build())
     assert part.color == (255, 128, 0)
     assert np.ptp(part.surface.vertices, axis=0) == pytest.approx([0.2, 0.4, 0.6])
 
@@ -84,7 +83,7 @@ def test_feet_that_stand_are_pinned(humanoid):
     assert Puppet(humanoid).pins == ("foot_l", "foot_r")
     assert len(Puppet(poise.load("quadruped")).pins) == 4
     panda = Puppet(poise.load("panda"))
-    assert standing(panda.pose, panda.handles) == []
+    assert panda.rig.standing == panda.pins == ()
 
 
 def test_two_hands_at_once_both_arrive_and_the_feet_stay(humanoid):
@@ -136,7 +135,7 @@ def test_a_far_target_is_missed_and_said_so(humanoid):
     for _ in range(25):
         frame = puppet.frame()
     assert "hand_l" in frame.missed
-    assert "hand_l" in [one.goal for one in puppet.explanation().missed]
+    assert "hand_l" in [one.goal for one in puppet.explain().missed]
 
 
 def test_a_foot_in_the_air_carries_nothing(humanoid):
@@ -146,7 +145,7 @@ def test_a_foot_in_the_air_carries_nothing(humanoid):
     puppet.hold("foot_r", lifted)
     settled(puppet)
     puppet.let_go("foot_r")
-    assert puppet.lifted() == {"foot_r"}
+    assert puppet.find_lifted() == {"foot_r"}
 
 
 @pytest.mark.parametrize("method", [name for name in names() if name not in ("inverse", "transpose", "gradient")])
@@ -178,11 +177,11 @@ def test_frozen_joints_do_not_move(humanoid):
 def test_arrows_are_columns_of_the_jacobian():
     model = poise.load("panda")
     q = np.array(model.rest)
-    drawn = lesson.arrows(model, q, "panda_hand_tcp", 0.3)
+    drawn = lesson.find_arrows(model, q, "panda_hand_tcp", 0.3)
     J = model.jacobian(q, "panda_hand_tcp")[:3]
     lengths = np.linalg.norm(drawn.points[:, 1] - drawn.points[:, 0], axis=1)
     assert lengths.max() == pytest.approx(0.3, rel=1e-5)
-    column = lesson.velocity_names(model).index(drawn.names[0])
+    column = lesson.name_velocities(model).index(drawn.names[0])
     along = drawn.points[0, 1] - drawn.points[0, 0]
     assert np.linalg.norm(np.cross(along, J[:, column])) < 1e-6
     assert len(drawn.colors) == len(drawn.names) == len(drawn.points)
@@ -202,20 +201,20 @@ def test_the_null_space_moves_the_body_and_not_the_hand(humanoid):
 def test_one_step_taken_apart_adds_up():
     puppet = Puppet(poise.load("panda"))
     handle = next(iter(puppet.handles))
-    assert lesson.one_step(puppet, handle) is None
+    assert lesson.take_step(puppet, handle) is None
     puppet.rig.reach(handle, puppet.transform(handle)[:3, 3] + np.array((0.05, 0.05, -0.05)))
-    step = lesson.one_step(puppet, handle)
+    step = lesson.take_step(puppet, handle)
     assert step.J.shape == (3, 7)
     assert np.linalg.norm(step.e - step.J @ step.dq) < 0.5 * np.linalg.norm(step.e)
     assert step.left < np.linalg.norm(step.e)
-    curve = lesson.error_curve(puppet, handle)
+    curve = lesson.trace_error(puppet, handle)
     assert curve[-1] < 1e-4 < curve[0]
 
 
 def test_joints_at_their_limit_are_found(humanoid):
     q = np.array(humanoid.rest)
     q[humanoid.joint("knee_l").q] = humanoid.lower[humanoid.joint("knee_l").v]
-    assert "knee_l" in lesson.at_limits(humanoid, q)
+    assert "knee_l" in lesson.find_limited(humanoid, q)
 
 
 # ---------------------------------------------------------------------------------------------- files
@@ -230,7 +229,7 @@ def test_a_pose_goes_out_and_comes_back(humanoid):
 
 @pytest.mark.parametrize("name", ["../../etc/passwd", "C:\\x\\robot.urdf", "robot.urdf", "..", ""])
 def test_a_browsers_file_name_is_no_path(name):
-    assert plain_name(name) in ("passwd", "robot.urdf", "file")
+    assert strip_folders(name) in ("passwd", "robot.urdf", "file")
 
 
 # ---------------------------------------------------------------------------------------------- the server
@@ -278,7 +277,7 @@ def test_a_dragged_grip_brings_the_body_and_quickly(studio):
     assert wait_until(lambda: np.linalg.norm(studio.puppet.transform("hand_l")[:3, 3] - wanted) < 1e-3)
     pull(studio, "hand_l", 1, "end", wanted)
     assert wait_until(lambda: not studio.puppet.held)
-    figures = studio.meter.figures()
+    figures = studio.meter.summarize()
     assert figures["frames_per_second"] > 5
     assert figures["delay_ms"] < 200  # a loaded machine; tests/studio/test_studio_browser.py holds the 20 ms
 
@@ -311,24 +310,24 @@ def test_a_click_pins_and_lets_go(studio):
 
 
 def test_files_are_opened_by_what_is_in_them(studio, tmp_path):
-    from poise.studio.saving import saved
-    from poise.studio.uploads import opened
+    from poise.studio.saving import make_file
+    from poise.studio.uploads import open_upload
 
     poise.save(poise.load("panda"), tmp_path / "arm.urdf")
-    opened(studio, "arm.urdf", (tmp_path / "arm.urdf").read_bytes())
+    open_upload(studio, "arm.urdf", (tmp_path / "arm.urdf").read_bytes())
     assert studio.model.nv == 7
     with pytest.raises(FormatError):
-        opened(studio, "broken.urdf", b"<robot")
+        open_upload(studio, "broken.urdf", b"<robot")
     assert studio.model.nv == 7  # the old body stays
-    kept = saved(studio, "Pose")
+    kept = make_file(studio, "Pose")
     studio.pose = poise.Pose(studio.model, studio.model.random(np.random.default_rng(0)))
-    opened(studio, "pose.json", kept)
+    open_upload(studio, "pose.json", kept)
     assert pose_to_json(studio.pose).encode() == kept
-    assert b"<html" in saved(studio, "HTML")[:400].lower()
+    assert b"<html" in make_file(studio, "HTML")[:400].lower()
     studio.show("humanoid")
-    bvh = saved(studio, "BVH")
-    opened(studio, "stand.bvh", bvh)
-    assert studio.panel.motion.motion is not None
+    bvh = make_file(studio, "BVH")
+    open_upload(studio, "stand.bvh", bvh)
+    assert studio.player.motion is not None
     studio.show("humanoid")
 
 
@@ -341,11 +340,11 @@ def test_what_is_dragged_can_be_recorded_and_played(studio):
         pull(studio, "hand_l", 1, "update", place + np.array([0.0, 0.005, 0.004]) * k, place)
         time.sleep(0.01)
     pull(studio, "hand_l", 1, "end", place)
-    assert wait_until(lambda: len(tab._taken) > 5)
+    assert wait_until(lambda: len(studio.player._recorded or []) > 5)
     tab.record.value = False
-    assert wait_until(lambda: tab.motion is not None)
-    first = np.array(tab.motion.q[0])
-    tab.show_at(0.0)
+    assert wait_until(lambda: studio.player.motion is not None)
+    first = np.array(studio.player.motion.q[0])
+    studio.player.show_at(0.0)
     assert np.abs(studio.model.difference(first, studio.puppet.q)).max() < 1e-9
     studio.puppet.reset()
 

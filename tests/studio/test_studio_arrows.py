@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import poise
-from poise.studio.arrows import along, arrow, outward
-from poise.studio.grip_shapes import look_of
+from poise.studio.arrows import find_outward_signs, make_arrow, project_on_axis
+from poise.studio.grip_shapes import shape_grip
 from poise.studio.grips import Grips
 from poise.studio.puppet import Puppet
 
@@ -18,8 +18,8 @@ from poise.studio.puppet import Puppet
 @pytest.mark.parametrize("axis", range(3))
 def test_an_arrow_lies_outside_its_bubble_and_is_closed(axis, sign):
     model = poise.load("humanoid")
-    vertices, faces = arrow(axis, 0.04 * model.length, sign)
-    bubble = look_of(model, Puppet(model).handles["hand_l"]).vertices
+    vertices, faces = make_arrow(axis, 0.04 * model.length, sign)
+    bubble = shape_grip(model, Puppet(model).handles["hand_l"]).vertices
     assert (sign * vertices[:, axis]).min() > 1.2 * np.linalg.norm(bubble, axis=1).max()
     a, b, c = (vertices[faces[:, k]].astype(float) for k in range(3))
     assert np.einsum("ij,ij->", a, np.cross(b, c)) > 0  # seen from outside
@@ -32,7 +32,7 @@ def test_no_arrow_points_into_the_limb(frame):
     frames = dict(zip(model.frames, T, strict=True))
     limb = frames["elbow_l" if frame == "hand_l" else "elbow_r" if frame == "hand_r" else "knee_l"][:3, 3]
     way = limb - frames[frame][:3, 3]
-    tips = frames[frame][:3, :3] * outward(model, frame)
+    tips = frames[frame][:3, :3] * find_outward_signs(model, frame)
     assert (way @ tips / np.linalg.norm(way)).max() < 0.7
 
 
@@ -40,13 +40,13 @@ def test_the_nearest_place_on_an_axis_to_a_ray():
     origin, eye = np.array([0.1, 0.2, 0.3]), np.array([2.0, 3.0, 4.0])
     axis = np.array([2.0, -1.0, 2.0]) / 3
     for s in (-0.5, 0.0, 0.7):
-        assert along(origin, axis, eye, origin + s * axis) == pytest.approx(s)
-    assert along(origin, axis, origin - axis, origin) == 0.0  # in line with the eye
+        assert project_on_axis(origin, axis, eye, origin + s * axis) == pytest.approx(s)
+    assert project_on_axis(origin, axis, origin - axis, origin) == 0.0  # in line with the eye
 
 
 def test_a_pulled_arrow_moves_its_handle_along_one_axis():
     puppet = Puppet(poise.load("humanoid"))
-    grips = SimpleNamespace(puppet=puppet, owners={}, _slides={}, touched=lambda _: None)
+    grips = SimpleNamespace(puppet=puppet, owners={}, _slides={}, touch=lambda _: None)
     grips.end = lambda name: (grips.owners.pop(name), puppet.let_go(name))
     before = puppet.transform("hand_l")
     eye = before[:3, 3] + (1.0, 0.4, 2.0)

@@ -80,7 +80,7 @@ def seen_at(studio, page, place):
 
 def grip_at(studio, page, handle):
     """Where a grip is in the window."""
-    return seen_at(studio, page, studio.grips.place(handle))
+    return seen_at(studio, page, studio.grips.find_place(handle))
 
 
 def hover(studio, page, handle):
@@ -155,7 +155,7 @@ def test_a_mouse_drags_the_hand_and_the_goal_is_reached(studio, page):
     wanted = studio.puppet.held["hand_l"]
     until(lambda: np.linalg.norm(studio.puppet.transform("hand_l")[:3, 3] - wanted) < 1e-3, page)
     assert np.abs(studio.model.difference(before, studio.puppet.q)).max() > 0.1
-    until(lambda: not studio._last.missed, page)
+    until(lambda: not studio.last.missed, page)
     x, y = grip_at(studio, page, "hand_l")
     page.mouse.up()
     until(lambda: not studio.puppet.held, page)
@@ -190,7 +190,7 @@ def test_a_clicked_foot_is_let_go_and_pinned_again_and_stays(studio, page):
 
 def test_an_unreachable_handle_turns_red_and_says_why(studio, page):
     drag(studio, page, "hand_l", -380, 230)
-    until(lambda: "hand_l" in studio._last.missed, page)
+    until(lambda: "hand_l" in studio.last.missed, page)
     until(lambda: tuple(studio.grips.nodes["hand_l"].color) == (222, 52, 60), page)
     page.get_by_text("Not everything can be reached").wait_for(timeout=1e3 * PATIENCE)
     page.get_by_text("docs/failures.md").wait_for(timeout=1e3 * PATIENCE)
@@ -204,7 +204,7 @@ def test_methods_are_switched_while_a_handle_is_held(studio, page):
     studio.panel.solver.method.value = "dls"  # the mouse is busy: as another viewer would
     until(lambda: studio.puppet.settings.method.name == "dls", page)
     still(studio, page)
-    assert studio._last.errors["hand_l"][0] < 2e-3
+    assert studio.last.errors["hand_l"][0] < 2e-3
     page.mouse.up()
     until(lambda: not studio.puppet.held, page)
     choose(page, "Method", "ccd")
@@ -214,7 +214,7 @@ def test_methods_are_switched_while_a_handle_is_held(studio, page):
     page.get_by_role("tab", name="Pose").click()
 
 
-def test_a_file_is_opened_and_a_pose_saved(studio, page, tmp_path):
+def test_a_file_is_opened_and_a_pose_make_file(studio, page, tmp_path):
     poise.save(poise.load("panda"), tmp_path / "arm.urdf")
     page.locator("input[type=file]").first.set_input_files(str(tmp_path / "arm.urdf"))
     until(lambda: studio.model.nv == 7, page)
@@ -268,7 +268,7 @@ def test_a_mouse_event_becomes_a_pose_within_20_ms(studio, page, closing_table):
         delays += [shown[0] - moved[0]] if moved else []
     page.mouse.up()
     studio.listeners.remove(watch)
-    figures = studio.meter.figures()
+    figures = studio.meter.summarize()
     closing_table(
         "studio: from a mouse event to a new pose",
         f"in the browser's event to pose sent, median {np.median(delays):.1f} ms (software rendering takes most of it);"

@@ -10,7 +10,7 @@ import pytest
 import poise
 from paths import ROOT
 from poise.errors import FormatError
-from poise.studio.panel import why_words
+from poise.studio.panel import describe_why
 from poise.studio.puppet import Puppet
 from poise.studio.reasons import PAGE, REASONS
 
@@ -29,7 +29,7 @@ def test_a_missed_handle_leads_to_the_page_that_explains_it(target, section):
     puppet.hold("hand_l", np.array(target))
     for _ in range(60):
         puppet.frame()
-    told = html.unescape(why_words(puppet.explanation()))
+    told = html.unescape(describe_why(puppet.explain()))
     assert PAGE in told
     assert f"“{section}”" in told
 
@@ -48,24 +48,24 @@ def studio():
 
 @pytest.mark.parametrize(("name", "content"), [("broken.urdf", b"<robot"), ("note.txt", b"hello")])
 def test_a_file_that_cannot_be_read_is_called_by_its_own_name(studio, name, content):
-    from poise.studio.uploads import opened
+    from poise.studio.uploads import open_upload
 
     with pytest.raises(FormatError) as caught:
-        opened(studio, name, content)
+        open_upload(studio, name, content)
     assert str(caught.value).startswith(f"{name}:")
 
 
 def test_a_motion_is_announced_and_saved_whole(studio, tmp_path):
-    from poise.studio.saving import saved
-    from poise.studio.uploads import opened
+    from poise.studio.saving import make_file
+    from poise.studio.uploads import open_upload
 
     model = poise.load("planar2")
     poise.save(poise.Motion(model, np.linspace(0, 1, 60).reshape(30, 2), fps=30), tmp_path / "wave.bvh")
-    opened(studio, "wave.bvh", (tmp_path / "wave.bvh").read_bytes())
-    assert studio.panel.pose.about_file().startswith("30 poses: play them in the Motion tab")
-    assert studio.panel.motion.time.max >= studio.panel.motion.motion.times[-1]
+    open_upload(studio, "wave.bvh", (tmp_path / "wave.bvh").read_bytes())
+    assert studio.panel.pose.describe_file().startswith("30 poses: play them in the Motion tab")
+    assert studio.panel.motion.time.max >= studio.player.motion.times[-1]
     for kind in ("GLB", "BVH"):
-        (tmp_path / f"again.{kind.lower()}").write_bytes(saved(studio, kind))
+        (tmp_path / f"again.{kind.lower()}").write_bytes(make_file(studio, kind))
         assert len(poise.load_motion(tmp_path / f"again.{kind.lower()}")) == 30
     studio.show("humanoid")
-    assert "Motion tab" not in studio.panel.pose.about_file()
+    assert "Motion tab" not in studio.panel.pose.describe_file()

@@ -19,8 +19,8 @@ from poise.errors import MissingExtra
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.goals.goal import Goal
 from poise.model import Model
+from poise.pictures import Camera
 from poise.solvers.solution import Solution
-from poise.studio import Camera
 
 __all__ = ["demo_command", "demo_goals", "follow"]
 

@@ -14,8 +14,9 @@ from rich.table import Table
 import poise
 from poise.cli.words import Body, complaints, complete_method, wrote
 from poise.methods import names
+from poise.pages import show
+from poise.pictures import plot
 from poise.solvers.race import Race, race
-from poise.studio import plot, show
 
 __all__ = ["race_command"]
 

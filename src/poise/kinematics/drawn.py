@@ -1,7 +1,7 @@
 """Drawn: what draws itself.
 
-`poise.plot` and `poise.show` belong to a room far above the things they draw. So they are asked for through a door,
-see `poise.doors`, and nothing down here knows where it leads.
+`poise.plot` and `poise.show` belong to rooms far above the things they draw. So they are asked for through doors,
+see `poise.doors`, and nothing down here knows where they lead.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Drawn:
 
     def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> Any:
         """A picture with matplotlib: `poise.plot` of this."""
-        return open_door("renderer").plot(self, path, **options)
+        return open_door("pictures").plot(self, path, **options)
 
     def show(self, path: str | PathLike[str] | None = None, **options: Any) -> Any:
         """A page to turn and play: `poise.show` of this."""
-        return open_door("renderer").show(self, path, **options)
+        return open_door("pages").show(self, path, **options)

@@ -1,7 +1,8 @@
 """Rig: the animator's door. Handles to pin, drag, aim and release; the body follows from frame to frame."""
 
+from poise.rig.asking import RigProblem, make_solver
 from poise.rig.handles import Handle
 from poise.rig.limbs import Limb
 from poise.rig.rig import Rig
 
-__all__ = ["Handle", "Limb", "Rig"]
+__all__ = ["Handle", "Limb", "Rig", "RigProblem", "make_solver"]

@@ -10,13 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
+from poise.rig.asking import RigProblem
 from poise.rig.bending import pole_target
 from poise.rig.handles import Handle
 from poise.rig.problem import NO_WISH, Problems, aim_name, pole_name
 from poise.rig.state import Blend, Pole, State, Wish, written
 from poise.rig.stuck import Stuck
 from poise.rig.targets import aimed, eased
-from poise.solvers import Solution
+from poise.solvers import Solution, Solver
 from poise.solvers.table import posture
 
 __all__ = ["Frames"]
@@ -44,18 +45,8 @@ class Frames:
     def _frame(self, state: State, without: Mapping[str, State]) -> tuple[State, Solution]:
         """The same, given how the body would be without the wish of each handle that has part of its strength."""
         solver = self.problems.solver(state)
-        targets: dict[str, Any] = {}
-        poles: dict[str, Pole] = {}
-        plain = not state.strengths and not state.blends
-        for name, wish in state.places.items():
-            targets[name] = wish.target if plain else self._ease_target(state, name, wish, without)
-        for name, wish in state.aims.items():
-            targets[aim_name(name)] = wish.target if plain else self._ease_aim(state, name, wish, without)
-        for name, pole in state.poles.items():
-            limb = self.problems.limbs[name]
-            targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
-        if not plain:
-            targets = {name: target for name, target in targets.items() if name in solver.goals}
+        asked, poles = self._targets(state, without)
+        targets = {name: target for name, target in asked.items() if name in solver.goals}
         if state.blends:
             solver._native.rest_at(*self.find_rest(state))
         if state.missed:
@@ -67,10 +58,34 @@ class Frames:
         q = solution.q
         q.setflags(write=False)
         shown = self._blended(state, q) if state.blends else q
-        missed = () if solution.reached else self._missed(state, solution)
+        missed = () if solution.reached else self._missed(state, solver, solution)
         return replace(state, q=q, shown=shown, poles=poles, missed=missed, resting=resting), solution
 
-    def _missed(self, state: State, solution: Solution) -> tuple[str, ...]:
+    def ask(self, state: State) -> RigProblem:
+        """Return what a state asks for, with the targets of its next frame."""
+        problem = self.problems.problem(self.problems.key(state))
+        asked, _ = self._targets(state, {**dict.fromkeys(self._weak(state), state), **state.without})
+        names = {goal.name for goal in problem.goals}
+        return replace(problem, targets={name: target for name, target in asked.items() if name in names})
+
+    def _targets(self, state: State, without: Mapping[str, State]) -> tuple[dict[str, Any], dict[str, Pole]]:
+        """The targets of all wishes, served or not, and the poles with the planes in which they bend now."""
+        targets: dict[str, Any] = {}
+        poles: dict[str, Pole] = {}
+        plain = not state.strengths and not state.blends
+        for name, wish in state.places.items():
+            targets[name] = wish.target if plain else self._ease_target(state, name, wish, without)
+        for name, wish in state.aims.items():
+            targets[aim_name(name)] = wish.target if plain else self._ease_aim(state, name, wish, without)
+        for name, pole in state.poles.items():
+            limb = self.problems.limbs[name]
+            targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
+        return targets, poles
+
+    def _missed(self, state: State, solver: Solver, solution: Solution) -> tuple[str, ...]:
+        """The handles that are still on their way; none under a method without levels, which gets no help."""
+        if not solver._options.method.levels:
+            return ()
         errors, most = solution.errors, 1e-3 * self.model.length
         return tuple(name for name in state.places if name in errors and errors[name][0] > most)
 

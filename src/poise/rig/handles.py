@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from poise.model import Model
 
-__all__ = ["KINDS", "Handle", "end_frames", "find_handles"]
+__all__ = ["KINDS", "Handle", "end_frames", "find_handles", "is_on_ground", "make_handle"]
 
 KINDS = ("end", "body", "gaze", "pole")
+
+STAND = ("foot", "toe", "heel", "hoof", "paw")  # names of what a body stands on
+GROUND = 0.03  # of L: a frame this little above the lowest one is on the ground
 
 # handle, kind, and the roles that can carry it, the best first
 FROM_ROLES = (
@@ -31,6 +37,8 @@ class Handle:
         kind: "end" (a hand, a foot, a tip), "body" (the pelvis), "gaze" (the head) or "pole" (an elbow, a knee).
         limb: The limb that it belongs to, or None.
         mirror: The handle on the other side of the body, or None.
+        stands: Whether it is one to stand on: its name says so, as foot or paw, or it is an end on the ground in the
+            rest pose of a body with a free base.
     """
 
     name: str
@@ -38,6 +46,7 @@ class Handle:
     kind: str
     limb: str | None = None
     mirror: str | None = None
+    stands: bool = False
 
 
 def find_handles(model: Model) -> dict[str, Handle]:
@@ -46,15 +55,33 @@ def find_handles(model: Model) -> dict[str, Handle]:
     for name, kind, roles in FROM_ROLES:
         frame = next((model.roles[role] for role in roles if role in model.roles), None)
         if frame is not None:
-            found[name] = Handle(name, frame, kind)
+            found[name] = make_handle(model, name, frame, kind)
     if not any(handle.kind == "end" for handle in found.values()):
         for frame in end_frames(model):
             if frame not in {handle.frame for handle in found.values()}:
-                found[frame] = Handle(frame, frame, "end")
+                found[frame] = make_handle(model, frame, frame, "end")
         root = next((joint.frame for joint in model.joints if joint.kind == "free" and joint.parent is None), None)
         if root is not None and root not in found and "pelvis" not in found:
-            found[root] = Handle(root, root, "body")
+            found[root] = make_handle(model, root, root, "body")
     return found
+
+
+def make_handle(model: Model, name: str, frame: str, kind: str) -> Handle:
+    """Make a handle that knows whether a body stands on it."""
+    named = any(word in text.lower() for text in (name, frame) for word in STAND)
+    stands = kind == "end" and (named or (has_free_base(model) and is_on_ground(model, np.array(model.rest), frame)))
+    return Handle(name, frame, kind, stands=stands)
+
+
+def has_free_base(model: Model) -> bool:
+    """Return whether the whole body can move in the world."""
+    return any(joint.kind in ("free", "translation3") and joint.parent is None for joint in model.joints)
+
+
+def is_on_ground(model: Model, q: NDArray[np.float64], frame: str) -> bool:
+    """Return whether a frame is at the height of the lowest one."""
+    height = model.fk(q)[:, model.up_axis, 3]
+    return bool(height[model.frames.index(frame)] < float(height.min()) + GROUND * model.length)
 
 
 def end_frames(model: Model) -> list[str]:

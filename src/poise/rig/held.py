@@ -13,7 +13,7 @@ from poise.errors import InvalidValue, ModelMismatch, name_not_found
 from poise.kinematics import Pose
 from poise.model import Model
 from poise.names import find_other_side
-from poise.rig.handles import KINDS, Handle, find_handles
+from poise.rig.handles import KINDS, Handle, find_handles, has_free_base, is_on_ground, make_handle
 from poise.rig.limbs import Limb, find_limbs, limb_for
 from poise.rig.state import State
 from poise.solvers import Solution
@@ -75,6 +75,14 @@ class Held:
         return tuple(name for name, wish in self._state.places.items() if wish.kind == "pin")
 
     @property
+    def standing(self) -> tuple[str, ...]:
+        """The handles that the body stands on now: those to stand on that are on the ground under a free base."""
+        if not has_free_base(self.model):
+            return ()
+        q = self._state.shown
+        return tuple(h.name for h in self._handles.values() if h.stands and is_on_ground(self.model, q, h.frame))
+
+    @property
     def held(self) -> tuple[str, ...]:
         """The handles that have a pin, a reach or an aim."""
         return tuple(dict.fromkeys((*self._state.places, *self._state.aims)))
@@ -99,7 +107,7 @@ class Held:
             raise InvalidValue(f"a handle must have a name of its own, not {name!r}.")
         if kind not in KINDS:
             raise name_not_found("kind of handle", str(kind), KINDS)
-        handle = Handle(name, self.model.frame(frame).name, kind)
+        handle = make_handle(self.model, name, self.model.frame(frame).name, kind)
         self._handles[name] = handle
         if kind == "end" and not any(handle.frame == self._handles[limb.handle].frame for limb in self._limbs.values()):
             limb = limb_for(self.model, handle)

@@ -15,6 +15,7 @@ import numpy as np
 from poise.goals import Align, Balance, Goal, LookAt, Reach, Rest
 from poise.limits import Limit
 from poise.model import Model
+from poise.rig.asking import RigProblem, SolverMaker, make_solver
 from poise.rig.handles import Handle
 from poise.rig.limbs import Limb
 from poise.rig.state import Blend, State
@@ -41,19 +42,37 @@ class Problems:
         limits: Sequence[Limit] | Limit,
         balance: Any,
         rest: Rest | None,
+        maker: SolverMaker = make_solver,
     ) -> None:
         self.model, self.handles, self.limbs = model, handles, limbs
         self.limits, self.balance, self.rest = limits, balance, rest
+        self.maker = maker
         self._solvers: dict[tuple[Any, ...], Solver] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_solvers": {}}  # made again when they are asked for, and remember nothing of a pose
 
+    def change(self, **changed: Any) -> None:
+        """Set some of the attributes; solvers are made anew from the next frame on."""
+        for name, value in changed.items():
+            setattr(self, name, value)
+        self._solvers.clear()
+
     def solver(self, state: State) -> Solver:
         """The solver for a state's wishes; its targets are not those of the state yet."""
+        key = self.key(state)
+        found = self._solvers.get(key)
+        if found is None:
+            if len(self._solvers) >= MOST_SOLVERS:
+                del self._solvers[next(iter(self._solvers))]
+            found = self._solvers[key] = self.maker(self.problem(key))
+        return found
+
+    def key(self, state: State) -> tuple[Any, ...]:
+        """What of a state its solver depends on: everything but the targets."""
         silent = self.silent(state) if state.strengths or state.blends else ()
         dragged = state.dragged
-        key = (
+        return (
             tuple(
                 (name, self.level(name, wish.kind, dragged), wish.target.ndim, wish.weight)
                 for name, wish in state.places.items()
@@ -64,12 +83,11 @@ class Problems:
             state.frozen,
             bool(state.blends),  # those rest elsewhere from frame to frame, see Frames
         )
-        found = self._solvers.get(key)
-        if found is None:
-            if len(self._solvers) >= MOST_SOLVERS:
-                del self._solvers[next(iter(self._solvers))]
-            found = self._solvers[key] = self.make(*key[:4])
-        return found
+
+    def problem(self, key: tuple[Any, ...]) -> RigProblem:
+        """Return the problem of a key, without targets."""
+        places, aims, poles, frozen, _ = key
+        return RigProblem(self.model, tuple(self.goals(places, aims, poles)), self.limits, frozen)
 
     def blend(self, state: State, handle: Handle) -> Blend | None:
         """The blend of a handle's limb, if its place is served through one."""
@@ -91,13 +109,6 @@ class Problems:
         if self.handles[name].kind == "pole":
             return POLES
         return DRAGGED if name in dragged else REACHES
-
-    def make(self, places: Sequence[Any], aims: Sequence[Any], poles: Sequence[str], frozen: frozenset[str]) -> Solver:
-        """A solver of those wishes."""
-        goals = self.goals(places, aims, poles)
-        free = (j.name for j in self.model.joints if j.nv and not j.locked)
-        moving = [name for name in free if name not in frozen] if frozen else None
-        return Solver(self.model, goals, limits=self.limits, joints=moving, mode="continuous")
 
     def goals(self, places: Sequence[Any], aims: Sequence[Any], poles: Sequence[str]) -> list[Goal]:
         """The goals of those wishes, each on its level; their targets are not those of a state yet."""
@@ -142,7 +153,7 @@ class Problems:
         if isinstance(self.balance, Balance):
             return self.balance
         if self.balance == "auto":
-            feet = [self.handles[name].frame for name in pinned if stands(name)]
+            feet = [self.handles[name].frame for name in pinned if self.handles[name].stands]
             if feet and self.model.mass > 0.0:
                 return Balance(feet, priority=KEPT, name="balance")
         return None
@@ -151,11 +162,6 @@ class Problems:
         """The frame that looks where a handle does."""
         handle = self.handles[name]
         return str(self.model.roles.get("eyes", handle.frame)) if handle.kind == "gaze" else handle.frame
-
-
-def stands(name: str) -> bool:
-    """Whether a handle is one to stand on."""
-    return any(word in name.lower() for word in ("foot", "toe", "heel", "hoof", "paw"))
 
 
 def aim_name(handle: str) -> str:

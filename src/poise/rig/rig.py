@@ -8,7 +8,7 @@ reaches, poles, balance with gazes and aims, and the rest pose last.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,13 +22,14 @@ from poise.kinematics.regions import place
 from poise.limits import Limit
 from poise.model import Model
 from poise.rig.arguments import checked_share, checked_weight, read_balance, read_rest
+from poise.rig.asking import RigProblem, SolverMaker, make_solver
 from poise.rig.frames import Frames
 from poise.rig.handles import Handle
-from poise.rig.held import Held
 from poise.rig.images import Images
 from poise.rig.problem import Problems
-from poise.rig.state import Blend, Memory, Pole, State, Wish, without, written
+from poise.rig.state import Blend, Pole, Wish, without, written
 from poise.rig.targets import default_axis, limb_axis, read_target
+from poise.rig.undo import Undoable
 
 __all__ = ["Rig"]
 
@@ -36,7 +37,7 @@ Floats = NDArray[np.float64]
 STILL = 1e-7  # radians and metres: a frame that moves less has settled
 
 
-class Rig(Held):
+class Rig(Undoable):
     """The animator's door: take a body by its handles.
 
     Args:
@@ -47,6 +48,7 @@ class Rig(Held):
             keeps it over those; None or False lets it go.
         rest: The pose to which everything returns that nothing holds: a Pose, q, or a Rest goal; `pose` unless given,
             and False for none.
+        make_solver: Makes a solver of each `RigProblem`, one for every set of goals; strict levels unless given.
     """
 
     def __init__(
@@ -57,16 +59,21 @@ class Rig(Held):
         limits: Sequence[Limit] | Limit = (),
         balance: Any = "auto",
         rest: Any = None,
+        make_solver: SolverMaker = make_solver,
     ) -> None:
         super().__init__(model, pose)
         start = self._state.q
         posture = read_rest(rest, model, start)
         self._problems = Problems(
-            model, self._handles, self._limbs, limits=limits, balance=read_balance(balance), rest=posture
+            model,
+            self._handles,
+            self._limbs,
+            limits=limits,
+            balance=read_balance(balance),
+            rest=posture,
+            maker=make_solver,
         )
         self._frames = Frames(model, self._problems, start if posture is None else posture.wanted(model))
-        self._first = self._state
-        self._memory = Memory()
         self._axes: dict[tuple[Any, str], Floats] = {}
         self._images: Images | None = None
 
@@ -77,14 +84,50 @@ class Rig(Held):
 
     @pose.setter
     def pose(self, pose: Pose | ArrayLike) -> None:
+        self.set_pose(pose)
+
+    def set_pose(self, pose: Pose | ArrayLike, *, keep_targets: bool = False) -> None:
+        """Put the body at a pose: pins hold it there; reaches, aims and blends are let go.
+
+        With `keep_targets` the body moves alone, and everything that is asked of it stays as it is.
+        """
         q = self._configuration(pose)
         self._memory.before(self._state, "whole")
+        if keep_targets:
+            self._state = replace(self._state, q=q, shown=q, dragged=())
+            return
         pins = {
             name: replace(wish, target=self._place(self._handles[name], q, wish.target.ndim))
             for name, wish in self._state.places.items()
             if wish.kind == "pin"
         }
         self._state = replace(self._state, q=q, shown=q, places=pins, aims={}, blends={}, dragged=())
+
+    @property
+    def rest(self) -> Pose | None:
+        """The pose to which everything returns that nothing holds; set it as the argument `rest`."""
+        return None if self._problems.rest is None else Pose(self.model, self._problems.rest.wanted(self.model))
+
+    @rest.setter
+    def rest(self, rest: Any) -> None:
+        posture = read_rest(rest, self.model, self._state.q)
+        home = self._frames.home if posture is None else posture.wanted(self.model)
+        self._problems.change(rest=posture)
+        self._frames = Frames(self.model, self._problems, home)
+
+    @property
+    def make_solver(self) -> SolverMaker:
+        """Who makes the solvers; set it and they are made anew from the next frame on."""
+        return self._problems.maker
+
+    @make_solver.setter
+    def make_solver(self, maker: SolverMaker) -> None:
+        self._problems.change(maker=maker)
+
+    @property
+    def problem(self) -> RigProblem:
+        """What is asked of the body at this moment: goals, limits, frozen joints, and the targets of the next frame."""
+        return self._frames.ask(self._state)
 
     @property
     def symmetric(self) -> bool:
@@ -198,8 +241,10 @@ class Rig(Held):
 
     # -------------------------------------------------------------------------------------------- frames
 
-    def drag(self, handle: str, target: Any) -> Pose:
+    def drag(self, handle: str | Mapping[str, Any], target: Any = None) -> Pose:
         """One frame: the handle follows `target`, a place or a transform, right after the pins.
+
+        Several handles are dragged at once by a mapping: `drag({"hand_l": a, "hand_r": b})`.
 
         Call it as often as the mouse moves; where the target is far, the body comes there in several calls. Afterwards
         the handle stays there, as a reach; a pinned handle is pinned again where it came to. An elbow or a knee comes
@@ -208,14 +253,16 @@ class Rig(Held):
         Returns:
             The pose of the frame.
         """
-        found, wanted = self._handle(handle), read_target(target)
-        self._memory.before(self._state, "drag", found.name)
-        self._take(found, wanted, (found.name,))
-        if self._state.symmetric and found.mirror is not None:
-            other = self._handles[found.mirror]
-            self._take(
-                other, self._find_images().reflect_target(self._state.q, found, wanted), (found.name, other.name)
-            )
+        given = handle if isinstance(handle, Mapping) else {handle: target}
+        wanted = {self._handle(name).name: read_target(to) for name, to in given.items()}
+        self._memory.before(self._state, "drag", " ".join(sorted(wanted)))
+        for name, to in wanted.items():
+            self._take(self._handles[name], to, tuple(wanted))
+        for name, to in wanted.items() if self._state.symmetric else ():
+            other = self._handles[name].mirror
+            if other is not None and other not in wanted:
+                image = self._find_images().reflect_target(self._state.q, self._handles[name], to)
+                self._take(self._handles[other], image, (*self._state.dragged, other))
         self._advance()
         self._pin_again()
         return self.pose
@@ -261,25 +308,11 @@ class Rig(Held):
             changed["aims"] = written(state.aims, found.mirror, aim)
         self._change("mirror", found.name, dragged=(), **changed)
 
-    # -------------------------------------------------------------------------------------------- back and forth
-
-    def undo(self) -> bool:
-        """Takes the last change back, pose and wishes, to the bit; whether there was one."""
-        return self._restore(self._memory.back(self._state))
-
-    def redo(self) -> bool:
-        """Makes the change again that was taken back last; whether there was one."""
-        return self._restore(self._memory.forth(self._state))
-
-    def commit(self) -> None:
-        """Ends a gesture (the mouse is up): the next drag or slide is a change of its own for `undo`."""
-        self._memory.end_gesture()
-
-    def reset(self) -> Pose:
-        """The pose of the beginning and no wishes; `undo` takes it back."""
-        self._memory.before(self._state, "whole")
-        self._state, self._solution = self._first, None
-        return self.pose
+    def copy_targets(self, other: Rig, *, besides: Container[str] = ()) -> None:
+        """Takes over the pins, reaches and frozen joints of a rig of the same body; some handles keep their own."""
+        theirs = {name: wish for name, wish in other._state.places.items() if name not in besides}
+        own = {name: wish for name, wish in self._state.places.items() if name in besides}
+        self._state = replace(self._state, places={**theirs, **own}, frozen=other._state.frozen)
 
     # -------------------------------------------------------------------------------------------- inside
 
@@ -289,16 +322,6 @@ class Rig(Held):
     def __copy__(self) -> Rig:
         """A rig of its own on the same model, with the same pose, wishes and memory."""
         return copy.deepcopy(self, {id(self.model): self.model})
-
-    def _change(self, verb: str, what: str = "", **fields: Any) -> None:
-        self._memory.before(self._state, verb, what)
-        self._state = replace(self._state, **fields)
-
-    def _restore(self, state: State | None) -> bool:
-        if state is None:
-            return False
-        self._state, self._solution = state, None
-        return True
 
     def _advance(self) -> None:
         self._state, self._solution = self._frames.next(self._state)

@@ -112,17 +112,24 @@ class Memory:
     The frames of a drag, or of a slider, are one change; aims may follow the drag meanwhile.
     """
 
-    __slots__ = ("_done", "_open", "_undone")
+    __slots__ = ("_begun", "_done", "_open", "_undone")
 
     def __init__(self) -> None:
         self._done: list[State] = []
         self._undone: list[State] = []
         self._open: set[tuple[str, str]] = set()
+        self._begun: bool | None = None  # inside `begin`: whether its state is remembered already
+
+    def begin(self) -> None:
+        """Make everything until `end_gesture` one change."""
+        if self._begun is None:
+            self._begun = False
 
     def before(self, state: State, verb: str, what: str = "") -> None:
         """Remembers the state before a change, unless it goes on with one."""
-        if (verb, what) in self._open:
+        if (verb, what) in self._open or self._begun:
             return
+        self._begun = None if self._begun is None else True
         others = {gesture for gesture in self._open if gesture[0] != verb}
         self._open = {*others, (verb, what)} if verb in GESTURES else set()
         self._done.append(replace(state, dragged=()))
@@ -131,7 +138,7 @@ class Memory:
 
     def end_gesture(self) -> None:
         """The next change is one of its own."""
-        self._open = set()
+        self._open, self._begun = set(), None
 
     def back(self, state: State) -> State | None:
         """The state before the last change; None where there is none."""
@@ -142,7 +149,7 @@ class Memory:
         return self._move(state, self._undone, self._done)
 
     def _move(self, state: State, source: list[State], target: list[State]) -> State | None:
-        self._open = set()
+        self.end_gesture()
         if not source:
             return None
         target.append(replace(state, dragged=()))

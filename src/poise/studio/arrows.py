@@ -18,7 +18,7 @@ from poise.studio.grip_shapes import UNIT
 if TYPE_CHECKING:
     import viser
 
-__all__ = ["add_arrows", "along", "arrow", "outward"]
+__all__ = ["add_arrows", "find_outward_signs", "make_arrow", "project_on_axis"]
 
 Floats = NDArray[np.float64]
 
@@ -26,8 +26,11 @@ FIRST, LAST = 1.75, 4.0  # from the middle of the handle, in units of a grip: a 
 COLORS = ((235, 52, 92), (38, 176, 96), (44, 118, 240))  # x, y, z
 
 
-def outward(model: Model, frame: str) -> Floats:
-    """1 for each axis of a frame, or -1 where the axis leads into the limb that carries it: that arrow points out."""
+def find_outward_signs(model: Model, frame: str) -> Floats:
+    """Return 1 for each axis of a frame, or -1 where the axis leads into the limb that carries it.
+
+    So that its arrow points out.
+    """
     T = model.fk(np.array(model.rest), frame)
     for above in model.ancestors(frame)[1:]:
         way = T[:3, :3].T @ (model.fk(np.array(model.rest), above)[:3, 3] - T[:3, 3])
@@ -37,8 +40,8 @@ def outward(model: Model, frame: str) -> Floats:
     return np.ones(3)
 
 
-def arrow(axis: int, unit: float, sign: float = 1.0) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
-    """A shaft with a head along one axis, or against it: vertices and triangles."""
+def make_arrow(axis: int, unit: float, sign: float = 1.0) -> tuple[NDArray[np.float32], NDArray[np.uint32]]:
+    """Make a shaft with a head along one axis, or against it: vertices and triangles."""
     n = 24
     turn = 2 * np.pi * np.arange(n) / n
     circle = np.stack([np.cos(turn), np.sin(turn)], axis=-1)
@@ -53,24 +56,24 @@ def arrow(axis: int, unit: float, sign: float = 1.0) -> tuple[NDArray[np.float32
 
 
 def add_arrows(
-    client: viser.ClientHandle, above: str, model: Model, frame: str, pulled: Callable[[int, Any], None]
+    client: viser.ClientHandle, above: str, model: Model, frame: str, pull: Callable[[int, Any], None]
 ) -> None:
-    """Three arrows under a node of one viewer's scene; `pulled` hears which one is dragged."""
-    signs = outward(model, frame)
+    """Add three arrows under a node of one viewer's scene; `pull` is told which one is dragged."""
+    signs = find_outward_signs(model, frame)
     for axis, color in enumerate(COLORS):
-        vertices, faces = arrow(axis, UNIT * model.length, float(signs[axis]))
+        vertices, faces = make_arrow(axis, UNIT * model.length, float(signs[axis]))
         node = client.scene.add_mesh_simple(
             f"{above}/{'xyz'[axis]}", vertices, faces, color=color, cast_shadow=False, receive_shadow=False
         )
 
-        async def dragged(event: Any, axis: int = axis) -> None:
-            pulled(axis, event)
+        async def on_drag(event: Any, axis: int = axis) -> None:
+            pull(axis, event)
 
-        node.on_drag("left")(dragged)
+        node.on_drag("left")(on_drag)
 
 
-def along(origin: Floats, axis: Floats, eye: Floats, seen: Floats) -> float:
-    """How far along an axis (a unit vector through `origin`) the place nearest to a ray of sight is [m].
+def project_on_axis(origin: Floats, axis: Floats, eye: Floats, seen: Floats) -> float:
+    """Return how far along an axis (a unit vector through `origin`) the place nearest to a ray of sight is [m].
 
     The ray leads from `eye` through `seen`, d = (seen - eye) / |seen - eye|, and the two lines are nearest at
     s = (axis - (axis . d) d) . (eye - origin) / (1 - (axis . d)^2). Along the ray itself an axis cannot be pulled: 0.

@@ -9,17 +9,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
-from poise.studio.lesson import OneStep, velocity_names
+from poise.studio.lesson import OneStep, name_velocities
 
-__all__ = ["bars", "falling", "step_words", "table"]
+__all__ = ["describe_step", "draw_bars", "draw_errors", "make_table"]
 
 Floats = NDArray[np.float64]
 
 WIDTH = 262
 
 
-def bars(values: Floats, damping: tuple[float, float] | None) -> str:
-    """Singular values as bars on a logarithmic scale, with the largest and smallest damping as lines.
+def draw_bars(values: Floats, damping: tuple[float, float] | None) -> str:
+    """Draw singular values as bars on a logarithmic scale, with the largest and smallest damping as lines.
 
     What is left of a line was damped in that step.
     """
@@ -60,8 +60,8 @@ def bars(values: Floats, damping: tuple[float, float] | None) -> str:
     )
 
 
-def falling(errors: Floats) -> str:
-    """An error [m] by iteration on a logarithmic scale."""
+def draw_errors(errors: Floats) -> str:
+    """Draw an error [m] by iteration on a logarithmic scale."""
     left, top, wide, high = 40.0, 8.0, WIDTH - 50.0, 110.0
     values = np.log10(np.maximum(errors, 1e-9))
     first = math.floor(float(values.min()))
@@ -76,7 +76,7 @@ def falling(errors: Floats) -> str:
         marks += (
             f"<line x1='{left}' x2='{left + wide}' y1='{at:.1f}' y2='{at:.1f}' stroke='#e4e7eb'/>"
             f"<text x='{left - 5}' y='{at + 3:.1f}' font-size='10' text-anchor='end' fill='#7b8794'>"
-            f"{power_words(power)}</text>"
+            f"{name_power(power)}</text>"
         )
     foot = f"error of the handle by iteration, {len(errors) - 1} in all"
     return (
@@ -86,16 +86,16 @@ def falling(errors: Floats) -> str:
     )
 
 
-def power_words(power: int) -> str:
-    """A power of ten of metres."""
+def name_power(power: int) -> str:
+    """Name a power of ten of metres."""
     return {0: "1 m", -1: "10 cm", -2: "1 cm", -3: "1 mm", -6: "1 um", -9: "1 nm"}.get(power, f"1e{power} m")
 
 
-def step_words(model: Model, handle: str, step: OneStep | None) -> str:
-    """One iteration: e, J as a heat map, dq, and the joints that turned most."""
+def describe_step(model: Model, handle: str, step: OneStep | None) -> str:
+    """Describe one iteration: e, J as a heat map, dq, and the joints that turned most."""
     if step is None:
         return f"<div style='font-size:12px'>Drag {html.escape(handle)} first: it asks for nothing.</div>"
-    names = velocity_names(model)
+    names = name_velocities(model)
     most = np.argsort(-np.abs(step.dq))[:6]
     used = np.nonzero(np.linalg.norm(step.J, axis=0) > 0)[0]
     e = ", ".join(f"{1e3 * v:.1f}" for v in step.e)
@@ -105,7 +105,7 @@ def step_words(model: Model, handle: str, step: OneStep | None) -> str:
     return (
         "<div style='padding:2px 8px;font-size:12px;line-height:1.5;font-variant-numeric:tabular-nums'>"
         f"<b>e</b> = ({e}) mm, |e| = {1e3 * np.linalg.norm(step.e):.2f} mm<br>"
-        f"<b>J</b>, 3 x {len(used)} columns that move it{heat(step.J[:, used], [names[k] for k in used])}"
+        f"<b>J</b>, 3 x {len(used)} columns that move it{draw_matrix(step.J[:, used], [names[k] for k in used])}"
         f"<b>dq</b>, largest of {len(step.dq)} [rad or m]"
         f"<table style='width:100%;font-size:12px'>{turned}</table>"
         f"after it |e| = {1e3 * step.left:.2f} mm; <b>q</b> has {len(step.q)} numbers, "
@@ -113,8 +113,8 @@ def step_words(model: Model, handle: str, step: OneStep | None) -> str:
     )
 
 
-def heat(J: Floats, names: list[str]) -> str:
-    """A matrix as coloured cells; hover names the column."""
+def draw_matrix(J: Floats, names: list[str]) -> str:
+    """Draw a matrix as coloured cells; hovering names the column."""
     largest = float(np.abs(J).max(initial=1e-12))
     wide = WIDTH / max(J.shape[1], 1)
     cells = []
@@ -130,8 +130,8 @@ def heat(J: Floats, names: list[str]) -> str:
     return f"<svg width='{WIDTH}' height='{14 * J.shape[0]}' style='display:block;margin:3px 0'>{''.join(cells)}</svg>"
 
 
-def table(head: list[str], rows: list[list[str]], colors: list[str] | None = None) -> str:
-    """A small table; the first column may carry a dot of colour."""
+def make_table(head: list[str], rows: list[list[str]], colors: list[str] | None = None) -> str:
+    """Make a small table; the first column may carry a dot of colour."""
     cells = "".join(f"<th style='text-align:{'left' if k == 0 else 'right'}'>{h}</th>" for k, h in enumerate(head))
     body = ""
     for i, row in enumerate(rows):

@@ -13,7 +13,7 @@ from poise.model import Model
 from poise.rig import Handle
 from poise.spatial import Rotation
 
-__all__ = ["UNIT", "Look", "look_of"]
+__all__ = ["UNIT", "Look", "shape_grip"]
 
 Floats = NDArray[np.float64]
 Triangles = tuple[NDArray[np.float32], NDArray[np.uint32]]
@@ -31,8 +31,11 @@ class Look:
     opacity: float
 
 
-def look_of(model: Model, handle: Handle) -> Look:
-    """Bubbles around hands and feet, a halo over the head, a belt around the pelvis, diamonds before knees."""
+def shape_grip(model: Model, handle: Handle) -> Look:
+    """Shape the grip of a handle: a bubble around hands and feet, a halo over the head.
+
+    A belt around the pelvis, a diamond at knees.
+    """
     T = model.fk(np.array(model.rest))[model.frames.index(handle.frame)]
     unit = UNIT * model.length
     up = model.up_direction
@@ -42,63 +45,63 @@ def look_of(model: Model, handle: Handle) -> Look:
         hips = [model.fk(np.array(model.rest), model.roles[side])[:3, 3] for side in ("hip_l", "hip_r")]
         wide = float(np.linalg.norm(hips[0] - hips[1]))
         middle = inside @ (np.mean(hips, axis=0) + 0.22 * wide * up - T[:3, 3])
-        vertices, faces = torus(1.12 * wide, 0.2 * unit)
-        return Look((vertices @ (inside @ frame_of(up)).T).astype(np.float32), faces, middle, 0.9)
+        vertices, faces = make_ring(1.12 * wide, 0.2 * unit)
+        return Look((vertices @ (inside @ turn_upright(up)).T).astype(np.float32), faces, middle, 0.9)
     if handle.kind == "gaze" and "head_top" in model.roles:
         top = model.fk(np.array(model.rest), model.roles["head_top"])[:3, 3]
-        vertices, faces = torus(1.25 * unit, 0.2 * unit)
+        vertices, faces = make_ring(1.25 * unit, 0.2 * unit)
         offset = inside @ (top + 0.75 * unit * up - T[:3, 3])
-        return Look((vertices @ (inside @ frame_of(up)).T).astype(np.float32), faces, offset, 0.9)
+        return Look((vertices @ (inside @ turn_upright(up)).T).astype(np.float32), faces, offset, 0.9)
     if handle.kind == "pole":
         ahead = front if handle.name.startswith("knee") else -front
-        vertices, faces = diamond(0.55 * unit)
+        vertices, faces = make_diamond(0.55 * unit)
         return Look(vertices, faces, inside @ (1.75 * unit * ahead), 0.9)
     person = handle.name.startswith(("hand_", "foot_"))
-    size = 1.3 * unit if person else min(1.3 * unit, max(1.9 * thickness(model, handle.frame), 0.45 * unit))
-    vertices, faces = ball(size)
+    size = 1.3 * unit if person else min(1.3 * unit, max(1.9 * measure_thickness(model, handle.frame), 0.45 * unit))
+    vertices, faces = make_ball(size)
     lift = 0.55 * unit if handle.name.startswith("foot_") else 0.0
     return Look(vertices, faces, inside @ (lift * up), 0.5)
 
 
-def thickness(model: Model, frame: str) -> float:
-    """How thick the body is at a frame [m]."""
+def measure_thickness(model: Model, frame: str) -> float:
+    """Return how thick the body is at a frame [m]."""
     parts = rigid_parts(model)
     near = [c.radius for c in body_capsules(model) if parts[c.frame] == parts[frame]]
     return max(near, default=UNIT * model.length)
 
 
-def frame_of(up: Floats) -> Floats:
-    """A rotation that takes z to `up`, 3x3."""
+def turn_upright(up: Floats) -> Floats:
+    """Return the rotation that takes z to `up`, (3, 3)."""
     return np.asarray(Rotation.between((0.0, 0.0, 1.0), up).matrix)
 
 
-def torus(around: float, thick: float) -> Triangles:
-    """A ring about z."""
+def make_ring(around: float, thick: float) -> Triangles:
+    """Make a ring about z."""
     n, m = 64, 16
     u, v = np.meshgrid(2 * np.pi * np.arange(n) / n, 2 * np.pi * np.arange(m) / m, indexing="ij")
     r = around + thick * np.cos(v)
     vertices = np.stack([r * np.cos(u), r * np.sin(u), thick * np.sin(v)], axis=-1).reshape(-1, 3)
-    return vertices.astype(np.float32), wrapped(n, m)
+    return vertices.astype(np.float32), wrap_grid(n, m)
 
 
-def ball(radius: float) -> Triangles:
-    """A sphere from a cube's grid, even all over."""
+def make_ball(radius: float) -> Triangles:
+    """Make a sphere of even triangles."""
     import trimesh
 
     made = trimesh.creation.icosphere(subdivisions=3, radius=radius)
     return np.asarray(made.vertices, dtype=np.float32), np.asarray(made.faces, dtype=np.uint32)
 
 
-def diamond(radius: float) -> Triangles:
-    """An octahedron, each face with corners of its own so that its edges are sharp."""
+def make_diamond(radius: float) -> Triangles:
+    """Make an octahedron, each face with corners of its own so that its edges are sharp."""
     tips = radius * np.array([[1, 0, 0], [0, 1, 0], [-1, 0, 0], [0, -1, 0], [0, 0, 1.3], [0, 0, -1.3]])
     faces = [(k, (k + 1) % 4, 4) for k in range(4)] + [((k + 1) % 4, k, 5) for k in range(4)]
     vertices = tips[np.array(faces).reshape(-1)]
     return vertices.astype(np.float32), np.arange(24, dtype=np.uint32).reshape(-1, 3)
 
 
-def wrapped(n: int, m: int) -> NDArray[np.uint32]:
-    """Triangles of a grid of n by m points that closes on itself both ways."""
+def wrap_grid(n: int, m: int) -> NDArray[np.uint32]:
+    """Return the triangles of a grid of n by m points that closes on itself both ways."""
     i, j = np.meshgrid(np.arange(n), np.arange(m), indexing="ij")
     a, b = i * m + j, ((i + 1) % n) * m + j
     c, d = ((i + 1) % n) * m + (j + 1) % m, i * m + (j + 1) % m

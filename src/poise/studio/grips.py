@@ -16,13 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
+from poise.pictures.flesh import Color
 from poise.rig import Handle
 from poise.spatial import Rotation
-from poise.studio.arrows import add_arrows, along
-from poise.studio.flesh import Color
-from poise.studio.grip_shapes import UNIT, look_of
-from poise.studio.puppet import Frame, Puppet
-from poise.studio.stage import Body
+from poise.studio.arrows import add_arrows, project_on_axis
+from poise.studio.body_view import BodyView
+from poise.studio.grip_shapes import UNIT, shape_grip
+from poise.studio.puppet import FrameResult, Puppet
 
 if TYPE_CHECKING:
     import viser
@@ -47,31 +47,31 @@ class Grips:
     Args:
         server: Where they are shown.
         puppet: What they move.
-        body: On which they are drawn.
+        view: The body on which they are drawn.
         root: The name of what is drawn beside the body.
-        touched: Called when something was asked, with the time of the event.
-        selected: Called with a viewer's number and the handle that it touched.
+        touch: Called when something was asked, with the time of the event.
+        select: Called with a viewer's number and the handle that it touched.
     """
 
     def __init__(
         self,
         server: viser.ViserServer,
         puppet: Puppet,
-        body: Body,
+        view: BodyView,
         root: str,
-        touched: Callable[[float], None],
-        selected: Callable[[int, str], None],
+        touch: Callable[[float], None],
+        select: Callable[[int, str], None],
     ) -> None:
-        self.server, self.puppet, self.touched, self.selected = server, puppet, touched, selected
-        self.body = body
+        self.server, self.puppet, self.touch, self.select = server, puppet, touch, select
+        self.view = view
         self.root = server.scene.add_frame(root, show_axes=False)
         self.owners: dict[str, int] = {}  # handle to the viewer who drags it
         self.chosen: dict[int, str] = {}  # viewer to the handle touched last
         self.gizmos: dict[int, Any] = {}
         self.turning: set[int] = set()  # viewers who have their gizmo in hand
         self.frames = {name: puppet.model.frames.index(h.frame) for name, h in puppet.handles.items()}
-        self.frames = {name: k for name, k in self.frames.items() if moves(puppet.model, puppet.handles[name].frame)}
-        self.looks = {name: look_of(puppet.model, puppet.handles[name]) for name in self.frames}
+        self.frames = {name: k for name, k in self.frames.items() if is_moved(puppet.model, puppet.handles[name].frame)}
+        self.looks = {name: shape_grip(puppet.model, puppet.handles[name]) for name in self.frames}
         self.nodes: dict[str, Any] = {}
         self.loose: list[str] = []  # on parts where nothing is drawn
         self._offsets: dict[str, Floats] = {}
@@ -95,9 +95,9 @@ class Grips:
     # ------------------------------------------------------------------------------------------ making
 
     def add(self, name: str) -> Any:
-        """One grip, listening."""
+        """Add one grip that listens to the mouse."""
         look = self.looks[name]
-        fixed = self.body.fixed_to(self.puppet.handles[name].frame)
+        fixed = self.view.find_node(self.puppet.handles[name].frame)
         above, T = (self.root.name, np.eye(4)) if fixed is None else fixed
         if fixed is None:
             self.loose.append(name)
@@ -113,18 +113,18 @@ class Grips:
             position=T[:3, 3] + T[:3, :3] @ look.offset,
         )
 
-        async def dragged(event: Any) -> None:
+        async def on_drag(event: Any) -> None:
             self.drag(name, event)
 
-        async def clicked(event: Any) -> None:
+        async def on_click(event: Any) -> None:
             self.click(name, event.client_id)
 
-        node.on_drag("left")(dragged)
-        node.on_click(clicked)
+        node.on_drag("left")(on_drag)
+        node.on_click(on_click)
         return node
 
     def remove(self) -> None:
-        """All out of the scene."""
+        """Remove all grips from the scene."""
         for viewer in list(self.gizmos):
             if viewer in self.server.get_clients():
                 self.gizmos.pop(viewer).remove()
@@ -133,7 +133,7 @@ class Grips:
     # ------------------------------------------------------------------------------------------ the mouse
 
     def drag(self, name: str, event: Any) -> None:
-        """A grip was pulled: its target follows the mouse in the plane of the screen."""
+        """Drag a grip: its target follows the mouse in the plane of the screen."""
         now = time.perf_counter()
         if event.phase == "start":
             if self.owners.setdefault(name, event.client_id) != event.client_id:
@@ -146,13 +146,17 @@ class Grips:
             self.end(name)
         else:
             target = np.array(event.end_position) + self._offsets[name]
-            self.puppet.hold(name, self.kept(name, target))
-        self.touched(now)
+            self.puppet.hold(name, self.keep_rotation(name, target))
+        self.touch(now)
 
-    def kept(self, name: str, target: Floats) -> Floats:
-        """Feet, and what is pinned, keep their rotation while they are dragged; the others are free to turn."""
-        kind = self.puppet.handles[name].kind
-        if kind == "pole" or (kind == "end" and "foot" not in name and name not in self.puppet.pins):
+    def keep_rotation(self, name: str, target: Floats) -> Floats:
+        """Return the target of a dragged handle: feet, and what is pinned, keep their rotation.
+
+        Others are free to turn.
+        """
+        handle = self.puppet.handles[name]
+        free = handle.kind == "end" and not handle.stands and name not in self.puppet.pins
+        if handle.kind == "pole" or free:
             return target
         held = self.puppet.held.get(name)
         out = self.puppet.transform(name) if held is None or held.ndim == 1 else held.copy()
@@ -160,13 +164,13 @@ class Grips:
         return out
 
     def end(self, name: str) -> None:
-        """The mouse is up."""
+        """End a drag, as the mouse is up."""
         self.owners.pop(name, None)
         self._ended[name] = time.perf_counter()
         self.puppet.let_go(name)
 
     def click(self, name: str, viewer: int) -> None:
-        """Pins a grip, or lets it go; a grip in somebody's hand is left alone."""
+        """Pin a grip, or release it; a grip in somebody's hand is left alone."""
         if name in self.owners or time.perf_counter() - self._ended.get(name, -1.0) < CLICK_PAUSE:
             return
         if name in self.puppet.pins:
@@ -174,10 +178,10 @@ class Grips:
         else:
             self.puppet.pin(name)
         self.choose(viewer, name)
-        self.touched(time.perf_counter())
+        self.touch(time.perf_counter())
 
     def turn(self, name: str, event: Any) -> None:
-        """A gizmo was moved or turned: position and rotation are asked."""
+        """Move or turn a handle with its gizmo: position and rotation are asked."""
         now = time.perf_counter()
         viewer = -1 if event.client_id is None else event.client_id
         if event.phase == "start":
@@ -190,11 +194,11 @@ class Grips:
         if event.phase == "end":
             self.end(name)
         else:
-            self.puppet.hold(name, gizmo_target(event.target, self.puppet.handles[name]))
-        self.touched(now)
+            self.puppet.hold(name, read_gizmo(event.target, self.puppet.handles[name]))
+        self.touch(now)
 
     def slide(self, name: str, axis: int, event: Any) -> None:
-        """An arrow was pulled: the handle goes along one of its axes and keeps its rotation."""
+        """Pull a handle by an arrow: it goes along one of its axes and keeps its rotation."""
         now, viewer = time.perf_counter(), event.client_id
         eye = np.array(event.client.camera.position)
         if event.phase == "start":
@@ -204,7 +208,7 @@ class Grips:
             self._slides[viewer] = (
                 T,
                 T[:3, axis].copy(),
-                along(T[:3, 3], T[:3, axis], eye, np.array(event.start_position)),
+                project_on_axis(T[:3, 3], T[:3, axis], eye, np.array(event.start_position)),
             )
         if self.owners.get(name) != viewer or viewer not in self._slides:
             return
@@ -214,12 +218,12 @@ class Grips:
         else:
             T, line, start = self._slides[viewer]
             target = T.copy()
-            target[:3, 3] += (along(T[:3, 3], line, eye, np.array(event.end_position)) - start) * line
+            target[:3, 3] += (project_on_axis(T[:3, 3], line, eye, np.array(event.end_position)) - start) * line
             self.puppet.hold(name, target[:3, 3] if self.puppet.handles[name].kind == "pole" else target)
-        self.touched(now)
+        self.touch(now)
 
     def leave(self, viewer: int) -> None:
-        """A viewer is gone: what it held is let go."""
+        """Let go of what a viewer held who has left."""
         for name in [name for name, owner in self.owners.items() if owner == viewer]:
             self.end(name)
         self.chosen.pop(viewer, None)
@@ -232,11 +236,11 @@ class Grips:
     # ------------------------------------------------------------------------------------------ choosing
 
     def choose(self, viewer: int, name: str) -> None:
-        """The viewer's gizmo moves to this handle."""
+        """Move a viewer's gizmo to this handle."""
         if self.chosen.get(viewer) == name:
             return
         self.chosen[viewer] = name
-        self.selected(viewer, name)
+        self.select(viewer, name)
         client = self.server.get_clients().get(viewer)
         if client is None:
             return
@@ -257,23 +261,23 @@ class Grips:
             position=T[:3, 3],
         )
 
-        async def turned(event: Any) -> None:
+        async def on_turn(event: Any) -> None:
             self.turn(name, event)
 
-        gizmo.on_update(turned)
+        gizmo.on_update(on_turn)
         add_arrows(client, "/gizmo", self.puppet.model, handle.frame, lambda axis, event: self.slide(name, axis, event))
         self.gizmos[viewer] = gizmo
 
     # ------------------------------------------------------------------------------------------ showing
 
-    def show(self, T: Floats, frame: Frame) -> None:
-        """Grips where the body is, each in the colour of its state; a red thread where one is missed."""
+    def show(self, T: Floats, frame: FrameResult) -> None:
+        """Show the grips where the body is, each in the colour of its state, and a red thread where one is missed."""
         for name in self.loose:
             at = T[self.frames[name]]
             self.nodes[name].wxyz = Rotation.from_matrix(at[:3, :3]).wxyz
-            self.nodes[name].position = self.place(name, T)
+            self.nodes[name].position = self.find_place(name, T)
         for name, node in self.nodes.items():
-            state = self.state(name, frame)
+            state = self.find_state(name, frame)
             if self._states.get(name) != state:
                 node.color = COLORS[state]
                 self._states[name] = state
@@ -284,15 +288,15 @@ class Grips:
                 gizmo.wxyz, gizmo.position = Rotation.from_matrix(at[:3, :3]).wxyz, at[:3, 3]
         self.show_misses(T, frame)
 
-    def place(self, name: str, T: Floats | None = None) -> Floats:
-        """Where a grip is in the world [m]."""
+    def find_place(self, name: str, T: Floats | None = None) -> Floats:
+        """Return where a grip is in the world [m]."""
         frames = self.puppet.model.fk(self.puppet.q) if T is None else T
         at = frames[self.frames[name]]
         out: Floats = at[:3, 3] + at[:3, :3] @ self.looks[name].offset
         return out
 
-    def state(self, name: str, frame: Frame) -> str:
-        """The word for how a handle is doing."""
+    def find_state(self, name: str, frame: FrameResult) -> str:
+        """Return the word for how a handle is doing."""
         if name in frame.missed:
             return "missed"
         if name in self.puppet.held:
@@ -301,11 +305,11 @@ class Grips:
             return "pinned"
         return "free"
 
-    def show_misses(self, T: Floats, frame: Frame) -> None:
-        """From each missed handle to where it should be."""
+    def show_misses(self, T: Floats, frame: FrameResult) -> None:
+        """Draw a thread from each missed handle to where it should be."""
         pairs = []
         for name in frame.missed:
-            wanted = self.puppet.wanted(name)
+            wanted = self.puppet.find_target(name)
             if wanted is not None:
                 pairs.append((T[self.frames[name]][:3, 3], wanted if wanted.ndim == 1 else wanted[:3, 3]))
         if pairs:
@@ -315,13 +319,13 @@ class Grips:
             self.thread.visible = self.target.visible = bool(pairs)
 
 
-def moves(model: Model, frame: str) -> bool:
-    """Whether any joint moves a frame."""
+def is_moved(model: Model, frame: str) -> bool:
+    """Return whether any joint moves a frame."""
     return any(joint.nv for joint in model.joints_above(frame))
 
 
-def gizmo_target(gizmo: Any, handle: Handle) -> Floats:
-    """What a gizmo asks: a transform, or a place alone of a pole."""
+def read_gizmo(gizmo: Any, handle: Handle) -> Floats:
+    """Return what a gizmo asks: a transform, or a place alone for a pole."""
     T = np.eye(4)
     T[:3, :3] = Rotation(gizmo.wxyz).matrix
     T[:3, 3] = gizmo.position

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import html
 import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import PoiseError
 from poise.spatial import Rotation
-from poise.studio.charts import bars, falling, step_words
+from poise.studio.charts import describe_step, draw_bars, draw_errors
 from poise.studio.grips import COLORS
-from poise.studio.lesson import Wanderer, arrows, at_limits, damping_of, ellipsoid, error_curve, one_step
-from poise.studio.puppet import Frame
-
-if TYPE_CHECKING:
-    from poise.studio.server import Studio
+from poise.studio.lesson import (
+    Wanderer,
+    find_arrows,
+    find_damping,
+    find_ellipsoid,
+    find_limited,
+    take_step,
+    trace_error,
+)
+from poise.studio.puppet import FrameResult
+from poise.studio.session import Session
 
 __all__ = ["LearnTab"]
 
@@ -28,13 +34,13 @@ LONG = 0.22  # of L: the longest arrow
 
 
 class LearnTab:
-    """Made inside the tab that holds it."""
+    """The panel of the lessons; made inside the tab that holds it."""
 
-    def __init__(self, studio: Studio) -> None:
-        self.studio = studio
-        gui: Any = studio.server.gui
-        self.handle = next(iter(studio.grips.frames))
-        self.title = gui.add_markdown(about(self.handle))
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        gui: Any = session.server.gui
+        self.handle = next(iter(session.grips.frames))
+        self.title = gui.add_markdown(name_handle(self.handle))
         self.columns = gui.add_checkbox("Jacobian", False, hint="An arrow a joint: where it would move the handle")
         self.ball = gui.add_checkbox("Ellipsoid", False, hint="Manipulability: where a unit step of all joints leads")
         self.live = gui.add_checkbox("Singular values", True, hint="Beside the damping of the steps that were made")
@@ -56,28 +62,28 @@ class LearnTab:
         self._before: Floats | None = None  # the pose at the last look at the bars
         self._used: tuple[Any, tuple[float, float] | None] = (None, None)  # a method, and how its steps were damped
         for box in (self.columns, self.ball, self.live):
-            box.on_update(lambda _: studio.touch())
+            box.on_update(lambda _: session.touch())
         self.along.on_update(self.on_along)
         self.mode.on_update(lambda _: self.begin_walk())
         self.mark.on_click(lambda _: self.on_mark())
         self.step.on_click(lambda _: self.on_step())
-        studio.listeners.append(self.show)
+        session.listeners.append(self.show)
 
     # ------------------------------------------------------------------------------------------ the frame
 
     def select(self, name: str) -> None:
-        """Another handle was touched."""
+        """Turn to the handle that was touched last."""
         if name != self.handle:
             self.handle = name
-            self.title.content = about(name)
+            self.title.content = name_handle(name)
             self.wanderer = None
-        self.studio.touch()
+        self.session.touch()
 
-    def show(self, frame: Frame, T: Floats) -> None:
-        """After every frame."""
-        if self._busy is None and self.studio.puppet.held:
+    def show(self, frame: FrameResult, T: Floats) -> None:
+        """Show what is switched on, after every frame."""
+        if self._busy is None and self.session.puppet.held:
             self._busy = frame.q
-        elif not self.studio.puppet.held:
+        elif not self.session.puppet.held:
             self._busy = None
         self.show_limits(frame.q)
         self.show_columns(frame.q)
@@ -85,9 +91,9 @@ class LearnTab:
         now = time.perf_counter()
         if self.live.value and now - self._looked > EVERY:
             self._looked = now
-            name = self.studio.puppet.handles[self.handle].frame
-            values = ellipsoid(self.studio.model, frame.q, name)[1] / self.studio.model.length
-            self.bars.content = bars(values, self.find_damping(frame.q))
+            name = self.session.puppet.handles[self.handle].frame
+            values = find_ellipsoid(self.session.model, frame.q, name)[1] / self.session.model.length
+            self.bars.content = draw_bars(values, self.find_damping(frame.q))
         if self.bars.visible != self.live.value:
             self.bars.visible = self.live.value
 
@@ -95,35 +101,35 @@ class LearnTab:
         """Find what damped the steps from the last look to this one; as before where nothing was to do."""
         before, self._before = self._before, q
         try:
-            used = damping_of(self.studio.puppet, q if before is None else before)
+            used = find_damping(self.session.puppet, q if before is None else before)
         except PoiseError:  # the method does not serve this; the panel says so
             return None
-        method = self.studio.puppet.settings.method
+        method = self.session.puppet.settings.method
         self._used = (method, used) if used is not None or self._used[0] != method else self._used
         return self._used[1]
 
     def show_limits(self, q: Floats) -> None:
-        """Joints at the end of their range, lit."""
-        model = self.studio.model
-        names = at_limits(model, q) if self.studio.panel.pose.show_limits.value else []
-        self.studio.body.light({model.joint(name).frame: COLORS["limit"] for name in names})
+        """Light the joints that stand at the end of their range."""
+        model = self.session.model
+        names = find_limited(model, q) if self.session.show_limits else []
+        self.session.view.light({model.joint(name).frame: COLORS["limit"] for name in names})
 
     def show_columns(self, q: Floats) -> None:
-        """Arrows at the handle."""
+        """Show the columns of the Jacobian as arrows at the handle."""
         if not self.columns.value:
             if self._arrows is not None:
                 self._arrows.remove()
                 self._arrows = None
             return
-        model = self.studio.model
-        drawn = arrows(model, q, self.studio.puppet.handles[self.handle].frame, LONG * model.length)
+        model = self.session.model
+        drawn = find_arrows(model, q, self.session.puppet.handles[self.handle].frame, LONG * model.length)
         if self._arrows is not None and len(self._arrows.points) == len(drawn.points):
             self._arrows.points = drawn.points
             return
         if not len(drawn.points):
             return
         thin = 0.0045 * model.length
-        self._arrows = self.studio.server.scene.add_arrows(
+        self._arrows = self.session.server.scene.add_arrows(
             "/lesson/columns",
             drawn.points,
             np.repeat(drawn.colors[:, None], 1, axis=1).reshape(-1, 3),
@@ -133,16 +139,16 @@ class LearnTab:
         )
 
     def show_ball(self, q: Floats, T: Floats) -> None:
-        """The ellipsoid around the handle."""
+        """Show the ellipsoid around the handle."""
         if not self.ball.value:
             if self._ball is not None:
                 self._ball.visible = False
             return
-        model = self.studio.model
-        frame = self.studio.puppet.handles[self.handle].frame
-        axes, half = ellipsoid(model, q, frame)
+        model = self.session.model
+        frame = self.session.puppet.handles[self.handle].frame
+        axes, half = find_ellipsoid(model, q, frame)
         if self._ball is None:
-            self._ball = self.studio.server.scene.add_icosphere(
+            self._ball = self.session.server.scene.add_icosphere(
                 "/lesson/ball", radius=1.0, color=(120, 110, 220), opacity=0.28, subdivisions=4, cast_shadow=False,
                 receive_shadow=False,
             )  # fmt: skip
@@ -155,15 +161,15 @@ class LearnTab:
     # ------------------------------------------------------------------------------------------ null space
 
     def begin_walk(self) -> None:
-        """From the pose as it is now."""
+        """Begin to move along the null space, from the pose as it is now."""
         try:
-            self.wanderer = Wanderer(self.studio.puppet, self.handle, int(self.mode.value) - 1)
+            self.wanderer = Wanderer(self.session.puppet, self.handle, int(self.mode.value) - 1)
         except PoiseError:
             self.wanderer = None
         self.along.value = 0.0
 
     def on_along(self, event: Any) -> None:
-        """The slider moved: the body does, the handle does not."""
+        """Move the body along the null space; the handle stays."""
         if event.client is None:
             return
         if self.wanderer is None:
@@ -171,51 +177,51 @@ class LearnTab:
             self.begin_walk()
             self.along.value = value
         if self.wanderer is not None:
-            self.studio.puppet.place(self.wanderer.go(float(self.along.value)))
-            self.studio.puppet.rig.commit()
-            self.studio.touch()
+            self.session.puppet.place(self.wanderer.go(float(self.along.value)))
+            self.session.puppet.rig.commit()
+            self.session.touch()
 
     # ------------------------------------------------------------------------------------------ one iteration
 
     def on_mark(self) -> None:
-        """Back to the rest pose, with what is asked kept: single steps and the curve start there."""
-        self.start = np.array(self.studio.model.rest)
+        """Go back to the rest pose and keep what is asked: single steps and the curve start there."""
+        self.start = np.array(self.session.model.rest)
         self.go(self.start)
         self.words.content = ""
         self.draw_curve()
 
     def on_step(self) -> None:
-        """One iteration towards what is asked, taken apart; the body stands where it led."""
-        puppet = self.studio.puppet
+        """Take one iteration towards what is asked, and take it apart."""
+        puppet = self.session.puppet
         try:
-            step = one_step(puppet, self.handle, puppet.q)
+            step = take_step(puppet, self.handle, puppet.q)
         except PoiseError as error:
             self.words.content = f"<div style='font-size:12px'>{html.escape(str(error))}</div>"
             return
-        self.words.content = step_words(puppet.model, self.handle, step)
+        self.words.content = describe_step(puppet.model, self.handle, step)
         if step is not None:
             self.go(step.after)
         self.draw_curve()
 
     def go(self, q: Floats) -> None:
-        """The body stands at q, and what is asked of it stays."""
-        self.studio.puppet.stand_at(q)
-        self.studio.touch()
+        """Put the body at q and keep what is asked of it."""
+        self.session.puppet.stand_at(q)
+        self.session.touch()
 
     def draw_curve(self) -> None:
-        """Error by iteration, from where stepping began, or from the rest pose."""
-        puppet = self.studio.puppet
+        """Draw the error by iteration, from where stepping began or from the rest pose."""
+        puppet = self.session.puppet
         try:
             start = self.start if self.start is not None else np.array(puppet.model.rest)
-            curve = error_curve(puppet, self.handle, start)
+            curve = trace_error(puppet, self.handle, start)
         except PoiseError:
             return
-        self.curve.content = falling(curve) if len(curve) > 1 else ""
+        self.curve.content = draw_errors(curve) if len(curve) > 1 else ""
 
-    def changed_body(self) -> None:
-        """Another body: nothing of the old one stays."""
-        self.handle = next(iter(self.studio.grips.frames))
-        self.title.content = about(self.handle)
+    def change_body(self) -> None:
+        """Forget everything about the body before."""
+        self.handle = next(iter(self.session.grips.frames))
+        self.title.content = name_handle(self.handle)
         self.words.content = self.curve.content = ""
         self.wanderer = self.start = self._busy = self._before = None
         self._used = (None, None)
@@ -225,6 +231,6 @@ class LearnTab:
         self._arrows = self._ball = None
 
 
-def about(handle: str) -> str:
-    """Which handle all this is about."""
+def name_handle(handle: str) -> str:
+    """Say which handle all this is about."""
     return f"About **{handle}**, the handle touched last."

@@ -24,13 +24,13 @@ __all__ = [
     "Arrows",
     "OneStep",
     "Wanderer",
-    "arrows",
-    "at_limits",
-    "damping_of",
-    "ellipsoid",
-    "error_curve",
-    "one_step",
-    "velocity_names",
+    "find_arrows",
+    "find_damping",
+    "find_ellipsoid",
+    "find_limited",
+    "name_velocities",
+    "take_step",
+    "trace_error",
 ]
 
 Floats = NDArray[np.float64]
@@ -54,8 +54,8 @@ class Arrows:
     names: tuple[str, ...]
 
 
-def velocity_names(model: Model) -> list[str]:
-    """A name for every velocity: the joint's, with a number where it has several."""
+def name_velocities(model: Model) -> list[str]:
+    """Name every velocity: by its joint, with a number where it has several."""
     names = [""] * model.nv
     for joint in model.joints:
         for k in range(joint.nv if not joint.mimic else 0):
@@ -63,8 +63,8 @@ def velocity_names(model: Model) -> list[str]:
     return names
 
 
-def arrows(model: Model, q: Floats, frame: str, size: float) -> Arrows:
-    """The columns that move a frame, drawn at it; the longest is `size` long."""
+def find_arrows(model: Model, q: Floats, frame: str, size: float) -> Arrows:
+    """Return the columns that move a frame as arrows at it; the longest is `size` long."""
     J = model.jacobian(q, frame)[:3]
     length = np.linalg.norm(J, axis=0)
     longest = float(length.max(initial=0.0))
@@ -72,12 +72,12 @@ def arrows(model: Model, q: Floats, frame: str, size: float) -> Arrows:
     start = np.array(model.fk(q, frame)[:3, 3])
     ends = start + size / max(longest, 1e-12) * J[:, chosen].T
     points = np.stack([np.broadcast_to(start, ends.shape), ends], axis=1).astype(np.float32)
-    names = velocity_names(model)
-    return Arrows(points.reshape(-1, 2, 3), hues(len(chosen)), tuple(names[k] for k in chosen))
+    names = name_velocities(model)
+    return Arrows(points.reshape(-1, 2, 3), spread_hues(len(chosen)), tuple(names[k] for k in chosen))
 
 
-def hues(count: int) -> NDArray[np.uint8]:
-    """Colours from blue over green to red."""
+def spread_hues(count: int) -> NDArray[np.uint8]:
+    """Return colours from blue over green to red."""
     t = np.linspace(0.0, 1.0, max(count, 1))[:count]
     stops = np.array([[38, 84, 200], [20, 160, 150], [120, 190, 60], [240, 170, 40], [215, 50, 60]], dtype=float)
     at = t * (len(stops) - 1)
@@ -87,8 +87,8 @@ def hues(count: int) -> NDArray[np.uint8]:
     return out
 
 
-def ellipsoid(model: Model, q: Floats, frame: str) -> tuple[Floats, Floats]:
-    """Where unit joint steps bring the frame: a right-handed rotation and half-lengths [m/rad]."""
+def find_ellipsoid(model: Model, q: Floats, frame: str) -> tuple[Floats, Floats]:
+    """Return where unit joint steps bring the frame: a right-handed rotation and half-lengths [m/rad]."""
     found = manipulability(model, q, frame)
     axes = found.axes.copy()
     if np.linalg.det(axes) < 0:
@@ -96,19 +96,19 @@ def ellipsoid(model: Model, q: Floats, frame: str) -> tuple[Floats, Floats]:
     return axes, found.singular_values
 
 
-def damping_of(puppet: Puppet, start: Floats) -> tuple[float, float] | None:
-    """The largest and the smallest lambda of the steps from `start` to what is asked, as they were made.
+def find_damping(puppet: Puppet, start: Floats) -> tuple[float, float] | None:
+    """Return the largest and the smallest lambda of the steps from `start` to what is asked, as they were made.
 
     In units of L, as singular values are. None where the method has no damping, or no step was left to make.
     """
-    history = puppet.rig.whole(start, record=True, flat=True).history
+    history = puppet.solve(start, record=True, flat=True).history
     used = np.zeros(0) if history is None else history.damping[history.damping > 0.0]  # lambda^2 of each step
     return (float(np.sqrt(used.max())), float(np.sqrt(used.min()))) if len(used) else None
 
 
 @lru_cache(maxsize=8)
-def ranged(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Floats, Floats]:
-    """Joints with ranges by coordinate: their names, where they are in q, lowest and highest."""
+def find_ranges(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Floats, Floats]:
+    """Return the joints with ranges by coordinate: their names, where they are in q, lowest and highest."""
     joints = [j for j in model.joints if j.nv and j.nq == j.nv and not j.mimic]
     names = [j.name for j in joints for _ in range(j.nv)]
     at = [k for j in joints for k in range(j.q.start, j.q.stop)]
@@ -116,9 +116,9 @@ def ranged(model: Model) -> tuple[tuple[str, ...], NDArray[np.intp], Floats, Flo
     return tuple(names), np.array(at, dtype=np.intp), np.array(model.lower)[v], np.array(model.upper)[v]
 
 
-def at_limits(model: Model, q: Floats) -> list[str]:
-    """Joints that stand at the end of their range."""
-    names, at, low, high = ranged(model)
+def find_limited(model: Model, q: Floats) -> list[str]:
+    """Return the joints that stand at the end of their range."""
+    names, at, low, high = find_ranges(model)
     value = q[at]
     hit = np.nonzero((value <= low + AT) | (value >= high - AT))[0]
     return list(dict.fromkeys(names[k] for k in hit))
@@ -137,17 +137,17 @@ class Wanderer:
         self.frames = list(dict.fromkeys(frames))
         goals = [Reach(frame, self.model.fk(self.q, frame), name=frame) for frame in self.frames]
         self.solver = Solver(self.model, goals, mode="continuous", restarts=0)
-        self.direction, self.modes = self.null_direction(mode)
+        self.direction, self.modes = self.find_direction(mode)
         self.at = 0.0
 
-    def jacobian(self, q: Floats) -> Floats:
-        """All that must not move, stacked; lengths in units of L."""
+    def stack_jacobians(self, q: Floats) -> Floats:
+        """Stack the Jacobians of all that must not move; lengths in units of L."""
         scale = np.array([1.0 / self.model.length] * 3 + [1.0] * 3)[:, None]
         return np.concatenate([scale * self.model.jacobian(q, frame) for frame in self.frames])
 
-    def null_direction(self, mode: int) -> tuple[Floats, int]:
-        """A unit step that moves nothing to first order, and how many there are."""
-        _, values, V = np.linalg.svd(self.jacobian(self.q))
+    def find_direction(self, mode: int) -> tuple[Floats, int]:
+        """Return a unit step that moves nothing to first order, and how many there are."""
+        _, values, V = np.linalg.svd(self.stack_jacobians(self.q))
         rank = int((values > 1e-6 * values[0]).sum())
         free = V[rank:]
         if not len(free):
@@ -155,10 +155,10 @@ class Wanderer:
         return free[mode % len(free)], len(free)
 
     def go(self, to: float) -> Floats:
-        """The configuration at a place along the direction [rad, a unit vector's length]."""
+        """Return the configuration at a place along the direction [rad, a unit vector's length]."""
         while abs(to - self.at) > 1e-9:
             step = float(np.clip(to - self.at, -0.05, 0.05))
-            J = self.jacobian(self.q)
+            J = self.stack_jacobians(self.q)
             along = self.direction - np.linalg.pinv(J, rcond=1e-6) @ (J @ self.direction)
             size = float(np.linalg.norm(along))
             if size < 1e-6:
@@ -192,24 +192,24 @@ class OneStep:
     left: float
 
 
-def one_step(puppet: Puppet, handle: str, start: Floats | None = None) -> OneStep | None:
-    """One iteration of the chosen method, from `start` or where the body is; None where the handle is free."""
-    wanted = puppet.wanted(handle)
+def take_step(puppet: Puppet, handle: str, start: Floats | None = None) -> OneStep | None:
+    """Take one iteration of the chosen method, from `start` or where the body is; None where the handle is free."""
+    wanted = puppet.find_target(handle)
     if wanted is None:
         return None
     target = wanted if wanted.ndim == 1 else wanted[:3, 3]
     frame = puppet.handles[handle].frame
     q = puppet.q if start is None else start
-    after = puppet.rig.whole(q, max_steps=1, flat=True).q
+    after = puppet.solve(q, max_steps=1, flat=True).q
     place, came = (puppet.model.fk(at, frame)[:3, 3] for at in (q, after))
     dq = puppet.model.difference(q, after)
     J = puppet.model.jacobian(q, frame)[:3]
     return OneStep(q, target - place, J, dq, after, float(np.linalg.norm(target - came)))
 
 
-def error_curve(puppet: Puppet, handle: str, start: Floats | None = None) -> Floats:
-    """The handle's error [m] by iteration, all wishes solved from `start`."""
-    solution = puppet.rig.whole(start, record=True, flat=True)
+def trace_error(puppet: Puppet, handle: str, start: Floats | None = None) -> Floats:
+    """Return the handle's error [m] by iteration, everything solved from `start`."""
+    solution = puppet.solve(start, record=True, flat=True)
     names: Sequence[str] = list(solution.errors)
     if solution.history is None or handle not in names:
         return np.zeros(0)

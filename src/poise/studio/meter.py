@@ -21,7 +21,10 @@ class Meter:
         self.frames: deque[float] = deque(maxlen=400)
 
     def add(self, solve: float, event: float | None) -> None:
-        """A frame went out: how long its solve took, and when the mouse asked for it (`perf_counter`), if it did."""
+        """Count a frame that went out: how long its solve took, and when the mouse asked for it (`perf_counter`).
+
+        If it did.
+        """
         now = time.perf_counter()
         with self._lock:
             self.solves.append(solve)
@@ -29,21 +32,21 @@ class Meter:
             if event is not None:
                 self.delays.append(now - event)
 
-    def figures(self) -> dict[str, float]:
-        """Medians and 99th percentiles [ms], and frames in a second of the last burst."""
+    def summarize(self) -> dict[str, float]:
+        """Return medians and 99th percentiles [ms], and frames in a second of the last burst."""
         with self._lock:
             solves, delays, frames = (np.array(of) for of in (self.solves, self.delays, self.frames))
         steps = np.diff(frames)
         steps = steps[steps < 0.25][-60:]
         return {
-            "solve_ms": percentile(solves, 50),
-            "solve_ms_p99": percentile(solves, 99),
-            "delay_ms": percentile(delays, 50),
-            "delay_ms_p99": percentile(delays, 99),
+            "solve_ms": find_percentile(solves, 50),
+            "solve_ms_p99": find_percentile(solves, 99),
+            "delay_ms": find_percentile(delays, 50),
+            "delay_ms_p99": find_percentile(delays, 99),
             "frames_per_second": float(1.0 / steps.mean()) if len(steps) else 0.0,
         }
 
 
-def percentile(seconds: np.ndarray, at: float) -> float:
-    """In milliseconds; 0 of nothing."""
+def find_percentile(seconds: np.ndarray, at: float) -> float:
+    """Return a percentile in milliseconds; 0 of nothing."""
     return float(1e3 * np.percentile(seconds, at)) if len(seconds) else 0.0

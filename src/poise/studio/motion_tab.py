@@ -3,141 +3,82 @@
 from __future__ import annotations
 
 import math
-import threading
-import time
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
-from poise.kinematics import Motion
-from poise.studio.puppet import Frame
-
-if TYPE_CHECKING:
-    from poise.studio.server import Studio
+from poise.studio.puppet import FrameResult
+from poise.studio.session import Session
 
 __all__ = ["MotionTab"]
-
-Floats = NDArray[np.float64]
-
-FPS = 30.0  # of what is recorded
-LONGEST = 120.0  # [s] of what is recorded
-
-
-class MotionTab:
-    """Made inside the tab that holds it."""
-
-    def __init__(self, studio: Studio) -> None:
-        self.studio = studio
-        gui: Any = studio.server.gui
-        self.motion: Motion | None = None
-        self.about = gui.add_markdown(NOTHING)
-        self.record = gui.add_checkbox("Record", False, hint="Keeps what you drag, 30 poses a second")
-        self.play = gui.add_checkbox("Play", False, disabled=True)
-        self.loop = gui.add_checkbox("Again and again", True)
-        self.time = gui.add_slider("Time [s]", 0.0, 1.0, 0.01, 0.0, disabled=True)
-        self.speed = gui.add_slider("Speed", 0.1, 2.0, 0.1, 1.0)
-        self._taken: list[tuple[float, Floats]] = []
-        self._playing = threading.Event()
-        self.record.on_update(self.on_record)
-        self.play.on_update(self.on_play)
-        self.time.on_update(self.on_time)
-        studio.listeners.append(self.watch)
-
-    # ------------------------------------------------------------------------------------------ a motion
-
-    def take(self, motion: Motion) -> None:
-        """A motion to play."""
-        self.motion = motion
-        length = max(float(motion.times[-1]), 1e-3)
-        self.about.content = f"**{len(motion)}** poses at {motion.fps:g} a second, {length:.2f} s."
-        self.time.max, self.time.step = math.ceil(100 * length) / 100, 0.01
-        self.time.disabled = self.play.disabled = False
-        self.time.value = 0.0
-        self.show_at(0.0)
-
-    def show_at(self, seconds: float) -> None:
-        """The pose at a time, between two poses where the time is."""
-        motion = self.motion
-        if motion is None:
-            return
-        at = min(max(seconds * motion.fps, 0.0), len(motion) - 1.0)
-        low = int(at)
-        high = min(low + 1, len(motion) - 1)
-        step = motion.model.difference(motion.q[low], motion.q[high])
-        self.studio.puppet.place(motion.model.integrate(motion.q[low], (at - low) * step))
-        self.studio.touch()
-
-    # ------------------------------------------------------------------------------------------ playing
-
-    def on_time(self, event: Any) -> None:
-        """The slider was moved by a viewer."""
-        if event.client is not None:
-            self.show_at(float(self.time.value))
-
-    def on_play(self, event: Any) -> None:
-        """Starts or stops."""
-        if not self.play.value:
-            self._playing.clear()
-        elif self.motion is not None and not self._playing.is_set():
-            self._playing.set()
-            threading.Thread(target=self.run, name="poise-motion", daemon=True).start()
-
-    def run(self) -> None:
-        """Plays until it is stopped, or the end."""
-        motion, before = self.motion, time.perf_counter()
-        seconds = float(self.time.value)
-        while self._playing.is_set() and motion is self.motion and motion is not None:
-            now = time.perf_counter()
-            seconds += float(self.speed.value) * (now - before)
-            before = now
-            if seconds > float(motion.times[-1]):
-                if not self.loop.value:
-                    break
-                seconds = 0.0
-            self.show_at(seconds)
-            self.time.value = seconds
-            time.sleep(max(1.0 / 60.0 - (time.perf_counter() - now), 0.0))
-        self._playing.clear()
-        self.play.value = False
-
-    # ------------------------------------------------------------------------------------------ recording
-
-    def on_record(self, event: Any) -> None:
-        """Starts, or makes a motion of what was seen."""
-        if self.record.value:
-            self._taken = [(time.perf_counter(), self.studio.puppet.q)]
-            self.about.content = "Recording: drag something."
-            return
-        taken, self._taken = self._taken, []
-        motion = even(self.studio, taken)
-        if motion is None:
-            self.about.content = NOTHING
-        else:
-            self.take(motion)
-
-    def watch(self, frame: Frame, T: Floats) -> None:
-        """After every frame."""
-        if self.record.value and self._taken and time.perf_counter() - self._taken[0][0] < LONGEST:
-            self._taken.append((time.perf_counter(), frame.q))
-
-    def changed_body(self) -> None:
-        """The motion was another body's."""
-        self._playing.clear()
-        self.motion, self._taken = None, []
-        self.about.content = NOTHING
-        self.record.value = self.play.value = False
-        self.time.disabled = self.play.disabled = True
-
 
 NOTHING = "No motion yet: open a BVH or glTF file in the first tab, or record what you drag."
 
 
-def even(studio: Studio, taken: list[tuple[float, Floats]]) -> Motion | None:
-    """Poses at even times from poses as they came; None of fewer than two."""
-    if len(taken) < 2:
-        return None
-    times = np.array([t for t, _ in taken]) - taken[0][0]
-    wanted = np.arange(0.0, times[-1], 1.0 / FPS)
-    rows = np.clip(np.searchsorted(times, wanted, side="right") - 1, 0, len(taken) - 1)
-    return Motion(studio.model, np.array([taken[k][1] for k in rows]), FPS) if len(rows) > 1 else None
+class MotionTab:
+    """The panel of the player; made inside the tab that holds it."""
+
+    def __init__(self, session: Session) -> None:
+        self.session, self.player = session, session.player
+        gui: Any = session.server.gui
+        self.about = gui.add_markdown(NOTHING)
+        self.record = gui.add_checkbox("Record", False, hint="Keeps what you drag, 30 poses a second")
+        self.play = gui.add_checkbox("Play", False, disabled=True)
+        self.loop = gui.add_checkbox("Loop", True)
+        self.time = gui.add_slider("Time [s]", 0.0, 1.0, 0.01, 0.0, disabled=True)
+        self.speed = gui.add_slider("Speed", 0.1, 2.0, 0.1, 1.0)
+        self.record.on_update(lambda _: self.on_record())
+        self.play.on_update(lambda event: self.on_play() if event.client is not None else None)
+        self.loop.on_update(lambda _: self.on_pace())
+        self.speed.on_update(lambda _: self.on_pace())
+        self.time.on_update(lambda event: self.player.show_at(float(self.time.value)) if event.client else None)
+        self.player.changed.append(self.show)
+        session.listeners.append(self.watch)
+        self.show("motion")
+
+    def show(self, what: str) -> None:
+        """Show what the player does; it says what has changed."""
+        if what == "motion":
+            self.show_motion()
+        self.play.value = self.player.playing
+        if not self.time.disabled:
+            self.time.value = min(self.player.seconds, self.time.max)
+
+    def show_motion(self) -> None:
+        """Show which motion is open."""
+        motion = self.player.motion
+        self.time.disabled = self.play.disabled = motion is None
+        if motion is None:
+            self.about.content = NOTHING
+            return
+        length = self.player.duration
+        self.about.content = f"**{len(motion)}** poses at {motion.fps:g} a second, {length:.2f} s."
+        self.time.max, self.time.step = math.ceil(100 * length) / 100, 0.01
+
+    def on_play(self) -> None:
+        """Start or stop, as the box says."""
+        if self.play.value:
+            self.player.play()
+        else:
+            self.player.stop()
+
+    def on_pace(self) -> None:
+        """Take the speed, and whether it loops."""
+        self.player.loop, self.player.speed = bool(self.loop.value), float(self.speed.value)
+
+    def on_record(self) -> None:
+        """Begin to record, or make a motion of what was seen."""
+        if self.record.value:
+            self.player.record(self.session.puppet.q)
+            self.about.content = "Recording: drag something."
+        elif self.player.recording:
+            self.player.finish(self.session.model)
+
+    def watch(self, frame: FrameResult, T: NDArray[Any]) -> None:
+        """Record the frame that was shown."""
+        if self.record.value:
+            self.player.watch(frame.q)
+
+    def change_body(self) -> None:
+        """Forget the motion, which was another body's."""
+        self.record.value = False

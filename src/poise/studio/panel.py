@@ -9,20 +9,18 @@ import html
 import threading
 import time
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from poise.solvers.explanation import CauseKind, Explanation, WayOutKind
 from poise.studio.grips import COLORS
 from poise.studio.learn_tab import LearnTab
 from poise.studio.motion_tab import MotionTab
 from poise.studio.pose_tab import PoseTab
-from poise.studio.puppet import Frame
+from poise.studio.puppet import FrameResult
 from poise.studio.race_tab import RaceTab
-from poise.studio.reasons import PAGE, reason_of
+from poise.studio.reasons import PAGE, find_reason
+from poise.studio.session import Session
 from poise.studio.solver_tab import SolverTab
-
-if TYPE_CHECKING:
-    from poise.studio.server import Studio
 
 __all__ = ["Panel"]
 
@@ -59,87 +57,87 @@ WRONG = (Topic.MISSED, Topic.WHY, Topic.REFUSED)
 class Panel:
     """All of the panel."""
 
-    def __init__(self, studio: Studio) -> None:
-        self.studio = studio
-        gui = studio.server.gui
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        gui = session.server.gui
         self._said = ""
         self._topic = Topic.HELP
         self._figures_at = 0.0
         self._lock = threading.Lock()
-        self.status = gui.add_html(card(HELP, CALM))
-        self.legend = gui.add_html(legend())
+        self.status = gui.add_html(frame_words(HELP, CALM))
+        self.legend = gui.add_html(draw_legend())
         self.tabs = gui.add_tab_group()
         with self.tabs.add_tab("Pose"):
-            self.pose = PoseTab(studio)
+            self.pose = PoseTab(session)
         with self.tabs.add_tab("Solver"):
-            self.solver = SolverTab(studio)
+            self.solver = SolverTab(session)
         with self.tabs.add_tab("Learn"):
-            self.learn = LearnTab(studio)
+            self.learn = LearnTab(session)
         with self.tabs.add_tab("Race"):
-            self.race = RaceTab(studio)
+            self.race = RaceTab(session)
         with self.tabs.add_tab("Motion"):
-            self.motion = MotionTab(studio)
-        self.figures = gui.add_html(small("&nbsp;"))
-        studio.server.on_client_connect(self.pose.join)
+            self.motion = MotionTab(session)
+        self.figures = gui.add_html(shrink_words("&nbsp;"))
+        session.server.on_client_connect(self.pose.join)
 
-    def changed_body(self) -> None:
-        """Another body is on the stage."""
+    def change_body(self) -> None:
+        """Turn every tab to another body."""
         for tab in (self.pose, self.solver, self.learn, self.race, self.motion):
-            tab.changed_body()
+            tab.change_body()
         self.say(Topic.HELP, HELP, CALM)
 
     def select(self, viewer: int, name: str) -> None:
-        """A viewer touched a handle."""
+        """Show the handle that a viewer touched."""
         self.pose.select(viewer, name)
         self.learn.select(name)
 
     def leave(self, viewer: int) -> None:
-        """A viewer is gone."""
+        """Forget a viewer who has left."""
         self.pose.leave(viewer)
 
     def say(self, topic: Topic, text: str, colors: tuple[str, str]) -> None:
-        """Words at the top; sent only if they are new."""
+        """Say something at the top; it is sent only if it is new."""
         with self._lock:
             self._topic = topic
             if text != self._said:
                 self._said = text
-                self.status.content = card(text, colors)
+                self.status.content = frame_words(text, colors)
 
     def explain(self, explanation: Explanation) -> None:
         """Say why a handle is missed."""
-        self.say(Topic.WHY, "<b>Not everything can be reached.</b>" + why_words(explanation), ALARM)
+        self.say(Topic.WHY, "<b>Not everything can be reached.</b>" + describe_why(explanation), ALARM)
 
-    def report(self, frame: Frame, refused: str) -> None:
-        """After every frame: what is missed, and the figures a few times a second."""
+    def report(self, frame: FrameResult, refused: str) -> None:
+        """Say after every frame what is missed, and show the figures a few times a second."""
         if refused:
             self.say(
                 Topic.REFUSED, f"<b>This method does not serve what is asked.</b><br>{html.escape(refused)}", REFUSED
             )
         elif frame.missed:
             if self._topic is not Topic.WHY:
-                self.say(Topic.MISSED, f"<b>Missed:</b> {missed_words(frame)}", ALARM)
+                self.say(Topic.MISSED, f"<b>Missed:</b> {describe_missed(frame)}", ALARM)
         elif frame.note:
             self.say(Topic.NOTE, f"Reached; {html.escape(frame.note)}.", REFUSED)
-        elif (frame.errors and self.studio.puppet.held) or self._topic in WRONG:
+        elif (frame.errors and self.session.puppet.held) or self._topic in WRONG:
             self.say(Topic.DONE, DONE, CALM)
         now = time.perf_counter()
         if now - self._figures_at > EVERY:
             self._figures_at = now
-            self.figures.content = small(figures_words(self.studio.meter.figures()))
+            self.figures.content = shrink_words(describe_figures(self.session.meter.summarize()))
 
 
-def card(text: str, colors: tuple[str, str]) -> str:
-    """Words in a box."""
+def frame_words(text: str, colors: tuple[str, str]) -> str:
+    """Put words in a box."""
     return f"<div style='{STYLE};background:{colors[0]};color:{colors[1]}'>{text}</div>"
 
 
-def small(text: str) -> str:
-    """Words in grey."""
+def shrink_words(text: str) -> str:
+    """Put words in small grey letters."""
     return f"<div style='font-size:11px;color:#7b8794;padding:4px 10px;font-variant-numeric:tabular-nums'>{text}</div>"
 
 
-def legend() -> str:
-    """What the colours of handles mean."""
+def draw_legend() -> str:
+    """Draw what the colours of handles mean."""
     words = (("free", "free"), ("pinned", "pinned"), ("held", "in hand"), ("missed", "missed"), ("limit", "at limit"))
     dots = [
         "<span style='display:inline-flex;align-items:center;margin-right:7px'><span style='width:9px;height:9px;"
@@ -149,40 +147,40 @@ def legend() -> str:
     return f"<div style='font-size:11px;padding:2px 10px 6px;white-space:nowrap'>{''.join(dots)}</div>"
 
 
-def why_words(explanation: Explanation) -> str:
-    """What stands in the way, what to do and where to read on; the figures behind it fold out."""
+def describe_why(explanation: Explanation) -> str:
+    """Say what stands in the way, what to do and where to read on; the figures behind it fold out."""
     lines = [html.escape(line) for line in (explanation.summary, *(part.text for part in explanation.parts))]
-    first = [html.escape(line) for line in telling_lines(explanation)]
+    first = [html.escape(line) for line in choose_lines(explanation)]
     told = "".join(f"<div style='margin-top:5px'>{line}</div>" for line in first or lines[:1])
     rest = "".join(f"<div style='margin-top:4px'>{line}</div>" for line in lines if line not in first)
-    reason = reason_of(explanation)
+    reason = find_reason(explanation)
     if reason is not None:
         page = f"<span style='white-space:nowrap'>{PAGE}</span>, &ldquo;{html.escape(reason.section)}&rdquo;"
         told = f"<div style='margin-top:3px'>{reason.advice} <i>More: {page}.</i></div>{told}"
     return told + FOLD.format("In figures", rest)
 
 
-def telling_lines(explanation: Explanation) -> list[str]:
+def choose_lines(explanation: Explanation) -> list[str]:
     """Return the sentences that a reader wants before the figures, three at most."""
     causes, ways = explanation.causes, [way for way in explanation.ways_out if way.kind not in LATER]
     telling = [cause.text for cause in causes if cause.kind in TELLING] + [way.text for way in ways[:1]]
     return (telling or [cause.text for cause in causes])[:3]
 
 
-def missed_words(frame: Frame) -> str:
-    """Each missed handle and by how much."""
-    return ", ".join(f"{html.escape(name)} by {distance_words(*frame.errors[name])}" for name in sorted(frame.missed))
+def describe_missed(frame: FrameResult) -> str:
+    """Name each missed handle and by how much it is off."""
+    return ", ".join(f"{html.escape(name)} by {describe_error(*frame.errors[name])}" for name in sorted(frame.missed))
 
 
-def distance_words(metres: float, radians: float) -> str:
-    """An error as people say it."""
+def describe_error(metres: float, radians: float) -> str:
+    """Say an error as people do."""
     far = f"{100 * metres:.1f} cm" if metres > 0.01 else f"{1000 * metres:.1f} mm"
     turn = f"{57.29578 * radians:.0f} degrees"
     return far if radians < 0.02 else f"{far} and {turn}" if metres > 1e-3 else turn
 
 
-def figures_words(figures: dict[str, Any]) -> str:
-    """The figures on one line."""
+def describe_figures(figures: dict[str, Any]) -> str:
+    """Put the figures on one line."""
     if not figures["frames_per_second"]:
         return "&nbsp;"
     words = f"solve {figures['solve_ms']:.2f} ms &middot; {figures['frames_per_second']:.0f} frames/s"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from poise.solvers.explanation import Cause, CauseKind, Explanation
 
-__all__ = ["PAGE", "REASONS", "Reason", "reason_of"]
+__all__ = ["PAGE", "REASONS", "Reason", "find_reason"]
 
 PAGE = "docs/failures.md"
 
@@ -28,7 +28,7 @@ class Reason:
     limit: str = ""
 
     def covers(self, cause: Cause) -> bool:
-        """Whether a cause is of this kind."""
+        """Return whether a cause is of this kind."""
         return cause.kind in self.kinds and (not self.limit or any(x.kind == self.limit for x in cause.limits))
 
 
@@ -67,6 +67,6 @@ REASONS = (
 )
 
 
-def reason_of(explanation: Explanation) -> Reason | None:
+def find_reason(explanation: Explanation) -> Reason | None:
     """Return the kind of failure that an explanation tells of; None where it is none of them."""
     return next((reason for reason in REASONS if any(map(reason.covers, explanation.causes))), None)

@@ -6,7 +6,7 @@ import io
 import json
 import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,22 +15,20 @@ from poise.formats import save
 from poise.formats.answers import pose_values
 from poise.kinematics import Pose
 from poise.model import Model
-from poise.studio.html.pages import show
+from poise.pages.page import show
+from poise.studio.session import Session
 
-if TYPE_CHECKING:
-    from poise.studio.server import Studio
-
-__all__ = ["KINDS", "pose_from_json", "pose_to_json", "saved"]
+__all__ = ["KINDS", "make_file", "pose_from_json", "pose_to_json"]
 
 KINDS = {"Pose": ".json", "Picture": ".png", "HTML": ".html", "GLB": ".glb", "BVH": ".bvh"}
 RENDER_WAIT = 30.0  # [s]
 
 
-def saved(studio: Studio, kind: str, client: Any = None) -> bytes:
-    """The file's bytes.
+def make_file(session: Session, kind: str, client: Any = None) -> bytes:
+    """Make a file of what is seen, and return its bytes.
 
     Args:
-        studio: Whose body.
+        session: Whose body.
         kind: One of `KINDS`.
         client: The viewer whose view a picture shows.
 
@@ -38,12 +36,12 @@ def saved(studio: Studio, kind: str, client: Any = None) -> bytes:
         FormatError: The format cannot hold this body; it says what.
     """
     if kind == "Pose":
-        return pose_to_json(studio.pose).encode()
+        return pose_to_json(session.pose).encode()
     if kind == "Picture":
-        return picture(client)
-    motion = studio.panel.motion.motion
+        return take_picture(client)
+    motion = session.player.motion
     moving = motion is not None and kind in ("HTML", "GLB", "BVH")
-    thing = motion if moving else studio.pose
+    thing = motion if moving else session.pose
     if kind == "HTML":
         return show(thing, browser=False).html.encode()
     with tempfile.TemporaryDirectory() as folder:
@@ -52,8 +50,8 @@ def saved(studio: Studio, kind: str, client: Any = None) -> bytes:
         return path.read_bytes()
 
 
-def picture(client: Any) -> bytes:
-    """What a viewer sees, without the panel, as PNG."""
+def take_picture(client: Any) -> bytes:
+    """Take a picture of what a viewer sees, without the panel, as PNG."""
     try:
         import imageio.v3 as imageio
     except ImportError:
@@ -68,12 +66,12 @@ def picture(client: Any) -> bytes:
 
 
 def pose_to_json(pose: Pose) -> str:
-    """A pose as joints by name: numbers as in q."""
+    """Write a pose as joints by name: numbers as in q."""
     return json.dumps(pose_values(pose), indent=1)
 
 
 def pose_from_json(model: Model, text: str) -> Pose:
-    """The pose of `pose_to_json`, on a body that has its joints.
+    """Read what `pose_to_json` wrote, on a body that has its joints.
 
     Raises:
         InvalidValue: It is no pose of this body.

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from poise.errors import PoiseError
 from poise.methods import Method, by_name, names
 from poise.methods.ccd import ORDERS
-
-if TYPE_CHECKING:
-    from poise.studio.server import Studio
+from poise.studio.session import Session
 
 __all__ = ["SolverTab"]
 
@@ -26,13 +24,13 @@ CHOICES = {"order": ORDERS}
 
 
 class SolverTab:
-    """Made inside the tab that holds it."""
+    """The panel of the method; made inside the tab that holds it."""
 
-    def __init__(self, studio: Studio) -> None:
-        self.studio = studio
-        gui: Any = studio.server.gui
+    def __init__(self, session: Session) -> None:
+        self.session = session
+        gui: Any = session.server.gui
         self.method = gui.add_dropdown("Method", names(), hint="auto is Levenberg-Marquardt with strict priorities")
-        self.about = gui.add_markdown(first_line(by_name("auto")))
+        self.about = gui.add_markdown(quote_method(by_name("auto")))
         self.place = gui.add_folder("Its settings")
         self.inputs: list[Any] = []
         with gui.add_folder("Limits and steps"):
@@ -43,7 +41,7 @@ class SolverTab:
             self.balance = gui.add_checkbox("Balance", True, hint="Centre of mass over the pinned feet")
             self.gaze = gui.add_checkbox("Eyes follow the hand", True)
         with gui.add_folder("Stiffness", expand_by_default=False):
-            self.joint = gui.add_dropdown("Joint", self.joints())
+            self.joint = gui.add_dropdown("Joint", self.list_joints())
             self.stiffness = gui.add_number("Stiffness", 0.0, min=0.0, max=1000.0, step=0.5, hint="More moves less")
         self.show_settings(by_name("auto"))
         self.method.on_update(self.on_method)
@@ -53,82 +51,82 @@ class SolverTab:
         self.stiffness.on_update(self.on_stiffness)
         self.show_stiffness()
 
-    def joints(self) -> tuple[str, ...]:
-        """Joints that can be stiff."""
-        return tuple(j.name for j in self.studio.model.joints if j.nv and not j.mimic)
+    def list_joints(self) -> tuple[str, ...]:
+        """List the joints that can be stiff."""
+        return tuple(j.name for j in self.session.model.joints if j.nv and not j.mimic)
 
     def on_method(self, event: Any) -> None:
-        """Another method, with its own settings."""
+        """Use another method, with its own settings."""
         method = by_name(self.method.value)
-        self.about.content = first_line(method)
+        self.about.content = quote_method(method)
         self.show_settings(method)
-        self.studio.puppet.change(method=method)
-        self.studio.touch()
+        self.session.puppet.change(method=method)
+        self.session.touch()
 
     def show_settings(self, method: Method) -> None:
-        """An input for each setting that the method has."""
+        """Add an input for each setting that the method has."""
         for thing in self.inputs:
             thing.remove()
         self.inputs = []
-        gui = self.studio.server.gui
+        gui = self.session.server.gui
         with self.place:
             for field in fields(method):
-                made = setting(gui, field.name, getattr(method, field.name)) if field.name not in WORDS else None
+                made = add_setting(gui, field.name, getattr(method, field.name)) if field.name not in WORDS else None
                 if made is not None:
                     made.on_update(lambda _, key=field.name, thing=made: self.on_setting(key, thing.value))
                     self.inputs.append(made)
         self.place.visible = bool(self.inputs)
 
     def on_setting(self, key: str, value: Any) -> None:
-        """One setting of the method."""
-        puppet = self.studio.puppet
+        """Change one setting of the method."""
+        puppet = self.session.puppet
         try:
             puppet.change(method=replace(puppet.settings.method, **{key: value}))
         except (PoiseError, TypeError):
             return  # a number that is being typed
-        self.studio.touch()
+        self.session.touch()
 
     def apply(self) -> None:
-        """Everything that is not the method's own."""
-        self.studio.puppet.change(
+        """Apply everything that is not the method's own."""
+        self.session.puppet.change(
             limit_handling=HANDLING[self.handling.value],
             clearance=self.clearance.value,
             step_limit=self.step.value,
             balance=self.balance.value,
         )
-        self.studio.puppet.gaze = self.gaze.value
-        self.studio.touch()
+        self.session.puppet.gaze = self.gaze.value
+        self.session.touch()
 
     def show_stiffness(self) -> None:
-        """Of the chosen joint."""
-        joint = self.studio.model.joint(self.joint.value)
-        known = self.studio.puppet.settings.stiffness
-        self.stiffness.value = float(known.get(joint.name, max([float(s) for s in stiffness_of(joint)], default=0.0)))
+        """Show the stiffness of the chosen joint."""
+        joint = self.session.model.joint(self.joint.value)
+        known = self.session.puppet.settings.stiffness
+        self.stiffness.value = float(known.get(joint.name, max([float(s) for s in read_stiffness(joint)], default=0.0)))
 
     def on_stiffness(self, event: Any) -> None:
-        """The chosen joint gets stiffer, or softer."""
+        """Make the chosen joint stiffer, or softer."""
         if event.client is None:
             return
-        puppet = self.studio.puppet
+        puppet = self.session.puppet
         puppet.change(stiffness={**puppet.settings.stiffness, self.joint.value: float(self.stiffness.value)})
-        self.studio.touch()
+        self.session.touch()
 
-    def changed_body(self) -> None:
-        """Other joints; the settings stay."""
-        self.joint.options = self.joints()
-        self.studio.puppet.change(method=by_name(self.method.value))
+    def change_body(self) -> None:
+        """List other joints; the settings stay."""
+        self.joint.options = self.list_joints()
+        self.session.puppet.change(method=by_name(self.method.value))
         self.apply()
         self.show_stiffness()
 
 
-def stiffness_of(joint: Any) -> list[float]:
-    """A joint's own stiffness, one number or several."""
+def read_stiffness(joint: Any) -> list[float]:
+    """Return a joint's own stiffness, one number or several."""
     value = getattr(joint, "stiffness", 0.0)
     return [float(v) for v in (value if hasattr(value, "__iter__") else [value])]
 
 
-def setting(gui: Any, name: str, value: Any) -> Any:
-    """An input for one setting; None for those that are no number, word or switch."""
+def add_setting(gui: Any, name: str, value: Any) -> Any:
+    """Add an input for one setting; None for those that are no number, word or switch."""
     label = name.replace("_", " ")
     if name in CHOICES:
         return gui.add_dropdown(label, CHOICES[name], initial_value=value)
@@ -143,8 +141,8 @@ def setting(gui: Any, name: str, value: Any) -> Any:
     return None
 
 
-def first_line(method: Method) -> str:
-    """The first sentence of what the method's file says about itself."""
+def quote_method(method: Method) -> str:
+    """Quote the first sentence of what the method's file says about itself."""
     import sys
 
     text = (sys.modules[type(method).__module__].__doc__ or "").strip().splitlines()[0]

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
+from poise.pages.scene import BODY, Color, Scene
+from poise.pictures.marks import Mark, find_marks
+from poise.pictures.plots import COLORS, trace_goals
+from poise.pictures.solids import make_capsule
 from poise.solvers.race import Race, Racer
 from poise.solvers.show import HEAD, headline, rows
 from poise.solvers.solution import Solution
-from poise.studio.html.scene import BODY, Color, Scene
-from poise.studio.marks import Mark, goal_marks, up_axis
-from poise.studio.plots import COLORS, goal_curves
-from poise.studio.solids import capsule_between
 
-__all__ = ["scene_of"]
+__all__ = ["make_scene"]
 
 Floats = NDArray[np.float64]
 
@@ -27,33 +27,33 @@ MANY = (*COLORS, "#882255", "#44AA99", "#AA4499", "#117733", "#DDCC77", "#332288
 AXES: tuple[Color, ...] = ((0.86, 0.30, 0.24), (0.25, 0.66, 0.32), (0.22, 0.46, 0.86))
 
 
-def scene_of(thing: Any) -> Scene:
-    """The scene of whatever it is."""
+def make_scene(thing: Any) -> Scene:
+    """Make the scene of whatever it is."""
     if isinstance(thing, Solution):
-        return solution_scene(thing)
+        return show_solution(thing)
     if isinstance(thing, (list, tuple)) and thing and all(isinstance(part, Solution) for part in thing):
-        return followed_scene(list(thing))
+        return show_answers(list(thing))
     if isinstance(thing, Race):
-        return race_scene(thing)
+        return show_race(thing)
     if isinstance(thing, Motion):
-        return motion_scene(thing)
+        return show_motion(thing)
     if isinstance(thing, Model):
         thing = Pose(thing)
     if isinstance(thing, Pose):
-        return pose_scene(thing)
+        return show_pose(thing)
     kinds = "Solution, a list of solutions, Pose, Model, Motion, Race"
     raise InvalidValue(f"show does not know how to show {thing!r}; it shows: {kinds}.")
 
 
-def pose_scene(pose: Pose) -> Scene:
-    """A body standing still."""
+def show_pose(pose: Pose) -> Scene:
+    """Show a body standing still."""
     scene = Scene(pose.model.up, title=pose.model.name, note=f"{pose.model.nv} degrees of freedom")
     scene.add_body(pose.model, pose.q[None])
     return scene
 
 
-def motion_scene(motion: Motion) -> Scene:
-    """A body in motion; very long ones are thinned."""
+def show_motion(motion: Motion) -> Scene:
+    """Show a body in motion; very long ones are thinned."""
     if not len(motion):
         raise InvalidValue("the motion has no frames; there is nothing to show.")
     every = -(-len(motion) // LONGEST)
@@ -67,11 +67,11 @@ def motion_scene(motion: Motion) -> Scene:
 # ------------------------------------------------------------------------------------------------ solutions
 
 
-def solution_scene(solution: Solution) -> Scene:
-    """The body and its goals; if the solve was recorded, the search plays."""
+def show_solution(solution: Solution) -> Scene:
+    """Show the body and its goals; if the solve was recorded, the search plays."""
     history = solution.history
     recorded = history is not None and len(history) > 1
-    q = shown_path(solution) if recorded else solution.q[None]
+    q = trace_search(solution) if recorded else solution.q[None]
     scene = Scene(solution.model.up, len(q), 6.0, title=solution.model.name, note=headline(solution), stepwise=recorded)
     scene.add_body(solution.model, q)
     add_goals(scene, [solution], q)
@@ -79,12 +79,12 @@ def solution_scene(solution: Solution) -> Scene:
     scene.words = "" if solution.reached else solution.why()
     if recorded:
         scene.fps = max(6.0, len(q) / 6.0)
-        scene.curves = [curve_of(name, values, k) for k, (name, values) in enumerate(goal_curves(solution))]
+        scene.curves = [make_curve(name, values, k) for k, (name, values) in enumerate(trace_goals(solution))]
     return scene
 
 
-def followed_scene(solutions: list[Solution]) -> Scene:
-    """Answers one after the other, with the targets that each was given: what a solver did while it was dragged.
+def show_answers(solutions: list[Solution]) -> Scene:
+    """Show answers one after the other, with the targets that each was given: what a solver did while it was dragged.
 
     Raises:
         InvalidValue: They are of different problems.
@@ -102,25 +102,25 @@ def followed_scene(solutions: list[Solution]) -> Scene:
     return scene
 
 
-def shown_path(solution: Solution) -> Floats:
-    """Every pose of the search, and the answer last."""
+def trace_search(solution: Solution) -> Floats:
+    """Return every pose of the search, and the answer last."""
     assert solution.history is not None
     path = np.concatenate([solution.history.q, solution.q[None]])
     return path[:: -(-len(path) // LONGEST)]
 
 
-def curve_of(name: str, values: Floats, k: int) -> dict[str, Any]:
-    """An error by step, in the k-th colour."""
+def make_curve(name: str, values: Floats, k: int) -> dict[str, Any]:
+    """Make the curve of an error by step, in the k-th colour."""
     return {"name": name, "color": MANY[k % len(MANY)], "values": [float(f"{x:.3g}") for x in values]}
 
 
 def add_goals(scene: Scene, solutions: list[Solution], q: Floats) -> None:
-    """The goals of the last solution as small solids; what hangs on the body, or is moved, rides on tracks."""
+    """Add the goals of the last solution as small solids; what hangs on the body, or is moved, rides on tracks."""
     solution = solutions[-1]
     L = min(solution.model.length, 2.0)
-    ways = target_ways(solutions)
-    for mark in goal_marks(solution):
-        color = hex_color(mark.color)
+    ways = trace_targets(solutions)
+    for mark in find_marks(solution):
+        color = read_color(mark.color)
         if mark.kind == "place":
             track = scene.add_track(ways[mark.name]) if mark.name in ways else -1
             add_place(scene, mark, 0.017 * L, color, track)
@@ -139,11 +139,11 @@ def add_goals(scene: Scene, solutions: list[Solution], q: Floats) -> None:
             add_mass(scene, solution, q, mark, 0.014 * L, color)
 
 
-def target_ways(solutions: list[Solution]) -> dict[str, Floats]:
-    """Where targets that move were, (frames, 4, 4) by goal."""
+def trace_targets(solutions: list[Solution]) -> dict[str, Floats]:
+    """Return where targets that move were, (frames, 4, 4) by goal."""
     if len(solutions) == 1:
         return {}
-    seen = [{mark.name: mark for mark in goal_marks(part) if mark.kind == "place"} for part in solutions]
+    seen = [{mark.name: mark for mark in find_marks(part) if mark.kind == "place"} for part in solutions]
     ways: dict[str, Floats] = {}
     for name in seen[-1]:
         T = np.repeat(np.eye(4)[None], len(seen), axis=0)
@@ -154,11 +154,11 @@ def target_ways(solutions: list[Solution]) -> dict[str, Floats]:
 
 
 def add_place(scene: Scene, mark: Mark, size: float, color: Color, track: int) -> None:
-    """A ball at the target, a cross of axes where the rotation counts, a line to the frame where it was missed."""
+    """Add a ball at the target, a cross of axes where the rotation counts, a line to the frame where it was missed."""
     target, held = mark.points
     if track >= 0:
         add_ball(scene, track, np.zeros(3), 1.6 * size, color)
-        above = 4.0 * size * np.eye(3)[up_index(scene)]
+        above = 4.0 * size * np.eye(3)[find_up(scene)]
         scene.labels.append({"text": mark.name, "track": track, "at": above.tolist(), "color": ""})
         return
     add_ball(scene, -1, target, size, color)
@@ -168,13 +168,13 @@ def add_place(scene: Scene, mark: Mark, size: float, color: Color, track: int) -
     if not mark.reached:
         add_line(scene, -1, target, held, 0.3 * size, color)
     scene.labels.append({"text": mark.name, "track": -1, "at": (target + 0).tolist(), "color": ""})
-    scene.labels[-1]["at"][up_index(scene)] += 3.2 * size
+    scene.labels[-1]["at"][find_up(scene)] += 3.2 * size
     scene.corners += [target[None] - size, target[None] + size]
 
 
 def add_mass(scene: Scene, solution: Solution, q: Floats, mark: Mark, size: float, color: Color) -> None:
-    """The centre of mass, and the plumb line below it."""
-    height = up_axis(solution.model)
+    """Add the centre of mass, and the plumb line below it."""
+    height = solution.model.up_axis
     places = np.repeat(np.eye(4)[None], len(q), axis=0)
     places[:, :3, 3] = solution.model.center_of_mass(q)
     add_ball(scene, scene.add_track(places), np.zeros(3), size, color)
@@ -186,23 +186,23 @@ def add_mass(scene: Scene, solution: Solution, q: Floats, mark: Mark, size: floa
     add_line(scene, len(scene.tracks) - 2, np.zeros(3), drop, 0.16 * size, color)
 
 
-def up_index(scene: Scene) -> int:
-    """Which coordinate is height."""
+def find_up(scene: Scene) -> int:
+    """Return which coordinate is height."""
     return "xyz".index(scene.up)
 
 
 def add_line(scene: Scene, track: int, a: Floats, b: Floats, radius: float, color: Color) -> None:
-    """A thin capsule."""
-    scene.add_solid(capsule_between(None, a, b, radius), track, color, mark=True)
+    """Add a thin capsule."""
+    scene.add_solid(make_capsule(None, a, b, radius), track, color, mark=True)
 
 
 def add_ball(scene: Scene, track: int, at: Floats, radius: float, color: Color) -> None:
-    """A ball."""
-    scene.add_solid(capsule_between(None, at, at, radius), track, color, mark=True)
+    """Add a ball."""
+    scene.add_solid(make_capsule(None, at, at, radius), track, color, mark=True)
 
 
-def hex_color(text: str) -> Color:
-    """From #rrggbb."""
+def read_color(text: str) -> Color:
+    """Read a colour written as #rrggbb."""
     red, green, blue = (int(text[k : k + 2], 16) / 255 for k in (1, 3, 5))
     return red, green, blue
 
@@ -210,8 +210,8 @@ def hex_color(text: str) -> Color:
 # ------------------------------------------------------------------------------------------------ races
 
 
-def race_scene(race: Race) -> Scene:
-    """All methods side by side on one problem, step by step.
+def show_race(race: Race) -> Scene:
+    """Show all methods side by side on one problem, step by step.
 
     Raises:
         InvalidValue: No racer was recorded.
@@ -220,7 +220,7 @@ def race_scene(race: Race) -> Scene:
     if not watched:
         raise InvalidValue("the race has nothing to show: no method serves it, or it was run with recorded=0.")
     model = watched[0][1].model
-    paths = [shown_path(solution)[:LONGEST] for _, solution in watched]
+    paths = [trace_search(solution)[:LONGEST] for _, solution in watched]
     # a few methods crawl for hundreds of steps: the page plays until nearly all have arrived
     frames = min(max(map(len, paths)), 240)
     note = f"{race.frame} to one of {race.problems} targets, {len(watched)} methods"
@@ -229,14 +229,14 @@ def race_scene(race: Race) -> Scene:
     places = place_in_rows(model, [path[:frames] for path in paths])
     for k, ((racer, solution), path) in enumerate(zip(watched, paths, strict=True)):
         add_racer(scene, racer, solution, path[:frames], k, places[k])
-    scene.table = race_table(race)
+    scene.table = tabulate_race(race)
     return scene
 
 
 def place_in_rows(model: Model, paths: list[Floats]) -> list[Floats]:
-    """Where each body stands: in rows across the view, those behind between those before."""
+    """Return where each body stands: in rows across the view, those behind between those before."""
     columns = len(paths) if len(paths) <= 4 else -(-len(paths) // (2 if len(paths) <= 10 else 3))
-    ahead, aside = (up_axis(model) + 1) % 3, (up_axis(model) + 2) % 3
+    ahead, aside = (model.up_axis + 1) % 3, (model.up_axis + 2) % 3
     seen = np.concatenate([model.fk(path)[..., :3, 3].reshape(-1, 3) for path in paths])
     wide, deep = (1.08 * np.ptp(seen[:, axis]) + 0.22 * model.length for axis in (aside, ahead))
     places = []
@@ -250,22 +250,22 @@ def place_in_rows(model: Model, paths: list[Floats]) -> list[Floats]:
 
 
 def add_racer(scene: Scene, racer: Racer, solution: Solution, path: Floats, k: int, offset: Floats) -> None:
-    """One body with its target and its curve."""
-    r, g, b = hex_color(MANY[k % len(MANY)])
+    """Add one body with its target and its curve."""
+    r, g, b = read_color(MANY[k % len(MANY)])
     soft: Color = (0.45 * r + 0.55 * BODY[0], 0.45 * g + 0.55 * BODY[1], 0.45 * b + 0.55 * BODY[2])
     scene.add_body(solution.model, path, color=soft, offset=offset)
-    target = goal_marks(solution)[0].points[0] + offset
-    add_ball(scene, -1, target, 0.02 * min(solution.model.length, 2.0), hex_color("#D55E00"))
+    target = find_marks(solution)[0].points[0] + offset
+    add_ball(scene, -1, target, 0.02 * min(solution.model.length, 2.0), read_color("#D55E00"))
     base = solution.model.fk(np.array(solution.model.rest))[0, :3, 3] + offset
-    base[up_index(scene)] -= 0.10 * solution.model.length
+    base[find_up(scene)] -= 0.10 * solution.model.length
     scene.labels.append({"text": racer.method, "track": -1, "at": base.tolist(), "color": ""})
     assert solution.history is not None
     errors = solution.history.errors.max(axis=(1, 2))[: scene.frames]
-    scene.curves.append(curve_of(racer.method, errors, k))
+    scene.curves.append(make_curve(racer.method, errors, k))
 
 
-def race_table(race: Race) -> dict[str, Any]:
-    """The figures of all racers, over all problems."""
+def tabulate_race(race: Race) -> dict[str, Any]:
+    """Tabulate the figures of all racers, over all problems."""
     lines = [
         [r.method, f"{100 * r.reached:.0f} %", f"{r.steps:.0f}", f"{r.microseconds:.0f}"]
         for r in race.racers

@@ -14,13 +14,13 @@ from poise.errors import FormatError, InvalidValue, MissingExtra
 from poise.formats import path_text
 from poise.formats.target import replacing
 from poise.kinematics import Pose
+from poise.pictures.clay import BODY, GHOST, draw_clay, draw_marks
+from poise.pictures.marks import Mark
+from poise.pictures.stick import Camera, draw_pose, draw_targets, is_planar
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
-from poise.studio.clay import BODY, GHOST, draw_clay, draw_marks
-from poise.studio.marks import Mark
-from poise.studio.stick import Camera, draw_pose, draw_targets, is_planar
 
-__all__ = ["figure", "plot_history", "plot_pose", "plot_race", "save_figure"]
+__all__ = ["make_figure", "plot_history", "plot_pose", "plot_race", "save_figure"]
 
 # distinct in hue and in lightness, readable on white and in grey (Okabe and Ito's palette)
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000", "#999933")
@@ -30,10 +30,10 @@ PICTURES = ("png", "pdf", "svg", "jpg")
 STYLES = ("auto", "body", "stick")
 
 
-def figure(
+def make_figure(
     width: float = 7.0, height: float = 4.2, panels: int = 1, widths: Sequence[float] | None = None
 ) -> tuple[Any, Any]:
-    """A figure and its axes (one, or an array of `panels` side by side), drawn without a display.
+    """Make a figure and its axes (one, or an array of `panels` side by side), drawn without a display.
 
     Raises:
         MissingExtra: matplotlib is not installed.
@@ -54,7 +54,7 @@ def figure(
 
 
 def save_figure(made: Any, path: str | PathLike[str]) -> Path:
-    """Writes the picture whole: to a temporary file first, then under its name.
+    """Write the picture whole: to a temporary file first, then under its name.
 
     Raises:
         FormatError: Its ending is that of no picture, or the place cannot be written.
@@ -74,13 +74,13 @@ def save_figure(made: Any, path: str | PathLike[str]) -> Path:
 
 
 def plot_race(race: Race, path: str | PathLike[str]) -> Path:
-    """Error curves of a race: mean error against step, both logarithmic."""
+    """Draw the error curves of a race: mean error against step, both logarithmic."""
     return save_figure(draw_race(race), path)
 
 
 def draw_race(race: Race) -> Any:
-    """See `plot_race`."""
-    made, axes = figure()
+    """Draw the error curves of a race, and return the figure."""
+    made, axes = make_figure()
     for k, racer in enumerate(r for r in race.racers if not r.refused and len(r.curve)):
         steps = np.arange(len(racer.curve)) + 1
         style = DASHES[(k // len(COLORS)) % len(DASHES)]
@@ -102,7 +102,7 @@ def plot_pose(
     title: str = "",
     style: str = "auto",
 ) -> Path:
-    """A body and its targets; `poise.plot` does the same for anything, and draws a solution's goals too.
+    """Draw a body and its targets; `poise.plot` does the same for anything, and draws a solution's goals too.
 
     Args:
         pose: What is drawn.
@@ -113,7 +113,7 @@ def plot_pose(
         title: A line above the picture.
         style: "body", "stick", or "auto": sticks for a body that moves in a plane.
     """
-    made, axes = figure(5.0, 4.2)
+    made, axes = make_figure(5.0, 4.2)
     draw_scene(axes, pose, ghosts=ghosts, targets=targets, camera=camera, style=style)
     axes.set_title(title, loc="left", fontsize=11)
     return save_figure(made, path)
@@ -130,7 +130,10 @@ def draw_scene(
     color: str | None = None,
     style: str = "auto",
 ) -> None:
-    """A pose, its ghosts, its targets and the goals of a solution, in equal units on both axes; see `plot_pose`."""
+    """Draw a pose, its ghosts, its targets and the goals of a solution, in equal units on both axes.
+
+    See `plot_pose`.
+    """
     if style not in STYLES:
         raise InvalidValue(f"style is {style!r}; it must be one of {', '.join(map(repr, STYLES))}.")
     flat = is_planar(pose.model)
@@ -152,19 +155,19 @@ def draw_scene(
 
 
 def plot_history(solutions: Solution | Mapping[str, Solution], path: str | PathLike[str]) -> Path:
-    """How the error fell: one curve a goal and unit, or one curve for each of several solutions by name.
+    """Draw how the error fell: one curve a goal and unit, or one curve for each of several solutions by name.
 
     Raises:
         InvalidValue: A solution has no history; solve with record=True.
     """
-    made, axes = figure()
-    curves = named_curves(solutions) if isinstance(solutions, Mapping) else goal_curves(solutions)
+    made, axes = make_figure()
+    curves = trace_solutions(solutions) if isinstance(solutions, Mapping) else trace_goals(solutions)
     draw_curves(axes, dict(curves))
     return save_figure(made, path)
 
 
 def draw_curves(axes: Any, curves: Mapping[str, NDArray[np.float64]]) -> None:
-    """Errors by step, logarithmic."""
+    """Draw errors by step, on a logarithmic scale."""
     for k, (label, curve) in enumerate(curves.items()):
         style = DASHES[(k // len(COLORS)) % len(DASHES)]
         axes.semilogy(np.maximum(curve, LEAST), style, color=COLORS[k % len(COLORS)], linewidth=1.8, label=label)
@@ -177,23 +180,23 @@ def draw_curves(axes: Any, curves: Mapping[str, NDArray[np.float64]]) -> None:
     axes.legend(frameon=False, fontsize=9)
 
 
-def goal_curves(solution: Solution) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Metres and radians of every goal, those that it asks about."""
-    errors = recorded_errors(solution)
+def trace_goals(solution: Solution) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield metres and radians of every goal, those that it asks about."""
+    errors = read_errors(solution)
     for k, name in enumerate(solution.errors):
         for unit, part in enumerate(("m", "rad")):
             if errors[:, k, unit].any():
                 yield f"{name} [{part}]", errors[:, k, unit]
 
 
-def named_curves(solutions: Mapping[str, Solution]) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """The largest error of each solution."""
+def trace_solutions(solutions: Mapping[str, Solution]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Yield the largest error of each solution."""
     for name, solution in solutions.items():
-        yield name, recorded_errors(solution).max(axis=(1, 2))
+        yield name, read_errors(solution).max(axis=(1, 2))
 
 
-def recorded_errors(solution: Solution) -> NDArray[np.float64]:
-    """(poses, goals, 2) of a recorded solution."""
+def read_errors(solution: Solution) -> NDArray[np.float64]:
+    """Return the errors of a recorded solution, (poses, goals, 2)."""
     if solution.history is None:
         raise InvalidValue("the solution has no history; solve with record=True.")
     return solution.history.errors

@@ -45,42 +45,42 @@ class Camera:
 
     @classmethod
     def above(cls) -> Camera:
-        """Straight down, x to the right and y up: for arms that move in the xy plane."""
+        """Look straight down, x to the right and y up: for arms that move in the xy plane."""
         return cls(-math.pi / 2, math.pi / 2, "z", None)
 
     def on(self, model: Model) -> Camera:
-        """The camera with the body's own upward axis, where it has none yet."""
+        """Return the camera with the body's own upward axis, where it has none yet."""
         return self if self.up is not None else replace(self, up=model.up)
 
-    def flat(self, points: ArrayLike) -> Floats:
-        """Points of the world (..., 3) to the picture (..., 2)."""
+    def project(self, points: ArrayLike) -> Floats:
+        """Project points of the world (..., 3) to the picture (..., 2)."""
         sa, ca = math.sin(self.azimuth), math.cos(self.azimuth)
         se, ce = math.sin(self.elevation), math.cos(self.elevation)
-        out: Floats = self.upright(points) @ np.array([[-sa, -se * ca], [ca, -se * sa], [0.0, ce]])
+        out: Floats = self.turn_upright(points) @ np.array([[-sa, -se * ca], [ca, -se * sa], [0.0, ce]])
         return out
 
-    def depth(self, points: ArrayLike) -> Floats:
-        """How far points are behind the origin, along the line of sight [m]."""
+    def measure_depth(self, points: ArrayLike) -> Floats:
+        """Return how far points are behind the origin, along the line of sight [m]."""
         sa, ca = math.sin(self.azimuth), math.cos(self.azimuth)
         se, ce = math.sin(self.elevation), math.cos(self.elevation)
-        out: Floats = -self.upright(points) @ np.array([ce * ca, ce * sa, se])
+        out: Floats = -self.turn_upright(points) @ np.array([ce * ca, ce * sa, se])
         return out
 
-    def upright(self, points: ArrayLike) -> Floats:
-        """The same points with z up, axes in turn: y up becomes (z, x, y)."""
+    def turn_upright(self, points: ArrayLike) -> Floats:
+        """Return the same points with z up, axes in turn: y up becomes (z, x, y)."""
         first = ("xyz".index(self.up or "z") + 1) % 3
         out: Floats = np.asarray(points, dtype=np.float64)[..., [first, (first + 1) % 3, (first + 2) % 3]]
         return out
 
-    def shadow(self, points: ArrayLike) -> Floats:
-        """Where the points' shadows fall, in the picture."""
+    def cast_shadow(self, points: ArrayLike) -> Floats:
+        """Return where the points' shadows fall, in the picture."""
         on_floor = np.array(points, dtype=np.float64)
         on_floor[..., "xyz".index(self.up or "z")] = 0.0 if self.floor is None else self.floor
-        return self.flat(on_floor)
+        return self.project(on_floor)
 
 
 def is_planar(model: Model) -> bool:
-    """Whether nothing in the body leaves the plane in which it starts, across z."""
+    """Return whether nothing in the body leaves the plane in which it starts, across z."""
     T = model.fk(np.array(model.rest))
     for joint in model.joints:
         R = T[model.frames.index(joint.frame), :3, :3]
@@ -95,39 +95,42 @@ def stays_in_plane(primitive: Primitive, along_z: float) -> bool:
     return (turns and abs(along_z) > 1 - 1e-9) or (slides and abs(along_z) < 1e-9)
 
 
-def bones(model: Model) -> list[tuple[int, int]]:
-    """Pairs of frames, parent and child, between which a line is drawn."""
+def find_bones(model: Model) -> list[tuple[int, int]]:
+    """Return pairs of frames, parent and child, between which a line is drawn."""
     place = {name: k for k, name in enumerate(model.frames)}
     parents = [(model.frame(name).parent, k) for name, k in place.items()]
     return [(place[parent], k) for parent, k in parents if parent is not None]
 
 
 def draw_pose(axes: Any, pose: Pose, camera: Camera, *, color: str, ghost: bool = False) -> None:
-    """One pose: its bones, its joints and, where there is a floor, its shadow. Of a ghost, the bones alone, pale."""
+    """Draw one pose: its bones, its joints and, where there is a floor, its shadow. Of a ghost.
+
+    The bones alone, pale.
+    """
     points: Floats = pose.model.fk(pose.q)[:, :3, 3]
-    lines = bones(pose.model)
+    lines = find_bones(pose.model)
     if camera.floor is not None and not ghost:
-        draw_lines(axes, camera.shadow(points), lines, color=SHADOW, linewidth=5, zorder=1)
+        draw_lines(axes, camera.cast_shadow(points), lines, color=SHADOW, linewidth=5, zorder=1)
     width, alpha = (1.6, 0.35) if ghost else (3.2, 1.0)
-    draw_lines(axes, camera.flat(points), lines, color=color, linewidth=width, alpha=alpha, zorder=2 if ghost else 3)
+    draw_lines(axes, camera.project(points), lines, color=color, linewidth=width, alpha=alpha, zorder=2 if ghost else 3)
     if not ghost:
         moving = [pose.model.frames.index(joint.frame) for joint in pose.model.joints if joint.nv]
-        x, y = camera.flat(points[moving]).T
+        x, y = camera.project(points[moving]).T
         axes.plot(x, y, "o", markersize=5.5, color="white", markeredgecolor=color, markeredgewidth=1.5, zorder=4)
 
 
 def draw_lines(axes: Any, flat: Floats, lines: Sequence[tuple[int, int]], **style: Any) -> None:
-    """Lines between points of the picture, as one path with gaps."""
+    """Draw lines between points of the picture, as one path with gaps."""
     path = np.full((3 * len(lines), 2), np.nan)
     path[0::3], path[1::3] = flat[[a for a, _ in lines]], flat[[b for _, b in lines]]
     axes.plot(*path.T, solid_capstyle="round", **style)
 
 
 def draw_targets(axes: Any, targets: Sequence[ArrayLike], camera: Camera) -> None:
-    """A cross at each target, and where there is a floor the plumb line below it."""
+    """Draw a cross at each target, and where there is a floor the plumb line below it."""
     for target in targets:
-        x, y = camera.flat(target)
+        x, y = camera.project(target)
         if camera.floor is not None:
-            below = camera.shadow(target)
+            below = camera.cast_shadow(target)
             axes.plot([x, below[0]], [y, below[1]], ":", color=TARGET, linewidth=1, zorder=1)
         axes.plot(x, y, "x", color=TARGET, markersize=9, markeredgewidth=2.4, zorder=5)

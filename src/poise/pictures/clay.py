@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.kinematics import Pose
-from poise.studio.marks import Mark, convex_hull
-from poise.studio.solids import Solid, body_solids
-from poise.studio.stick import SHADOW, Camera
+from poise.pictures.marks import Mark, find_hull_corners
+from poise.pictures.solids import Solid, find_solids
+from poise.pictures.stick import SHADOW, Camera
 
 __all__ = ["BODY", "GHOST", "draw_clay", "draw_marks"]
 
@@ -29,51 +29,53 @@ CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 25)[:-1]), np.sin(t)], 
 
 
 def draw_clay(axes: Any, pose: Pose, camera: Camera, *, color: str = BODY, ghost: bool = False) -> None:
-    """One pose as shaded solids; a ghost is pale and flat, and throws no shadow."""
+    """Draw one pose as shaded solids; a ghost is pale and flat, and throws no shadow."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgb
 
-    solids = body_solids(pose.model)
-    cores = [world_core(pose, solid) for solid in solids]
+    solids = find_solids(pose.model)
+    cores = [place_core(pose, solid) for solid in solids]
     if camera.floor is not None and not ghost:
-        shade = [hull(outline(camera.shadow(core), solid)) for core, solid in zip(cores, solids, strict=True)]
+        shade = [
+            find_hull(draw_round(camera.cast_shadow(core), solid)) for core, solid in zip(cores, solids, strict=True)
+        ]
         axes.add_collection(PolyCollection(shade, facecolor=SHADOW, edgecolor=SHADOW, linewidth=0.5, zorder=1))
-    depths = np.array([camera.depth(core).mean() for core in cores])
+    depths = np.array([camera.measure_depth(core).mean() for core in cores])
     span = max(float(np.ptp(depths)), 1e-9)
     polygons: list[Floats] = []
     colors: list[Color] = []
     for k in np.argsort(-depths):
         base = np.array(to_rgb(color) if solids[k].color is None or ghost else solids[k].color)
-        base = mixed(base, np.ones(3), 0.22 * (depths[k] - depths.min()) / span)  # the air between
-        flat = camera.flat(cores[k])
+        base = mix_colors(base, np.ones(3), 0.22 * (depths[k] - depths.min()) / span)  # the air between
+        flat = camera.project(cores[k])
         layers = 1 if ghost else LAYERS
         for layer in range(layers):
             part = layer / LAYERS
-            tone = mixed(0.66 * base, mixed(base, np.ones(3), 0.6), part**0.85) if not ghost else base
-            polygons.append(shrunk(flat, solids[k], part))
+            tone = mix_colors(0.66 * base, mix_colors(base, np.ones(3), 0.6), part**0.85) if not ghost else base
+            polygons.append(shrink_outline(flat, solids[k], part))
             colors.append((float(tone[0]), float(tone[1]), float(tone[2])))
     order = 2 if ghost else 3
     axes.add_collection(PolyCollection(polygons, facecolor=colors, edgecolor=colors, zorder=order, linewidth=0.35))
     axes.autoscale_view()
 
 
-def shrunk(flat: Floats, solid: Solid, part: float) -> Floats:
-    """The outline of a solid, smaller by `part` and moved towards the light; only what is round can shrink."""
+def shrink_outline(flat: Floats, solid: Solid, part: float) -> Floats:
+    """Return the outline of a solid, smaller by `part` and moved towards the light; only what is round can shrink."""
     if max(solid.round) == 0.0:
         centre = flat.mean(axis=0)
-        return hull(centre + (1 - 0.25 * part) * (flat - centre))
+        return find_hull(centre + (1 - 0.25 * part) * (flat - centre))
     lit = flat + 0.55 * part * np.repeat(solid.round, len(flat) // 2)[:, None] * LIGHT
-    return hull(outline(lit, solid, 1.0 - part))
+    return find_hull(draw_round(lit, solid, 1.0 - part))
 
 
-def mixed(a: Floats, b: Floats, part: float) -> Floats:
-    """From a to b."""
+def mix_colors(a: Floats, b: Floats, part: float) -> Floats:
+    """Mix two colours: 0 is the first, 1 the second."""
     out: Floats = (1 - part) * a + part * b
     return out
 
 
-def world_core(pose: Pose, solid: Solid) -> Floats:
-    """The corners of a solid's core in the world, (n, 3)."""
+def place_core(pose: Pose, solid: Solid) -> Floats:
+    """Return the corners of a solid's core in the world, (n, 3)."""
     if solid.kind == "capsule":
         corners = np.array([[0.0, 0.0, -1.0], [0.0, 0.0, 1.0]])
     elif solid.kind == "cylinder":
@@ -85,24 +87,24 @@ def world_core(pose: Pose, solid: Solid) -> Floats:
     return out
 
 
-def outline(flat: Floats, solid: Solid, part: float = 1.0) -> Floats:
-    """Points of the picture around a solid's core, whose first half is its low end, (n, 2)."""
+def draw_round(flat: Floats, solid: Solid, part: float = 1.0) -> Floats:
+    """Return points of the picture around a solid's core, whose first half is its low end, (n, 2)."""
     radii = np.repeat(solid.round, len(flat) // 2) * part
     return flat if max(solid.round) == 0.0 else (flat[:, None, :] + radii[:, None, None] * CIRCLE).reshape(-1, 2)
 
 
-def hull(flat: Floats) -> Floats:
-    """The corners of the hull."""
-    return flat[convex_hull(flat)]
+def find_hull(flat: Floats) -> Floats:
+    """Return the corners of the hull."""
+    return flat[find_hull_corners(flat)]
 
 
 # ------------------------------------------------------------------------------------------------ goals
 
 
 def draw_marks(axes: Any, marks: list[Mark], camera: Camera) -> None:
-    """The goals of a solution: places with their plumb lines, gazes, supports, the centre of mass."""
+    """Draw the goals of a solution: places with their plumb lines, gazes, supports, the centre of mass."""
     for mark in marks:
-        flat = camera.flat(mark.points)
+        flat = camera.project(mark.points)
         if mark.kind == "place":
             draw_place(axes, mark, camera)
         elif mark.kind == "gaze":
@@ -118,10 +120,10 @@ def draw_marks(axes: Any, marks: list[Mark], camera: Camera) -> None:
 
 
 def draw_place(axes: Any, mark: Mark, camera: Camera) -> None:
-    """A ring with a dot at the target; a line to the frame where it was missed."""
-    target, held = camera.flat(mark.points)
+    """Draw a ring with a dot at the target, and a line to the frame where it was missed."""
+    target, held = camera.project(mark.points)
     if camera.floor is not None:
-        below = camera.shadow(mark.points[0])
+        below = camera.cast_shadow(mark.points[0])
         axes.plot([target[0], below[0]], [target[1], below[1]], ":", color=mark.color, linewidth=0.9, zorder=1.7)
     if not mark.reached:
         axes.plot([target[0], held[0]], [target[1], held[1]], "-", color=mark.color, linewidth=1.4, zorder=5)

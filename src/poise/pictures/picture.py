@@ -14,13 +14,21 @@ import numpy as np
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
+from poise.pictures.cloud import ReachCloud
+from poise.pictures.goal_errors import draw_goal_errors
+from poise.pictures.marks import find_marks
+from poise.pictures.plots import (
+    draw_curves,
+    draw_race,
+    draw_scene,
+    make_figure,
+    save_figure,
+    trace_goals,
+    trace_solutions,
+)
+from poise.pictures.stick import Camera, is_planar
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
-from poise.studio.cloud import ReachCloud
-from poise.studio.marks import goal_marks
-from poise.studio.plots import draw_curves, draw_race, draw_scene, figure, goal_curves, named_curves, save_figure
-from poise.studio.service import draw_service
-from poise.studio.stick import Camera, is_planar
 
 __all__ = ["Picture", "plot"]
 
@@ -39,7 +47,7 @@ class Picture:
     figure: Any
 
     def save(self, path: str | PathLike[str]) -> Path:
-        """Writes it whole; the ending chooses the format: png, pdf, svg, jpg."""
+        """Write it whole; the ending chooses the format: png, pdf, svg, jpg."""
         return save_figure(self.figure, path)
 
     def _repr_png_(self) -> bytes:
@@ -56,7 +64,7 @@ def plot(
     camera: Camera | None = None,
     style: str = "auto",
 ) -> Picture:
-    """A picture of a body and what it was asked for.
+    """Draw a picture of a body and what it was asked for.
 
     Args:
         thing: A `Solution` (the body, its goals, and how well each is served; how the errors fell, if it was
@@ -75,7 +83,7 @@ def plot(
         MissingExtra: matplotlib is not installed.
     """
     look = {"camera": camera, "style": style}
-    made = draw(thing, look)
+    made = draw_thing(thing, look)
     if title:
         made.suptitle(title, x=0.02, ha="left", fontsize=12)
     picture = Picture(made)
@@ -84,8 +92,8 @@ def plot(
     return picture
 
 
-def draw(thing: Any, look: dict[str, Any]) -> Any:
-    """The figure of whatever it is."""
+def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
+    """Draw whatever it is, and return the figure."""
     painters: dict[type, Callable[[Any, dict[str, Any]], Any]] = {
         Solution: draw_solution,
         Pose: draw_one,
@@ -98,37 +106,37 @@ def draw(thing: Any, look: dict[str, Any]) -> Any:
         if isinstance(thing, kind):
             return painter(thing, look)
     if isinstance(thing, dict) and thing and all(isinstance(part, Solution) for part in thing.values()):
-        made, axes = figure()
-        draw_curves(axes, dict(named_curves(thing)))
+        made, axes = make_figure()
+        draw_curves(axes, dict(trace_solutions(thing)))
         return made
     kinds = ", ".join(kind.__name__ for kind in painters)
     raise InvalidValue(f"plot does not know how to draw {thing!r}; it draws: {kinds}, or a dict of solutions by name.")
 
 
 def draw_one(pose: Pose, look: dict[str, Any]) -> Any:
-    """A body alone."""
-    made, axes = figure(*(5.0, 4.2) if is_planar(pose.model) else (4.6, 5.0))
+    """Draw a body alone."""
+    made, axes = make_figure(*(5.0, 4.2) if is_planar(pose.model) else (4.6, 5.0))
     draw_scene(axes, pose, **look)
     return made
 
 
 def draw_solution(solution: Solution, look: dict[str, Any]) -> Any:
-    """The body with its goals; beside it the fall of the errors, or what is left of them."""
-    made, (left, right) = figure(8.6, 4.6, panels=2, widths=(1.0, 1.15))
+    """Draw the body with its goals; beside it the fall of the errors, or what is left of them."""
+    made, (left, right) = make_figure(8.6, 4.6, panels=2, widths=(1.0, 1.15))
     flat = is_planar(solution.model)
-    targets = [mark.points[0] for mark in goal_marks(solution) if mark.kind == "place"] if flat else []
-    draw_scene(left, solution.pose, targets=targets, marks=() if flat else goal_marks(solution), **look)
+    targets = [mark.points[0] for mark in find_marks(solution) if mark.kind == "place"] if flat else []
+    draw_scene(left, solution.pose, targets=targets, marks=() if flat else find_marks(solution), **look)
     if solution.history is not None and len(solution.history) > 1:
-        draw_curves(right, dict(goal_curves(solution)))
+        draw_curves(right, dict(trace_goals(solution)))
     else:
-        draw_service(right, solution)
+        draw_goal_errors(right, solution)
     return made
 
 
 def draw_strip(motion: Motion, look: dict[str, Any]) -> Any:
-    """Some poses of a motion, evenly spaced in time, all at one scale."""
+    """Draw some poses of a motion, evenly spaced in time, all at one scale."""
     count = min(STRIP, len(motion))
-    made, panels = figure(1.9 * count + 0.6, 3.8, panels=count)
+    made, panels = make_figure(1.9 * count + 0.6, 3.8, panels=count)
     panels = np.atleast_1d(panels)
     for axes, k in zip(panels, np.linspace(0, len(motion) - 1, count).round().astype(int), strict=True):
         draw_scene(axes, motion[int(k)], **look)
@@ -138,7 +146,7 @@ def draw_strip(motion: Motion, look: dict[str, Any]) -> Any:
 
 
 def share_scale(panels: Any) -> None:
-    """One scale and one ground line for all panels, each centred on its own body."""
+    """Give all panels one scale and one ground line, each centred on its own body."""
     sizes = [np.diff([axes.get_xlim(), axes.get_ylim()], axis=1).ravel() for axes in panels]
     width = max(size[0] for size in sizes)
     low, high = min(axes.get_ylim()[0] for axes in panels), max(axes.get_ylim()[1] for axes in panels)
@@ -148,21 +156,21 @@ def share_scale(panels: Any) -> None:
 
 
 def draw_cloud(cloud: ReachCloud, look: dict[str, Any]) -> Any:
-    """The cloud around the body, cut open towards the viewer; beside it, height against distance from the root."""
-    made, (left, right) = figure(9.0, 4.4, panels=2)
+    """Draw the cloud around the body, cut open towards the viewer; beside it, height against distance from the root."""
+    made, (left, right) = make_figure(9.0, 4.4, panels=2)
     flat = is_planar(cloud.model)
     camera = (look["camera"] or (Camera.above() if flat else Camera())).on(cloud.model)
     root = cloud.model.fk(np.array(cloud.model.rest))[0, :3, 3]
     some = slice(0, CLOUD)
-    depth = camera.depth(cloud.points[some] - root)
+    depth = camera.measure_depth(cloud.points[some] - root)
     behind = np.flatnonzero(depth >= -1e-9) if not flat else np.arange(len(depth))
     order = behind[np.argsort(-depth[behind])]
-    x, y = camera.flat(cloud.points[some][order]).T
+    x, y = camera.project(cloud.points[some][order]).T
     tones = left.scatter(
         x, y, c=cloud.nimbleness[some][order], cmap="viridis", s=5, linewidths=0, alpha=0.55, vmin=0, vmax=1, zorder=2
     )
     draw_scene(left, cloud.pose, camera=camera, style=look["style"])
-    up = camera.upright(cloud.points - root)
+    up = camera.turn_upright(cloud.points - root)
     across = (up[:, 0], up[:, 1]) if flat else (np.hypot(up[:, 0], up[:, 1]), up[:, 2])
     right.hexbin(*across, C=cloud.nimbleness, gridsize=44, cmap="viridis", vmin=0, vmax=1, linewidths=0.1)
     right.set_aspect("equal")

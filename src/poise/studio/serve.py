@@ -34,7 +34,7 @@ OURS = """<title>Poise studio</title>
 
 
 def start_server(host: str, port: int, label: str) -> viser.ViserServer:
-    """A server on that port, or the next free one.
+    """Start a server on that port, or the next free one.
 
     Raises:
         MissingExtra: viser is not installed.
@@ -45,19 +45,19 @@ def start_server(host: str, port: int, label: str) -> viser.ViserServer:
     except ImportError:
         raise MissingExtra("the studio needs viser. Type: pip install 'poise[studio]'") from None
     with (
-        mock.patch.object(viser.infra, "WebsockServer", partial(with_page, viser.infra.WebsockServer)),
+        mock.patch.object(viser.infra, "WebsockServer", partial(make_with_page, viser.infra.WebsockServer)),
         mock.patch("rich.print"),  # the command line says where to look, once
     ):
         return viser.ViserServer(host=host, port=port, label=label, verbose=False)
 
 
-def with_page(make: Any, *args: Any, http_server_root: Path, **options: Any) -> Any:
-    """The server that `make` makes, serving our page."""
-    return make(*args, http_server_root=own_page(http_server_root), **options)
+def make_with_page(make: Any, *args: Any, http_server_root: Path, **options: Any) -> Any:
+    """Make the server that serves our page."""
+    return make(*args, http_server_root=write_page(http_server_root), **options)
 
 
-def own_page(root: Path) -> Path:
-    """A folder with our page; viser's own where it cannot be made."""
+def write_page(root: Path) -> Path:
+    """Write our page to a folder of its own and return that; viser's own where it cannot be made."""
     try:
         text = (root / "index.html").read_text(encoding="utf-8")
         if TITLE not in text:

@@ -19,7 +19,7 @@ from poise.limits.skeleton import BodyCapsule, skeleton_capsules
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
-__all__ = ["Solid", "body_solids", "capsule_between"]
+__all__ = ["Solid", "find_solids", "make_capsule"]
 
 Floats = NDArray[np.float64]
 
@@ -50,19 +50,22 @@ class Solid:
 
 
 @lru_cache(maxsize=16)
-def body_solids(model: Model) -> tuple[Solid, ...]:
-    """All solids of a body."""
+def find_solids(model: Model) -> tuple[Solid, ...]:
+    """Return all solids of a body."""
     parts = rigid_parts(model)
     shapes = [shape for shape in model.shapes if shape.use != "collision"] or list(model.shapes)
     solid = [shape for shape in shapes if not isinstance(shape.shape, Mesh)]
     served = {parts[model.frame(shape.frame).name] for shape in solid}
     meshed = {parts[model.frame(shape.frame).name] for shape in shapes} - served
     bones = skeleton_capsules(model, meshed if shapes else None)
-    return (*(solid_of(shape) for shape in solid), *tapered(model, bones))
+    return (*(make_solid(shape) for shape in solid), *taper_solids(model, bones))
 
 
-def tapered(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:
-    """Capsules as solids that are as thick as each other where they meet; stubs beside a longer bone are left out."""
+def taper_solids(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:
+    """Turn capsules into solids that are as thick as each other where they meet.
+
+    Stubs beside a longer bone are left out.
+    """
     if not capsules:
         return []
     T = model.fk(np.array(model.rest))[[model.frames.index(capsule.frame) for capsule in capsules]]
@@ -77,61 +80,63 @@ def tapered(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:
     least, most = np.where(meets, radii, np.inf).min(axis=1), np.where(meets, radii, 0.0).max(axis=1)
     shared = np.where(limb, np.clip(np.sqrt(least * most), 0.7 * radii, 1.35 * radii), radii)
     # a part that only links a thin one to a thick one, as a collar bone, begins as thick as the latter
-    light = np.repeat([part_mass(model, capsule.frame) == 0.0 for capsule in capsules], 2)
+    light = np.repeat([sum_mass(model, capsule.frame) == 0.0 for capsule in capsules], 2)
     shared = np.where(light & (least < 0.65 * most), 0.95 * most, shared).reshape(-1, 2)
-    longest = {frame: max(long[k] for k, c in enumerate(capsules) if c.frame == frame) for frame in frames(capsules)}
+    longest = {
+        frame: max(long[k] for k, c in enumerate(capsules) if c.frame == frame) for frame in list_frames(capsules)
+    }
     return [
-        capsule_between(capsule.frame, a, b, (low, high))
+        make_capsule(capsule.frame, a, b, (low, high))
         for k, (capsule, (a, b), (low, high)) in enumerate(zip(capsules, ends, shared.tolist(), strict=True))
         if long[k] == longest[capsule.frame] or long[k] > 0.8 * thick[k]
     ]
 
 
 def is_chain(model: Model) -> bool:
-    """Whether every part carries at most one joint."""
+    """Return whether every part carries at most one joint."""
     parts = rigid_parts(model)
     carried = [parts[joint.parent] for joint in model.joints if joint.kind != "fixed"]
     return len(carried) == len(set(carried))
 
 
-def frames(capsules: list[BodyCapsule]) -> set[str]:
-    """The frames that carry them."""
+def list_frames(capsules: list[BodyCapsule]) -> set[str]:
+    """Return the frames that carry them."""
     return {capsule.frame for capsule in capsules}
 
 
-def part_mass(model: Model, frame: str) -> float:
-    """All mass of the rigid part that a frame is on [kg]."""
+def sum_mass(model: Model, frame: str) -> float:
+    """Return all mass of the rigid part that a frame is on [kg]."""
     parts = rigid_parts(model)
     mine = parts[model.frame(frame).name]
     return sum(model.frame(name).mass for name in model.frames if parts[name] == mine)
 
 
-def capsule_between(
+def make_capsule(
     frame: str | None,
     a: Floats,
     b: Floats,
     radius: float | tuple[float, float],
     color: tuple[float, float, float] | None = None,
 ) -> Solid:
-    """A capsule from one point of a frame to another; a ball where they are the same."""
+    """Make a capsule from one point of a frame to another; a ball where they are the same."""
     length = float(np.linalg.norm(b - a))
     T = np.eye(4)
-    T[:3, :3] = turned_to((b - a) / length) if length > 1e-12 else np.eye(3)
+    T[:3, :3] = turn_z_to((b - a) / length) if length > 1e-12 else np.eye(3)
     T[:3, 3] = (a + b) / 2
     low, high = radius if isinstance(radius, tuple) else (radius, radius)
     return Solid(frame, "capsule", T, (0.0, 0.0, length / 2), (low, high), color)
 
 
-def turned_to(axis: Floats) -> Floats:
-    """A rotation whose third column is the axis."""
+def turn_z_to(axis: Floats) -> Floats:
+    """Return a rotation whose third column is the axis."""
     helper = np.eye(3)[int(np.argmin(np.abs(axis)))]
     x = np.cross(helper, axis)
     x /= np.linalg.norm(x)
     return np.stack([x, np.cross(axis, x), axis], axis=1)
 
 
-def solid_of(shape: Shape) -> Solid:
-    """A shape of the body's file as a solid."""
+def make_solid(shape: Shape) -> Solid:
+    """Make a solid of a shape of the body's file."""
     body, T = shape.shape, np.array(shape.offset.matrix)
     color = None if shape.color is None else shape.color[:3]
     if isinstance(body, Sphere):

@@ -44,7 +44,7 @@ class Surface:
 
 
 def round_surface(cones: Sequence[RoundCone], blend: float = 0.5) -> Surface:
-    """The surface around all cones; `blend` says how softly they join, in units of their radii."""
+    """Mesh the surface around all cones; `blend` says how softly they join, in units of their radii."""
     radii = [radius for cone in cones for radius in (cone.start, cone.end)]
     soft = blend * float(np.mean(radii))
     ends = np.array([(cone.a, cone.b) for cone in cones])
@@ -53,15 +53,15 @@ def round_surface(cones: Sequence[RoundCone], blend: float = 0.5) -> Surface:
     cell = max(min(radii) / FINEST * 3.0, float((high - low).max()) / MOST_CELLS)
     counts = np.ceil((high - low) / cell).astype(int) + 1
     grid = np.stack(np.meshgrid(*(low[k] + cell * np.arange(counts[k]) for k in range(3)), indexing="ij"), axis=-1)
-    values = distance(grid.reshape(-1, 3), cones, soft).reshape(counts)
-    vertices, faces = surface_net(grid, values)
+    values = measure_distance(grid.reshape(-1, 3), cones, soft).reshape(counts)
+    vertices, faces = net_surface(grid, values)
     for _ in range(4):
-        vertices = vertices - onto(vertices, cones, soft, 0.05 * cell)
+        vertices = vertices - step_onto(vertices, cones, soft, 0.05 * cell)
     return Surface(vertices, faces)
 
 
-def distance(points: Floats, cones: Sequence[RoundCone], soft: float) -> Floats:
-    """Signed distance of points (n, 3) from the blended surface; negative inside."""
+def measure_distance(points: Floats, cones: Sequence[RoundCone], soft: float) -> Floats:
+    """Return the signed distance of points (n, 3) from the blended surface; negative inside."""
     out: Floats | None = None
     for cone in cones:
         a, along = np.array(cone.a), np.subtract(cone.b, cone.a)
@@ -77,18 +77,18 @@ def distance(points: Floats, cones: Sequence[RoundCone], soft: float) -> Floats:
     return out
 
 
-def onto(points: Floats, cones: Sequence[RoundCone], soft: float, step: float) -> Floats:
-    """How far to move back along the gradient to lie on the surface, (n, 3)."""
+def step_onto(points: Floats, cones: Sequence[RoundCone], soft: float, step: float) -> Floats:
+    """Return how far to move back along the gradient to lie on the surface, (n, 3)."""
     offsets = step * np.concatenate([np.eye(3), -np.eye(3)])
-    around = distance((points[None] + offsets[:, None]).reshape(-1, 3), cones, soft).reshape(6, -1)
+    around = measure_distance((points[None] + offsets[:, None]).reshape(-1, 3), cones, soft).reshape(6, -1)
     slope = ((around[:3] - around[3:]) / (2 * step)).T
     steep = np.maximum((slope * slope).sum(axis=1), 0.25)
-    moved: Floats = (distance(points, cones, soft) / steep)[:, None] * slope
+    moved: Floats = (measure_distance(points, cones, soft) / steep)[:, None] * slope
     return moved
 
 
-def surface_net(grid: Floats, values: Floats) -> tuple[Floats, Faces]:
-    """Vertices and triangles where values change sign on a grid of points (x, y, z, 3)."""
+def net_surface(grid: Floats, values: Floats) -> tuple[Floats, Faces]:
+    """Return vertices and triangles where values change sign on a grid of points (x, y, z, 3)."""
     shape = np.array(values.shape) - 1
     inside = values < 0.0
     total, hits = np.zeros((*shape, 3)), np.zeros(shape)
@@ -109,7 +109,7 @@ def surface_net(grid: Floats, values: Floats) -> tuple[Floats, Faces]:
 
 
 def net_faces(inside: NDArray[np.bool_], index: Faces) -> Faces:
-    """Two triangles around each grid edge that the surface crosses."""
+    """Return two triangles around each grid edge that the surface crosses."""
     quads = []
     for axis in range(3):
         j, k = (axis + 1) % 3, (axis + 2) % 3

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
+from poise.pictures.solids import Solid, find_solids
 from poise.spatial import Rotation
-from poise.studio.solids import Solid, body_solids
 
 __all__ = ["BODY", "Scene"]
 
@@ -58,13 +58,13 @@ class Scene:
     corners: list[Floats] = field(default_factory=list)
 
     def add_track(self, transforms: Floats) -> int:
-        """A moving frame: (frames, 4, 4); one that ends early stays where it ended. Its number."""
+        """Add a moving frame, (frames, 4, 4), and return its number; one that ends early stays where it ended."""
         missing = self.frames - len(transforms)
         self.tracks.append(np.concatenate([transforms, np.repeat(transforms[-1:], max(missing, 0), axis=0)]))
         return len(self.tracks) - 1
 
     def add_solid(self, solid: Solid, track: int, color: Color, *, opacity: float = 1.0, mark: bool = False) -> None:
-        """A solid on a track (-1 is the world). Marks glow and throw no shadow."""
+        """Add a solid on a track (-1 is the world). Marks glow and throw no shadow."""
         local = [round(x, 5) for x in solid.T_frame_solid.T.ravel().tolist()]
         half, around = [round(x, 5) for x in solid.half], [round(max(x, LEAST_RADIUS), 6) for x in solid.round]
         flags = 2 if mark else int(opacity == 1.0)
@@ -72,26 +72,26 @@ class Scene:
         soft = around if any(solid.round) else [0, 0]
         self.solids.append([track, KINDS.index(solid.kind), local, half, soft, rgba, flags])
         if not mark:
-            self.corners += extents(solid, self.tracks[track] if track >= 0 else np.eye(4)[None])
+            self.corners += find_extents(solid, self.tracks[track] if track >= 0 else np.eye(4)[None])
 
     def add_body(
         self, model: Model, q: Floats, *, color: Color = BODY, opacity: float = 1.0, offset: Floats | None = None
     ) -> dict[str, int]:
-        """A body over time, (frames, nq); the track of each of its frames that carries something."""
+        """Add a body over time, (frames, nq); return the track of each of its frames that carries something."""
         places = np.array(model.fk(q))
         if offset is not None:
             places[:, :, :3, 3] += offset
         numbers: dict[str, int] = {}
-        for solid in body_solids(model):
+        for solid in find_solids(model):
             name = model.frame(solid.frame).name if solid.frame is not None else model.frames[0]
             if name not in numbers:
                 numbers[name] = self.add_track(places[:, model.frames.index(name)])
             self.add_solid(solid, numbers[name], color, opacity=opacity)
         return numbers
 
-    def data(self) -> dict[str, Any]:
-        """Everything in values that JSON has; transforms as base64 of float32, frame by frame."""
-        low, high = self.box()
+    def to_data(self) -> dict[str, Any]:
+        """Return everything in values that JSON has; transforms as base64 of float32, frame by frame."""
+        low, high = self.find_box()
         height = "xyz".index(self.up)
         radius = 0.5 * float(np.linalg.norm(high - low)) or 1.0
         return {
@@ -100,7 +100,7 @@ class Scene:
             "fps": self.fps,
             "hold": 1.2 * self.fps,
             "tracks": len(self.tracks),
-            "data": self.packed(),
+            "data": self.pack(),
             "middle": [round(x, 5) for x in ((low + high) / 2).tolist()],
             "radius": round(1.04 * radius, 5),
             "box": [round(x, 5) for x in ((high - low) / 2).tolist()],
@@ -111,15 +111,15 @@ class Scene:
             "elevation": self.elevation,
         }
 
-    def box(self) -> tuple[Floats, Floats]:
-        """The corners of a box around everything."""
+    def find_box(self) -> tuple[Floats, Floats]:
+        """Return the corners of a box around everything."""
         if not self.corners:
             return -np.ones(3), np.ones(3)
         every = np.concatenate(self.corners)
         return every.min(axis=0), every.max(axis=0)
 
-    def packed(self) -> str:
-        """Positions and quaternions (wxyz) of all tracks, (frames, tracks, 7)."""
+    def pack(self) -> str:
+        """Pack positions and quaternions (wxyz) of all tracks, (frames, tracks, 7)."""
         if not self.tracks:
             return ""
         T = np.stack(self.tracks, axis=1)
@@ -128,8 +128,8 @@ class Scene:
         return base64.b64encode(numbers.tobytes()).decode("ascii")
 
 
-def extents(solid: Solid, ways: Floats) -> list[Floats]:
-    """Lowest and highest corners of a solid's boxes along its way, (frames, 3) each."""
+def find_extents(solid: Solid, ways: Floats) -> list[Floats]:
+    """Return the lowest and highest corners of a solid's boxes along its way, (frames, 3) each."""
     T = ways @ solid.T_frame_solid
     out = []
     for end, around in zip((-1.0, 1.0), solid.round, strict=True):

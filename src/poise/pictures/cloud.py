@@ -54,7 +54,7 @@ class ReachCloud:
 
 
 def reach_cloud(model: Model, frame: str | None = None, *, samples: int = 20_000, seed: int = 0) -> ReachCloud:
-    """Samples where a frame can be.
+    """Sample where a frame can be.
 
     Args:
         model: The body.

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from poise.formats.target import replacing
-from poise.studio.html.scenes import scene_of
-from poise.studio.stick import Camera
+from poise.pages.scenes import make_scene
+from poise.pictures.stick import Camera
 
 __all__ = ["Page", "show"]
 
@@ -36,7 +36,7 @@ class Page:
     path: Path | None = None
 
     def save(self, path: str | PathLike[str]) -> Page:
-        """Writes the page whole: to a temporary file first, then under its name."""
+        """Write the page whole: to a temporary file first, then under its name."""
         with replacing(path) as rough:
             rough.write_text(self.html, encoding="utf-8")
         return Page(self.html, Path(path))
@@ -59,7 +59,7 @@ def show(
     camera: Camera | None = None,
     browser: bool | None = None,
 ) -> Page:
-    """A body on a page that can be turned, played and mailed: one HTML file, offline.
+    """Show a body on a page that can be turned, played and mailed: one HTML file, offline.
 
     Args:
         thing: A `Solution` (with record=True its search plays), a list of solutions (they play one after the other,
@@ -77,13 +77,13 @@ def show(
     Raises:
         InvalidValue: It is nothing that can be shown.
     """
-    scene = scene_of(thing)
+    scene = make_scene(thing)
     scene.title = scene.title if title is None else title
     scene.note = scene.note if note is None else note
     if camera is not None:
         scene.azimuth, scene.elevation = camera.azimuth, camera.elevation
-    page = Page(page_html(scene.data()))
-    opens = (path is None and has_display() and not in_notebook()) if browser is None else browser
+    page = Page(write_html(scene.to_data()))
+    opens = (path is None and has_display() and not is_in_notebook()) if browser is None else browser
     if path is not None:
         page = page.save(path)
     elif opens:
@@ -93,8 +93,11 @@ def show(
     return page
 
 
-def page_html(data: dict[str, Any]) -> str:
-    """The page around a scene. Text cannot leave the script element that holds it: every < is written as an escape."""
+def write_html(data: dict[str, Any]) -> str:
+    """Write the page around a scene. Text cannot leave the script element that holds it.
+
+    Every < is written as an escape.
+    """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     script = "\n".join((HERE / name).read_text("utf-8") for name in ("viewer.js", "player.js"))
     page = (HERE / "page.html").read_text("utf-8")
@@ -102,11 +105,11 @@ def page_html(data: dict[str, Any]) -> str:
 
 
 def has_display() -> bool:
-    """Whether a browser could open a window here."""
+    """Return whether a browser could open a window here."""
     return sys.platform in ("darwin", "win32") or bool(os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
 
 
-def in_notebook() -> bool:
-    """Whether a notebook is looking on."""
+def is_in_notebook() -> bool:
+    """Return whether a notebook is looking on."""
     shell = sys.modules.get("IPython")
     return shell is not None and type(shell.get_ipython()).__name__ == "ZMQInteractiveShell"

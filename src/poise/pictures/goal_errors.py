@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 
 from poise.goals.goal import ANGULAR
+from poise.pictures.marks import MISSED, REACHED
 from poise.solvers.show import length_text, radians_text
 from poise.solvers.solution import Solution
-from poise.studio.marks import MISSED, REACHED
 
-__all__ = ["draw_service"]
+__all__ = ["draw_goal_errors"]
 
 LEAST = 1e-3  # of a tolerance: what is smaller is drawn as this
 
 
-def draw_service(axes: Any, solution: Solution) -> None:
-    """Errors of all goals on one logarithmic scale of tolerances; right of the line is missed."""
+def draw_goal_errors(axes: Any, solution: Solution) -> None:
+    """Draw the errors of all goals on one logarithmic scale of tolerances; right of the line is missed."""
     goals = list(solution.errors.items())
     for k, (name, errors) in enumerate(goals):
         goal = solution._solver.goals[name]

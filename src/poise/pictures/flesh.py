@@ -21,9 +21,9 @@ from poise.limits.capsules import body_capsules
 from poise.limits.skeleton import BodyCapsule
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
-from poise.studio.surface import RoundCone, Surface, round_surface
+from poise.pictures.surface import RoundCone, Surface, round_surface
 
-__all__ = ["Flesh", "flesh"]
+__all__ = ["Flesh", "find_flesh"]
 
 Floats = NDArray[np.float64]
 Color = tuple[int, int, int]
@@ -54,15 +54,15 @@ class Flesh:
 
 
 @lru_cache(maxsize=8)
-def flesh(model: Model) -> tuple[Flesh, ...]:
-    """All surfaces of a body."""
+def find_flesh(model: Model) -> tuple[Flesh, ...]:
+    """Return all surfaces of a body."""
     seen = [s for s in model.shapes if s.use in ("both", "visual")]
     parts = rigid_parts(model)
-    drawn = [Flesh(s.frame, surface, tint(s), frozenset({s.frame})) for s in seen for surface in solid_surface(s)]
+    drawn = [Flesh(s.frame, surface, find_color(s), frozenset({s.frame})) for s in seen for surface in mesh_shape(s)]
     served = {parts[f.frame] for f in drawn}
     color = SKIN if all(role in model.roles for role in PERSON) else JOINTED
     cones: dict[str, list[RoundCone]] = {}
-    for frame, cone in [*tapered(model), *person(model)]:
+    for frame, cone in [*taper_capsules(model), *shape_person(model)]:
         if parts[frame] not in served:
             cones.setdefault(frame, []).append(cone)
     grown = [
@@ -72,16 +72,16 @@ def flesh(model: Model) -> tuple[Flesh, ...]:
     return (*drawn, *grown)
 
 
-def tint(shape: Shape) -> Color:
-    """The colour of a file's solid, or the plain one."""
+def find_color(shape: Shape) -> Color:
+    """Return the colour of a file's solid, or the plain one."""
     if shape.color is None:
         return JOINTED
     r, g, b = (round(255 * float(c)) for c in shape.color[:3])
     return r, g, b
 
 
-def solid_surface(shape: Shape) -> Iterator[Surface]:
-    """A file's solid as triangles; files of meshes are opened where trimesh is installed."""
+def mesh_shape(shape: Shape) -> Iterator[Surface]:
+    """Turn a file's solid into triangles; files of meshes are opened where trimesh is installed."""
     try:
         import trimesh
     except ImportError:
@@ -92,7 +92,7 @@ def solid_surface(shape: Shape) -> Iterator[Surface]:
         mesh = trimesh.creation.icosphere(subdivisions=3, radius=solid.radius)
     elif isinstance(solid, Capsule):
         ends = [(0.0, 0.0, sign * solid.length / 2) for sign in (-1.0, 1.0)]
-        yield moved(round_surface([RoundCone(ends[0], ends[1], solid.radius, solid.radius)]), shape)
+        yield place_surface(round_surface([RoundCone(ends[0], ends[1], solid.radius, solid.radius)]), shape)
         return
     elif isinstance(solid, Cylinder):
         mesh = trimesh.creation.cylinder(radius=solid.radius, height=solid.length, sections=32)
@@ -104,20 +104,20 @@ def solid_surface(shape: Shape) -> Iterator[Surface]:
         except Exception:  # a mesh that cannot be read is not drawn: the skeleton is
             return
         scaled = np.asarray(mesh.vertices) * np.array(solid.scale)
-        yield moved(Surface(scaled, np.asarray(mesh.faces)), shape)
+        yield place_surface(Surface(scaled, np.asarray(mesh.faces)), shape)
         return
     else:
         return
-    yield moved(Surface(np.asarray(mesh.vertices), np.asarray(mesh.faces)), shape)
+    yield place_surface(Surface(np.asarray(mesh.vertices), np.asarray(mesh.faces)), shape)
 
 
-def moved(surface: Surface, shape: Shape) -> Surface:
-    """A solid's surface in its frame."""
+def place_surface(surface: Surface, shape: Shape) -> Surface:
+    """Return a solid's surface in its frame."""
     return Surface(np.asarray(shape.offset.apply(surface.vertices)), surface.faces)
 
 
-def tapered(model: Model) -> Cones:
-    """Capsules as cones: at each end as thick as the parts that meet there."""
+def taper_capsules(model: Model) -> Cones:
+    """Turn capsules into cones: at each end as thick as the parts that meet there."""
     capsules = body_capsules(model)
     parts = rigid_parts(model)
     T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
@@ -129,18 +129,18 @@ def tapered(model: Model) -> Cones:
         own = parts[capsule.frame]
         above = None if own is None else parts[model.frame(own).parent]
         start = 0.96 * max(capsule.radius, math.sqrt(capsule.radius * thick.get(above, capsule.radius)))
-        below = joint_at(model, parts, T, capsule)
+        below = find_joint_at(model, parts, T, capsule)
         end = math.sqrt(capsule.radius * thick.get(below, capsule.radius)) if below else capsule.radius
-        if person_like and capsule.frame in person_parts(model):
+        if person_like and capsule.frame in find_person_parts(model):
             continue
         start = start if above in thick else max(capsule.radius, end)
         yield capsule.frame, RoundCone(capsule.a, capsule.b, start, end)
 
 
-def joint_at(
+def find_joint_at(
     model: Model, parts: dict[str | None, str | None], T: dict[str, Floats], capsule: BodyCapsule
 ) -> str | None:
-    """The part that hangs at the far end of a capsule, if one does."""
+    """Return the part that hangs at the far end of a capsule, if one does."""
     end = T[capsule.frame][:3, :3] @ np.array(capsule.b) + T[capsule.frame][:3, 3]
     for joint in model.joints:
         if joint.nv and joint.frame in T and parts[joint.parent] == parts[capsule.frame]:
@@ -150,8 +150,8 @@ def joint_at(
     return None
 
 
-def person_parts(model: Model) -> set[str]:
-    """Frames of a person whose flesh is not a row of capsules."""
+def find_person_parts(model: Model) -> set[str]:
+    """Return the frames of a person whose flesh is not a row of capsules."""
     middle = ("pelvis", "spine_1", "spine_2", "chest", "head", "neck")
     pairs = ["clavicle"]
     pairs += ["wrist"] if all(f"{role}_l" in model.roles for role in HAND) else []
@@ -171,102 +171,102 @@ class Placer:
     def __init__(self, model: Model) -> None:
         self.roles = model.roles
         self.places = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
-        across = self.at("shoulder_l") - self.at("shoulder_r")
+        across = self.locate("shoulder_l") - self.locate("shoulder_r")
         self.wide = float(np.linalg.norm(across))
         self.left: Floats = across / self.wide
-        up = self.at("head") - self.at("pelvis")
+        up = self.locate("head") - self.locate("pelvis")
         up -= self.left * (self.left @ up)
         self.up: Floats = up / np.linalg.norm(up)
         self.front: Floats = np.cross(self.left, self.up)
 
-    def at(self, role: str) -> Floats:
-        """Where a role is [m]."""
+    def locate(self, role: str) -> Floats:
+        """Return where a role is [m]."""
         return np.array(self.places[self.roles[role]][:3, 3])
 
-    def cone(self, role: str, a: Floats, b: Floats, start: float, end: float) -> tuple[str, RoundCone]:
-        """A cone that moves with a role."""
+    def grow(self, role: str, a: Floats, b: Floats, start: float, end: float) -> tuple[str, RoundCone]:
+        """Grow a cone that moves with a role."""
         T = self.places[self.roles[role]]
         one, other = ((T[:3, :3].T @ (p - T[:3, 3])).tolist() for p in (a, b))
         return self.roles[role], RoundCone((one[0], one[1], one[2]), (other[0], other[1], other[2]), start, end)
 
 
-def person(model: Model) -> Cones:
-    """Pelvis, waist, rib cage, skull and palms, in proportion to the skeleton that they are on."""
+def shape_person(model: Model) -> Cones:
+    """Shape pelvis, waist, rib cage, skull and palms, in proportion to the skeleton that they are on."""
     if not all(role in model.roles for role in PERSON):
         return
     place = Placer(model)
-    at, wide, up, front = place.at, place.wide, place.up, place.front
+    at, wide, up, front = place.locate, place.wide, place.up, place.front
     for side in (1.0, -1.0):
         hip = at("hip_l" if side > 0 else "hip_r") if "hip_l" in model.roles else at("pelvis")
         waist = at("pelvis") + 0.1 * wide * up + 0.12 * side * wide * place.left
-        yield place.cone("pelvis", waist, hip + 0.08 * wide * up, 0.2 * wide, 0.215 * wide)
-        yield from trunk(place, side)
-        yield from palm(place, side)
-        yield from sole(place, side)
+        yield place.grow("pelvis", waist, hip + 0.08 * wide * up, 0.2 * wide, 0.215 * wide)
+        yield from shape_trunk(place, side)
+        yield from shape_palm(place, side)
+        yield from shape_sole(place, side)
     head, top = at("head"), at("head_top") if "head_top" in model.roles else at("head") + 0.42 * wide * up
     jaw = head + 0.09 * wide * front
-    yield place.cone(
+    yield place.grow(
         "head", top - 0.265 * wide * up + 0.01 * wide * front, top - 0.24 * wide * up, 0.225 * wide, 0.24 * wide
     )
-    yield place.cone("head", jaw + 0.05 * wide * up, jaw + 0.13 * wide * up, 0.125 * wide, 0.17 * wide)
+    yield place.grow("head", jaw + 0.05 * wide * up, jaw + 0.13 * wide * up, 0.125 * wide, 0.17 * wide)
     if "neck" in model.roles:
-        yield place.cone("neck", at("neck") - 0.06 * wide * up, head, 0.15 * wide, 0.135 * wide)
+        yield place.grow("neck", at("neck") - 0.06 * wide * up, head, 0.15 * wide, 0.135 * wide)
 
 
-def trunk(place: Placer, side: float) -> Cones:
-    """One half of the trunk: waist, ribs, collar bone."""
-    at, wide, up, front = place.at, place.wide, place.up, place.front
+def shape_trunk(place: Placer, side: float) -> Cones:
+    """Shape one half of the trunk: waist, ribs, collar bone."""
+    at, wide, up, front = place.locate, place.wide, place.up, place.front
     out = side * place.left
     column = [role for role in ("spine_1", "spine_2", "chest") if role in place.roles]
     for role, above, half, thick in zip(column, column[1:], (0.12, 0.14), (0.205, 0.215), strict=False):
         low, high = at(role) + 0.05 * wide * front, at(above) + 0.06 * wide * front
-        yield place.cone(role, low + half * wide * out, high + (half + 0.01) * wide * out, thick * wide, thick * wide)
+        yield place.grow(role, low + half * wide * out, high + (half + 0.01) * wide * out, thick * wide, thick * wide)
     chest = at("chest") + 0.07 * wide * front
     shoulder = at("shoulder_l" if side > 0 else "shoulder_r")
     rise = float(up @ (shoulder - at("chest")))
     ribs, top = chest + 0.03 * wide * up, chest + 0.78 * rise * up
-    yield place.cone("chest", ribs + 0.15 * wide * out, top + 0.2 * wide * out, 0.22 * wide, 0.2 * wide)
-    yield place.cone("chest", chest + 0.3 * rise * up, top, 0.22 * wide, 0.2 * wide)
+    yield place.grow("chest", ribs + 0.15 * wide * out, top + 0.2 * wide * out, 0.22 * wide, 0.2 * wide)
+    yield place.grow("chest", chest + 0.3 * rise * up, top, 0.22 * wide, 0.2 * wide)
     collar = "clavicle_l" if side > 0 else "clavicle_r"
     if collar in place.roles:
-        yield place.cone(collar, shoulder - 0.27 * wide * out + 0.02 * wide * up, shoulder, 0.12 * wide, 0.14 * wide)
+        yield place.grow(collar, shoulder - 0.27 * wide * out + 0.02 * wide * up, shoulder, 0.12 * wide, 0.14 * wide)
 
 
-def palm(place: Placer, side: float) -> Cones:
-    """A flat hand, its thumb beside it."""
+def shape_palm(place: Placer, side: float) -> Cones:
+    """Shape a flat hand with its thumb beside it."""
     names = [f"{n}_{'l' if side > 0 else 'r'}" for n in HAND]
     if not all(name in place.roles for name in names):
         return
     wide = place.wide
-    wrist, hand, tip, thumb = (place.at(name) for name in names)
+    wrist, hand, tip, thumb = (place.locate(name) for name in names)
     along = (tip - wrist) / np.linalg.norm(tip - wrist)
     beside = thumb - wrist - along * (along @ (thumb - wrist))
     beside /= np.linalg.norm(beside)
-    yield place.cone(names[0], wrist, wrist + 0.4 * (hand - wrist), 0.08 * wide, 0.075 * wide)
+    yield place.grow(names[0], wrist, wrist + 0.4 * (hand - wrist), 0.08 * wide, 0.075 * wide)
     for k in (-1.0, 0.0, 1.0):
         reach = tip - (0.05 + 0.05 * abs(k - 0.2)) * wide * along
         knuckle = hand + 0.085 * k * wide * beside
-        yield place.cone(names[0], wrist + 0.04 * k * wide * beside, knuckle, 0.07 * wide, 0.058 * wide)
-        yield place.cone(names[0], knuckle, reach + 0.075 * k * wide * beside, 0.058 * wide, 0.042 * wide)
-    yield place.cone(names[0], wrist + 0.3 * (thumb - wrist), thumb - 0.03 * wide * along, 0.06 * wide, 0.042 * wide)
+        yield place.grow(names[0], wrist + 0.04 * k * wide * beside, knuckle, 0.07 * wide, 0.058 * wide)
+        yield place.grow(names[0], knuckle, reach + 0.075 * k * wide * beside, 0.058 * wide, 0.042 * wide)
+    yield place.grow(names[0], wrist + 0.3 * (thumb - wrist), thumb - 0.03 * wide * along, 0.06 * wide, 0.042 * wide)
 
 
-def sole(place: Placer, side: float) -> Cones:
-    """A foot that stands on its sole: heel, instep, and toes that bend at the ball."""
+def shape_sole(place: Placer, side: float) -> Cones:
+    """Shape a foot that stands on its sole: heel, instep, and toes that bend at the ball."""
     names = [f"{n}_{'l' if side > 0 else 'r'}" for n in FOOT]
     if not all(name in place.roles for name in names):
         return
     wide, up = place.wide, place.up
-    ankle, heel, ball, toe = (place.at(name) for name in names)
+    ankle, heel, ball, toe = (place.locate(name) for name in names)
     along = (toe - heel) / np.linalg.norm(toe - heel)
     out = np.cross(up, along)
     back, front, tip = 0.115 * wide, 0.085 * wide, 0.062 * wide
     middle = heel + back * (up + along)
-    yield place.cone(names[0], ankle, middle, 0.115 * wide, back)
+    yield place.grow(names[0], ankle, middle, 0.115 * wide, back)
     for k in (-1.0, 0.0, 1.0):
         spread = 0.06 * k * wide * out
-        yield place.cone(names[0], middle + 0.25 * spread, ball + front * up + spread, back, front)
-        yield place.cone(names[0], ankle + 0.05 * wide * along, ball + front * up + 0.5 * spread, 0.09 * wide, front)
-        yield place.cone(
+        yield place.grow(names[0], middle + 0.25 * spread, ball + front * up + spread, back, front)
+        yield place.grow(names[0], ankle + 0.05 * wide * along, ball + front * up + 0.5 * spread, 0.09 * wide, front)
+        yield place.grow(
             names[2], ball + front * up + spread, toe + tip * (up - along) + 0.8 * spread, 0.98 * front, tip
         )

@@ -1,0 +1,20 @@
+"""Pictures with matplotlib, and what a body, a goal and a reach look like wherever they are drawn.
+
+`plot` draws anything that Poise makes, and is also `poise.plot`. It says which package it needs where one is missing.
+"""
+
+from poise.pictures.cloud import ReachCloud, reach_cloud
+from poise.pictures.picture import Picture, plot
+from poise.pictures.plots import plot_history, plot_pose, plot_race
+from poise.pictures.stick import Camera
+
+__all__ = [
+    "Camera",
+    "Picture",
+    "ReachCloud",
+    "plot",
+    "plot_history",
+    "plot_pose",
+    "plot_race",
+    "reach_cloud",
+]

@@ -1,0 +1,152 @@
+"""How the body in the studio is solved: any method, with the settings of the panel.
+
+The usual method serves strict levels. Methods that know one level get the same goals by weight, pins heaviest; goals
+that a method does not serve are left out, by name. A method that cannot move a floating base holds it still.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from poise.errors import InvalidValue
+from poise.goals import Balance, Goal, Reach, Rest
+from poise.limits import Clearance
+from poise.methods import Method, by_name
+from poise.model import Model
+from poise.rig import RigProblem
+from poise.solvers import Solver
+from poise.solvers.serves import kind_of
+
+__all__ = ["Settings", "StudioSolvers"]
+
+PINS = 0  # the level of pins
+PIN_WEIGHT = 30.0  # of pins, where a method knows one level
+STEPS = 25  # most steps of a frame
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How the body is solved.
+
+    Attributes:
+        method: The method, with its own settings.
+        limit_handling: "active", "freeze", "penalty", "clamp" or "off".
+        step_limit: Most radians of a joint in one frame.
+        max_steps: Most steps in one frame.
+        stiffness: Joint name to stiffness, over the model's own.
+        weights: Handle name to weight.
+        levels: Handle name to priority, over the usual order.
+        balance: Keep the centre of mass over pinned feet.
+        clearance: Keep the body's parts apart.
+    """
+
+    method: Method = field(default_factory=lambda: by_name("auto"))
+    limit_handling: str = "active"
+    step_limit: float = 0.2
+    max_steps: int = STEPS
+    stiffness: Mapping[str, float] = field(default_factory=dict)
+    weights: Mapping[str, float] = field(default_factory=dict)
+    levels: Mapping[str, int] = field(default_factory=dict)
+    balance: bool = True
+    clearance: bool = False
+
+
+class StudioSolvers:
+    """Makes the solvers of a rig as the settings say.
+
+    Attributes:
+        settings: How the body is solved.
+        lifted: Frames of pinned feet that are held in the air: nothing stands on them.
+        note: What the method left out of the last problem, in words.
+    """
+
+    def __init__(self, settings: Settings | None = None, lifted: frozenset[str] = frozenset()) -> None:
+        self.settings = Settings() if settings is None else settings
+        self.lifted = lifted
+        self.note = ""
+
+    def __call__(self, problem: RigProblem) -> Solver:
+        """Make the solver of one problem.
+
+        Raises:
+            InvalidValue: The method does not serve this at all; the message says which do.
+        """
+        return self.prepare(problem)
+
+    def prepare(self, problem: RigProblem, *, flat: bool = False, **options: Any) -> Solver:
+        """Make a solver with other options; `flat` puts all goals on one level and leaves the posture out.
+
+        Raises:
+            InvalidValue: The method does not serve this at all; the message says which do.
+        """
+        method = self.settings.method
+        goals, left_out = fit_goals(method, problem.model, self.change_goals(problem.goals), flat)
+        self.note = f"{method.name} leaves out {', '.join(left_out)}" if left_out else ""
+        if not goals:
+            raise InvalidValue(f"method {method.name!r} serves nothing of what is asked here.")
+        base = {joint.name for joint in problem.model.joints if joint.kind == "free"}
+        try:
+            return self.make(problem, goals, options)
+        except InvalidValue:
+            if not base or base <= problem.frozen or method.levels:
+                raise
+        made = self.make(replace(problem, frozen=problem.frozen | base), goals, options)
+        self.note = f"{method.name} holds {', '.join(sorted(base))} still"
+        return made
+
+    def make(self, problem: RigProblem, goals: list[Goal], options: Mapping[str, Any]) -> Solver:
+        """Make a solver of these goals; frozen joints do not move."""
+        settings = self.settings
+        chosen: dict[str, Any] = {
+            "method": settings.method,
+            "limits": (Clearance(),) if settings.clearance and settings.method.levels else (),
+            "limit_handling": settings.limit_handling,
+            "joints": problem.joints,
+            "stiffness": dict(settings.stiffness) or None,
+            "step_limit": settings.step_limit,
+            "max_steps": settings.max_steps,
+            "restarts": 0,
+            "mode": "continuous",
+        }
+        return Solver(problem.model, goals, **{**chosen, **options})
+
+    def change_goals(self, goals: tuple[Goal, ...]) -> list[Goal]:
+        """Return the goals with the weights and levels of the panel, and with balance over the feet that stand."""
+        weights, levels = self.settings.weights, self.settings.levels
+        out: list[Goal] = []
+        for goal in goals:
+            name = str(goal.name)
+            if isinstance(goal, Balance):
+                out += self.keep_standing(goal)
+            elif name in weights or name in levels:
+                weight, level = weights.get(name, goal.weight), levels.get(name, goal.priority)
+                out.append(replace(goal, weight=weight, priority=level))
+            else:
+                out.append(goal)
+        return out
+
+    def keep_standing(self, goal: Balance) -> list[Goal]:
+        """Return a balance without the feet in the air; nothing where it is switched off or none is left."""
+        feet = [foot for foot in goal.support if foot not in self.lifted]
+        return [replace(goal, support=feet)] if feet and self.settings.balance else []
+
+
+def fit_goals(method: Method, model: Model, goals: list[Goal], flat: bool = False) -> tuple[list[Goal], list[str]]:
+    """Return the goals as a method can take them, and the names of those that it cannot."""
+    if method.levels and not flat:
+        return goals, []
+    kept: list[Goal] = []
+    left_out: list[str] = []
+    for goal in goals:
+        kind = "posture" if isinstance(goal, Rest) else kind_of(goal.rows(model))
+        if kind not in method.goal_kinds or kind == "posture":
+            if kind != "posture":
+                left_out.append(goal.name or goal.default_name)
+            continue
+        pinned = isinstance(goal, Reach) and goal.priority == PINS
+        kept.append(replace(goal, priority=0, weight=np.multiply(goal.weight, PIN_WEIGHT if pinned else 1.0).tolist()))
+    return kept, left_out

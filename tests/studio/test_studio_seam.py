@@ -1,0 +1,58 @@
+"""The studio stands on the rig by what the rig offers: nothing private is touched, and nothing of it is overridden."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from paths import ROOT
+
+SOURCE = ROOT / "src" / "poise"
+ROOMS = ("studio", "pages")
+OWN = ("self", "cls")
+
+
+def read_rooms() -> Iterator[tuple[Path, ast.Module]]:
+    """Yield every file of the rooms, parsed."""
+    for room in ROOMS:
+        for path in sorted((SOURCE / room).rglob("*.py")):
+            yield path, ast.parse(path.read_text("utf-8"))
+
+
+def is_private(name: str) -> bool:
+    """Return whether a name is private."""
+    return name.startswith("_") and not name.startswith("__") and not name.startswith("_repr_")
+
+
+def test_nothing_private_of_another_object_is_touched() -> None:
+    found = [
+        f"{path.name}:{node.lineno} {ast.unparse(node)}"
+        for path, tree in read_rooms()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute) and is_private(node.attr) and ast.unparse(node.value) not in OWN
+    ]
+    assert not found
+
+
+def test_the_rig_is_had_by_its_door() -> None:
+    found = [
+        f"{path.name}:{node.lineno} {node.module}"
+        for path, tree in read_rooms()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("poise.rig.")
+    ]
+    assert not found
+
+
+def test_no_class_of_a_lower_room_is_made_another() -> None:
+    for path, tree in read_rooms():
+        lower = {
+            alias.asname or alias.name
+            for node in ast.walk(tree)
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("poise.")
+            if str(node.module).split(".")[1] not in ROOMS
+            for alias in node.names
+        }
+        bases = {ast.unparse(base) for node in ast.walk(tree) if isinstance(node, ast.ClassDef) for base in node.bases}
+        assert not bases & lower, (path, bases & lower)
