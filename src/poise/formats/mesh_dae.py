@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.meshes import MOST_TRIANGLES, checked_triangles, checked_vertices, fans
+from poise.formats.mesh_checks import MOST_TRIANGLES, check_triangles, check_vertices, make_fans
 from poise.formats.source import Source
 from poise.formats.xml import Element, local, parse_xml
 from poise.model.looks import Material, Patch
@@ -182,7 +182,7 @@ def place(scene: Scene, geometry: Element, T: Floats, bound: dict[str, str]) -> 
                 continue
             if target not in points:
                 points[target] = positions(scene, scene.known[target])
-            order = checked_triangles(scene.source, triangles, len(points[target]))
+            order = check_triangles(scene.source, triangles, len(points[target]))
             used, own = np.unique(order, return_inverse=True)
             vertices = points[target][used] @ T[:3, :3].T + T[:3, 3]
             corners = own.reshape(-1, 3).astype(np.uint32)
@@ -190,7 +190,7 @@ def place(scene: Scene, geometry: Element, T: Floats, bound: dict[str, str]) -> 
                 corners = corners[:, ::-1]
             symbol = faces.get("material", "")
             material = color_of(scene, bound.get(symbol, symbol))
-            made = checked_vertices(scene.source, vertices)
+            made = check_vertices(scene.source, vertices)
             scene.patches.append(Patch(made, np.ascontiguousarray(corners), material))
 
 
@@ -247,7 +247,7 @@ def face_corners(scene: Scene, faces: Element) -> tuple[str, NDArray[np.int64]]:
         sizes = numbers_of(scene.source, counts[0].text if counts else "", "a <vcount>").astype(np.int64)
         if len(sizes) and (sizes.min() < 0 or int(sizes.sum()) > len(flat)):
             raise scene.source.error("a <vcount> asks for more corners than there are.", faces.sourceline)
-    return name, fans(flat[: int(sizes.sum())], sizes)
+    return name, make_fans(flat[: int(sizes.sum())], sizes)
 
 
 def corner_numbers(scene: Scene, p: Element, width: int, at: int) -> NDArray[np.int64]:

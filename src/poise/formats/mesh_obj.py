@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError
-from poise.formats.meshes import MOST_TRIANGLES, checked_triangles, checked_vertices, fans, numbers
+from poise.formats.mesh_checks import MOST_TRIANGLES, check_triangles, check_vertices, make_fans, parse_words
 from poise.formats.source import Source
 from poise.model.looks import Material, Patch
 
@@ -24,7 +24,7 @@ def read_obj(source: Source) -> list[Patch]:
     rows = [line.split() for line in lines if line[:2] in (b"v ", b"v\t")]
     if not rows or any(len(row) < 4 for row in rows):
         raise source.error("has no vertices, or one of less than three numbers.")
-    vertices = checked_vertices(source, numbers(source, [w for row in rows for w in row[1:4]]).reshape(-1, 3))
+    vertices = check_vertices(source, parse_words(source, [w for row in rows for w in row[1:4]]).reshape(-1, 3))
     materials: dict[str, Material] = {}
     groups: dict[str, list[bytes]] = {}
     seen: dict[str, list[int]] = {}  # how many vertices there were when each face was written
@@ -41,7 +41,7 @@ def read_obj(source: Source) -> list[Patch]:
             materials |= read_colors(source, line[6:].strip().decode("utf-8", "replace"))
     made = []
     for name, faces in groups.items():
-        triangles = checked_triangles(source, corners_of(source, faces, seen[name]), len(vertices))
+        triangles = check_triangles(source, corners_of(source, faces, seen[name]), len(vertices))
         used, order = np.unique(triangles, return_inverse=True)
         own = order.reshape(-1, 3).astype(np.uint32)
         made.append(Patch(vertices[used], own, materials.get(name)))
@@ -62,7 +62,7 @@ def corners_of(source: Source, faces: list[bytes], seen: list[int]) -> NDArray[n
     except ValueError as error:
         raise source.error(f"a face names a vertex by what is no number: {error}.") from None
     index = np.where(index < 0, index + np.repeat(seen, sizes), index - 1)
-    return fans(index, sizes)
+    return make_fans(index, sizes)
 
 
 def read_colors(source: Source, name: str) -> dict[str, Material]:
@@ -78,6 +78,6 @@ def read_colors(source: Source, name: str) -> dict[str, Material]:
         if words[:1] == [b"newmtl"] and len(words) > 1:
             now = line.strip()[6:].strip().decode("utf-8", "replace")
         elif words[:1] == [b"Kd"] and len(words) == 4 and now:
-            r, g, b = (float(x) for x in np.clip(np.nan_to_num(numbers(source, words[1:])), 0.0, 1.0))
+            r, g, b = (float(x) for x in np.clip(np.nan_to_num(parse_words(source, words[1:])), 0.0, 1.0))
             out[now] = Material((r, g, b, 1.0))
     return out

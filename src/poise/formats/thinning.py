@@ -15,7 +15,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.meshes import joined
+from poise.formats.mesh_checks import join_corners
 from poise.model.looks import Patch, Piece, Skin
 
 __all__ = ["MOST_TRIANGLES", "crease", "thin", "thin_all"]
@@ -110,7 +110,7 @@ def crease(patch: Patch) -> Patch:
     """The patch with vertices joined, then split where edges are sharp; as it is where it has normals of its own."""
     if patch.normals is not None or patch.uv is not None:
         return patch
-    vertices, triangles = joined(patch.vertices[patch.triangles.ravel()])
+    vertices, triangles = join_corners(patch.vertices[patch.triangles.ravel()])
     points = np.asarray(vertices, np.float64)
     a, b, c = (points[triangles[:, k]] for k in range(3))
     across = np.cross(b - a, c - a)
