@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 CODES = {"i1": 5120, "u1": 5121, "i2": 5122, "u2": 5123, "u4": 5125, "f4": 5126}
-TYPES = {1: "SCALAR", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
+TYPES = {1: "SCALAR", 2: "VEC2", 3: "VEC3", 4: "VEC4", 16: "MAT4"}
 
 
 class File:

@@ -345,3 +345,34 @@ def test_long_clips_are_quick(tmp_path: Path) -> None:
     assert motion.q.shape == (5000, 96)
     np.testing.assert_array_equal(motion.q[4900:], motion.q[:100])
     assert min(seconds) < 0.3
+
+
+SIX = "CHANNELS 6 Xposition Yposition Zposition Zrotation Yrotation Xrotation"
+EMPTY = "End Site { OFFSET 0 0 0 }"
+
+
+def six_channels(offset: str) -> str:
+    """A figure of six channels a joint and empty end sites, whose bones are 30 long in its only frame."""
+    joint = f"{{ OFFSET {offset} {SIX}"
+    limbs = [
+        f"JOINT {a} {joint} JOINT {b} {joint} {EMPTY} }} }}" for a, b in (("Spine", "Head"), ("LeftLeg", "LeftFoot"))
+    ]
+    rows = ["0 90 0 0 0 0", "0 30 0 0 0 0", "0 30 0 0 0 0", "5 -30 0 0 0 0", "0 -30 0 0 0 0"]
+    return f"HIERARCHY ROOT Hips {{ OFFSET 0 0 0 {SIX} {' '.join(limbs)} }}\nMOTION\nFrames: 1\nFrame Time: 0.1\n{' '.join(rows)}\n"
+
+
+@pytest.mark.parametrize("offset", ["0 0 0", "0 30 0"])
+def test_six_channels_and_empty_end_sites_have_bones(offset: str, tmp_path: Path) -> None:
+    from poise.limits.skeleton import skeleton_capsules
+
+    path = tmp_path / "six.bvh"
+    path.write_text(six_channels(offset))
+    motion = poise.load_motion(path)
+    bones = {
+        capsule.frame: np.linalg.norm(np.subtract(capsule.b, capsule.a)) for capsule in skeleton_capsules(motion.model)
+    }
+    assert {"Hips", "Spine", "LeftLeg"} <= bones.keys(), "a bone to each joint that hangs on another"
+    assert min(bones.values()) > 20.0
+    assert ("first frame" in " ".join(motion.model.notes)) == (offset == "0 0 0")
+    head = motion.model.frames.index("Head")
+    np.testing.assert_allclose(motion.model.fk(motion.q[0])[head, :3, 3], [0, 150, 0])

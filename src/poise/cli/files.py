@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,6 +16,7 @@ import poise
 from poise.cli.words import Body, complaints
 from poise.errors import FormatError
 from poise.formats import registry
+from poise.formats.looks import missing_meshes
 from poise.formats.source import Source
 from poise.kinematics import Motion
 from poise.model import Model
@@ -28,6 +30,10 @@ MOST_ROWS = 200
 Base = Annotated[str, typer.Option(help="fixed, or free: six degrees of freedom under the root.")]
 Scale = Annotated[str, typer.Option(help="Metres per unit of the file, or auto.")]
 Up = Annotated[str | None, typer.Option(help="y or z: turn the body so that this axis points up.")]
+Packages = Annotated[
+    list[Path] | None,
+    typer.Option("--package-path", help="A folder that holds packages of a robot's meshes; may be given again."),
+]
 Clip = Annotated[str | None, typer.Option(help="Which animation of several, by name or number.")]
 For = Annotated[str | None, typer.Option("--model", help="The body of a motion table: a file or a built-in name.")]
 
@@ -40,13 +46,15 @@ def info_command(
     base: Base = "fixed",
     scale: Scale = "1",
     up: Up = None,
+    package_path: Packages = None,
     clip: Clip = None,
     model: For = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
     """What is in a file: joints, ranges, shapes, roles, poses, motion, and what was assumed when it was read."""
     with complaints("info"):
-        body, motion = everything(file, options(base=base, scale=scale, up=up), clip, model)
+        chosen = options(base=base, scale=scale, up=up, package_path=package_path)
+        body, motion = everything(file, chosen, clip, model)
     if as_json:
         typer.echo(json.dumps(facts(body, motion), indent=2))
         return
@@ -57,7 +65,7 @@ def info_command(
             console.print(f"[bold]{key:8}[/bold] {escape(told)}", soft_wrap=True)
     if body.joints:
         console.print(joint_table(body))
-    for note in body.notes:
+    for note in facts(body, motion)["notes"]:
         console.print(f"[bold]note[/bold]     {escape(note)}", soft_wrap=True)
 
 
@@ -86,13 +94,14 @@ def convert_command(
 # ------------------------------------------------------------------------------------------------ reading
 
 
-def options(*, base: str, scale: str, up: str | None) -> dict[str, Any]:
+def options(*, base: str, scale: str, up: str | None, package_path: Sequence[Path] | None = None) -> dict[str, Any]:
     """The options of `poise.load` from words."""
     try:
         number: float | str = "auto" if scale == "auto" else float(scale)
     except ValueError:
         number = scale  # refused by its name
-    return {"base": base, "scale": number, "up": up}
+    packages = {"package_path": package_path} if package_path else {}
+    return {"base": base, "scale": number, "up": up, **packages}
 
 
 def everything(file: str, chosen: dict[str, Any], clip: str | None, model: str | None) -> tuple[Model, Motion | None]:
@@ -190,7 +199,7 @@ def facts(model: Model, motion: Motion | None) -> dict[str, Any]:
             {"name": j.name, "kind": j.kind, "parent": j.parent, "frame": j.frame, "about": describe_joint(j)}
             for j in model.joints
         ],
-        "notes": list(model.notes),
+        "notes": [*model.notes, *missing_meshes(model)],
     }
 
 

@@ -7,6 +7,8 @@ is merely odd with a `FormatWarning` and a line in `model.notes`. Writers leave 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
+from dataclasses import replace
 from inspect import signature
 from os import PathLike, fsdecode
 from pathlib import Path
@@ -25,7 +27,12 @@ __all__ = ["load", "load_motion", "save"]
 
 
 def load(
-    path_or_name: str | PathLike[str], *, base: str = "fixed", scale: float | str = 1.0, up: str | None = None
+    path_or_name: str | PathLike[str],
+    *,
+    base: str = "fixed",
+    scale: float | str = 1.0,
+    up: str | None = None,
+    package_path: Sequence[str | PathLike[str]] = (),
 ) -> Model:
     """A model: a built-in body by its name, or one from a file.
 
@@ -34,6 +41,8 @@ def load(
         base: "free" puts a joint with six degrees of freedom under the root.
         scale: Metres per unit of the file; "auto" guesses, and says so in `model.notes`.
         up: "y" or "z" turns the body so that this axis points up; None keeps the file's axes.
+        package_path: Folders that hold the packages which a URDF names (``package://name/...``), searched before the
+            folders above the file, ROS_PACKAGE_PATH and installed packages. Meshes are opened when the body is drawn.
 
     Raises:
         NameNotFound: Neither a file nor a built-in body has this name.
@@ -41,7 +50,7 @@ def load(
         MissingExtra: Its reader needs a package; the message has the command.
     """
     text = path_text(path_or_name)
-    options = checked(ReadOptions(base=base, scale=scale, up=up))
+    options = checked(ReadOptions(base=base, scale=scale, up=up, package_path=folders(package_path)))
     if isinstance(path_or_name, str) and not Path(text).suffix and not set(text) & {"/", "\\"}:
         if text in models.names():
             return built_in(text, options)
@@ -60,6 +69,29 @@ def path_text(path: object) -> str:
         raise InvalidValue(f"a path must be a string or a pathlib.Path, not {path!r}.") from None
 
 
+def folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
+    """The folders of `package_path=`, as text.
+
+    Raises:
+        InvalidValue: It is no list of folders, or one of them is not there.
+    """
+    if isinstance(paths, (str, PathLike)):
+        raise InvalidValue(f"package_path is {paths!r}; it must be a list of folders: package_path=[{str(paths)!r}].")
+    out = tuple(path_text(path) for path in paths)
+    for folder in out:
+        if not exists(folder) or not Path(folder).is_dir():
+            raise InvalidValue(f"package_path names {folder!r}, which is no folder.")
+    return out
+
+
+def load_within(path: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> Model:
+    """A model from a file that came from elsewhere: what it names is looked for in `folder` and nowhere else."""
+    chosen = checked(ReadOptions(**options, within=path_text(folder)))
+    model = read(Source.open(path_text(path)), "read_model", chosen)
+    assert isinstance(model, Model)
+    return model
+
+
 def exists(path: str) -> bool:
     """Whether something has this name; no where the name cannot be one."""
     try:
@@ -71,7 +103,7 @@ def exists(path: str) -> bool:
 def built_in(name: str, options: ReadOptions) -> Model:
     """A built-in body; the very same object every time where no option asks for another."""
     model = models.build(name)
-    if options == ReadOptions():
+    if replace(options, package_path=()) == ReadOptions():
         return model
     return adjusted(freed(model) if options.base == "free" else model, options, Source(name, b""))
 

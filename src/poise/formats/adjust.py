@@ -66,6 +66,7 @@ def scaled(model: Model, factor: float) -> Model:
         shapes=tuple(scaled_shape(shape, factor) for shape in old.shapes),
         poses=tuple((name, scaled_q(layout, np.asarray(q), factor)) for name, q in old.poses),
         units="m",
+        look=None if old.look is None else replace(old.look, size=old.look.size * factor),
     )
     return remade(model, specs, attached)
 

@@ -12,10 +12,13 @@ import codecs
 import re
 from dataclasses import replace
 
+import numpy as np
+from numpy.typing import NDArray
+
 from poise.errors import PoiseError
 from poise.formats.bvh_model import Columns, build
 from poise.formats.bvh_rows import Clip, line_at, read_clip
-from poise.formats.bvh_tree import read_tree
+from poise.formats.bvh_tree import Node, read_tree
 from poise.formats.bvh_write import write_model, write_motion, write_pose
 from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion
@@ -82,7 +85,33 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, Clip | N
         source.odd("has no MOTION, so only the body was read")
     elif not len(clip.rows):
         source.odd("has no frames, so only the body was read", clip.line)
+    else:
+        nodes = find_lengths(source, nodes, clip.rows[0])
     return *build(source, nodes, options), clip
+
+
+def find_lengths(source: Source, nodes: list[Node], first: NDArray[np.float64]) -> list[Node]:
+    """The joints, with the positions of the first frame as their offsets where every offset below the root is zero.
+
+    Position channels replace offsets, so some programs write none; the rest pose would then be a single point.
+    """
+    written = [
+        offset for node in nodes if node.parent >= 0 for offset in (node.offset or [], *(e[0] for e in node.ends))
+    ]
+    if any(map(any, written)):
+        return nodes
+    out, at = [], 0
+    for node in nodes:
+        channels = node.channels or ()
+        offset = list(node.offset or [0.0] * 3)
+        for k, channel in enumerate(channels):
+            if node.parent >= 0 and not channel.turns:
+                offset[channel.axis] = float(first[at + k])
+        at += len(channels)
+        out.append(replace(node, offset=offset))
+    if any(any(node.offset or ()) for node in out if node.parent >= 0):
+        source.note("its offsets are all zero; the lengths of its bones are those of its first frame")
+    return out
 
 
 def rate(frame_time: float) -> float:

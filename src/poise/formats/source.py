@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from poise.errors import FormatError
+from poise.model.looks import LookSource
 
-__all__ = ["LONGEST_NAME", "MOST_BYTES", "ReadOptions", "Source", "parse_number", "parse_numbers"]
+__all__ = ["LONGEST_NAME", "MOST_BYTES", "ReadOptions", "Source", "look_source", "parse_number", "parse_numbers"]
 
 MOST_BYTES = 1 << 29
 """Files above this are refused before they are read [bytes]."""
@@ -44,6 +45,8 @@ class ReadOptions:
         up: "y" or "z": the axis that shall point up; the body is turned there. None leaves the file's own.
         clip: Which animation of the file: its name or its number; None for the first.
         model: The body that a motion is for, where the file has none.
+        package_path: Folders in which the packages of a robot's meshes are looked for.
+        within: The folder outside of which nothing is opened that the file names; "" for no such bound.
     """
 
     base: str = "fixed"
@@ -51,6 +54,8 @@ class ReadOptions:
     up: str | None = None
     clip: str | int | None = None
     model: object | None = None
+    package_path: tuple[str, ...] = ()
+    within: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +173,20 @@ class Source:
             kinds = " or ".join(above)
             raise self.error(f"refers to {reference!r}, which leads out of its folder and to no {kinds} file.")
         return path
+
+
+def look_source(source: Source, options: ReadOptions) -> LookSource:
+    """Where the looks of a body are that is read from this file."""
+    scale = options.scale if isinstance(options.scale, (int, float)) else 1.0
+    packages = tuple(str(Path(folder).absolute()) for folder in options.package_path)
+    return LookSource(
+        str(Path(source.path).absolute()),
+        source.path,
+        float(scale),
+        options.up,
+        packages=packages,
+        within=options.within,
+    )
 
 
 def missing(path: str) -> str:

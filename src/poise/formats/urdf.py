@@ -13,7 +13,7 @@ what is contradictory (refused) from what is merely odd (read, with a note).
 | `<mimic>` | a follower; chains are followed to their leader, in any order of the file |
 | `<limit>` missing, or without lower and upper | no range, with a warning; where one of them is missing it is 0 |
 | `<inertial>` | mass and its centre; the inertia itself is checked and not kept |
-| `<visual>`, `<collision>` | `model.shapes`; a mesh is a reference, as written, never opened |
+| `<visual>`, `<collision>` | `model.shapes`; a mesh is a reference, as written, opened when it is drawn |
 | `<transmission>`, `<gazebo>`, `<safety_controller>`, ... | ignored |
 """
 
@@ -25,7 +25,7 @@ from typing import Any
 
 from poise.errors import FormatError, PoiseError, name_not_found
 from poise.formats.adjust import adjusted
-from poise.formats.source import ReadOptions, Source, listed, parse_numbers, shown
+from poise.formats.source import ReadOptions, Source, listed, look_source, parse_numbers, shown
 from poise.formats.urdf_joints import JointElement, read_joint
 from poise.formats.urdf_links import LinkElement, read_link, read_materials
 from poise.formats.urdf_write import write_model
@@ -78,6 +78,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     check_mimics(source, joints)
     builder = ModelBuilder(robot_name(source, root))
     builder.source, builder.notes = source.path, source.notes
+    builder.look = look_source(source, options)
     add_base(builder, links, joints, options, source)
     for joint in joints.values():
         with_line(source, joint.line, joint.add_to, builder, links[joint.child])

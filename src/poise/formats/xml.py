@@ -21,6 +21,7 @@ __all__ = ["Element", "local", "parse_xml", "root_tag"]
 MOST_BYTES = 1 << 26
 MOST_ELEMENTS = 400_000
 DEEPEST = 200
+LONGEST_TEXT = 1 << 20  # letters that are handed over at once: the numbers of a mesh are millions
 
 _TAG = re.compile(rb"<([A-Za-z_][\w:.-]*)")
 _ENDS = {b"<!--": b"-->", b"<?": b"?>", b"<!": b">"}  # what is no element, and how it ends
@@ -163,7 +164,7 @@ def parsed(source: Source, data: bytes, encoding: str | None, deepest: int) -> E
     """One pass of expat, in a single call: in pieces, a long token would cost the square of its length."""
     parser = expat.ParserCreate(encoding)
     builder = _Builder(source, parser, deepest)
-    parser.buffer_text = True
+    parser.buffer_text, parser.buffer_size = True, LONGEST_TEXT
     parser.StartElementHandler = builder.start
     parser.EndElementHandler = builder.end
     parser.CharacterDataHandler = builder.text

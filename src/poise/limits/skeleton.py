@@ -91,7 +91,9 @@ class Skeleton:
         return out
 
     def origin(self, joint: Joint) -> Floats:
-        """Where a joint sits in the rest pose, itself at zero."""
+        """Where a joint sits in the rest pose, itself at zero; one that is the length of a bone, where it leads to."""
+        if joint.locked:
+            return np.array(self.places[joint.frame][:3, 3])
         if joint.parent is None:
             return np.array(joint.offset.translation)
         T = self.places[joint.parent]

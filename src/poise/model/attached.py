@@ -14,6 +14,7 @@ from poise.errors import InvalidModel, InvalidValue, name_not_found
 from poise.model.joint import Floats
 from poise.model.kinds import KINDS
 from poise.model.layout import Layout
+from poise.model.looks import LookSource
 from poise.model.shapes import Shape
 from poise.model.spec import frozen, vector
 
@@ -33,6 +34,7 @@ class Attached:
         roles: Role and frame.
         up: The world's up axis.
         units: What lengths are in.
+        look: Where the files are that show the body; no part of what it is.
     """
 
     shapes: tuple[Shape, ...] = ()
@@ -40,6 +42,7 @@ class Attached:
     roles: tuple[tuple[str, str], ...] = ()
     up: str = "z"
     units: str = "m"
+    look: LookSource | None = None
 
     def settled(self, layout: Layout) -> Attached:
         """The same with every name and number held against the tree.

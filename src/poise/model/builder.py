@@ -12,6 +12,7 @@ from poise.errors import InvalidModel, UnitWarning
 from poise.model.attached import Attached
 from poise.model.degrees import doubted_bounds, doubted_cone
 from poise.model.joint import BallRange, Mimic
+from poise.model.looks import LookSource
 from poise.model.model import Model
 from poise.model.shapes import Geometry, Shape
 from poise.model.spec import FrameSpec, JointSpec, check_name
@@ -40,6 +41,7 @@ class ModelBuilder:
         self.notes: list[str] = []
         self.up = "z"
         self.units = "m"
+        self.look: LookSource | None = None
         self._specs: list[JointSpec | FrameSpec] = []
         self._joints: set[str] = set()
         self._frames: set[str] = set()
@@ -194,6 +196,7 @@ class ModelBuilder:
             roles=tuple(self._roles.items()),
             up=self.up,
             units=self.units,
+            look=self.look,
         )
         return Model(self.name, self._specs, source=self.source, notes=self.notes, attached=attached)
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from poise.formats.gltf.document import Document, Object, short
 from poise.formats.gltf.meshopt import FILTERS, unpacked
 
-__all__ = ["UNPACK", "check_layout", "packed_by", "read_accessor"]
+__all__ = ["UNPACK", "check_layout", "packed_by", "read_accessor", "read_indices", "read_quantized"]
 
 Floats = NDArray[np.float64]
 
@@ -102,7 +102,7 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
         integers: Whether normalised integers are allowed beside floats.
     """
     at, accessor = f"accessors[{i}]", document.items("accessors")[i]
-    dtype, width, count = place(document, accessor, at)
+    dtype, _, _ = place(document, accessor, at)
     if accessor["type"] != kind:
         raise document.fail(at, f"is of type {accessor['type']}; {where} needs {kind}.")
     normalised = accessor.get("normalized", False) is True
@@ -110,21 +110,54 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
         name = NAMES[accessor["componentType"]] + (", normalized" if normalised else "")
         wanted = "FLOAT, or a normalized byte or short" if integers else "FLOAT"
         raise document.fail(f"{at}.componentType", f"is {name}; {where} needs {wanted}.")
+    return finite(document, as_floats(elements(document, i, where)), i, where)
+
+
+def finite(document: Document, numbers: Floats, i: int, where: str) -> Floats:
+    """The numbers of an accessor, all of them finite."""
+    good = np.isfinite(numbers).all(axis=1)
+    if not good.all():
+        row = int(np.argmin(good))
+        message = f"element {row} is {numbers[row].tolist()}; every number must be finite ({where})."
+        raise document.fail(f"accessors[{i}]", message)
+    return numbers
+
+
+def elements(document: Document, i: int, where: str) -> NDArray[Any]:
+    """The elements of an accessor as the file has them, (count, numbers), sparse replacements made."""
+    at, accessor = f"accessors[{i}]", document.items("accessors")[i]
+    dtype, width, count = place(document, accessor, at)
     if count * width > MOST_NUMBERS:
         raise document.fail(f"{at}.count", f"is {count}; at most {MOST_NUMBERS // width} such are read ({where}).")
     document.spend(count * width, at)
     if accessor.get("bufferView") is None:
-        values = np.zeros((count, width), dtype)
+        values: NDArray[Any] = np.zeros((count, width), dtype)
     else:
         values = view_elements(document, accessor["bufferView"], accessor.get("byteOffset", 0), dtype, width, count, at)
-    if "sparse" in accessor:
-        values = overwritten(document, values, accessor, at)
-    numbers = as_floats(values)
-    good = np.isfinite(numbers).all(axis=1)
-    if not good.all():
-        row = int(np.argmin(good))
-        raise document.fail(at, f"element {row} is {numbers[row].tolist()}; every number must be finite ({where}).")
-    return numbers
+    return overwritten(document, values, accessor, at) if "sparse" in accessor else values
+
+
+def read_quantized(document: Document, i: int, kinds: tuple[str, ...], where: str) -> Floats:
+    """The elements of an accessor of a mesh as doubles: floats, or integers, as KHR_mesh_quantization allows."""
+    accessor = document.items("accessors")[i]
+    place(document, accessor, f"accessors[{i}]")
+    if accessor["type"] not in kinds:
+        raise document.fail(f"accessors[{i}]", f"is of type {accessor['type']}; {where} needs {' or '.join(kinds)}.")
+    values = elements(document, i, where)
+    with np.errstate(invalid="ignore"):
+        whole = accessor.get("normalized", False) is not True
+        numbers = values.astype(np.float64) if whole or values.dtype.kind == "f" else as_floats(values)
+    return finite(document, numbers, i, where)
+
+
+def read_indices(document: Document, i: int, kind: str, where: str) -> NDArray[np.int64]:
+    """The elements of an accessor of unsigned integers, (count, numbers)."""
+    accessor = document.items("accessors")[i]
+    dtype, _, _ = place(document, accessor, f"accessors[{i}]")
+    if accessor["type"] != kind or dtype not in ("<u1", "<u2", "<u4"):
+        name = f"{accessor['type']} of {NAMES[accessor['componentType']]}"
+        raise document.fail(f"accessors[{i}]", f"is a {name}; {where} needs {kind} of unsigned integers.")
+    return elements(document, i, where).astype(np.int64)
 
 
 def packing(document: Document, view: int) -> tuple[str, Object]:

@@ -68,6 +68,12 @@ class Limb:
         """The name of its joint and frame."""
         return self.node.name
 
+    @property
+    def stretch(self) -> Floats:
+        """A' (3, 3), what is left of the scales above it in its own axes: what stretches a mesh that hangs on it."""
+        turn = self.before @ self.node.turn @ self.after
+        return np.asarray(turn.T @ self.above @ self.node.turn @ self.node.stretch)
+
     def turned(self, turn: Floats) -> Floats:
         """R G of rotations (..., 3, 3): what a ball joint holds."""
         return np.asarray(turn @ self.after)

@@ -17,7 +17,7 @@ from poise.formats.gltf.document import Document, read_document, written_by_us
 from poise.formats.gltf.nodes import Node, nearest_turn, read_nodes, world_matrices
 from poise.formats.gltf.skins import Skin, read_bones, read_skins
 from poise.formats.gltf.timing import frame_times
-from poise.formats.source import ReadOptions, Source
+from poise.formats.source import ReadOptions, Source, look_source
 from poise.kinematics import Motion
 from poise.model import Model, ModelBuilder
 from poise.model.attached import UNITS
@@ -90,6 +90,7 @@ def build(body: Body) -> Model:
     body.document.tell()
     builder = ModelBuilder(Path(source.path).stem or "character")
     builder.source, builder.up = source.path, body.options.up or "y"
+    builder.look = look_source(source, body.options) if body.document.items("meshes") else None
     builder.units = own_units(body.document) if body.options.scale == 1.0 else "m"
     try:
         add_limbs(builder, limbs, body.order)

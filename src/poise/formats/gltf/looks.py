@@ -1,0 +1,154 @@
+"""What a glTF character looks like: its meshes, skinned to the frames of the model that was read from it.
+
+A node of the file stands at ``T_world_frame [A', 0]``, with A' the stretch that its limb has left (see `body`). So a
+vertex that hangs on a joint goes through ``B = [A', 0] M``, M the joint's inverse bind matrix, and one of a mesh
+without a skin through ``[A', 0]`` alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.formats.gltf.accessors import packed_by, read_accessor
+from poise.formats.gltf.body import Limb
+from poise.formats.gltf.document import Document, read_document
+from poise.formats.gltf.materials import Palette
+from poise.formats.gltf.meshes import Primitive, read_primitives
+from poise.formats.gltf.nodes import read_nodes, world_matrices
+from poise.formats.gltf.reading import read_body
+from poise.formats.source import ReadOptions, Source
+from poise.model.looks import Look, LookSource, Patch, Piece, Skin
+
+__all__ = ["read_look", "read_still"]
+
+Floats = NDArray[np.float64]
+
+MOST_TRIANGLES = 4_000_000
+
+
+def read_look(about: LookSource) -> Look:
+    """The look of the body in a file.
+
+    Raises:
+        FormatError: The file is malformed, or not there any more.
+    """
+    source = Source.open(about.path)
+    body = read_body(source, ReadOptions(scale=about.scale, up=about.up))
+    document, palette = body.document, Palette(body.document)
+    shown = shown_nodes(document)
+    pieces: list[Piece] = []
+    count = 0
+    for i in body.order:
+        item = document.items("nodes")[i]
+        if "mesh" not in item or i not in shown:
+            continue
+        mesh = document.index(item["mesh"], "meshes", f"nodes[{i}].mesh")
+        for primitive in read_primitives(document, mesh, palette.missing):
+            count += len(primitive.triangles)
+            if count > MOST_TRIANGLES:
+                raise document.fail(f"meshes[{mesh}]", f"one triangle too many; at most {MOST_TRIANGLES} are read.")
+            patch = patch_of(primitive, palette)
+            skin = item.get("skin")
+            if skin is None or primitive.joints is None:
+                matrix = affine(about.size * body.limbs[i].stretch)
+                pieces.append(Piece(patch, body.limbs[i].name, matrix))
+            else:
+                number = document.index(skin, "skins", f"nodes[{i}].skin")
+                pieces.append(skinned(document, primitive, patch, number, body.limbs, about.size))
+    return Look(tuple(pieces), notes=tuple(sorted(palette.missing)))
+
+
+def shown_nodes(document: Document) -> set[int]:
+    """The nodes of the scene that the file shows first; all where it has no scene."""
+    scenes = document.items("scenes")
+    if not scenes:
+        return set(range(len(document.items("nodes"))))
+    first = document.index(document.json.get("scene", 0), "scenes", "scene")
+    stack = list(scenes[first].get("nodes", []))
+    seen: set[int] = set()
+    while stack:
+        i = stack.pop()
+        if i not in seen:
+            seen.add(i)
+            stack += document.items("nodes")[i].get("children", [])
+    return seen
+
+
+def patch_of(primitive: Primitive, palette: Palette) -> Patch:
+    """A primitive as a patch."""
+    material = palette.material(primitive.material, primitive.tint)
+    return Patch(
+        primitive.points.astype(np.float32),
+        primitive.triangles.astype(np.uint32),
+        material,
+        None if primitive.uv is None or material.texture is None else primitive.uv.astype(np.float32),
+        None if primitive.normals is None else primitive.normals.astype(np.float32),
+    )
+
+
+def affine(linear: Any) -> Floats:
+    """A (3, 3) matrix as a (4, 4) one."""
+    out = np.eye(4)
+    out[:3, :3] = linear
+    return out
+
+
+def skinned(
+    document: Document, primitive: Primitive, patch: Patch, number: int, limbs: list[Limb], size: float
+) -> Piece:
+    """A primitive on the joints of a skin; those that move nothing are left out."""
+    where, item = f"skins[{number}]", document.items("skins")[number]
+    nodes = [document.index(j, "nodes", f"{where}.joints") for j in document.array(item.get("joints"), where)]
+    assert primitive.joints is not None
+    assert primitive.weights is not None
+    if primitive.joints.max(initial=0) >= len(nodes):
+        raise document.fail(where, f"has {len(nodes)} joints; a mesh names joint {primitive.joints.max()}.")
+    inverse = inverse_binds(document, item, len(nodes), where)
+    used, places = np.unique(primitive.joints, return_inverse=True)
+    binds = np.stack([affine(size * limbs[nodes[k]].stretch) @ inverse[k] for k in used.tolist()])
+    frames = tuple(limbs[nodes[k]].name for k in used.tolist())
+    joints = places.reshape(primitive.joints.shape).astype(np.uint16)
+    skin = Skin(frames, binds, joints, primitive.weights.astype(np.float32))
+    return Piece(patch, frames[0], binds[0], skin)
+
+
+def inverse_binds(document: Document, item: dict[str, Any], count: int, where: str) -> Floats:
+    """The inverse bind matrices, (joints, 4, 4); nothing moves where the file has none."""
+    at = f"{where}.inverseBindMatrices"
+    if "inverseBindMatrices" not in item:
+        return np.repeat(np.eye(4)[None], count, axis=0)
+    accessor = document.index(item["inverseBindMatrices"], "accessors", at)
+    if packed := packed_by(document, accessor):
+        raise document.fail(at, f"are packed by {packed}, which is not read here.")
+    values = read_accessor(document, accessor, "MAT4", at)
+    if len(values) < count:
+        raise document.fail(at, f"are {len(values)}; the skin has {count} joints.")
+    out = values[:count].reshape(-1, 4, 4).swapaxes(1, 2).copy()
+    out[:, 3] = (0.0, 0.0, 0.0, 1.0)
+    return out
+
+
+def read_still(source: Source) -> list[Patch]:
+    """All meshes of a file as they stand, in the file's own axes: a glTF that is a link of a robot."""
+    document = read_document(source)
+    nodes, order = read_nodes(document)
+    palette, worlds, shown = Palette(document), world_matrices(nodes, order), shown_nodes(document)
+    out: list[Patch] = []
+    for i in order:
+        item = document.items("nodes")[i]
+        if "mesh" not in item or i not in shown:
+            continue
+        for primitive in read_primitives(document, item["mesh"], palette.missing):
+            if sum(len(patch.triangles) for patch in out) > MOST_TRIANGLES:
+                raise source.error(f"has more than {MOST_TRIANGLES} triangles.")
+            T, patch = worlds[i], patch_of(primitive, palette)
+            vertices = (primitive.points @ T[:3, :3].T + T[:3, 3]).astype(np.float32)
+            flip = np.linalg.det(T[:3, :3]) < 0.0
+            triangles = np.ascontiguousarray(patch.triangles[:, ::-1]) if flip else patch.triangles
+            out.append(Patch(vertices, triangles, patch.material, patch.uv))
+    if not out and palette.missing:
+        raise source.error("; ".join(sorted(palette.missing)))
+    return out

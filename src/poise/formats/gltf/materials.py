@@ -1,0 +1,122 @@
+"""Materials: the base colour and the image that it is multiplied with. Images are kept as bytes, not decoded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from poise.errors import FormatError
+from poise.formats.gltf.accessors import packing, unpacked_view, view_span
+from poise.formats.gltf.document import Document, Object
+from poise.formats.gltf.meshes import base_texture
+from poise.model.looks import Material, Texture
+
+__all__ = ["Palette"]
+
+MOST_IMAGE = 1 << 26  # bytes of one image
+MOST_IMAGES = 1 << 28  # and of all
+KINDS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"\xabKTX": "image/ktx2"}
+BASIS = "KHR_texture_basisu"
+
+
+class Palette:
+    """The materials of a file, each made when it is first asked for.
+
+    Attributes:
+        missing: What could not be read, in words.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.missing: set[str] = set()
+        self._made: dict[tuple[int, tuple[float, ...]], Material] = {}
+        self._images: dict[int, Texture | None] = {}
+        self._bytes = 0
+
+    def material(self, i: int, tint: Any) -> Material:
+        """A material by its number (-1: the default), its colour multiplied by the tint (4,)."""
+        key = i, tuple(np.round(tint, 6).tolist())
+        if key not in self._made:
+            self._made[key] = self._make(i, np.asarray(tint, np.float64))
+        return self._made[key]
+
+    def _make(self, i: int, tint: Any) -> Material:
+        if i < 0:
+            return Material(on_screen(0.8 * tint * (1, 1, 1, 1.25)))
+        document, where = self.document, f"materials[{i}]"
+        item = document.items("materials")[i]
+        mode = item.get("alphaMode", "OPAQUE")
+        cutoff = item.get("alphaCutoff", 0.5)
+        cut = float(np.clip(cutoff, 0.0, 1.0)) if type(cutoff) in (int, float) else 0.5
+        color = self._factor(item, where) * tint
+        if mode not in ("MASK", "BLEND"):
+            color[3] = 1.0
+        texture = self._texture(i)
+        cutout = cut if mode == "MASK" else 0.02 if mode == "BLEND" else None
+        return Material(on_screen(color), texture, cutout, mode == "BLEND")
+
+    def _factor(self, item: Object, where: str) -> Any:
+        """The factor of the base colour, linear, (4,)."""
+        old = self.document.object(item, "extensions", where).get("KHR_materials_pbrSpecularGlossiness")
+        basic = self.document.object(item, "pbrMetallicRoughness", where)
+        given = basic.get("baseColorFactor", old.get("diffuseFactor") if isinstance(old, dict) else None)
+        if given is None:
+            return np.ones(4)
+        if not isinstance(given, list) or len(given) != 4 or any(type(x) not in (int, float) for x in given):
+            raise self.document.fail(f"{where}: the factor of its colour", "must be a list of 4 numbers.")
+        return np.clip(np.nan_to_num(np.array([min(max(x, 0), 1) for x in given], np.float64)), 0.0, 1.0)
+
+    def _texture(self, i: int) -> Texture | None:
+        """The image of a material's base colour; None where it has none, or none that can be read."""
+        info = base_texture(self.document, i)
+        if not info:
+            return None
+        where = f"materials[{i}]: the texture of its colour"
+        item = self.document.items("textures")[self.document.index(info.get("index"), "textures", where)]
+        source = item.get("source")
+        for name, about in self.document.object(item, "extensions", where).items():
+            if source is None and isinstance(about, dict) and "source" in about and name != BASIS:
+                source = about["source"]
+            elif source is None and name == BASIS:
+                self.missing.add(f"a texture is packed by {name} (KTX2), which is not read here; its colour is plain")
+        if source is None:
+            return None
+        number = self.document.index(source, "images", where)
+        if number not in self._images:
+            self._images[number] = self._image(number)
+        return self._images[number]
+
+    def _image(self, i: int) -> Texture | None:
+        document, where = self.document, f"images[{i}]"
+        item = document.items("images")[i]
+        try:
+            data = self._image_bytes(item, where)
+        except FormatError as error:
+            self.missing.add(f"a texture was left out: {error.message}")
+            return None
+        kind = next((kind for head, kind in KINDS.items() if data.startswith(head)), "")
+        self._bytes += len(data)
+        if not kind or kind == "image/ktx2" or len(data) > MOST_IMAGE or self._bytes > MOST_IMAGES:
+            why = "is a KTX2 image" if kind == "image/ktx2" else "is no PNG, JPEG or WebP, or too large"
+            self.missing.add(f"a texture {why}, which is not read here; its colour is plain")
+            return None
+        return Texture(data, kind)
+
+    def _image_bytes(self, item: Object, where: str) -> bytes:
+        document = self.document
+        if "bufferView" not in item:
+            return document.resource(item.get("uri"), f"{where}.uri")
+        view = document.index(item["bufferView"], "bufferViews", f"{where}.bufferView")
+        name, about = packing(document, view)
+        if name:
+            return unpacked_view(document, view, name, about)
+        buffer, start, length, _ = view_span(document, view)
+        return bytes(document.buffer(buffer)[start : start + length])
+
+
+def on_screen(linear: Any) -> tuple[float, float, float, float]:
+    """A linear colour as screens have it (sRGB); opacity as it is."""
+    rgb = np.clip(np.asarray(linear[:3], np.float64), 0.0, 1.0)
+    r, g, b = np.where(rgb <= 0.0031308, 12.92 * rgb, 1.055 * rgb ** (1 / 2.4) - 0.055).tolist()
+    return r, g, b, float(linear[3])

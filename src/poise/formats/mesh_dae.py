@@ -1,0 +1,279 @@
+"""DAE (COLLADA 1.4 and 1.5): the meshes of its scene, where its nodes put them, with the colours of their materials.
+
+Read over our own XML, which opens nothing and bounds everything. The unit of the file is brought to metres; its up axis
+is left alone, as the programs that show robots do. Textures, morphs and skins are passed over (a skinned mesh stands
+as it was bound). Format: Khronos, COLLADA Digital Asset Schema 1.4.1.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.formats.mesh_checks import MOST_TRIANGLES, check_triangles, check_vertices, make_fans
+from poise.formats.source import Source
+from poise.formats.xml import Element, local, parse_xml
+from poise.model.looks import Material, Patch
+
+__all__ = ["read_dae"]
+
+Floats = NDArray[np.float64]
+
+MOST_INSTANCES = 5_000
+DEEPEST = 60
+FACES = ("triangles", "polylist", "polygons", "trifans", "tristrips")
+NO_FACES: NDArray[np.int64] = np.zeros((0, 3), np.int64)
+
+
+@dataclass
+class Scene:
+    """What is gathered while the nodes are walked.
+
+    Attributes:
+        source: The file.
+        known: Elements by their id.
+        patches: So far.
+        triangles: How many they have.
+        instances: How many meshes were placed.
+    """
+
+    source: Source
+    known: dict[str, Element]
+    patches: list[Patch] = field(default_factory=list)
+    triangles: int = 0
+    instances: int = 0
+
+    def named(self, reference: str) -> Element | None:
+        """The element that ``#id`` means."""
+        return self.known.get(reference.removeprefix("#"))
+
+
+def read_dae(source: Source) -> list[Patch]:
+    """All meshes of the scene, in metres; those of the library where there is no scene."""
+    root = parse_xml(source)
+    if local(root.tag) != "COLLADA":
+        raise source.error(f"its root is <{root.tag}>; a DAE begins with <COLLADA>.")
+    scene = Scene(source, {e.get("id", ""): e for e in all_of(root) if e.get("id")})
+    T = np.diag([*(unit_of(source, root),) * 3, 1.0])
+    shown = [e for e in all_of(root) if local(e.tag) == "instance_visual_scene"]
+    tops = [found for e in shown if (found := scene.named(e.get("url", ""))) is not None]
+    for top in tops or [e for e in all_of(root) if local(e.tag) == "visual_scene"]:
+        for node in below(top, "node"):
+            walk(scene, node, T, 0)
+    if not scene.instances:
+        for geometry in [e for e in all_of(root) if local(e.tag) == "geometry"]:
+            place(scene, geometry, T, {})
+    return scene.patches
+
+
+def all_of(root: Element) -> Iterator[Element]:
+    """Every element of the tree."""
+    for element in root.iter():
+        assert isinstance(element, Element)
+        yield element
+
+
+def below(element: Element, *tags: str) -> list[Element]:
+    """The children with one of these tags."""
+    return [child for child in element if local(child.tag) in tags]
+
+
+def numbers_of(source: Source, text: str | None, what: str) -> Floats:
+    """The numbers of a text."""
+    try:
+        return np.array((text or "").split(), np.float64)
+    except ValueError as error:
+        raise source.error(f"{what} holds what is no number: {error}.") from None
+
+
+def unit_of(source: Source, root: Element) -> float:
+    """Metres per unit of the file."""
+    for element in (unit for asset in below(root, "asset") for unit in below(asset, "unit")):
+        value = numbers_of(source, element.get("meter", "1"), "the unit")
+        if value.shape == (1,) and 0.0 < value[0] < 1e6:
+            return float(value[0])
+    return 1.0
+
+
+# ------------------------------------------------------------------------------------------------ nodes
+
+
+def walk(scene: Scene, node: Element, T: Floats, depth: int) -> None:
+    """Places the meshes of a node and of all that hang from it."""
+    if depth > DEEPEST:
+        raise scene.source.error(f"its nodes are nested more than {DEEPEST} deep, or contain themselves.")
+    for child in node:
+        tag = local(child.tag)
+        if tag in ("matrix", "translate", "rotate", "scale"):
+            T = T @ moved(scene.source, tag, child)
+        elif tag == "node":
+            walk(scene, child, T, depth + 1)
+        elif tag == "instance_node":
+            other = scene.named(child.get("url", ""))
+            if other is not None:
+                scene.instances += 1
+                refuse_many(scene)
+                walk(scene, other, T, depth + 1)
+        elif tag in ("instance_geometry", "instance_controller"):
+            geometry, bind = geometry_of(scene, child)
+            if geometry is not None:
+                place(scene, geometry, T @ bind, bound_materials(child))
+
+
+def moved(source: Source, tag: str, element: Element) -> Floats:
+    """One step of a node's transform, (4, 4)."""
+    values, out = numbers_of(source, element.text, f"a <{tag}>"), np.eye(4)
+    wanted = {"matrix": 16, "translate": 3, "scale": 3, "rotate": 4}[tag]
+    if values.shape != (wanted,) or not (np.abs(values) < 1e12).all():
+        raise source.error(f"a <{tag}> has not {wanted} finite numbers.", element.sourceline)
+    if tag == "matrix":
+        return values.reshape(4, 4)
+    if tag == "translate":
+        out[:3, 3] = values
+    elif tag == "scale":
+        out[:3, :3] = np.diag(values)
+    elif (long := float(np.linalg.norm(values[:3]))) > 0.0:
+        x, y, z = values[:3] / long
+        cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+        angle = math.radians(float(values[3]))
+        out[:3, :3] += math.sin(angle) * cross + (1.0 - math.cos(angle)) * cross @ cross
+    return out
+
+
+def geometry_of(scene: Scene, instance: Element) -> tuple[Element | None, Floats]:
+    """The geometry that an instance means, and the matrix with which a skin binds it."""
+    found = scene.named(instance.get("url", ""))
+    if found is None or local(found.tag) != "controller":
+        return found, np.eye(4)
+    for skin in below(found, "skin"):
+        bind = below(skin, "bind_shape_matrix")
+        T = moved(scene.source, "matrix", bind[0]) if bind else np.eye(4)
+        return scene.named(skin.get("source", "")), T
+    return None, np.eye(4)
+
+
+def bound_materials(instance: Element) -> dict[str, str]:
+    """Which material each symbol of the geometry means here."""
+    return {e.get("symbol", ""): e.get("target", "") for e in all_of(instance) if local(e.tag) == "instance_material"}
+
+
+def refuse_many(scene: Scene) -> None:
+    if scene.instances > MOST_INSTANCES or scene.triangles > MOST_TRIANGLES:
+        raise scene.source.error(f"places more than {MOST_INSTANCES} meshes or {MOST_TRIANGLES} triangles.")
+
+
+# ------------------------------------------------------------------------------------------------ meshes
+
+
+def place(scene: Scene, geometry: Element, T: Floats, bound: dict[str, str]) -> None:
+    """Adds the patches of a geometry."""
+    scene.instances += 1
+    for mesh in below(geometry, "mesh"):
+        points: dict[str, Floats] = {}
+        for faces in below(mesh, *FACES):
+            target, triangles = face_corners(scene, faces)
+            scene.triangles += len(triangles)
+            refuse_many(scene)
+            if not len(triangles) or target not in scene.known:
+                continue
+            if target not in points:
+                points[target] = positions(scene, scene.known[target])
+            order = check_triangles(scene.source, triangles, len(points[target]))
+            used, own = np.unique(order, return_inverse=True)
+            vertices = points[target][used] @ T[:3, :3].T + T[:3, 3]
+            corners = own.reshape(-1, 3).astype(np.uint32)
+            if np.linalg.det(T[:3, :3]) < 0.0:
+                corners = corners[:, ::-1]
+            symbol = faces.get("material", "")
+            material = color_of(scene, bound.get(symbol, symbol))
+            made = check_vertices(scene.source, vertices)
+            scene.patches.append(Patch(made, np.ascontiguousarray(corners), material))
+
+
+def positions(scene: Scene, target: Element) -> Floats:
+    """The vertices that an input means, (n, 3)."""
+    for _ in range(2):
+        inputs = [e for e in below(target, "input") if e.get("semantic") == "POSITION"]
+        if not inputs:
+            break
+        found = scene.named(inputs[0].get("source", ""))
+        if found is None:
+            raise scene.source.error("a mesh names positions that are not there.", inputs[0].sourceline)
+        target = found
+    arrays = below(target, "float_array")
+    if not arrays:
+        raise scene.source.error("a mesh has no positions.", target.sourceline)
+    values = numbers_of(scene.source, arrays[0].text, "a <float_array>")
+    stride, offset = 3, 0
+    for accessor in (a for t in below(target, "technique_common") for a in below(t, "accessor")):
+        stride, offset = whole(scene, accessor, "stride", 3), whole(scene, accessor, "offset", 0)
+    if stride < 3:
+        raise scene.source.error(f"positions have {stride} numbers each; they must have 3.", target.sourceline)
+    values = values[offset:]
+    return values[: len(values) // stride * stride].reshape(-1, stride)[:, :3]
+
+
+def whole(scene: Scene, element: Element, key: str, default: int) -> int:
+    """A whole number of an attribute, 0 to a million."""
+    word = element.get(key, str(default))
+    if not word.isdecimal() or int(word[:8]) > 1_000_000:
+        raise scene.source.error(f"{key} is {word[:20]!r}; it must be a whole number.", element.sourceline)
+    return int(word)
+
+
+def face_corners(scene: Scene, faces: Element) -> tuple[str, NDArray[np.int64]]:
+    """The id of the vertices that faces use, and their triangles, a fan for each polygon."""
+    inputs = below(faces, "input")
+    width = 1 + max((whole(scene, e, "offset", 0) for e in inputs), default=0)
+    vertex = next((e for e in inputs if e.get("semantic") in ("VERTEX", "POSITION")), None)
+    if vertex is None:
+        return "", NO_FACES
+    at = whole(scene, vertex, "offset", 0)
+    rows = [corner_numbers(scene, p, width, at) for p in below(faces, "p")]
+    tag, name = local(faces.tag), vertex.get("source", "").removeprefix("#")
+    if not rows:
+        return "", NO_FACES
+    flat, sizes = np.concatenate(rows), np.array([len(row) for row in rows])
+    if tag == "triangles":
+        return name, flat[: len(flat) // 3 * 3].reshape(-1, 3)
+    if tag == "tristrips":
+        return name, np.concatenate([NO_FACES, *(strip(row) for row in rows if len(row) >= 3)])
+    if tag == "polylist":
+        counts = below(faces, "vcount")
+        sizes = numbers_of(scene.source, counts[0].text if counts else "", "a <vcount>").astype(np.int64)
+        if len(sizes) and (sizes.min() < 0 or int(sizes.sum()) > len(flat)):
+            raise scene.source.error("a <vcount> asks for more corners than there are.", faces.sourceline)
+    return name, make_fans(flat[: int(sizes.sum())], sizes)
+
+
+def corner_numbers(scene: Scene, p: Element, width: int, at: int) -> NDArray[np.int64]:
+    """The numbers of the vertices in a <p>."""
+    values = numbers_of(scene.source, p.text, "a <p>")
+    if len(values) and not (np.abs(values) < 2**31).all():
+        raise scene.source.error("a <p> holds a number that is no index.", p.sourceline)
+    return values[: len(values) // width * width].astype(np.int64).reshape(-1, width)[:, at]
+
+
+def strip(row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The triangles of a strip; every second is turned."""
+    out = np.stack([row[:-2], row[1:-1], row[2:]], axis=1)
+    out[1::2] = out[1::2, ::-1]
+    return out
+
+
+def color_of(scene: Scene, reference: str) -> Material | None:
+    """The diffuse colour of a material; None where it has none."""
+    material = scene.named(reference)
+    effects = [] if material is None else below(material, "instance_effect")
+    effect = scene.named(effects[0].get("url", "")) if effects else None
+    for diffuse in [] if effect is None else [e for e in all_of(effect) if local(e.tag) == "diffuse"]:
+        for color in below(diffuse, "color"):
+            values = numbers_of(scene.source, color.text, "a <color>")
+            if values.shape in ((3,), (4,)) and np.isfinite(values).all():
+                r, g, b = (float(x) for x in np.clip(values[:3], 0.0, 1.0))
+                return Material((r, g, b, 1.0))
+    return None

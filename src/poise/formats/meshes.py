@@ -1,0 +1,122 @@
+"""Meshes of other files: STL, OBJ, DAE, GLB and MuJoCo's own, as triangles or as bare vertices.
+
+The readers are ours: they need no package, look at every count before they take memory for it, check every number and
+every index, and open nothing but the file and, for an OBJ, the colours beside it. Vertices keep the file's units
+(a DAE's are brought to metres, as every program for robots does).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import FormatError, PoiseError
+from poise.formats.mesh_checks import (
+    MOST_TRIANGLES,
+    check_triangles,
+    check_vertices,
+    join_corners,
+    parse_words,
+)
+from poise.formats.mesh_dae import read_dae
+from poise.formats.mesh_obj import read_obj
+from poise.formats.source import Source
+from poise.model.looks import Patch
+
+__all__ = ["MESHES", "read_mesh", "read_vertices"]
+
+MESHES = (".stl", ".obj", ".dae", ".glb", ".gltf", ".msh")
+"""Suffixes of files that are read as meshes; no other file is ever opened for its looks."""
+
+MOST_BYTES = 1 << 27
+
+Floats = NDArray[np.float64]
+
+
+def read_mesh(path: str | Path) -> tuple[Patch, ...]:
+    """The triangles of a file, a patch for each of its materials.
+
+    Raises:
+        FormatError: It is missing, of no kind that is read, too large, or holds what no mesh has.
+    """
+    source = Source.open(path, limit=MOST_BYTES)
+    readers = mesh_readers()
+    suffix = Path(path).suffix.lower()
+    if suffix not in readers:
+        raise source.error(f"is no mesh that is read here; these are: {' '.join(MESHES)}.")
+    try:
+        patches = readers[suffix](source)
+    except FormatError:
+        raise
+    except PoiseError as error:
+        raise source.error(str(error)) from error
+    except (ValueError, IndexError, OverflowError, MemoryError, RecursionError, UnicodeError) as error:
+        raise source.error(f"could not be read as a mesh ({type(error).__name__}: {error}).") from error
+    found = tuple(patch for patch in patches if len(patch.triangles))
+    if not found:
+        raise source.error("has no triangles.")
+    return found
+
+
+def read_vertices(path: str | Path) -> Floats:
+    """The vertices of a file, (n, 3), as `read_mesh` has them."""
+    return np.concatenate([np.asarray(patch.vertices, np.float64) for patch in read_mesh(path)])
+
+
+def mesh_readers() -> dict[str, Callable[[Source], list[Patch]]]:
+    """Which function reads which suffix."""
+    from poise.formats.gltf.looks import read_still
+
+    still = {".glb": read_still, ".gltf": read_still}
+    return {".stl": read_stl, ".obj": read_obj, ".dae": read_dae, ".msh": read_msh, **still}
+
+
+# ------------------------------------------------------------------------------------------------ STL and MSH
+
+
+def read_stl(source: Source) -> list[Patch]:
+    """STL: triangles without an order, binary or as text."""
+    data = source.data
+    count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else 0
+    whole = len(data) >= 84 and 84 + 50 * count == len(data)
+    if data[:5].lower() == b"solid" and not whole and b"facet" in data[:4096]:
+        corners = text_corners(source)
+    else:
+        if len(data) < 84:
+            raise source.error(f"has {len(data)} bytes; an STL has at least 84. It is cut short.")
+        if 84 + 50 * count > len(data):
+            raise source.error(f"says {count} triangles and has bytes for {(len(data) - 84) // 50}; it is cut short.")
+        if count > MOST_TRIANGLES:
+            raise source.error(f"has {count} triangles; at most {MOST_TRIANGLES} are read.")
+        rows = np.frombuffer(data, np.dtype([("n", "<f4", 3), ("v", "<f4", 9), ("a", "<u2")]), count, 84)
+        corners = rows["v"].reshape(-1, 3)
+    vertices, triangles = join_corners(check_vertices(source, corners))
+    return [Patch(vertices, check_triangles(source, triangles, len(vertices)))]
+
+
+def text_corners(source: Source) -> NDArray[np.float64]:
+    """The corners of a text STL, three a triangle."""
+    words = source.data.split()
+    if words.count(b"vertex") > 3 * MOST_TRIANGLES:
+        raise source.error(f"has more than {MOST_TRIANGLES} triangles.")
+    found = [words[k + 1 : k + 4] for k, word in enumerate(words) if word == b"vertex"]
+    if not found or len(found) % 3 or len(found[-1]) < 3:
+        raise source.error("its facets have not three vertices each; it is cut short.")
+    return parse_words(source, [word for row in found for word in row]).reshape(-1, 3)
+
+
+def read_msh(source: Source) -> list[Patch]:
+    """MuJoCo's binary mesh: four counts (vertices, normals, texture coordinates, faces), then these."""
+    data = source.data
+    head = np.frombuffer(data, "<i4", 4) if len(data) >= 16 else np.zeros(4, np.int32)
+    vertices, normals, places, faces = (int(n) for n in head)
+    if min(vertices, normals, places, faces) < 0 or vertices < 1 or faces > MOST_TRIANGLES:
+        raise source.error(f"its counts are {[vertices, normals, places, faces]}, as no mesh has.")
+    if 16 + 4 * (3 * vertices + 3 * normals + 2 * places + 3 * faces) != len(data):
+        raise source.error("its counts do not fit its length; it is cut short, or no mesh.")
+    corners = np.frombuffer(data, "<f4", 3 * vertices, 16).reshape(-1, 3)
+    order = np.frombuffer(data, "<i4", 3 * faces, len(data) - 12 * faces).reshape(-1, 3)
+    return [Patch(check_vertices(source, corners), check_triangles(source, order, vertices))]

@@ -1,0 +1,149 @@
+"""Where the mesh is that a robot's file names: ``package://name/meshes/link.stl``, ``file://``, or a path.
+
+A package is looked for, in this order, in the folders that `package_path=` names, above the file (a folder of its
+name, or beside one), in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and among installed Python packages
+(`example-robot-data` brings its robots so). Where no folder has its name, the rest of the path is tried from the
+folders right above the file: people rename what they download. Only files with a mesh's suffix are looked at, and,
+where the file came by upload, only those inside the upload.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+from poise.formats.meshes import MESHES
+from poise.model.looks import LookSource
+
+__all__ = ["Finder"]
+
+SCHEME = re.compile(r"(package|model|file)://", re.IGNORECASE)
+HIGHEST = 12  # folders above the file that are looked at
+NEAR = 4  # of them, those from which a path without its package is tried
+LONGEST = 4096
+
+
+class Finder:
+    """Finds the meshes of one body; remembers where each package is, and what was not there.
+
+    Attributes:
+        about: Where the body's own file is.
+        missing: References that were not found.
+    """
+
+    def __init__(self, about: LookSource) -> None:
+        self.about = about
+        self.missing: list[str] = []
+        self.within = Path(about.within).resolve() if about.within else None
+        self.folder = Path(about.path).parent
+        self._packages: dict[str, list[Path]] = {}
+
+    def find(self, reference: str) -> Path | None:
+        """The file that a reference means; None where it is not there or may not be opened."""
+        plain = reference.replace("\\", "/")
+        if len(plain) > LONGEST or "\0" in plain or Path(plain).suffix.lower() not in MESHES:
+            self.lost(reference)
+            return None
+        for candidate in self.candidates(plain):
+            if self.allowed(candidate):
+                return candidate
+        self.lost(reference)
+        return None
+
+    def lost(self, reference: str) -> None:
+        """Remembers what was not found."""
+        if reference not in self.missing:
+            self.missing.append(reference)
+
+    def candidates(self, plain: str) -> Iterator[Path]:
+        """Where a reference may lead, the likeliest first."""
+        scheme = SCHEME.match(plain)
+        if scheme is None:
+            yield self.folder / plain
+            given = Path(self.about.given).parent
+            if Path(plain).is_relative_to(given):  # as the reader of MJCF writes it: from where the user was
+                yield self.folder / Path(plain).relative_to(given)
+            return
+        rest = plain[scheme.end() :]
+        bare = rest.lstrip("/")  # some write package:///name
+        if scheme[1].lower() == "file":
+            yield Path(unquote(rest if rest.startswith("/") else f"/{rest}"))
+            return
+        name, _, inside = bare.partition("/")
+        for root in self.packages(name):
+            yield root / inside
+        for above in [self.folder, *self.folder.parents][:NEAR]:
+            yield above / inside
+
+    def packages(self, name: str) -> list[Path]:
+        """The folders that may be the package of this name."""
+        if name in ("", ".", ".."):
+            return []
+        if name not in self._packages:
+            found: dict[Path, None] = {}
+            for place in self.places():
+                for root in (place, place / name):
+                    if root.name == name and is_folder(root):
+                        found[root] = None
+            self._packages[name] = list(found)
+        return self._packages[name]
+
+    def places(self) -> Iterator[Path]:
+        """The folders in which packages are looked for."""
+        yield from (Path(folder) for folder in self.about.packages)
+        yield from [self.folder, *self.folder.parents][:HIGHEST]
+        if self.within is None:
+            yield from (Path(folder) for folder in path_list("ROS_PACKAGE_PATH"))
+            yield from (Path(folder) / "share" for folder in path_list("AMENT_PREFIX_PATH"))
+            yield Path(sys.prefix) / "share"
+            yield from (Path(entry) / "cmeel.prefix" / "share" for entry in sys.path if entry)
+
+    def allowed(self, path: Path) -> bool:
+        """Whether a plain file is there that may be opened."""
+        try:
+            if not path.is_file():
+                return False
+            return self.within is None or path.resolve().is_relative_to(self.within)
+        except (OSError, ValueError, RuntimeError):
+            return False
+
+    def words(self) -> str:
+        """What was not found, and where it was looked for."""
+        count = len(self.missing)
+        some = ", ".join(repr(shortened(name)) for name in self.missing[:3]) + (", ..." if count > 3 else "")
+        first = f"{count} mesh{'es were' if count > 1 else ' was'} not found: {some}."
+        names = {m[2] for name in self.missing if (m := re.match(r"(package|model):///*([^/]*)", name))}
+        if self.within is not None:
+            return f"{first} Only what was uploaded with the file is looked at."
+        looked = [str(self.folder)]
+        if not names:
+            return f"{first} Looked beside the file, in {looked[0]!r}."
+        looked = [f"in and above {looked[0]!r}", *(repr(folder) for folder in self.about.packages)]
+        looked += ["in ROS_PACKAGE_PATH" if os.environ.get("ROS_PACKAGE_PATH") else "(ROS_PACKAGE_PATH is not set)"]
+        one = sorted(names)[0]
+        return (
+            f"{first} Looked for the package {one!r} {', '.join(looked)}. Say where it is:"
+            f' poise.load(path, package_path=["folder that holds {one}"]) or --package-path.'
+        )
+
+
+def is_folder(path: Path) -> bool:
+    """Whether a folder is there; no where the name cannot be one."""
+    try:
+        return path.is_dir()
+    except (OSError, ValueError):
+        return False
+
+
+def path_list(variable: str) -> list[str]:
+    """The folders that a variable of the environment names."""
+    return [folder for folder in os.environ.get(variable, "").split(os.pathsep) if folder]
+
+
+def shortened(text: str) -> str:
+    """The end of a long path."""
+    return text if len(text) <= 60 else f"...{text[-57:]}"

@@ -1,0 +1,153 @@
+"""Meshes made fit to be drawn: fewer triangles where there are too many, edges that stay sharp.
+
+`thin` joins the vertices that lie in one cell of a grid, each cell keeping the vertex nearest to their mean, so that
+texture coordinates and weights stay true; the cell grows until few enough triangles are left. Source: J. Rossignac and
+P. Borrel, Multi-resolution 3D approximations for rendering complex scenes, 1993.
+
+`crease` splits vertices at edges that are sharper than an angle: normals that are then averaged at each vertex shade
+round parts roundly and leave edges edges.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.formats.mesh_checks import join_corners
+from poise.model.looks import Patch, Piece, Skin
+
+__all__ = ["MOST_TRIANGLES", "crease", "thin", "thin_all"]
+
+MOST_TRIANGLES = 200_000
+"""Triangles of a body that are drawn."""
+
+SHARP = 0.72  # cosine of the angle between two triangles above which their edge is round
+TRIES = 5
+
+Ints = NDArray[np.int64]
+
+
+def thin_all(pieces: list[Piece], most: int = MOST_TRIANGLES) -> list[Piece]:
+    """The pieces with at most about `most` triangles in all, each thinned by the same share."""
+    total = sum(len(piece.patch.triangles) for piece in pieces)
+    if total <= most:
+        return pieces
+    small = [piece for piece in pieces if len(piece.patch.triangles) <= 60]
+    kept = sum(len(piece.patch.triangles) for piece in small)
+    if kept > most // 2:
+        small, kept = [], 0
+    share = max(most - kept, 1) / max(total - kept, 1)
+    out = [piece if piece in small else thin(piece, share * len(piece.patch.triangles)) for piece in pieces]
+    return [piece for piece in out if len(piece.patch.triangles)]
+
+
+def thin(piece: Piece, most: float) -> Piece:
+    """The piece with at most `most` triangles: the finest grid that was found to leave so few."""
+    patch = piece.patch
+    points = np.asarray(patch.vertices, np.float64)
+    low, high = points.min(axis=0), points.max(axis=0)
+    extent = max(float((high - low).max()), 1e-12)
+    triangles = patch.triangles.astype(np.int64)
+    cells = 1.1 * np.sqrt(max(most, 4.0))  # along the longest side, to begin with; a surface has cells^2
+    best: tuple[Ints, Ints] | None = None
+    for _ in range(TRIES):
+        keep, left = clustered(points - low, triangles, extent / cells)
+        if len(left) <= most and (best is None or len(left) > len(best[1])):
+            best = keep, left
+        if 0.85 * most <= len(left) <= most or cells <= 1.0:
+            break
+        cells = max(cells * float(np.clip(np.sqrt(0.93 * most / max(len(left), 1)), 0.2, 4.0)), 1.0)
+    if best is None:
+        keep, left = clustered(points - low, triangles, extent / 2.0)
+        best = keep, left[: max(int(most), 1)]
+    return chosen(piece, *best)
+
+
+def clustered(points: NDArray[np.float64], triangles: Ints, size: float) -> tuple[Ints, Ints]:
+    """For each cell the vertex that stands for it, and the triangles between cells that are left, each once."""
+    cell = np.minimum(points / size, 2**20).astype(np.int64)
+    key = (cell[:, 0] << 42) | (cell[:, 1] << 21) | cell[:, 2]
+    _, group = np.unique(key, return_inverse=True)
+    count = int(group.max()) + 1
+    size_of = np.bincount(group, minlength=count)
+    mean = np.stack([np.bincount(group, points[:, k], count) / size_of for k in range(3)], axis=1)
+    far = ((points - mean[group]) ** 2).sum(axis=1)
+    order = np.lexsort((far, group))
+    keep = order[np.concatenate([[True], group[order][1:] != group[order][:-1]])]
+    left = group[triangles]
+    a, b, c = left.T
+    left = left[(a != b) & (b != c) & (c != a)]
+    first = np.argmin(left, axis=1)[:, None]
+    turned = np.take_along_axis(left, (first + np.arange(3)) % 3, axis=1)
+    code = (turned[:, 0] * count + turned[:, 1]) * count + turned[:, 2] if count < 2_000_000 else np.arange(len(left))
+    _, once = np.unique(code, return_index=True)
+    return keep, left[np.sort(once)]
+
+
+def chosen(piece: Piece, keep: Ints, triangles: Ints) -> Piece:
+    """The piece with these of its vertices, and triangles between them."""
+    used, order = np.unique(triangles, return_inverse=True)
+    rows = keep[used]
+    old, skin = piece.patch, piece.skin
+    patch = Patch(
+        old.vertices[rows],
+        order.reshape(-1, 3).astype(np.uint32),
+        old.material,
+        None if old.uv is None else old.uv[rows],
+        None if old.normals is None else old.normals[rows],
+    )
+    if skin is not None:
+        skin = Skin(skin.frames, skin.binds, skin.joints[rows], skin.weights[rows])
+    return replace(piece, patch=patch, skin=skin)
+
+
+# ------------------------------------------------------------------------------------------------ edges
+
+
+def crease(patch: Patch) -> Patch:
+    """The patch with vertices joined, then split where edges are sharp; as it is where it has normals of its own."""
+    if patch.normals is not None or patch.uv is not None:
+        return patch
+    vertices, triangles = join_corners(patch.vertices[patch.triangles.ravel()])
+    points = np.asarray(vertices, np.float64)
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    across = np.cross(b - a, c - a)
+    long = np.linalg.norm(across, axis=1, keepdims=True)
+    across /= np.maximum(long, 1e-30)
+    label = smooth_groups(triangles, across, len(points))
+    _, first, corner = np.unique(label, return_index=True, return_inverse=True)
+    vertices = vertices[triangles.ravel()[first]]
+    return replace(patch, vertices=vertices, triangles=corner.reshape(-1, 3).astype(np.uint32))
+
+
+def smooth_groups(triangles: Ints, across: NDArray[np.float64], count: int) -> Ints:
+    """A number for each corner (3 m,): equal for corners at one vertex that round edges connect."""
+    m = len(triangles)
+    corner = np.arange(3 * m).reshape(m, 3)
+    ends = np.concatenate([triangles[:, [k, (k + 1) % 3]] for k in range(3)])
+    mine = np.concatenate([corner[:, [k, (k + 1) % 3]] for k in range(3)])
+    face = np.tile(np.arange(m), 3)
+    flip = ends[:, 0] > ends[:, 1]
+    ends[flip], mine[flip] = ends[flip, ::-1], mine[flip, ::-1]
+    key = ends[:, 0] * count + ends[:, 1]
+    order = np.argsort(key, kind="stable")
+    one, two = order[:-1], order[1:]
+    same = key[one] == key[two]
+    one, two = one[same], two[same]
+    here, there = across[face[one]], across[face[two]]
+    round_edge = (here * there).sum(axis=1) > SHARP
+    round_edge |= ~(here.any(axis=1) & there.any(axis=1))  # a triangle without area has no side
+    one, two = mine[one[round_edge]].ravel(), mine[two[round_edge]].ravel()
+    label = np.arange(3 * m)
+    for _ in range(24):  # ends: a vertex has few triangles; those of more keep an edge or two
+        least = np.minimum(label[one], label[two])
+        new = label.copy()
+        np.minimum.at(new, one, least)
+        np.minimum.at(new, two, least)
+        new = new[new]
+        if (new == label).all():
+            break
+        label = new
+    return label

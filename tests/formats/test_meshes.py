@@ -1,0 +1,183 @@
+"""Mesh files: every kind gives the same box, and none that is hostile gives anything but a refusal by name."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import looks_files as made
+from poise.errors import FormatError
+from poise.formats.meshes import MESHES, read_mesh, read_vertices
+from poise.formats.thinning import crease, thin
+from poise.model.looks import Patch, Piece, Skin, normals_of
+
+TURNED = "<rotate>0 0 1 90</rotate><translate>1 0 0</translate>"
+
+
+def written(folder: Path, name: str, data: bytes) -> Path:
+    path = folder / name
+    path.write_bytes(data)
+    return path
+
+
+def whole(patches: tuple[Patch, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """All vertices and triangles."""
+    counts = np.cumsum([0, *(len(p.vertices) for p in patches)])
+    triangles = [p.triangles.astype(int) + k for p, k in zip(patches, counts, strict=False)]
+    return np.concatenate([p.vertices for p in patches]).astype(float), np.concatenate(triangles)
+
+
+def volume(points: np.ndarray, triangles: np.ndarray) -> float:
+    a, b, c = (points[triangles[:, k]] for k in range(3))
+    return float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6)
+
+
+FILES = {
+    "box.stl": made.stl(),
+    "words.stl": made.text_stl(),
+    "box.obj": made.obj(),
+    "box.msh": made.msh(),
+    "box.dae": made.dae(),
+    "centimetres.dae": made.dae(0.01),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_kind_gives_the_same_box(name: str, tmp_path: Path) -> None:
+    patches = read_mesh(written(tmp_path, name, FILES[name]))
+    points, triangles = whole(patches)
+    np.testing.assert_allclose([points.min(axis=0), points.max(axis=0)], [[0, 0, 0], [1, 2, 3]], atol=1e-6)
+    assert abs(volume(points, triangles) - made.VOLUME) < 1e-5, "triangles face outwards"
+    assert len(triangles) == 12
+
+
+def test_a_glb_is_a_mesh_too(tmp_path: Path) -> None:
+    path = made.box_file(translation=[0, 0, 5], scale=[2, 1, -1]).glb(tmp_path / "box.glb")
+    (patch,) = read_mesh(path)
+    points = patch.vertices
+    np.testing.assert_allclose([points.min(axis=0), points.max(axis=0)], [[0, 0, 2], [2, 2, 5]], atol=1e-6)
+    assert volume(points.astype(float), patch.triangles.astype(int)) > 0, "a mirrored mesh is turned outside out"
+    assert patch.material is not None
+    assert patch.material.color == pytest.approx((1.0, 0.0, 0.0, 1.0))
+
+
+def test_loose_corners_become_one_vertex(tmp_path: Path) -> None:
+    assert len(read_vertices(written(tmp_path, "box.stl", made.stl()))) == 8
+
+
+def test_colors_come_from_the_mesh(tmp_path: Path) -> None:
+    (red,) = read_mesh(written(tmp_path, "box.dae", made.dae()))
+    assert red.material is not None
+    assert red.material.color == (1.0, 0.0, 0.0, 1.0)
+    (tmp_path / "paint.mtl").write_text("newmtl paint\nKd 0 0.5 1\n")
+    (blue,) = read_mesh(written(tmp_path, "box.obj", made.obj("paint.mtl")))
+    assert blue.material is not None
+    assert blue.material.color == (0.0, 0.5, 1.0, 1.0)
+    (plain,) = read_mesh(written(tmp_path, "bare.obj", made.obj("../../secret.mtl")))
+    assert plain.material is None, "no colours are looked for outside of the folder"
+
+
+def test_the_nodes_of_a_dae_place_its_meshes(tmp_path: Path) -> None:
+    points = read_vertices(written(tmp_path, "box.dae", made.dae(node=TURNED)))
+    # turned by a quarter about z after a step along x: x' = -y, y' = x + 1
+    np.testing.assert_allclose([points.min(axis=0), points.max(axis=0)], [[-2, 1, 0], [0, 2, 3]], atol=1e-6)
+
+
+HOSTILE = {
+    "short.stl": (b"solid", "84"),
+    "count.stl": (made.stl()[:80] + struct.pack("<I", 2**31) + made.stl()[84:], "cut short"),
+    "nan.stl": (made.stl(np.where(made.CORNERS == 3.0, np.nan, made.CORNERS)), "finite"),
+    "far.stl": (made.stl(made.CORNERS * 1e30), "finite"),
+    "index.obj": (made.obj().replace(b"f 1//1", b"f 99//1"), "vertex"),
+    "zero.obj": (made.obj().replace(b"f 1//1", b"f 0//1"), "vertex"),
+    "word.obj": (made.obj().replace(b"f 1//1", b"f x//1"), "no number"),
+    "line.obj": (b"v 0 0 0\nf 1 1\n", "three"),
+    "nothing.obj": (b"# nothing\n", "no vertices"),
+    "counts.msh": (struct.pack("<4i", 2**30, 0, 0, 2**30), "no mesh has"),
+    "negative.msh": (struct.pack("<4i", -1, 0, 0, 1), "counts"),
+    "index.msh": (made.msh()[:-4] + struct.pack("<i", 8), "vertex 8"),
+    "index.dae": (made.dae().replace(b"<p>0 0", b"<p>9 0"), "vertex 9"),
+    "vcount.dae": (made.dae().replace(b"<vcount>4", b"<vcount>400000000"), "vcount"),
+    "nan.dae": (made.dae().replace(b">0.0 0.0", b">nan 0.0"), "finite"),
+    "entity.dae": (made.dae().replace(b"<COLLADA", b'<!DOCTYPE a [<!ENTITY b "c">]><COLLADA'), "entit"),
+    "loop.dae": (made.dae(node='<instance_node url="#top"/>'), "deep"),
+    "page.dae": (b"<html/>", "COLLADA"),
+    "empty.glb": (b"", "JSON"),
+    "other.txt": (b"v 0 0 0", "no mesh"),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_meshes_are_refused_by_name(name: str, tmp_path: Path) -> None:
+    data, word = HOSTILE[name]
+    with pytest.raises(FormatError, match=word) as found:
+        read_mesh(written(tmp_path, name, data))
+    assert name in str(found.value)
+
+
+@given(st.sampled_from(sorted(FILES)), st.data())
+def test_whatever_happens_to_a_mesh_it_is_read_or_refused(name: str, data: st.DataObject) -> None:
+    import tempfile
+
+    whole_file = bytearray(FILES[name])
+    for _ in range(data.draw(st.integers(1, 6))):
+        at = data.draw(st.integers(0, len(whole_file) - 1))
+        whole_file[at] = data.draw(st.integers(0, 255))
+    cut = data.draw(st.integers(0, len(whole_file)))
+    with tempfile.TemporaryDirectory() as folder:
+        path = written(Path(folder), name, bytes(whole_file[: max(cut, len(whole_file) // 2)]))
+        try:
+            patches = read_mesh(path)
+        except FormatError:
+            return
+    for patch in patches:
+        assert np.isfinite(patch.vertices).all()
+        assert patch.triangles.max(initial=0) < len(patch.vertices)
+
+
+def test_every_suffix_has_a_reader(tmp_path: Path) -> None:
+    for suffix in MESHES:
+        with pytest.raises(FormatError, match="x") as found:
+            read_mesh(written(tmp_path, f"x{suffix}", b""))
+        assert "is no mesh that is read" not in str(found.value)
+
+
+# ------------------------------------------------------------------------------------------------ thinning, edges
+
+
+def ball(count: int) -> Patch:
+    """A ball of about count^2 triangles."""
+    u, v = np.meshgrid(np.linspace(0, np.pi, count), np.linspace(0, 2 * np.pi, count), indexing="ij")
+    points = np.stack([np.sin(u) * np.cos(v), np.sin(u) * np.sin(v), np.cos(u)], axis=-1).reshape(-1, 3)
+    k = np.arange(count * count).reshape(count, count)
+    quads = np.stack([k[:-1, :-1], k[1:, :-1], k[1:, 1:], k[:-1, 1:]], axis=-1).reshape(-1, 4)
+    triangles = np.concatenate([quads[:, [0, 1, 2]], quads[:, [0, 2, 3]]])
+    return Patch(points.astype(np.float32), triangles.astype(np.uint32))
+
+
+@pytest.mark.parametrize("most", [50, 500, 5000])
+def test_a_thinned_mesh_keeps_its_shape_and_what_hangs_on_its_vertices(most: int) -> None:
+    patch = ball(120)
+    joints = (np.arange(len(patch.vertices)) % 7)[:, None].astype(np.uint16)
+    skin = Skin(("a",) * 7, np.repeat(np.eye(4)[None], 7, axis=0), joints, np.ones((len(joints), 1), np.float32))
+    small = thin(Piece(patch, "a", np.eye(4), skin), most)
+    assert 0.3 * most < len(small.patch.triangles) <= most
+    assert np.ptp(small.patch.vertices, axis=0).min() > 1.7
+    assert small.skin is not None
+    old = {tuple(p): int(j) for p, j in zip(patch.vertices.tolist(), joints[:, 0], strict=True)}
+    assert all(tuple(p) in old for p in small.patch.vertices.tolist()), "every vertex is one that was there"
+    assert len(small.skin.joints) == len(small.patch.vertices)
+
+
+def test_edges_stay_sharp_and_round_parts_round() -> None:
+    box = crease(Patch(made.CORNERS.astype(np.float32), np.array(made.TRIANGLES, np.uint32)))
+    assert len(box.vertices) == 24, "each corner of a box has three normals"
+    normals = normals_of(box.vertices, box.triangles)
+    assert np.allclose(np.abs(normals).max(axis=1), 1.0)
+    round_patch = ball(40)
+    assert len(crease(round_patch).vertices) <= len(round_patch.vertices)

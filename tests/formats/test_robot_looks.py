@@ -1,0 +1,210 @@
+"""Meshes on the links of robots: found in packages, opened when they are drawn, and never outside of an upload."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import looks_files as made
+import poise
+from poise.errors import InvalidValue
+from poise.formats import load_within
+from poise.formats.looks import look_of
+from poise.model.looks import deform
+
+
+def frames_of(path: Path, **options: object) -> set[str]:
+    return {piece.frame for piece in look_of(poise.load(path, **options)).pieces}  # type: ignore[arg-type]
+
+
+def test_packages_are_found_above_the_file_and_where_they_are_said_to_be(tmp_path, monkeypatch) -> None:
+    path = made.robot(tmp_path)
+    assert frames_of(path) == {"base", "upper", "lower"}
+    for where in (tmp_path / "elsewhere", tmp_path / "elsewhere" / "hand_description"):
+        assert frames_of(path, package_path=[where]) == {"base", "upper", "lower", "hand"}
+    monkeypatch.setenv("ROS_PACKAGE_PATH", os.pathsep.join(["/nowhere", str(tmp_path / "elsewhere")]))
+    assert frames_of(path) == {"base", "upper", "lower", "hand"}
+    monkeypatch.delenv("ROS_PACKAGE_PATH")
+    prefix = tmp_path / "prefix"
+    shutil.copytree(tmp_path / "elsewhere", prefix / "share")
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(prefix))
+    assert frames_of(path) == {"base", "upper", "lower", "hand"}
+    monkeypatch.delenv("AMENT_PREFIX_PATH")
+    shutil.copytree(tmp_path / "elsewhere", tmp_path / "site" / "cmeel.prefix" / "share")
+    monkeypatch.syspath_prepend(str(tmp_path / "site"))
+    assert frames_of(path) == {"base", "upper", "lower", "hand"}
+
+
+def test_a_package_that_was_renamed_is_found_by_the_rest_of_the_path(tmp_path: Path) -> None:
+    path = made.robot(tmp_path)
+    moved = path.parents[1].rename(tmp_path / "ws" / "my_arm_download")
+    assert frames_of(moved / "urdf" / "arm.urdf") == {"base", "upper", "lower"}
+
+
+def test_the_file_is_found_from_any_folder(tmp_path, monkeypatch) -> None:
+    path = made.robot(tmp_path)
+    monkeypatch.chdir(path.parent)
+    model = poise.load("arm.urdf")
+    monkeypatch.chdir(tmp_path)
+    assert {piece.frame for piece in look_of(model).pieces} == {"base", "upper", "lower"}
+
+
+def test_what_is_missing_is_told_once_with_where_it_was_looked_for(tmp_path: Path) -> None:
+    look = look_of(poise.load(made.robot(tmp_path)))
+    (note,) = look.notes
+    for word in ("hand_description", "hand.glb", str(tmp_path), "ROS_PACKAGE_PATH", "package_path"):
+        assert word in note
+    assert look.bare == {"hand"}
+
+
+def test_pieces_stand_where_the_file_puts_them(tmp_path: Path) -> None:
+    model = poise.load(made.robot(tmp_path), package_path=[tmp_path / "elsewhere"])
+    q = np.array([0.3, -0.2, 0.5])
+    T = model.fk(q)
+    for piece in look_of(model).pieces:
+        shape = next(s for s in model.shapes if s.frame == piece.frame and s.use != "collision")
+        scale = 0.5 if piece.frame == "upper" else 1.0
+        box = np.array(shape.offset.apply(scale * np.array([[0, 0, 0], [1, 2, 3]])))
+        whole = T[model.frames.index(piece.frame)]
+        np.testing.assert_allclose(np.linalg.det(whole[:3, :3]), 1.0)
+        local = (deform(piece, model.frames, T) - whole[:3, 3]) @ whole[:3, :3]
+        np.testing.assert_allclose([local.min(axis=0), local.max(axis=0)], box, atol=1e-5)
+    colors = {p.frame: p.patch.material and p.patch.material.color for p in look_of(model).pieces}
+    assert colors["base"] == (0, 0, 1, 1), "the robot's file says blue"
+    assert colors["upper"] == (1, 0, 0, 1), "the mesh says red, the robot's file nothing"
+    assert colors["lower"] is None
+
+
+def test_a_scaled_or_turned_body_keeps_its_look(tmp_path: Path) -> None:
+    path = made.robot(tmp_path)
+    plain, large = poise.load(path), poise.load(path, scale=10.0, up="y")
+    for a, b in zip(look_of(plain).pieces, look_of(large).pieces, strict=True):
+        here = deform(a, plain.frames, plain.fk(plain.rest))
+        there = deform(b, large.frames, large.fk(large.rest))
+        np.testing.assert_allclose(np.sort(10 * np.ptp(here, axis=0)), np.sort(np.ptp(there, axis=0)), rtol=1e-4)
+
+
+def test_loading_opens_no_mesh(tmp_path, monkeypatch) -> None:
+    path = made.robot(tmp_path)
+    opened: list[str] = []
+    usual = Path.open
+
+    def noted(self: Path, *args, **kwargs):
+        opened.append(self.suffix)
+        return usual(self, *args, **kwargs)
+
+    monkeypatch.setattr(Path, "open", noted)
+    model = poise.load(path)
+    assert opened == [".urdf"]
+    look_of(model)
+    assert sorted(opened) == [".dae", ".obj", ".stl", ".urdf"]
+    look_of(model)
+    assert len(opened) == 4, "a second look reads nothing"
+
+
+def test_collision_shapes_are_drawn_only_where_there_is_nothing_to_see(tmp_path: Path) -> None:
+    path = made.robot(tmp_path)
+    text = made.ROBOT.replace("<visual>", "<collision>").replace("</visual>", "</collision>")
+    path.write_text(text)
+    assert frames_of(path) == {"base", "upper", "lower"}
+    broken = made.ROBOT.replace("meshes/base.stl", "meshes/gone.stl").replace(
+        '<box size="1 1 1"/>', '<mesh filename="package://arm_description/meshes/base.stl"/>'
+    )
+    path.write_text(broken)
+    assert frames_of(path) == {"base", "upper", "lower"}, "the collision mesh stands in for a visual that is not there"
+    path.write_text(broken.replace("meshes/gone.stl", "meshes/base.stl"))
+    assert len([p for p in look_of(poise.load(path)).pieces if p.frame == "base"]) == 1
+
+
+# ------------------------------------------------------------------------------------------------ hostile
+
+
+OUTSIDE = ("{0}/elsewhere/hand_description/hand.glb", "file://{0}/elsewhere/hand_description/hand.glb")
+CLIMBING = ("../../../elsewhere/hand_description/hand.glb", "package://hand_description/hand.glb")
+
+
+@pytest.mark.parametrize("reference", OUTSIDE + CLIMBING)
+def test_an_upload_reads_nothing_outside_of_itself(reference: str, tmp_path, monkeypatch) -> None:
+    path = made.robot(tmp_path)
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "elsewhere"))
+    path.write_text(made.ROBOT.replace("package://hand_description/hand.glb", reference.format(tmp_path)))
+    folder = path.parents[1]
+    look = look_of(load_within(path, folder))
+    assert {piece.frame for piece in look.pieces} == {"base", "upper", "lower"}
+    assert "uploaded" in look.notes[0]
+    (folder / "link.glb").symlink_to(tmp_path / "elsewhere" / "hand_description" / "hand.glb")
+    path.write_text(made.ROBOT.replace("package://hand_description/hand.glb", "../link.glb"))
+    assert "hand" not in {piece.frame for piece in look_of(load_within(path, folder)).pieces}, "nor through a link"
+
+
+@pytest.mark.parametrize(
+    "reference", ["package://", "package:///", "package://../x.stl", "x\0.stl", "/etc/passwd", "."]
+)
+def test_references_that_are_none_are_missing(reference: str, tmp_path: Path) -> None:
+    from poise.formats.packages import Finder
+    from poise.model.looks import LookSource
+
+    finder = Finder(LookSource(str(tmp_path / "arm.urdf")))
+    assert finder.find(reference) is None
+    assert finder.missing == [reference]
+
+
+def test_package_path_must_be_a_list_of_folders(tmp_path: Path) -> None:
+    path = made.robot(tmp_path)
+    with pytest.raises(InvalidValue, match=r"package_path=\["):
+        poise.load(path, package_path=str(tmp_path))
+    with pytest.raises(InvalidValue, match="no folder"):
+        poise.load(path, package_path=[tmp_path / "nowhere"])
+
+
+def test_a_look_is_no_part_of_what_a_body_is(tmp_path: Path) -> None:
+    path = made.robot(tmp_path)
+    one, two = poise.load(path), poise.load(path, package_path=[tmp_path / "elsewhere"])
+    assert one == two
+    assert look_of(pickle.loads(pickle.dumps(two))).bare == frozenset()
+    assert look_of(two.with_frame("tool", "hand")).bare == frozenset()
+
+
+# ------------------------------------------------------------------------------------------------ MJCF
+
+MJCF = """<mujoco><compiler meshdir="assets" angle="radian"/><asset>
+  <mesh name="a" file="base.stl" scale="0.5 0.5 0.5" refpos="0.1 0.2 0.3" refquat="0.8 0.6 0 0"/>
+  <mesh name="b" file="lower.obj" scale="1 2 -0.5" refpos="1 0 0"/><material name="gold" rgba="1 0.8 0 1"/></asset>
+<worldbody><body name="one" pos="0 0 1" euler="0.1 0.2 0.3"><joint axis="0 1 0"/><inertial pos="0 0 0" mass="1"
+  diaginertia="1 1 1"/><geom type="mesh" mesh="a" pos="0.3 0 0" euler="0.5 0 0" material="gold"/>
+  <body name="two" pos="0 1 0"><joint axis="1 0 0"/><inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>
+  <geom type="mesh" mesh="b" pos="0 0.3 0"/></body></body></worldbody></mujoco>"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("given", ["absolute", "relative"])
+def test_meshes_of_mjcf_stand_where_mujoco_puts_them(given: str, tmp_path, monkeypatch) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    folder = tmp_path / "robot"
+    (folder / "assets").mkdir(parents=True)
+    (folder / "assets" / "base.stl").write_bytes(made.stl())
+    (folder / "assets" / "lower.obj").write_bytes(made.obj().replace(b"//1", b"").replace(b"vn 0 0 1\n", b""))
+    (folder / "robot.xml").write_text(MJCF)
+    monkeypatch.chdir(tmp_path)
+    model = poise.load(folder / "robot.xml" if given == "absolute" else Path("robot") / "robot.xml")
+    theirs = mujoco.MjModel.from_xml_path(str(folder / "robot.xml"))
+    data = mujoco.MjData(theirs)
+    data.qpos[:] = q = np.array([0.4, -0.7])
+    mujoco.mj_kinematics(theirs, data)
+    pieces = {piece.frame: piece for piece in look_of(model).pieces}
+    for i, body in enumerate(("one", "two")):
+        k = theirs.geom_dataid[i]
+        start = theirs.mesh_vertadr[k]
+        points = theirs.mesh_vert[start : start + theirs.mesh_vertnum[k]]
+        wanted = points @ data.geom_xmat[i].reshape(3, 3).T + data.geom_xpos[i]
+        found = deform(pieces[body], model.frames, model.fk(q))
+        far = np.linalg.norm(found[:, None] - wanted[None], axis=-1)
+        assert far.min(axis=1).max() < 1e-5
+        assert far.min(axis=0).max() < 1e-5
+    assert pieces["one"].patch.material is not None
+    assert pieces["one"].patch.material.color == pytest.approx((1, 0.8, 0, 1))
