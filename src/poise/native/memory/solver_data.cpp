@@ -25,7 +25,7 @@ constexpr int most_held = 128;  // inequalities that one level may hold
 constexpr int most_near = 32;   // limits beyond the joints' ranges that one step looks at
 
 void find_levels(SolverData& solver) {
-  StrictState& t = solver.strictly;
+  StrictState& t = solver.strict_state;
   t.level_rows.clear();
   t.level_goals.clear();
   int level = -1;
@@ -41,7 +41,7 @@ void find_levels(SolverData& solver) {
 
 void allot_strict(SolverData& solver, std::size_t placements) {
   find_levels(solver);
-  StrictState& t = solver.strictly;
+  StrictState& t = solver.strict_state;
   HierarchyWork<double>& w = t.work;
   const auto q = static_cast<std::size_t>(solver.n_q), m = static_cast<std::size_t>(solver.n_rows);
   const std::size_t g = solver.goals.size(), n_limits = solver.limits.size(), levels = t.level_rows.size();
@@ -76,11 +76,11 @@ void allot_strict(SolverData& solver, std::size_t placements) {
       {&w.parts, held},
       {&w.force, held + 1},
       {&w.wanted_force, held + 1},
-      {&t.guard, 2 * g},
-      {&t.bar, 2 * g},
+      {&t.error_guard, 2 * g},
+      {&t.error_bar, 2 * g},
       {&t.cost_guard, levels},
       {&t.wanted, stride},
-      {&t.kept_rows, m},
+      {&t.frozen_rows, m},
       {&t.start_gaps, n_limits},
       {&t.limit_rows, near * stride},
   };
@@ -91,11 +91,11 @@ void allot_strict(SolverData& solver, std::size_t placements) {
   hand_out(parts.data(), parts.size(), t.memory);
   t.inequalities.assign(static_cast<std::size_t>(solver.n_v) + near + m, {});
   t.order.assign(all, 0);
-  t.near.assign(near, 0);
+  t.near_limits.assign(near, 0);
   t.active.assign(t.inequalities.size(), 0);
   t.resting.assign(all, 0);
   t.loose.assign(all, 0);
-  t.kept.assign(levels, 0);
+  t.frozen.assign(levels, 0);
   w.inequalities = t.inequalities.data();
   w.order = t.order.data();
   w.active = t.active.data();

@@ -13,34 +13,63 @@ namespace poise {
 
 enum class Mode : int { NEAREST = 0, REPEATABLE = 1, CONTINUOUS = 2 };
 
-// a pose and all that is known of it
+// A pose and all that is known of it.
 struct StrictPoint {
-  double *q, *rows, *errors, *room, *placements, *gaps;
-  double* costs;  // of each level, and the posture's
+  double *q, *placements;
+  double *rows, *room;  // residuals of the goals, and how far each may move within its range
+  double* errors;       // metres and radians of each goal
+  double* gaps;         // of the limits: negative where one is broken
+  double* costs;        // of each level, and the posture's
 };
 
-// memory of the strict solve (run/strict/strict.h)
+// What a level is descended for. The way of a level through these states is drawn in run/strict/strict.h.
+enum class Descent : int {
+  LEVEL,    // to where little is left to gain
+  RETURN,   // a level above, after a search began elsewhere: back to what it is known to reach
+  FINISH,   // a level that is missed: to the minimum itself
+  POSTURE,  // behind the last level
+};
+
+// What the goals of a level have to come within to be reached.
+enum class Bars : int {
+  TOLERANCE,  // their own tolerances
+  GUARD,      // what they are known to reach
+};
+
+// The strict solve (run/strict/strict.h): its memory, and where it stands.
 struct StrictState {
-  StrictPoint here{}, there{};
-  HierarchyWork<double> work{};
-  double *guard, *bar, *cost_guard, *wanted, *limit_rows, *kept_rows, *start_gaps;
-  std::vector<double> memory;
-  std::vector<Inequality<double>> inequalities;
-  std::vector<int> order, near, holds;
-  std::vector<char> active, resting, loose;
-  std::vector<char> kept;  // of each level above the one that is served: its rows stay as they were (kept_rows)
-  std::vector<int> level_rows, level_goals;  // where each level starts, and the end
-  const double* assembled = nullptr;         // the pose that state.J belongs to, and the last level in it
+  StrictPoint here{}, there{};   // where the body is, and the trial of the next step
+  HierarchyWork<double> work{};  // of one step for all levels
+  std::vector<double> memory;    // what the pointers point into
+  std::vector<int> level_rows;   // the first row of each level, and the end
+  std::vector<int> level_goals;  // the first goal of each level, and the end
+
+  // the state of the descent
+  Descent phase = Descent::LEVEL;  // what it is for
+  int level = 0;                   // the level that goes down now
+  Bars bars = Bars::TOLERANCE;     // what its goals have to come within,
+  double* error_bar;               // in metres and radians
+  int steps_solved = 0;            // in this call
+  double cost_to_beat = -1.0;      // a search has to come below it to be of use; negative: any
+  double damping_share = 1.0;      // of the usual damping, for the level that goes down
+
+  // what the levels above must keep
+  double *error_guard, *cost_guard;  // no error of a goal, and no cost of a level, may become larger
+  std::vector<char>
+      frozen;  // of each level: its rows stay as they were (frozen_rows), else they may move on within its tolerance
+  double* frozen_rows;
+  double* start_gaps;  // of the limits, at the start of the call
+
+  // the last step
+  double predicted_cost = 0.0;        // what it leaves of its level's cost, to first order
+  int n_returning = 0;                // broken limits that it brings back inside
+  bool bounds_held = false;           // joints at a bound take no part in it
+  const double* assembled = nullptr;  // the pose that state.J belongs to, and the last level in it
   int assembled_level = 0;
-  int solved = 0;            // steps in this call
-  int brought = 0;           // limits that the last step brings back inside
-  int serving = 0;           // the level that goes down now
-  bool guarded = false;      // it has to come to what it is known to reach
-  bool last = false;         // it goes down to the minimum itself, not only until little is left to gain
-  double predicted = 0.0;    // what the last step leaves of its level's cost, to first order
-  bool hold_bounds = false;  // joints at a bound take no part in the step
-  double beat = -1.0;        // the cost that a search has to come below to be of use; negative: any
-  double ease = 1.0;         // the damping of the level that is being served is multiplied by it
+  double *wanted, *limit_rows;
+  std::vector<Inequality<double>> inequalities;
+  std::vector<int> order, near_limits, holds;
+  std::vector<char> active, resting, loose;
 };
 
 // an end of a search, kept while others are tried
@@ -125,7 +154,7 @@ struct SolverData {
   std::vector<double> own_window, held;
   std::vector<double> newton;  // see run/newton.h
   SearchState<double> state{};
-  StrictState strictly;
+  StrictState strict_state;
   int total_steps = 0, total_searches = 0, winner = 0;
   Outcome outcome = Outcome::RUNNING;
   bool out_of_time = false, proved_unreachable = false;

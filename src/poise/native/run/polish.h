@@ -189,17 +189,17 @@ bool some_joint_at_bound(const SolverData& solver) {
 // (active_set.h) says whether there is a way on.
 void polish(SolverData& solver, Clock::time_point begun) {
   const bool ended = polish_plainly(solver, begun);
-  StrictState& t = solver.strictly;
+  StrictState& t = solver.strict_state;
   const bool asked = ended && solver.outcome == Outcome::STALLED && solver.settings.limits == LIMITS_ACTIVE;
   const bool short_steps =
       solver.settings.reach < 1.0;  // what the user bounds is not to be left to another way of stepping
   if (!asked || short_steps || !some_joint_at_bound(solver)) return;
   copy_configuration(solver.problem(), solver.best_q.data(), t.here.q);
   t.assembled = nullptr;
-  t.solved = 0;
-  set_bars(solver, 0, false);
-  descend(solver, 0, begun);
-  if (broken(solver, t.here) > solver.best_outside || !(t.here.costs[0] < solver.best_cost)) return;
+  t.steps_solved = 0;
+  set_bars(solver, 0, Bars::TOLERANCE);
+  descend(solver, 0, Descent::LEVEL, begun);
+  if (measure_violation(solver, t.here) > solver.best_outside || !(t.here.costs[0] < solver.best_cost)) return;
   copy_configuration(solver.problem(), t.here.q, solver.best_q.data());
   polish_plainly(solver, begun);
 }

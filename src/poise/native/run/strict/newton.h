@@ -11,12 +11,9 @@ namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-constexpr double pressed_step = 1e-6;  // radians or lengths: an inequality so near is met
-constexpr double least_pull = 5e-8;    // of the level's whole pull: less of it that is free is rounding
-constexpr double least_gain = 1e-8;    // of the level's cost: what is above is corrected to no more than that
-
 // ---------------------------------------------------------------------------------------------- what is free
 
+// What is free for the conjugate gradients of run/newton.h: the space of one level.
 struct LevelSpace {
   SolverData& solver;
   const NewtonWork& n;
@@ -27,10 +24,10 @@ struct LevelSpace {
     for (int k = 0; k < w.stride; ++k) way[k] = k < w.n ? left[k] : 0.0;
     take_out_basis(w, 0, w.n_basis + w.n_held, way);
   }
-  void bend() const { POISE_LEVEL::bend(solver, n, solver.strictly.here.q, w.scale); }
+  void bend() const { POISE_LEVEL::bend(solver, n, solver.strict_state.here.q, w.scale); }
   S square_of(const S* way) const { return dot_n(way, way, w.stride); }
 
-  // how far along the way no motion is longer than `trust`
+  // Returns how far along the way no motion is longer than `trust`.
   S longest() const {
     S share = 1e300;
     for (int c = 0; c < w.n; ++c) {
@@ -40,14 +37,14 @@ struct LevelSpace {
     }
     return maximum(share, 0.0);
   }
-  // the inequality that is met first, before `share` of the way; -1: none
-  int first_met(S& share) {
+  // Returns the inequality that is met first, before `share` of the way; -1: none.
+  int find_first_met(S& share) {
     int first = -1;
     for (int i = 0; i < w.n_inequalities; ++i) {
       if (w.active[i] == at_high || w.active[i] == at_low) continue;
       const Inequality<S>& q = w.inequalities[i];
       const S now = value_of(w, q, n.sum), speed = value_of(w, q, n.way), bound = speed > 0.0 ? q.high : q.low;
-      if (!(absolute(speed) > 1e-14)) continue;
+      if (!(absolute(speed) > tuning.no_speed)) continue;
       const S to = maximum((bound - now) / speed, 0.0);
       if (!(to < share)) continue;
       share = to;
@@ -55,14 +52,14 @@ struct LevelSpace {
     }
     return first;
   }
-  S flattest() const { return 1e-6; }
+  S flattest() const { return tuning.flattest; }
   // What is bent the other way leads down as far as it may; what is flat leads nowhere.
   Met meet(S curve, S least, S& share) {
     if (absolute(curve) <= least) return Met::END;
     const S most = longest();
     const bool ends = curve < 0.0 || share > most;
     share = ends ? most : share;
-    const int met = first_met(share);
+    const int met = find_first_met(share);
     if (met < 0) return ends ? Met::END : Met::NOTHING;
     w.active[met] = value_of(w, w.inequalities[met], n.way) > 0.0 ? at_high : at_low;
     return w.n_held < w.most_held && hold(w, met) ? Met::BOUND : Met::END;
@@ -71,9 +68,9 @@ struct LevelSpace {
 
 // ---------------------------------------------------------------------------------------------- multipliers
 
-// w.order: the rows above that stay as they are, or that are held at the end of their range; returns how many
+// Puts into w.order the rows above that stay as they are, or that are held at the end of their range; returns how many.
 int find_kept_rows(SolverData& solver, int first) {
-  StrictState& t = solver.strictly;
+  StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
   int count = 0;
   for (int r = 0; r < first; ++r) {
@@ -87,9 +84,9 @@ int find_kept_rows(SolverData& solver, int first) {
   return count;
 }
 
-// n.given: the multipliers with which the rows above balance the pull of the level, over the joints that are not held
+// Finds the multipliers, n.given, with which the rows above balance the pull of the level, over the joints that are not held.
 void find_multipliers(SolverData& solver, const NewtonWork& n) {
-  HierarchyWork<S>& w = solver.strictly.work;
+  HierarchyWork<S>& w = solver.strict_state.work;
   for (int r = 0; r < n.first; ++r) n.given[r] = 0.0;
   const int count = find_kept_rows(solver, n.first);
   if (count == 0) return;
@@ -103,7 +100,7 @@ void find_multipliers(SolverData& solver, const NewtonWork& n) {
     for (int c = 0; c < w.stride; ++c) n.bent[c] = one[c] * n.way[c];
     w.y[a] = dot_n(n.bent, n.pull, w.stride);
     for (int b = 0; b <= a; ++b) w.normal[packed(a, b)] = dot_n(n.bent, w.rows + w.order[b] * w.stride, w.stride);
-    w.normal[packed(a, a)] += 1e-10 * dot_n(one, one, w.stride) + 1e-300;
+    w.normal[packed(a, a)] += tuning.multiplier_floor * dot_n(one, one, w.stride) + 1e-300;
   }
   cholesky<0>(count, w.normal, w.pivots, 1e-300);
   cholesky_solve<0>(count, w.normal, w.pivots, w.y);
@@ -115,26 +112,26 @@ void find_multipliers(SolverData& solver, const NewtonWork& n) {
 
 // ---------------------------------------------------------------------------------------------- the step
 
-// holds what the pull presses against; work.x: a hair's breadth along what is left of it
-void find_pressed(SolverData& solver, const NewtonWork& n) {
-  StrictState& t = solver.strictly;
+// Holds what the pull presses against, and puts a hair's breadth along what is left of it into work.x.
+void hold_pressed(SolverData& solver, const NewtonWork& n) {
+  StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
   S most = 1e-300;
   for (int c = 0; c < w.n; ++c) most = maximum(most, absolute(n.pull[c]) * w.turn[c]);
-  for (int c = 0; c < w.n; ++c) t.wanted[c] = n.pull[c] * (pressed_step / most);
+  for (int c = 0; c < w.n; ++c) t.wanted[c] = n.pull[c] * (tuning.pressed_step / most);
   for (int k = 0; k < w.stride; ++k) w.x[k] = 0.0;
-  serve_posture(w, t.wanted, pressed_step);
+  serve_posture(w, t.wanted, tuning.pressed_step);
 }
 
-// Newton's step from `here` into n.sum, no velocity more than `trust`; returns by how much it lets the level's cost fall, to second order
-S find_strict_newton(SolverData& solver, const NewtonWork& n, int level, S trust, Clock::time_point begun) {
-  StrictState& t = solver.strictly;
+// Finds Newton's step from `here`, n.sum, no motion longer than `trust`; returns by how much it lets the level's cost fall, to second order.
+S find_newton_step(SolverData& solver, const NewtonWork& n, int level, S trust, Clock::time_point begun) {
+  StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
   serve_above(solver, t.here, level, trust);
   for (int k = 0; k < w.stride; ++k) n.pull[k] = 0.0;
   for (int r = n.first; r < n.last; ++r) add_n(t.here.rows[r], w.rows + r * w.stride, w.stride, n.pull);
   const S whole = dot_n(n.pull, n.pull, w.stride);
-  find_pressed(solver, n);
+  hold_pressed(solver, n);
   find_multipliers(solver, n);
   LevelSpace space{solver, n, w, trust};
   t.assembled = nullptr;
@@ -146,37 +143,38 @@ S find_strict_newton(SolverData& solver, const NewtonWork& n, int level, S trust
   for (int c = 0; c < w.n; ++c) n.left[c] = n.pull[c] - n.bent[c];
   space.aim(n.left, n.way);
   const S asked = square_root(space.square_of(n.way) / maximum(whole, 1e-300));
-  if (asked < least_pull) return 0.0;
-  conjugate(solver, n, space, w.n / 2 + 8, minimum(0.03, maximum(asked, 1e-4)), begun);
+  if (asked < tuning.least_pull) return 0.0;
+  conjugate(solver, n, space, w.n / 2 + 8, minimum(tuning.widest_answer, maximum(asked, tuning.finest_answer)), begun);
   return dot_n(n.sum, n.pull, w.stride) + dot_n(n.sum, n.left, w.stride);
 }
 
+// What became of Newton's step: it may be taken, it failed and the usual step is better, or nothing is left to gain.
 enum class Newton : int { TAKEN, FAILED, STILL };
 
-// Newton's step, no longer than `trust`, to `there`, corrected for what is above, if it may be taken; `trust` for the next one. Still:
-// nothing is left to gain.
-Newton step_by_newton(SolverData& solver, int level, S& trust, S worth, Clock::time_point begun) {
-  StrictState& t = solver.strictly;
+// Tries Newton's step, no longer than `trust`, to `there`, corrected for what is above; sets `trust` for the next one.
+Newton try_newton_step(SolverData& solver, int level, S& trust, S worth, Clock::time_point begun) {
+  StrictState& t = solver.strict_state;
   const auto k = static_cast<std::size_t>(level);
   const NewtonWork n = newton_work(solver, t.level_rows[k], t.level_rows[k + 1], t.level_goals[k + 1]);
-  for (int attempt = 0; attempt < 3 && !late(solver, begun); ++attempt) {
-    const S gain = find_strict_newton(solver, n, level, trust, begun);
-    if (t.brought) return Newton::FAILED;
+  for (int attempt = 0; attempt < tuning.newton_trials && !late(solver, begun); ++attempt) {
+    const S gain = find_newton_step(solver, n, level, trust, begun);
+    if (t.n_returning) return Newton::FAILED;
     if (!(gain > worth * t.here.costs[level])) return Newton::STILL;
     for (int c = 0; c < solver.n_v; ++c)
       solver.state.dq[c] =
           minimum(maximum(n.sum[c] * t.work.scale[c], solver.state.work.low[c]), solver.state.work.high[c]);
-    const S length = largest_step(solver);
+    const S length = measure_step(solver);
     // the floor of this valley is not below that of another one
-    if (t.beat >= 0.0 && length < 0.5 * trust && t.here.costs[level] - 2.0 * gain > t.beat) return Newton::STILL;
-    follow_strictly(solver, t.here, t.there, level);
-    const bool kept = settle(solver, level, trust);
+    if (t.cost_to_beat >= 0.0 && length < tuning.in_valley * trust && t.here.costs[level] - 2.0 * gain > t.cost_to_beat)
+      return Newton::STILL;
+    follow_step(solver, t.here, t.there, level);
+    const bool kept = correct_trial(solver, level, trust);
     const S fell = t.here.costs[level] - t.there.costs[level];
     const bool good = kept && fell > 0.0;
-    if (!good && gain < least_gain * t.here.costs[level]) return Newton::STILL;
-    trust = !good || fell < 0.25 * gain                ? 0.25 * length
-            : fell > 0.75 * gain && fell < 1.25 * gain ? maximum(trust, 2.0 * length)
-                                                       : trust;
+    if (!good && gain < tuning.settled_gain * t.here.costs[level]) return Newton::STILL;
+    const bool poor = !good || fell < tuning.poor * gain;
+    const bool as_promised = fell > tuning.good * gain && fell < tuning.too_good * gain;
+    trust = poor ? tuning.shrink * length : as_promised ? maximum(trust, tuning.grow * length) : trust;
     trust = minimum(trust, solver.settings.reach);
     if (good) return Newton::TAKEN;
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "run/seeds.h"
+#include "run/strict/tuning.h"
 
 namespace poise {
 namespace POISE_LEVEL {
@@ -10,18 +11,18 @@ namespace {
 
 // ---------------------------------------------------------------------------------------------- a pose
 
-// the problem without the goals of the levels behind `level`
-auto problem_up_to(const SolverData& solver, int level) {
+// Returns the problem without the goals of the levels behind `level`.
+auto cut_problem(const SolverData& solver, int level) {
   auto problem = solver.problem();
-  const auto& ends = solver.strictly.level_goals;
+  const auto& ends = solver.strict_state.level_goals;
   problem.goals.n = ends[std::min(static_cast<std::size_t>(level) + 1, ends.size() - 1)];
   return problem;
 }
 
-// everything about the pose p.q that levels 0 ... level ask for
-void look_at(SolverData& solver, StrictPoint& p, int level) {
-  const auto problem = problem_up_to(solver, level);
-  const StrictState& t = solver.strictly;
+// Works out everything about the pose p.q that levels 0 ... level ask for.
+void evaluate_point(SolverData& solver, StrictPoint& p, int level) {
+  const auto problem = cut_problem(solver, level);
+  const StrictState& t = solver.strict_state;
   count_pose(solver);
   evaluate(problem, p.q, solver.targets.data(), p.placements, p.rows, p.errors, p.room);
   if (solver.custom_rows) solver.custom_rows(p.q, p.rows, p.errors, problem.goals.n);
@@ -37,44 +38,36 @@ void look_at(SolverData& solver, StrictPoint& p, int level) {
   for (int i = 0; i < limits.n; ++i) p.gaps[i] = gap_of(problem, limits, i, p.q);
 }
 
-// the worst that a limit is broken by
-double broken(const SolverData& solver, const StrictPoint& p) {
+// Returns the most by which a limit is broken, 0 or less where none is.
+double measure_violation(const SolverData& solver, const StrictPoint& p) {
   double worst = outside_of(solver.problem(), solver.settings, p.q);
   for (std::size_t i = 0; i < solver.limits.size(); ++i) worst = maximum(worst, -p.gaps[i]);
   return worst;
 }
 
-// goals [first, last) within `bounds` (2 for each goal)
-bool goals_within(const StrictPoint& p, int first, int last, const double* bounds) {
+// Whether goals [first, last) are within `bounds`, metres and radians of each.
+bool are_goals_within(const StrictPoint& p, int first, int last, const double* bounds) {
   for (int g = first; g < last; ++g) {
     if (p.errors[2 * g] > bounds[2 * g] || p.errors[2 * g + 1] > bounds[2 * g + 1]) return false;
   }
   return true;
 }
 
-constexpr double brought_back = 1e-9;
-constexpr double hair = 1e-14;  // so that a gap is not negative however its last digits are rounded
-
-bool limits_kept(const SolverData& solver, const StrictPoint& from, const StrictPoint& to) {
+// Whether a step breaks no limit, and none that is broken further.
+bool keeps_limits(const SolverData& solver, const StrictPoint& from, const StrictPoint& to) {
   for (std::size_t i = 0; i < solver.limits.size(); ++i) {
-    if (to.gaps[i] < minimum(from.gaps[i], hair)) return false;
+    if (to.gaps[i] < minimum(from.gaps[i], tuning.hair)) return false;
   }
   return true;
 }
 
 // ---------------------------------------------------------------------------------------------- one step
 
-// Continuous mode repeats short steps without end, and a step that is right to first order alone goes too far across what is curved: a
-// stretched arm would shake, one frame to either side. So less is asked for there: damping in proportion to what a level misses, as the
-// second order is, and a part of the way to the posture; a body that is held far from it would go four times too far with the whole.
-constexpr double curved = 0.05;
-constexpr double posture_part = 0.25;
-
-// The measure of the step: stiffness or, for the posture, its own gains, in which one step is its minimum.
+// Fills in the measure of the step: stiffness or, for the posture, its own gains, in which one step is its minimum.
 void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
   const auto problem = solver.problem();
-  StrictState& t = solver.strictly;
-  const S part = solver.mode == Mode::CONTINUOUS ? posture_part : 1.0;
+  StrictState& t = solver.strict_state;
+  const S part = solver.mode == Mode::CONTINUOUS ? tuning.frame_posture_part : 1.0;
   if (posture) difference(problem.coordinates, problem.n_coordinates, p.q, solver.posture_wanted.data(), t.wanted);
   for (int c = 0; c < solver.n_v; ++c) {
     const auto& f = problem.freedoms[c];
@@ -82,7 +75,7 @@ void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
     if (posture) {
       const S gain = solver.posture_gain[static_cast<std::size_t>(c)] *
                      steepness(solver.posture(), t.wanted[c] * t.wanted[c] / f.unit2);
-      weight = maximum(gain, 1e-3);  // what has no gain stays where it is, where that costs nothing
+      weight = maximum(gain, tuning.no_gain);
       t.wanted[c] = gain > 0.0 ? part * t.wanted[c] : 0.0;
     }
     t.work.scale[c] = square_root(f.unit2 / weight);
@@ -91,19 +84,19 @@ void fill_measure(SolverData& solver, const StrictPoint& p, bool posture) {
   }
 }
 
-// Joints at an end of their range stay there, both ways: a correction that does without them needs no active set.
+// Holds joints at an end of their range there, both ways: a correction that does without them needs no active set.
 void hold_at_bounds(SolverData& solver) {
   const StepWorkspace<S>& work = solver.state.work;
   for (int c = 0; c < solver.n_v; ++c) {
-    const S near = 1e-9 * solver.strictly.work.scale[c];
-    if (work.low[c] > -near || work.high[c] < near) solver.strictly.work.scale[c] = 0.0;
+    const S near = tuning.at_bound * solver.strict_state.work.scale[c];
+    if (work.low[c] > -near || work.high[c] < near) solver.strict_state.work.scale[c] = 0.0;
   }
 }
 
-// all rows in the measure of the step
+// Fills in the rows of the levels up to `level`, in the measure of the step.
 void fill_rows(SolverData& solver, const StrictPoint& p, int level) {
-  const auto problem = problem_up_to(solver, level);
-  StrictState& t = solver.strictly;
+  const auto problem = cut_problem(solver, level);
+  StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
   S* J = solver.state.J;
   if (t.assembled != p.q || t.assembled_level < level) {
@@ -121,34 +114,32 @@ void fill_rows(SolverData& solver, const StrictPoint& p, int level) {
     w.r[r] = p.rows[r];
     t.resting[static_cast<std::size_t>(r)] = p.room[2 * r] <= 0.0 && p.room[2 * r + 1] >= 0.0;
   }
-  for (int k = 0; k < t.serving && k <= level; ++k) {
-    if (!t.kept[static_cast<std::size_t>(k)]) continue;
+  for (int k = 0; k < t.level && k <= level; ++k) {
+    if (!t.frozen[static_cast<std::size_t>(k)]) continue;
     for (int r = t.level_rows[static_cast<std::size_t>(k)]; r < t.level_rows[static_cast<std::size_t>(k) + 1]; ++r)
-      w.r[r] -= t.kept_rows[r];
+      w.r[r] -= t.frozen_rows[r];
   }
 }
 
-constexpr double at_the_edge = 1e-7;  // a row so little outside its range is at the end of it, and may go in
-
 // Marks the rows of a level above that have to stay: those neither inside their range nor at the edge of it. True if one is at the edge.
-bool find_loose(SolverData& solver, const StrictPoint& p, int first, int last) {
-  StrictState& t = solver.strictly;
+bool mark_loose_rows(SolverData& solver, const StrictPoint& p, int first, int last) {
+  StrictState& t = solver.strict_state;
   bool any = false;
   for (int r = first; r < last; ++r) {
     const auto i = static_cast<std::size_t>(r);
-    const bool edge = !t.resting[i] && p.room[2 * r] < p.room[2 * r + 1] && absolute(p.rows[r]) < at_the_edge;
+    const bool edge = !t.resting[i] && p.room[2 * r] < p.room[2 * r + 1] && absolute(p.rows[r]) < tuning.at_the_edge;
     t.loose[i] = t.resting[i] || edge;
     any = any || edge;
   }
   return any;
 }
 
-// Bounds of every velocity; then the limits that a step of `trust` could reach. Those that are broken get rows of their own behind
-// the goals' rows; returns how many.
+// Fills in the bounds of every velocity, then the limits that a step of `trust` could reach. Those that are broken get rows of their own
+// behind the goals' rows; returns how many.
 int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
   const auto problem = solver.problem();
   const LimitList<S> limits = solver.limit_list();
-  StrictState& t = solver.strictly;
+  StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
   w.n_inequalities = 0;
   w.n_basis = w.n_basis_above = 0;
@@ -160,69 +151,69 @@ int fill_inequalities(SolverData& solver, const StrictPoint& p, S trust) {
     w.inequalities[w.n_inequalities++] = {nullptr, c, low, high};
     w.x[c] = minimum(maximum(0.0, low), high);
   }
-  const S horizon = minimum(2.0 * trust + 0.01, near_enough);
+  const S horizon = minimum(2.0 * trust + tuning.horizon, near_enough);
   if (limits.n) place_capsules(limits, p.placements);
   std::size_t count = 0;
   for (int i = 0; i < limits.n; ++i) {
     if (p.gaps[i] > horizon) continue;
-    std::size_t k = count < t.near.size() ? count++ : count;  // the nearest ones, sorted
-    if (k == count && k > 0 && p.gaps[t.near[k - 1]] <= p.gaps[i]) continue;
+    std::size_t k = count < t.near_limits.size() ? count++ : count;  // the nearest ones, sorted
+    if (k == count && k > 0 && p.gaps[t.near_limits[k - 1]] <= p.gaps[i]) continue;
     k = k == count ? k - 1 : k;
-    for (; k > 0 && p.gaps[t.near[k - 1]] > p.gaps[i]; --k) t.near[k] = t.near[k - 1];
-    t.near[k] = i;
+    for (; k > 0 && p.gaps[t.near_limits[k - 1]] > p.gaps[i]; --k) t.near_limits[k] = t.near_limits[k - 1];
+    t.near_limits[k] = i;
   }
   int n_broken = 0;
   for (std::size_t k = 0; k < count; ++k) {
     S* row = t.limit_rows + k * static_cast<std::size_t>(w.stride);
     for (int c = w.n; c < w.stride; ++c) row[c] = 0.0;
-    row_of_limit(problem, limits, t.near[k], p.q, p.placements, row);
+    row_of_limit(problem, limits, t.near_limits[k], p.q, p.placements, row);
     for (int c = 0; c < w.n; ++c) row[c] *= w.scale[c];
-    const S gap = p.gaps[t.near[k]];
-    if (gap >=
-        hair) {  // down to the same hair's breadth that a broken one is brought back to; in a range that is narrower, half way
-      w.inequalities[w.n_inequalities++] = {row, -1, -maximum(gap - brought_back, 0.5 * gap), 1e30};
+    const S gap = p.gaps[t.near_limits[k]];
+    if (gap >= tuning.hair) {  // down to where a broken one is brought back to; in a range that is narrower, half way
+      w.inequalities[w.n_inequalities++] = {row, -1, -maximum(gap - tuning.brought_back, 0.5 * gap), open_end<S>};
       continue;
     }
     const int r = solver.n_rows + n_broken++;
     for (int c = 0; c < w.stride; ++c) w.rows[r * w.stride + c] = row[c];
-    w.r[r] = minimum(brought_back - gap, trust);
+    w.r[r] = minimum(tuning.brought_back - gap, trust);
   }
   return n_broken;
 }
 
-// the damping that is left where a level is reached: far below the square of its lightest weight, which would else be damped away
-S floor_of_level(const SolverData& solver, int level) {
-  const auto& ends = solver.strictly.level_goals;
+// Returns the damping that is left where a level is reached.
+S find_damping_floor(const SolverData& solver, int level) {
+  const auto& ends = solver.strict_state.level_goals;
   S least = 1.0;
   for (int g = ends[static_cast<std::size_t>(level)]; g < ends[static_cast<std::size_t>(level) + 1]; ++g) {
     for (const S w : solver.goals[static_cast<std::size_t>(g)].weight) least = w > 0.0 ? minimum(least, w) : least;
   }
-  return minimum(solver.settings.damping_floor, 1e-2 * least * least);
+  return minimum(solver.settings.damping_floor, tuning.weight_floor * least * least);
 }
 
-// one level of those so far, `level` the last of them
+// Serves level k, one of those up to `level`, in what the levels before it have left free.
 void serve_level(SolverData& solver, const StrictPoint& p, int k, int level, S trust) {
-  StrictState& t = solver.strictly;
+  StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
   const int first = t.level_rows[static_cast<std::size_t>(k)], last = t.level_rows[static_cast<std::size_t>(k) + 1];
   // what is above is only held: its corrections are small, and must arrive
-  const bool above = k < t.serving;
+  const bool above = k < t.level;
   S cost = p.costs[k];
-  if (above && t.kept[static_cast<std::size_t>(k)]) {
+  if (above && t.frozen[static_cast<std::size_t>(k)]) {
     cost = 0.0;
     for (int r = first; r < last; ++r) cost += w.r[r] * w.r[r];
   }
-  const S floor = floor_of_level(solver, k);
-  const S full = solver.settings.damping * cost + (above ? minimum(1e-12, floor) : floor);
-  const S bent = solver.mode == Mode::CONTINUOUS && k > 0 ? curved * square_root(cost) : 0.0;
-  const S damping = above ? full : maximum(t.ease * full, minimum(1e-12, floor)) + bent;
+  const S floor = find_damping_floor(solver, k);
+  const S full = solver.settings.damping * cost + (above ? minimum(tuning.least_damping, floor) : floor);
+  const S bent = solver.mode == Mode::CONTINUOUS && k > 0 ? tuning.curved * square_root(cost) : 0.0;
+  const S damping = above ? full : maximum(t.damping_share * full, minimum(tuning.least_damping, floor)) + bent;
   solver.state.damping = damping;
-  const bool edges = above && find_loose(solver, p, first, last);
+  const bool edges = above && mark_loose_rows(solver, p, first, last);
   serve_rows(w, first, last, t.resting.data(), damping, k == level ? trust : solver.settings.reach,
              edges ? t.loose.data() : nullptr);
   const std::vector<char>& inside = edges ? t.loose : t.resting;
   for (int r = first; r < last; ++r) {  // what rests in its range has to stay there from now on
-    if (!inside[static_cast<std::size_t>(r)] || !(p.room[2 * r + 1] < 1e30 || p.room[2 * r] > -1e30)) continue;
+    if (!inside[static_cast<std::size_t>(r)] || !(p.room[2 * r + 1] < open_end<S> || p.room[2 * r] > -open_end<S>))
+      continue;
     const S* row = w.rows + r * w.stride;
     S low = p.room[2 * r], high = p.room[2 * r + 1];
     if (edges && !t.resting[static_cast<std::size_t>(r)]) {
@@ -234,52 +225,53 @@ void serve_level(SolverData& solver, const StrictPoint& p, int k, int level, S t
   }
 }
 
-// limits that are broken; loops stay closed on the way back from one
-void come_back(SolverData& solver, S trust) {
-  const StrictState& t = solver.strictly;
-  if (!t.brought) return;
-  serve_rows(solver.strictly.work, solver.n_rows, solver.n_rows + t.brought, static_cast<const char*>(nullptr), 1e-9,
-             trust);
+// Serves the limits that are broken. Closed loops are served before them, and stay closed.
+void serve_broken_limits(SolverData& solver, S trust) {
+  const StrictState& t = solver.strict_state;
+  if (!t.n_returning) return;
+  serve_rows(solver.strict_state.work, solver.n_rows, solver.n_rows + t.n_returning, static_cast<const char*>(nullptr),
+             tuning.returning, trust);
 }
 
-// The levels above `level` (its number: the posture) served from the pose p, in work.x; what they leave free is the work's basis.
+// Serves the levels above `level` from the pose p, in work.x; what they leave free is told by the work's basis. The posture is the level
+// behind the last.
 void serve_above(SolverData& solver, const StrictPoint& p, int level, S trust) {
-  StrictState& t = solver.strictly;
+  StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
-  ++t.solved;
+  ++t.steps_solved;
   copy_configuration(solver.problem(), p.q, solver.state.q);
   find_room(solver.problem(), solver.settings, solver.state);
   fill_measure(solver, p, level == levels);
-  if (t.hold_bounds) hold_at_bounds(solver);
+  if (t.bounds_held) hold_at_bounds(solver);
   fill_rows(solver, p, level);
-  t.brought = fill_inequalities(solver, p, trust);
+  t.n_returning = fill_inequalities(solver, p, trust);
   const bool loops = solver.goals[0].level < 0;
-  if (!loops || level < 0) come_back(solver, trust);
+  if (!loops || level < 0) serve_broken_limits(solver, trust);
   for (int k = 0; k < level; ++k) {
     serve_level(solver, p, k, level, trust);
-    if (k == 0 && loops) come_back(solver, trust);
+    if (k == 0 && loops) serve_broken_limits(solver, trust);
   }
   w.n_basis_above = w.n_basis;
 }
 
-// state.dq: levels 0 ... level (their number: the posture) served from the pose p, no velocity more than `trust`
-void strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
-  StrictState& t = solver.strictly;
+// Makes a step for levels 0 ... level from the pose p, no motion longer than `trust`, in state.dq.
+void make_strict_step(SolverData& solver, const StrictPoint& p, int level, S trust) {
+  StrictState& t = solver.strict_state;
   HierarchyWork<S>& w = t.work;
   const int levels = static_cast<int>(t.level_rows.size()) - 1;
   serve_above(solver, p, level, trust);
   if (level == levels) serve_posture(w, t.wanted, trust);
-  t.predicted = 0.0;
+  t.predicted_cost = 0.0;
   if (level >= 0 && level < levels) {
     serve_level(solver, p, level, level, trust);
-    if (level == 0 && solver.goals[0].level < 0) come_back(solver, trust);
+    if (level == 0 && solver.goals[0].level < 0) serve_broken_limits(solver, trust);
     const int first = t.level_rows[static_cast<std::size_t>(level)],
               last = t.level_rows[static_cast<std::size_t>(level) + 1];
     for (int r = first; r < last; ++r) {
       if (t.resting[static_cast<std::size_t>(r)]) continue;
       const S left = w.r[r] - dot_n(w.rows + r * w.stride, w.x, w.stride);
-      t.predicted += left * left;
+      t.predicted_cost += left * left;
     }
   }
   for (int c = 0; c < w.n; ++c) {
