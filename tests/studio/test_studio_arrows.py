@@ -19,7 +19,8 @@ from poise.studio.puppet import Puppet
 def test_an_arrow_lies_outside_its_bubble_and_is_closed(axis, sign):
     model = poise.load("humanoid")
     vertices, faces = make_arrow(axis, 0.04 * model.length, sign)
-    bubble = shape_grip(model, Puppet(model).handles["hand_l"]).vertices
+    puppet = Puppet(model)
+    bubble = shape_grip(model, puppet.handles["hand_l"], puppet.q, puppet.size).vertices
     assert (sign * vertices[:, axis]).min() > 1.2 * np.linalg.norm(bubble, axis=1).max()
     a, b, c = (vertices[faces[:, k]].astype(float) for k in range(3))
     assert np.einsum("ij,ij->", a, np.cross(b, c)) > 0  # seen from outside
@@ -32,7 +33,7 @@ def test_no_arrow_points_into_the_limb(frame):
     frames = dict(zip(model.frames, T, strict=True))
     limb = frames["elbow_l" if frame == "hand_l" else "elbow_r" if frame == "hand_r" else "knee_l"][:3, 3]
     way = limb - frames[frame][:3, 3]
-    tips = frames[frame][:3, :3] * find_outward_signs(model, frame)
+    tips = frames[frame][:3, :3] * find_outward_signs(model, frame, np.array(model.rest), 0.04 * model.length)
     assert (way @ tips / np.linalg.norm(way)).max() < 0.7
 
 

@@ -62,7 +62,7 @@ def test_a_motion_is_announced_and_saved_whole(studio, tmp_path):
     model = poise.load("planar2")
     poise.save(poise.Motion(model, np.linspace(0, 1, 60).reshape(30, 2), fps=30), tmp_path / "wave.bvh")
     open_upload(studio, "wave.bvh", (tmp_path / "wave.bvh").read_bytes())
-    assert studio.panel.pose.describe_file().startswith("30 poses: play them in the Motion tab")
+    assert studio.panel.pose.describe_file().startswith("30 poses, played in the Motion tab")
     assert studio.panel.motion.time.max >= studio.player.motion.times[-1]
     for kind in ("GLB", "BVH"):
         (tmp_path / f"again.{kind.lower()}").write_bytes(make_file(studio, kind))

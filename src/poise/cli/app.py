@@ -49,6 +49,8 @@ app.command(
     epilog=examples(
         "poise studio",
         "poise studio robot.urdf",
+        "poise studio walk.bvh --scale 0.01",
+        "poise studio arm.urdf --tool flange 0 0 0.12",
         "poise studio dancer.glb --port 9000 --no-open",
         "poise studio humanoid --no-shadows",
     ),

@@ -34,6 +34,10 @@ Packages = Annotated[
     list[Path] | None,
     typer.Option("--package-path", help="A folder that holds packages of a robot's meshes; may be given again."),
 ]
+Tool = Annotated[
+    tuple[str, float, float, float] | None,
+    typer.Option(metavar="FRAME X Y Z", help="Add a frame called tool at this place of a frame, in metres."),
+]
 Clip = Annotated[str | None, typer.Option(help="Which animation of several, by name or number.")]
 For = Annotated[str | None, typer.Option("--model", help="The body of a motion table: a file or a built-in name.")]
 
@@ -47,6 +51,7 @@ def info_command(
     scale: Scale = "1",
     up: Up = None,
     package_path: Packages = None,
+    tool: Tool = None,
     clip: Clip = None,
     model: For = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
@@ -54,7 +59,7 @@ def info_command(
     """What is in a file: joints, ranges, shapes, roles, poses, motion, and what was assumed when it was read."""
     with complaints("info"):
         chosen = options(base=base, scale=scale, up=up, package_path=package_path)
-        body, motion = everything(file, chosen, clip, model)
+        body, motion = everything(file, chosen, clip, model, tool)
     if as_json:
         typer.echo(json.dumps(facts(body, motion), indent=2))
         return
@@ -104,9 +109,26 @@ def options(*, base: str, scale: str, up: str | None, package_path: Sequence[Pat
     return {"base": base, "scale": number, "up": up, **packages}
 
 
-def everything(file: str, chosen: dict[str, Any], clip: str | None, model: str | None) -> tuple[Model, Motion | None]:
-    """The body of a file, and its motion if it has one."""
-    if file in poise.models.names():
+def everything(
+    file: str,
+    chosen: dict[str, Any],
+    clip: str | None,
+    model: str | None,
+    tool: tuple[str, float, float, float] | None = None,
+) -> tuple[Model, Motion | None]:
+    """Read the body of a file, with a tool where one is given, and its motion if it has one."""
+    body, motion = read_file(file, chosen, clip, model)
+    if tool is None:
+        return body, motion
+    frame, *place = tool
+    if motion is not None:
+        motion = Motion(motion.model.with_frame("tool", frame, place), motion.q, motion.fps)
+    return body.with_frame("tool", frame, place), motion
+
+
+def read_file(file: str, chosen: dict[str, Any], clip: str | None, model: str | None) -> tuple[Model, Motion | None]:
+    """Read the body of a file, and its motion if it has one."""
+    if file in poise.models.names() or not (Path(file).suffix or Path(file).exists()):
         return poise.load(file, **chosen), None
     model_format, motion_format = formats_of(Source.open(file))
     if motion_format is None:

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from poise.cli.files import Base, Clip, Scale, Tool, Up, everything, options
 from poise.cli.words import Body, complaints
 
 __all__ = ["studio_command"]
@@ -18,17 +19,23 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 
 def studio_command(
     model: Body = "humanoid",
+    base: Base = "fixed",
+    scale: Scale = "1",
+    up: Up = None,
+    tool: Tool = None,
+    clip: Clip = None,
     host: Annotated[str, typer.Option(help="The address to listen on; this machine alone unless told.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port, or the next free one.")] = 8080,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser window.")] = True,
     shadows: Annotated[bool, typer.Option(help="Shadows; off is lighter where there is no GPU.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
-    """Drag a body in the browser: handles, pins, methods, lessons, a race. Ctrl-C ends it."""
+    """Drag a body in the browser, or play and edit a clip: handles, pins, methods, lessons, a race. Ctrl-C ends it."""
     from poise.studio.server import Studio
 
     with complaints("studio"):
-        studio = Studio(model, host=host, port=port, shadows=shadows)
+        body, motion = everything(model, options(base=base, scale=scale, up=up), clip, None, tool)
+        studio = Studio(body if motion is None else motion, host=host, port=port, shadows=shadows)
     if as_json:
         typer.echo(json.dumps({"url": studio.url, "model": studio.model.name, "port": studio.port}))
     else:

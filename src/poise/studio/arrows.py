@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from poise.model import Model
 from poise.studio.grip_shapes import UNIT
+from poise.studio.puppet import Puppet
 
 if TYPE_CHECKING:
     import viser
@@ -26,16 +27,16 @@ FIRST, LAST = 1.75, 4.0  # from the middle of the handle, in units of a grip: a 
 COLORS = ((235, 52, 92), (38, 176, 96), (44, 118, 240))  # x, y, z
 
 
-def find_outward_signs(model: Model, frame: str) -> Floats:
+def find_outward_signs(model: Model, frame: str, q: Floats, unit: float) -> Floats:
     """Return 1 for each axis of a frame, or -1 where the axis leads into the limb that carries it.
 
     So that its arrow points out.
     """
-    T = model.fk(np.array(model.rest), frame)
+    T = model.fk(q, frame)
     for above in model.ancestors(frame)[1:]:
-        way = T[:3, :3].T @ (model.fk(np.array(model.rest), above)[:3, 3] - T[:3, 3])
+        way = T[:3, :3].T @ (model.fk(q, above)[:3, 3] - T[:3, 3])
         far = float(np.linalg.norm(way))
-        if far > UNIT * model.length:
+        if far > unit:
             return np.where(way > 0.6 * far, -1.0, 1.0)
     return np.ones(3)
 
@@ -56,12 +57,13 @@ def make_arrow(axis: int, unit: float, sign: float = 1.0) -> tuple[NDArray[np.fl
 
 
 def add_arrows(
-    client: viser.ClientHandle, above: str, model: Model, frame: str, pull: Callable[[int, Any], None]
+    client: viser.ClientHandle, above: str, puppet: Puppet, frame: str, pull: Callable[[int, Any], None]
 ) -> None:
     """Add three arrows under a node of one viewer's scene; `pull` is told which one is dragged."""
-    signs = find_outward_signs(model, frame)
+    unit = UNIT * puppet.size
+    signs = find_outward_signs(puppet.model, frame, puppet.q, unit)
     for axis, color in enumerate(COLORS):
-        vertices, faces = make_arrow(axis, UNIT * model.length, float(signs[axis]))
+        vertices, faces = make_arrow(axis, unit, float(signs[axis]))
         node = client.scene.add_mesh_simple(
             f"{above}/{'xyz'[axis]}", vertices, faces, color=color, cast_shadow=False, receive_shadow=False
         )

@@ -31,24 +31,24 @@ class Look:
     opacity: float
 
 
-def shape_grip(model: Model, handle: Handle) -> Look:
+def shape_grip(model: Model, handle: Handle, q: Floats, size: float) -> Look:
     """Shape the grip of a handle: a bubble around hands and feet, a halo over the head.
 
     A belt around the pelvis, a diamond at knees.
     """
-    T = model.fk(np.array(model.rest))[model.frames.index(handle.frame)]
-    unit = UNIT * model.length
+    T = model.fk(q)[model.frames.index(handle.frame)]
+    unit = UNIT * size
     up = model.up_direction
     front = np.roll(up, 1)
     inside = T[:3, :3].T
     if handle.kind == "body" and "hip_l" in model.roles:
-        hips = [model.fk(np.array(model.rest), model.roles[side])[:3, 3] for side in ("hip_l", "hip_r")]
+        hips = [model.fk(q, model.roles[side])[:3, 3] for side in ("hip_l", "hip_r")]
         wide = float(np.linalg.norm(hips[0] - hips[1]))
         middle = inside @ (np.mean(hips, axis=0) + 0.22 * wide * up - T[:3, 3])
         vertices, faces = make_ring(1.12 * wide, 0.2 * unit)
         return Look((vertices @ (inside @ turn_upright(up)).T).astype(np.float32), faces, middle, 0.9)
     if handle.kind == "gaze" and "head_top" in model.roles:
-        top = model.fk(np.array(model.rest), model.roles["head_top"])[:3, 3]
+        top = model.fk(q, model.roles["head_top"])[:3, 3]
         vertices, faces = make_ring(1.25 * unit, 0.2 * unit)
         offset = inside @ (top + 0.75 * unit * up - T[:3, 3])
         return Look((vertices @ (inside @ turn_upright(up)).T).astype(np.float32), faces, offset, 0.9)
@@ -57,17 +57,19 @@ def shape_grip(model: Model, handle: Handle) -> Look:
         vertices, faces = make_diamond(0.55 * unit)
         return Look(vertices, faces, inside @ (1.75 * unit * ahead), 0.9)
     person = handle.name.startswith(("hand_", "foot_"))
-    size = 1.3 * unit if person else min(1.3 * unit, max(1.9 * measure_thickness(model, handle.frame), 0.45 * unit))
-    vertices, faces = make_ball(size)
+    radius = (
+        1.3 * unit if person else min(1.3 * unit, max(1.9 * measure_thickness(model, handle.frame, unit), 0.45 * unit))
+    )
+    vertices, faces = make_ball(radius)
     lift = 0.55 * unit if handle.name.startswith("foot_") else 0.0
     return Look(vertices, faces, inside @ (lift * up), 0.5)
 
 
-def measure_thickness(model: Model, frame: str) -> float:
+def measure_thickness(model: Model, frame: str, default: float) -> float:
     """Return how thick the body is at a frame [m]."""
     parts = rigid_parts(model)
     near = [c.radius for c in body_capsules(model) if parts[c.frame] == parts[frame]]
-    return max(near, default=UNIT * model.length)
+    return max(near, default=default)
 
 
 def turn_upright(up: Floats) -> Floats:

@@ -71,7 +71,9 @@ class Grips:
         self.turning: set[int] = set()  # viewers who have their gizmo in hand
         self.frames = {name: puppet.model.frames.index(h.frame) for name, h in puppet.handles.items()}
         self.frames = {name: k for name, k in self.frames.items() if is_moved(puppet.model, puppet.handles[name].frame)}
-        self.looks = {name: shape_grip(puppet.model, puppet.handles[name]) for name in self.frames}
+        self.looks = {
+            name: shape_grip(puppet.model, puppet.handles[name], puppet.q, puppet.size) for name in self.frames
+        }
         self.nodes: dict[str, Any] = {}
         self.loose: list[str] = []  # on parts where nothing is drawn
         self._offsets: dict[str, Floats] = {}
@@ -86,7 +88,7 @@ class Grips:
         )
         self.target = server.scene.add_icosphere(
             f"{root}/target",
-            radius=0.3 * UNIT * puppet.model.length,
+            radius=0.3 * UNIT * puppet.size,
             color=COLORS["missed"],
             visible=False,
             cast_shadow=False,
@@ -250,7 +252,7 @@ class Grips:
         handle = self.puppet.handles[name]
         gizmo = client.scene.add_transform_controls(
             "/gizmo",
-            scale=0.16 * self.puppet.model.length,
+            scale=0.16 * self.puppet.size,
             line_width=2.5,
             depth_test=False,
             opacity=0.75,
@@ -265,7 +267,7 @@ class Grips:
             self.turn(name, event)
 
         gizmo.on_update(on_turn)
-        add_arrows(client, "/gizmo", self.puppet.model, handle.frame, lambda axis, event: self.slide(name, axis, event))
+        add_arrows(client, "/gizmo", self.puppet, handle.frame, lambda axis, event: self.slide(name, axis, event))
         self.gizmos[viewer] = gizmo
 
     # ------------------------------------------------------------------------------------------ showing

@@ -122,13 +122,13 @@ class LearnTab:
                 self._arrows = None
             return
         model = self.session.model
-        drawn = find_arrows(model, q, self.session.puppet.handles[self.handle].frame, LONG * model.length)
+        drawn = find_arrows(model, q, self.session.puppet.handles[self.handle].frame, LONG * self.session.puppet.size)
         if self._arrows is not None and len(self._arrows.points) == len(drawn.points):
             self._arrows.points = drawn.points
             return
         if not len(drawn.points):
             return
-        thin = 0.0045 * model.length
+        thin = 0.0045 * self.session.puppet.size
         self._arrows = self.session.server.scene.add_arrows(
             "/lesson/columns",
             drawn.points,
@@ -152,8 +152,8 @@ class LearnTab:
                 "/lesson/ball", radius=1.0, color=(120, 110, 220), opacity=0.28, subdivisions=4, cast_shadow=False,
                 receive_shadow=False,
             )  # fmt: skip
-        size = LONG * model.length / max(float(half[0]), 1e-12)
-        self._ball.scale = tuple(float(v) for v in np.maximum(size * half, 2e-3 * model.length))
+        size = LONG * self.session.puppet.size / max(float(half[0]), 1e-12)
+        self._ball.scale = tuple(float(v) for v in np.maximum(size * half, 2e-3 * self.session.puppet.size))
         self._ball.wxyz = Rotation.from_matrix(axes).wxyz
         self._ball.position = T[model.frames.index(frame)][:3, 3]
         self._ball.visible = True

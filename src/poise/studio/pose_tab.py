@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from poise import models
 from poise.errors import PoiseError
-from poise.studio.saving import KINDS, make_file
+from poise.studio.saving import find_kind, list_kinds, make_file, name_file
 from poise.studio.session import Session
 from poise.studio.uploads import open_upload
 
@@ -35,7 +34,10 @@ class PoseTab:
             self.list = gui.add_markdown("*none*")
         with gui.add_folder("Save", expand_by_default=False):
             self.kind = gui.add_dropdown(
-                "As", tuple(KINDS), hint="HTML, GLB and BVH hold the motion where there is one"
+                "As",
+                tuple(list_kinds(session.model)),
+                initial_value=find_kind(session.model),
+                hint="What is seen: the clip with its edits where there is one, else the pose",
             )
             self.save = gui.add_button("Save")
         with gui.add_folder("View", expand_by_default=False):
@@ -95,7 +97,7 @@ class PoseTab:
     def describe_file(self) -> str:
         """Say what a viewer should know of the file that is open."""
         motion = self.session.player.motion
-        told = [] if motion is None else [f"{len(motion)} poses: play them in the Motion tab"]
+        told = [] if motion is None else [f"{len(motion)} poses, played in the Motion tab"]
         return "; ".join([*told, *self.session.model.notes[:3]])
 
     def on_action(self, client: Any, word: str) -> None:
@@ -145,8 +147,7 @@ class PoseTab:
 
         def make() -> None:
             content = make_file(self.session, kind, client)
-            stem = Path(self.session.model.name).stem or "pose"
-            client.send_file_download(f"{stem}{KINDS[kind]}", content, save_immediately=True)
+            client.send_file_download(name_file(self.session, kind), content, save_immediately=True)
 
         if self.try_to(client, make):
             self.tell(client, f"{kind} saved.", "", "teal")
@@ -220,6 +221,8 @@ class PoseTab:
         self.body.options = self.list_bodies()
         self.body.value = self.session.model.name
         self.joint.options = self.list_joints()
+        self.kind.options = tuple(list_kinds(self.session.model))
+        self.kind.value = find_kind(self.session.model)
         self.show_frozen()
         for own in self.own.values():
             own["name"].options = tuple(self.session.grips.frames)

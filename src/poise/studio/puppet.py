@@ -62,6 +62,7 @@ class Puppet:
         solvers: Makes its solvers, by the settings of the panel.
         held: Handle to where a hand pulls it.
         gaze: Whether the head looks at the hand that moves.
+        size: How large the body looks [m].
         still: Whether the body stays as it was put until something is asked.
     """
 
@@ -74,6 +75,7 @@ class Puppet:
         self.rig.mark_start()
         self.held: dict[str, Floats] = {}
         self.gaze = True
+        self.size = measure_size(model, self.rig.q)
         self.still = True
 
     # ------------------------------------------------------------------------------------------ to look at
@@ -184,6 +186,13 @@ class Puppet:
             self.rig.pose = Pose(self.model, q)
             self.rest_here()
 
+    def start_at(self, q: ArrayLike) -> None:
+        """Put the whole body at q and begin anew there: undo and reset do not go back beyond it."""
+        with self.lock:
+            self.held = {}
+            self.place(q)
+            self.rig.mark_start()
+
     def rest_here(self) -> None:
         """Make this the pose that everything stays near that nothing holds."""
         self.rig.rest = Rest(self.rig.q)
@@ -293,3 +302,10 @@ class Puppet:
             return None if solution.reached else solution.explanation
         except PoiseError as error:
             return Explanation((), (), (), str(error))
+
+
+def measure_size(model: Model, q: Floats) -> float:
+    """Return how large a body looks in a pose [m]: by its frames, and by its length where that is not much more."""
+    places = model.fk(q)[:, :3, 3]
+    spread = float(np.linalg.norm(np.ptp(places, axis=0)))
+    return min(model.length, 1.5 * spread) if spread > 0.0 else model.length

@@ -105,7 +105,10 @@ class RaceTab:
         T = self.session.model.fk(self.session.puppet.q)
         bodies = [self.session.view, *(racer.view for racer in self.racers)]
         point_camera(
-            self.session.server, self.session.model, np.concatenate([body.sample_points(T) for body in bodies])
+            self.session.server,
+            self.session.model,
+            self.session.puppet.size,
+            np.concatenate([body.sample_points(T) for body in bodies]),
         )
 
     def find_place(self, k: int) -> Floats:
@@ -114,7 +117,7 @@ class RaceTab:
         ahead = np.roll(up, 1)
         side = (1 + k // 2) * (1 if k % 2 == 0 else -1)
         across: Floats = np.cross(up, ahead)
-        out: Floats = self.session.model.length * (0.62 * side * across - 0.22 * abs(side) * ahead)
+        out: Floats = self.session.puppet.size * (0.62 * side * across - 0.22 * abs(side) * ahead)
         return out
 
     def show(self, frame: FrameResult, T: Floats) -> None:

@@ -13,15 +13,37 @@ import numpy as np
 from poise.errors import InvalidValue, MissingExtra
 from poise.formats import save
 from poise.formats.answers import pose_values
+from poise.formats.registry import knows_suffix
 from poise.kinematics import Pose
 from poise.model import Model
 from poise.pages.page import show
 from poise.studio.session import Session
 
-__all__ = ["KINDS", "make_file", "pose_from_json", "pose_to_json"]
+__all__ = ["find_kind", "list_kinds", "make_file", "name_file", "pose_from_json", "pose_to_json"]
 
 KINDS = {"Pose": ".json", "Picture": ".png", "HTML": ".html", "GLB": ".glb", "BVH": ".bvh"}
+OWN = {".vrm": "VRM", ".gltf": "glTF"}  # kinds that only a body has that came from one
+MOVING = ("HTML", "GLB", "BVH", "VRM", "glTF")  # kinds that hold a motion where there is one
 RENDER_WAIT = 30.0  # [s]
+
+
+def list_kinds(model: Model) -> dict[str, str]:
+    """List the kinds of files that a body can be saved as, each with its ending."""
+    own = Path(model.source).suffix.lower()
+    return {**KINDS, **({OWN[own]: own} if own in OWN else {})}
+
+
+def find_kind(model: Model) -> str:
+    """Return the kind of the file that a body came from; the pose alone where that kind holds none."""
+    own = Path(model.source).suffix.lower()
+    return next((kind for kind, ending in list_kinds(model).items() if ending == own and kind != "Pose"), "Pose")
+
+
+def name_file(session: Session, kind: str) -> str:
+    """Name a file after the one that the body came from, or after the body."""
+    source = Path(session.model.source)
+    stem = source.stem if knows_suffix(source.suffix.lower()) else session.model.name.replace("/", "_")
+    return f"{stem or 'pose'}{list_kinds(session.model)[kind]}"
 
 
 def make_file(session: Session, kind: str, client: Any = None) -> bytes:
@@ -29,7 +51,7 @@ def make_file(session: Session, kind: str, client: Any = None) -> bytes:
 
     Args:
         session: Whose body.
-        kind: One of `KINDS`.
+        kind: One of `list_kinds`.
         client: The viewer whose view a picture shows.
 
     Raises:
@@ -40,12 +62,11 @@ def make_file(session: Session, kind: str, client: Any = None) -> bytes:
     if kind == "Picture":
         return take_picture(client)
     motion = session.player.motion
-    moving = motion is not None and kind in ("HTML", "GLB", "BVH")
-    thing = motion if moving else session.pose
+    thing = motion if motion is not None and kind in MOVING else session.pose
     if kind == "HTML":
         return show(thing, browser=False).html.encode()
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / f"pose{KINDS[kind]}"
+        path = Path(folder) / f"pose{list_kinds(session.model)[kind]}"
         save(thing, path)
         return path.read_bytes()
 

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from os import PathLike
-
-from poise.kinematics import Pose
-from poise.model import Model
+from poise.studio.opening import Showable, read_opening
 from poise.studio.panel import Panel
-from poise.studio.session import Session, read_body
+from poise.studio.session import Session
 
 __all__ = ["Studio"]
 
@@ -22,7 +19,7 @@ class Studio(Session):
     says otherwise: who can reach the port can move the body, and load and save through the browser.
 
     Args:
-        model: A Model, a Pose, a built-in name or a file.
+        model: A Model, a Pose, a Motion, a built-in name or a file; a motion is played.
         host: The address to listen on; "0.0.0.0" is every network that this machine is in.
         port: The port, or the next free one.
         shadows: Whether the body casts any; without, it is lighter on browsers that have no GPU.
@@ -35,17 +32,18 @@ class Studio(Session):
 
     def __init__(
         self,
-        model: Model | Pose | str | PathLike[str] = "humanoid",
+        model: Showable = "humanoid",
         *,
         host: str = "127.0.0.1",
         port: int = 8080,
         shadows: bool = True,
     ) -> None:
-        body, pose = read_body(model)
-        super().__init__(body, pose, host=host, port=port, shadows=shadows)
+        opening = read_opening(model)
+        super().__init__(opening, host=host, port=port, shadows=shadows)
         self.server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(9, 96, 90))
         self.watcher = self.panel = Panel(self)
         self.start()
+        self.play(opening.motion)
 
     @property
     def url(self) -> str:

@@ -10,20 +10,20 @@ from __future__ import annotations
 import threading
 import traceback
 from collections.abc import Callable
-from os import PathLike
+from tempfile import TemporaryDirectory
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import PoiseError
-from poise.formats import load
-from poise.kinematics import Pose
+from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.solvers.explanation import Explanation
 from poise.studio.body_view import BodyView
 from poise.studio.grips import Grips
 from poise.studio.meter import Meter
+from poise.studio.opening import Opening, Showable, read_opening
 from poise.studio.player import Player
 from poise.studio.puppet import FrameResult, Puppet
 from poise.studio.serve import start_server
@@ -35,6 +35,7 @@ Floats = NDArray[np.float64]
 
 RATE = 60.0  # frames in a second while the body settles
 SETTLED = 2e-4  # [rad] less than this in a frame is standing still
+MOST_POSES = 40  # of a clip that are looked at to find its place on the stage
 PATIENCE = 0.35  # [s] of standing still with a handle missed before why() is asked
 
 
@@ -78,14 +79,14 @@ class Session:
     view: BodyView
     grips: Grips
 
-    def __init__(self, model: Model, pose: Pose | None, *, host: str, port: int, shadows: bool) -> None:
+    def __init__(self, opening: Opening, *, host: str, port: int, shadows: bool) -> None:
         self.server = start_server(host, port, "Poise")
         self.host, self.port, self.shadows = host, self.server.get_port(), shadows
         self.meter = Meter()
-        self.player = Player(self.put)
         self.listeners: list[Callable[[FrameResult, Floats], None]] = []
         self.watcher: Watcher | None = None
         self.lock = threading.RLock()
+        self.player = Player(self.start_at, self.lock)
         self.show_limits = True
         self.last = FrameResult(np.zeros(0))
         self._wake = threading.Event()
@@ -93,7 +94,8 @@ class Session:
         self._stopping = False
         self._asked = 0
         self._bodies = 0
-        self._mount(model, pose)
+        self._folder: TemporaryDirectory[str] | None = None  # of the file that was uploaded last
+        self._mount(opening)
         self.server.on_client_disconnect(self._forget)
         self._thread = threading.Thread(target=self._run, name="poise-studio", daemon=True)
 
@@ -117,33 +119,65 @@ class Session:
             self.puppet.place(pose.q)
         self.touch()
 
-    def put(self, q: Floats) -> None:
-        """Put the body at a configuration."""
-        self.puppet.place(q)
+    def start_at(self, q: Floats) -> None:
+        """Put the body at a configuration from which everything begins anew."""
+        self.puppet.start_at(q)
         self.touch()
 
-    def show(self, model: Model | Pose | str | PathLike[str]) -> None:
-        """Show another body in the same window.
+    def show(self, thing: Showable) -> None:
+        """Show another body, pose or motion in the same window; a table moves the body that is shown.
 
         Raises:
             FormatError: The file cannot be read; the old body stays.
         """
-        body, pose = read_body(model)
+        opening = read_opening(thing, self.model)
         self.player.open(None)
-        with self.lock:
-            self._mount(body, pose)
-            if self.watcher is not None:
-                self.watcher.change_body()
+        if opening.motion is None or opening.model != self.model:
+            with self.lock:
+                self._mount(opening)
+                if self.watcher is not None:
+                    self.watcher.change_body()
+        self.play(opening.motion)
         self.touch()
+
+    def keep_folder(self, folder: TemporaryDirectory[str]) -> None:
+        """Keep the folder of an uploaded file as long as its body is shown: saving needs the file's own bytes."""
+        before, self._folder = self._folder, folder
+        if before is not None:
+            before.cleanup()
+
+    def play(self, motion: Motion | None) -> None:
+        """Open a motion of the body that is shown, and play it."""
+        if motion is not None:
+            self.player.open(motion)
+            self.set_stage()
+            self.player.play()
 
     def relight(self, shadows: bool) -> None:
         """Light the stage with shadows, or without."""
         self.shadows = shadows
-        points = self.view.sample_points(self.model.fk(self.puppet.q))
-        light_stage(self.server.scene, self.model, float(points[:, self.model.up_axis].min()), shadows)
+        self.set_stage(camera=False)
+
+    def set_stage(self, *, camera: bool = True) -> None:
+        """Lay the floor under the whole clip, or under the pose, and look at all of it."""
+        points = self.find_points()
+        floor = float(points[:, self.model.up_axis].min())
+        light_stage(self.server.scene, self.model, self.puppet.size, floor, self.shadows)
+        if camera:
+            point_camera(self.server, self.model, self.puppet.size, points)
+
+    def find_points(self) -> Floats:
+        """Return points of the body in all that it does: along its clip, or in its pose."""
+        motion = self.player.motion
+        if motion is None:
+            return self.view.sample_points(self.model.fk(self.puppet.q))
+        rows = np.unique(np.linspace(0, len(motion) - 1, MOST_POSES).round().astype(int))
+        return np.concatenate([self.view.sample_points(self.model.fk(motion.q[k])) for k in rows])
 
     def touch(self, event: float | None = None) -> None:
         """Ask for a frame. `event` is when the mouse asked for it (`time.perf_counter`)."""
+        if event is not None and self.player.playing:
+            self.player.stop()  # a hand stops the clip
         if event is not None and self._event is None:
             self._event = event
         self._asked += 1
@@ -161,6 +195,8 @@ class Session:
         self._wake.set()
         self._thread.join(timeout=5.0)
         self.server.stop()
+        if self._folder is not None:
+            self._folder.cleanup()
 
     def wait(self) -> None:
         """Wait until Ctrl-C."""
@@ -172,22 +208,21 @@ class Session:
 
     # ------------------------------------------------------------------------------------------ the scene
 
-    def _mount(self, model: Model, pose: Pose | None) -> None:
+    def _mount(self, opening: Opening) -> None:
         """Put a new body on the stage."""
+        model = opening.model
         if hasattr(self, "grips"):
             self.grips.remove()
             self.view.remove()
         with self.server.atomic():
-            self.puppet = Puppet(model, pose)
+            self.puppet = Puppet(model, opening.pose)
             self._bodies += 1  # every body has names of its own: late messages never reach the next one
             T = model.fk(self.puppet.q)
             self.view = BodyView(self.server.scene, f"/body_{self._bodies}", model)
-            points = self.view.sample_points(T)
-            light_stage(self.server.scene, model, float(points[:, model.up_axis].min()), self.shadows)
             self.grips = Grips(self.server, self.puppet, self.view, f"/beside_{self._bodies}", self.touch, self._select)
             self.view.show(T)
             self.grips.show(T, self.last)
-            point_camera(self.server, model, points)
+            self.set_stage()
 
     def _select(self, viewer: int, name: str) -> None:
         if self.watcher is not None:
@@ -230,9 +265,16 @@ class Session:
         for _ in range(400):
             moved = self._frame()
             if self._stopping or (moved < SETTLED and not self._wake.is_set()):
+                self._keep_edit()
                 return
             self._wake.wait(timeout=1.0 / RATE)
             self._wake.clear()
+
+    def _keep_edit(self) -> None:
+        """Keep in the clip what was done to its pose by hand."""
+        with self.lock:
+            if not self.puppet.held:
+                self.player.keep(self.puppet.q)
 
     def _frame(self) -> float:
         """Solve, show and send one frame; return how far the body moved."""
@@ -255,10 +297,3 @@ class Session:
             if self.watcher is not None:
                 self.watcher.report(frame, refused)
         return frame.moved
-
-
-def read_body(model: Model | Pose | str | PathLike[str]) -> tuple[Model, Pose | None]:
-    """Read a body and the pose that was given with it, if one was."""
-    if isinstance(model, Pose):
-        return model.model, model
-    return (model if isinstance(model, Model) else load(model)), None

@@ -1,19 +1,26 @@
-"""Files that a viewer opens: a body, a motion, or a saved pose. They are read from a folder that is thrown away."""
+"""Files that a viewer opens: a body, a motion, a saved pose, or a ZIP of a file with what belongs to it.
+
+They are read from a folder of their own, which is thrown away when another body is opened. Nothing of a ZIP leaves that
+folder, and it is unpacked only as far as it is bounded.
+"""
 
 from __future__ import annotations
 
-import tempfile
+import io
 import warnings
+import zipfile
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from tempfile import TemporaryDirectory
 
-from poise.errors import FormatError, FormatWarning, PoiseError
-from poise.formats import load, load_motion
+from poise.errors import FormatError, FormatWarning
 from poise.studio.saving import pose_from_json
 from poise.studio.session import Session
 
-__all__ = ["open_upload", "strip_folders"]
+__all__ = ["open_upload", "strip_folders", "unpack"]
 
-MOTIONS = (".bvh", ".npz", ".csv", ".parquet", ".glb", ".gltf")
+MOST_FILES = 2000
+MOST_BYTES = 256 << 20  # of all files of a ZIP together, unpacked
+BODIES = (".urdf", ".xacro", ".xml", ".mjcf", ".bvh", ".glb", ".vrm", ".gltf")  # what a ZIP is opened for, best first
 
 
 def strip_folders(name: str) -> str:
@@ -31,34 +38,65 @@ def open_upload(session: Session, name: str, content: bytes) -> None:
     if name.lower().endswith(".json") and b'"poise"' in content[:4096]:
         session.pose = pose_from_json(session.model, content.decode("utf-8", "replace"))
         return
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / strip_folders(name)
-        path.write_bytes(content)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FormatWarning)  # they are in model.notes, which the viewer is told
-            try:
-                open_path(session, path)
-            except FormatError as error:  # the viewer's file has a name, and no folder here
-                where = path.name if error.path in ("", str(path)) else Path(error.path).name
-                raise FormatError(error.message.replace(f"{folder}/", ""), where, error.line) from None
+    folder = TemporaryDirectory(prefix="poise-upload-")
+    try:
+        show_file(session, write_upload(Path(folder.name), strip_folders(name), content), folder.name)
+    except BaseException:
+        folder.cleanup()
+        raise
+    session.keep_folder(folder)
 
 
-def open_path(session: Session, path: Path) -> None:
-    """Show what is in a file on disk: a motion brings its own body, tables of numbers move the one that is shown."""
-    suffix = path.suffix.lower()
-    motion = None
-    if suffix in MOTIONS:
-        table = suffix in (".csv", ".npz", ".parquet")
+def write_upload(folder: Path, name: str, content: bytes) -> Path:
+    """Write a file to its folder, a ZIP unpacked, and return the path of what is to be opened."""
+    if name.lower().endswith(".zip"):
+        return unpack(content, folder, name)
+    path = folder / name
+    path.write_bytes(content)
+    return path
+
+
+def show_file(session: Session, path: Path, folder: str) -> None:
+    """Show a file; in errors it has its own name, and no folder of this machine."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FormatWarning)  # they are in model.notes, which the viewer is told
         try:
-            motion = load_motion(path, model=session.model) if table else load_motion(path)
-        except FormatError:
-            if table:
-                raise
-        except PoiseError:
-            motion = None
-    if motion is None or not len(motion):
-        session.show(load(path))
-        return
-    if motion.model != session.model:
-        session.show(motion.model)
-    session.player.open(motion)
+            session.show(path)
+        except FormatError as error:
+            where = path.name if error.path in ("", str(path)) else Path(error.path).name
+            raise FormatError(error.message.replace(f"{folder}/", ""), where, error.line) from None
+
+
+def unpack(content: bytes, folder: Path, name: str) -> Path:
+    """Unpack a ZIP into a folder and return its body: the one that lies least deep, by name where there are several.
+
+    Raises:
+        FormatError: It is no ZIP, it is too large, a name in it leads out of it, or it holds no body.
+    """
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as packed:
+            files = [info for info in packed.infolist() if not info.is_dir()]
+            check_zip(files, folder, name)
+            for info in files:
+                path = folder / info.filename
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_bytes(packed.read(info))
+    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError) as error:
+        raise FormatError(f"cannot be unpacked: {error}.", name) from None
+    found = [path for path in folder.rglob("*") if path.suffix.lower() in BODIES and path.is_file()]
+    if not found:
+        raise FormatError(f"holds no body; it should have a file ending in {', '.join(BODIES)}.", name)
+    return min(found, key=lambda path: (len(path.parts), BODIES.index(path.suffix.lower()), path.name))
+
+
+def check_zip(files: list[zipfile.ZipInfo], folder: Path, name: str) -> None:
+    """Refuse a ZIP that is too large or whose names lead out of it."""
+    total = sum(info.file_size for info in files)
+    if len(files) > MOST_FILES or total > MOST_BYTES:
+        size = f"{len(files)} files of {total / 2**20:.0f} MiB"
+        raise FormatError(f"holds {size}; {MOST_FILES} files of {MOST_BYTES >> 20} MiB are the most.", name)
+    for info in files:
+        inside = (folder / info.filename).resolve().is_relative_to(folder.resolve())
+        link = (info.external_attr >> 16) & 0o170000 == 0o120000
+        if link or not inside or "\\" in info.filename:
+            raise FormatError(f"holds {info.filename!r}, which leads out of it.", name)

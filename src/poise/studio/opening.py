@@ -1,0 +1,72 @@
+"""What can be opened: a body, a pose, a motion, a built-in name, or a file that holds any of these."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from poise.errors import FormatError, PoiseError
+from poise.formats import load, load_motion
+from poise.kinematics import Motion, Pose
+from poise.model import Model
+
+__all__ = ["Opening", "Showable", "read_opening"]
+
+Showable: TypeAlias = "Model | Pose | Motion | str | PathLike[str]"
+
+CLIPS = (".bvh", ".glb", ".gltf", ".vrm")  # a body, and perhaps a motion
+TABLES = (".csv", ".npz", ".parquet")  # numbers of a body that is known
+
+
+@dataclass(frozen=True, slots=True)
+class Opening:
+    """What is to be shown.
+
+    Attributes:
+        model: The body.
+        pose: The pose in which it stands first; its rest pose where there is none.
+        motion: The motion that it makes, if there is one.
+    """
+
+    model: Model
+    pose: Pose | None = None
+    motion: Motion | None = None
+
+
+def read_opening(thing: Showable, known: Model | None = None) -> Opening:
+    """Read what is to be shown; `known` is the body whose numbers a table holds.
+
+    Raises:
+        FormatError: The file cannot be read.
+    """
+    if isinstance(thing, Model):
+        return Opening(thing)
+    if isinstance(thing, Pose):
+        return Opening(thing.model, thing)
+    if isinstance(thing, Motion):
+        return open_motion(thing)
+    motion = read_motion(thing, known) if isinstance(thing, (str, PathLike)) else None
+    return open_motion(motion) if motion is not None and len(motion) else Opening(load(thing))
+
+
+def open_motion(motion: Motion) -> Opening:
+    """Open a motion at its first pose; one of a single pose is that pose."""
+    first = motion[0] if len(motion) else None
+    return Opening(motion.model, first, motion if len(motion) > 1 else None)
+
+
+def read_motion(path: Any, known: Model | None) -> Motion | None:
+    """Read the motion of a file; None where it holds a body alone."""
+    suffix = Path(path).suffix.lower()
+    if suffix in TABLES:
+        return load_motion(path, model=known)
+    if suffix not in CLIPS:
+        return None
+    try:
+        return load_motion(path)
+    except PoiseError as error:
+        if isinstance(error, FormatError) and suffix == ".bvh":
+            raise
+        return None

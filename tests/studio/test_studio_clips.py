@@ -1,0 +1,300 @@
+"""Clips in the studio: opened and played, edited by hand, saved as they are seen, in their own format."""
+
+from __future__ import annotations
+
+import io
+import time
+import zipfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poise
+from poise.errors import FormatError
+from poise.studio import Studio
+from poise.studio.opening import read_opening
+from poise.studio.player import Player, sample
+from poise.studio.uploads import unpack
+
+FPS = 30.0
+
+
+def make_clip(frames: int = 61) -> poise.Motion:
+    """Make a clip in which an arm swings."""
+    model = poise.load("humanoid")
+    q = np.repeat(np.array(model.rest)[None], frames, axis=0)
+    q[:, model.joint("elbow_l").q] = -0.8 + 0.4 * np.sin(np.arange(frames) / 10)[:, None]
+    return poise.Motion(model, q, FPS)
+
+
+class Stand:
+    """A body that is put somewhere, as a session does."""
+
+    def __init__(self) -> None:
+        self.q = np.zeros(0)
+
+    def place(self, q: np.ndarray) -> None:
+        """Note where the body is put."""
+        self.q = q
+
+
+@pytest.fixture
+def stand() -> Stand:
+    return Stand()
+
+
+@pytest.fixture
+def player(stand: Stand) -> Player:
+    made = Player(stand.place)
+    made.open(make_clip())
+    return made
+
+
+def seen(player: Player) -> poise.Motion:
+    """Return the motion that is played."""
+    assert player.motion is not None
+    return player.motion
+
+
+# ------------------------------------------------------------------------------------------------ the player
+
+
+def test_an_edit_is_exact_at_its_time_and_fades_out_around_it(player: Player, stand: Stand) -> None:
+    clip = seen(player)
+    player.show_at(1.0)
+    model, knee = clip.model, clip.model.joint("knee_l").q
+    moved = stand.q.copy()
+    moved[knee] += 0.5
+    player.keep(moved)
+    assert player.edited
+    assert np.abs(model.difference(sample(seen(player), 1.0), moved)).max() < 1e-12
+    change = np.abs(seen(player).q[:, knee] - clip.q[:, knee]).ravel()
+    assert change[30] == pytest.approx(0.5)
+    assert (np.diff(change[15:31]) >= 0).all()
+    assert (change[: 30 - 15] == 0).all()
+    assert (change[30 + 16 :] == 0).all()
+    assert player.original is clip
+
+
+def test_edits_at_several_times_are_all_kept_exactly(player: Player, stand: Stand) -> None:
+    model, rng = seen(player).model, np.random.default_rng(0)
+    for frame in (10, 18, 40, 18):
+        player.show_at(frame / FPS)
+        wanted = model.integrate(stand.q, 0.1 * rng.standard_normal(model.nv))
+        player.keep(wanted)
+        assert np.abs(model.difference(seen(player).q[frame], wanted)).max() < 1e-9
+
+
+def test_the_pose_of_the_original_takes_an_edit_back(player: Player, stand: Stand) -> None:
+    clip = seen(player)
+    player.show_at(0.5)
+    before = stand.q.copy()
+    moved = before.copy()
+    moved[clip.model.joint("knee_l").q] += 0.3
+    player.keep(moved)
+    player.keep(before)
+    assert not player.edited
+    assert np.abs(seen(player).q - clip.q).max() < 1e-12
+
+
+def test_standing_still_is_on_a_frame_and_steps_by_frames(player: Player, stand: Stand) -> None:
+    player.show_at(0.5 + 0.4 / FPS)
+    assert np.array_equal(stand.q, seen(player).q[15])
+    player.step_frames(1)
+    assert np.array_equal(stand.q, seen(player).q[16])
+    player.step_frames(-100)
+    assert np.array_equal(stand.q, seen(player).q[0])
+
+
+# ------------------------------------------------------------------------------------------------ what is opened
+
+
+def test_a_file_with_a_motion_opens_with_it(tmp_path: Path) -> None:
+    clip = make_clip()
+    for ending in (".bvh", ".glb"):
+        poise.save(clip, tmp_path / f"swing{ending}")
+        motion = read_opening(tmp_path / f"swing{ending}").motion
+        assert motion is not None
+        assert len(motion) == len(clip)
+    with pytest.warns(poise.errors.FormatWarning):
+        poise.save(clip.model, tmp_path / "still.glb")
+    assert read_opening(tmp_path / "still.glb").motion is None
+    poise.save(clip[3], tmp_path / "one.bvh")
+    one = read_opening(tmp_path / "one.bvh")
+    assert one.motion is None  # a single pose is a pose
+    assert one.pose is not None
+
+
+def pack(files: dict[str, bytes]) -> bytes:
+    """Pack files as a ZIP."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
+        for name, content in files.items():
+            packed.writestr(name, content)
+    return out.getvalue()
+
+
+def test_a_zip_is_opened_at_its_body(tmp_path: Path) -> None:
+    poise.save(poise.load("panda"), tmp_path / "arm.urdf")
+    text = (tmp_path / "arm.urdf").read_bytes()
+    (tmp_path / "in").mkdir()
+    content = pack({"robot/meshes/a.stl": b"x", "robot/arm.urdf": text, "robot/deep/other.urdf": text})
+    assert unpack(content, tmp_path / "in", "robot.zip") == tmp_path / "in" / "robot" / "arm.urdf"
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (pack({"../evil.urdf": b"<robot/>"}), "leads out"),
+        (pack({"/evil.urdf": b"<robot/>"}), "leads out"),
+        (pack({"a.txt": b"hello"}), "holds no body"),
+        (pack({f"{k}.urdf": b"" for k in range(2001)}), "2001 files"),
+        (b"PK no", "cannot be unpacked"),
+    ],
+)
+def test_a_zip_that_leads_out_or_is_too_large_is_refused(content: bytes, message: str, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    with pytest.raises(FormatError, match=message):
+        unpack(content, tmp_path / "in", "robot.zip")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as packed:
+        link = zipfile.ZipInfo("robot.urdf")
+        link.external_attr = 0o120777 << 16
+        packed.writestr(link, "/etc/passwd")
+    with pytest.raises(FormatError, match="leads out"):
+        unpack(out.getvalue(), tmp_path, "robot.zip")
+
+
+# ------------------------------------------------------------------------------------------------ in the studio
+
+
+@pytest.fixture(scope="module")
+def studio() -> Iterator[Studio]:
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    with Studio(make_clip(), port=18060, shadows=False) as running:
+        yield running
+
+
+def wait_until(true: Callable[[], object], seconds: float = 20.0) -> bool:
+    """Wait until something is true, and return whether it became so."""
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.01)
+    return bool(true())
+
+
+def drag_hand(studio: Studio, by: tuple[float, float, float]) -> np.ndarray:
+    """Drag the right hand at one second of the clip, let go, and return where to."""
+    studio.player.open(make_clip())
+    studio.player.show_at(1.0)
+    place = studio.puppet.transform("hand_r")[:3, 3] + np.array(by)
+    studio.puppet.hold("hand_r", place)
+    studio.touch(time.perf_counter())
+    assert wait_until(lambda: np.linalg.norm(studio.puppet.transform("hand_r")[:3, 3] - place) < 1e-3)
+    assert not studio.player.edited  # it is still in hand
+    studio.puppet.let_go("hand_r")
+    studio.touch()
+    assert wait_until(lambda: studio.player.edited)
+    return place
+
+
+def test_a_clip_is_played_when_it_is_opened(studio: Studio) -> None:
+    assert studio.player.playing
+    before = studio.player.seconds
+    assert wait_until(lambda: studio.player.seconds != before)
+    assert studio.panel.motion.play.value
+    studio.player.stop()
+    assert wait_until(lambda: not studio.panel.motion.play.value)
+
+
+def test_a_drag_becomes_part_of_the_clip(studio: Studio) -> None:
+    place = drag_hand(studio, (0.0, 0.25, 0.15))
+    edited, before = seen(studio.player), make_clip()
+    assert np.linalg.norm(edited[30].position("hand_r") - place) < 2e-3
+    assert np.array_equal(edited.q[0], before.q[0])
+    assert np.array_equal(edited.q[-1], before.q[-1])
+    studio.player.show_at(0.0)
+    studio.player.show_at(1.0)  # what is seen at that time is the edit
+    assert np.linalg.norm(studio.puppet.transform("hand_r")[:3, 3] - place) < 2e-3
+
+
+def test_undo_takes_the_edit_back_and_a_drag_is_one_change(studio: Studio) -> None:
+    drag_hand(studio, (0.0, 0.2, 0.15))
+    assert studio.puppet.undo()
+    studio.touch()
+    assert wait_until(lambda: not studio.player.edited)
+    assert not studio.puppet.undo()
+
+
+@pytest.mark.parametrize("ending", [".bvh", ".glb"])
+def test_what_was_uploaded_is_saved_edited_in_its_own_format(studio: Studio, ending: str, tmp_path: Path) -> None:
+    from poise.studio.saving import find_kind, make_file, name_file
+    from poise.studio.uploads import open_upload
+
+    poise.save(make_clip(), tmp_path / f"swing{ending}")
+    open_upload(studio, f"swing{ending}", (tmp_path / f"swing{ending}").read_bytes())
+    studio.player.stop()
+    studio.player.show_at(1.0)
+    before = studio.puppet.transform("hand_r")[:3, 3].copy()
+    studio.puppet.hold("hand_r", before + np.array((0.0, 0.2, 0.15)))
+    studio.touch()
+    assert wait_until(lambda: np.linalg.norm(studio.puppet.transform("hand_r")[:3, 3] - before) > 0.2)
+    studio.puppet.let_go("hand_r")
+    studio.touch()
+    assert wait_until(lambda: studio.player.edited)
+    kind = find_kind(studio.model)
+    assert name_file(studio, kind) == f"swing{ending}"
+    (tmp_path / f"again{ending}").write_bytes(make_file(studio, kind))
+    again, original = (poise.load_motion(tmp_path / f"{name}{ending}") for name in ("again", "swing"))
+    shown, saved, first = (m.model.fk(m.q[30])[:, :3, 3] for m in (seen(studio.player), again, original))
+    assert shown == pytest.approx(saved, abs=2e-4)
+    assert np.abs(first - saved).max() > 0.1
+
+
+def test_the_floor_lies_under_the_whole_clip(studio: Studio) -> None:
+    clip = make_clip()
+    q = clip.q.copy()
+    q[15:25, 1] -= 0.7  # deeper for a while
+    studio.show(poise.Motion(clip.model, q, FPS))
+    studio.player.stop()
+    low = studio.find_points()[:, 1].min()
+    assert low == pytest.approx(studio.view.sample_points(clip.model.fk(q[20]))[:, 1].min(), abs=0.05)
+
+
+# ------------------------------------------------------------------------------------------------ the command
+
+
+def test_the_command_opens_a_clip_with_the_options_of_info(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from poise.cli.app import app
+    from poise.studio import server
+
+    opened: list[object] = []
+
+    class Nothing:
+        """A studio that opens nothing."""
+
+        def __init__(self, thing: poise.Motion, **_: object) -> None:
+            opened.append(thing)
+            self.url, self.port, self.model = "", 0, thing.model
+
+        def wait(self) -> None:
+            """Come back at once."""
+
+    monkeypatch.setattr(server, "Studio", Nothing)
+    poise.save(make_clip(), tmp_path / "swing.bvh")
+    given = ["studio", str(tmp_path / "swing.bvh"), "--no-open", "--scale", "0.5", "--tool", "hand_l", "0", "0.1", "0"]
+    shown = CliRunner().invoke(app, given)
+    assert shown.exit_code == 0, shown.output
+    (motion,) = opened
+    assert isinstance(motion, poise.Motion)
+    assert "tool" in motion.model.frames
+    assert motion.model.length == pytest.approx(0.5 * make_clip().model.length, rel=0.2)
+    assert CliRunner().invoke(app, ["studio", "humanod", "--no-open"]).exit_code == 2
