@@ -358,7 +358,8 @@ def six_channels(offset: str) -> str:
         f"JOINT {a} {joint} JOINT {b} {joint} {EMPTY} }} }}" for a, b in (("Spine", "Head"), ("LeftLeg", "LeftFoot"))
     ]
     rows = ["0 90 0 0 0 0", "0 30 0 0 0 0", "0 30 0 0 0 0", "5 -30 0 0 0 0", "0 -30 0 0 0 0"]
-    return f"HIERARCHY ROOT Hips {{ OFFSET 0 0 0 {SIX} {' '.join(limbs)} }}\nMOTION\nFrames: 1\nFrame Time: 0.1\n{' '.join(rows)}\n"
+    clip = f"MOTION\nFrames: 1\nFrame Time: 0.1\n{' '.join(rows)}\n"
+    return f"HIERARCHY ROOT Hips {{ OFFSET 0 0 0 {SIX} {' '.join(limbs)} }}\n{clip}"
 
 
 @pytest.mark.parametrize("offset", ["0 0 0", "0 30 0"])
