@@ -5,8 +5,8 @@ from pathlib import Path
 import poise
 from poise.errors import MissingExtra
 from poise.goals import LookAt, Reach, Rest
-from poise.solvers import race
 from poise.pictures import reach_cloud
+from poise.solvers import race
 
 model = poise.load("humanoid")
 ball = (0.38, 1.35, 0.42)
