@@ -74,7 +74,7 @@ def shape_words(shape: Any) -> dict[str, Any]:
     """A solid with the name of its kind."""
     kind = type(shape.shape).__name__.lower()
     words = {"kind": kind, "frame": shape.frame, "offset": transform_words(shape.offset)}
-    return words | {"use": shape.use, "color": shape.color, "size": asdict(shape.shape)}
+    return words | {"use": shape.use, "color": shape.color, "size": shape.shape.sizes}
 
 
 def transform_words(transform: Transform) -> list[float]:

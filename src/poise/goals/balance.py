@@ -23,7 +23,7 @@ from poise.errors import InvalidValue
 from poise.goals.center_of_mass import require_mass
 from poise.goals.contacts import Contact, support_points
 from poise.goals.goal import BALANCE, Goal, GoalRows, one_weight, pack_target
-from poise.kinematics.regions import length, place
+from poise.kinematics.regions import read_length, read_position
 from poise.model import Model
 from poise.model.joint import name_of
 
@@ -52,7 +52,7 @@ class Balance(Goal):
     def __post_init__(self) -> None:
         self.check_common()
         object.__setattr__(self, "support", read_support(self.support))
-        object.__setattr__(self, "margin", length(self.margin, "Balance: margin"))
+        object.__setattr__(self, "margin", read_length(self.margin, "Balance: margin"))
         one_weight(self.weight, 0, "Balance")
 
     def contacts(self, model: Model) -> tuple[Contact, ...]:
@@ -76,7 +76,9 @@ class Balance(Goal):
             weight=one_weight(self.weight, 0, "Balance"),
             target=np.append(pack_target(None, model.up_direction), self.margin),
             exact=False,
-            convert=lambda margin: np.append(pack_target(None, model.up_direction), length(margin, "Balance: margin")),
+            convert=lambda margin: np.append(
+                pack_target(None, model.up_direction), read_length(margin, "Balance: margin")
+            ),
             size=max(4, len(contacts)),
             points=contacts,
         )
@@ -110,7 +112,7 @@ def read_part(part: Any) -> Any:
     if isinstance(part, (tuple, list)):
         if len(part) != 2:
             raise InvalidValue(f"Balance: {part!r} is no support; give a frame, or (frame, point).")
-        return name_of(part[0]), place(part[1], f"Balance: support {name_of(part[0])!r}: its point")
+        return name_of(part[0]), read_position(part[1], f"Balance: support {name_of(part[0])!r}: its point")
     if not isinstance(part, str) and not hasattr(part, "name"):
         raise InvalidValue(f"Balance: {part!r} is no support; give a frame, or (frame, point).")
     return name_of(part)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
-from poise.kinematics.regions import Triple, place, triple
+from poise.kinematics.regions import Triple, make_triple, read_position
 from poise.model.spec import unit
 
 __all__ = ["LETTERS", "beside", "read_axis", "read_point"]
@@ -25,13 +25,13 @@ def read_axis(axis: Any, what: str) -> Triple:
     if isinstance(axis, str):
         if axis.lower() not in LETTERS:
             raise InvalidValue(f"{what} is {axis!r}; give a letter such as 'z' or '-y', or 3 numbers.")
-        return triple(np.array(LETTERS[axis.lower()]))
-    return triple(unit(axis, what))
+        return make_triple(np.array(LETTERS[axis.lower()]))
+    return make_triple(unit(axis, what))
 
 
 def read_point(point: Any, what: str) -> Triple | None:
     """A point of a frame; None stays None, its origin."""
-    return None if point is None else place(point, what)
+    return None if point is None else read_position(point, what)
 
 
 def beside(point: Triple | None) -> NDArray[np.float64]:

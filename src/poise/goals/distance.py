@@ -20,7 +20,7 @@ from poise.errors import InvalidValue
 from poise.goals.direction import beside, read_point
 from poise.goals.goal import DISTANCE, Goal, GoalRows, one_weight, pack_target
 from poise.goals.range import Range, read_range
-from poise.kinematics.regions import LARGEST, place
+from poise.kinematics.regions import LARGEST, read_position
 from poise.model import Model
 
 __all__ = ["Distance", "pack_span"]
@@ -53,7 +53,7 @@ class Distance(Goal):
         object.__setattr__(self, "point_a", read_point(self.point_a, "Distance: point_a"))
         object.__setattr__(self, "point_b", read_point(self.point_b, "Distance: point_b"))
         if not isinstance(self.frame_b, str) and not hasattr(self.frame_b, "name"):
-            object.__setattr__(self, "frame_b", place(self.frame_b, "Distance: frame_b, a place,"))
+            object.__setattr__(self, "frame_b", read_position(self.frame_b, "Distance: frame_b, a place,"))
             if self.point_b is not None:
                 raise InvalidValue("Distance: frame_b is a place, so it has no point_b; leave that out.")
         one_weight(self.weight, 0, "Distance")

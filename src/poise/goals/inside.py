@@ -69,16 +69,16 @@ class Inside(Goal):
 
     def _convert(self, region: Any) -> NDArray[np.float64]:
         found = read_region(region)
-        if described(found) != described(self.region):
+        if describe_region(found) != describe_region(self.region):
             raise InvalidValue(
-                f"goal on {self.frame!r}: it was made for {described(self.region)}; "
-                f"the new region must be one too, not {described(found)}."
+                f"goal on {self.frame!r}: it was made for {describe_region(self.region)}; "
+                f"the new region must be one too, not {describe_region(found)}."
             )
         return pack_region(found)
 
 
 def read_region(region: Any) -> Box | Ball | tuple[HalfSpace, ...]:
-    """A box, a ball, or half-spaces."""
+    """Return a region as a box, a ball, or half-spaces."""
     if isinstance(region, (Box, Ball)):
         return region
     if isinstance(region, HalfSpace):
@@ -89,13 +89,15 @@ def read_region(region: Any) -> Box | Ball | tuple[HalfSpace, ...]:
     return given
 
 
-def described(region: Box | Ball | tuple[HalfSpace, ...]) -> str:
-    """What kind of region it is, in words."""
-    return f"{len(region)} HalfSpaces" if isinstance(region, tuple) else f"a {type(region).__name__}"
+def describe_region(region: Box | Ball | tuple[HalfSpace, ...]) -> str:
+    """Return what kind of region it is, in words."""
+    return (
+        f"{len(region)} HalfSpaces" if isinstance(region, tuple) else "a Box" if isinstance(region, Box) else "a Ball"
+    )
 
 
 def pack_region(region: Box | Ball | tuple[HalfSpace, ...]) -> NDArray[np.float64]:
-    """Target numbers of a region."""
+    """Return the target numbers of a region."""
     if isinstance(region, Box):
         half = np.concatenate([np.array(region.size) / 2, np.zeros(3)])
         return np.concatenate([pack_target(region.matrix, region.center), -half, half])

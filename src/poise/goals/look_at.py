@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from poise.goals.direction import beside, read_axis, read_point
 from poise.goals.goal import LOOK, TURNED, Goal, GoalRows, one_weight, pack_target
-from poise.kinematics.regions import place
+from poise.kinematics.regions import read_position
 from poise.model import Model
 
 __all__ = ["LookAt"]
@@ -49,7 +49,7 @@ class LookAt(Goal, words=TURNED):
 
     def __post_init__(self) -> None:
         self.check_common()
-        object.__setattr__(self, "target", place(self.target, "LookAt: target"))
+        object.__setattr__(self, "target", read_position(self.target, "LookAt: target"))
         object.__setattr__(self, "axis", read_axis(self.axis, "LookAt: axis"))
         object.__setattr__(self, "point", read_point(self.point, "LookAt: point"))
         one_weight(self.weight, 3, "LookAt")
@@ -70,4 +70,4 @@ class LookAt(Goal, words=TURNED):
         )
 
     def _convert(self, target: Any) -> NDArray[np.float64]:
-        return pack_target(None, place(target, "LookAt: target"))
+        return pack_target(None, read_position(target, "LookAt: target"))

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from poise.goals.direction import beside, read_axis, read_point
 from poise.goals.goal import POSITION, Goal, GoalRows, one_weight
 from poise.goals.on_plane import pack_axis, read_pair
-from poise.kinematics.regions import place
+from poise.kinematics.regions import read_position
 from poise.model import Model
 
 __all__ = ["OnLine"]
@@ -49,7 +49,7 @@ class OnLine(Goal):
 
     def __post_init__(self) -> None:
         self.check_common()
-        object.__setattr__(self, "point", place(self.point, "OnLine: point"))
+        object.__setattr__(self, "point", read_position(self.point, "OnLine: point"))
         object.__setattr__(self, "direction", read_axis(self.direction, "OnLine: direction"))
         object.__setattr__(self, "at", read_point(self.at, "OnLine: at"))
         one_weight(self.weight, 0, "OnLine")

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.goals.direction import beside, read_axis, read_point
 from poise.goals.goal import POSITION, Goal, GoalRows, one_weight, pack_target
-from poise.kinematics.regions import Triple, place
+from poise.kinematics.regions import Triple, read_position
 from poise.model import Model
 from poise.spatial import Rotation
 
@@ -49,7 +49,7 @@ class OnPlane(Goal):
 
     def __post_init__(self) -> None:
         self.check_common()
-        object.__setattr__(self, "point", place(self.point, "OnPlane: point"))
+        object.__setattr__(self, "point", read_position(self.point, "OnPlane: point"))
         object.__setattr__(self, "normal", read_axis(self.normal, "OnPlane: normal"))
         object.__setattr__(self, "at", read_point(self.at, "OnPlane: at"))
         one_weight(self.weight, 2, "OnPlane")
@@ -82,7 +82,7 @@ def read_pair(target: Any, axis: Triple, what: str, second: str) -> tuple[Triple
     """A new target: a point, the axis as before; or (point, axis)."""
     given = tuple(target) if isinstance(target, (tuple, list, np.ndarray)) else ()
     if len(given) == 3 and all(np.ndim(part) == 0 and not isinstance(part, str) for part in given):
-        return place(target, f"{what}: point"), axis
+        return read_position(target, f"{what}: point"), axis
     if len(given) != 2:
         raise InvalidValue(f"{what}: a new target is a point, or (point, {second}), not {target!r}.")
-    return place(target[0], f"{what}: point"), read_axis(target[1], f"{what}: {second}")
+    return read_position(target[0], f"{what}: point"), read_axis(target[1], f"{what}: {second}")

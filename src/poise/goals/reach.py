@@ -24,7 +24,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.goal import POSE, POSITION, Goal, GoalRows, pack_target, read_numbers, six_weights
 from poise.goals.range import Range, pack_place, read_place
-from poise.kinematics.regions import LARGEST, place
+from poise.kinematics.regions import LARGEST, read_position
 from poise.model import Model
 from poise.spatial import Transform, as_transform
 
@@ -63,7 +63,7 @@ class Reach(Goal, words={"weight": WEIGHT}):
         if type(self.weight) is not float:
             six_weights(self.weight, 0, 6 if self.with_rotation else 3, "Reach")
         if self.point is not None:
-            object.__setattr__(self, "point", np.array(place(self.point, "Reach: point")))
+            object.__setattr__(self, "point", np.array(read_position(self.point, "Reach: point")))
             self.point.setflags(write=False)  # type: ignore[union-attr]
 
     @property

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.kinematics.parts import rigid_parts
-from poise.kinematics.regions import Ball, Box, Capsule, HalfSpace, Region, length
+from poise.kinematics.regions import Ball, Box, Capsule, HalfSpace, Region, read_length
 from poise.limits.capsules import BodyCapsule, automatic_pairs, body_capsules
 from poise.limits.limit import Limit, LimitRow, LimitRows
 from poise.model import Model
@@ -49,7 +49,7 @@ class Clearance(Limit):
         self.settle(
             "clearance",
             pairs=read_pairs(self.pairs),
-            distance=length(self.distance, "Clearance: distance"),
+            distance=read_length(self.distance, "Clearance: distance"),
             world=read_world(self.world),
         )
         if not self.pairs and not self.world:

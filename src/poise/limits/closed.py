@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.kinematics.parts import rigid_parts
-from poise.kinematics.regions import place
+from poise.kinematics.regions import read_position
 from poise.limits.limit import CLOSE, Limit, LimitRows, LoopRow
 from poise.model import Model
 from poise.model.joint import name_of
@@ -50,7 +50,7 @@ class Closed(Limit):
         self.settle(
             f"closed {self.frame} {self.other}",
             transform=read_transform(self.transform),
-            point=None if self.point is None else place(self.point, "Closed: point"),
+            point=None if self.point is None else read_position(self.point, "Closed: point"),
         )
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
@@ -80,9 +80,9 @@ def read_transform(transform: Any) -> Transform | tuple[float, float, float]:
     if transform is None:
         return Transform.identity()
     if not isinstance(transform, Transform) and np.shape(transform) == (3,):
-        return place(transform, "Closed: transform")
+        return read_position(transform, "Closed: transform")
     found = as_transform(transform, "Closed: transform")
     if found.translation.shape != (3,):
         raise ShapeMismatch(f"Closed: transform must be one transform, not {found.translation.shape[:-1]} of them.")
-    place(found.translation, "Closed: transform")
+    read_position(found.translation, "Closed: transform")
     return found

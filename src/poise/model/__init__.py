@@ -4,7 +4,8 @@ from poise.model.builder import ModelBuilder
 from poise.model.joint import BallRange, Frame, Joint, Mimic
 from poise.model.kinds import EULER_ORDERS, KINDS, Coordinate
 from poise.model.model import Model
-from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from poise.model.shapes import Shape
+from poise.model.solids import Box, Capsule, Cylinder, Mesh, Sphere
 
 __all__ = [
     "EULER_ORDERS",

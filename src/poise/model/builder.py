@@ -160,7 +160,7 @@ class ModelBuilder:
             use: "visual", "collision" or "both".
             color: Red, green, blue and maybe opacity, 0 to 1.
         """
-        self._shapes.append(Shape.checked(frame, shape, offset, use, color))
+        self._shapes.append(Shape.make(frame, shape, offset, use, color))
         return self
 
     def add_pose(self, name: str, q: ArrayLike) -> ModelBuilder:

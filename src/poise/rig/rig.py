@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue
 from poise.goals.direction import read_axis
 from poise.kinematics import Mirror, Pose
-from poise.kinematics.regions import place
+from poise.kinematics.regions import read_position
 from poise.limits import Limit
 from poise.model import Model
 from poise.rig.arguments import checked_share, checked_weight, read_balance, read_rest
@@ -332,7 +332,9 @@ class Rig(Undoable):
         return self._axes[rule, frame]
 
     def _aim(self, verb: str, name: str, target: Any, axis: Floats) -> None:
-        wish = Wish("aim", np.array(place(target, "target")), axis=(float(axis[0]), float(axis[1]), float(axis[2])))
+        wish = Wish(
+            "aim", np.array(read_position(target, "target")), axis=(float(axis[0]), float(axis[1]), float(axis[2]))
+        )
         self._change(verb, name, aims=written(self._state.aims, name, wish))
 
     def _take(self, handle: Handle, target: Floats, dragged: tuple[str, ...]) -> None:

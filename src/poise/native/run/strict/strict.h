@@ -127,6 +127,7 @@ void solve_level(SolverData& solver, int level, Clock::time_point begun) {
                                t.level_goals[static_cast<std::size_t>(level) + 1], t.error_bar);
   }
   return_to_best(solver, level);
+  // the bars are those of the last descent: where the last search was lost on its way back, the guard and its few steps
   if (!reached && solver.mode != Mode::CONTINUOUS) descend(solver, level, Descent::FINISH, begun);
   guard_levels(solver, level);
 }
