@@ -13,6 +13,7 @@ from poise.model.spec import JointSpec
 __all__ = ["give_roles", "read_names"]
 
 SURE = 0.35  # a role that is less sure is told by `poise.roles` and not given to the model
+WHOLE = 12  # a file that states as many roles has stated all of them
 PLAIN = 0.9  # names as sure as this need no shape beside them
 
 
@@ -46,6 +47,8 @@ def find_new_roles(model: Model, clip: Motion | None) -> tuple[dict[str, str], s
     if names.confidence >= PLAIN and names.scheme != "words" and not names.missing:
         new = {role: frame for role, frame in names.roles.items() if role not in model.roles}
         return new, f"from {names.scheme} names, certainty {names.confidence:.2f}"
+    if len(model.roles) >= WHOLE:
+        return {}, ""
     found = roles(model, clip)
     if not found.kind and names.confidence < ENOUGH:
         return {}, ""
