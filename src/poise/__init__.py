@@ -17,6 +17,7 @@ from poise.doors import lead
 
 if TYPE_CHECKING:
     from poise import (
+        anatomy,
         batch,
         diagnosis,
         errors,
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
         studio,
         textbook,
     )
+    from poise.anatomy import roles
     from poise.batch import BatchSolution, solve_batch
     from poise.errors import PoiseError
     from poise.formats import load, load_motion, save
@@ -72,12 +74,13 @@ _HOMES = {
     "load": "poise.formats",
     "load_motion": "poise.formats",
     "plot": "poise.pictures",
+    "roles": "poise.anatomy",
     "save": "poise.formats",
     "show": "poise.pages",
 }
 _ROOMS = (
-    *("batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models"),
-    *("pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
+    *("anatomy", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model"),
+    *("models", "pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
 )
 
 __all__ = [
@@ -95,6 +98,7 @@ __all__ = [
     "Solver",
     "Status",
     "Transform",
+    "anatomy",
     "batch",
     "diagnosis",
     "errors",
@@ -111,6 +115,7 @@ __all__ = [
     "pictures",
     "plot",
     "rig",
+    "roles",
     "save",
     "show",
     "solve",

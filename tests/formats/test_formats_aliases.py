@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import poise
-from poise.formats.aliases import add_roles, find_roles, roles_of_bone
-from poise.formats.aliases.schemes import CORE, SCHEMES, Scheme
+from poise.anatomy.bones import find_roles, roles_of_bone
+from poise.anatomy.bones.schemes import CORE, SCHEMES, Scheme
+from poise.formats.known import give_roles
 from poise.formats.source import Source
 from poise.model import ModelBuilder
 
@@ -166,8 +167,7 @@ def test_roles_reach_the_model() -> None:
         builder.add_joint(name, above, "ball")
         above = above or name
     builder.add_role("hand_l", "Hips")  # what a file says itself stays
-    add_roles(builder, source)
-    model = builder.build()
+    model = give_roles(builder.build(), source)
     assert model.roles["hand_l"] == "Hips"
     assert model.roles["hand_r"] == "RightHand"
     assert any("Mixamo" in note for note in source.notes)

@@ -13,11 +13,11 @@ import poise
 NAMES = {
     *("Model", "ModelBuilder", "Joint", "Frame", "Pose", "Motion", "Transform", "Rotation"),
     *("load", "load_motion", "save", "solve", "Solver", "Solution", "Status", "PoiseError"),
-    *("solve_batch", "BatchSolution", "Rig", "plot", "show"),
+    *("solve_batch", "BatchSolution", "Rig", "plot", "show", "roles"),
 }
 ROOMS = {
-    *("batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model", "models"),
-    *("pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
+    *("anatomy", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model"),
+    *("models", "pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
 }
 
 

@@ -235,7 +235,8 @@ def test_limbs_are_found_with_and_without_roles() -> None:
     assert humanoid.limbs["leg_l"].joints == ("hip_l", "knee_l", "ankle_l", "ball_l")
     assert humanoid.handles["knee_l"].limb == "leg_l"
     dog = poise.Rig(poise.load("quadruped"))
-    assert dog.limbs["toe_fl"].middle == "elbow_fl"
+    assert set(dog.limbs) == {"leg_fl", "leg_fr", "leg_hl", "leg_hr"}
+    assert dog.limbs["leg_fl"].middle == "elbow_fl"
     tree = poise.Rig(poise.load("tree30"))
     with pytest.raises(InvalidValue, match="no pole"):
         tree.pole("end_1", "x")

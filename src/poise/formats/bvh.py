@@ -20,6 +20,7 @@ from poise.formats.bvh_model import Columns, build
 from poise.formats.bvh_rows import Clip, line_at, read_clip
 from poise.formats.bvh_tree import Node, read_tree
 from poise.formats.bvh_write import write_model, write_motion, write_pose
+from poise.formats.known import give_roles
 from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion
 from poise.model import Model
@@ -87,7 +88,16 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, Clip | N
         source.odd("has no frames, so only the body was read", clip.line)
     else:
         nodes = find_lengths(source, nodes, clip.rows[0])
-    return *build(source, nodes, options), clip
+    model, columns = build(source, nodes, options)
+    return give_roles(model, source, show_body(model, columns, clip)), columns, clip
+
+
+def show_body(model: Model, columns: Columns, clip: Clip | None) -> Motion | None:
+    """Return the first frame of a clip as a motion, which shows a body whose rest pose does not stand; None without."""
+    try:
+        return None if clip is None else Motion(model, columns.configurations(clip.rows[:1].copy()))
+    except PoiseError:
+        return None
 
 
 def find_lengths(source: Source, nodes: list[Node], first: NDArray[np.float64]) -> list[Node]:

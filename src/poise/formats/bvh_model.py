@@ -25,9 +25,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.anatomy.bones import ENOUGH
 from poise.errors import InvalidModel, InvalidValue, NameNotFound, ShapeMismatch
-from poise.formats.aliases import ENOUGH, add_roles
 from poise.formats.bvh_tree import Node
+from poise.formats.known import read_names
 from poise.formats.names import unused
 from poise.formats.source import ReadOptions, Source
 from poise.model import EULER_ORDERS, Model, ModelBuilder
@@ -116,9 +117,8 @@ def assemble(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[M
             factor += [np.pi / 180.0 if channels[i].turns else scale for i in part.channels]
         first += len(channels)
     add_ends(source, builder, nodes, scale, taken)
-    found = add_roles(builder, source)
     if options.scale == 1.0:
-        builder.units = stated_unit(source, nodes if found.confidence >= ENOUGH else [], up)
+        builder.units = stated_unit(source, nodes if read_names(builder).confidence >= ENOUGH else [], up)
     builder.notes += source.notes
     return builder.build(), Columns(np.array(order, np.int64), np.array(factor))
 

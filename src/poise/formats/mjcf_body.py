@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from poise.formats.adjust import adjusted
-from poise.formats.aliases import add_roles
+from poise.formats.known import give_roles
 from poise.formats.mjcf_assets import Assets
 from poise.formats.mjcf_shapes import add_shapes
 from poise.formats.source import ReadOptions, Source, listed, look_source
@@ -88,12 +88,11 @@ def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: Re
     body.add_all(free_base=options.base == "free")
     add_shapes(compiled, assets, builder, source, body.names.bodies)
     body.add_poses()
-    add_roles(builder, source)
     builder.notes[:0] = source.notes
     if options.scale == "auto":
         source.note("scale='auto': MJCF is in metres, so nothing was scaled")
         options = replace(options, scale=1.0)
-    return adjusted(builder.build(), options, source)
+    return give_roles(adjusted(builder.build(), options, source), source)
 
 
 @dataclass

@@ -25,6 +25,7 @@ from typing import Any
 
 from poise.errors import FormatError, PoiseError, name_not_found
 from poise.formats.adjust import adjusted
+from poise.formats.known import give_roles
 from poise.formats.source import ReadOptions, Source, listed, look_source, parse_numbers, shown
 from poise.formats.urdf_joints import JointElement, read_joint
 from poise.formats.urdf_links import LinkElement, read_link, read_materials
@@ -89,7 +90,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     try:
         model = builder.build()
         tell_held(source, model, joints)
-        return adjusted(model, options, source)
+        return give_roles(adjusted(model, options, source), source)
     except FormatError:
         raise
     except PoiseError as error:

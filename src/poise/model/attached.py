@@ -31,7 +31,7 @@ class Attached:
     Attributes:
         shapes: Solids, each fixed to a frame.
         poses: Name and configuration.
-        roles: Role and frame.
+        roles: Role and frame; an empty frame where it is said that nothing plays the role.
         up: The world's up axis.
         units: What lengths are in.
         look: Where the files are that show the body; no part of what it is.
@@ -63,7 +63,7 @@ class Attached:
             self,
             shapes=tuple(replace(shape, frame=known(names, shape.frame)) for shape in self.shapes),
             poses=tuple((name, checked_pose(layout, name, q)) for name, q in self.poses),
-            roles=tuple((role, known(names, frame)) for role, frame in self.roles),
+            roles=tuple((role, known(names, frame) if frame else "") for role, frame in self.roles),
         )
 
     def key(self) -> tuple[Any, ...]:

@@ -20,7 +20,7 @@ from poise.spatial import Rotation, Transform
 if TYPE_CHECKING:
     from poise.model.model import Model
 
-__all__ = ["locked", "random_configuration", "subtree", "with_spec"]
+__all__ = ["locked", "random_configuration", "subtree", "with_roles", "with_spec"]
 
 
 def remodel(model: Model, specs: list[JointSpec | FrameSpec], notes: list[str] | None = None) -> Model:
@@ -57,6 +57,19 @@ def with_spec(model: Model, spec: FrameSpec) -> Model:
     if spec.name in model.frames:
         raise InvalidValue(f"model {model.name!r} already has a frame called {spec.name!r}; choose another name.")
     return remodel(model, [*model._layout.specs, spec])
+
+
+def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()) -> Model:
+    """The model with other roles; a role that nothing plays is remembered with an empty frame."""
+    if not isinstance(roles, Mapping):
+        raise InvalidValue(f"roles must be a mapping such as {{'hand_l': 'LeftHand'}}, not {roles!r}.")
+    for role in roles:
+        if not isinstance(role, str) or not role.strip():
+            raise InvalidValue(f"a role must be a name such as 'hand_l', not {role!r}.")
+    new = {role: "" if frame is None else model.frame(frame).name for role, frame in roles.items()}
+    attached = replace(model._attached, roles=tuple((dict(model._attached.roles) | new).items()))
+    specs, notes = model._layout.specs, (*model.notes, *notes)
+    return type(model)(model.name, specs, source=model.source, notes=notes, attached=attached)
 
 
 def subtree(model: Model, root: str) -> Model:

@@ -119,6 +119,7 @@ class Model:
         layout = lay_out(specs)
         attached = (attached or Attached()).settled(layout)
         table = kernel_table(layout)
+        table["aliases"] += [(role, layout.frames.index(frame)) for role, frame in attached.roles if frame]
         joints = make_joints(layout)
         own = [joint for joint in joints if joint.nv]
         rest = np.concatenate([np.zeros(0), *(joint.rest for joint in own)])
@@ -128,7 +129,7 @@ class Model:
             "notes": tuple(notes),
             "shapes": attached.shapes,
             "poses": read_only(attached.poses),
-            "roles": read_only(attached.roles),
+            "roles": read_only([(role, frame) for role, frame in attached.roles if frame]),
             "up": attached.up,
             "units": attached.units,
             "_attached": attached,
@@ -156,7 +157,7 @@ class Model:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(
-            f"a Model is frozen: {name!r} cannot be set. Build another one, or use locked() or with_frame()."
+            f"a Model is frozen: {name!r} cannot be set. Build another one, or use locked, with_frame or with_roles."
         )
 
     def __delattr__(self, name: str) -> None:
@@ -190,7 +191,9 @@ class Model:
         return found
 
     def frame(self, name: str | Frame) -> Frame:
-        """The frame of that name; a joint's name means the frame that moves with it.
+        """The frame of that name; a joint's name means the frame that moves with it, a role's the frame that plays it.
+
+        A frame's own name comes first, then a joint's, then a role's, such as "hand_l" on any body whose hand is known.
 
         Raises:
             NameNotFound: There is none; the message has the closest names.
@@ -201,8 +204,10 @@ class Model:
         found = self._frames.get(asked)
         if found is None and asked in self._joints:
             found = self._frames[self._joints[asked].frame]
+        if found is None and asked in self.roles:
+            found = self._frames[self.roles[asked]]
         if found is None:
-            raise name_not_found("frame", asked, self._frames)
+            raise name_not_found("frame", asked, (*self._frames, *self.roles))
         return found
 
     def ancestors(self, frame: str | Frame) -> list[str]:
@@ -234,7 +239,7 @@ class Model:
 
         Args:
             q: Configuration, (..., nq). float32 in gives float32 out.
-            frame: Name of a frame, or of a joint, meaning its frame.
+            frame: Name of a frame; or of a joint or a role, meaning its frame.
         """
         return self._body.fk(q, frame)
 
@@ -328,6 +333,18 @@ class Model:
         """The same body with one more frame, such as a tool."""
         spec = FrameSpec.checked(name, self.frame(parent).name, offset, 0.0, (0.0, 0.0, 0.0))
         return derive.with_spec(self, spec)
+
+    def with_roles(self, roles: Mapping[str, str | Frame | None]) -> Model:
+        """The same body with some roles given anew; the others stay.
+
+        Args:
+            roles: Role, such as "hand_l", to the frame that plays it, or to None where nothing does. What `poise.roles`
+                returns will do, and so does part of it, corrected.
+
+        Raises:
+            NameNotFound: There is no such frame.
+        """
+        return derive.with_roles(self, roles)
 
     # -------------------------------------------------------------------------------------------- looking at it
 

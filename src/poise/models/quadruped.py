@@ -74,6 +74,18 @@ MARKS = (
 )
 # fmt: on
 
+# what the frames are on any body with four legs; those that are called so themselves play their own role
+ROLES = {name: name for name in ("pelvis", "spine_1", "chest", "neck", "head", "head_top", "foot_fl", "foot_hl")} | {
+    "hip_fl": "shoulder_fl",
+    "knee_fl": "elbow_fl",
+    "ankle_fl": "carpus_fl",
+    "toe_fl": "toe_fl",
+    "hip_hl": "hip_hl",
+    "knee_hl": "stifle_hl",
+    "ankle_hl": "hock_hl",
+    "toe_hl": "toe_hl",
+}
+
 STANCE: dict[str, Angles] = {
     "neck": (-50.0, 0.0),
     "head": (58.0, 0.0, 0.0),
@@ -109,4 +121,7 @@ def quadruped() -> Model:
         stiffness=10.0,
     )
     add_figure(builder, PARTS, MARKS, STANCE)
+    for role, name in ROLES.items():
+        for side in "lr" if name[-2:] in ("fl", "hl") else ("",):
+            builder.add_role(role[:-1] + side if side else role, name[:-1] + side if side else name)
     return builder.build()

@@ -24,6 +24,7 @@ FROM_ROLES = (
     ("pelvis", "body", ("pelvis",)),
     *((f"elbow_{side}", "pole", (f"elbow_{side}",)) for side in "lr"),
     *((f"knee_{side}", "pole", (f"knee_{side}",)) for side in "lr"),
+    *((f"foot_{side}", "end", (f"foot_{side}", f"ankle_{side}")) for side in ("fl", "fr", "hl", "hr")),
 )
 
 

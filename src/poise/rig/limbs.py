@@ -22,6 +22,7 @@ from poise.rig.handles import Handle
 __all__ = ["Limb", "find_limbs", "limb_for"]
 
 Floats = NDArray[np.float64]
+SIDES = {"arm": ("l", "r"), "leg": ("l", "r", "fl", "fr", "hl", "hr")}
 NAMES = {"arm": ("shoulder", "elbow", ("wrist", "hand"), "hand"), "leg": ("hip", "knee", ("ankle", "foot"), "foot")}
 
 
@@ -54,7 +55,7 @@ def find_limbs(model: Model, handles: Mapping[str, Handle]) -> dict[str, Limb]:
     """The limbs: of the roles where there are, else of the chains that end in a handle."""
     found: dict[str, Limb] = {}
     for kind, (root, middle, ends, handle) in NAMES.items():
-        for side in "lr":
+        for side in SIDES[kind]:
             name = f"{kind}_{side}"
             wanted = [f"{root}_{side}", f"{middle}_{side}", *(f"{end}_{side}" for end in ends)]
             frames = [model.roles[role] for role in wanted if role in model.roles]

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.anatomy.bones import roles_of_bone
 from poise.errors import FormatError, PoiseError
-from poise.formats.aliases import add_roles, roles_of_bone
 from poise.formats.gltf.accessors import check_layout
 from poise.formats.gltf.body import Limb, add_limbs, joint_kinds, make_limbs
 from poise.formats.gltf.clips import Channel, Clip, Keys, choose_clip, read_clips, read_keys, sample
@@ -17,6 +17,7 @@ from poise.formats.gltf.document import Document, read_document, written_by_us
 from poise.formats.gltf.nodes import Node, nearest_turn, read_nodes, world_matrices
 from poise.formats.gltf.skins import Skin, read_bones, read_skins
 from poise.formats.gltf.timing import frame_times
+from poise.formats.known import give_roles
 from poise.formats.source import ReadOptions, Source, look_source
 from poise.kinematics import Motion
 from poise.model import Model, ModelBuilder
@@ -99,9 +100,8 @@ def build(body: Body) -> Model:
             builder.add_pose("bind", bind)
         for role, node in stated_roles(body.bones).items():
             builder.add_role(role, limbs[node].name)
-        add_roles(builder, source)
         builder.notes.extend(source.notes)
-        return builder.build()
+        return give_roles(builder.build(), source)
     except FormatError:
         raise
     except PoiseError as error:

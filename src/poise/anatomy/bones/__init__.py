@@ -10,13 +10,11 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from poise.formats.aliases.schemes import CORE, PARENTS, SCHEMES, Scheme
-from poise.formats.aliases.words import roles_by_words
-from poise.formats.source import Source
-from poise.model import Model, ModelBuilder
-from poise.model.spec import JointSpec
+from poise.anatomy.bones.schemes import CORE, PARENTS, SCHEMES, Scheme
+from poise.anatomy.bones.words import roles_by_words
+from poise.model import Model
 
-__all__ = ["ENOUGH", "RoleMatch", "RoleReport", "add_roles", "find_roles", "roles_of_bone"]
+__all__ = ["CORE", "ENOUGH", "RoleMatch", "RoleReport", "find_roles", "roles_of_bone"]
 
 ENOUGH = 0.4  # below this a report gives a model no roles
 LONGEST = 200  # letters of a name that may mean something
@@ -59,6 +57,11 @@ class RoleReport:
         """Role to frame."""
         return {match.role: match.frame for match in self.matches}
 
+    @property
+    def is_known(self) -> bool:
+        """Whether they are the names of a known tool."""
+        return self.scheme not in ("", "words") and self.confidence >= ENOUGH
+
     def __str__(self) -> str:
         lines = [f"{self.scheme or 'no'} names, confidence {self.confidence:.2f}, {len(self.matches)} roles"]
         width = max((len(match.role) for match in self.matches), default=0)
@@ -91,25 +94,6 @@ def find_roles(skeleton: Model | Mapping[str, str | None] | Iterable[str]) -> Ro
             attempts += [report(parents, scheme.name, match_scheme(plain, scheme)) for scheme in SCHEMES]
     best = max(attempts, key=lambda r: (round(r.confidence, 6), len(r.matches), -len(r.unknown)))
     return best if best.matches else RoleReport("", 0.0, (), CORE, tuple(parents))
-
-
-def add_roles(builder: ModelBuilder, source: Source) -> RoleReport:
-    """Finds the roles of a body that is being read and gives them to it, with a note; none where it is no such body."""
-    parents: dict[str, str | None] = {}
-    for spec in builder._specs:
-        parents[spec.frame if isinstance(spec, JointSpec) else spec.name] = spec.parent
-    found, stated = find_roles(parents), len(builder._roles)
-    if stated:
-        source.note(f"roles: {stated} stated by the file itself")
-    if found.confidence >= ENOUGH:
-        new = [match for match in found.matches if match.role not in builder._roles]
-        for match in new:
-            builder.add_role(match.role, match.frame)
-        whose = "read word by word" if found.scheme == "words" else f"from {found.scheme} names"
-        if new or not stated:
-            more = " more" if stated else ""
-            source.note(f"roles: {len(new)}{more} {whose}, confidence {found.confidence:.2f}")
-    return found
 
 
 def roles_of_bone(scheme: str, bone: str) -> tuple[str, ...]:

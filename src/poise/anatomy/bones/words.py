@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from poise.names import split_side, split_words
 
-__all__ = ["roles_by_words"]
+__all__ = ["MANY", "roles_by_words"]
 
 PARTS = {
     "pelvis": "pelvis hips hip root",
@@ -28,6 +28,7 @@ SIDED = {
 }
 # how sure a word makes us: those that some people use for another joint count less
 VAGUE = {"arm": 0.5, "leg": 0.5, "shoulder": 0.6, "root": 0.4, "torso": 0.6, "hip": 0.6, "hips": 0.9, "waist": 0.6}
+MANY = 0.36  # as sure as a word is that all joints of a limb may share: arm_1 to arm_7
 NOISE = {
     "link",
     "body",

@@ -1,0 +1,9 @@
+"""Knowing a body: which frame is the left hand, by the names of a file and by the shape of the body."""
+
+from __future__ import annotations
+
+from poise.anatomy.bones import RoleMatch, RoleReport, find_roles
+from poise.anatomy.finding import roles
+from poise.anatomy.report import Role, Roles
+
+__all__ = ["Role", "RoleMatch", "RoleReport", "Roles", "find_roles", "roles"]

@@ -1,0 +1,108 @@
+"""Which way a body looks, and so which side is left: feet, knees, elbows and customs vote.
+
+Up, forward and left are a right-handed triple: left = up x forward.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.anatomy.limbs import Limb, distance, find_center
+from poise.anatomy.parts import Body, Floats
+from poise.anatomy.stance import Stance
+from poise.anatomy.symmetry import Symmetry
+
+__all__ = ["Facing", "find_facing"]
+
+
+@dataclass(frozen=True, slots=True)
+class Facing:
+    """The way forward, the way left, how sure that is (0.5 to 1), and what told."""
+
+    forward: Floats
+    left: Floats
+    certainty: float
+    why: str
+
+
+def find_facing(body: Body, symmetry: Symmetry, stance: Stance) -> Facing:
+    """Find the way forward: across the middle plane's normal and up, its sign by the votes."""
+    ahead = np.cross(symmetry.normal, body.up)
+    ahead = ahead / max(float(np.linalg.norm(ahead)), 1e-12)
+    votes: list[tuple[float, str]] = []
+    legs = [limb for pair in stance.legs for limb in (pair.first, pair.second)]
+    two = len(stance.legs) == 1
+    if two:
+        votes += [(3.0 * vote_by_feet(body, legs, ahead), "feet"), (2.0 * vote_by_bends(body, legs, ahead, 1), "knees")]
+    elif legs:
+        votes.append((2.0 * vote_by_head(body, symmetry, stance, ahead), "head"))
+    if stance.arms is not None:
+        arms = [stance.arms.first, stance.arms.second]
+        votes.append((1.5 * vote_by_bends(body, arms, ahead, -1), "elbows"))
+    custom = np.eye(3)[0] if body.model.up == "z" else np.eye(3)[2]
+    votes.append((1.0 * float(np.round(custom @ ahead)), "the custom of such files"))
+    total = sum(vote for vote, _ in votes)
+    sign = 1.0 if total >= 0.0 else -1.0
+    for_it = [why for vote, why in votes if vote * sign > 0.1]
+    weight = sum(abs(vote) for vote, _ in votes)
+    certainty = 0.5 if weight == 0.0 else 0.5 + 0.5 * min(1.0, abs(total) / max(weight, 2.0))
+    forward = sign * ahead
+    return Facing(forward, np.cross(body.up, forward), certainty, " and ".join(for_it) or "a guess")
+
+
+def vote_by_feet(body: Body, legs: list[Limb], ahead: Floats) -> float:
+    """Return how far feet reach ahead of their ankles, -1 to 1."""
+    votes = []
+    for leg in legs:
+        if leg.last is None or leg.middle is None:
+            continue
+        foot, long = body.parts[leg.last], distance(body.parts[leg.last].place, body.parts[leg.middle].place)
+        below = [body.parts[k] for k in body.below(leg.last)]
+        ends = np.concatenate([part.ends for part in below])
+        along = (ends - foot.place) @ ahead
+        reach = float(along.max() + along.min())
+        if foot.mass and abs(reach) < 0.02 * long:
+            reach = float((find_center(body, foot) - foot.place) @ ahead)
+        votes.append(np.clip(reach / max(0.15 * long, 1e-9), -1.0, 1.0))
+    return float(np.mean(votes)) if votes else 0.0
+
+
+def vote_by_bends(body: Body, limbs: list[Limb], ahead: Floats, sign: int) -> float:
+    """Return whether middle joints bend as knees do (sign 1) or as elbows do (-1), -1 to 1.
+
+    By the range of a hinge: the end goes back when a knee bends; else by the bend of the pose, the knee ahead.
+    """
+    votes = []
+    for limb in limbs:
+        if limb.middle is None:
+            continue
+        middle, upper = body.parts[limb.middle], body.parts[limb.upper]
+        end = limb.end if limb.last is None else body.parts[limb.last].place
+        if middle.axis is not None and middle.joint is not None:
+            low, high = float(middle.joint.lower), float(middle.joint.upper)
+            at = float(body.model.rest[middle.joint.q][0]) if middle.joint.nq else 0.0
+            if np.isfinite([low, high]).all() and abs((high - at) - (at - low)) > 0.25 * (high - low):
+                turn = np.sign((high - at) - (at - low))
+                moved = np.cross(middle.axis, end - middle.place) * turn
+                votes.append(-sign * float(moved @ ahead) / max(float(np.linalg.norm(end - middle.place)), 1e-9))
+                continue
+        line = end - upper.place
+        off = middle.place - upper.place
+        off = off - line * float(off @ line) / max(float(line @ line), 1e-12)
+        votes.append(sign * float(np.clip(10.0 * (off @ ahead) / max(float(np.linalg.norm(line)), 1e-9), -1.0, 1.0)))
+    return float(np.clip(np.mean(votes), -1.0, 1.0)) if votes else 0.0
+
+
+def vote_by_head(body: Body, symmetry: Symmetry, stance: Stance, ahead: Floats) -> float:
+    """Return on which side of its legs the highest middle part of a quadruped is, -1 to 1: its head."""
+    legs = np.array([body.parts[limb.pair.first].place for limb in stance.legs])
+    center = legs.mean(axis=0)
+    carriers = {k for limb in stance.legs for k in body.above(limb.pair.trunk)}
+    places = [body.parts[k].ends.mean(axis=0) for k in symmetry.trunk if k not in carriers]
+    if not places:
+        return 0.0
+    high = max(places, key=body.height)
+    span = max(float(np.ptp(legs @ ahead)), 1e-9)
+    return float(np.clip(2.0 * ((high - center) @ ahead) / span, -1.0, 1.0))

@@ -1,0 +1,72 @@
+"""poise.roles: which frame of a body is which part of it."""
+
+from __future__ import annotations
+
+from poise.anatomy.bones import find_roles
+from poise.anatomy.poses import read_best_shape
+from poise.anatomy.report import Role, Roles, order_of
+from poise.anatomy.shape import Shape
+from poise.anatomy.weighing import weigh
+from poise.errors import InvalidValue, ModelMismatch
+from poise.kinematics import Motion
+from poise.model import Model
+
+__all__ = ["roles"]
+
+
+def roles(model: Model, clip: Motion | None = None) -> Roles:
+    """Find which frame of a body is its left hand, its head, its right knee, and say how surely and why.
+
+    The names are held against the bone names of known tools and read word by word; the shape is read from the rest
+    pose, or from a clip where the rest pose does not stand: the plane in which the body is its own image, the pairs of
+    limbs beside it, which of them reach the ground, where they bend. What the model itself states, by its file or by
+    `model.with_roles`, is taken as it is.
+
+    Args:
+        model: The body.
+        clip: A motion of it, for bodies whose rest pose is not a standing one.
+
+    Raises:
+        ModelMismatch: The clip is of another model.
+    """
+    if not isinstance(model, Model):
+        raise InvalidValue(f"model must be a Model, such as poise.load returns, not {model!r}.")
+    if clip is not None and clip.model != model:
+        raise ModelMismatch(
+            f"the clip is of {clip.model.name!r}, not of {model.name!r}; give a clip of the model itself."
+        )
+    key = "roles" if clip is None else "roles in a clip"
+    if clip is None and key in model._facts:
+        kept: Roles = model._facts[key]
+        return kept
+    names, shape = find_roles(model), read_best_shape(model, clip)
+    weighed, shape = weigh(model, names, shape)
+    found = keep_stated(model, weighed.found)
+    out = Roles(
+        model_name=model.name,
+        kind=shape.kind,
+        scheme=names.scheme if names.is_known else "words" if any("name" in role.evidence for role in found) else "",
+        found=tuple(sorted(found, key=lambda role: order_of(role.role))),
+        notes=tuple(note for note in shape.notes if note.split()[0] not in {role.role for role in found}),
+        disagreements=tuple(weighed.disagreements),
+        facing=look_of(shape),
+    )
+    model._facts[key] = out
+    return out
+
+
+def keep_stated(model: Model, found: list[Role]) -> list[Role]:
+    """Return the roles with those that the model states: its own frames, and none for those that it denies."""
+    stated = dict(model._attached.roles)
+    kept = [role for role in found if stated.get(role.role, role.frame) == role.frame]
+    have = {role.role for role in kept}
+    given = [Role(role, frame, 1.0, "given") for role, frame in stated.items() if frame and role not in have]
+    return [*kept, *given]
+
+
+def look_of(shape: Shape) -> tuple[float, float, float] | None:
+    """Return the way that a body looks, a unit vector of the world; None where its shape has no middle plane."""
+    if shape.facing is None:
+        return None
+    x, y, z = (float(value) for value in shape.facing.forward)
+    return x, y, z

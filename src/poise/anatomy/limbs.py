@@ -1,0 +1,197 @@
+"""The joints of a limb by shape: which of them is the knee, which carry the thigh, which the foot.
+
+    lever_r = |(p - r) x a|,   lever_e = |(e - p) x a|      p the joint, a its axis, r the limb's root, e its end
+
+The middle joint bends the limb most: the smaller of its two levers is the largest. Twists have none, joints at the
+root no lever above them, those of the wrist none below. A robot's hip is up to three joints in about one place: the
+last of them carries the thigh. So is its ankle, and its wrist.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from poise.anatomy.parts import Body, Floats, Part
+
+__all__ = ["Limb", "read_limb"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limb:
+    """A limb, from the trunk outwards; parts by number, None where there is none.
+
+    Attributes:
+        chain: All its parts as far as its end.
+        girdle: The part above the upper one that is a bone of its own: the collar bone.
+        upper: The part that carries the middle joint: the thigh, the upper arm.
+        middle: The part below the middle joint: the shin, the forearm.
+        last: The foot or the hand.
+        beyond: The part after it: the toes.
+        end: The farthest place of the limb [m].
+        wheel: Whether it ends in a wheel.
+    """
+
+    chain: tuple[int, ...]
+    girdle: int | None
+    upper: int
+    middle: int | None
+    last: int | None
+    beyond: int | None
+    end: Floats
+    wheel: bool
+
+
+def read_limb(body: Body, first: int, across: Floats) -> Limb:
+    """Read a limb that begins with a part; `across` is the normal of the middle plane."""
+    chain, end = follow(body, first)
+    parts = [body.parts[k] for k in chain]
+    wheel = is_wheel(body, parts, across)
+    hand = find_fork(body, chain)
+    whole = hand == len(chain) - 1 or parts[hand].axis is None  # the hands of robots may be as long as their arms
+    middle = find_middle(parts[: hand + 1], end if whole else parts[hand].place, body.size)
+    if middle is None:
+        return Limb(chain, None, chain[-1], None, None, None, end, wheel)
+    last, beyond = find_last(parts[: hand + 1], middle, find_upper(parts, middle, end), end)
+    upper = find_upper(parts, middle, parts[last].place if last is not None else end)
+    girdle = upper - 1 if upper > 0 and parts[upper - 1].turns > 1 else None
+    return Limb(
+        chain=chain,
+        girdle=None if girdle is None else chain[girdle],
+        upper=chain[upper],
+        middle=chain[middle],
+        last=None if last is None else chain[last],
+        beyond=None if beyond is None else chain[beyond],
+        end=end,
+        wheel=wheel,
+    )
+
+
+def follow(body: Body, first: int) -> tuple[tuple[int, ...], Floats]:
+    """Follow the longest branch from a part to its end; return the parts on it and the place where it ends."""
+    length: dict[int, tuple[float, int | None]] = {}
+    for k in reversed(body.below(first)):
+        steps = [(length[c][0] + distance(body.parts[c].place, body.parts[k].place), c) for c in body.children[k]]
+        own = distance(tip_of(body, body.parts[k]), body.parts[k].place)
+        longest = max(steps, key=lambda step: (step[0], -step[1]), default=(-1.0, None))
+        length[k] = longest if steps and longest[0] > 0.0 else (own, None)
+        if steps and longest[0] < own and longest[0] < 0.5 * own:
+            length[k] = (own, None)
+    chain = [first]
+    while (following := length[chain[-1]][1]) is not None:
+        chain.append(following)
+    return tuple(chain), tip_of(body, body.parts[chain[-1]])
+
+
+def tip_of(body: Body, part: Part) -> Floats:
+    """Return the place of a part that is farthest from its joint; from its mass where no frame or shape tells."""
+    off = np.linalg.norm(part.ends - part.place, axis=1)
+    far = np.array(part.ends[int(np.argmax(off))])
+    if not part.mass or body.children[part.index]:
+        return far
+    beyond = part.place + 2.0 * (find_center(body, part) - part.place)
+    return beyond if distance(beyond, part.place) > float(off.max()) else far
+
+
+def find_center(body: Body, part: Part) -> Floats:
+    """Return the centre of mass of a part, in the world."""
+    total = np.zeros(3)
+    for name in part.frames:
+        frame, T = body.model.frame(name), body.places[name]
+        total += frame.mass * (T[:3, :3] @ frame.center + T[:3, 3])
+    return np.array(total / part.mass)
+
+
+def distance(a: Floats, b: Floats) -> float:
+    """Return the distance of two places [m]."""
+    return float(np.linalg.norm(a - b))
+
+
+def lever(part: Part, to: Floats) -> float:
+    """Return how far a place is from a joint's axis; from its centre where it turns about several."""
+    offset = to - part.place
+    return float(np.linalg.norm(offset if part.axis is None else np.cross(part.axis, offset)))
+
+
+def find_fork(body: Body, chain: tuple[int, ...]) -> int:
+    """Find where a limb ends and its fingers begin, by its place in the chain: the first fork near its end."""
+    steps = [distance(body.parts[a].place, body.parts[b].place) for a, b in pairwise(chain)]
+    far = np.cumsum([0.0, *steps])
+    for i, k in enumerate(chain[:-1]):
+        rest = far[-1] - far[i]
+        long = [c for c in body.children[k] if reach_of(body, c) > 0.25 * rest]
+        many = len(long) > 1 or len(body.children[k]) > 2
+        if i and (many or not body.parts[chain[i + 1]].turns) and far[i] > 0.6 * far[-1]:
+            return i
+    return len(chain) - 1
+
+
+def reach_of(body: Body, part: int) -> float:
+    """Return how far a branch reaches beyond its first joint [m]."""
+    at = body.parts[part].place
+    return max(distance(end, at) for k in body.below(part) for end in body.parts[k].ends)
+
+
+def find_middle(parts: list[Part], end: Floats, size: float) -> int | None:
+    """Find the joint that bends the limb most, by its place in the chain; None where none does.
+
+    The end is that of the last joint: what is beyond it, such as a long tool, counts half.
+    """
+    root, last = parts[0].place, parts[-1].place
+    levers = {
+        i: min(lever(p, root), lever(p, last) + 0.5 * lever(parts[-1], end))
+        for i, p in enumerate(parts)
+        if i and p.turns
+    }
+    best = max(levers, key=lambda i: levers[i], default=None)
+    return best if best is not None and levers[best] > 0.02 * size else None
+
+
+def find_upper(parts: list[Part], middle: int, end: Floats) -> int:
+    """Find the part that carries the middle joint; of bones with several angles the one of a bone's length."""
+    above = middle - 1
+    if parts[above].turns < 2:
+        return above
+    lower = distance(end, parts[middle].place)
+    long = [i for i in range(above, -1, -1) if distance(parts[i].place, parts[middle].place) > 0.5 * lower]
+    return next((i for i in long if parts[i].turns > 1), above)
+
+
+def find_last(parts: list[Part], middle: int, upper: int, end: Floats) -> tuple[int | None, int | None]:
+    """Find the foot or hand and what is beyond it: the last joint of the group at the end of the lower bone."""
+    at = parts[middle].place
+    long = min(distance(parts[upper].place, at), distance(end, at))
+    far = [i for i in range(middle + 1, len(parts)) if distance(parts[i].place, at) > 0.45 * long and parts[i].turns]
+    if not far:
+        tail = [i for i in range(middle + 1, len(parts)) if parts[i].turns]
+        return (tail[-1] if tail else None), None
+    last, group = far[0], [parts[far[0]]]
+    for i in range(last + 1, len(parts)):
+        if not joins(parts[i], group, parts[far[0]].place - at):
+            break
+        last = i
+        group.append(parts[i])
+    return last, (last + 1 if last + 1 < len(parts) else None)
+
+
+def joins(part: Part, group: list[Part], bone: Floats) -> bool:
+    """Tell whether a hinge belongs to the joints of a wrist or an ankle: four at most, and each about its own axis.
+
+    A twist about the bone may come twice, as in a wrist that rolls, pitches and rolls. Toes turn as the ankle does.
+    """
+    if part.axis is None or group[0].axis is None or len(group) >= 4:
+        return False
+    twist = abs(float(part.axis @ bone)) > 0.8 * float(np.linalg.norm(bone))
+    return all(one.axis is not None and abs(float(one.axis @ part.axis)) < 0.7 for one in group[-1 if twist else 0 :])
+
+
+def is_wheel(body: Body, parts: list[Part], across: Floats) -> bool:
+    """Tell whether a limb ends in a wheel: a hinge across the body, without a range, that turns about its own mass."""
+    last = parts[-1]
+    joint = last.joint
+    if joint is None or last.axis is None or body.children[last.index] or abs(float(last.axis @ across)) < 0.9:
+        return False
+    center = find_center(body, last) if last.mass else last.ends.mean(axis=0)
+    return bool(np.isinf(joint.lower) and np.isinf(joint.upper)) and lever(last, center) < 0.01 * body.size

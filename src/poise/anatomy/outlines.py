@@ -1,0 +1,40 @@
+"""Where the shapes of a body end: the corners of the boxes around its solids, in the world."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model import Box, Capsule, Cylinder, Model, Sphere
+from poise.model.shapes import Geometry
+
+__all__ = ["half_extent", "outline"]
+
+Floats = NDArray[np.float64]
+CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
+
+
+def half_extent(solid: Geometry) -> Floats | None:
+    """Return half the edges of the box around a solid, in its own axes; None for a mesh, which is not opened here."""
+    if isinstance(solid, Sphere):
+        return np.full(3, solid.radius)
+    if isinstance(solid, Capsule):
+        return np.array([solid.radius, solid.radius, 0.5 * solid.length + solid.radius])
+    if isinstance(solid, Cylinder):
+        return np.array([solid.radius, solid.radius, 0.5 * solid.length])
+    return 0.5 * np.array(solid.size) if isinstance(solid, Box) else None
+
+
+def outline(model: Model, world: NDArray[Any]) -> dict[str, Floats]:
+    """Return the corners of all plain solids by frame, in the world, given where all frames are."""
+    found: dict[str, list[Floats]] = {}
+    index = {name: i for i, name in enumerate(model.frames)}
+    for shape in model.shapes:
+        half = half_extent(shape.shape)
+        if half is not None:
+            T = world[index[shape.frame]] @ shape.offset.matrix
+            found.setdefault(shape.frame, []).append(CORNERS * half @ T[:3, :3].T + T[:3, 3])
+    return {name: np.concatenate(corners) for name, corners in found.items()}

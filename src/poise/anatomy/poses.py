@@ -1,0 +1,69 @@
+"""In which pose, and which way up, a body shows best what it is: its rest pose, else a named pose, else a clip's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.anatomy.parts import Floats
+from poise.anatomy.shape import Shape, read_shape
+from poise.kinematics import Motion
+from poise.model import Model
+
+__all__ = ["read_best_shape"]
+
+FRAMES = 6  # of a clip that are looked at
+WORTH = {"biped": 3.0, "quadruped": 3.0, "many legs": 2.5, "two arms": 1.5, "": 0.0}
+
+
+def read_best_shape(model: Model, clip: Motion | None = None) -> Shape:
+    """Read the shape of a body in the pose that shows it best: the first that stands on its legs."""
+    best, most = read_shape(model, model.rest), -1.0
+    most = rate(best)
+    if most >= WORTH["biped"] or (clip is None and best.kind == "two arms" and not unread(best)):
+        return best
+    for q, up, handicap in list_views(model, clip):
+        shape = read_shape(model, q, up)
+        worth = rate(shape) - handicap
+        if handicap and "head" not in shape.roles:
+            continue  # another way up is believed where a head is above
+        if worth > most + 1e-9:
+            best, most = shape, worth
+        if most >= WORTH["biped"]:
+            break
+    return best
+
+
+def rate(shape: Shape) -> float:
+    """Return how much a shape tells: what it stands on, and whether arms and a head are above."""
+    arms = shape.stance is not None and shape.stance.arms is not None
+    return WORTH[shape.kind] + 0.5 * arms + 0.5 * ("head" in shape.roles)
+
+
+def unread(shape: Shape) -> bool:
+    """Tell whether long pairs of limbs are left over that are neither legs nor arms."""
+    if shape.symmetry is None or shape.stance is None:
+        return True
+    long = [pair for pair in shape.symmetry.pairs if pair.length > 0.2 * shape.body.size]
+    return len(long) > 1 and not shape.stance.legs
+
+
+def list_views(model: Model, clip: Motion | None) -> Iterator[tuple[ArrayLike, Floats, float]]:
+    """List other poses and other ways up, with what each counts less."""
+    poses: list[ArrayLike] = [] if clip is None else [clip.q[i] for i in sample(len(clip))]
+    poses += list(model.poses.values())
+    for q in poses:
+        yield q, model.up_direction, 0.0
+    others = [sign * axis for axis in np.eye(3) for sign in (1.0, -1.0) if sign * axis @ model.up_direction < 0.5]
+    for up in others:
+        yield model.rest, up, 0.4
+    for q in poses[:2]:
+        for up in others:
+            yield q, up, 0.5
+
+
+def sample(count: int) -> list[int]:
+    """List a few frames of a clip, the first among them."""
+    return sorted({int(i) for i in np.linspace(0, count - 1, min(FRAMES, count))})

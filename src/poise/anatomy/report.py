@@ -1,0 +1,131 @@
+"""Roles: which frame is which part of a body, how surely, and by what evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from poise.anatomy.bones import CORE
+from poise.errors import name_not_found
+
+__all__ = ["Role", "Roles", "order_of"]
+
+TRUNK = ("pelvis", "spine_1", "spine_2", "chest", "upper_chest", "neck", "head", "head_top", "eyes", "jaw")
+LIMBS = (
+    *("clavicle", "shoulder", "elbow", "forearm", "wrist", "hand"),
+    *("hip", "knee", "ankle", "foot", "heel", "ball", "toe"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Role:
+    """One role.
+
+    Attributes:
+        role: What it is, such as "hand_l".
+        frame: The frame that plays it.
+        certainty: How sure that is, 0 to 1.
+        evidence: What tells: the name, the shape, or both, and in what way.
+    """
+
+    role: str
+    frame: str
+    certainty: float
+    evidence: str
+
+
+@dataclass(frozen=True, repr=False)
+class Roles(Mapping[str, str]):
+    """The roles of a body: a mapping from role to frame, that says how it knows. Made by `poise.roles`.
+
+    Attributes:
+        model_name: Whose roles they are.
+        kind: "biped", "quadruped", "many legs", "two arms"; "" where the shape tells of none of them.
+        scheme: Whose bone names they are; "words" where names were read word by word, "" where they tell nothing.
+        found: All roles, the trunk first.
+        notes: What is worth knowing: parts that have no frame of their own, wheels for legs, the way it looks.
+        disagreements: Where names and shape say different things, and which of them was followed.
+    """
+
+    model_name: str
+    kind: str
+    scheme: str
+    found: tuple[Role, ...]
+    notes: tuple[str, ...] = ()
+    disagreements: tuple[str, ...] = ()
+    facing: tuple[float, float, float] | None = None
+    _frames: dict[str, str] = field(init=False, compare=False, default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._frames.update({role.role: role.frame for role in self.found})
+
+    def __getitem__(self, role: str) -> str:
+        if role not in self._frames:
+            raise name_not_found("role", role, self._frames)
+        return self._frames[role]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._frames)
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __contains__(self, role: object) -> bool:
+        return role in self._frames
+
+    def __hash__(self) -> int:
+        return hash((self.model_name, self.found))
+
+    def get(self, role: str, default: Any = None) -> Any:
+        """Return the frame of a role, or `default` where nothing plays it."""
+        return self._frames.get(role, default)
+
+    def role(self, name: str) -> Role:
+        """Return a role with its certainty and its evidence.
+
+        Raises:
+            NameNotFound: Nothing plays it; the message has those that are played.
+        """
+        _ = self[name]
+        return next(role for role in self.found if role.role == name)
+
+    def of(self, frame: str) -> tuple[str, ...]:
+        """Return the roles that a frame plays."""
+        return tuple(role.role for role in self.found if role.frame == frame)
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The main roles of a figure on two legs that nothing plays."""
+        return tuple(role for role in CORE if role not in self._frames)
+
+    @property
+    def certainty(self) -> float:
+        """The mean certainty of the main roles that are played, 0 to 1."""
+        main = [role.certainty for role in self.found if role.role in CORE] or [r.certainty for r in self.found]
+        return sum(main) / len(main) if main else 0.0
+
+    def __repr__(self) -> str:
+        return f"<Roles of {self.model_name!r}: {len(self)} roles, {self.kind or 'no known kind of body'}>"
+
+    def __str__(self) -> str:
+        known = {"words": ", names read word by word", "": ""}.get(self.scheme, f", {self.scheme} names")
+        lines = [f"{self.model_name}: {self.kind or 'no known kind of body'}{known}, {len(self)} roles"]
+        wide = max((len(role.role) for role in self.found), default=0)
+        long = max((len(role.frame) for role in self.found), default=0)
+        lines += [f"  {r.role:{wide}}  {r.frame:{long}}  {r.certainty:.2f}  {r.evidence}" for r in self.found]
+        if self.missing and self.kind in ("biped", "two arms", ""):
+            lines.append(f"  missing: {', '.join(self.missing)}")
+        lines += [f"  note: {note}" for note in self.notes]
+        lines += [f"  names and shape disagree: {words}" for words in self.disagreements]
+        return "\n".join(lines)
+
+
+def order_of(role: str) -> tuple[int, int, str, str]:
+    """Return where a role stands in a table: trunk, then limbs from the body outwards, then fingers."""
+    if role in TRUNK:
+        return 0, TRUNK.index(role), "", role
+    part, _, side = role.rpartition("_")
+    if part in LIMBS:
+        return 1, LIMBS.index(part), side, role
+    return 2, 0, side, role

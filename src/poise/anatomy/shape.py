@@ -1,0 +1,151 @@
+"""What a body's shape says of its roles: the frame of every role that it has, how surely, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from poise.anatomy.digits import name_digits
+from poise.anatomy.facing import Facing, find_facing
+from poise.anatomy.limbs import Limb
+from poise.anatomy.parts import Body, Floats, list_parts
+from poise.anatomy.stance import Limbs, Stance, find_stance
+from poise.anatomy.symmetry import Symmetry, find_symmetry
+from poise.anatomy.trunk import read_trunk
+from poise.model import Model
+
+__all__ = ["Guess", "Shape", "read_shape"]
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A frame that may play a role, how surely (0 to 1), and why."""
+
+    frame: str
+    certainty: float
+    why: str
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What the shape of a body tells.
+
+    Attributes:
+        kind: "biped", "quadruped", "many legs", "two arms", or "" where it has no pairs of limbs.
+        roles: Role to its guess.
+        notes: What is worth saying: legs that are wheels, hands that have no frame.
+        facing: Which way it looks; None without a middle plane.
+        body: Its parts.
+        symmetry: Its middle plane; None where it has none.
+        stance: Its legs and arms.
+    """
+
+    kind: str
+    roles: dict[str, Guess]
+    notes: tuple[str, ...]
+    body: Body
+    facing: Facing | None = None
+    symmetry: Symmetry | None = None
+    stance: Stance | None = None
+    limbs: dict[str, Limb] = field(default_factory=dict)
+
+
+def read_shape(model: Model, q: ArrayLike, up: Floats | None = None) -> Shape:
+    """Read the roles of a body from its shape in a pose."""
+    body = list_parts(model, q, model.up_direction if up is None else up)
+    symmetry = find_symmetry(body)
+    if symmetry is None:
+        return Shape("", {}, ("it has no two limbs that are mirror images",), body)
+    stance = find_stance(body, symmetry)
+    facing = find_facing(body, symmetry, stance)
+    legs = sorted(stance.legs, key=lambda limbs: float(body.parts[limbs.pair.first].place @ facing.forward))
+    kind = {0: "two arms" if stance.arms else "", 1: "biped", 2: "quadruped"}.get(len(legs), "many legs")
+    limbs: dict[str, Limb] = {}
+    for suffix, pair in zip(suffixes(len(legs)), legs, strict=False):
+        limbs.update(name_sides(body, facing, pair, "leg", suffix))
+    if stance.arms is not None:
+        limbs.update(name_sides(body, facing, stance.arms, "arm", ""))
+    roles: dict[str, tuple[str, float, str]] = {}
+    notes: list[str] = []
+    for name, limb in limbs.items():
+        pair = next(p for p in (*legs, stance.arms) if p is not None and limb in (p.first, p.second))
+        sure = pair.pair.alike * (0.6 + 0.4 * facing.certainty)
+        roles.update(name_joints(body, name, limb, sure, notes))
+    roles.update(read_trunk(body, symmetry, stance, facing, legs, kind, notes))
+    if stance.wheels:
+        wheels = ", ".join(body.parts[k].frame for k in stance.wheels[:4])
+        notes.append(f"it rolls on wheels ({wheels})" + ("" if legs else "; it has no legs"))
+    elif not legs:
+        notes.append("it has no legs: no pair of limbs reaches the ground below its trunk")
+    guesses = {role: Guess(frame, round(min(sure, 1.0), 3), why) for role, (frame, sure, why) in roles.items()}
+    return Shape(kind, guesses, tuple(notes), body, facing, symmetry, stance, limbs)
+
+
+def suffixes(count: int) -> tuple[str, ...]:
+    """Return what is written before the side of each pair of legs, from behind: h and f for four legs."""
+    return {1: ("",), 2: ("h", "f"), 3: ("h", "m", "f")}.get(count, tuple(f"{k}" for k in range(1, count + 1)))
+
+
+def name_sides(body: Body, facing: Facing, limbs: Limbs, part: str, before: str) -> dict[str, Limb]:
+    """Name the two limbs of a pair by their sides: leg_l and leg_r, leg_fl and leg_fr."""
+    across = body.parts[limbs.pair.first].place - body.parts[limbs.pair.second].place
+    if np.linalg.norm(across) < 1e-3 * body.size:
+        across = limbs.first.end - limbs.second.end
+    left, right = (limbs.first, limbs.second) if across @ facing.left > 0.0 else (limbs.second, limbs.first)
+    return {f"{part}_{before}l": left, f"{part}_{before}r": right}
+
+
+LEG = {"upper": ("hip",), "middle": ("knee",), "last": ("ankle", "foot"), "beyond": ("ball", "toe")}
+ARM = {"girdle": ("clavicle",), "upper": ("shoulder",), "middle": ("elbow",), "last": ("wrist", "hand")}
+REASONS = {
+    "girdle": "the bone between trunk and arm",
+    "upper": "it carries the {middle}",
+    "middle": "it bends the {limb} most",
+    "last": "the end of the {limb}",
+    "beyond": "the part beyond the foot",
+}
+
+
+def name_joints(body: Body, name: str, limb: Limb, sure: float, notes: list[str]) -> dict[str, tuple[str, float, str]]:
+    """Name the joints of a limb, leg_l or arm_r; what is missing goes to the notes."""
+    kind, side = name.split("_")
+    table = LEG if kind == "leg" else ARM
+    found: dict[str, tuple[str, float, str]] = {}
+    words = {"limb": kind, "middle": table["middle"][0]}
+    if limb.middle is None:
+        first = table["upper"][0]
+        found[f"{first}_{side}"] = (body.parts[limb.upper].frame, 0.5 * sure, f"it carries a {kind} that does not bend")
+        notes.append(f"{name} has no {table['middle'][0]}" + ("; it ends in a wheel" if limb.wheel else ""))
+        return found
+    for place, parts in table.items():
+        k = getattr(limb, place)
+        if k is not None:
+            certainty = sure * (0.8 if place in ("girdle", "beyond") else 1.0)
+            for part in parts:
+                found[f"{part}_{side}"] = (body.parts[k].frame, certainty, REASONS[place].format(**words))
+    end = table["last"][1]
+    if limb.wheel:
+        notes.append(f"{name} ends in a wheel ({body.parts[limb.chain[-1]].frame})")
+        for part in (*table["last"], "ball", "toe"):
+            found.pop(f"{part}_{side}", None)
+    elif limb.last is None:
+        frame = find_end_frame(body, limb)
+        if frame is not None:
+            found[f"{end}_{side}"] = (frame, 0.7 * sure, f"the frame at the end of the {kind}")
+        else:
+            last = body.parts[limb.chain[-1]].frame
+            notes.append(f"{end}_{side} has no frame of its own: nothing moves or is named beyond {last!r}")
+    elif kind == "arm":
+        found.update(name_digits(body, limb, side, 0.7 * sure))
+    return found
+
+
+def find_end_frame(body: Body, limb: Limb) -> str | None:
+    """Find a frame that is fixed to the last part of a limb far from its joint, such as the foot of a robot dog."""
+    last = body.parts[limb.chain[-1]]
+    upper = body.parts[limb.upper].place
+    off = {name: float(np.linalg.norm(body.places[name][:3, 3] - last.place)) for name in last.frames[1:]}
+    far = max(off, key=lambda name: off[name], default=None)
+    return far if far is not None and off[far] > 0.4 * float(np.linalg.norm(last.place - upper)) else None

@@ -1,0 +1,117 @@
+"""Which limbs are legs and which are arms: legs reach the ground, arms are at the other end of the trunk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.anatomy.limbs import Limb, read_limb
+from poise.anatomy.parts import Body
+from poise.anatomy.symmetry import Pair, Symmetry
+
+__all__ = ["Limbs", "Stance", "find_stance", "path_between"]
+
+GROUND = 0.12  # of the body's height: how near to its lowest place a foot is
+LONG = 0.15  # of the body's height: how long a leg or an arm is at least
+
+
+@dataclass(frozen=True, slots=True)
+class Limbs:
+    """A pair of limbs as read."""
+
+    pair: Pair
+    first: Limb
+    second: Limb
+
+
+@dataclass(frozen=True, slots=True)
+class Stance:
+    """What a body stands on and what it reaches with.
+
+    Attributes:
+        legs: Pairs of legs: one of a biped, two of a quadruped, the hind ones first.
+        arms: The pair of arms, or None.
+        wheels: Parts that are wheels and hang on the trunk.
+        height: The height of the body [m].
+        floor: The height of its lowest place.
+    """
+
+    legs: tuple[Limbs, ...]
+    arms: Limbs | None
+    wheels: tuple[int, ...]
+    height: float
+    floor: float
+
+
+def find_stance(body: Body, symmetry: Symmetry) -> Stance:
+    """Find the legs and arms among the pairs of a body."""
+    world = {part.index for part in body.parts if part.parent < 0 and part.joint is None and len(part.frames) == 1}
+    joints = [body.height(part.place) for part in body.parts if part.index not in world]
+    across = symmetry.normal
+    limbs = [
+        Limbs(pair, read_limb(body, pair.first, across), read_limb(body, pair.second, across))
+        for pair in symmetry.pairs
+    ]
+    lows = [lowest(body, limb) for limb in limbs]
+    floor, top = min([*joints, *lows]), max([*joints, *(body.height(limb.first.end) for limb in limbs)])
+    height = max(top - floor, 1e-9)
+    small = [limb for limb in limbs if limb.first.wheel and limb.pair.length < LONG * height]
+    wheels = tuple(k for limb in small for k in (limb.pair.first, limb.pair.second))
+    long = [limb for limb in limbs if limb.pair.length > LONG * max(height, body.size) and limb not in small]
+    legs = [limb for limb in long if stands(body, long, limb, floor, height)]
+    if len(legs) > 1 and not stand_together(body, legs, height):
+        legs = [min(legs, key=lambda limb: lowest(body, limb) - 0.1 * limb.pair.length)]
+    arms = [limb for limb in long if limb not in legs]
+    reach = max(arms, key=lambda limb: arm_score(body, limb, legs), default=None)
+    return Stance(tuple(legs), reach, wheels, height, floor)
+
+
+def lowest(body: Body, limbs: Limbs) -> float:
+    """Return the height of the lowest joint or end of a pair."""
+    places = [body.parts[k].place for limb in (limbs.first, limbs.second) for k in limb.chain]
+    return min(body.height(place) for place in [*places, limbs.first.end, limbs.second.end])
+
+
+def stands(body: Body, limbs: list[Limbs], limb: Limbs, floor: float, height: float) -> bool:
+    """Tell whether a pair carries the body: it ends at the ground, well below where it begins and below the trunk."""
+    low, begin = lowest(body, limb), body.height(body.parts[limb.pair.first].place)
+    if low - floor > GROUND * height or begin - low < max(0.4 * limb.pair.length, LONG * height):
+        return False
+    places = [body.parts[k].place for k in list_core(body, limbs)]
+    heights = [body.height(place) for place in places]
+    return min(heights, default=np.inf) > low + 0.4 * (begin - low)
+
+
+def list_core(body: Body, limbs: list[Limbs]) -> set[int]:
+    """List the parts of the trunk between the pairs; with one pair all that it hangs on, down to a fixed base."""
+    hubs = [limb.pair.trunk for limb in limbs]
+    if len(set(hubs)) > 1:
+        return {k for hub in hubs for k in path_between(body, hubs[0], hub)[1:]}
+    fixed = body.parts[body.above(hubs[0])[-1]].joint is None
+    return {k for k in body.above(hubs[0]) if fixed and body.parts[k].joint and not body.parts[k].free}
+
+
+def stand_together(body: Body, legs: list[Limbs], height: float) -> bool:
+    """Tell whether several pairs of legs begin at about one height, as those of a quadruped do."""
+    begins = [body.height(body.parts[limb.pair.first].place) for limb in legs]
+    lengths = [limb.pair.length for limb in legs]
+    return max(begins) - min(begins) < 0.35 * height and min(lengths) > 0.6 * max(lengths)
+
+
+def arm_score(body: Body, limb: Limbs, legs: list[Limbs]) -> float:
+    """Return how much a pair looks like arms: long, bent in the middle, begun above the legs."""
+    score = limb.pair.length * (1.0 if limb.first.middle is not None else 0.3)
+    if legs:
+        rise = body.height(body.parts[limb.pair.first].place) - body.height(body.parts[legs[0].pair.first].place)
+        score *= 1.0 if rise > 0.0 else 0.2
+    return score
+
+
+def path_between(body: Body, a: int, b: int) -> list[int]:
+    """List the parts on the way from one part to another, both included."""
+    up, down = body.above(a), body.above(b)
+    meet = next(k for k in up if k in down) if set(up) & set(down) else None
+    if meet is None:
+        return [a, b]
+    return [*up[: up.index(meet) + 1], *reversed(down[: down.index(meet)])]

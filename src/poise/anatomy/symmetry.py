@@ -1,0 +1,180 @@
+"""Left and right by shape alone: the plane in which a body is its own image, its trunk, and its pairs of limbs.
+
+A branch of the tree and its image have the same lengths, whatever they are called; where they begin are mirror images
+on the part that carries both. The plane that pairs the greatest length of limbs is the body's middle plane. Parts in
+it are the trunk, with neck and tail; the branches beside it are paired, or odd.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from poise.anatomy.parts import Body, Floats
+
+__all__ = ["Pair", "Symmetry", "find_symmetry"]
+
+ALIKE = 0.6  # how alike two branches must be to be a pair
+NEAR = 0.12  # of the body's size: how far from its image a branch may begin
+MOST = 40  # planes that are tried
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two limbs that are mirror images: the part that carries them, where they begin, how alike and how long."""
+
+    trunk: int
+    first: int
+    second: int
+    alike: float
+    length: float
+
+
+@dataclass(frozen=True)
+class Symmetry:
+    """The middle plane of a body, `normal @ x == offset`, its trunk, its pairs of limbs and what has no partner."""
+
+    normal: Floats
+    offset: float
+    trunk: tuple[int, ...]
+    pairs: tuple[Pair, ...]
+    odd: tuple[int, ...]
+    score: float
+
+
+class Branches:
+    """The lengths of all branches of a body, compared."""
+
+    def __init__(self, body: Body) -> None:
+        self.body = body
+        n = len(body.parts)
+        self.reach = np.zeros(n)
+        self.paths: list[Floats] = [np.zeros(1)] * n
+        for part in reversed(body.parts):
+            own = float(np.linalg.norm(part.ends - part.place, axis=1).max())
+            steps = [self.step(k) + self.paths[k] for k in body.children[part.index]]
+            self.paths[part.index] = np.sort(np.concatenate([np.zeros(1), *steps]))
+            self.reach[part.index] = max([own, *(self.step(k) + self.reach[k] for k in body.children[part.index])])
+
+    def step(self, part: int) -> float:
+        """Return how far a part's joint is from the joint that it hangs on."""
+        at = self.body.parts[part]
+        return float(np.linalg.norm(at.place - self.body.parts[at.parent].place)) if at.parent >= 0 else 0.0
+
+    def compare(self, a: int, b: int) -> float:
+        """Return how alike two branches are, 0 to 1: as many joints, the same distances along them."""
+        one, other = self.paths[a], self.paths[b]
+        longest = max(self.reach[a], self.reach[b], 1e-3 * self.body.size)
+        if len(one) == len(other):
+            return float(max(0.0, 1.0 - 3.0 * np.abs(one - other).mean() / longest))
+        count = min(len(one), len(other))
+        ends = 1.0 - 3.0 * abs(one[-1] - other[-1]) / longest
+        whole = max(0.0, ends) * (count / max(len(one), len(other))) ** 0.5 * 0.8
+        off = np.abs(one[:count] - other[:count]).mean() / max(float(one[count - 1]), 1e-3 * self.body.size)
+        return float(max(whole, 0.75 * (1.0 - 3.0 * off) if count > 1 else 0.0))
+
+    @cached_property
+    def middles(self) -> Floats:
+        """The mean place of the joints of every branch, (parts, 3)."""
+        places = np.array([part.place for part in self.body.parts])
+        return np.array([places[self.body.below(k)].mean(axis=0) for k in range(len(places))])
+
+
+def find_symmetry(body: Body) -> Symmetry | None:
+    """Find the middle plane of a body; None where nothing is paired."""
+    branches = Branches(body)
+    found = [mirror_body(body, branches, normal, offset) for normal, offset in list_planes(body, branches)]
+    best = max(found, key=lambda one: one.score, default=None)
+    return best if best is not None and best.pairs else None
+
+
+def list_planes(body: Body, branches: Branches) -> list[tuple[Floats, float]]:
+    """List the planes between branches that are alike, the longest first; each once."""
+    planes: list[tuple[float, Floats, float]] = []
+    for siblings in body.children:
+        for a, b in combinations(siblings, 2):
+            length = min(branches.reach[a], branches.reach[b])
+            if len(siblings) > 24 and length < 0.1 * body.size:
+                continue
+            alike = branches.compare(a, b)
+            across = body.parts[a].place - body.parts[b].place
+            if np.linalg.norm(across) < 1e-3 * body.size:
+                across = branches.middles[a] - branches.middles[b]
+            wide = float(np.linalg.norm(across))
+            if alike > ALIKE and wide > 1e-3 * body.size:
+                normal = square(across / wide)
+                middle = 0.25 * (body.parts[a].place + body.parts[b].place + branches.middles[a] + branches.middles[b])
+                planes.append((alike * length, normal, float(normal @ middle)))
+    planes.sort(key=lambda plane: -plane[0])
+    kept: list[tuple[Floats, float]] = []
+    for _, normal, offset in planes:
+        if not any(
+            abs(normal @ n) > 0.999 and abs(offset - np.sign(normal @ n) * d) < 0.01 * body.size for n, d in kept
+        ):
+            kept.append((normal, offset))
+    return kept[:MOST]
+
+
+def square(normal: Floats) -> Floats:
+    """Return a direction, its largest number positive; the world axis itself where it is within three degrees."""
+    largest = int(np.argmax(np.abs(normal)))
+    normal = normal * np.sign(normal[largest])
+    return np.array(np.eye(3)[largest]) if normal[largest] > 0.9986 else normal
+
+
+def mirror_body(body: Body, branches: Branches, normal: Floats, offset: float) -> Symmetry:
+    """Pair the branches of a body in a plane, from its root outwards."""
+    trunk: list[int] = []
+    pairs: list[Pair] = []
+    odd: list[int] = []
+    roots = [part.index for part in body.parts if part.parent < 0]
+    waiting = list(roots)
+    while waiting:
+        at = waiting.pop(0)
+        trunk.append(at)
+        found, middle, single = pair_children(body, branches, at, normal, offset)
+        pairs += found
+        odd += single
+        waiting += middle
+    score = sum(pair.length * pair.alike for pair in pairs) * (0.7 + 0.6 * share_of_hinges(body, pairs, normal))
+    return Symmetry(normal, offset, tuple(trunk), tuple(pairs), tuple(odd), score)
+
+
+def pair_children(
+    body: Body, branches: Branches, at: int, normal: Floats, offset: float
+) -> tuple[list[Pair], list[int], list[int]]:
+    """Pair what hangs on a part of the trunk; return the pairs, what lies in the plane, and what is odd."""
+    children = list(body.children[at])
+    aside = {k: float(normal @ branches.middles[k]) - offset for k in children}
+    scored = []
+    for a, b in combinations(children, 2):
+        if aside[a] * aside[b] < 0.0:
+            scored.append((fit_images(body, branches, a, b, normal, offset), a, b))
+    pairs: list[Pair] = []
+    for alike, a, b in sorted(scored, reverse=True):
+        if alike > ALIKE and a in aside and b in aside:
+            length = 0.5 * float(branches.reach[a] + branches.reach[b])
+            pairs.append(Pair(at, a, b, alike, length))
+            del aside[a], aside[b]
+    near = 0.5 * NEAR * body.size
+    middle = [k for k in aside if abs(float(normal @ body.parts[k].place) - offset) < near]
+    return pairs, middle, [k for k in aside if k not in middle]
+
+
+def fit_images(body: Body, branches: Branches, a: int, b: int, normal: Floats, offset: float) -> float:
+    """Return how well a branch is the image of another: as alike as it is, less where it begins elsewhere."""
+    image = body.parts[a].place - 2.0 * (normal @ body.parts[a].place - offset) * normal
+    off = float(np.linalg.norm(image - body.parts[b].place)) / (NEAR * body.size)
+    middle = branches.middles[a] - 2.0 * (normal @ branches.middles[a] - offset) * normal
+    far = float(np.linalg.norm(middle - branches.middles[b])) / (4.0 * NEAR * body.size)
+    return branches.compare(a, b) * float(np.exp(-(off**2) - far**2))
+
+
+def share_of_hinges(body: Body, pairs: list[Pair], normal: Floats) -> float:
+    """Return how far the hinges of the paired limbs lie across the body, as knees and elbows do: 0 to 1."""
+    axes = [body.parts[k].axis for pair in pairs for k in body.below(pair.first)]
+    across = [abs(float(axis @ normal)) for axis in axes if axis is not None]
+    return float(np.mean(across)) if across else 0.5

@@ -1,0 +1,102 @@
+"""The trunk by shape: pelvis and chest carry the legs and the arms, the spine is between them, the head beyond."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.anatomy.facing import Facing
+from poise.anatomy.limbs import distance
+from poise.anatomy.parts import Body, Floats
+from poise.anatomy.stance import Limbs, Stance, path_between
+from poise.anatomy.symmetry import Symmetry
+
+__all__ = ["read_trunk"]
+
+CROWN = 0.085  # of the body's height: a bone of this length above the neck ends at the top of the head
+
+Found = dict[str, tuple[str, float, str]]
+
+
+def read_trunk(
+    body: Body, symmetry: Symmetry, stance: Stance, facing: Facing, legs: list[Limbs], kind: str, notes: list[str]
+) -> Found:
+    """Find pelvis, spine, chest, neck and head."""
+    hind = legs[0].pair.trunk if legs else None
+    fore = stance.arms.pair.trunk if stance.arms else legs[-1].pair.trunk if len(legs) > 1 else None
+    found: Found = {}
+    sure = min([pair.pair.alike for pair in (*legs, stance.arms) if pair is not None], default=0.0)
+    carried = "hind legs" if len(legs) > 1 else "legs"
+    if hind is not None:
+        found["pelvis"] = (body.parts[hind].frame, sure, f"it carries the {carried}")
+    if fore is not None:
+        carries = "arms" if stance.arms else "fore legs"
+        found["chest"] = (body.parts[fore].frame, sure * (0.9 if fore != hind else 0.6), f"it carries the {carries}")
+    path = [] if hind is None or fore is None else path_between(body, hind, fore)
+    spine = [k for k in path[1:] if body.parts[k].turns or k == fore]
+    if spine:
+        found["spine_1"] = (body.parts[spine[0]].frame, 0.9 * sure, "the first part above the pelvis")
+    if len(spine) > 2:
+        middle = spine[(len(spine) - 1) // 2]
+        found["spine_2"] = (body.parts[middle].frame, 0.8 * sure, "between the pelvis and the chest")
+    top = fore if fore is not None else hind
+    if top is not None:
+        found.update(read_head(body, symmetry, stance, facing, top, hind, kind, sure))
+    if fore is None and "head" in found:  # a body of legs alone: what is above them is its chest
+        found["chest"] = found.pop("neck", found["head"])
+        found.pop("head")
+    if fore is not None and "head" not in found and kind in ("biped", "two arms"):
+        notes.append("head has no frame of its own: nothing in the middle moves beyond the chest")
+    return found
+
+
+def read_head(
+    body: Body, symmetry: Symmetry, stance: Stance, facing: Facing, top: int, hind: int | None, kind: str, sure: float
+) -> Found:
+    """Find neck and head: the middle branch beyond the arms that reaches highest, or farthest ahead."""
+    core = set(path_between(body, hind, top)) if hind is not None else {top}
+    core |= set(body.above(top))
+    starts = [k for k in symmetry.trunk if body.parts[k].parent in core and k not in core and body.parts[k].turns]
+    if hind is not None and hind != top:
+        starts = [k for k in starts if body.parts[k].parent != hind]
+    ahead = facing.forward if kind in ("quadruped", "many legs") else 0.0 * facing.forward
+    rises = {k: [float(p @ (body.up + 2.0 * ahead)) for p in places_below(body, k)] for k in starts}
+    begin = {k: float(body.parts[k].place @ (body.up + 2.0 * ahead)) for k in starts}
+    best = max(starts, key=lambda k: max(rises[k]), default=None)
+    if best is None or max(rises[best]) - begin[best] < -0.02 * stance.height:
+        return {}
+    if body.height(body.parts[best].place) < stance.floor + 0.4 * stance.height:
+        return {}
+    chain = follow_middle(body, symmetry, best)
+    if len(chain) > 4 and kind in ("quadruped", "many legs"):
+        return {}  # an arm on a back
+    chain = end_at_head(body, chain, stance.height if kind in ("biped", "two arms") else np.inf)
+    found: Found = {"head": (body.parts[chain[-1]].frame, 0.9 * sure, "the last part in the middle, above the rest")}
+    if len(chain) > 1:
+        found["neck"] = (body.parts[chain[0]].frame, 0.9 * sure, "the first part between chest and head")
+    return found
+
+
+def end_at_head(body: Body, chain: list[int], height: float) -> list[int]:
+    """Leave out what hangs on a head: parts without weight, and the bone that ends at its crown."""
+    heavy = max(body.parts[k].mass for k in chain)
+    while len(chain) > 1 and body.parts[chain[-1]].mass < 0.05 * heavy:
+        chain = chain[:-1]
+    last = body.parts[chain[-1]]
+    crown = distance(last.place, body.parts[chain[-2]].place) if len(chain) > 2 else 0.0
+    return chain[:-1] if crown > CROWN * height and len(last.frames) == 1 and not body.children[last.index] else chain
+
+
+def places_below(body: Body, part: int) -> list[Floats]:
+    """List the places of all frames at and under a part."""
+    return [end for k in body.below(part) for end in body.parts[k].ends]
+
+
+def follow_middle(body: Body, symmetry: Symmetry, first: int) -> list[int]:
+    """Follow the middle of the body from a part outwards, as long as one way leads on; twigs do not count."""
+    chain = [first]
+    while True:
+        below = [k for k in body.children[chain[-1]] if k in symmetry.trunk and body.parts[k].turns]
+        long = [k for k in below if len(below) == 1 or len(body.children[k]) > 0]
+        if len(long) != 1 or len(body.children[chain[-1]]) > 3:
+            return chain
+        chain.append(long[0])

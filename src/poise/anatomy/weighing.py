@@ -1,0 +1,208 @@
+"""Names and shape weighed against each other: who plays a role where both tell, and what is said where they differ.
+
+Names of a known tool are followed. Names read word by word are followed where they lie on the limb that the shape
+says; joints of one hip or ankle are one place, of which the shape knows the last. Left and right are as the names say.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from poise.anatomy.bones import CORE, RoleReport
+from poise.anatomy.bones.words import MANY, roles_by_words
+from poise.anatomy.limbs import Limb
+from poise.anatomy.report import Role, order_of
+from poise.anatomy.shape import Guess, Shape
+from poise.model import Model
+from poise.names import find_side
+
+__all__ = ["Weighed", "weigh"]
+
+ENDS = ("hand", "foot", "head", "toe", "heel", "fingertip")  # roles that a frame fixed to the part may play
+GROUPS = {"hip": "upper", "shoulder": "upper", "clavicle": "upper", "foot": "last", "ankle": "last"} | {
+    "hand": "last",
+    "wrist": "last",
+}
+SURE = 0.28  # below this a word says nothing
+Claims = dict[str, dict[str, tuple[float, str]]]
+
+
+@dataclass
+class Weighed:
+    """Roles that were found, and where names and shape disagree."""
+
+    found: list[Role] = field(default_factory=list)
+    disagreements: list[str] = field(default_factory=list)
+
+
+def weigh(model: Model, names: RoleReport, shape: Shape) -> tuple[Weighed, Shape]:
+    """Weigh what names say against what the shape says; return the roles, and the shape with the names' sides."""
+    out = Weighed()
+    strong = names.is_known
+    shape = follow_sides(shape, out)
+    claims = list_claims(names) if strong else read_claims(model, shape)
+    if strong and contradicts(names, shape):
+        out.disagreements.append("in its rest pose the body does not look as it is named; give a clip of it: clip=")
+        shape = replace(shape, kind="", roles={}, limbs={}, notes=())
+    parts = {name: part.index for part in shape.body.parts for name in part.frames}
+    taken = {guess.frame: role for role, guess in shape.roles.items()}
+    for role in sorted({*claims, *shape.roles}, key=order_of):
+        judge = Judge(role, claims.get(role, {}), shape, parts, taken, strong)
+        decided = judge.decide(out.disagreements)
+        if decided is not None:
+            out.found.append(Role(role, decided.frame, round(min(decided.certainty, 1.0), 2), decided.why))
+    return out, shape
+
+
+def contradicts(names: RoleReport, shape: Shape) -> bool:
+    """Tell whether a shape has most of the main roles on other parts than the names: then the pose tells nothing."""
+    parts = {name: part.index for part in shape.body.parts for name in part.frames}
+    both = [
+        (frame, shape.roles[role].frame) for role, frame in names.roles.items() if role in CORE and role in shape.roles
+    ]
+    return bool(both) and sum(parts[a] != parts[b] for a, b in both) > 0.5 * len(both)
+
+
+def list_claims(names: RoleReport) -> Claims:
+    """List what the names of a known tool claim."""
+    return {match.role: {match.frame: (match.confidence, match.why)} for match in names.matches}
+
+
+def read_claims(model: Model, shape: Shape) -> Claims:
+    """List what the words of frames claim, and of joints where their frame's name says nothing."""
+    claims: Claims = {}
+    legs = shape.kind in ("quadruped", "many legs")
+    for name in model.frames:
+        joint = model.frame(name).joint
+        roles, sure = roles_by_words(name)
+        if not roles and joint is not None:
+            roles, sure = roles_by_words(joint)
+            sure *= 0.9
+        for role in roles:
+            if sure >= SURE and not (legs and role[-2:] in ("_l", "_r") and shape.stance and not shape.stance.arms):
+                claims.setdefault(role, {})[name] = (sure, "by its name")
+    for role in [role for role, frames in claims.items() if max(sure for sure, _ in frames.values()) < MANY]:
+        if len(claims[role]) > 3:  # arm_1 to arm_7: each of them is called so
+            del claims[role]
+    return claims
+
+
+def follow_sides(shape: Shape, out: Weighed) -> Shape:
+    """Return the shape with left and right as the names say, where they say it."""
+    agree = against = 0
+    for limb_name, limb in shape.limbs.items():
+        for k in limb.chain:
+            part = shape.body.parts[k]
+            side = find_side(part.frame) or (find_side(part.joint.name) if part.joint is not None else "")
+            agree += side == limb_name[-1]
+            against += side not in ("", limb_name[-1])
+    if against <= agree:
+        return shape
+    why = "" if shape.facing is None else f", by {shape.facing.why}"
+    out.disagreements.append(f"what names call left is right by shape{why}; the names were followed")
+    roles = {swap(role): replace(guess, certainty=0.8 * guess.certainty) for role, guess in shape.roles.items()}
+    return replace(shape, roles=roles, limbs={swap(name): limb for name, limb in shape.limbs.items()})
+
+
+def swap(role: str) -> str:
+    """Return the role on the other side."""
+    return role[:-1] + {"l": "r", "r": "l"}[role[-1]] if role[-1] in "lr" and "_" in role else role
+
+
+@dataclass
+class Judge:
+    """Decides who plays one role."""
+
+    role: str
+    claims: dict[str, tuple[float, str]]
+    shape: Shape
+    parts: dict[str, int]
+    taken: dict[str, str]
+    strong: bool
+
+    def decide(self, disagreements: list[str]) -> Guess | None:
+        """Return the frame that plays the role, or None where nothing does."""
+        guess = self.shape.roles.get(self.role)
+        if not self.claims:
+            return None if guess is None else replace(guess, why=f"shape: {guess.why}")
+        if guess is None:
+            frame = self.best_named()
+            if not self.strong and not self.fits(frame):
+                return None
+            sure, why = self.claims[frame]
+            return Guess(frame, sure, f"name: {why}" if self.strong else "name")
+        return self.agree(guess) or self.choose(guess, disagreements)
+
+    def agree(self, guess: Guess) -> Guess | None:
+        """Return the guess where a name says the same, or means a frame fixed to the same part."""
+        same = [name for name in self.claims if self.parts.get(name) == self.parts[guess.frame]]
+        if not same:
+            return None
+        frame = guess.frame
+        if self.strong or (self.part in ENDS and frame not in same):
+            frame = frame if frame in same else max(same, key=lambda name: self.claims[name][0])
+        sure = max(self.claims[name][0] for name in same)
+        return Guess(frame, 1.0 - (1.0 - sure) * (1.0 - guess.certainty), f"name and shape: {guess.why}")
+
+    def choose(self, guess: Guess, disagreements: list[str]) -> Guess:
+        """Return the name's frame or the shape's where they differ, and say so unless they mean one place."""
+        frame = self.best_named()
+        sure, _ = self.claims[frame]
+        if self.same_place(frame, guess.frame):
+            return replace(guess, why=f"name and shape: {guess.why}") if not self.strong else Guess(frame, sure, "name")
+        named = self.strong or (self.fits(frame) and self.taken.get(frame, self.role)[-2:] == self.role[-2:])
+        if named and not self.strong and self.limb is not None:
+            sure = max(sure, 0.5)
+            if self.above_middle(frame):
+                return Guess(frame, sure, f"name; by shape {guess.frame!r} is the last joint there")
+        if not self.strong and self.limb is None and frame in self.taken:
+            return replace(guess, why=f"shape: {guess.why}")  # it is called a waist, and is the pelvis
+        winner, loser = ("name", "shape") if named else ("shape", "name")
+        disagreements.append(
+            f"{self.role} is {frame!r} by name and {guess.frame!r} by shape ({guess.why}); the {winner} was followed"
+        )
+        certainty = 0.8 * (sure if named else guess.certainty)
+        return Guess(frame if named else guess.frame, certainty, f"{winner}, against the {loser}")
+
+    @property
+    def part(self) -> str:
+        """The role without its side."""
+        return self.role.rpartition("_")[0] or self.role
+
+    @property
+    def limb(self) -> Limb | None:
+        """The limb that the role belongs to; None for the trunk."""
+        part, _, side = self.role.rpartition("_")
+        kind = "arm" if part in ("clavicle", "shoulder", "elbow", "wrist", "hand") else "leg"
+        return self.shape.limbs.get(f"{kind}_{side}") if part else None
+
+    def best_named(self) -> str:
+        """Return the frame that is most surely called so; of several the outermost of the limb, else the last."""
+        chain = self.limb.chain if self.limb is not None else ()
+        order = {self.shape.body.parts[k].frame: i for i, k in enumerate(chain)}
+        names = list(self.claims)
+        return max(names, key=lambda name: (self.claims[name][0], order.get(name, -1), names.index(name)))
+
+    def fits(self, frame: str) -> bool:
+        """Tell whether a frame lies where the role must be: on its limb, or on no limb at all."""
+        at = self.parts.get(frame)
+        if not self.shape.limbs or at is None:
+            return True
+        if self.limb is not None:
+            return at in self.limb.chain or at in self.shape.body.below(self.limb.chain[0])
+        return not any(at in limb.chain for limb in self.shape.limbs.values())
+
+    def above_middle(self, frame: str) -> bool:
+        """Tell whether a frame is one of the joints of a hip or a shoulder, and the role as well."""
+        limb = self.limb
+        if limb is None or limb.middle is None or GROUPS.get(self.part) != "upper":
+            return False
+        return self.parts.get(frame) in limb.chain[: limb.chain.index(limb.middle)]
+
+    def same_place(self, named: str, guessed: str) -> bool:
+        """Tell whether two frames are joints of one ankle or wrist: the last of them counts."""
+        limb = self.limb
+        if limb is None or limb.middle is None or GROUPS.get(self.part) != "last":
+            return False
+        chain, one, other = list(limb.chain), self.parts.get(named), self.parts[guessed]
+        return one in chain and other in chain and chain.index(limb.middle) < chain.index(one) < chain.index(other)

@@ -1,0 +1,67 @@
+"""The roles of a body that was read: those that its file states, and those that its names and its shape tell."""
+
+from __future__ import annotations
+
+from poise.anatomy import roles
+from poise.anatomy.bones import ENOUGH, RoleReport, find_roles
+from poise.formats.source import Source
+from poise.kinematics import Motion
+from poise.model import Model, ModelBuilder
+from poise.model.derive import with_roles
+from poise.model.spec import JointSpec
+
+__all__ = ["give_roles", "read_names"]
+
+SURE = 0.35  # a role that is less sure is told by `poise.roles` and not given to the model
+WHOLE = 12  # a file that states as many roles has stated all of them
+PLAIN = 0.9  # names as sure as this need no shape beside them
+
+
+def give_roles(model: Model, source: Source, clip: Motion | None = None) -> Model:
+    """Return the model with the roles that were found, and a note on them; as it is where it is no known kind of body.
+
+    Args:
+        model: The body as read.
+        source: Its file, whose notes go to the model.
+        clip: A motion of the body, for one whose rest pose does not stand.
+    """
+    stated = len(model.roles)
+    if stated:
+        source.note(f"roles: {stated} stated by the file itself")
+    found, how = find_new_roles(model, clip)
+    if found or (how and not stated):
+        more = " more" if stated else ""
+        source.note(f"roles: {len(found)}{more} {how}")
+    notes = [note for note in source.notes if note not in model.notes]
+    if not found and not notes:
+        return model
+    out = with_roles(model, found, notes)
+    if clip is not None and (kept := model._facts.get("roles in a clip")):
+        out._facts["roles"] = kept  # what the clip told, for who asks again
+    return out
+
+
+def find_new_roles(model: Model, clip: Motion | None) -> tuple[dict[str, str], str]:
+    """Find the roles that a model does not have yet, and say where they come from; no words where there are none."""
+    names = find_roles(model)
+    if names.confidence >= PLAIN and names.scheme != "words" and not names.missing:
+        new = {role: frame for role, frame in names.roles.items() if role not in model.roles}
+        return new, f"from {names.scheme} names, certainty {names.confidence:.2f}"
+    if len(model.roles) >= WHOLE:
+        return {}, ""
+    found = roles(model, clip)
+    if not found.kind and names.confidence < ENOUGH:
+        return {}, ""
+    new = {role.role: role.frame for role in found.found if role.role not in model.roles and role.certainty >= SURE}
+    by_name = {"": "", "words": "names read word by word"}.get(found.scheme, f"{found.scheme} names")
+    by_shape = f"its shape ({found.kind})" if found.kind else ""
+    told = " and ".join(words for words in (by_name, by_shape) if words)
+    return new, f"from {told}, certainty {found.certainty:.2f}"
+
+
+def read_names(builder: ModelBuilder) -> RoleReport:
+    """Read the names of a body that is being built."""
+    parents: dict[str, str | None] = {}
+    for spec in builder._specs:
+        parents[spec.frame if isinstance(spec, JointSpec) else spec.name] = spec.parent
+    return find_roles(parents)
