@@ -72,12 +72,10 @@ def read_character(model: Model, about: LookSource) -> Look:
 
 
 def slim(look: Look) -> Look:
-    """The look with no more triangles than are drawn; a note says where some were joined."""
-    count = look.triangles
-    if count <= MOST_TRIANGLES:
+    """The look with no more triangles than are drawn."""
+    if look.triangles <= MOST_TRIANGLES:
         return look
-    made = replace(look, pieces=tuple(thin_all(list(look.pieces))))
-    return replace(made, notes=(*look.notes, f"its {count} triangles were thinned to {made.triangles}"))
+    return replace(look, pieces=tuple(thin_all(list(look.pieces))), whole=look.triangles)
 
 
 # ------------------------------------------------------------------------------------------------ links of robots

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from poise.formats.mesh_checks import join_corners
 from poise.model.looks import Patch, Piece, Skin
 
-__all__ = ["MOST_TRIANGLES", "crease", "thin", "thin_all"]
+__all__ = ["MOST_TRIANGLES", "choose_vertices", "crease", "thin", "thin_all"]
 
 MOST_TRIANGLES = 200_000
 """Triangles of a body that are drawn."""
@@ -62,7 +62,7 @@ def thin(piece: Piece, most: float) -> Piece:
     if best is None:
         keep, left = clustered(points - low, triangles, extent / 2.0)
         best = keep, left[: max(int(most), 1)]
-    return chosen(piece, *best)
+    return choose_vertices(piece, *best)
 
 
 def clustered(points: NDArray[np.float64], triangles: Ints, size: float) -> tuple[Ints, Ints]:
@@ -86,9 +86,9 @@ def clustered(points: NDArray[np.float64], triangles: Ints, size: float) -> tupl
     return keep, left[np.sort(once)]
 
 
-def chosen(piece: Piece, keep: Ints, triangles: Ints) -> Piece:
+def choose_vertices(piece: Piece, keep: Ints, triangles: Ints) -> Piece:
     """The piece with these of its vertices, and triangles between them."""
-    used, order = np.unique(triangles, return_inverse=True)
+    used, order = np.unique(triangles, return_inverse=True) if len(triangles) else (np.arange(len(keep)), triangles)
     rows = keep[used]
     old, skin = piece.patch, piece.skin
     patch = Patch(

@@ -21,7 +21,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["INFLUENCES", "Look", "LookSource", "Material", "Patch", "Piece", "Skin", "Texture", "deform", "normals_of"]
+__all__ = [
+    "INFLUENCES",
+    "Look",
+    "LookSource",
+    "Material",
+    "Patch",
+    "Piece",
+    "Skin",
+    "Texture",
+    "deform",
+    "deform_normals",
+    "normals_of",
+]
 
 Floats = NDArray[np.float64]
 Color = tuple[float, float, float, float]
@@ -144,11 +156,13 @@ class Look:
         pieces: Empty where the file brings nothing to look at, or nothing of it was found.
         bare: Frames whose shape was to be a mesh that could not be had.
         notes: What was left out, and where it was looked for.
+        whole: How many triangles the files have, where they were thinned; else 0.
     """
 
     pieces: tuple[Piece, ...] = ()
     bare: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    whole: int = 0
 
     @property
     def triangles(self) -> int:
@@ -160,19 +174,37 @@ class Look:
 
 
 def deform(piece: Piece, frames: Sequence[str], T: Any) -> Floats:
-    """Where the vertices of a piece are, (n, 3), with all frames of the model at T, (frames, 4, 4)."""
-    points = np.asarray(piece.patch.vertices, np.float64)
-    if piece.skin is None:
-        whole = np.asarray(T[list(frames).index(piece.frame)]) @ piece.matrix
-        return np.asarray(points @ whole[:3, :3].T + whole[:3, 3])
-    skin, out = piece.skin, np.zeros_like(points)
+    """Where the vertices of a piece are, (..., n, 3), with all frames of the model at T, (..., frames, 4, 4)."""
+    points, places = np.asarray(piece.patch.vertices, np.float64), np.asarray(T, np.float64)
     place = {name: k for k, name in enumerate(frames)}
-    moves = np.asarray(T)[[place[name] for name in skin.frames]] @ skin.binds
+    if piece.skin is None:
+        whole = places[..., place[piece.frame], :, :] @ piece.matrix
+        return np.asarray(points @ whole[..., :3, :3].swapaxes(-1, -2) + whole[..., None, :3, 3])
+    skin = piece.skin
+    moves = places[..., [place[name] for name in skin.frames], :, :] @ skin.binds
+    out = np.zeros((*places.shape[:-3], *points.shape))
     for k in range(skin.joints.shape[1]):
-        at, weight = skin.joints[:, k], skin.weights[:, k, None]
-        moved = np.einsum("nij,nj->ni", moves[at, :3, :3], points) + moves[at, :3, 3]
-        out += weight * moved
+        own = moves[..., skin.joints[:, k], :, :]
+        moved = np.einsum("...nij,nj->...ni", own[..., :3, :3], points) + own[..., :3, 3]
+        out += skin.weights[:, k, None] * moved
     return out
+
+
+def deform_normals(piece: Piece, frames: Sequence[str], T: Any, points: Any) -> Floats:
+    """Unit normals of the vertices of a piece that stand at `points`: the file's own, turned along, else by area."""
+    if piece.patch.normals is None:
+        return normals_of(points, piece.patch.triangles)
+    normals, out = np.asarray(piece.patch.normals, np.float64), np.zeros((len(piece.patch.normals), 3))
+    place = {name: k for k, name in enumerate(frames)}
+    if piece.skin is None:
+        whole = (np.asarray(T[place[piece.frame]]) @ piece.matrix)[:3, :3]
+        out = normals @ np.linalg.pinv(whole) * np.sign(np.linalg.det(whole) or 1.0)
+    else:
+        moves = (np.asarray(T)[[place[name] for name in piece.skin.frames]] @ piece.skin.binds)[:, :3, :3]
+        for k in range(piece.skin.joints.shape[1]):
+            out += piece.skin.weights[:, k, None] * np.einsum("nij,nj->ni", moves[piece.skin.joints[:, k]], normals)
+    long = np.linalg.norm(out, axis=1, keepdims=True)
+    return np.where(long > 1e-30, out / np.maximum(long, 1e-30), (0.0, 0.0, 1.0))
 
 
 def normals_of(vertices: Any, triangles: Any) -> Floats:

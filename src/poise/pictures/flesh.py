@@ -8,10 +8,9 @@ skull in its own proportions. Solids that the file brings for the eye are drawn 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +19,8 @@ from poise.kinematics.parts import rigid_parts
 from poise.limits.capsules import body_capsules
 from poise.limits.skeleton import BodyCapsule
 from poise.model import Model
-from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from poise.model.shapes import Shape
+from poise.pictures.primitives import mesh_solid
 from poise.pictures.surface import RoundCone, Surface, round_surface
 
 __all__ = ["Flesh", "find_flesh"]
@@ -55,21 +55,29 @@ class Flesh:
 
 @lru_cache(maxsize=8)
 def find_flesh(model: Model) -> tuple[Flesh, ...]:
-    """Return all surfaces of a body."""
-    seen = [s for s in model.shapes if s.use in ("both", "visual")]
+    """Return all surfaces of a body that brings no meshes: the solids of its file, and flesh where it has none."""
+    seen = [s for s in model.shapes if s.use in ("both", "visual")] or list(model.shapes)
     parts = rigid_parts(model)
     drawn = [Flesh(s.frame, surface, find_color(s), frozenset({s.frame})) for s in seen for surface in mesh_shape(s)]
     served = {parts[f.frame] for f in drawn}
+    if drawn:  # parts of which the file says nothing stay unseen, as its maker wanted
+        wanted = {parts[s.frame] for s in seen}
+        served |= {part for part in parts.values() if part not in wanted}
+    return (*drawn, *grow_flesh(model, served))
+
+
+def grow_flesh(model: Model, served: Collection[str | None]) -> list[Flesh]:
+    """Return flesh around the skeleton, but for the parts that are served already."""
+    parts = rigid_parts(model)
     color = SKIN if all(role in model.roles for role in PERSON) else JOINTED
     cones: dict[str, list[RoundCone]] = {}
     for frame, cone in [*taper_capsules(model), *shape_person(model)]:
         if parts[frame] not in served:
             cones.setdefault(frame, []).append(cone)
-    grown = [
+    return [
         Flesh(frame, round_surface(of), color, frozenset(n for n in model.frames if parts[n] == parts[frame]))
         for frame, of in cones.items()
     ]
-    return (*drawn, *grown)
 
 
 def find_color(shape: Shape) -> Color:
@@ -81,34 +89,10 @@ def find_color(shape: Shape) -> Color:
 
 
 def mesh_shape(shape: Shape) -> Iterator[Surface]:
-    """Turn a file's solid into triangles; files of meshes are opened where trimesh is installed."""
-    try:
-        import trimesh
-    except ImportError:
-        return
-    solid = shape.shape
-    mesh: Any
-    if isinstance(solid, Sphere):
-        mesh = trimesh.creation.icosphere(subdivisions=3, radius=solid.radius)
-    elif isinstance(solid, Capsule):
-        ends = [(0.0, 0.0, sign * solid.length / 2) for sign in (-1.0, 1.0)]
-        yield place_surface(round_surface([RoundCone(ends[0], ends[1], solid.radius, solid.radius)]), shape)
-        return
-    elif isinstance(solid, Cylinder):
-        mesh = trimesh.creation.cylinder(radius=solid.radius, height=solid.length, sections=32)
-    elif isinstance(solid, Box):
-        mesh = trimesh.creation.box(extents=solid.size)
-    elif isinstance(solid, Mesh):
-        try:
-            mesh = trimesh.load(solid.path, force="mesh")
-        except Exception:  # a mesh that cannot be read is not drawn: the skeleton is
-            return
-        scaled = np.asarray(mesh.vertices) * np.array(solid.scale)
-        yield place_surface(Surface(scaled, np.asarray(mesh.faces)), shape)
-        return
-    else:
-        return
-    yield place_surface(Surface(np.asarray(mesh.vertices), np.asarray(mesh.faces)), shape)
+    """Turn a file's solid into triangles; none for a mesh, which `bodies` has."""
+    surface = mesh_solid(shape.shape)
+    if surface is not None and len(surface.faces):
+        yield place_surface(surface, shape)
 
 
 def place_surface(surface: Surface, shape: Shape) -> Surface:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ import numpy as np
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
+from poise.pictures.bounds import find_floor
 from poise.pictures.cloud import ReachCloud
 from poise.pictures.goal_errors import draw_goal_errors
 from poise.pictures.marks import find_marks
@@ -138,11 +139,20 @@ def draw_strip(motion: Motion, look: dict[str, Any]) -> Any:
     count = min(STRIP, len(motion))
     made, panels = make_figure(1.9 * count + 0.6, 3.8, panels=count)
     panels = np.atleast_1d(panels)
+    look = look | {"camera": stand_camera(look["camera"], motion)}
     for axes, k in zip(panels, np.linspace(0, len(motion) - 1, count).round().astype(int), strict=True):
         draw_scene(axes, motion[int(k)], **look)
         axes.set_title(f"{k / motion.fps:.2f} s", fontsize=9, color="#666666")
     share_scale(panels)
     return made
+
+
+def stand_camera(camera: Camera | None, motion: Motion) -> Camera | None:
+    """Return the camera with the floor of the whole clip, where it is to be the lowest point."""
+    chosen = camera or (None if is_planar(motion.model) else Camera())
+    if chosen is None or chosen.floor != "lowest":
+        return camera
+    return replace(chosen, floor=find_floor(motion.model, motion.q))
 
 
 def share_scale(panels: Any) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,12 @@ from poise.errors import FormatError, InvalidValue, MissingExtra
 from poise.formats import path_text
 from poise.formats.target import replacing
 from poise.kinematics import Pose
+from poise.pictures.bodies import find_pieces, tell_missing
+from poise.pictures.bounds import find_floor
 from poise.pictures.clay import BODY, GHOST, draw_clay, draw_marks
 from poise.pictures.marks import Mark
+from poise.pictures.mesh_picture import draw_meshes
+from poise.pictures.solids import find_solids
 from poise.pictures.stick import Camera, draw_pose, draw_targets, is_planar
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
@@ -138,20 +143,33 @@ def draw_scene(
         raise InvalidValue(f"style is {style!r}; it must be one of {', '.join(map(repr, STYLES))}.")
     flat = is_planar(pose.model)
     view = (camera or (Camera.above() if flat else Camera())).on(pose.model)
+    if view.floor == "lowest":
+        view = replace(view, floor=find_floor(pose.model, pose.q))
     if style == "stick" or (style == "auto" and flat):
         for ghost in ghosts:
             draw_pose(axes, ghost, view, color=color or COLORS[0], ghost=True)
         draw_pose(axes, pose, view, color=color or COLORS[0])
     else:
         for ghost in ghosts:
-            draw_clay(axes, ghost, view, color=color or GHOST, ghost=True)
-        draw_clay(axes, pose, view, color=color or BODY)
+            draw_body(axes, ghost, view, color or GHOST, ghost=True)
+        draw_body(axes, pose, view, color)
     draw_targets(axes, targets, view)
     draw_marks(axes, list(marks), view)
     axes.set_aspect("equal")
     axes.margins(0.1)
     if not flat:
         axes.set_axis_off()
+
+
+def draw_body(axes: Any, pose: Pose, camera: Camera, color: str | None, *, ghost: bool = False) -> None:
+    """Draw one pose: by the meshes of its file where it brings some, else as clay."""
+    tell_missing(pose.model)
+    if pieces := find_pieces(pose.model):
+        draw_meshes(axes, pose, pieces, camera, color=color, ghost=ghost)
+    elif not find_solids(pose.model):  # a body without length, mass and shape
+        draw_pose(axes, pose, camera, color=color or COLORS[0], ghost=ghost)
+    else:
+        draw_clay(axes, pose, camera, color=color or BODY, ghost=ghost)
 
 
 def plot_history(solutions: Solution | Mapping[str, Solution], path: str | PathLike[str]) -> Path:

@@ -23,6 +23,7 @@ __all__ = ["Solid", "find_solids", "make_capsule"]
 
 Floats = NDArray[np.float64]
 
+HEAD_ROLES = ("head", "neck", "chest", "pelvis", "shoulder_l", "shoulder_r")
 MEETING = 2e-3  # of L: ends that are closer meet
 
 
@@ -58,7 +59,34 @@ def find_solids(model: Model) -> tuple[Solid, ...]:
     served = {parts[model.frame(shape.frame).name] for shape in solid}
     meshed = {parts[model.frame(shape.frame).name] for shape in shapes} - served
     bones = skeleton_capsules(model, meshed if shapes else None)
-    return (*(make_solid(shape) for shape in solid), *taper_solids(model, bones))
+    drawn = {parts[bone.frame] for bone in bones} | served
+    return (*(make_solid(shape) for shape in solid), *taper_solids(model, bones), *make_head(model, drawn))
+
+
+def make_head(model: Model, drawn: set[str | None]) -> list[Solid]:
+    """Return a head for a body that has one and says nothing of its size: half as thick as the shoulders are wide."""
+    place = find_head(model)
+    if place is None or rigid_parts(model)[place[0]] in drawn:
+        return []
+    frame, up, radius = place
+    return [make_capsule(frame, 0.7 * radius * up, 1.3 * radius * up, radius)]
+
+
+def find_head(model: Model) -> tuple[str, Floats, float] | None:
+    """Return the frame of a body's head, its way up in that frame, and a radius for it; None where it has no head."""
+    if "head" not in model.roles:
+        return None
+    T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
+    at = {role: T[model.roles[role]][:3, 3] for role in HEAD_ROLES if role in model.roles}
+    below = next((at[role] for role in ("neck", "chest", "pelvis") if role in at), None)
+    wide = (
+        float(np.linalg.norm(at["shoulder_l"] - at["shoulder_r"])) if "shoulder_l" in at and "shoulder_r" in at else 0.0
+    )
+    radius = 0.26 * wide or 0.05 * model.length
+    up = model.up_direction if below is None else at["head"] - below
+    long = float(np.linalg.norm(up))
+    up = up / long if long > 1e-9 * model.length else model.up_direction
+    return model.roles["head"], np.asarray(T[model.roles["head"]][:3, :3].T @ up), radius
 
 
 def taper_solids(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:

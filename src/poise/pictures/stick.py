@@ -35,13 +35,13 @@ class Camera:
         azimuth: From where around the body [rad]; 0 looks along -x.
         elevation: From how high [rad]; pi / 2 looks straight down.
         up: The upward axis, "x", "y" or "z"; that of the body that is drawn, unless given.
-        floor: Height at which shadows fall [m]; None draws none.
+        floor: Height at which shadows fall [m]; "lowest" is the lowest point of what is drawn; None draws none.
     """
 
     azimuth: float = math.radians(-55)
     elevation: float = math.radians(22)
     up: str | None = None
-    floor: float | None = 0.0
+    floor: float | str | None = "lowest"
 
     @classmethod
     def above(cls) -> Camera:
@@ -75,7 +75,7 @@ class Camera:
     def cast_shadow(self, points: ArrayLike) -> Floats:
         """Return where the points' shadows fall, in the picture."""
         on_floor = np.array(points, dtype=np.float64)
-        on_floor[..., "xyz".index(self.up or "z")] = 0.0 if self.floor is None else self.floor
+        on_floor[..., "xyz".index(self.up or "z")] = self.floor if isinstance(self.floor, (int, float)) else 0.0
         return self.project(on_floor)
 
 

@@ -1,0 +1,61 @@
+"""Where a body is, over a pose or a clip: the box that a camera frames, and the floor that it stands on."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model import Model
+from poise.model.looks import deform
+from poise.pictures.bodies import find_pieces, sample_extremes
+from poise.pictures.solids import Solid, find_solids
+
+__all__ = ["find_floor", "sample_outline"]
+
+Floats = NDArray[np.float64]
+
+OUTLINE = "outline"
+MOST_FRAMES = 240  # of a clip, to find its lowest point
+ROUND = np.concatenate([np.eye(3), -np.eye(3)])
+CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 13)[:-1]), np.sin(t), 0 * t], axis=1)
+
+
+def sample_outline(model: Model, q: NDArray[np.floating]) -> Floats:
+    """Return the outermost points of a body over time, (frames, n, 3): of its meshes, else of its solids."""
+    places = np.array(model.fk(np.atleast_2d(q)), np.float64)
+    if pieces := find_pieces(model):
+        if OUTLINE not in model._facts:
+            model._facts[OUTLINE] = [sample_extremes(piece) for piece in pieces]
+        few = model._facts[OUTLINE]
+        return np.concatenate([deform(piece, model.frames, places) for piece in few], axis=1)
+    solids = find_solids(model)
+    if not solids:
+        return places[:, :, :3, 3]
+    return np.concatenate([outline_solid(model, solid, places) for solid in solids], axis=1)
+
+
+def outline_solid(model: Model, solid: Solid, places: Floats) -> Floats:
+    """Return points around a solid over time, (frames, n, 3)."""
+    half = np.array(solid.half)
+    if solid.kind == "box":
+        core = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * half
+    elif solid.kind == "cylinder":
+        core = np.concatenate([(CIRCLE + np.array([0.0, 0.0, z])) * half for z in (-1.0, 1.0)])
+    else:
+        core = np.array([[0, 0, -1.0], [0, 0, 1.0]]) * half
+    T = solid.T_frame_solid[None]
+    if solid.frame is not None:
+        T = places[:, model.frames.index(model.frame(solid.frame).name)] @ solid.T_frame_solid
+    world = np.einsum("fij,nj->fni", T[:, :3, :3], core) + T[:, None, :3, 3]
+    world = np.broadcast_to(world, (len(places), *world.shape[1:]))
+    around = np.repeat(np.asarray(solid.round), len(core) // 2)
+    if not around.any():
+        return np.asarray(world)
+    return np.asarray((world[:, :, None] + around[:, None, None] * ROUND).reshape(len(places), -1, 3))
+
+
+def find_floor(model: Model, q: NDArray[np.floating]) -> float:
+    """Return the height of the lowest point over a pose (nq,) or a clip (frames, nq); long ones are thinned."""
+    rows = np.atleast_2d(q)
+    rows = rows[:: -(-len(rows) // MOST_FRAMES)]
+    return float(sample_outline(model, rows)[..., model.up_axis].min())

@@ -1,0 +1,176 @@
+"""Pictures of bodies by their own meshes: the nearest is seen, in its colours, on a floor at the lowest point."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import looks_files as made
+import poise
+from poise.errors import FormatWarning
+from poise.kinematics import Pose
+from poise.model.looks import Material, Patch, Piece, deform
+from poise.model.shapes import Box, Capsule, Cylinder, Sphere
+from poise.pictures import raster
+from poise.pictures.bodies import find_pieces, sample_extremes
+from poise.pictures.bounds import find_floor, sample_outline
+from poise.pictures.primitives import mesh_solid
+from poise.pictures.raster import Sheet, paint_sheets
+from poise.pictures.stick import Camera
+from poise.pictures.textures import color_vertices, decode_texture, shrink_texture
+
+pytest.importorskip("matplotlib")
+
+RED, BLUE = (200, 30, 30), (30, 30, 200)
+HALVES = made.png([[RED, RED, BLUE, BLUE]] * 4)
+
+
+def flat_sheet(corners: Any, depth: float, color: tuple[float, float, float]) -> Sheet:
+    patch = Patch(np.zeros((3, 3), np.float32), np.array([[0, 1, 2]], np.uint32), Material((*color, 1.0)))
+    return Sheet(np.array(corners, float), np.full(3, depth), np.tile([0.0, 0.0, 1.0], (3, 1)), patch)
+
+
+def test_triangles_cover_their_area_and_the_nearest_is_seen() -> None:
+    back = flat_sheet([(0, 0), (4, 0), (0, 4)], 2.0, (1, 0, 0))
+    front = flat_sheet([(0, 0), (2, 0), (0, 2)], 1.0, (0, 0, 1))
+    for sheets in ([back, front], [front, back]):
+        image, (left, right, bottom, top) = paint_sheets(sheets, 400)
+        pixel = (right - left) / image.shape[1]
+        assert abs(image[..., 3].sum() * pixel**2 - 8.0) < 0.05
+        assert pixel == pytest.approx((top - bottom) / image.shape[0])
+        blue = (image[..., 2] > image[..., 0] + 0.1) & (image[..., 3] > 0.9)
+        assert abs(blue.sum() * pixel**2 - 2.0) < 0.05
+
+
+def test_a_hostile_mesh_makes_a_coarser_picture_and_not_a_slow_one(monkeypatch) -> None:
+    monkeypatch.setattr(raster, "MOST_WORK", 1_000_000)
+    corners = np.tile([(0, 0), (4, 0), (0, 4)], (2000, 1)).astype(float)
+    patch = Patch(np.zeros((6000, 3), np.float32), np.arange(6000, dtype=np.uint32).reshape(-1, 3))
+    sheet = Sheet(corners, np.zeros(6000), np.tile([0.0, 0.0, 1.0], (6000, 1)), patch)
+    image, _ = paint_sheets([sheet], 900)
+    assert 8 < image.shape[0] < 30
+
+
+@pytest.mark.parametrize("solid", [Box((1, 2, 3)), Sphere(0.5), Capsule(0.3, 1.0), Cylinder(0.4, 1.0)])
+def test_solids_are_closed_and_face_outwards(solid: Any) -> None:
+    surface = mesh_solid(solid)
+    assert surface is not None
+    a, b, c = (surface.vertices[surface.faces[:, k]] for k in range(3))
+    volume = float(np.einsum("ij,ij->i", a, np.cross(b, c)).sum() / 6)
+    exact = {
+        Box: lambda s: float(np.prod(s.size)),
+        Sphere: lambda s: 4 / 3 * np.pi * s.radius**3,
+        Capsule: lambda s: 4 / 3 * np.pi * s.radius**3 + np.pi * s.radius**2 * s.length,
+        Cylinder: lambda s: np.pi * s.radius**2 * s.length,
+    }[type(solid)](solid)
+    assert volume == pytest.approx(exact, rel=0.03)
+
+
+def colors_of(picture: Any) -> tuple[int, int]:
+    """How many reddish and bluish pixels a picture has."""
+    picture.figure.canvas.draw()
+    pixels = np.asarray(picture.figure.canvas.buffer_rgba())[..., :3].astype(int)
+    red = (pixels[..., 0] > pixels[..., 2] + 60).sum()
+    blue = (pixels[..., 2] > pixels[..., 0] + 60).sum()
+    return int(red), int(blue)
+
+
+def test_a_textured_skin_is_seen_in_its_colors(tmp_path: Path) -> None:
+    file, *_ = made.strip(texture=HALVES)
+    model = poise.load(file.glb(tmp_path / "strip.glb"))
+    red, blue = colors_of(poise.plot(model, camera=Camera(0.0, 0.2)))
+    assert min(red, blue) > 1000
+    assert 0.5 < red / blue < 2.0
+
+
+def test_a_robot_is_seen_in_the_colors_of_its_meshes(tmp_path: Path) -> None:
+    model = poise.load(made.robot(tmp_path), package_path=[tmp_path / "elsewhere"])
+    red, blue = colors_of(poise.plot(model))
+    assert min(red, blue) > 1000
+
+
+def test_what_is_missing_is_told_once_and_drawn_as_flesh(tmp_path: Path) -> None:
+    model = poise.load(made.robot(tmp_path))
+    with pytest.warns(FormatWarning, match="hand_description"):
+        poise.plot(model)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        poise.plot(model)
+        poise.plot(Pose(model, [0.1, 0.2, 0.3]))
+
+
+def test_solids_beside_meshes_are_drawn(tmp_path: Path) -> None:
+    path = made.robot(tmp_path)
+    ball = '<link name="hand"><visual><geometry><sphere radius="0.2"/></geometry></visual></link>'
+    text = made.ROBOT
+    start, end = text.index('<link name="hand">'), text.index("</link>", text.index('<link name="hand">')) + 7
+    path.write_text(text[:start] + ball + text[end:])
+    assert {piece.frame for piece in find_pieces(poise.load(path))} == {"base", "upper", "lower", "hand"}
+
+
+# ------------------------------------------------------------------------------------------------ bounds
+
+
+def test_the_floor_is_at_the_lowest_point_of_pose_and_clip(tmp_path: Path) -> None:
+    file, *_ = made.strip(8)
+    path = file.glb(tmp_path / "strip.glb")
+    model, motion = poise.load(path), poise.load_motion(path)
+    (piece,) = find_pieces(model)
+    for q in (model.rest, motion.q[len(motion) // 2]):
+        exact = deform(piece, model.frames, model.fk(q))[:, 1].min()
+        assert find_floor(model, q) == pytest.approx(exact, abs=0.05)
+    assert find_floor(model, motion.q) <= min(find_floor(model, q) for q in motion.q) + 1e-9
+    solid = poise.load("humanoid")
+    assert abs(find_floor(solid, solid.rest)) < 0.02
+
+
+def test_a_few_points_bound_the_whole_piece() -> None:
+    rng = np.random.default_rng(0)
+    points = rng.normal(size=(5000, 3)).astype(np.float32)
+    piece = Piece(Patch(points, np.zeros((0, 3), np.uint32)), "a", np.eye(4))
+    few = sample_extremes(piece).patch.vertices
+    assert len(few) <= 26
+    np.testing.assert_array_equal(few.min(axis=0), points.min(axis=0))
+    np.testing.assert_array_equal(few.max(axis=0), points.max(axis=0))
+
+
+def test_bodies_of_every_kind_have_an_outline() -> None:
+    for name in poise.models.names():
+        model = poise.load(name)
+        outline = sample_outline(model, np.stack([model.rest, model.rest]))
+        assert outline.shape[0] == 2
+        assert np.isfinite(outline).all()
+
+
+# ------------------------------------------------------------------------------------------------ colours
+
+
+def test_a_texture_is_boiled_down_to_its_main_colors(tmp_path: Path) -> None:
+    pytest.importorskip("imageio")
+    file, *_ = made.strip(texture=HALVES)
+    (piece,) = find_pieces(poise.load(file.glb(tmp_path / "strip.glb")))
+    number, colors = color_vertices(piece.patch, 4)
+    assert len(number) == len(piece.patch.triangles)
+    assert 2 <= len(colors) <= 4
+    for wanted in (RED, BLUE):
+        assert min(np.abs(colors * 255 - wanted).max(axis=1)) < 60
+    again, same = color_vertices(piece.patch, 4)
+    np.testing.assert_array_equal(number, again)
+    np.testing.assert_array_equal(colors, same)
+
+
+def test_images_that_are_none_are_left_out() -> None:
+    from poise.model.looks import Texture
+
+    assert decode_texture(Texture(HALVES[:40], "image/png")) is None
+    assert decode_texture(Texture(b"", "image/jpeg")) is None
+    pytest.importorskip("imageio")
+    rng = np.random.default_rng(1)
+    large = Texture(made.png(rng.integers(0, 255, (1500, 700, 3))), "image/png")
+    small = decode_texture(shrink_texture(large))
+    assert small is not None
+    assert max(small.shape[:2]) <= 1024
