@@ -214,7 +214,51 @@ def test_methods_are_switched_while_a_handle_is_held(studio, page):
     page.get_by_role("tab", name="Pose").click()
 
 
-def test_a_file_is_opened_and_a_pose_make_file(studio, page, tmp_path):
+def test_a_drag_is_one_undo_step_by_key(studio, page):
+    before = studio.puppet.q
+    drag(studio, page, "hand_l", 40, 60)
+    still(studio, page)
+    page.mouse.up()
+    until(lambda: not studio.puppet.held, page)
+    still(studio, page)
+    after = studio.puppet.q
+    page.keyboard.press("Control+z")
+    until(lambda: np.array_equal(studio.puppet.q, before), page)
+    page.keyboard.press("Control+Shift+z")
+    until(lambda: np.array_equal(studio.puppet.q, after), page)
+
+
+def test_keys_turn_the_view_release_and_help(studio, page):
+    camera = studio.server.get_clients()[page.viewer].camera
+    page.mouse.click(*hover(studio, page, "foot_l"))
+    until(lambda: "foot_l" not in studio.puppet.pins, page)
+    page.keyboard.press("p")
+    until(lambda: "foot_l" in studio.puppet.pins, page)
+    page.keyboard.press("Shift+r")
+    until(lambda: not studio.puppet.pins, page)
+    page.keyboard.press("3")
+    until(lambda: camera.position[1] - camera.look_at[1] > 1.5, page)
+    page.keyboard.press("1")
+    until(lambda: abs(camera.position[1] - camera.look_at[1]) < 0.5, page)
+    page.keyboard.press("h")
+    page.get_by_text("Ctrl K finds them by name").wait_for(timeout=1e3 * PATIENCE)
+    page.get_by_role("button", name="Close").last.click()
+
+
+def test_the_camera_does_not_sink_below_the_floor(studio, page):
+    camera = studio.server.get_clients()[page.viewer].camera
+    page.mouse.move(60, 300)
+    page.mouse.down()
+    for k in range(8):
+        page.mouse.move(60, 300 - 30 * k)  # look from below
+    page.mouse.up()
+    page.wait_for_timeout(500)
+    until(lambda: camera.position[1] >= studio.floor, page)
+    page.keyboard.press("1")
+    until(lambda: camera.position[1] > studio.floor + 0.3, page)
+
+
+def test_a_file_is_opened_and_a_pose_saved(studio, page, tmp_path):
     poise.save(poise.load("panda"), tmp_path / "arm.urdf")
     page.locator("input[type=file]").first.set_input_files(str(tmp_path / "arm.urdf"))
     until(lambda: studio.model.nv == 7, page)

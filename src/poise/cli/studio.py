@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from poise.cli.files import Base, Clip, Scale, Tool, Up, everything, options
+from poise.cli.files import Base, Clip, Packages, Scale, Tool, Up, everything, options
 from poise.cli.words import Body, complaints
 
 __all__ = ["studio_command"]
@@ -23,6 +23,7 @@ def studio_command(
     scale: Scale = "1",
     up: Up = None,
     tool: Tool = None,
+    package_path: Packages = None,
     clip: Clip = None,
     host: Annotated[str, typer.Option(help="The address to listen on; this machine alone unless told.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port, or the next free one.")] = 8080,
@@ -34,7 +35,9 @@ def studio_command(
     from poise.studio.server import Studio
 
     with complaints("studio"):
-        body, motion = everything(model, options(base=base, scale=scale, up=up), clip, None, tool)
+        body, motion = everything(
+            model, options(base=base, scale=scale, up=up, package_path=package_path), clip, None, tool
+        )
         studio = Studio(body if motion is None else motion, host=host, port=port, shadows=shadows)
     if as_json:
         typer.echo(json.dumps({"url": studio.url, "model": studio.model.name, "port": studio.port}))

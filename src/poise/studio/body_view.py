@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -114,6 +115,22 @@ class BodyView:
         for k in {*lit, *self.lit}:
             self.nodes[k].color = lit.get(k, self.plain[k])
         self.lit = lit
+
+    def pick(self, tell: Callable[[str], None]) -> None:
+        """Wait for a click on a part, and tell which frame moves it."""
+
+        def end(frame: str, _: object) -> None:
+            for node in self.nodes:
+                node.remove_click_callback("all")
+            tell(frame)
+
+        for node, part in zip(self.nodes, self.flesh, strict=True):
+            node.on_click(partial(end, part.frame))
+
+    def fade(self, opacity: float | None) -> None:
+        """Draw the body so faintly, or as it is."""
+        for node in self.nodes:
+            node.opacity = opacity
 
     def sample_points(self, T: Floats) -> Floats:
         """Return a few hundred points of its surface in the world, (n, 3)."""

@@ -33,6 +33,7 @@ Floats = NDArray[np.float64]
 
 COLORS: dict[str, Color] = {
     "free": (24, 168, 156),
+    "placed": (120, 190, 60),
     "pinned": (60, 92, 214),
     "held": (245, 166, 35),
     "missed": (222, 52, 60),
@@ -305,7 +306,7 @@ class Grips:
             return "held"
         if name in self.puppet.pins:
             return "pinned"
-        return "free"
+        return "free" if self.puppet.find_target(name) is None else "placed"
 
     def show_misses(self, T: Floats, frame: FrameResult) -> None:
         """Draw a thread from each missed handle to where it should be."""

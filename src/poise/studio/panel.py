@@ -13,6 +13,8 @@ from typing import Any
 
 from poise.solvers.explanation import CauseKind, Explanation, WayOutKind
 from poise.studio.grips import COLORS
+from poise.studio.joints_tab import JointsTab
+from poise.studio.keys import Keys, describe_keys
 from poise.studio.learn_tab import LearnTab
 from poise.studio.motion_tab import MotionTab
 from poise.studio.pose_tab import PoseTab
@@ -30,7 +32,8 @@ HELP = (
     "scroll to come nearer."
 )
 FOLD = "<details style='margin-top:5px'><summary style='cursor:pointer'>{}</summary>{}</details>"
-DONE = "Everything is where you asked." + FOLD.format("How to", HELP)
+KEYBOARD = FOLD.format("Keys", describe_keys())
+DONE = "Everything is where you asked." + FOLD.format("How to", HELP) + KEYBOARD
 STYLE = (
     "max-height:230px;overflow:auto;font-size:12.5px;line-height:1.45;padding:8px 10px;border-radius:6px;margin:2px 9px"
 )
@@ -64,11 +67,13 @@ class Panel:
         self._topic = Topic.HELP
         self._figures_at = 0.0
         self._lock = threading.Lock()
-        self.status = gui.add_html(frame_words(HELP, CALM))
+        self.status = gui.add_html(frame_words(HELP + KEYBOARD, CALM))
         self.legend = gui.add_html(draw_legend())
         self.tabs = gui.add_tab_group()
         with self.tabs.add_tab("Pose"):
             self.pose = PoseTab(session)
+        with self.tabs.add_tab("Joints"):
+            self.joints = JointsTab(session)
         with self.tabs.add_tab("Solver"):
             self.solver = SolverTab(session)
         with self.tabs.add_tab("Learn"):
@@ -78,18 +83,20 @@ class Panel:
         with self.tabs.add_tab("Motion"):
             self.motion = MotionTab(session)
         self.figures = gui.add_html(shrink_words("&nbsp;"))
+        self.keys = Keys(session)
         session.server.on_client_connect(self.pose.join)
 
     def change_body(self) -> None:
         """Turn every tab to another body."""
-        for tab in (self.pose, self.solver, self.learn, self.race, self.motion):
+        for tab in (self.pose, self.joints, self.solver, self.learn, self.race, self.motion):
             tab.change_body()
-        self.say(Topic.HELP, HELP, CALM)
+        self.say(Topic.HELP, HELP + KEYBOARD, CALM)
 
     def select(self, viewer: int, name: str) -> None:
         """Show the handle that a viewer touched."""
         self.pose.select(viewer, name)
         self.learn.select(name)
+        self.joints.select(name)
 
     def leave(self, viewer: int) -> None:
         """Forget a viewer who has left."""
@@ -138,13 +145,13 @@ def shrink_words(text: str) -> str:
 
 def draw_legend() -> str:
     """Draw what the colours of handles mean."""
-    words = (("free", "free"), ("pinned", "pinned"), ("held", "in hand"), ("missed", "missed"), ("limit", "at limit"))
+    words = {name: {"held": "in hand", "limit": "at limit"}.get(name, name) for name in COLORS}
     dots = [
         "<span style='display:inline-flex;align-items:center;margin-right:7px'><span style='width:9px;height:9px;"
         f"border-radius:5px;background:rgb{COLORS[state]};margin-right:4px'></span>{word}</span>"
-        for state, word in words
+        for state, word in words.items()
     ]
-    return f"<div style='font-size:11px;padding:2px 10px 6px;white-space:nowrap'>{''.join(dots)}</div>"
+    return f"<div style='font-size:11px;padding:2px 10px 6px;line-height:1.6'>{''.join(dots)}</div>"
 
 
 def describe_why(explanation: Explanation) -> str:

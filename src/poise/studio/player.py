@@ -67,9 +67,9 @@ class Player:
         with self._lock:
             self.motion = self.original = motion
             self.seconds, self._edits = 0.0, {}
+            if motion is not None:
+                self._place(sample(motion, 0.0))  # with the clip, so that the pose before is no edit of it
         self.tell("motion")
-        if motion is not None:
-            self.show_at(0.0)
 
     @property
     def duration(self) -> float:

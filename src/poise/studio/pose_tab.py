@@ -26,7 +26,7 @@ class PoseTab:
         self.handle_place = gui.add_folder("Handle")
         self.history = gui.add_button_group("Change", ("Undo", "Redo"))
         self.whole = gui.add_button_group("Body", ("Mirror", "Reset"))
-        self.let_go = gui.add_button("Let everything go", hint="No handle is pinned or placed any more")
+        self.let_go = gui.add_button("Release all", hint="No handle is pinned or placed any more")
         with gui.add_folder("Frozen joints", expand_by_default=False):
             self.joint = gui.add_dropdown("Joint", self.list_joints(), hint="A frozen joint does not move by one bit")
             self.frozen = gui.add_checkbox("Frozen", False)
@@ -41,7 +41,9 @@ class PoseTab:
             )
             self.save = gui.add_button("Save")
         with gui.add_folder("View", expand_by_default=False):
+            self.look = gui.add_button_group("Look from", ("Fit", "Front", "Side", "Top"))
             self.show_handles = gui.add_checkbox("Handles", True)
+            self.x_ray = gui.add_checkbox("See through the body", False, hint="Handles inside of it are seen and taken")
             self.shadows = gui.add_checkbox("Shadows", session.shadows, hint="Off is lighter where there is no GPU")
             self.show_limits = gui.add_checkbox("Light joints at their limit", True)
             self.symmetric = gui.add_checkbox("Both sides together", False, hint="Drag one hand and the other follows")
@@ -74,6 +76,8 @@ class PoseTab:
         self.thaw.on_click(lambda _: self.freeze(frozenset()))
         self.save.on_click(self.on_save)
         self.show_handles.on_update(lambda _: self.on_view())
+        self.look.on_click(lambda event: self.session.look(self.look.value.lower(), event.client))
+        self.x_ray.on_update(lambda _: self.session.set_see_through(self.x_ray.value))
         self.shadows.on_update(lambda _: self.session.relight(self.shadows.value))
         self.symmetric.on_update(lambda e: self.try_to(e.client, self.on_symmetric))
         self.show_limits.on_update(lambda _: self.on_limits())
@@ -174,9 +178,9 @@ class PoseTab:
         with self.handle_place:
             own = {
                 "name": client.gui.add_dropdown("Handle", names),
-                "pin": client.gui.add_button_group("Where it is", ("Pin", "Let go")),
+                "pin": client.gui.add_button_group("Where it is", ("Pin", "Release")),
                 "weight": client.gui.add_slider("Weight", 0.05, 3.0, 0.05, 1.0),
-                "level": client.gui.add_dropdown("Served", tuple(LEVELS), initial_value="usual"),
+                "level": client.gui.add_dropdown("Priority", tuple(LEVELS), initial_value="usual"),
             }
         self.own[client.client_id] = own
         viewer = client.client_id

@@ -76,6 +76,7 @@ class Puppet:
         self.held: dict[str, Floats] = {}
         self.gaze = True
         self.size = measure_size(model, self.rig.q)
+        self._turned = ""  # the slider that was moved last
         self.still = True
 
     # ------------------------------------------------------------------------------------------ to look at
@@ -123,6 +124,9 @@ class Puppet:
 
     def hold(self, handle: str, target: Floats) -> None:
         """Take a handle along: a point (3,) or a transform (4, 4). It stays held until `let_go`."""
+        if not self.held and self._turned:
+            self.rig.commit()  # what a slider did is a change of its own
+            self._turned = ""
         self.held[handle] = np.array(target, dtype=np.float64)
         self.still = False
 
@@ -192,6 +196,26 @@ class Puppet:
             self.held = {}
             self.place(q)
             self.rig.mark_start()
+
+    def turn_joint(self, name: str, q: ArrayLike) -> None:
+        """Put the body at q, as a slider with this name says; all of its moves are one change."""
+        with self.lock:
+            if name != self._turned:
+                self.rig.commit()
+                self._turned = name
+            self.rig.begin()
+            self.place(q)
+
+    def send(self, handle: str, target: Floats) -> None:
+        """Ask a handle to a place or a transform that was typed; a pin is pinned there."""
+        with self.lock:
+            self.held.pop(handle, None)
+            self.still = False
+            self.rig.commit()
+            if handle in self.pins:
+                self.rig.pin(handle, target)
+            else:
+                self.rig.reach(handle, target)
 
     def rest_here(self) -> None:
         """Make this the pose that everything stays near that nothing holds."""

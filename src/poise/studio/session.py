@@ -27,7 +27,7 @@ from poise.studio.opening import Opening, Showable, read_opening
 from poise.studio.player import Player
 from poise.studio.puppet import FrameResult, Puppet
 from poise.studio.serve import start_server
-from poise.studio.stage import light_stage, point_camera
+from poise.studio.stage import find_direction, find_view, keep_above, light_stage, move_camera, point_camera
 
 __all__ = ["Session", "Watcher"]
 
@@ -72,6 +72,8 @@ class Session:
         watcher: Who is told what happens; None until there is a panel.
         lock: Held while the scene is changed.
         last: The last frame.
+        floor: The height of the ground [m].
+        see_through: Whether the body is drawn so that handles inside of it are seen.
         show_limits: Whether parts are lit whose joint stands at the end of its range.
     """
 
@@ -88,6 +90,8 @@ class Session:
         self.lock = threading.RLock()
         self.player = Player(self.start_at, self.lock)
         self.show_limits = True
+        self.see_through = False
+        self.floor = 0.0
         self.last = FrameResult(np.zeros(0))
         self._wake = threading.Event()
         self._event: float | None = None
@@ -96,6 +100,7 @@ class Session:
         self._bodies = 0
         self._folder: TemporaryDirectory[str] | None = None  # of the file that was uploaded last
         self._mount(opening)
+        self.server.on_client_connect(self._welcome)
         self.server.on_client_disconnect(self._forget)
         self._thread = threading.Thread(target=self._run, name="poise-studio", daemon=True)
 
@@ -161,10 +166,29 @@ class Session:
     def set_stage(self, *, camera: bool = True) -> None:
         """Lay the floor under the whole clip, or under the pose, and look at all of it."""
         points = self.find_points()
-        floor = float(points[:, self.model.up_axis].min())
-        light_stage(self.server.scene, self.model, self.puppet.size, floor, self.shadows)
+        self.floor = float(points[:, self.model.up_axis].min())
+        light_stage(self.server.scene, self.model, self.puppet.size, self.floor, self.shadows)
         if camera:
             point_camera(self.server, self.model, self.puppet.size, points)
+
+    def look(self, name: str, client: Any) -> None:
+        """Turn a viewer's camera to the body: "front", "side", "top", or "fit" from where it is."""
+        if client is None:
+            return
+        away = find_direction(self.model, name)
+        if name == "fit":
+            line = np.array(client.camera.position) - np.array(client.camera.look_at)
+            away = line / np.linalg.norm(line) if np.linalg.norm(line) > 0.0 else away
+        points = self.find_points()
+        move_camera(client, self.model, find_view(self.model, self.puppet.size, points, away, client.camera.aspect))
+
+    def set_see_through(self, on: bool) -> None:
+        """Let handles inside the body be seen and taken, or not."""
+        self.see_through = on
+        self.view.fade(0.35 if on else None)
+
+    def _welcome(self, client: Any) -> None:
+        client.camera.on_update(lambda _: keep_above(client, self.model, self.floor, self.puppet.size))
 
     def find_points(self) -> Floats:
         """Return points of the body in all that it does: along its clip, or in its pose."""
@@ -219,6 +243,7 @@ class Session:
             self._bodies += 1  # every body has names of its own: late messages never reach the next one
             T = model.fk(self.puppet.q)
             self.view = BodyView(self.server.scene, f"/body_{self._bodies}", model)
+            self.set_see_through(self.see_through)
             self.grips = Grips(self.server, self.puppet, self.view, f"/beside_{self._bodies}", self.touch, self._select)
             self.view.show(T)
             self.grips.show(T, self.last)

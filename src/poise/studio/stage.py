@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,11 +13,12 @@ from poise.model import Model
 if TYPE_CHECKING:
     import viser
 
-__all__ = ["light_stage", "point_camera"]
+__all__ = ["VIEWS", "find_direction", "find_view", "keep_above", "light_stage", "move_camera", "point_camera"]
 
 Floats = NDArray[np.float64]
 
 WARM, COOL = (255, 248, 238), (214, 228, 255)
+VIEWS = ("fit", "front", "side", "top")
 NEAR, FAR = 2e-3, 100.0  # of what is shown: how near and how far the camera sees
 GROUND = {"y": "xz", "z": "xy", "x": "yz"}
 
@@ -53,22 +55,79 @@ def light_stage(scene: viser.SceneApi, model: Model, size: float, floor: float, 
     )
 
 
-def point_camera(server: viser.ViserServer, model: Model, size: float, points: Floats) -> None:
-    """Place the camera in front of the body, slightly above and to one side, for current and future viewers."""
+@dataclass(frozen=True, slots=True, eq=False)
+class View:
+    """From where something is looked at.
+
+    Attributes:
+        position: The place of the camera [m].
+        look_at: The place in the middle of the view [m].
+        size: How large what is seen is [m].
+    """
+
+    position: Floats
+    look_at: Floats
+    size: float
+
+
+def find_direction(model: Model, name: str) -> Floats:
+    """Return the direction in which the camera lies, seen from the body: a unit vector."""
     up = model.up_direction
-    low, high = points.min(axis=0), points.max(axis=0)
-    middle = (low + high) / 2
-    size = max(float(np.linalg.norm(high - low)), 0.6 * size)
     ahead = np.roll(up, 1)  # a figure with y up looks along z, an arm with z up along x
     beside = np.cross(up, ahead)
-    away = 1.35 * ahead + 0.62 * beside + 0.28 * up
-    right = np.cross(up, away) / np.linalg.norm(np.cross(up, away))
-    middle = middle + 0.14 * size * right  # the panel lies over the right of the window
-    place = middle + size * away
+    away = {
+        "fit": 1.35 * ahead + 0.62 * beside + 0.28 * up,
+        "front": ahead + 0.04 * up,
+        "side": beside + 0.04 * up,
+        "top": up + 0.01 * ahead,  # straight down has no upper side
+    }[name]
+    out: Floats = away / np.linalg.norm(away)
+    return out
+
+
+def find_view(model: Model, size: float, points: Floats, away: Floats, aspect: float = 1.6) -> View:
+    """Return a view that shows all points from a direction, beside a panel on the right of a wide window.
+
+    Args:
+        model: The body.
+        size: How large it looks [m].
+        points: What shall be seen, (n, 3).
+        away: The direction from there to the camera.
+        aspect: Width of the window by its height.
+    """
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle = (low + high) / 2
+    extent = max(float(np.linalg.norm(high - low)), 0.6 * size)
+    right = np.cross(model.up_direction, away)
+    right /= max(float(np.linalg.norm(right)), 1e-9)
+    wide = aspect > 1.0
+    middle = middle + (0.14 if wide else 0.0) * extent * right  # the panel lies over the right of a wide window
+    distance = 1.5 * extent * max(1.0, 1.1 / aspect)
+    return View(middle + distance * away, middle, extent)
+
+
+def point_camera(server: viser.ViserServer, model: Model, size: float, points: Floats) -> None:
+    """Place the camera in front of the body, slightly above and to one side, for current and future viewers."""
+    up, away = tuple(model.up_direction), find_direction(model, "fit")
+    view = find_view(model, size, points, away)
     camera = server.initial_camera
-    camera.position, camera.look_at, camera.up, camera.fov = tuple(place), tuple(middle), tuple(up), 0.72
-    camera.near, camera.far = NEAR * size, FAR * size
+    camera.position, camera.look_at, camera.up, camera.fov = tuple(view.position), tuple(view.look_at), up, 0.72
+    camera.near, camera.far = NEAR * view.size, FAR * view.size
     for client in server.get_clients().values():
-        client.camera.up_direction = tuple(up)
-        client.camera.near, client.camera.far = NEAR * size, FAR * size
-        client.camera.position, client.camera.look_at = tuple(place), tuple(middle)
+        move_camera(client, model, find_view(model, size, points, away, client.camera.aspect))
+
+
+def move_camera(client: viser.ClientHandle, model: Model, view: View) -> None:
+    """Move one viewer's camera."""
+    client.camera.up_direction = tuple(model.up_direction)
+    client.camera.near, client.camera.far = NEAR * view.size, FAR * view.size
+    client.camera.position, client.camera.look_at = tuple(view.position), tuple(view.look_at)
+
+
+def keep_above(client: viser.ClientHandle, model: Model, floor: float, size: float) -> None:
+    """Lift a viewer's camera where it has sunk below the floor."""
+    up = model.up_direction
+    place = np.array(client.camera.position)
+    missing = floor + 0.01 * size - float(up @ place)
+    if missing > 1e-9:
+        client.camera.position = tuple(place + missing * up)

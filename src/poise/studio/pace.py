@@ -1,0 +1,38 @@
+"""Something that is done often, and shown now and then: at most so often, and once more after the last time."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+
+__all__ = ["Pace"]
+
+
+class Pace:
+    """Does something at most once in `every` seconds, and always once after it was asked for last."""
+
+    def __init__(self, do: Callable[[], None], every: float) -> None:
+        self._do, self._every = do, every
+        self._lock = threading.Lock()
+        self._next = 0.0
+        self._timer: threading.Timer | None = None
+
+    def ask(self) -> None:
+        """Ask for it: it is done now, or a little later."""
+        with self._lock:
+            wait = self._next - time.perf_counter()
+            if wait > 0.0:
+                if self._timer is None:
+                    self._timer = threading.Timer(wait, self._finish)
+                    self._timer.daemon = True
+                    self._timer.start()
+                return
+            self._next = time.perf_counter() + self._every
+        self._do()
+
+    def _finish(self) -> None:
+        with self._lock:
+            self._timer = None
+            self._next = time.perf_counter() + self._every
+        self._do()
