@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from poise.model import Model
 
-__all__ = ["KINDS", "Handle", "end_frames", "find_handles", "is_on_ground", "make_handle"]
+__all__ = ["GROUND", "KINDS", "Handle", "end_frames", "find_handles", "has_free_base", "is_on_ground", "make_handle"]
 
 KINDS = ("end", "body", "gaze", "pole")
 

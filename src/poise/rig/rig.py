@@ -18,16 +18,18 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue
 from poise.goals.direction import read_axis
 from poise.kinematics import Mirror, Pose
+from poise.kinematics.parts import rigid_parts
 from poise.kinematics.regions import place
 from poise.limits import Limit
 from poise.model import Model
-from poise.rig.arguments import checked_share, checked_weight, read_balance, read_rest
+from poise.rig.arguments import checked_share, checked_weight, read_balance, read_floor, read_rest
 from poise.rig.asking import RigProblem, SolverMaker, make_solver
 from poise.rig.frames import Frames
 from poise.rig.handles import Handle
 from poise.rig.images import Images
 from poise.rig.problem import Problems
-from poise.rig.state import Blend, Pole, Wish, without, written
+from poise.rig.stance import Stance
+from poise.rig.state import Blend, Pole, State, Wish, without, written
 from poise.rig.targets import default_axis, limb_axis, read_target
 from poise.rig.undo import Undoable
 
@@ -49,6 +51,8 @@ class Rig(Undoable):
         rest: The pose to which everything returns that nothing holds: a Pose, q, or a Rest goal; `pose` unless given,
             and False for none.
         make_solver: Makes a solver of each `RigProblem`, one for every set of goals; strict levels unless given.
+        floor: The height below which no foot goes [m]; "auto" is that of the lowest sole of a body with a free base,
+            as it stands in `pose`; None or False lets feet go anywhere.
     """
 
     def __init__(
@@ -60,10 +64,11 @@ class Rig(Undoable):
         balance: Any = "auto",
         rest: Any = None,
         make_solver: SolverMaker = make_solver,
+        floor: Any = "auto",
     ) -> None:
         super().__init__(model, pose)
         start = self._state.q
-        posture = read_rest(rest, model, start)
+        posture = read_rest(rest, model, start, self._feet)
         self._problems = Problems(
             model,
             self._handles,
@@ -72,6 +77,8 @@ class Rig(Undoable):
             balance=read_balance(balance),
             rest=posture,
             maker=make_solver,
+            feet=self._feet,
+            floor=read_floor(floor, self._feet, start),
         )
         self._frames = Frames(model, self._problems, start if posture is None else posture.wanted(model))
         self._axes: dict[tuple[Any, str], Floats] = {}
@@ -97,9 +104,9 @@ class Rig(Undoable):
             self._state = replace(self._state, q=q, shown=q, dragged=())
             return
         pins = {
-            name: replace(wish, target=self._place(self._handles[name], q, wish.target.ndim))
+            name: self._hold_again(name, wish, q)
             for name, wish in self._state.places.items()
-            if wish.kind == "pin"
+            if wish.kind in ("pin", "plant")
         }
         self._state = replace(self._state, q=q, shown=q, places=pins, aims={}, blends={}, dragged=())
 
@@ -110,7 +117,7 @@ class Rig(Undoable):
 
     @rest.setter
     def rest(self, rest: Any) -> None:
-        posture = read_rest(rest, self.model, self._state.q)
+        posture = read_rest(rest, self.model, self._state.q, self._feet)
         home = self._frames.home if posture is None else posture.wanted(self.model)
         self._problems.change(rest=posture)
         self._frames = Frames(self.model, self._problems, home)
@@ -150,6 +157,29 @@ class Rig(Undoable):
         found = self._handle(handle)
         wanted = self._place(found, self._state.shown, 2) if target is None else read_target(target)
         self._change("pin", found.name, places=written(self._state.places, found.name, Wish("pin", wanted)), dragged=())
+
+    def plant(self, handle: str) -> None:
+        """Plants a foot where it is: its ball stays exactly, the heel may rise and never sinks.
+
+        The foot keeps its direction, and lies flat where nothing needs the heel up. Of a foot without a joint for its
+        toes the front edge of the sole stays. A foot may be named by its handle or by a frame of it. Planted feet are
+        served before everything else, as pins are; one that is dragged is planted again where it came to.
+        """
+        name = self._foot(handle)
+        wish = self._plant_at(name, self._state.shown)
+        self._change("plant", name, places=written(self._state.places, name, wish), dragged=())
+
+    def stand(self) -> tuple[str, ...]:
+        """Plants the feet that the body stands on, see `standing`; those that are held already stay as they are.
+
+        Returns:
+            The handles that it planted.
+        """
+        names = tuple(name for name in self.standing if name not in self._state.places)
+        planted = {name: self._plant_at(name, self._state.shown) for name in names}
+        if planted:
+            self._change("plant", " ".join(names), places={**self._state.places, **planted}, dragged=())
+        return names
 
     def reach(self, handle: str, target: Any, weight: float = 1.0) -> None:
         """Asks a handle to a place or a transform; `weight` counts among other reaches. `update` moves it there."""
@@ -290,7 +320,7 @@ class Rig(Undoable):
         """The mirror image of the pose and of all wishes, left and right swapped; the root stays where it stands."""
         image = self._find_images()
         self._memory.before(self._state, "whole")
-        self._state = image.reflect_state(self._state)
+        self._state = self._stand_again(image.reflect_state(self._state))
         return self.pose
 
     def mirror_handle(self, handle: str) -> None:
@@ -300,9 +330,10 @@ class Rig(Undoable):
             raise InvalidValue(f"handle {found.name!r} has no other side.")
         images, state = self._find_images(), self._state
         wish = state.places.get(found.name) or Wish("reach", self._place(found, state.shown, 2))
-        changed: dict[str, Any] = {
-            "places": written(state.places, found.mirror, images.reflect_wish(state.shown, found, wish))
-        }
+        image = images.reflect_wish(state.shown, found, replace(wish, stance=None))
+        if image.kind == "plant":  # the other foot goes there first; dragged there, it is planted
+            image = replace(image, kind="reach")
+        changed: dict[str, Any] = {"places": written(state.places, found.mirror, image)}
         if found.name in state.aims:
             aim = images.reflect_wish(state.shown, found, state.aims[found.name])
             changed["aims"] = written(state.aims, found.mirror, aim)
@@ -339,18 +370,51 @@ class Rig(Undoable):
         """Makes a target the wish of a dragged handle."""
         state = self._state
         before = state.places.get(handle.name)
-        kind, weight = ("reach", 1.0) if before is None else (before.kind, before.weight)
-        places = written(state.places, handle.name, Wish(kind, target, weight))
+        wish = Wish("reach", target)
+        if before is not None:
+            wish = Wish(before.kind, target, before.weight, before.axis, before.stance)
+        places = written(state.places, handle.name, wish)
         self._state = replace(state, places=places, dragged=dragged)
 
+    def _plant_at(self, name: str, q: Floats, flat: Floats | None = None) -> Wish:
+        """A foot planted where it is in a pose."""
+        return Wish("plant", self._place(self._handles[name], q, 2), stance=Stance(self._feet, name, q, flat))
+
+    def _stand_again(self, state: State) -> State:
+        """A mirrored state whose planted feet stand where they are in it."""
+        planted = {n: self._plant_at(n, state.q) for n, wish in state.places.items() if wish.kind == "plant"}
+        return replace(state, places={**state.places, **planted})
+
+    def _hold_again(self, name: str, wish: Wish, q: Floats) -> Wish:
+        """A pin or a planted foot that holds where it is in a pose."""
+        if wish.kind == "plant":
+            return self._plant_at(name, q)
+        return replace(wish, target=self._place(self._handles[name], q, wish.target.ndim))
+
+    def _foot(self, name: str) -> str:
+        """The handle of a foot, which may also be named by one of its frames."""
+        given = str(getattr(name, "name", name))
+        if given in self._handles or given not in self.model.frames:
+            return self._handle(given).name
+        parts = rigid_parts(self.model)
+        for handle in self._feet.names:
+            foot = self._feet[handle]
+            if parts[given] in (parts[foot.frame], foot.toes):
+                return handle
+        return self._handle(given).name
+
     def _pin_again(self) -> None:
-        """Pins that were dragged hold where they came to, not where the mouse was."""
+        """Pins and planted feet that were dragged hold where they came to, not where the mouse was."""
         state = self._state
         for name in state.dragged:
             wish = state.places[name]
             if wish.kind == "pin":
-                there = self._place(self._handles[name], state.q, 2)
-                self._state = replace(self._state, places=written(self._state.places, name, Wish("pin", there)))
+                held = Wish("pin", self._place(self._handles[name], state.q, 2))
+            elif wish.kind == "plant":
+                held = self._plant_at(name, state.q, None if wish.stance is None else wish.stance.flat)
+            else:
+                continue
+            self._state = replace(self._state, places=written(self._state.places, name, held))
 
     def _find_images(self) -> Images:
         if self._images is None:
