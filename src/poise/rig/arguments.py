@@ -42,7 +42,7 @@ def read_rest(rest: Any, model: Model, start: NDArray[np.float64], feet: Feet) -
         return rest
     gains = find_gains(model, dict(feet.handles))
     for toes in feet.toes:
-        gains[model.joint(str(model.frame(toes).joint)).v] = max(TOES, float(gains.max()))
+        gains[model.joint(str(model.frame(toes).joint)).v] = TOES
     return Rest(start if rest is None else rest, gains=gains)
 
 

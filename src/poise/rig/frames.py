@@ -14,7 +14,7 @@ from poise.rig.asking import RigProblem
 from poise.rig.bending import knee_plane, pole_target
 from poise.rig.feet import Foot
 from poise.rig.handles import Handle
-from poise.rig.problem import NO_WISH, Problems, aim_name, knee_name, pole_name
+from poise.rig.problem import NO_WISH, Problems, aim_name, knee_name, pole_name, turn_name
 from poise.rig.stance import flat_name, side_name
 from poise.rig.state import Blend, Pole, State, Wish, written
 from poise.rig.stuck import Stuck
@@ -82,6 +82,8 @@ class Frames:
         for name, wish in state.places.items():
             if wish.stance is None:
                 targets[name] = wish.target if plain else self._ease_target(state, name, wish, without)
+                if wish.kept and name in state.dragged:
+                    targets[turn_name(name)], targets[name] = targets[name][:3, :3], targets[name][:3, 3]
             else:
                 targets |= self._stance_targets(state, name, wish, without)
         for name in self.problems.hinted(tuple(state.places), tuple(state.poles)):

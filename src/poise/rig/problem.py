@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals import Align, Balance, Goal, LookAt, OnPlane, Reach, Rest
+from poise.goals import Align, Balance, Goal, LookAt, OnPlane, Orient, Reach, Rest
 from poise.goals.goal import ANGULAR
 from poise.limits import Limit
 from poise.model import Model
@@ -26,7 +26,7 @@ from poise.rig.state import Blend, State, Wish
 from poise.rig.stiffness import find_stiffness
 from poise.solvers import Solver
 
-__all__ = ["Problems", "aim_name", "knee_name", "pole_name"]
+__all__ = ["Problems", "aim_name", "knee_name", "pole_name", "turn_name"]
 
 MOST_SOLVERS = 64
 NO_WISH = "nothing"  # a solver needs a row: this one asks for nothing
@@ -50,6 +50,7 @@ class Asked(NamedTuple):
         ground: Of a planted foot that is not dragged: how high it stands [m].
         carries: Whether it is a foot that carries the body: held, and no higher than the lowest one.
         raised: Whether it is a planted foot with its heel so high that the heel carries nothing.
+        kept: Whether it is a tool that is dragged and keeps its rotation.
     """
 
     name: str
@@ -60,6 +61,7 @@ class Asked(NamedTuple):
     ground: float | None = None
     carries: bool = False
     raised: bool = False
+    kept: bool = False
 
 
 class Problems:
@@ -138,7 +140,7 @@ class Problems:
         """Return what of a handle's place its solver depends on; `low` is where the lowest held foot stands."""
         level, ndim, weight, kind = self.level(name, wish.kind, state.dragged), wish.target.ndim, wish.weight, wish.kind
         if level != PINS or not self.handles[name].stands:
-            return Asked(name, level, ndim, weight, kind)
+            return Asked(name, level, ndim, weight, kind, kept=wish.kept and level == DRAGGED)
         if wish.stance is None:
             return Asked(name, level, ndim, weight, kind, None, self.height(name, wish) <= low)
         ground = wish.stance.ground
@@ -229,12 +231,15 @@ class Problems:
         if place.ground is not None:
             return self.feet.make_goals(place.name, place.weight)
         frame, near = self.handles[place.name].frame, near_pin(self.model) if place.level == PINS else None
-        target = np.eye(4) if place.ndim == 2 else np.zeros(3)
+        target = np.eye(4) if place.ndim == 2 and not place.kept else np.zeros(3)
         goals: list[Goal] = [
             Reach(frame, target, weight=place.weight, priority=place.level, name=place.name, tolerance=near)
         ]
         if place.kind == "plant" and place.ndim == 1 and self.feet[place.name].side is not None:
             goals.append(self.feet.make_flat(place.name))  # a planted foot that is dragged: as flat as it was
+        if place.kept:  # as it is turned, nothing that is pinned turns it: it is kept before anything is dragged
+            turn = turn_name(place.name)
+            goals.append(Orient(frame, np.eye(3), priority=PINS, name=turn, tolerance=near_pin(self.model)[1]))
         return goals
 
     def pole(self, name: str) -> Goal:
@@ -288,6 +293,11 @@ def aim_name(handle: str) -> str:
 def pole_name(limb: str) -> str:
     """The name of a limb's pole in a solution."""
     return f"{limb}.pole"
+
+
+def turn_name(handle: str) -> str:
+    """The name of the goal that keeps the rotation of a tool that is dragged."""
+    return f"{handle}.turn"
 
 
 def knee_name(limb: str) -> str:

@@ -274,6 +274,8 @@ class Rig(Undoable):
     def drag(self, handle: str | Mapping[str, Any], target: Any = None) -> Pose:
         """One frame: the handle follows `target`, a place or a transform, right after the pins.
 
+        The hand of a machine that is dragged by a place keeps the rotation in which it was taken hold of, before it
+        follows the place; the pelvis turns as the rest of the body wants it, and so does the hand of a figure.
         Several handles are dragged at once by a mapping: `drag({"hand_l": a, "hand_r": b})`.
 
         Call it as often as the mouse moves; where the target is far, the body comes there in several calls. Afterwards
@@ -370,9 +372,13 @@ class Rig(Undoable):
         """Makes a target the wish of a dragged handle."""
         state = self._state
         before = state.places.get(handle.name)
-        wish = Wish("reach", target)
+        kept = handle.tool and target.ndim == 1
+        if kept:
+            T = self._place(handle, state.q, 2) if before is None or before.target.ndim == 1 else before.target.copy()
+            T[:3, 3], target = target, T
+        wish = Wish("reach", target, kept=kept)
         if before is not None:
-            wish = Wish(before.kind, target, before.weight, before.axis, before.stance)
+            wish = Wish(before.kind, target, before.weight, before.axis, before.stance, kept)
         places = written(state.places, handle.name, wish)
         self._state = replace(state, places=places, dragged=dragged)
 

@@ -31,6 +31,7 @@ class Wish:
         weight: Importance among other reaches.
         axis: Of an aim: the frame's axis that points at the target.
         stance: Of a planted foot: where it stands.
+        kept: Whether the rotation of `target` is the one that a tool had when it was taken hold of.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Wish:
     weight: float = 1.0
     axis: tuple[float, float, float] | None = None
     stance: Stance | None = None
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
