@@ -66,44 +66,67 @@ class Foot:
         return (*self.front, *self.heel)
 
 
-def find_foot(model: Model, frame: str) -> Foot:
-    """Return the foot that a frame is on."""
+def find_foot(model: Model, frame: str, q: Floats | None = None) -> Foot:
+    """Return the foot that a frame is on.
+
+    Args:
+        model: The body.
+        frame: A frame of the foot.
+        q: A pose in which it stands, the rest pose unless given. The points of a sole say how it lies; where they are
+            in one line, as of a skeleton, they say nothing of how it rolls to a side: in this pose it does not.
+    """
     parts = rigid_parts(model)
     own = str(parts[frame] or frame)
     toes = find_toes(model, parts, own)
     near = {parts[frame], parts[toes or frame]}
     points = find_sole(model, {name for name in model.frames if parts[name] in near})
-    at, up = place_of(model, (own, ORIGIN)), model.up_direction
-    ahead = find_foot_ahead(model, own, toes, points)
     T = model.fk(model.rest, own)
+    at = {point: T[:3, :3].T @ (place_of(model, point) - T[:3, 3]) for point in points}  # in the foot's own axes
+    up = T[:3, :3].T @ model.up_direction
+    ahead = find_foot_ahead(model, own, toes, points)
     if ahead is None:
-        ball = min(points, key=lambda point: float(place_of(model, point) @ up))
-        inside = triple(T[:3, :3].T @ (place_of(model, ball) - T[:3, 3]))
-        return Foot(own, inside, None, None, triple(T[:3, :3].T @ up), (ball,), ())
-    along = [float(place_of(model, point) @ ahead) for point in points]
-    first, last = max(along), min(along)
+        ball = min(points, key=lambda point: float(at[point] @ up))
+        return Foot(own, triple(at[ball]), None, None, triple(up), (ball,), ())
+    ahead = T[:3, :3].T @ ahead
+    if q is not None and is_line(model, list(at.values()), ahead):
+        up = find_upright(model, own, ahead, q)
+    along = {point: float(place @ ahead) for point, place in at.items()}
+    first, last = max(along.values()), min(along.values())
     if toes is None:
-        front = [point for point, x in zip(points, along, strict=True) if x >= first - FRONT * (first - last)]
-        ball_at = np.mean([place_of(model, point) for point in front], axis=0)
+        front = [point for point in points if along[point] >= first - FRONT * (first - last)]
+        ball_at = np.mean([at[point] for point in front], axis=0)
     else:
-        ball_at = place_of(model, (toes, ORIGIN))
+        ball_at = T[:3, :3].T @ (place_of(model, (toes, ORIGIN)) - T[:3, 3])
         front = [point for point in points if parts[point[0]] == toes]
-    heel = [point for point, x in zip(points, along, strict=True) if x <= last + FRONT * (first - last)]
-    if not min(last, float(ball_at @ ahead)) < float(at @ ahead) or set(heel) & set(front):
-        heel = []
-        floor = min(float(place_of(model, point) @ up) for point in points)
-        behind = at - BEHIND * (first - float(at @ ahead)) * ahead
-        heel.append((own, triple(T[:3, :3].T @ (behind + (floor - behind @ up) * up - T[:3, 3]))))
+    heel = [point for point in points if along[point] <= last + FRONT * (first - last)]
+    if not min(last, float(ball_at @ ahead)) < 0.0 or set(heel) & set(front):
+        low = min(float(place @ up) for place in at.values())
+        heel = [(own, triple(low * up - BEHIND * first * ahead))]
     return Foot(
         own,
-        triple(T[:3, :3].T @ (ball_at - T[:3, 3])),
+        triple(ball_at),
         toes,
-        triple(T[:3, :3].T @ np.cross(up, ahead)),
-        triple(T[:3, :3].T @ up),
+        triple(np.cross(up, ahead)),
+        triple(up),
         tuple(front),
         tuple(heel),
         hinged=toes is not None and model.joint(str(model.frame(toes).joint)).nv == 1,
     )
+
+
+def is_line(model: Model, places: list[Floats], ahead: Floats) -> bool:
+    """Return whether the points of a sole are about in one line, so that they do not say how it rolls to a side."""
+    beside = np.array([place - (place @ ahead) * ahead for place in places])
+    return float(np.linalg.norm(np.ptp(beside, axis=0))) < LAYER * model.length
+
+
+def find_upright(model: Model, own: str, ahead: Floats, q: Floats) -> Floats:
+    """Return what is up on a foot that rolls to no side in a pose, across where it points to; in its own axes."""
+    up = model.fk(q, own)[:3, :3].T @ model.up_direction
+    across = up - (up @ ahead) * ahead
+    size = float(np.linalg.norm(across))
+    out: Floats = across / size if size > 0.1 else model.fk(model.rest, own)[:3, :3].T @ model.up_direction
+    return out
 
 
 def find_toes(model: Model, parts: dict[str | None, str | None], own: str) -> str | None:

@@ -39,7 +39,7 @@ class Held:
         start = self._configuration(pose)
         self._handles = find_handles(model)
         self._limbs = find_limbs(model, self._handles)
-        self._feet = Feet(model, self._handles)
+        self._feet = Feet(model, self._handles, start)
         self._attach()
         self._state = State(q=start, shown=start)
         self._solution: Solution | None = None

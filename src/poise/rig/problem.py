@@ -19,9 +19,20 @@ from poise.rig.asking import RigProblem, SolverMaker, make_solver
 from poise.rig.feet import Place
 from poise.rig.floor import Floor
 from poise.rig.handles import GROUND, Handle
-from poise.rig.levels import AIM_WEIGHT, DRAGGED, KEPT, KNEE_WEIGHT, PINS, POLES, REACHES, near_pin
+from poise.rig.levels import (
+    AIM_WEIGHT,
+    DRAGGED,
+    KEPT,
+    KNEE_WEIGHT,
+    LIFTED_WEIGHT,
+    PINS,
+    POLES,
+    REACHES,
+    UPRIGHT_WEIGHT,
+    near_pin,
+)
 from poise.rig.limbs import Limb
-from poise.rig.stance import Feet
+from poise.rig.stance import Feet, Flat
 from poise.rig.state import Blend, State, Wish
 from poise.rig.stiffness import find_stiffness
 from poise.solvers import Solver
@@ -211,6 +222,7 @@ class Problems:
         goals: list[Goal] = []
         for place in places:
             goals += self.place(place)
+        goals += self.upright(places)
         goals += [self.pole(limb) for limb in poles]
         goals += [self.knee(limb) for limb in self.hinted([place.name for place in places], poles)]
         support = self.supports(places)
@@ -236,11 +248,20 @@ class Problems:
             Reach(frame, target, weight=place.weight, priority=place.level, name=place.name, tolerance=near)
         ]
         if place.kind == "plant" and place.ndim == 1 and self.feet[place.name].side is not None:
-            goals.append(self.feet.make_flat(place.name))  # a planted foot that is dragged: as flat as it was
+            goals.append(self.feet.make_flat(place.name, LIFTED_WEIGHT))  # a planted foot that is dragged
         if place.kept:  # as it is turned, nothing that is pinned turns it: it is kept before anything is dragged
             turn = turn_name(place.name)
             goals.append(Orient(frame, np.eye(3), priority=PINS, name=turn, tolerance=near_pin(self.model)[1]))
         return goals
+
+    def upright(self, places: Sequence[Asked]) -> list[Goal]:
+        """The goal of a body that stays as it rests while a planted foot is dragged; none where the body is held."""
+        body = next((handle for handle in self.handles.values() if handle.kind == "body"), None)
+        lifted = any(place.kind == "plant" and place.level == DRAGGED for place in places)
+        if body is None or self.rest is None or not lifted or any(place.name == body.name for place in places):
+            return []
+        rotation = self.model.fk(self.rest.wanted(self.model), body.frame)[:3, :3]
+        return [Flat(body.frame, rotation, weight=UPRIGHT_WEIGHT, priority=KEPT, name=f"{body.name}.upright")]
 
     def pole(self, name: str) -> Goal:
         """The goal that turns a limb's plane of bending."""

@@ -31,7 +31,7 @@ LEAST_UP = math.cos(RISEN)
 
 
 class Flat(Orient):
-    """A foot lies flat where nothing needs its heel up; it is never missed."""
+    """A foot lies flat, or the body stands upright, where nothing needs it otherwise; it is never missed."""
 
     counts = False
 
@@ -77,17 +77,23 @@ class Stance:
 
 
 class Feet:
-    """The feet of a body by the handles that move them; each is looked at when it is first asked for."""
+    """The feet of a body by the handles that move them; each is looked at when it is first asked for.
 
-    def __init__(self, model: Model, handles: Mapping[str, Handle]) -> None:
-        self.model, self.handles = model, handles
+    Args:
+        model: The body.
+        handles: Its handles; those are feet that it stands on.
+        q: A pose in which it stands, the rest pose unless given.
+    """
+
+    def __init__(self, model: Model, handles: Mapping[str, Handle], q: Floats | None = None) -> None:
+        self.model, self.handles, self.q = model, handles, q
         self._feet: dict[str, Foot] = {}
         self._lifts: dict[str, float] = {}
         self._soles: dict[str, tuple[list[str], Floats]] = {}
 
     def __getitem__(self, handle: str) -> Foot:
         if handle not in self._feet:
-            self._feet[handle] = find_foot(self.model, self.handles[handle].frame)
+            self._feet[handle] = find_foot(self.model, self.handles[handle].frame, self.q)
         return self._feet[handle]
 
     @property
@@ -186,9 +192,9 @@ class Feet:
                 goals.append(self.make_flat(handle))
         return goals
 
-    def make_flat(self, handle: str) -> Goal:
+    def make_flat(self, handle: str, weight: float = FLAT_WEIGHT) -> Goal:
         """Return the goal of a foot that lies flat."""
-        return Flat(self[handle].frame, np.eye(3), weight=FLAT_WEIGHT, priority=KEPT, name=flat_name(handle))
+        return Flat(self[handle].frame, np.eye(3), weight=weight, priority=KEPT, name=flat_name(handle))
 
 
 def turn_to(a: Floats, b: Floats) -> Floats:
