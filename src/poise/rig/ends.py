@@ -26,8 +26,9 @@ RIGID = 6  # velocities above a frame, from which on it can be moved without bei
 
 
 def is_machine(model: Model) -> bool:
-    """Return whether every joint has one axis, joints at the root aside."""
-    return all(joint.nv <= 1 or joint.parent is None or joint.kind == "planar" for joint in model.joints)
+    """Return whether every joint has one axis, those that move the whole body aside."""
+    parts = rigid_parts(model)
+    return all(joint.nv <= 1 or parts[joint.parent] is None for joint in model.joints)
 
 
 def moves_freely(model: Model, frame: str) -> bool:

@@ -65,7 +65,9 @@ def find_handles(model: Model) -> dict[str, Handle]:
         for frame in find_machine_ends(model) if is_machine(model) else end_frames(model):
             if frame not in {handle.frame for handle in found.values()}:
                 found[frame] = make_handle(model, frame, frame, "end")
-        root = next((joint.frame for joint in model.joints if joint.kind == "free" and joint.parent is None), None)
+        parts = rigid_parts(model)
+        free = (joint for joint in model.joints if joint.kind == "free")
+        root = next((joint.frame for joint in free if parts[joint.parent] is None), None)
         if root is not None and root not in found and "pelvis" not in found:
             found[root] = make_handle(model, root, root, "body")
     return found
@@ -81,7 +83,8 @@ def make_handle(model: Model, name: str, frame: str, kind: str) -> Handle:
 
 def has_free_base(model: Model) -> bool:
     """Return whether the whole body can move in the world."""
-    return any(joint.kind in ("free", "translation3") and joint.parent is None for joint in model.joints)
+    parts = rigid_parts(model)
+    return any(joint.kind in ("free", "translation3") and parts[joint.parent] is None for joint in model.joints)
 
 
 def is_on_ground(model: Model, q: NDArray[np.float64], frame: str) -> bool:

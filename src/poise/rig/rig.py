@@ -18,7 +18,6 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue
 from poise.goals.direction import read_axis
 from poise.kinematics import Mirror, Pose
-from poise.kinematics.parts import rigid_parts
 from poise.kinematics.regions import place
 from poise.limits import Limit
 from poise.model import Model
@@ -27,11 +26,11 @@ from poise.rig.asking import RigProblem, SolverMaker, make_solver
 from poise.rig.frames import Frames
 from poise.rig.handles import Handle
 from poise.rig.images import Images
+from poise.rig.planting import Planting
 from poise.rig.problem import Problems
-from poise.rig.stance import Stance
-from poise.rig.state import Blend, Pole, State, Wish, without, written
+from poise.rig.reasons import Miss, find_misses, say_misses
+from poise.rig.state import Blend, Pole, Wish, without, written
 from poise.rig.targets import default_axis, limb_axis, read_target
-from poise.rig.undo import Undoable
 
 __all__ = ["Rig"]
 
@@ -39,7 +38,7 @@ Floats = NDArray[np.float64]
 STILL = 1e-7  # radians and metres: a frame that moves less has settled
 
 
-class Rig(Undoable):
+class Rig(Planting):
     """The animator's door: take a body by its handles.
 
     Args:
@@ -157,29 +156,6 @@ class Rig(Undoable):
         found = self._handle(handle)
         wanted = self._place(found, self._state.shown, 2) if target is None else read_target(target)
         self._change("pin", found.name, places=written(self._state.places, found.name, Wish("pin", wanted)), dragged=())
-
-    def plant(self, handle: str) -> None:
-        """Plants a foot where it is: its ball stays exactly, the heel may rise and never sinks.
-
-        The foot keeps its direction, and lies flat where nothing needs the heel up. Of a foot without a joint for its
-        toes the front edge of the sole stays. A foot may be named by its handle or by a frame of it. Planted feet are
-        served before everything else, as pins are; one that is dragged is planted again where it came to.
-        """
-        name = self._foot(handle)
-        wish = self._plant_at(name, self._state.shown)
-        self._change("plant", name, places=written(self._state.places, name, wish), dragged=())
-
-    def stand(self) -> tuple[str, ...]:
-        """Plants the feet that the body stands on, see `standing`; those that are held already stay as they are.
-
-        Returns:
-            The handles that it planted.
-        """
-        names = tuple(name for name in self.standing if name not in self._state.places)
-        planted = {name: self._plant_at(name, self._state.shown) for name in names}
-        if planted:
-            self._change("plant", " ".join(names), places={**self._state.places, **planted}, dragged=())
-        return names
 
     def reach(self, handle: str, target: Any, weight: float = 1.0) -> None:
         """Asks a handle to a place or a transform; `weight` counts among other reaches. `update` moves it there."""
@@ -316,6 +292,17 @@ class Rig(Undoable):
         self.commit()
         return self.pose
 
+    @property
+    def misses(self) -> tuple[Miss, ...]:
+        """The handles that the last frame did not bring to where they were pulled, and what holds them back."""
+        if self._solution is None or self._solution.reached:
+            return ()
+        return find_misses(self._solution, self._state.places, self._feet.names)
+
+    def why(self) -> str:
+        """Say why handles are not where they were pulled, as a person would; `solution.why()` says more."""
+        return say_misses(self.misses)
+
     # -------------------------------------------------------------------------------------------- left and right
 
     def mirror(self) -> Pose:
@@ -381,33 +368,6 @@ class Rig(Undoable):
             wish = Wish(before.kind, target, before.weight, before.axis, before.stance, kept)
         places = written(state.places, handle.name, wish)
         self._state = replace(state, places=places, dragged=dragged)
-
-    def _plant_at(self, name: str, q: Floats, flat: Floats | None = None) -> Wish:
-        """A foot planted where it is in a pose."""
-        return Wish("plant", self._place(self._handles[name], q, 2), stance=Stance(self._feet, name, q, flat))
-
-    def _stand_again(self, state: State) -> State:
-        """A mirrored state whose planted feet stand where they are in it."""
-        planted = {n: self._plant_at(n, state.q) for n, wish in state.places.items() if wish.kind == "plant"}
-        return replace(state, places={**state.places, **planted})
-
-    def _hold_again(self, name: str, wish: Wish, q: Floats) -> Wish:
-        """A pin or a planted foot that holds where it is in a pose."""
-        if wish.kind == "plant":
-            return self._plant_at(name, q)
-        return replace(wish, target=self._place(self._handles[name], q, wish.target.ndim))
-
-    def _foot(self, name: str) -> str:
-        """The handle of a foot, which may also be named by one of its frames."""
-        given = str(getattr(name, "name", name))
-        if given in self._handles or given not in self.model.frames:
-            return self._handle(given).name
-        parts = rigid_parts(self.model)
-        for handle in self._feet.names:
-            foot = self._feet[handle]
-            if parts[given] in (parts[foot.frame], foot.toes):
-                return handle
-        return self._handle(given).name
 
     def _pin_again(self) -> None:
         """Pins and planted feet that were dragged hold where they came to, not where the mouse was."""
