@@ -25,7 +25,7 @@ def swings(limb: str, pole: Place, centre: Place, side: Place, step: float) -> t
     """
     model = poise.load("humanoid")
     handle, root, middle = PARTS[limb]
-    rig = poise.Rig(model)
+    rig = poise.Rig(model, floor=None)  # some of the ways lead below it
     for foot in {"foot_l", "foot_r"} - {handle}:
         rig.pin(foot)
     rig.pole(limb, pole)

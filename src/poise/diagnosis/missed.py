@@ -15,7 +15,9 @@ def tolerance(solution: Solution, name: str) -> tuple[float, float]:
 
 
 def is_missed(solution: Solution, name: str) -> bool:
-    """Whether a goal is outside its tolerance."""
+    """Whether a goal that counts is outside its tolerance."""
+    if not solution._solver.goals[name].counts:
+        return False
     metres, radians = solution.errors[name]
     allowed = tolerance(solution, name)
     return metres > allowed[0] or radians > allowed[1]

@@ -147,6 +147,8 @@ def limit_text(solution: Solution, limit: ActiveLimit) -> str:
         return f"{one} touches {other}, and {limit.limit!r} keeps them apart"
     if limit.kind == "closed":
         return f"{limit.limit!r} has to stay closed"
+    if limit.kind == "floor":
+        return f"{limit.between[0]!r} stands on the floor"
     end = "lowest" if limit.side == "lower" else "highest"
     return f"{value_name(limit)} is at the {end} value that {limit.limit!r} allows, {limit.value:.4g}"
 

@@ -3,6 +3,7 @@
 from poise.rig.asking import RigProblem, make_solver
 from poise.rig.handles import Handle
 from poise.rig.limbs import Limb
+from poise.rig.reasons import Miss, Stop
 from poise.rig.rig import Rig
 
-__all__ = ["Handle", "Limb", "Rig", "RigProblem", "make_solver"]
+__all__ = ["Handle", "Limb", "Miss", "Rig", "RigProblem", "Stop", "make_solver"]

@@ -10,9 +10,14 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.goals import Balance, Rest
 from poise.model import Model
-from poise.rig.problem import KEPT
+from poise.rig.handles import has_free_base
+from poise.rig.levels import KEPT
+from poise.rig.stance import Feet
+from poise.rig.stiffness import find_gains
 
-__all__ = ["checked_share", "checked_weight", "read_balance", "read_rest"]
+TOES = 51.0  # beside a joint of stiffness 0: how strongly toes are drawn to where they rest
+
+__all__ = ["checked_share", "checked_weight", "read_balance", "read_floor", "read_rest"]
 
 
 def read_balance(balance: Any) -> Any:
@@ -26,13 +31,30 @@ def read_balance(balance: Any) -> Any:
     return Balance(balance, priority=KEPT, name="balance")
 
 
-def read_rest(rest: Any, model: Model, start: NDArray[np.float64]) -> Rest | None:
-    """The posture below all wishes, stiffer joints drawn more strongly; None for none."""
+def read_rest(rest: Any, model: Model, start: NDArray[np.float64], feet: Feet) -> Rest | None:
+    """The posture below all wishes, stiffer joints drawn more strongly, toes most of all; None for none.
+
+    Toes that are drawn to where they lie flat keep the heel down where nothing needs it up.
+    """
     if rest is False:
         return None
     if isinstance(rest, Rest):
         return rest
-    return Rest(start if rest is None else rest, gains=1.0 + np.asarray(model.stiffness))
+    gains = find_gains(model, dict(feet.handles))
+    for toes in feet.toes:
+        gains[model.joint(str(model.frame(toes).joint)).v] = TOES
+    return Rest(start if rest is None else rest, gains=gains)
+
+
+def read_floor(floor: Any, feet: Feet, start: NDArray[np.float64]) -> float | None:
+    """The height of the floor [m]; None for none."""
+    if floor is None or floor is False:
+        return None
+    if floor is True or (isinstance(floor, str) and floor == "auto"):
+        return feet.find_floor(start) if has_free_base(feet.model) else None
+    if isinstance(floor, bool) or not isinstance(floor, (int, float, np.number)) or not np.isfinite(floor):
+        raise InvalidValue(f"floor is {floor!r}; it must be a height [m], 'auto' or None.")
+    return float(floor)
 
 
 def checked_share(value: Any, what: str) -> float:

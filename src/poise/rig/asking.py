@@ -10,6 +10,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from poise.goals import Goal
 from poise.limits import Limit
 from poise.model import Model
@@ -28,6 +31,7 @@ class RigProblem:
         limits: The limits beyond the body's own.
         frozen: The joints that do not move.
         targets: Goal name to the target of the next frame; the goals themselves hold none yet.
+        stiffness: How little each velocity moves, (nv,): the whole body last; None for the model's own.
     """
 
     model: Model
@@ -35,6 +39,7 @@ class RigProblem:
     limits: Sequence[Limit] | Limit = ()
     frozen: frozenset[str] = frozenset()
     targets: Mapping[str, Any] = field(default_factory=dict)
+    stiffness: NDArray[np.float64] | None = None
 
     @property
     def joints(self) -> list[str] | None:
@@ -50,5 +55,11 @@ SolverMaker = Callable[[RigProblem], Solver]
 
 def make_solver(problem: RigProblem) -> Solver:
     """Make the usual solver of a rig: strict levels, and a pose that goes on from the one before."""
-    goals, joints = list(problem.goals), problem.joints
-    return Solver(problem.model, goals, limits=problem.limits, joints=joints, mode="continuous")
+    return Solver(
+        problem.model,
+        list(problem.goals),
+        limits=problem.limits,
+        joints=problem.joints,
+        stiffness=problem.stiffness,
+        mode="continuous",
+    )

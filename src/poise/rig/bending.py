@@ -15,7 +15,7 @@ from poise.model import Model
 from poise.rig.limbs import Limb
 from poise.rig.state import Pole
 
-__all__ = ["direction_of_bend", "next_normal", "pole_target"]
+__all__ = ["direction_of_bend", "knee_plane", "next_normal", "pole_target"]
 
 Floats = NDArray[np.float64]
 NEAR = 0.2  # sine of the angle between the limb and its pole's direction, below which the plane is not to be trusted
@@ -60,6 +60,18 @@ def pole_target(model: Model, q: Floats, limb: Limb, pole: Pole) -> tuple[Floats
     wanted = A + along * u + out * np.cross(u, n) - above
     size = float(np.linalg.norm(wanted))
     return (wanted / size if size > TINY * model.length else u), turned
+
+
+def knee_plane(model: Model, q: Floats, limb: Limb, side: Floats) -> tuple[Floats, Floats]:
+    """The plane in which a knee looks ahead, given the side of its foot: a point of it, and its normal.
+
+    It holds the line of the leg and has the side as its normal, as far as that is across the leg.
+    """
+    A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, limb.end)[:3, 3]
+    line = C - A
+    n = side - (side @ line) * line / max(float(line @ line), TINY * TINY)
+    size = float(np.linalg.norm(n))
+    return C, (n / size if size > TINY else np.asarray(side))
 
 
 def direction_of_bend(model: Model, q: Floats, limb: Limb) -> Floats:

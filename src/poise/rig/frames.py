@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from poise.model import Model
 from poise.rig.asking import RigProblem
-from poise.rig.bending import pole_target
+from poise.rig.bending import knee_plane, pole_target
+from poise.rig.feet import Foot
 from poise.rig.handles import Handle
-from poise.rig.problem import NO_WISH, Problems, aim_name, pole_name
+from poise.rig.problem import NO_WISH, Problems, aim_name, knee_name, pole_name, turn_name
+from poise.rig.stance import flat_name, side_name
 from poise.rig.state import Blend, Pole, State, Wish, written
 from poise.rig.stuck import Stuck
 from poise.rig.targets import aimed, eased
@@ -49,17 +51,21 @@ class Frames:
         targets = {name: target for name, target in asked.items() if name in solver.goals}
         if state.blends:
             solver._native.rest_at(*self.find_rest(state))
-        if state.missed:
-            solution, resting = self._stuck.solve(solver, state, targets)
-        else:
-            solution, resting = solver.solve(state.q, targets), 0
-        if NO_WISH in solver.goals:
-            solution.reached = True
+        solution, resting = self._stuck.solve(solver, state, targets)
+        if not solution.reached:
+            solution.reached = self._is_reached(solver, solution)
         q = solution.q
         q.setflags(write=False)
         shown = self._blended(state, q) if state.blends else q
         missed = () if solution.reached else self._missed(state, solver, solution)
         return replace(state, q=q, shown=shown, poles=poles, missed=missed, resting=resting), solution
+
+    def _is_reached(self, solver: Solver, solution: Solution) -> bool:
+        """Whether everything is reached that counts: that a foot lies flat, and where a knee looks, does not."""
+        if NO_WISH in solver.goals:
+            return True
+        allowed = self.problems.find_allowed(solver)
+        return allowed is not None and bool((solution._errors <= allowed).all())
 
     def ask(self, state: State) -> RigProblem:
         """Return what a state asks for, with the targets of its next frame."""
@@ -74,13 +80,43 @@ class Frames:
         poles: dict[str, Pole] = {}
         plain = not state.strengths and not state.blends
         for name, wish in state.places.items():
-            targets[name] = wish.target if plain else self._ease_target(state, name, wish, without)
+            if wish.stance is None:
+                targets[name] = wish.target if plain else self._ease_target(state, name, wish, without)
+                if wish.kept and name in state.dragged:
+                    targets[turn_name(name)], targets[name] = targets[name][:3, :3], targets[name][:3, 3]
+            else:
+                targets |= self._stance_targets(state, name, wish, without)
+        for name in self.problems.hinted(tuple(state.places), tuple(state.poles)):
+            limb = self.problems.limbs[name]
+            side = self.problems.feet.find_side(limb.handle, state.q)
+            targets[knee_name(name)] = knee_plane(self.model, state.q, limb, side)
         for name, wish in state.aims.items():
             targets[aim_name(name)] = wish.target if plain else self._ease_aim(state, name, wish, without)
         for name, pole in state.poles.items():
             limb = self.problems.limbs[name]
             targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
         return targets, poles
+
+    def _stance_targets(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> dict[str, Any]:
+        """The targets of a planted foot; of one that is dragged, the place that it is dragged to."""
+        stance, foot = wish.stance, self.problems.feet[name]
+        assert stance is not None, "a planted foot stands somewhere"
+        if name in state.dragged:
+            return {name: wish.target, flat_name(name): stance.flat}
+        ball, side = stance.ball, stance.side
+        if state.strengths or state.blends:
+            for share, q in self._shares(state, self.problems.handles[name], without):
+                ball = eased(ball, self.foot_place(foot, q), share)
+                if side is not None:
+                    side = (1.0 - share) * self.problems.feet.find_side(name, q) + share * side
+        return {name: ball, side_name(name): side, flat_name(name): stance.flat}
+
+    def foot_place(self, foot: Foot, q: Floats) -> Floats:
+        """The transform of a foot's toes; of one in one piece, of its ball."""
+        place: Floats = np.array(self.model.fk(q, foot.toes or foot.frame))
+        if foot.toes is None:
+            place[:3, 3] += place[:3, :3] @ np.array(foot.ball)
+        return place
 
     def _missed(self, state: State, solver: Solver, solution: Solution) -> tuple[str, ...]:
         """The handles that are still on their way; none under a method without levels, which gets no help."""
@@ -112,12 +148,11 @@ class Frames:
         poles = {limb: before.poles[limb] if limb in same else pole for limb, pole in state.poles.items()}
         return replace(silent, q=q, shown=before.shown, poles=poles, missed=before.missed, resting=before.resting)
 
-    def own_place(self, state: State, handle: Handle, blend: Blend) -> Floats:
-        """Where a handle's frame is on the body as it is, with the own angles of its limb."""
+    def own_pose(self, state: State, handle: Handle, blend: Blend) -> Floats:
+        """The body as it is, with the own angles of a handle's limb."""
         q, part = state.q.copy(), self.part(str(handle.limb))
         q[part] = blend.own[part]
-        place: Floats = self.model.fk(q, self.problems.eye(handle.name))
-        return place
+        return q
 
     def find_rest(self, state: State) -> tuple[Floats, Floats]:
         """Find where the body rests, and how strongly each velocity is drawn there.
@@ -153,25 +188,26 @@ class Frames:
         return np.concatenate([np.zeros(0, dtype=np.intp), *found])
 
     def _shares(self, state: State, handle: Handle, without: Mapping[str, State]) -> list[tuple[float, Floats]]:
-        """What is left of a handle's wish, and where the rest of it is: for its strength, then for its limb's blend."""
+        """What is left of a handle's wish, and the pose with the rest of it: for its strength, for its limb's blend."""
         shares = []
         strength = state.strengths.get(handle.name, 1.0)
         if 0.0 < strength < 1.0:
-            shares.append((strength, self.model.fk(without[handle.name].q, self.problems.eye(handle.name))))
+            shares.append((strength, without[handle.name].q))
         blend = self.problems.blend(state, handle)
         if blend is not None:
-            shares.append((blend.ik, self.own_place(state, handle, blend)))
+            shares.append((blend.ik, self.own_pose(state, handle, blend)))
         return shares
 
     def _ease_target(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> Floats:
         target = wish.target
-        for share, origin in self._shares(state, self.problems.handles[name], without):
-            target = eased(target, origin, share)
+        for share, q in self._shares(state, self.problems.handles[name], without):
+            target = eased(target, self.model.fk(q, self.problems.eye(name)), share)
         return target
 
     def _ease_aim(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> Floats:
         target = wish.target
-        for share, origin in self._shares(state, self.problems.handles[name], without):
+        for share, q in self._shares(state, self.problems.handles[name], without):
+            origin = self.model.fk(q, self.problems.eye(name))
             target = aimed(target, origin[:3, 3], origin[:3, :3] @ np.array(wish.axis), share)
         return target
 

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.kinematics.parts import rigid_parts
 from poise.model import Model
+from poise.rig.ends import find_machine_ends, is_machine, moves_freely
 
-__all__ = ["KINDS", "Handle", "end_frames", "find_handles", "is_on_ground", "make_handle"]
+__all__ = ["GROUND", "KINDS", "Handle", "end_frames", "find_handles", "has_free_base", "is_on_ground", "make_handle"]
 
 KINDS = ("end", "body", "gaze", "pole")
 
-STAND = ("foot", "toe", "heel", "hoof", "paw")  # names of what a body stands on
+STAND = ("foot", "toe", "heel", "hoof", "paw", "sole")  # names of what a body stands on
 GROUND = 0.03  # of L: a frame this little above the lowest one is on the ground
 
 # handle, kind, and the roles that can carry it, the best first
@@ -40,6 +42,8 @@ class Handle:
         mirror: The handle on the other side of the body, or None.
         stands: Whether it is one to stand on: its name says so, as foot or paw, or it is an end on the ground in the
             rest pose of a body with a free base.
+        tool: Whether it is the hand of a machine that keeps its rotation when it is dragged by a place: an end that is
+            none to stand on, with six joints or more above it.
     """
 
     name: str
@@ -48,6 +52,7 @@ class Handle:
     limb: str | None = None
     mirror: str | None = None
     stands: bool = False
+    tool: bool = False
 
 
 def find_handles(model: Model) -> dict[str, Handle]:
@@ -58,25 +63,29 @@ def find_handles(model: Model) -> dict[str, Handle]:
         if frame is not None:
             found[name] = make_handle(model, name, frame, kind)
     if not any(handle.kind == "end" for handle in found.values()):
-        for frame in end_frames(model):
+        for frame in find_machine_ends(model) if is_machine(model) else end_frames(model):
             if frame not in {handle.frame for handle in found.values()}:
                 found[frame] = make_handle(model, frame, frame, "end")
-        root = next((joint.frame for joint in model.joints if joint.kind == "free" and joint.parent is None), None)
+        parts = rigid_parts(model)
+        free = (joint for joint in model.joints if joint.kind == "free")
+        root = next((joint.frame for joint in free if parts[joint.parent] is None), None)
         if root is not None and root not in found and "pelvis" not in found:
             found[root] = make_handle(model, root, root, "body")
     return found
 
 
 def make_handle(model: Model, name: str, frame: str, kind: str) -> Handle:
-    """Make a handle that knows whether a body stands on it."""
+    """Make a handle that knows whether a body stands on it, and whether it is a tool."""
     named = any(word in text.lower() for text in (name, frame) for word in STAND)
     stands = kind == "end" and (named or (has_free_base(model) and is_on_ground(model, np.array(model.rest), frame)))
-    return Handle(name, frame, kind, stands=stands)
+    tool = kind == "end" and not stands and is_machine(model) and moves_freely(model, frame)
+    return Handle(name, frame, kind, stands=stands, tool=tool)
 
 
 def has_free_base(model: Model) -> bool:
     """Return whether the whole body can move in the world."""
-    return any(joint.kind in ("free", "translation3") and joint.parent is None for joint in model.joints)
+    parts = rigid_parts(model)
+    return any(joint.kind in ("free", "translation3") and parts[joint.parent] is None for joint in model.joints)
 
 
 def is_on_ground(model: Model, q: NDArray[np.float64], frame: str) -> bool:
@@ -86,6 +95,6 @@ def is_on_ground(model: Model, q: NDArray[np.float64], frame: str) -> bool:
 
 
 def end_frames(model: Model) -> list[str]:
-    """Frames that nothing hangs on."""
-    parents = {model.frame(name).parent for name in model.frames}
-    return [name for name in model.frames if name not in parents]
+    """Frames that nothing hangs on and that can move."""
+    parents, parts = {model.frame(name).parent for name in model.frames}, rigid_parts(model)
+    return [name for name in model.frames if name not in parents and parts[name] is not None]

@@ -13,8 +13,9 @@ from poise.errors import InvalidValue, ModelMismatch, name_not_found
 from poise.kinematics import Pose
 from poise.model import Model
 from poise.names import find_other_side
-from poise.rig.handles import KINDS, Handle, find_handles, has_free_base, is_on_ground, make_handle
+from poise.rig.handles import GROUND, KINDS, Handle, find_handles, has_free_base, make_handle
 from poise.rig.limbs import Limb, find_limbs, limb_for
+from poise.rig.stance import Feet
 from poise.rig.state import State
 from poise.solvers import Solution
 from poise.spatial import Transform
@@ -38,6 +39,7 @@ class Held:
         start = self._configuration(pose)
         self._handles = find_handles(model)
         self._limbs = find_limbs(model, self._handles)
+        self._feet = Feet(model, self._handles, start)
         self._attach()
         self._state = State(q=start, shown=start)
         self._solution: Solution | None = None
@@ -75,12 +77,19 @@ class Held:
         return tuple(name for name, wish in self._state.places.items() if wish.kind == "pin")
 
     @property
+    def planted(self) -> tuple[str, ...]:
+        """The handles of the feet that are planted."""
+        return tuple(name for name, wish in self._state.places.items() if wish.kind == "plant")
+
+    @property
     def standing(self) -> tuple[str, ...]:
         """The handles that the body stands on now: those to stand on that are on the ground under a free base."""
         if not has_free_base(self.model):
             return ()
-        q = self._state.shown
-        return tuple(h.name for h in self._handles.values() if h.stands and is_on_ground(self.model, q, h.frame))
+        q, axis = self._state.shown, self.model.up_axis
+        ground = {name: self._feet.find_ground(name, q) for name in self._feet.names}
+        lowest = min((float(self.model.fk(q)[:, axis, 3].min()), *ground.values()))
+        return tuple(name for name, height in ground.items() if height <= lowest + GROUND * self.model.length)
 
     @property
     def held(self) -> tuple[str, ...]:

@@ -1,33 +1,78 @@
 """From wishes to goals on strict levels, and the solvers of them, prepared once for each set of wishes.
 
-0  pins                            3  poles, and elbows and knees that are dragged or reach
-1  the handles that are dragged    4  balance, gazes and aims
-2  the other reaches               and the rest pose below all
+levels.py lists the levels.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from poise.goals import Align, Balance, Goal, LookAt, Reach, Rest
+from poise.goals import Align, Balance, Goal, LookAt, OnPlane, Orient, Reach, Rest
+from poise.goals.goal import ANGULAR
 from poise.limits import Limit
 from poise.model import Model
 from poise.rig.asking import RigProblem, SolverMaker, make_solver
-from poise.rig.handles import Handle
+from poise.rig.feet import Place
+from poise.rig.floor import Floor
+from poise.rig.handles import GROUND, Handle
+from poise.rig.levels import (
+    AIM_WEIGHT,
+    DRAGGED,
+    KEPT,
+    KNEE_WEIGHT,
+    LIFTED_WEIGHT,
+    PINS,
+    POLES,
+    REACHES,
+    UPRIGHT_WEIGHT,
+    near_pin,
+)
 from poise.rig.limbs import Limb
-from poise.rig.state import Blend, State
+from poise.rig.stance import Feet, Flat
+from poise.rig.state import Blend, State, Wish
+from poise.rig.stiffness import find_stiffness
 from poise.solvers import Solver
 
-__all__ = ["Problems"]
+__all__ = ["Problems", "aim_name", "knee_name", "pole_name", "turn_name"]
 
-PINS, DRAGGED, REACHES, POLES, KEPT = range(5)
-AIM_WEIGHT = 0.3  # beside a balance of weight 1
 MOST_SOLVERS = 64
-PINNED = 1e-6  # metres (times L below 1) and radians: how near a pin must be to count as reached
 NO_WISH = "nothing"  # a solver needs a row: this one asks for nothing
+
+
+class Knee(OnPlane):
+    """A knee without a hinge looks ahead, as its foot does; it is never missed."""
+
+    counts = False
+
+
+class Asked(NamedTuple):
+    """What of a handle's place its solver depends on.
+
+    Attributes:
+        name: The handle.
+        level: The level on which it is served.
+        ndim: 1 for a place, 2 for a transform.
+        weight: Importance among other reaches.
+        kind: "pin", "plant" or "reach".
+        ground: Of a planted foot that is not dragged: how high it stands [m].
+        carries: Whether it is a foot that carries the body: held, and no higher than the lowest one.
+        raised: Whether it is a planted foot with its heel so high that the heel carries nothing.
+        kept: Whether it is a tool that is dragged and keeps its rotation.
+    """
+
+    name: str
+    level: int
+    ndim: int
+    weight: float
+    kind: str
+    ground: float | None = None
+    carries: bool = False
+    raised: bool = False
+    kept: bool = False
 
 
 class Problems:
@@ -43,20 +88,26 @@ class Problems:
         balance: Any,
         rest: Rest | None,
         maker: SolverMaker = make_solver,
+        feet: Feet | None = None,
+        floor: float | None = None,
     ) -> None:
         self.model, self.handles, self.limbs = model, handles, limbs
         self.limits, self.balance, self.rest = limits, balance, rest
-        self.maker = maker
+        self.maker, self.floor = maker, floor
+        self.feet = Feet(model, handles) if feet is None else feet
+        self.stiffness = find_stiffness(model, handles)
         self._solvers: dict[tuple[Any, ...], Solver] = {}
+        self._allowed: dict[int, tuple[Solver, NDArray[np.float64] | None]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_solvers": {}}  # made again when they are asked for, and remember nothing of a pose
+        return {**self.__dict__, "_solvers": {}, "_allowed": {}}  # made again when they are asked for
 
     def change(self, **changed: Any) -> None:
         """Set some of the attributes; solvers are made anew from the next frame on."""
         for name, value in changed.items():
             setattr(self, name, value)
         self._solvers.clear()
+        self._allowed.clear()
 
     def solver(self, state: State) -> Solver:
         """The solver for a state's wishes; its targets are not those of the state yet."""
@@ -64,30 +115,86 @@ class Problems:
         found = self._solvers.get(key)
         if found is None:
             if len(self._solvers) >= MOST_SOLVERS:
-                del self._solvers[next(iter(self._solvers))]
+                self._allowed.pop(id(self._solvers.pop(next(iter(self._solvers)))), None)
             found = self._solvers[key] = self.maker(self.problem(key))
         return found
+
+    def find_allowed(self, solver: Solver) -> NDArray[np.float64] | None:
+        """Return what each goal may be missed by: metres and radians, without end for what does not count.
+
+        None where everything counts; the solver then knows itself what is reached.
+        """
+        known, allowed = self._allowed.get(id(solver), (None, None))
+        if known is not solver:
+            goals = [solver.goals[name] for name in solver.row_names]
+            if not all(goal.counts for goal in goals):
+                own = [goal.tolerances(self.model, goal.rows(self.model).op in ANGULAR) for goal in goals]
+                allowed = np.array(own)
+                allowed[[not goal.counts for goal in goals]] = np.inf
+            self._allowed[id(solver)] = solver, allowed
+        return allowed
 
     def key(self, state: State) -> tuple[Any, ...]:
         """What of a state its solver depends on: everything but the targets."""
         silent = self.silent(state) if state.strengths or state.blends else ()
-        dragged = state.dragged
+        places = {name: wish for name, wish in state.places.items() if name not in silent}
+        low = self.find_low(state, places)
         return (
-            tuple(
-                (name, self.level(name, wish.kind, dragged), wish.target.ndim, wish.weight)
-                for name, wish in state.places.items()
-                if name not in silent
-            ),
+            tuple(self.ask(state, name, wish, low) for name, wish in places.items()),
             tuple((name, wish.axis) for name, wish in state.aims.items() if name not in silent),
             tuple(state.poles),
             state.frozen,
             bool(state.blends),  # those rest elsewhere from frame to frame, see Frames
         )
 
+    def ask(self, state: State, name: str, wish: Wish, low: float) -> Asked:
+        """Return what of a handle's place its solver depends on; `low` is where the lowest held foot stands."""
+        level, ndim, weight, kind = self.level(name, wish.kind, state.dragged), wish.target.ndim, wish.weight, wish.kind
+        if level != PINS or not self.handles[name].stands:
+            return Asked(name, level, ndim, weight, kind, kept=wish.kept and level == DRAGGED)
+        if wish.stance is None:
+            return Asked(name, level, ndim, weight, kind, None, self.height(name, wish) <= low)
+        ground = wish.stance.ground
+        raised = self.model.mass > 0.0 and self.feet.is_raised(name, state.q)
+        return Asked(name, level, ndim, weight, kind, ground, ground <= low, raised)
+
+    def find_low(self, state: State, places: Mapping[str, Wish]) -> float:
+        """Return the height up to which held feet carry the body: a little above the lowest of them."""
+        held = {n: w for n, w in places.items() if w.kind != "reach" and n not in state.dragged}
+        heights = [self.height(name, wish) for name, wish in held.items() if self.handles[name].stands]
+        return min(heights, default=0.0) + GROUND * self.model.length
+
+    def height(self, name: str, wish: Wish) -> float:
+        """Return how high a pinned or planted foot stands."""
+        if wish.stance is not None:
+            return wish.stance.ground
+        at = wish.target[:3, 3] if wish.target.ndim == 2 else wish.target
+        return float(at @ self.model.up_direction) - self.feet.find_lift(name)
+
     def problem(self, key: tuple[Any, ...]) -> RigProblem:
         """Return the problem of a key, without targets."""
         places, aims, poles, frozen, _ = key
-        return RigProblem(self.model, tuple(self.goals(places, aims, poles)), self.limits, frozen)
+        limits = [self.limits] if isinstance(self.limits, Limit) else list(self.limits)
+        above = self.find_floor(places)
+        if above:
+            limits.append(Floor(above))
+        goals = tuple(self.goals(places, aims, poles))
+        return RigProblem(self.model, goals, tuple(limits), frozen, stiffness=self.stiffness)
+
+    def find_floor(self, places: Sequence[Asked]) -> tuple[tuple[Place, float], ...]:
+        """Return the points of feet that a solve could move below their floor, and how high that is.
+
+        The heels of planted feet stay above the ground on which these stand, the soles of all others above the floor.
+        """
+        held = {place.name: place for place in places if place.level == PINS}
+        above: list[tuple[Place, float]] = []
+        for name in self.feet.names:
+            place = held.get(name)
+            if place is not None and place.ground is not None:
+                above += [(point, place.ground) for point in self.feet[name].heel]
+            elif self.floor is not None and (place is None or place.ndim == 1):
+                above += [(point, self.floor) for point in self.feet[name].sole]
+        return tuple(above)
 
     def blend(self, state: State, handle: Handle) -> Blend | None:
         """The blend of a handle's limb, if its place is served through one."""
@@ -104,30 +211,21 @@ class Problems:
 
     def level(self, name: str, kind: str, dragged: Sequence[str]) -> int:
         """The level on which a handle's place is served."""
-        if kind == "pin" and name not in dragged:
+        if kind in ("pin", "plant") and name not in dragged:
             return PINS
         if self.handles[name].kind == "pole":
             return POLES
         return DRAGGED if name in dragged else REACHES
 
-    def goals(self, places: Sequence[Any], aims: Sequence[Any], poles: Sequence[str]) -> list[Goal]:
+    def goals(self, places: Sequence[Asked], aims: Sequence[Any], poles: Sequence[str]) -> list[Goal]:
         """The goals of those wishes, each on its level; their targets are not those of a state yet."""
         goals: list[Goal] = []
-        for name, level, ndim, weight in places:
-            target = np.eye(4) if ndim == 2 else np.zeros(3)
-            near = PINNED * min(1.0, self.model.length), PINNED
-            goals.append(
-                Reach(
-                    self.handles[name].frame,
-                    target,
-                    weight=weight,
-                    priority=level,
-                    name=name,
-                    tolerance=near if level == PINS else None,
-                )
-            )
+        for place in places:
+            goals += self.place(place)
+        goals += self.upright(places)
         goals += [self.pole(limb) for limb in poles]
-        support = self.supports([name for name, level, _, _ in places if level == PINS])
+        goals += [self.knee(limb) for limb in self.hinted([place.name for place in places], poles)]
+        support = self.supports(places)
         if support is not None:
             goals.append(support)
         for name, axis in aims:
@@ -140,6 +238,31 @@ class Problems:
             goals.append(self.rest)
         return goals
 
+    def place(self, place: Asked) -> list[Goal]:
+        """The goals of a pin, a planted foot, a reach or a drag."""
+        if place.ground is not None:
+            return self.feet.make_goals(place.name, place.weight)
+        frame, near = self.handles[place.name].frame, near_pin(self.model) if place.level == PINS else None
+        target = np.eye(4) if place.ndim == 2 and not place.kept else np.zeros(3)
+        goals: list[Goal] = [
+            Reach(frame, target, weight=place.weight, priority=place.level, name=place.name, tolerance=near)
+        ]
+        if place.kind == "plant" and place.ndim == 1 and self.feet[place.name].side is not None:
+            goals.append(self.feet.make_flat(place.name, LIFTED_WEIGHT))  # a planted foot that is dragged
+        if place.kept:  # as it is turned, nothing that is pinned turns it: it is kept before anything is dragged
+            turn = turn_name(place.name)
+            goals.append(Orient(frame, np.eye(3), priority=PINS, name=turn, tolerance=near_pin(self.model)[1]))
+        return goals
+
+    def upright(self, places: Sequence[Asked]) -> list[Goal]:
+        """The goal of a body that stays as it rests while a planted foot is dragged; none where the body is held."""
+        body = next((handle for handle in self.handles.values() if handle.kind == "body"), None)
+        lifted = any(place.kind == "plant" and place.level == DRAGGED for place in places)
+        if body is None or self.rest is None or not lifted or any(place.name == body.name for place in places):
+            return []
+        rotation = self.model.fk(self.rest.wanted(self.model), body.frame)[:3, :3]
+        return [Flat(body.frame, rotation, weight=UPRIGHT_WEIGHT, priority=KEPT, name=f"{body.name}.upright")]
+
     def pole(self, name: str) -> Goal:
         """The goal that turns a limb's plane of bending."""
         limb = self.limbs[name]
@@ -148,15 +271,34 @@ class Problems:
         assert limb.bone is not None, "a limb without a middle has no pole"
         return Align(limb.bone[0], limb.bone[1], "x", priority=POLES, name=pole_name(name))
 
-    def supports(self, pinned: Sequence[str]) -> Balance | None:
-        """The balance over pinned feet, or the one that was asked for; None where there is none to keep."""
+    def hinted(self, held: Sequence[str], poles: Sequence[str]) -> list[str]:
+        """The legs without a pole whose knees may bend any way, and whose feet are held."""
+        return [
+            name
+            for name, limb in self.limbs.items()
+            if limb.bone is not None and name not in poles and limb.handle in held and self.looks(limb.handle)
+        ]
+
+    def looks(self, handle: str) -> bool:
+        """Whether a handle is a foot that points somewhere."""
+        return self.handles[handle].stands and self.feet[handle].side is not None
+
+    def knee(self, name: str) -> Goal:
+        """The goal that lets a knee look ahead."""
+        knee = str(self.limbs[name].middle)
+        return Knee(knee, np.zeros(3), "x", weight=KNEE_WEIGHT, priority=KEPT, name=knee_name(name))
+
+    def supports(self, places: Sequence[Asked]) -> Balance | None:
+        """The balance over held feet, or the one that was asked for; None where there is none to keep."""
         if isinstance(self.balance, Balance):
             return self.balance
-        if self.balance == "auto":
-            feet = [self.handles[name].frame for name in pinned if self.handles[name].stands]
-            if feet and self.model.mass > 0.0:
-                return Balance(feet, priority=KEPT, name="balance")
-        return None
+        feet: list[Any] = []
+        for place in places if self.balance == "auto" and self.model.mass > 0.0 else ():
+            if place.carries:
+                planted = place.ground is not None
+                frame = self.handles[place.name].frame
+                feet += self.feet.find_support(place.name, place.raised) if planted else [frame]
+        return Balance(feet, priority=KEPT, name="balance") if feet else None
 
     def eye(self, name: str) -> str:
         """The frame that looks where a handle does."""
@@ -172,3 +314,13 @@ def aim_name(handle: str) -> str:
 def pole_name(limb: str) -> str:
     """The name of a limb's pole in a solution."""
     return f"{limb}.pole"
+
+
+def turn_name(handle: str) -> str:
+    """The name of the goal that keeps the rotation of a tool that is dragged."""
+    return f"{handle}.turn"
+
+
+def knee_name(limb: str) -> str:
+    """The name of the goal that lets a limb's knee look ahead."""
+    return f"{limb}.knee"

@@ -21,15 +21,16 @@ from poise.kinematics import Mirror, Pose
 from poise.kinematics.regions import read_position
 from poise.limits import Limit
 from poise.model import Model
-from poise.rig.arguments import checked_share, checked_weight, read_balance, read_rest
+from poise.rig.arguments import checked_share, checked_weight, read_balance, read_floor, read_rest
 from poise.rig.asking import RigProblem, SolverMaker, make_solver
 from poise.rig.frames import Frames
 from poise.rig.handles import Handle
 from poise.rig.images import Images
+from poise.rig.planting import Planting
 from poise.rig.problem import Problems
+from poise.rig.reasons import Miss, find_misses, say_misses
 from poise.rig.state import Blend, Pole, Wish, without, written
 from poise.rig.targets import default_axis, limb_axis, read_target
-from poise.rig.undo import Undoable
 
 __all__ = ["Rig"]
 
@@ -37,7 +38,7 @@ Floats = NDArray[np.float64]
 STILL = 1e-7  # radians and metres: a frame that moves less has settled
 
 
-class Rig(Undoable):
+class Rig(Planting):
     """The animator's door: take a body by its handles.
 
     Args:
@@ -49,6 +50,8 @@ class Rig(Undoable):
         rest: The pose to which everything returns that nothing holds: a Pose, q, or a Rest goal; `pose` unless given,
             and False for none.
         make_solver: Makes a solver of each `RigProblem`, one for every set of goals; strict levels unless given.
+        floor: The height below which no foot goes [m]; "auto" is that of the lowest sole of a body with a free base,
+            as it stands in `pose`; None or False lets feet go anywhere.
     """
 
     def __init__(
@@ -60,10 +63,11 @@ class Rig(Undoable):
         balance: Any = "auto",
         rest: Any = None,
         make_solver: SolverMaker = make_solver,
+        floor: Any = "auto",
     ) -> None:
         super().__init__(model, pose)
         start = self._state.q
-        posture = read_rest(rest, model, start)
+        posture = read_rest(rest, model, start, self._feet)
         self._problems = Problems(
             model,
             self._handles,
@@ -72,6 +76,8 @@ class Rig(Undoable):
             balance=read_balance(balance),
             rest=posture,
             maker=make_solver,
+            feet=self._feet,
+            floor=read_floor(floor, self._feet, start),
         )
         self._frames = Frames(model, self._problems, start if posture is None else posture.wanted(model))
         self._axes: dict[tuple[Any, str], Floats] = {}
@@ -97,9 +103,9 @@ class Rig(Undoable):
             self._state = replace(self._state, q=q, shown=q, dragged=())
             return
         pins = {
-            name: replace(wish, target=self._place(self._handles[name], q, wish.target.ndim))
+            name: self._hold_again(name, wish, q)
             for name, wish in self._state.places.items()
-            if wish.kind == "pin"
+            if wish.kind in ("pin", "plant")
         }
         self._state = replace(self._state, q=q, shown=q, places=pins, aims={}, blends={}, dragged=())
 
@@ -110,7 +116,7 @@ class Rig(Undoable):
 
     @rest.setter
     def rest(self, rest: Any) -> None:
-        posture = read_rest(rest, self.model, self._state.q)
+        posture = read_rest(rest, self.model, self._state.q, self._feet)
         home = self._frames.home if posture is None else posture.wanted(self.model)
         self._problems.change(rest=posture)
         self._frames = Frames(self.model, self._problems, home)
@@ -244,6 +250,8 @@ class Rig(Undoable):
     def drag(self, handle: str | Mapping[str, Any], target: Any = None) -> Pose:
         """One frame: the handle follows `target`, a place or a transform, right after the pins.
 
+        The hand of a machine that is dragged by a place keeps the rotation in which it was taken hold of, before it
+        follows the place; the pelvis turns as the rest of the body wants it, and so does the hand of a figure.
         Several handles are dragged at once by a mapping: `drag({"hand_l": a, "hand_r": b})`.
 
         Call it as often as the mouse moves; where the target is far, the body comes there in several calls. Afterwards
@@ -284,13 +292,24 @@ class Rig(Undoable):
         self.commit()
         return self.pose
 
+    @property
+    def misses(self) -> tuple[Miss, ...]:
+        """The handles that the last frame did not bring to where they were pulled, and what holds them back."""
+        if self._solution is None or self._solution.reached:
+            return ()
+        return find_misses(self._solution, self._state.places, self._feet.names)
+
+    def why(self) -> str:
+        """Say why handles are not where they were pulled, as a person would; `solution.why()` says more."""
+        return say_misses(self.misses)
+
     # -------------------------------------------------------------------------------------------- left and right
 
     def mirror(self) -> Pose:
         """The mirror image of the pose and of all wishes, left and right swapped; the root stays where it stands."""
         image = self._find_images()
         self._memory.before(self._state, "whole")
-        self._state = image.reflect_state(self._state)
+        self._state = self._stand_again(image.reflect_state(self._state))
         return self.pose
 
     def mirror_handle(self, handle: str) -> None:
@@ -300,9 +319,10 @@ class Rig(Undoable):
             raise InvalidValue(f"handle {found.name!r} has no other side.")
         images, state = self._find_images(), self._state
         wish = state.places.get(found.name) or Wish("reach", self._place(found, state.shown, 2))
-        changed: dict[str, Any] = {
-            "places": written(state.places, found.mirror, images.reflect_wish(state.shown, found, wish))
-        }
+        image = images.reflect_wish(state.shown, found, replace(wish, stance=None))
+        if image.kind == "plant":  # the other foot goes there first; dragged there, it is planted
+            image = replace(image, kind="reach")
+        changed: dict[str, Any] = {"places": written(state.places, found.mirror, image)}
         if found.name in state.aims:
             aim = images.reflect_wish(state.shown, found, state.aims[found.name])
             changed["aims"] = written(state.aims, found.mirror, aim)
@@ -341,18 +361,28 @@ class Rig(Undoable):
         """Makes a target the wish of a dragged handle."""
         state = self._state
         before = state.places.get(handle.name)
-        kind, weight = ("reach", 1.0) if before is None else (before.kind, before.weight)
-        places = written(state.places, handle.name, Wish(kind, target, weight))
+        kept = handle.tool and target.ndim == 1
+        if kept:
+            T = self._place(handle, state.q, 2) if before is None or before.target.ndim == 1 else before.target.copy()
+            T[:3, 3], target = target, T
+        wish = Wish("reach", target, kept=kept)
+        if before is not None:
+            wish = Wish(before.kind, target, before.weight, before.axis, before.stance, kept)
+        places = written(state.places, handle.name, wish)
         self._state = replace(state, places=places, dragged=dragged)
 
     def _pin_again(self) -> None:
-        """Pins that were dragged hold where they came to, not where the mouse was."""
+        """Pins and planted feet that were dragged hold where they came to, not where the mouse was."""
         state = self._state
         for name in state.dragged:
             wish = state.places[name]
             if wish.kind == "pin":
-                there = self._place(self._handles[name], state.q, 2)
-                self._state = replace(self._state, places=written(self._state.places, name, Wish("pin", there)))
+                held = Wish("pin", self._place(self._handles[name], state.q, 2))
+            elif wish.kind == "plant":
+                held = self._plant_at(name, state.q, None if wish.stance is None else wish.stance.flat)
+            else:
+                continue
+            self._state = replace(self._state, places=written(self._state.places, name, held))
 
     def _find_images(self) -> Images:
         if self._images is None:

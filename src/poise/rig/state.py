@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from poise.rig.stance import Stance
 
 __all__ = ["Blend", "Memory", "Pole", "State", "Wish", "without", "written"]
 
@@ -23,16 +26,20 @@ class Wish:
     """What a handle is asked for.
 
     Attributes:
-        kind: "pin", "reach" or "aim".
+        kind: "pin", "plant", "reach" or "aim".
         target: A place (3,) or a transform (4, 4), in the world.
         weight: Importance among other reaches.
         axis: Of an aim: the frame's axis that points at the target.
+        stance: Of a planted foot: where it stands.
+        kept: Whether the rotation of `target` is the one that a tool had when it was taken hold of.
     """
 
     kind: str
     target: Floats
     weight: float = 1.0
     axis: tuple[float, float, float] | None = None
+    stance: Stance | None = None
+    kept: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -68,7 +75,7 @@ class State:
     Attributes:
         q: The solved configuration, before limbs are blended.
         shown: The configuration that is seen.
-        places: Handle to pin or reach.
+        places: Handle to pin, planted foot or reach.
         aims: Handle to aim.
         poles: Limb to pole.
         blends: Limb to blend; those that are not there follow their handles.

@@ -1,24 +1,27 @@
-"""Frames that follow one which missed its target: ways on where the search alone goes no further.
+"""Frames that a search alone does not lead through: ways on where it goes no further.
 
 A search that only goes downhill can stop too early. Two ways on are tried, both inside the bound of one frame:
 
-1. A straight limb is bent by its two bones before the solve, see unfolding.py.
-2. Where hardly anything moved, the missed handles are asked for a short part of their way, and the solve goes on from
-   there to the whole of it.
+1. A straight limb is bent by its two bones before the solve, see unfolding.py: of a handle that missed its target, and
+   the legs under a pelvis that is dragged down, which would turn the whole body instead.
+2. Where a frame follows one that missed, and hardly anything moved, the missed handles are asked for a short part of
+   their way, and the solve goes on from there to the whole of it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
+from poise.rig.handles import Handle
 from poise.rig.limbs import Limb
 from poise.rig.problem import Problems
 from poise.rig.state import State
-from poise.rig.unfolding import bend, hinge_joint
+from poise.rig.unfolding import bend, bend_leg, comes_down, hinge_joint
 from poise.solvers import Solution, Solver
 from poise.solvers.options import CONTINUOUS_SPAN
 
@@ -37,11 +40,22 @@ class Stuck:
     def __init__(self, model: Model, problems: Problems) -> None:
         self.model, self.problems = model, problems
         self._span = np.where(~model.slides, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length)
+        self._legs: dict[str, list[Limb]] = {}
         self._balls = [slice(joint.v.stop - 3, joint.v.stop) for joint in model.joints if joint.quaternion]
 
     def solve(self, solver: Solver, state: State, targets: dict[str, Any]) -> tuple[Solution, int]:
-        """A frame from a state whose last one missed some targets, and for how many frames to try no more."""
-        bent = self.bent(state, targets)
+        """A frame, and for how many frames to try no more to bring missed handles to their targets."""
+        if not state.missed:
+            lowered = [name for name in state.dragged if self.problems.handles[name].kind == "body"]
+            bent = self.bent(state, targets, lowered) if lowered and len(state.places) > 1 else None
+            if bent is None:
+                return solver.solve(state.q, targets), 0
+            return solver._run(bent[0], targets, self.window(bent[1])), 0
+        return self.solve_missed(solver, state, targets)
+
+    def solve_missed(self, solver: Solver, state: State, targets: dict[str, Any]) -> tuple[Solution, int]:
+        """The same from a state whose last frame missed some targets."""
+        bent = self.bent(state, targets, state.missed)
         if bent is not None:
             return solver._run(bent[0], targets, self.window(bent[1])), 0
         solution = solver.solve(state.q, targets)
@@ -79,19 +93,22 @@ class Stuck:
             out[:3, 3] = now + share * line
         return out
 
-    def bent(self, state: State, targets: dict[str, Any]) -> tuple[Floats, Floats] | None:
-        """Where to start with stuck limbs bent, each hinge once, and by what; None if none is stuck."""
+    def bent(self, state: State, targets: dict[str, Any], handles: Sequence[str]) -> tuple[Floats, Floats] | None:
+        """Where to start with limbs bent that some handles are stuck with, and by what; None if none is stuck."""
         q, turned = state.q.copy(), np.zeros(self.model.nv)
-        for name in state.missed:
+        for name in handles:
             handle, wish = self.problems.handles[name], state.places.get(name)
-            if handle.limb is None or wish is None or name not in targets:
+            if wish is None or name not in targets:
+                continue
+            target = targets[name] if targets[name].ndim == 1 else targets[name][:3, 3]
+            if handle.limb is None:
+                self.bend_legs(state, handle, target, q, turned)
                 continue
             limb = self.problems.limbs[handle.limb]
             joint = hinge_joint(self.model, limb)
             if joint is None or turned[joint.v].any():  # another handle of the limb has bent it
                 continue
             if joint.name not in state.frozen and not self.pinned_below(state, limb):
-                target = targets[name] if targets[name].ndim == 1 else targets[name][:3, 3]
                 turn = bend(self.model, q, limb, joint, handle.frame, target)
                 turned[joint.v] = min(CONTINUOUS_SPAN, max(-CONTINUOUS_SPAN, turn))
                 q[joint.q] += turned[joint.v]
@@ -102,9 +119,61 @@ class Stuck:
             q[joint.q] = state.q[joint.q]
         return q, turned
 
+    def bend_legs(self, state: State, handle: Handle, target: Floats, q: Floats, turned: Floats) -> None:
+        """Bend straight legs on held feet, on which a handle such as the pelvis comes down: writes q and turned."""
+        way, ways = target - self.model.fk(state.q, handle.frame)[:3, 3], []
+        dq = np.zeros(self.model.nv)
+        for limb in self.find_legs(handle.frame):
+            if not self.carries(state, limb) or not comes_down(self.model, q, limb, way):
+                continue
+            joint = hinge_joint(self.model, limb)
+            if joint is not None:  # the foot is as far from where the way takes the hip, as it must be from the hip
+                end = self.model.fk(q, limb.end)[:3, 3] - way
+                dq[joint.v] = bend(self.model, q, limb, joint, limb.end, end)
+            elif self.problems.looks(limb.handle):
+                side = self.problems.feet.find_side(limb.handle, q)
+                own, moved = bend_leg(self.model, q, limb, side, way)
+                dq += own
+                ways += [moved] if own.any() else []
+        if not dq.any():
+            return
+        dq = np.clip(dq, -CONTINUOUS_SPAN, CONTINUOUS_SPAN)
+        if ways:
+            dq += self.shift(q, handle.frame, np.mean(ways, axis=0))
+        turned += dq
+        q[:] = self.model.integrate(q, dq)
+
+    def find_legs(self, frame: str) -> list[Limb]:
+        """The limbs with a middle and a foot that hang on a frame."""
+        if frame not in self._legs:
+            limbs, handles = self.problems.limbs.values(), self.problems.handles
+            legs = [limb for limb in limbs if limb.middle is not None and handles[limb.handle].stands]
+            self._legs[frame] = [limb for limb in legs if frame in self.model.ancestors(limb.root)]
+        return self._legs[frame]
+
+    def carries(self, state: State, limb: Limb) -> bool:
+        """Whether a leg is on a foot that is held, and has a knee that may move."""
+        wish = state.places.get(limb.handle)
+        if wish is None or wish.kind == "reach" or limb.handle in state.dragged:
+            return False
+        return not state.frozen or self.model.frame(str(limb.middle)).joint not in state.frozen
+
+    def shift(self, q: Floats, frame: str, way: Floats) -> Floats:
+        """The velocities of the slides above a frame that move it by a way, (nv,)."""
+        above = {self.model.frame(name).joint for name in self.model.ancestors(frame)}
+        slides = np.zeros(self.model.nv, dtype=bool)
+        for joint in self.model.joints:
+            if joint.name in above:
+                slides[joint.v] = self.model.slides[joint.v]
+        dq, columns = np.zeros(self.model.nv), np.flatnonzero(slides)
+        if len(columns):
+            J = self.model.jacobian(q, frame)[:3, columns]
+            dq[columns] = np.linalg.lstsq(J, way, rcond=1e-9)[0]
+        return np.clip(dq, -self._span, self._span)
+
     def pinned_below(self, state: State, limb: Limb) -> bool:
         """Whether something is pinned that the limb's hinge moves."""
-        pins = [name for name, wish in state.places.items() if wish.kind == "pin" and name not in state.dragged]
+        pins = [name for name, wish in state.places.items() if wish.kind != "reach" and name not in state.dragged]
         return any(limb.middle in self.model.ancestors(self.problems.handles[name].frame) for name in pins)
 
     def window(self, moved: Floats) -> Floats:

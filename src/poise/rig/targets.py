@@ -13,7 +13,7 @@ from poise.model import Model
 from poise.names import find_other_side, find_side
 from poise.spatial import Rotation, Transform
 
-__all__ = ["aimed", "default_axis", "eased", "limb_axis", "read_target"]
+__all__ = ["aimed", "default_axis", "eased", "find_ahead", "limb_axis", "read_target"]
 
 Floats = NDArray[np.float64]
 
@@ -52,20 +52,23 @@ def aimed(target: Floats, eye: Floats, ahead: Floats, share: float) -> Floats:
     return out
 
 
-def default_axis(model: Model, frame: str) -> Floats:
-    """The axis of a frame that looks forward in the rest pose: across the body's sides and the world's up.
-
-    z where the body has no two sides.
-    """
+def find_ahead(model: Model) -> Floats | None:
+    """Return where the body looks in the rest pose: across its two sides and the world's up; None without sides."""
     left_ones = [name for name in model.frames if find_side(name) == "l"]
     pairs = [(name, other) for name in left_ones if (other := find_other_side(name, model.frames))]
     at = {name: model.fk(model.rest, name)[:3, 3] for pair in pairs for name in pair}
     across = np.sum([at[left] - at[right] for left, right in pairs], axis=0) if pairs else np.zeros(3)
-    forward = np.cross(across, model.up_direction)
-    size = float(np.linalg.norm(forward))
-    if size <= 1e-9 * model.length:
+    ahead = np.cross(across, model.up_direction)
+    size = float(np.linalg.norm(ahead))
+    return None if size <= 1e-9 * model.length else ahead / size
+
+
+def default_axis(model: Model, frame: str) -> Floats:
+    """The axis of a frame that looks ahead in the rest pose; z where the body has no two sides."""
+    ahead = find_ahead(model)
+    if ahead is None:
         return np.array([0.0, 0.0, 1.0])
-    axis = model.fk(model.rest, frame)[:3, :3].T @ (forward / size)
+    axis = model.fk(model.rest, frame)[:3, :3].T @ ahead
     near = np.round(axis)
     out: Floats = near if np.abs(axis - near).max() < 0.05 else axis
     return out

@@ -21,11 +21,15 @@ from numpy.typing import NDArray
 
 from poise.model import Joint, Model
 from poise.rig.limbs import Limb
+from poise.solvers.options import CONTINUOUS_SPAN
+from poise.spatial import Rotation
 
-__all__ = ["bend", "hinge_joint"]
+__all__ = ["bend", "bend_leg", "comes_down", "hinge_joint"]
 
 Floats = NDArray[np.float64]
 LEAST = 0.02  # radians: less is left to the solve
+SAME = 0.2  # radians: turns that differ by less are as far as each other
+STRAIGHT = math.cos(0.25)  # of the angle between the bones of a limb that counts as straight
 
 
 def hinge_joint(model: Model, limb: Limb) -> Joint | None:
@@ -37,24 +41,78 @@ def hinge_joint(model: Model, limb: Limb) -> Joint | None:
 def bend(model: Model, q: Floats, limb: Limb, joint: Joint, frame: str, target: Floats) -> float:
     """How far the hinge must turn for the frame to come as near to the limb's root as its target is; 0 for no turn.
 
-    Only a limb that is longer than its target asks for is bent.
+    Only a limb that is longer than its target asks for is bent. Of two turns the smaller one is taken; where both are
+    about as far, as in a straight limb, the one that bends it the way it is made for.
     """
     A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, frame)[:3, 3]
     T = model.fk(q, str(limb.middle))
-    B, h = T[:3, 3], T[:3, :3] @ np.asarray(joint.axis)
-    distance = float(np.linalg.norm(target - A))
-    if distance >= float(np.linalg.norm(C - A)):
-        return 0.0
-    x, w = B - A, C - B
+    turns = find_turns(C - A, C - T[:3, 3], T[:3, :3] @ np.asarray(joint.axis), float(np.linalg.norm(target - A)))
+    now = float(q[joint.q][0])
+    inside = [turn for turn in turns if float(joint.lower) <= now + turn <= float(joint.upper)]
+    least = min(map(abs, inside), default=0.0)
+    made = 1.0 if limb.hinge is None or np.dot(limb.hinge, joint.axis) > 0.0 else -1.0
+    turn = max((turn for turn in inside if abs(turn) <= least + SAME), key=lambda turn: made * turn, default=0.0)
+    return turn if abs(turn) > LEAST else 0.0
+
+
+def find_turns(line: Floats, w: Floats, h: Floats, distance: float) -> list[float]:
+    """The turns about h at the middle that bring the end to a distance from the root; none where it is nearer.
+
+    Args:
+        line: From the root to the end.
+        w: From the middle to the end.
+        h: The axis of the middle.
+        distance: From the root, where the end shall be.
+    """
+    if distance >= float(np.linalg.norm(line)):
+        return []
+    x = line - w
     across = w - (w @ h) * h
     k, a, b = float((x @ h) * (w @ h)), float(x @ across), float(x @ np.cross(h, across))
     size = math.hypot(a, b)
     if size == 0.0:
-        return 0.0
+        return []
     wanted = (0.5 * (distance * distance - float(x @ x) - float(w @ w)) - k) / size
     half, middle = math.acos(min(1.0, max(-1.0, wanted))), math.atan2(b, a)
-    now = float(q[joint.q][0])
-    turns = [math.remainder(middle + side * half, 2.0 * math.pi) for side in (1.0, -1.0)]
-    inside = [turn for turn in turns if float(joint.lower) <= now + turn <= float(joint.upper)]
-    turn = min(inside, key=abs, default=0.0)
-    return turn if abs(turn) > LEAST else 0.0
+    return [math.remainder(middle + side * half, 2.0 * math.pi) for side in (1.0, -1.0)]
+
+
+def comes_down(model: Model, q: Floats, limb: Limb, way: Floats) -> bool:
+    """Whether a hip comes nearer to its foot along a way, and the leg is so straight that the pull does not bend it."""
+    A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, limb.end)[:3, 3]
+    if float((C - A) @ way) <= 0.0:
+        return False
+    B = model.fk(q, str(limb.middle))[:3, 3]
+    upper, lower = B - A, C - B
+    return float(upper @ lower) > STRAIGHT * math.sqrt(float(upper @ upper) * float(lower @ lower))
+
+
+def bend_leg(model: Model, q: Floats, limb: Limb, side: Floats, way: Floats) -> tuple[Floats, Floats]:
+    """Bend a leg whose knee has no hinge, for a hip that shall go a way while the foot stays.
+
+    With n the side of the foot, across the leg, the bone below the knee turns back by t, the thigh ahead by what brings
+    the foot under the hip again, and the foot by what lays it flat again.
+
+    Returns:
+        How far the velocities of hip, knee and ankle go, (nv,), and how far the hip; zeros where nothing is to be bent.
+    """
+    dq, still = np.zeros(model.nv), np.zeros(3)
+    A, B, C = (model.fk(q, str(frame))[:3, 3] for frame in (limb.root, limb.middle, limb.end))
+    line, wanted = C - A, C - A - way
+    n = side - (side @ line) * line / max(float(line @ line), 1e-300)
+    size, distance = float(np.linalg.norm(n)), float(np.linalg.norm(wanted))
+    if size < 1e-9 or distance == 0.0:
+        return dq, still
+    n /= size
+    turns = [turn for turn in find_turns(line, C - B, n, distance) if turn > LEAST]
+    if not turns:
+        return dq, still
+    knee = min(CONTINUOUS_SPAN, *turns)
+    bent = B - A + Rotation.from_vector(knee * n).matrix @ (C - B)
+    hip = math.atan2(float(np.cross(bent, wanted) @ n), float(bent @ wanted))
+    for frame, turn in ((limb.root, hip), (str(limb.middle), knee), (limb.end, -hip - knee)):
+        name = model.frame(frame).joint
+        if name is not None:
+            v = model.joint(name).v
+            dq[v] = np.linalg.lstsq(model.jacobian(q, frame)[3:, v], turn * n, rcond=1e-6)[0]
+    return dq, line - wanted * (float(np.linalg.norm(bent)) / distance)

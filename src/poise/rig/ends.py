@@ -1,0 +1,85 @@
+"""Ends: where a machine is taken hold of that has no roles. Tools, hands and feet, no sensors, wheels and fingers.
+
+A machine is a body all of whose joints turn or slide about one axis, its floating base aside. Its ends are the rigid
+parts that carry no other. Short parts that hang together on one, such as fingers, make that one a hand: the end is then
+the hand. Of the frames of an end one is taken: a tool by its name, else the farthest from its last joint.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from poise.kinematics.parts import rigid_parts
+from poise.model import Model
+from poise.names import split_words
+
+__all__ = ["find_machine_ends", "is_machine", "moves_freely"]
+
+SHORT = 0.2  # of L: parts that reach no farther from the one that carries them are its fingers
+TOOLS = ("tcp", "tool", "tip", "ee", "effector", "flange", "gripper", "palm", "hand", "sole", "foot")  # the best first
+SENSORS = frozenset(
+    {"imu", "camera", "cam", "lidar", "laser", "sensor", "gps", "antenna", "logo", "optical", "depth", "color", "radar"}
+    | {"rgb", "rgbd", "ft", "force", "torque", "inertial", "contour", "support", "light", "led", "mic", "speaker"}
+)
+WHEELS = frozenset({"wheel", "caster", "castor", "roller"})
+RIGID = 6  # velocities above a frame, from which on it can be moved without being turned
+
+
+def is_machine(model: Model) -> bool:
+    """Return whether every joint has one axis, those that move the whole body aside."""
+    parts = rigid_parts(model)
+    return all(joint.nv <= 1 or parts[joint.parent] is None for joint in model.joints)
+
+
+def moves_freely(model: Model, frame: str) -> bool:
+    """Return whether enough joints carry a frame to move it without turning it."""
+    names = {model.frame(name).joint for name in model.ancestors(frame)} - {None}
+    return sum(joint.nv for joint in model.joints if joint.name in names and not joint.mimic) >= RIGID
+
+
+def find_machine_ends(model: Model) -> list[str]:
+    """Return the frames by which a machine is taken hold of, one for each of its ends."""
+    parts = rigid_parts(model)
+    frames: dict[str, list[str]] = {}
+    for name in model.frames:
+        part = parts[name]
+        if part is not None:
+            frames.setdefault(part, []).append(name)
+    above = {part: parts[model.frame(part).parent] for part in frames}
+    below: dict[str, list[str]] = {part: [] for part in frames}
+    for part, parent in above.items():
+        if parent is not None:
+            below[parent].append(part)
+    at = {name: model.fk(model.rest, name)[:3, 3] for name in model.frames}
+
+    def reach(part: str, origin: str) -> float:
+        own = max(float(np.linalg.norm(at[name] - at[origin])) for name in frames[part])
+        return max([own, *(reach(child, origin) for child in below[part])])
+
+    def is_hand(part: str) -> bool:
+        return len(below[part]) > 1 and all(reach(child, part) < SHORT * model.length for child in below[part])
+
+    ends: list[str] = []
+    for part, own in frames.items():
+        carriers = [name for name in model.ancestors(part)[1:] if name in below]
+        if any(is_hand(name) for name in carriers):
+            continue
+        if (not below[part] or is_hand(part)) and not has_word(part, WHEELS):
+            frame = choose_frame(own, at, part)
+            ends += [] if frame is None else [frame]
+    return ends
+
+
+def choose_frame(frames: list[str], at: dict[str, np.ndarray], part: str) -> str | None:
+    """Return the frame of an end that is taken hold of; None where it is a sensor."""
+    kept = [name for name in frames if not has_word(name, SENSORS)]
+    for word in TOOLS:
+        named = [name for name in kept if has_word(name, frozenset({word}))]
+        if named:
+            return named[-1]
+    return max(kept, key=lambda name: float(np.linalg.norm(at[name] - at[part])), default=None)
+
+
+def has_word(name: str, words: frozenset[str]) -> bool:
+    """Return whether a name has one of some words, with a number after it or not."""
+    return any(word.rstrip("0123456789") in words for word in split_words(name))

@@ -1,0 +1,37 @@
+"""The strict levels on which a rig's goals are served, and the weights on the last of them.
+
+0  pins and planted feet           3  poles, and elbows and knees that are dragged or reach
+1  the handles that are dragged    4  balance, gazes and aims; by weight also: feet that lie flat, knees that look ahead
+2  the other reaches               and the rest pose below all
+"""
+
+from __future__ import annotations
+
+from poise.model import Model
+
+__all__ = [
+    "AIM_WEIGHT",
+    "DRAGGED",
+    "FLAT_WEIGHT",
+    "KEPT",
+    "KNEE_WEIGHT",
+    "LIFTED_WEIGHT",
+    "PINS",
+    "POLES",
+    "REACHES",
+    "UPRIGHT_WEIGHT",
+    "near_pin",
+]
+
+PINS, DRAGGED, REACHES, POLES, KEPT = range(5)
+AIM_WEIGHT = 0.3  # beside a balance of weight 1
+FLAT_WEIGHT = 0.1
+LIFTED_WEIGHT = 0.03  # of a foot that is dragged, to lie flat; beside it, of the body that stays upright
+UPRIGHT_WEIGHT = 0.1
+KNEE_WEIGHT = 0.3
+PINNED = 1e-6  # metres (times L below 1) and radians: how near a pin must be to count as reached
+
+
+def near_pin(model: Model) -> tuple[float, float]:
+    """Return how near a pin must be to count as reached: metres, radians."""
+    return PINNED * min(1.0, model.length), PINNED

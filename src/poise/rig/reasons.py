@@ -1,0 +1,140 @@
+"""Why a handle is not where it was pulled: what holds the body back, as data, and in words that a person would say.
+
+`solution.explanation` tells of goals, limits and searches; here is what an animator asks: which joint is at its end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from poise.diagnosis.missed import is_missed
+from poise.model import Model
+from poise.rig.state import Wish
+from poise.solvers import Solution
+from poise.solvers.findings import ActiveLimit
+from poise.solvers.show import length_text
+
+__all__ = ["Miss", "Stop", "find_misses", "say_misses"]
+
+LEAST = 0.05  # of the strongest limit: weaker ones are not worth a word
+SIDES = {"l": "left", "r": "right", "fl": "left fore", "fr": "right fore", "hl": "left hind", "hr": "right hind"}
+PARTS = ("ankle", "knee", "hip", "ball", "spine", "chest", "neck", "head", "clavicle", "shoulder", "elbow", "forearm")
+BENDS = frozenset({"ankle", "knee", "elbow", "wrist", "spine", "neck", "ball", "toes"})
+WORDS = {"ball": "toes", "clavicle": "collarbone", "spine_1": "back", "spine_2": "back", "chest": "upper back"}
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """Something that holds a handle back.
+
+    Attributes:
+        part: The part of the body in words, such as "ankle"; the name of a joint or frame where it has no role.
+        side: "left", "right", or empty.
+        kind: "range" of a joint, "floor", or another kind of limit.
+        degrees: The end of a joint's range, for a joint that turns.
+        limit: The limit that it stands at.
+    """
+
+    part: str
+    side: str
+    kind: str
+    degrees: float | None
+    limit: ActiveLimit
+
+
+@dataclass(frozen=True, slots=True)
+class Miss:
+    """A handle that is not where it was pulled.
+
+    Attributes:
+        handle: The handle.
+        metres: How far it is off.
+        radians: How far it is turned off.
+        stops: What holds it back, the strongest first.
+        pinned: The feet that are pinned, whose heels could rise if they were planted.
+        text: All that in words.
+    """
+
+    handle: str
+    metres: float
+    radians: float
+    stops: tuple[Stop, ...]
+    pinned: tuple[str, ...] = ()
+    text: str = ""
+
+
+def find_misses(solution: Solution, places: Mapping[str, Wish], feet: Iterable[str]) -> tuple[Miss, ...]:
+    """Return the handles of a frame that are not where they were pulled, and why.
+
+    Args:
+        solution: The solution of the frame.
+        places: What is asked of handles.
+        feet: The handles that are feet.
+    """
+    missed = [name for name in places if name in solution.errors and is_missed(solution, name)]
+    if not missed:
+        return ()
+    strongest = max((limit.multiplier for limit in solution.active_limits), default=0.0)
+    limits = [x for x in solution.active_limits if x.multiplier > LEAST * strongest and not x.exempt]
+    stops = tuple(name_stop(solution.model, limit) for limit in limits)
+    pinned = tuple(name for name in feet if name in places and places[name].kind == "pin")
+    held = pinned if any(stop.part == "ankle" for stop in stops) else ()
+    misses = [Miss(name, *solution.errors[name], stops, held) for name in missed]
+    return tuple(replace(miss, text=say_miss(miss)) for miss in misses)
+
+
+def name_stop(model: Model, limit: ActiveLimit) -> Stop:
+    """Return a limit as a part of the body."""
+    frame = model.joint(limit.joint).frame if limit.joint else (limit.between or ("",))[0]
+    roles = [role for role, own in model.roles.items() if own == frame]
+    role = min(roles, key=lambda role: (not role.startswith(PARTS), role), default="")
+    part, _, side = role.rpartition("_") if role.rpartition("_")[2] in SIDES else (role, "", "")
+    turns = limit.kind == "range" and not model.slides[limit.velocity]
+    degrees = math.degrees(limit.value) if turns else None
+    return Stop(WORDS.get(part, part) or repr(frame), SIDES.get(side, ""), limit.kind, degrees, limit)
+
+
+def say_misses(misses: Sequence[Miss]) -> str:
+    """Say what is missed, one line for each handle."""
+    return "\n".join(miss.text for miss in misses) or "Everything is where you asked."
+
+
+def say_miss(miss: Miss) -> str:
+    """Say in words what a miss is."""
+    turned = f" and {math.degrees(miss.radians):.0f} degrees" if miss.radians > 1e-3 else ""
+    text = f"{miss.handle} stays {length_text(miss.metres)}{turned} from where it is pulled"
+    reasons = [say_stops(group) for group in group_stops(miss.stops)]
+    text += f": {', '.join(reasons)}." if reasons else ": it does not reach so far."
+    if miss.pinned:
+        text += " Planted instead of pinned, the feet could lift their heels."
+    return text
+
+
+def group_stops(stops: Sequence[Stop]) -> list[list[Stop]]:
+    """Return the stops of one kind, of both sides, together."""
+    groups: dict[tuple[str, str], list[Stop]] = {}
+    for stop in stops:
+        groups.setdefault((stop.part, stop.kind), []).append(stop)
+    return list(groups.values())
+
+
+def say_stops(group: Sequence[Stop]) -> str:
+    """Say what stops of one kind are."""
+    first, sides = group[0], sorted({stop.side for stop in group if stop.side})
+    if first.kind == "floor":
+        return f"{say_part(first.part, sides, 'is', 'are')} on the floor"
+    if first.kind != "range":
+        return f"{first.limit.limit or first.kind} holds {first.part}"
+    verb = "bent" if first.part in BENDS else "turned" if first.degrees is not None else "out"
+    end = "" if first.degrees is None else f" ({abs(first.degrees):.0f} degrees)"
+    goes = "it goes" if len(sides) < 2 else "they go"
+    return f"{say_part(first.part, sides, 'is', 'are')} {verb} as far as {goes}{end}"
+
+
+def say_part(part: str, sides: Sequence[str], one: str, many: str) -> str:
+    """Say which parts, and the verb that goes with them."""
+    if len(sides) < 2:
+        return f"the {f'{sides[0]} ' if sides else ''}{part} {one}"
+    return f"the {', '.join(sides[:-1])} and the {sides[-1]} {part} {many}"

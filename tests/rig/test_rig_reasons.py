@@ -1,0 +1,66 @@
+"""Why a handle is not where it was pulled: data first, then words that a person would say."""
+
+from __future__ import annotations
+
+import numpy as np
+import walkers
+
+import poise
+
+
+def pull(rig: poise.Rig, handle: str, way: tuple[float, float, float], frames: int = 60) -> None:
+    """Drag a handle by a way, and wait until it stands still."""
+    start = rig.transform(handle).translation
+    for share in (*np.linspace(0.0, 1.0, frames), *np.ones(frames)):
+        rig.drag(handle, start + share * np.array(way))
+
+
+def test_a_pelvis_over_pinned_feet_names_the_ankles_and_what_would_help() -> None:
+    rig = poise.Rig(poise.load("humanoid"))
+    assert rig.why() == "Everything is where you asked."
+    rig.pin("foot_l")
+    rig.pin("foot_r")
+    pull(rig, "pelvis", (0.0, -0.3, 0.0))
+    (miss,) = rig.misses
+    assert miss.handle == "pelvis"
+    assert {(stop.part, stop.side, stop.kind) for stop in miss.stops} == {
+        ("ankle", "left", "range"),
+        ("ankle", "right", "range"),
+    }
+    assert all(stop.degrees is not None and abs(stop.degrees + 25.0) < 1e-9 for stop in miss.stops)
+    assert miss.pinned == ("foot_l", "foot_r")
+    assert "the left and the right ankle are bent as far as they go (25 degrees)" in rig.why()
+    assert "Planted instead of pinned" in rig.why()
+
+
+def test_planted_feet_go_on_to_where_the_knees_end() -> None:
+    rig = poise.Rig(poise.load("humanoid"))
+    rig.stand()
+    pull(rig, "pelvis", (0.0, -0.3, 0.0))
+    assert rig.misses == ()
+    pull(rig, "pelvis", (0.0, -0.5, 0.0))
+    (miss,) = rig.misses
+    assert ("knee", "left") in {(stop.part, stop.side) for stop in miss.stops}
+    assert miss.pinned == ()
+
+
+def test_what_has_no_role_is_told_by_its_name_and_what_is_too_far_is_told_so() -> None:
+    rig = poise.Rig(walkers.make_machine(scrambled=True, bend=0.2))
+    rig.stand()
+    hand = next(handle.name for handle in rig.handles.values() if handle.tool)
+    pull(rig, hand, (0.0, 0.0, 3.0))
+    (miss,) = rig.misses
+    assert miss.metres > 0.5
+    assert rig.why().startswith(f"{hand} stays ")
+    assert miss.text == rig.why()
+
+
+def test_a_foot_that_is_pulled_into_the_floor_says_so() -> None:
+    rig = poise.Rig(poise.load("humanoid"))
+    rig.plant("foot_r")
+    pull(rig, "foot_l", (0.0, -0.2, 0.0))
+    (miss,) = rig.misses
+    assert {stop.kind for stop in miss.stops} >= {"floor"}
+    assert "on the floor" in rig.why()
+    assert rig.solution is not None
+    assert "stands on the floor" in rig.solution.why()

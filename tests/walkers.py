@@ -1,0 +1,115 @@
+"""Bodies that stand on two legs, made for tests: characters of ball or Euler joints, and machines of hinges."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import poise
+from poise.model.shapes import Box
+
+Triple = tuple[float, float, float]
+SCRAMBLED = (
+    "qax",
+    "vub",
+    "zil",
+    "pom",
+    "rek",
+    "tud",
+    "sif",
+    "wog",
+    "nel",
+    "hab",
+    "cyd",
+    "jur",
+    "lom",
+    "fex",
+    "gip",
+    "dak",
+)
+THREE = (("yaw", "z"), ("roll", "x"), ("pitch", "y"))
+AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
+
+
+def make_character(kind: str = "ball", *, scale: float = 1.0, bend: float = 0.0) -> poise.Model:
+    """A figure as a file brings it, z up, looking along x: without ranges, masses and solids, its legs straight.
+
+    Args:
+        kind: The kind of its joints, "ball" or "euler".
+        scale: How many units of the file a metre has.
+        bend: How far its knees are bent in the rest pose, by Euler joints [rad].
+    """
+    builder = poise.ModelBuilder("character")
+    builder.up = "z"
+
+    def add(name: str, parent: str, offset: Triple, angle: float = 0.0) -> None:
+        rest = {"rest": (0.0, angle, 0.0)} if angle else {}
+        order = {"order": "ZYX"} if kind == "euler" else {}
+        builder.add_joint(name, parent, kind, offset=tuple(scale * np.array(offset)), **order, **rest)
+        builder.add_role(name, name)
+
+    builder.add_joint("pelvis", None, "free", rest=(0.0, 0.0, 0.95 * scale, 1.0, 0.0, 0.0, 0.0))
+    builder.add_role("pelvis", "pelvis")
+    for name, parent, height in (("spine_1", "pelvis", 0.1), ("chest", "spine_1", 0.2), ("neck", "chest", 0.2)):
+        add(name, parent, (0.0, 0.0, height))
+    add("head", "neck", (0.0, 0.0, 0.1))
+    for side, y in (("l", 1.0), ("r", -1.0)):
+        add(f"shoulder_{side}", "chest", (0.0, 0.18 * y, 0.15))
+        add(f"elbow_{side}", f"shoulder_{side}", (0.0, 0.28 * y, 0.0))
+        add(f"hand_{side}", f"elbow_{side}", (0.0, 0.25 * y, 0.0))
+        add(f"hip_{side}", "pelvis", (0.0, 0.1 * y, -0.05), -bend)
+        add(f"knee_{side}", f"hip_{side}", (0.0, 0.0, -0.42), 2.0 * bend)
+        add(f"foot_{side}", f"knee_{side}", (0.0, 0.0, -0.4), -bend)
+        add(f"toe_{side}", f"foot_{side}", (0.13, 0.0, -0.06))
+        builder.add_frame(f"toe_{side}_end", f"toe_{side}", (0.07 * scale, 0.0, 0.0))
+    return builder.build()
+
+
+def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0.0) -> poise.Model:
+    """A robot of hinges, z up, looking along x, with flat feet of one piece and straight legs.
+
+    Args:
+        scrambled: Give every part a name that says nothing.
+        hands: Give it arms of seven joints, with two fingers on each.
+        bend: How far hips and ankles are bent in the rest pose, and the knees twice as far [rad].
+    """
+    builder = poise.ModelBuilder("machine")
+    builder.up = "z"
+    words = [f"{a}{b}" for a in SCRAMBLED for b in SCRAMBLED]
+    known: dict[str, str] = {}
+
+    def name(own: str) -> str:
+        return known.setdefault(own, words[7 * len(known) % len(words)] if scrambled else own)
+
+    def hinge(own: str, parent: str, offset: Triple, axis: str, low: float, high: float, mass: float) -> str:
+        bent = {"hip_pitch": -bend, "knee": 2.0 * bend, "ankle_pitch": -bend}.get(own.partition("_")[2], 0.0)
+        ends = {"lower": low, "upper": high, "mass": mass, "center": (0.0, 0.0, -0.1), "rest": bent}
+        builder.add_joint(name(own), name(parent), "revolute", offset=offset, axis=AXES[axis], **ends)
+        return own
+
+    pelvis, height = name("pelvis"), (0.0, 0.0, 0.08 + 0.78 * np.cos(bend), 1.0, 0.0, 0.0, 0.0)
+    builder.add_joint(pelvis, None, "free", rest=height, mass=8.0)
+    torso = hinge("torso", "pelvis", (0.0, 0.0, 0.1), "z", -2.0, 2.0, 15.0)
+    builder.add_frame(name("imu"), name("torso"), (0.0, 0.0, 0.2))
+    for side, y in (("left", 1.0), ("right", -1.0)):
+        above, offset = "pelvis", (0.0, 0.1 * y, -0.03)
+        for part, axis in THREE:
+            above = hinge(f"{side}_hip_{part}", above, offset, axis, -2.2, 2.2, 1.5)
+            offset = (0.0, 0.0, 0.0)
+        above = hinge(f"{side}_knee", above, (0.0, 0.0, -0.4), "y", -0.1, 2.4, 2.0)
+        above = hinge(f"{side}_ankle_pitch", above, (0.0, 0.0, -0.38), "y", -0.9, 0.6, 0.5)
+        foot = hinge(f"{side}_foot", above, (0.0, 0.0, 0.0), "x", -0.4, 0.4, 0.5)
+        builder.add_shape(name(foot), Box((0.2, 0.08, 0.02)), offset=(0.04, 0.0, -0.04))
+        if not hands:
+            continue
+        above, offset = torso, (0.0, 0.2 * y, 0.35)
+        for part, axis in (("pitch", "y"), ("roll", "x"), ("yaw", "z")):
+            above = hinge(f"{side}_shoulder_{part}", above, offset, axis, -2.6, 2.6, 0.8)
+            offset = (0.0, 0.0, 0.0)
+        above = hinge(f"{side}_elbow", above, (0.0, 0.0, -0.25), "y", -2.4, 0.1, 0.8)
+        offset = (0.0, 0.0, -0.25)
+        for part, axis in (("yaw", "z"), ("pitch", "y"), ("roll", "x")):
+            above = hinge(f"{side}_wrist_{part}", above, offset, axis, -1.8, 1.8, 0.2)
+            offset = (0.0, 0.0, 0.0)
+        for finger, x in (("thumb", 0.03), ("index", -0.03)):
+            hinge(f"{side}_{finger}", above, (x, 0.0, -0.08), "y", -0.5, 0.5, 0.05)
+    return builder.build()
