@@ -1,0 +1,156 @@
+"""The way from the world to a frame as a product of turns and slides about fixed axes.
+
+With every joint of the way at zero, each has an axis in the world: a direction h and a point p. The frame is then at
+E1(v1) ... En(vn) M, where E is the turn by v about its axis (or the slide by v along it), and M where the frame is at
+zero (the product of exponentials; Brockett 1984). Joints that may not move are part of the axes' places. Mimic and
+flipped joints read their coordinate through a gain and a bias, v = gain q + bias.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import cos, inf, sin
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model.kinds import Primitive
+from poise.model.primitives import kernel_table
+
+if TYPE_CHECKING:
+    from poise.model.model import Model
+
+__all__ = ["Axis", "Chain", "find_chain"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """One turn or slide, as it stands while all are at zero.
+
+    Attributes:
+        joint: Name of the joint.
+        h: Unit direction, in the world.
+        p: A point on the axis [m].
+        slides: Whether it slides; otherwise it turns.
+        lower: Least value, radians or metres; -inf where there is none.
+        upper: Largest value.
+        q: Which number of q it reads.
+        gain: v = gain q + bias.
+        bias: See gain.
+    """
+
+    joint: str
+    h: Floats
+    p: Floats
+    slides: bool
+    lower: float
+    upper: float
+    q: int
+    gain: float
+    bias: float
+
+    def flipped(self) -> Axis:
+        """Return the axis of the inverse motion."""
+        return replace(self, h=-self.h)
+
+    @property
+    def middle(self) -> float:
+        """The middle of the range; 0 where it has no end."""
+        return 0.5 * (self.lower + self.upper) if np.isfinite(self.lower) and np.isfinite(self.upper) else 0.0
+
+    @property
+    def half(self) -> float:
+        """Half the range; infinite unless it has two ends."""
+        return 0.5 * (self.upper - self.lower) if np.isfinite(self.lower) and np.isfinite(self.upper) else inf
+
+    def from_axis(self, point: Floats) -> float:
+        """Return the distance of a point [m]."""
+        return float(np.linalg.norm(np.cross(self.h, point - self.p)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Chain:
+    """The moving axes from the world to a frame, the innermost first, and where the frame stands while they are at zero.
+
+    Attributes:
+        axes: The axes. T: T_world_frame at zero. odd: Why the way is no chain of turns and slides; "" where it is.
+    """
+
+    axes: tuple[Axis, ...]
+    T: Floats
+    odd: str = ""
+
+
+def find_chain(
+    model: Model, frame: str, moves: NDArray[np.bool_], q: Floats, *, limited: bool = True, table: object = None
+) -> Chain:
+    """Return the chain to a frame.
+
+    Args:
+        model: The body.
+        frame: Name of the frame.
+        moves: Which degrees of freedom may change, (nv,).
+        q: Where the others stand.
+        limited: Whether joint ranges hold.
+        table: The kernels' table of the model, where it is at hand.
+    """
+    rows = kernel_table(model._layout) if table is None else table
+    assert isinstance(rows, dict)
+    index = rows["frame_names"].index(model.frame(frame).name)
+    at = rows["frame_primitive"][index]
+    way: list[int] = []
+    while at >= 0:
+        way.append(at)
+        at = rows["ints"][at][1]
+    names = coordinate_names(model)
+    T, axes, odd = np.eye(4), [], ""
+    for i in reversed(way):
+        kind, _, _, q_at, v_at = rows["ints"][i]
+        gain, bias, pitch = map(float, rows["numbers"][i])
+        T = T @ placement(rows["R"][i], rows["p"][i])
+        single = kind in (Primitive.TURN, Primitive.SLIDE, Primitive.SCREW)
+        if not (moves[v_at] and gain != 0.0):
+            T = T @ motion(kind, q[q_at : q_at + 4] if not single else np.array([gain * q[q_at] + bias]), pitch)
+            continue
+        if kind not in (Primitive.TURN, Primitive.SLIDE):
+            odd = odd or f"joint {names[q_at]!r} is no single turn or slide"
+            continue
+        if any(axis.q == q_at for axis in axes):
+            odd = odd or f"joint {names[q_at]!r} moves it at two places (a follower)"
+        ends = (gain * model.lower[v_at] + bias, gain * model.upper[v_at] + bias) if limited else (-inf, inf)
+        low, high = float(min(ends)), float(max(ends))
+        axes.append(
+            Axis(names[q_at], T[:3, 2].copy(), T[:3, 3].copy(), kind == Primitive.SLIDE, low, high, q_at, gain, bias)
+        )
+    return Chain(tuple(axes), T @ placement(rows["frame_R"][index], rows["frame_p"][index]), odd)
+
+
+def coordinate_names(model: Model) -> dict[int, str]:
+    """Return the joint to which each number of q belongs."""
+    return {i: joint.name for joint in model.joints if joint.nv for i in range(joint.q.start, joint.q.stop)}
+
+
+def placement(R: Floats, p: Floats) -> Floats:
+    """Return the 4x4 matrix of a rotation and a place."""
+    out = np.eye(4)
+    out[:3, :3], out[:3, 3] = R, p
+    return out
+
+
+def motion(kind: int, values: Floats, pitch: float) -> Floats:
+    """Return the matrix of a primitive that stands still at its values."""
+    from poise.spatial import Rotation
+
+    if kind == Primitive.BALL:
+        return placement(Rotation(values).matrix, np.zeros(3))
+    if kind == Primitive.SLIDE3:
+        return placement(np.eye(3), values[:3])
+    v = float(values[0])
+    out = np.eye(4)
+    if kind != Primitive.SLIDE:
+        out[:2, :2] = [[cos(v), -sin(v)], [sin(v), cos(v)]]
+    out[2, 3] = {Primitive.TURN: 0.0, Primitive.SLIDE: v}.get(Primitive(kind), pitch * v)
+    return out

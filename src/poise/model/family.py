@@ -1,0 +1,264 @@
+"""Families: chains whose axes stand so that every pose of a transform is found in closed form.
+
+Recognised from the axes alone, never from a name. Six joints:
+
+- a *spherical wrist*: the last three axes meet in a point, and the first three are three slides, or hold two turns that
+  are parallel or meet, one after the other (Pieper 1968);
+- a *spherical shoulder*: the same, read from the tool;
+- *three parallel axes*, 2 to 4, before two that meet (Universal Robots), or 3 to 5 behind two that meet.
+
+Seven joints belong to the family of the six that are left when the first or the last is held still: that one is then
+*free*. So an arm with spherical shoulder and a last joint of any offset (Panda, xArm7, iiwa) has its last joint free,
+and an arm on a rail the rail.
+
+Files round their numbers. Axes that nearly stand in a family are moved into it, and the chain says by how much its
+frame can be off for that, whatever its joints do: `point_error` and `turn_error`. For the turn by v about two axes that
+differ by the angle a and, where they are nearest, by the distance d: the rotations differ by at most 2 a, a point at
+distance D by at most 2 a D + 2 d. The joints' errors add up. Proofs count them as if the target were known no better.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.model.chain import Axis, Chain, find_chain
+
+if TYPE_CHECKING:
+    from poise.model.model import Model
+
+__all__ = ["Family", "find_family"]
+
+Floats = NDArray[np.float64]
+WORST = 1e-3  # how far, in radians or of the chain's length, axes may be from a family
+SLANT = 1e-2  # sine of the least angle between axes that must not be parallel
+PLANS = ("parallel last", "meet first", "meet last", "parallel first", "gantry", "planar")  # as in kernels/families.h
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Family:
+    """What closed form a chain has.
+
+    Attributes:
+        name: "spherical wrist", "spherical shoulder", "three parallel axes", or "none".
+        frame: Name of the frame.
+        joints: Names of the joints that move it, the innermost first.
+        free: Name of the joint that is scanned, of seven; None of six.
+        reason: Why there is none; "" where there is one.
+        point_error: How far a point of the frame is off for axes that were moved into the family [m].
+        turn_error: The same of its rotation [rad].
+    """
+
+    name: str
+    frame: str
+    joints: tuple[str, ...]
+    free: str | None = None
+    reason: str = ""
+    point_error: float = 0.0
+    turn_error: float = 0.0
+    chain: Chain | None = None
+    six: Six | None = None
+    place: int = 0  # of the free joint: 0 none, 1 first, 2 last
+
+    def __bool__(self) -> bool:
+        return self.name != "none"
+
+    def __str__(self) -> str:
+        way = f"{len(self.joints)} joints to {self.frame!r}"
+        if not self:
+            return f"no closed form for the {way}: {self.reason}."
+        free = f", {self.free!r} free" if self.free else ""
+        off = f"; its axes are off by up to {self.point_error:.1e} m, {self.turn_error:.1e} rad"
+        return f"{self.name}{free}: {way}{off if self.turn_error > 1e-9 or self.point_error > 1e-9 else ''}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Six:
+    """Six axes moved into a family, in the order in which they are solved."""
+
+    name: str
+    axes: tuple[Axis, ...]
+    plan: str
+    center: Floats
+    meet: Floats
+    backwards: bool = False
+
+
+def find_family(
+    model: Model, frame: str, moves: NDArray[np.bool_], q: Floats, *, limited: bool = True, table: Any = None
+) -> Family:
+    """Return the family of the chain to a frame, or the reason why it has none."""
+    name = model.frame(frame).name
+    chain = find_chain(model, name, moves, q, limited=limited, table=table)
+    joints = tuple(axis.joint for axis in chain.axes)
+    n = len(chain.axes)
+    if chain.odd:
+        return Family("none", name, joints, reason=chain.odd)
+    if n not in (6, 7):
+        few = "fewer than six cannot reach every transform" if n < 6 else "more than seven leave more than one free"
+        return Family("none", name, joints, reason=few)
+    choices = [(0, chain.axes)] if n == 6 else [(2, chain.axes[:6]), (1, chain.axes[1:])]
+    found = [(place, *best) for place, axes in choices if (best := read_six(axes, chain))]
+    found = [choice for choice in found if choice[0] == 0 or np.isfinite(scanned(chain, choice[0]).half) or turns(chain, choice[0])]
+    if not found:
+        return Family("none", name, joints, reason=describe_axes(chain.axes))
+    place, six, metres, radians = min(found, key=lambda choice: choice[2] + choice[3])
+    free = scanned(chain, place).joint if place else None
+    return Family(six.name, name, joints, free, "", metres, radians, chain, six, place)
+
+
+def scanned(chain: Chain, place: int) -> Axis:
+    """Return the free axis."""
+    return chain.axes[0 if place == 1 else -1]
+
+
+def turns(chain: Chain, place: int) -> bool:
+    """Whether the free joint turns, so that its range is at most a turn."""
+    return not scanned(chain, place).slides
+
+
+def read_six(axes: Sequence[Axis], chain: Chain) -> tuple[Six, float, float] | None:
+    """Return six axes in the family that is nearest, and how far they are from it: metres, radians; None if too far."""
+    best: tuple[Six, float, float] | None = None
+    backwards = tuple(axis.flipped() for axis in reversed(axes))
+    for six in (*read_forwards(tuple(axes)), *(replace(six, backwards=True) for six in read_forwards(backwards))):
+        metres, radians = errors_of(six, axes if not six.backwards else backwards, chain)
+        length = span(six.axes, chain.T[:3, 3])
+        if metres > WORST * length or radians > WORST:
+            continue
+        if best is None or metres / length + radians < 0.5 * (best[1] / length + best[2]) - 1e-12:
+            name = {"spherical wrist": "spherical shoulder"}.get(six.name, six.name) if six.backwards else six.name
+            best = replace(six, name=name), metres, radians
+    return best
+
+
+def read_forwards(axes: tuple[Axis, ...]) -> Iterator[Six]:
+    """Yield the ways in which six axes can be solved from the base, however badly they fit."""
+    if any(axis.slides for axis in axes[3:]):
+        return
+    if slanted(axes[3], axes[4]) and slanted(axes[4], axes[5]):
+        center = meeting_point(axes[3:])
+        wrist = tuple(replace(axis, p=center) for axis in axes[3:])
+        for plan, first, meet in read_first_three(axes[:3], center):
+            yield Six("spherical wrist", (*first, *wrist), plan, center, meet)
+    if not (axes[1].slides or axes[2].slides) and slanted(axes[4], axes[5]) and slanted(axes[3], axes[4]):
+        h = shared_direction(axes[1:4])
+        one, five = axes[0], axes[4]
+        center = meeting_point(axes[4:])
+        if (slanted(one, axes[3]) if not one.slides else abs(one.h @ h) > SLANT) and min(
+            axes[1].from_axis(axes[2].p), axes[2].from_axis(axes[3].p)
+        ) > 1e-6:
+            middle = [replace(axis, h=h if axis.h @ h > 0 else -h) for axis in axes[1:4]]
+            middle[2] = replace(middle[2], p=nearest_point(middle[2], replace(five, p=center)))
+            tail = tuple(replace(axis, p=center) for axis in axes[4:])
+            yield Six("three parallel axes", (one, *middle, *tail), "planar", center, np.zeros(3))
+
+
+def read_first_three(axes: tuple[Axis, ...], center: Floats) -> Iterator[tuple[str, tuple[Axis, ...], Floats]]:
+    """Yield the plans of three axes that bring the point `center` to a place: plan, the axes moved into it, a point."""
+    one, two, three = axes
+    none = np.zeros(3)
+    if one.slides and two.slides and three.slides:
+        if abs(np.linalg.det(np.stack([one.h, two.h, three.h]))) > SLANT:
+            yield "gantry", axes, none
+        return
+    if not (one.slides or two.slides) and slanted(one, two):
+        meet = meeting_point((one, two))
+        if three.slides or min(three.from_axis(center), three.from_axis(meet)) > 1e-6:
+            yield "meet first", (replace(one, p=meet), replace(two, p=meet), three), meet
+    if not (two.slides or three.slides) and slanted(two, three):
+        meet = meeting_point((two, three))
+        if one.slides or one.from_axis(meet) > 1e-6:
+            yield "meet last", (one, replace(two, p=meet), replace(three, p=meet)), meet
+    if not (two.slides or three.slides) and two.from_axis(three.p) > 1e-6:
+        h = shared_direction((two, three))
+        if (abs(one.h @ h) > SLANT) if one.slides else float(np.linalg.norm(np.cross(one.h, h))) > SLANT:
+            two, three = (replace(axis, h=h if axis.h @ h > 0 else -h) for axis in (two, three))
+            yield "parallel last", (one, replace(two, p=nearest_point(two, one)), three), none
+    one, two, three = axes
+    if not (one.slides or two.slides) and one.from_axis(two.p) > 1e-6:
+        h = shared_direction((one, two))
+        if (abs(three.h @ h) > SLANT) if three.slides else float(np.linalg.norm(np.cross(three.h, h))) > SLANT:
+            one, two = (replace(axis, h=h if axis.h @ h > 0 else -h) for axis in (one, two))
+            yield "parallel first", (one, two, three), none
+
+
+# ------------------------------------------------------------------------------------------------ geometry
+
+
+def slanted(one: Axis, other: Axis) -> bool:
+    """Whether two axes are not nearly parallel."""
+    return float(np.linalg.norm(np.cross(one.h, other.h))) > SLANT
+
+
+def meeting_point(axes: Sequence[Axis]) -> Floats:
+    """Return the point with the least sum of squared distances from the axes, which are not all parallel."""
+    across = [np.eye(3) - np.outer(axis.h, axis.h) for axis in axes]
+    point: Floats = np.linalg.solve(sum(across), sum(a @ axis.p for a, axis in zip(across, axes, strict=True)))
+    return point
+
+
+def shared_direction(axes: Sequence[Axis]) -> Floats:
+    """Return the mean direction of axes that are parallel, or against each other; exact where they are."""
+    same = [axis.h if axis.h @ axes[0].h > 0 else -axis.h for axis in axes]
+    if all(np.array_equal(h, same[0]) for h in same):
+        return same[0]
+    mean = np.sum(same, axis=0)
+    unit: Floats = mean / np.linalg.norm(mean)
+    return unit
+
+
+def nearest_point(axis: Axis, other: Axis) -> Floats:
+    """Return the point of an axis that is nearest to another axis, or its own where they are parallel or the other slides."""
+    if other.slides or not slanted(axis, other):
+        return axis.p
+    n = np.cross(other.h, np.cross(other.h, axis.h))
+    point: Floats = axis.p + axis.h * float(n @ (other.p - axis.p)) / float(n @ axis.h)
+    return point
+
+
+def span(axes: Sequence[Axis], end: Floats) -> float:
+    """Return the length of the way along the axes' points to `end`, slides at their farthest [m]."""
+    points = [axis.p for axis in axes] + [end]
+    way = sum(float(np.linalg.norm(b - a)) for a, b in zip(points, points[1:], strict=False))
+    return way + sum(abs(axis.middle) + axis.half for axis in axes if axis.slides and np.isfinite(axis.half))
+
+
+def errors_of(six: Six, true: Sequence[Axis], chain: Chain) -> tuple[float, float]:
+    """Return by how much a point of the frame and its rotation can be off for moving the axes: metres, radians."""
+    order = six.axes if not six.backwards else six.axes[::-1]
+    real = true if not six.backwards else true[::-1]
+    metres = radians = 0.0
+    for i, (ideal, axis) in enumerate(zip(order, real, strict=True)):
+        sine = float(np.linalg.norm(np.cross(ideal.h, axis.h)))
+        if axis.slides:
+            metres += sine * (abs(axis.middle) + axis.half) if sine > 0.0 else 0.0
+            continue
+        radians += 2.0 * sine
+        metres += 2.0 * sine * span(order[i:], chain.T[:3, 3]) + 2.0 * axis.from_axis(ideal.p)
+    return 1.01 * metres, 1.01 * radians
+
+
+def describe_axes(axes: Sequence[Axis]) -> str:
+    """Say what was looked for and not found."""
+    kinds = "".join("P" if axis.slides else "R" for axis in axes)
+    return (
+        f"of {kinds} no three neighbouring axes at an end meet in a point with two of the others parallel or meeting, "
+        f"and no three in the middle are parallel before or behind two that meet"
+    )
+
+
+def family_of(model: Model, frame: str, joints: Sequence[str] | None = None) -> Family:
+    """Return the family of the chain to a frame while only `joints` may move; the others stand at rest."""
+    if isinstance(joints, str):
+        raise InvalidValue(f"joints must be a list of joint names, not {joints!r}; write joints=[{joints!r}].")
+    names = [joint.name for joint in model.joints if joint.nv and not joint.locked] if joints is None else joints
+    moves = np.zeros(model.nv, dtype=bool)
+    for name in names:
+        moves[model.joint(name).v] = True
+    return find_family(model, model.frame(frame).name, moves, model.rest)

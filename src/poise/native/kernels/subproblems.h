@@ -1,0 +1,169 @@
+// subproblems.h: the canonical subproblems of closed-form inverse kinematics, with bounds.
+//
+// Each asks for the turns about an axis through the origin that bring a vector somewhere: onto another vector (Paden-Kahan 1), to a distance
+// from a point (3), to a height over a plane (called 4 by Elias and Wen); two turns one after the other are Paden-Kahan 2, put together of
+// 4 and 1. Paden, "Kinematics and control of robot manipulators", 1986; Kahan, "Lectures on computational aspects of geometry", 1983;
+// Elias and Wen, "IK-Geo", 2022.
+//
+// What is given may be known only within a distance: `slack` of an answer then bounds how far from `at` the turn can be for any input
+// within that distance, so a turn outside at +- slack is no answer of any of them. Where a turn is not determined the slack is pi. Where
+// there is no answer, `found` is false and `at` is the turn that comes nearest. Nothing is ever NaN for finite input.
+//
+// Arithmetic by selects: float, double and packs.
+#pragma once
+#include "rotation.h"
+
+namespace poise {
+
+constexpr double one_pi = 3.1415926535897932385;
+
+// a turn [rad] (or a slide [m]) and how far from it the true one can be
+template <class S> struct Turn { S at, slack; };
+
+// The two answers of what has two, as far before `middle` as behind it; they are one where it just touches. For every input within the
+// distances given they are from `least` to `widest` of the middle, and if it is `certain` there are two.
+template <class S> struct TwoTurns {
+  Turn<S> turn[2];
+  S middle, least, widest;
+  mask_t<S> found, certain;
+};
+
+template <class S> POISE_FN S arc_tangent(S y, S x) {
+  const S angle = positive_atan2(absolute(y), x);
+  return select(y < S(real_t<S>(0)), S(real_t<S>(0)) - angle, angle);
+}
+
+// arc cosine of x, which is brought into [-1, 1]
+template <class S> POISE_FN S arc_cosine(S x) {
+  using T = real_t<S>;
+  const S one = S(T(1)), c = minimum(maximum(x, S(T(-1))), one);
+  return positive_atan2(square_root((one - c) * (one + c)), c);
+}
+
+// how far the direction of a vector of that length can turn if its end moves by `error`
+template <class S> POISE_FN S swing_of(S error, S length) {
+  using T = real_t<S>;
+  const mask_t<S> any_way = error >= length;
+  const S ratio = select(any_way, S(T(0)), error) / select(any_way, S(T(1)), length);
+  const S angle = positive_atan2(ratio, square_root((S(T(1)) - ratio) * (S(T(1)) + ratio)));
+  return select(any_way, S(T(one_pi)), angle);
+}
+
+template <class S> POISE_FN S norm(const S* a) { return square_root(dot(a, a)); }
+
+// out = x turned by t about the unit vector k
+template <class S> POISE_FN void turn_about(const S* k, S t, const S* x, S* out) {
+  S s, c, w[3];
+  sine_cosine(t, s, c);
+  cross(k, x, w);
+  const S along = dot(k, x) * (S(real_t<S>(1)) - c);
+  POISE_UNROLL
+  for (int i = 0; i < 3; ++i) out[i] = c * x[i] + s * w[i] + along * k[i];
+}
+
+// the part of x across the unit vector k
+template <class S> POISE_FN void across(const S* k, const S* x, S* out) {
+  const S along = dot(k, x);
+  POISE_UNROLL
+  for (int i = 0; i < 3; ++i) out[i] = x[i] - along * k[i];
+}
+
+// a cos t + b sin t = c, where c is anything from `low` to `high`: t = atan2(b, a) -+ arccos(c / |a, b|)
+template <class S> POISE_FN TwoTurns<S> solve_line(S a, S b, S c, S low, S high) {
+  using T = real_t<S>;
+  const S zero = S(T(0)), one = S(T(1));
+  const S A = square_root(a * a + b * b);
+  const mask_t<S> none = A <= S(tiny_length<T>());
+  const S k = one / select(none, one, A);
+  TwoTurns<S> out;
+  out.found = (low <= A) & (high >= zero - A);
+  out.certain = (low >= zero - A) & (high <= A) & (A > S(tiny_length<T>()));
+  const S middle = arc_tangent(b, a), half = select(none, zero, arc_cosine(c * k));
+  const S widest = select(none, S(T(one_pi)), arc_cosine(low * k)), least = select(none, zero, arc_cosine(high * k));
+  const S slack = maximum(maximum(widest - half, half - least), zero);
+  out.turn[0] = {middle - half, slack};
+  out.turn[1] = {middle + half, slack};
+  out.middle = middle;
+  out.least = least;
+  out.widest = widest;
+  return out;
+}
+
+// Subproblem 1: the turn about k that brings p into the half plane of k and q; both may be off by so much.
+template <class S> POISE_FN Turn<S> turn_onto(const S* k, const S* p, const S* q, S p_error, S q_error) {
+  S a[3], b[3], n[3];
+  across(k, p, a);
+  across(k, q, b);
+  cross(a, b, n);
+  const S slack = swing_of(p_error, norm(a)) + swing_of(q_error, norm(b));
+  return {arc_tangent(dot(k, n), dot(a, b)), minimum(slack, S(real_t<S>(one_pi)))};
+}
+
+// Subproblem 4: the turns about k that bring p to the height d over the plane across h: h . R p = d, d off by at most `error`.
+template <class S> POISE_FN TwoTurns<S> turn_to_height(const S* h, const S* k, const S* p, S d, S error) {
+  S n[3];
+  cross(k, p, n);
+  const S along = dot(h, k) * dot(k, p), c = d - along;
+  return solve_line(dot(h, p) - along, dot(h, n), c, c - error, c + error);
+}
+
+// Subproblem 3: the turns about k that bring p to the distance d from q, d off by at most `error`.
+template <class S> POISE_FN TwoTurns<S> turn_to_distance(const S* k, const S* p, const S* q, S d, S error) {
+  using T = real_t<S>;
+  S n[3];
+  cross(k, p, n);
+  const S along = dot(q, k) * dot(k, p), half = S(T(0.5)), sum = dot(p, p) + dot(q, q);
+  const S near = maximum(d - error, S(T(0))), far = d + error;
+  return solve_line(dot(q, p) - along, dot(q, n), half * (sum - d * d) - along, half * (sum - far * far) - along,
+                    half * (sum - near * near) - along);
+}
+
+// The slides along the unit vector k that bring p to the distance d from q, d off by at most `error`.
+template <class S> POISE_FN TwoTurns<S> slide_to_distance(const S* k, const S* p, const S* q, S d, S error) {
+  using T = real_t<S>;
+  const S zero = S(T(0));
+  const S x[3] = {p[0] - q[0], p[1] - q[1], p[2] - q[2]};
+  S side[3];
+  across(k, x, side);
+  const S off = dot(side, side), middle = zero - dot(k, x);
+  const S near = maximum(d - error, zero), far = d + error;
+  const S half = square_root(maximum(d * d - off, zero)), widest = square_root(maximum(far * far - off, zero));
+  const S least = square_root(maximum(near * near - off, zero));
+  const S slack = maximum(widest - half, half - least);
+  TwoTurns<S> out;
+  out.found = far * far >= off;
+  out.certain = near * near >= off;
+  out.turn[0] = {middle - half, slack};
+  out.turn[1] = {middle + half, slack};
+  out.middle = middle;
+  out.least = least;
+  out.widest = widest;
+  return out;
+}
+
+// Subproblem 2: R(k1, first) R(k2, second) p = q, two answers; p and q off by so much. `second` has an equation of its own.
+template <class S>
+POISE_FN TwoTurns<S> second_turn_onto(const S* k1, const S* k2, const S* p, const S* q, S p_error, S q_error) {
+  return turn_to_height(k1, k2, p, dot(k1, q), p_error + q_error);
+}
+
+// The first turn once the second is known. It has an equation of its own too, k2 . R(-k1) q = k2 . p, and so a bound that does not pass
+// through the second: `direct`. Where both equations keep their two roots apart for every input, each answer stays with its root, and
+// the smaller bound holds.
+template <class S>
+POISE_FN TwoTurns<S> direct_first_turn(const S* k1, const S* k2, const S* p, const S* q, S p_error, S q_error) {
+  const S back[3] = {S(real_t<S>(0)) - k1[0], S(real_t<S>(0)) - k1[1], S(real_t<S>(0)) - k1[2]};
+  return turn_to_height(k2, back, q, dot(k2, p), p_error + q_error);
+}
+template <class S> POISE_FN Turn<S> first_turn_onto(const S* k1, const S* k2, const S* p, const S* q, S p_error,
+                                                    S q_error, const Turn<S>& second, const TwoTurns<S>& direct,
+                                                    mask_t<S> apart) {
+  S side[3], turned[3];
+  across(k2, p, side);
+  turn_about(k2, second.at, p, turned);
+  Turn<S> first = turn_onto(k1, turned, q, p_error + second.slack * norm(side), q_error);
+  first.slack = select(apart & direct.certain, minimum(first.slack, direct.turn[0].slack), first.slack);
+  return first;
+}
+
+}  // namespace poise
