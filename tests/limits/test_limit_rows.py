@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 import poise
 from poise.goals import Reach
 from poise.limits import Acceleration, Clearance, Closed, Cone, Coupled, HalfSpace, Limit, Speed
-from poise.limits.limit import LimitRow, LimitRows, name_limits
+from poise.limits.limit import LimitRow, LimitRows, RateBounds, name_limits
 from poise.model import Model, ModelBuilder
 from poise.native import core
 from poise.solvers.rules import rule_tables
@@ -134,3 +135,31 @@ def test_limits_about_time_say_so_and_have_no_rows():
         kind = getattr(poise.limits, name)
         if isinstance(kind, type) and issubclass(kind, Limit):
             assert kind.timed == (name in ("Speed", "Acceleration"))
+
+
+@dataclass(frozen=True)
+class Gentle(Limit):
+    """A limit about time that the library does not know: slow joints, that change their speed slowly."""
+
+    most: float
+    timed: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        self.settle("gentle")
+
+    def bound_rates(self, model: Model) -> RateBounds:
+        return RateBounds(np.full(model.nv, self.most), np.full(model.nv, 10.0 * self.most))
+
+
+def test_a_limit_about_time_that_the_library_does_not_know_is_kept():
+    arm, dt, most = poise.load("panda"), 0.01, 0.5
+    solver = poise.Solver(arm, [Reach("panda_hand", (0.4, 0.3, 0.6))], limits=[Gentle(most)])
+    q, v, fastest = np.array(arm.rest), np.zeros(arm.nv), 0.0
+    for _ in range(60):
+        found = solver.step(q, dt, velocity=v)
+        change = np.abs(found.velocity - v).max()
+        assert change <= 10.0 * most * dt * (1.0 + 1e-9)
+        q, v, fastest = found.q, found.velocity, max(fastest, float(np.abs(found.velocity).max()))
+    assert 0.99 * most < fastest <= most * (1.0 + 1e-9)
+    with pytest.raises(poise.errors.InvalidValue, match="Gentle"):
+        poise.solve(arm, Reach("panda_hand", (0.4, 0.3, 0.6)), limits=[Gentle(most)])

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.limits.limit import Limit
+from poise.limits.limit import Limit, RateBounds
 from poise.limits.speed import most_of_each, read_most
 from poise.model import Model
 
@@ -38,5 +38,9 @@ class Acceleration(Limit):
         self.settle("acceleration", max=read_most(self.max, "Acceleration"))
 
     def bounds(self, model: Model) -> NDArray[np.float64]:
-        """The largest change of rate of every velocity, per second; infinite where there is no bound."""
+        """Return the largest change of rate of every velocity, per second; infinite where there is no bound."""
         return most_of_each(model, self.max, "Acceleration")
+
+    def bound_rates(self, model: Model) -> RateBounds:
+        """See Limit.bound_rates."""
+        return RateBounds(acceleration=self.bounds(model))

@@ -20,7 +20,7 @@ from poise.native import core
 if TYPE_CHECKING:
     from poise.limits.skeleton import BodyCapsule
 
-__all__ = ["CLOSE", "Limit", "LimitRow", "LimitRows", "LoopRow", "name_limits"]
+__all__ = ["CLOSE", "Limit", "LimitRow", "LimitRows", "LoopRow", "RateBounds", "name_limits"]
 
 CLOSE = 1e-9  # how well a closed loop is closed: of L [m], and radians
 ROUNDING = 5e-13  # what a limit whose two ends are equal is opened by: an angle or a sum has that much rounding
@@ -94,6 +94,18 @@ class LimitRows(NamedTuple):
     loops: tuple[LoopRow, ...] = ()
 
 
+class RateBounds(NamedTuple):
+    """What a limit about time says of every velocity; None where it says nothing, infinite where there is no bound.
+
+    Attributes:
+        speed: The largest rate, (nv,) [rad/s, m/s].
+        acceleration: The largest change of rate in a second, (nv,) [rad/s^2, m/s^2].
+    """
+
+    speed: NDArray[np.float64] | None = None
+    acceleration: NDArray[np.float64] | None = None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Limit:
     """What all limits have.
@@ -104,7 +116,7 @@ class Limit:
 
     name: str = ""
 
-    timed: ClassVar[bool] = False  # whether it is about time: it then holds in `Solver.step` alone, and has no rows
+    timed: ClassVar[bool] = False  # whether it is about time: it then holds in `Solver.step` alone, by `bound_rates`
 
     @property
     def kind(self) -> str:
@@ -120,12 +132,16 @@ class Limit:
         """
         return LimitRows()
 
+    def bound_rates(self, model: Model) -> RateBounds:
+        """Return what a limit about time says of every velocity."""
+        return RateBounds()
+
     def change_cones(self, model: Model, cones: Mapping[str, BallRange]) -> dict[str, BallRange]:
         """Return the ranges of ball joints that are other ones with this limit than those in `cones`."""
         return {}
 
     def settle(self, default: str, **values: Any) -> None:
-        """Writes checked values, and the name, into a limit that is being made."""
+        """Write checked values, and the name, into a limit that is being made."""
         if not isinstance(self.name, str):
             raise InvalidValue(f"{type(self).__name__}: name must be a string, not {self.name!r}.")
         for key, value in {**values, "name": self.name or default}.items():
@@ -133,7 +149,7 @@ class Limit:
 
 
 def name_limits(limits: Any) -> dict[str, Limit]:
-    """Limits by name; those of the same name are numbered.
+    """Return limits by name; those of the same name are numbered.
 
     Raises:
         InvalidValue: Something else is among them.

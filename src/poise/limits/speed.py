@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.limits.limit import Limit
+from poise.limits.limit import Limit, RateBounds
 from poise.model import Model
 from poise.model.joint import name_of
 
@@ -42,8 +42,12 @@ class Speed(Limit):
         self.settle("speed", max=read_most(self.max, "Speed"))
 
     def bounds(self, model: Model) -> NDArray[np.float64]:
-        """The largest rate of every velocity; infinite where there is no bound."""
+        """Return the largest rate of every velocity; infinite where there is no bound."""
         return most_of_each(model, self.max, "Speed")
+
+    def bound_rates(self, model: Model) -> RateBounds:
+        """See Limit.bound_rates."""
+        return RateBounds(speed=self.bounds(model))
 
 
 def read_most(given: Any, what: str) -> Most:

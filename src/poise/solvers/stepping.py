@@ -46,13 +46,10 @@ def window(
         options: The solver's, with its limits.
         ahead: The way from q to where the goals want the body, (nv,): it must be able to stop there.
     """
-    from poise.limits import Acceleration, Speed
-
     span = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
     most = np.where(~model.slides, span, span * model.length) / dt
-    speed = smallest(model, options.limits, Speed)
+    speed, acceleration = bound_rates(model, options.limits)
     low, high = -np.minimum(most, speed), np.minimum(most, speed)
-    acceleration = smallest(model, options.limits, Acceleration)
     if np.isfinite(acceleration).any():
         v = velocity_before(model, before)
         below, above = room(model, q)
@@ -79,13 +76,15 @@ def stopping_speed(acceleration: Floats, way: Floats, dt: float) -> Floats:
     return np.where(np.isfinite(acceleration) & np.isfinite(way), fastest, np.inf)
 
 
-def smallest(model: Model, limits: Sequence[Limit], kind: type) -> Floats:
-    """The tightest bound of every velocity among limits of a kind; infinite where there is none."""
-    out = np.full(model.nv, np.inf)
-    for limit in limits:
-        if isinstance(limit, kind):
-            out = np.minimum(out, limit.bounds(model))  # type: ignore[attr-defined]
-    return out
+def bound_rates(model: Model, limits: Sequence[Limit]) -> tuple[Floats, Floats]:
+    """Return the tightest bounds of every velocity, and of its change in a second; infinite where there is none."""
+    speed, acceleration = np.full(model.nv, np.inf), np.full(model.nv, np.inf)
+    for rates in (limit.bound_rates(model) for limit in limits if limit.timed):
+        if rates.speed is not None:
+            speed = np.minimum(speed, rates.speed)
+        if rates.acceleration is not None:
+            acceleration = np.minimum(acceleration, rates.acceleration)
+    return speed, acceleration
 
 
 def velocity_before(model: Model, velocity: ArrayLike | None) -> Floats:
