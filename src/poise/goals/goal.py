@@ -38,7 +38,7 @@ GoalOp = core.GoalOp
 POSITION, ROTATION, POSE, ALIGN, LOOK = GoalOp.POSITION, GoalOp.ROTATION, GoalOp.POSE, GoalOp.ALIGN, GoalOp.LOOK
 DISTANCE, ANGLE, PLANES, COM = GoalOp.DISTANCE, GoalOp.ANGLE, GoalOp.PLANES, GoalOp.COM
 BALANCE, CUSTOM = GoalOp.BALANCE, GoalOp.CUSTOM
-ANGULAR = frozenset({ROTATION, ALIGN, LOOK, ANGLE})  # whose only error is an angle
+ANGULAR = frozenset(op for op in GoalOp if core.is_angular(op))  # whose only error is an angle
 
 Tolerance = float | tuple[float, float] | None
 _ORIGIN = np.zeros(3)

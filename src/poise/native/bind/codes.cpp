@@ -27,6 +27,9 @@ void bind_codes(nb::module_& m) {
       .value("COM", GOAL_COM)
       .value("BALANCE", GOAL_BALANCE)
       .value("CUSTOM", GOAL_CUSTOM);
+  m.def(
+      "is_angular", [](GoalOp op) { return is_angular(op); }, nb::arg("op"),
+      "Whether the only error of a goal is an angle.");
 
   nb::enum_<LimitOp>(m, "LimitOp", nb::is_arithmetic(), "Which number of a limit must not be negative.")
       .value("PAIR", LIMIT_PAIR)

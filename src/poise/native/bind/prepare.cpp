@@ -100,8 +100,7 @@ void take_goals(PreparedSolver& solver, const Body& body, const nb::dict& table,
     const GoalSpec<double> spec = take_goal(to, body, goal, index);
     const std::vector<double> target = numbers(goal, "target");
     to.n_rows += rows_of_goal(spec);
-    to.ranged = to.ranged || spec.ranged || spec.op == GOAL_DISTANCE || spec.op == GOAL_ANGLE ||
-                spec.op == GOAL_PLANES || spec.op == GOAL_BALANCE;
+    to.ranged = to.ranged || spec.ranged || is_ranged(spec.op);
     to.targets.insert(to.targets.end(), target.begin(), target.end());
     to.goals.push_back(spec);
     solver.names.push_back(nb::cast<std::string>(goal["name"]));

@@ -173,12 +173,7 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb:
 // (rows, velocities): rows that count, velocities that may move and that a goal depends on
 AnyTuple sizes_of(const PreparedSolver& solver) {
   int rows = 0;
-  for (const GoalSpec<double>& goal : solver.data.goals) {
-    const bool plain = is_plain(goal.op);
-    if (!plain) rows += goal.op == GOAL_ALIGN || goal.op == GOAL_LOOK ? 2 : goal.n_rows;
-    for (int k = goal.op == GOAL_ROTATION ? 3 : 0; plain && k < (goal.op == GOAL_POSITION ? 3 : 6); ++k)
-      rows += goal.weight[k] > 0;
-  }
+  for (const GoalSpec<double>& goal : solver.data.goals) rows += count_asking_rows(goal);
   return nb::make_tuple(rows, solver.data.n_v);
 }
 

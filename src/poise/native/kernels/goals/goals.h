@@ -31,6 +31,14 @@ POISE_FN constexpr bool is_plain(int op) { return op == GOAL_POSITION || op == G
 POISE_FN constexpr bool is_of_mass(int op) { return op == GOAL_COM || op == GOAL_BALANCE; }
 // goals between two frames, or a frame and something in the world (relations.h)
 POISE_FN constexpr bool is_relation(int op) { return !is_plain(op) && !is_of_mass(op) && op != GOAL_CUSTOM; }
+// goals that ask for a direction: three rows, of which the turn about it asks for nothing
+POISE_FN constexpr bool is_direction(int op) { return op == GOAL_ALIGN || op == GOAL_LOOK; }
+// goals whose only error is an angle
+POISE_FN constexpr bool is_angular(int op) { return op == GOAL_ROTATION || op == GOAL_ANGLE || is_direction(op); }
+// goals that ask for nothing over a range of what they measure; others do where they have Range targets
+POISE_FN constexpr bool is_ranged(int op) {
+  return op == GOAL_DISTANCE || op == GOAL_ANGLE || op == GOAL_PLANES || op == GOAL_BALANCE;
+}
 
 template <class T> struct GoalSpec {
   int op;
@@ -51,7 +59,16 @@ template <class T> struct GoalSpec {
 
 template <class Goal> POISE_FN constexpr int rows_of_goal(const Goal& goal) {
   if (goal.op == GOAL_POSE) return 6;
-  return is_plain(goal.op) || goal.op == GOAL_ALIGN || goal.op == GOAL_LOOK ? 3 : goal.n_rows;
+  return is_plain(goal.op) || is_direction(goal.op) ? 3 : goal.n_rows;
+}
+
+// how many of its rows ask for something
+template <class Goal> POISE_FN constexpr int count_asking_rows(const Goal& goal) {
+  if (!is_plain(goal.op)) return is_direction(goal.op) ? 2 : goal.n_rows;
+  int count = 0;
+  for (int k = goal.op == GOAL_ROTATION ? 3 : 0; k < (goal.op == GOAL_POSITION ? 3 : 6); ++k)
+    count += goal.weight[k] > 0;
+  return count;
 }
 
 // What is left of e = target - current where the deviation -e may lie in [low, high]; exactly 0 inside.
