@@ -52,19 +52,29 @@ def find_facing(body: Body, symmetry: Symmetry, stance: Stance) -> Facing:
     return Facing(forward, np.cross(body.up, forward), certainty, " and ".join(for_it) or "a guess")
 
 
+def find_ankle(body: Body, limb: Limb) -> Floats:
+    """Return where the lower bone of a limb ends: at the first joint of its ankle or wrist; else the limb's own end."""
+    if limb.last is None or limb.middle is None:
+        return limb.end
+    at, last = body.parts[limb.middle].place, body.parts[limb.last].place
+    lower = limb.chain[limb.chain.index(limb.middle) + 1 : limb.chain.index(limb.last) + 1]
+    far = [body.parts[k].place for k in lower if distance(body.parts[k].place, at) > 0.8 * distance(last, at)]
+    return far[0]
+
+
 def vote_by_feet(body: Body, legs: list[Limb], ahead: Floats) -> float:
     """Return how far feet reach ahead of their ankles, -1 to 1."""
     votes = []
     for leg in legs:
         if leg.last is None or leg.middle is None:
             continue
-        foot, long = body.parts[leg.last], distance(body.parts[leg.last].place, body.parts[leg.middle].place)
-        below = [body.parts[k] for k in body.below(leg.last)]
-        ends = np.concatenate([part.ends for part in below])
-        along = (ends - foot.place) @ ahead
+        ankle, foot = find_ankle(body, leg), body.parts[leg.last]
+        long = distance(ankle, body.parts[leg.middle].place)
+        ends = np.concatenate([body.parts[k].ends for k in body.below(leg.last)])
+        along = (ends - ankle) @ ahead
         reach = float(along.max() + along.min())
         if foot.mass and abs(reach) < 0.02 * long:
-            reach = float((find_center(body, foot) - foot.place) @ ahead)
+            reach = float((find_center(body, foot) - ankle) @ ahead)
         votes.append(np.clip(reach / max(0.15 * long, 1e-9), -1.0, 1.0))
     return float(np.mean(votes)) if votes else 0.0
 
@@ -79,7 +89,7 @@ def vote_by_bends(body: Body, limbs: list[Limb], ahead: Floats, sign: int) -> fl
         if limb.middle is None:
             continue
         middle, upper = body.parts[limb.middle], body.parts[limb.upper]
-        end = limb.end if limb.last is None else body.parts[limb.last].place
+        end = find_ankle(body, limb)
         if middle.axis is not None and middle.joint is not None:
             low, high = float(middle.joint.lower), float(middle.joint.upper)
             at = float(body.model.rest[middle.joint.q][0]) if middle.joint.nq else 0.0

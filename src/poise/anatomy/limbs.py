@@ -77,12 +77,18 @@ def follow(body: Body, first: int) -> tuple[tuple[int, ...], Floats]:
         own = distance(tip_of(body, body.parts[k]), body.parts[k].place)
         longest = max(steps, key=lambda step: (step[0], -step[1]), default=(-1.0, None))
         length[k] = longest if steps and longest[0] > 0.0 else (own, None)
-        if steps and longest[0] < own and longest[0] < 0.5 * own:
+        if steps and longest[0] < 0.5 * own and is_light(body, k):
             length[k] = (own, None)
     chain = [first]
     while (following := length[chain[-1]][1]) is not None:
         chain.append(following)
     return tuple(chain), tip_of(body, body.parts[chain[-1]])
+
+
+def is_light(body: Body, part: int) -> bool:
+    """Tell whether what hangs on a part weighs little beside it: a gear, a rod, a sensor."""
+    rest = sum(body.parts[k].mass for k in body.below(part)[1:])
+    return rest <= 0.3 * body.parts[part].mass
 
 
 def tip_of(body: Body, part: Part) -> Floats:
@@ -167,9 +173,11 @@ def find_last(parts: list[Part], middle: int, upper: int, end: Floats) -> tuple[
     if not far:
         tail = [i for i in range(middle + 1, len(parts)) if parts[i].turns]
         return (tail[-1] if tail else None), None
-    last, group = far[0], [parts[far[0]]]
+    bone = parts[far[-1]].place - at
+    last = next((i for i in far if not twists(parts[i], bone)), far[0])
+    group = [parts[last]]
     for i in range(last + 1, len(parts)):
-        if not joins(parts[i], group, parts[far[0]].place - at):
+        if not joins(parts[i], group, bone):
             break
         last = i
         group.append(parts[i])
@@ -183,8 +191,13 @@ def joins(part: Part, group: list[Part], bone: Floats) -> bool:
     """
     if part.axis is None or group[0].axis is None or len(group) >= 4:
         return False
-    twist = abs(float(part.axis @ bone)) > 0.8 * float(np.linalg.norm(bone))
-    return all(one.axis is not None and abs(float(one.axis @ part.axis)) < 0.7 for one in group[-1 if twist else 0 :])
+    others = group[-1 if twists(part, bone) else 0 :]
+    return all(one.axis is not None and abs(float(one.axis @ part.axis)) < 0.7 for one in others)
+
+
+def twists(part: Part, bone: Floats) -> bool:
+    """Tell whether a hinge turns about the length of a bone."""
+    return part.axis is not None and abs(float(part.axis @ bone)) > 0.8 * float(np.linalg.norm(bone))
 
 
 def is_wheel(body: Body, parts: list[Part], across: Floats) -> bool:

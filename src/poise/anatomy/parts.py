@@ -114,7 +114,8 @@ def list_parts(model: Model, q: ArrayLike, up: Floats) -> Body:
     for part in parts:
         if part.parent >= 0:
             children[part.parent].append(part.index)
-    joints = np.array([part.place for part in parts])
+    root = next((part.index for part in parts if len(children[part.index]) > 1), 0)
+    joints = np.array([part.place for part in parts[root:]])  # without a root that stands apart from its body
     size = float(np.ptp(joints, axis=0).max())
     return Body(model, tuple(parts), tuple(map(tuple, children)), places, up, size if size > 0.0 else 1.0)
 

@@ -16,13 +16,14 @@ __all__ = ["read_best_shape"]
 
 FRAMES = 6  # of a clip that are looked at
 WORTH = {"biped": 3.0, "quadruped": 3.0, "many legs": 2.5, "two arms": 1.5, "": 0.0}
+CLEAR = 0.95  # how alike two sides are in a pose that needs no other beside it
 
 
 def read_best_shape(model: Model, clip: Motion | None = None) -> Shape:
-    """Read the shape of a body in the pose that shows it best: the first that stands on its legs."""
-    best, most = read_shape(model, model.rest), -1.0
+    """Read the shape of a body in the pose that shows it best: on its legs, its sides alike, its head above."""
+    best = read_shape(model, model.rest)
     most = rate(best)
-    if most >= WORTH["biped"] or (clip is None and best.kind == "two arms" and not unread(best)):
+    if most >= CLEAR * WORTH["biped"] or (clip is None and best.kind == "two arms" and not unread(best)):
         return best
     for q, up, handicap in list_views(model, clip):
         shape = read_shape(model, q, up)
@@ -31,15 +32,18 @@ def read_best_shape(model: Model, clip: Motion | None = None) -> Shape:
             continue  # another way up is believed where a head is above
         if worth > most + 1e-9:
             best, most = shape, worth
-        if most >= WORTH["biped"]:
+        if most >= CLEAR * WORTH["biped"]:
             break
     return best
 
 
 def rate(shape: Shape) -> float:
-    """Return how much a shape tells: what it stands on, and whether arms and a head are above."""
-    arms = shape.stance is not None and shape.stance.arms is not None
-    return WORTH[shape.kind] + 0.5 * arms + 0.5 * ("head" in shape.roles)
+    """Return how much a shape tells: what it stands on, how alike its sides are, whether arms and a head are above."""
+    if shape.stance is None:
+        return 0.0
+    limbs = shape.stance.legs or ([shape.stance.arms] if shape.stance.arms else [])
+    alike = min((limb.pair.alike for limb in limbs), default=0.0)
+    return (WORTH[shape.kind] + 0.5 * ("head" in shape.roles)) * alike**2 if alike < CLEAR else WORTH[shape.kind] + 0.5
 
 
 def unread(shape: Shape) -> bool:

@@ -56,8 +56,8 @@ def read_shape(model: Model, q: ArrayLike, up: Floats | None = None) -> Shape:
     """Read the roles of a body from its shape in a pose."""
     body = list_parts(model, q, model.up_direction if up is None else up)
     symmetry = find_symmetry(body)
-    if symmetry is None:
-        return Shape("", {}, ("it has no two limbs that are mirror images",), body)
+    if symmetry is None or abs(float(symmetry.normal @ body.up)) > 0.5:
+        return Shape("", {}, ("it has no two limbs that are mirror images, left and right",), body)
     stance = find_stance(body, symmetry)
     facing = find_facing(body, symmetry, stance)
     legs = sorted(stance.legs, key=lambda limbs: float(body.parts[limbs.pair.first].place @ facing.forward))

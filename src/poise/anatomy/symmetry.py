@@ -160,7 +160,8 @@ def pair_children(
             pairs.append(Pair(at, a, b, alike, length))
             del aside[a], aside[b]
     near = 0.5 * NEAR * body.size
-    middle = [k for k in aside if abs(float(normal @ body.parts[k].place) - offset) < near]
+    alone = len(children) == 1  # a root that stands apart from its body
+    middle = [k for k in aside if alone or abs(float(normal @ body.parts[k].place) - offset) < near]
     return pairs, middle, [k for k in aside if k not in middle]
 
 

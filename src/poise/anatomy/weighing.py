@@ -135,7 +135,9 @@ class Judge:
 
     def agree(self, guess: Guess) -> Guess | None:
         """Return the guess where a name says the same, or means a frame fixed to the same part."""
-        same = [name for name in self.claims if self.parts.get(name) == self.parts[guess.frame]]
+        most = max(sure for sure, _ in self.claims.values())
+        alike = [name for name, (sure, _) in self.claims.items() if sure > 0.75 * most]
+        same = [name for name in alike if self.parts.get(name) == self.parts[guess.frame]]
         if not same:
             return None
         frame = guess.frame
@@ -189,7 +191,10 @@ class Judge:
         if not self.shape.limbs or at is None:
             return True
         if self.limb is not None:
-            return at in self.limb.chain or at in self.shape.body.below(self.limb.chain[0])
+            chain, last = self.limb.chain, self.limb.last
+            if self.part in ("hand", "wrist") and last is not None:  # no hand is a part of a finger
+                return at in chain[: chain.index(last) + 1]
+            return at in chain or at in self.shape.body.below(chain[0])
         return not any(at in limb.chain for limb in self.shape.limbs.values())
 
     def above_middle(self, frame: str) -> bool:

@@ -38,7 +38,7 @@ def carry_over(model: Model, specs: Sequence[JointSpec | FrameSpec]) -> Attached
         old,
         shapes=tuple(shape for shape in old.shapes if shape.frame in frames),
         poses=tuple((name, take_part(model, q, own)) for name, q in old.poses),
-        roles=tuple((role, frame) for role, frame in old.roles if frame in frames),
+        roles=tuple((role, frame) for role, frame in old.roles if frame in frames or not frame),
     )
 
 

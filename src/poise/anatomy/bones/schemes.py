@@ -92,7 +92,7 @@ SCHEMES = (
         LEFT_RIGHT,
         {"Hips": "pelvis", "Neck": "neck", "Head": "head", "HeadTop_End": "head_top"},
         ARM | LEG | {"{}ToeBase": "ball toe", "{}Toe_End": "", "{}Eye": "eye"},
-        spine=("Spine", "Spine1", "Spine2"),
+        spine=("Spine", "Spine1", "Spine2", "Spine3"),
         finger="{}Hand{f}{k}",
     ),
     Scheme(

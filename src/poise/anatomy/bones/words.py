@@ -46,7 +46,7 @@ NOISE = {
     "bip01",
     "base",
 }
-MOTIONS = {"yaw", "pitch", "roll", "x", "y", "z", "twist", "aa", "fe"}
+MOTIONS = {"yaw", "pitch", "roll", "x", "y", "z", "twist", "aa", "fe", "ie", "flex", "lift", "pan", "tilt"}
 
 _MIDDLE = {word: role for role, words in PARTS.items() for word in words.split()}
 _SIDED = {word: role for role, words in SIDED.items() for word in words.split()}

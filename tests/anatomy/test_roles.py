@@ -1,0 +1,123 @@
+"""Roles as people use them: found, printed, corrected, and given wherever a frame is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poise
+from known_bodies import Maker, Plan, rename
+from poise.errors import InvalidValue, ModelMismatch, NameNotFound
+from poise.goals import LookAt, Reach
+from poise.model import Model
+
+MIXAMO = {
+    **{"pelvis": "Hips", "spine_1": "Spine", "spine_2": "Spine1", "chest": "Spine2", "neck": "Neck", "head": "Head"},
+    **{"head_top": "HeadTop_End", "clavicle": "Shoulder", "shoulder": "Arm", "elbow": "ForeArm", "wrist": "Hand"},
+    **{"hip": "UpLeg", "knee": "Leg", "ankle": "Foot", "ball": "ToeBase"},
+}
+
+
+@pytest.fixture(scope="module")
+def mixamo() -> Model:
+    """The built-in humanoid under the names of Mixamo, its roles found as a reader finds them."""
+    human = poise.load("humanoid")
+    names = {}
+    for name in human.frames:
+        part, _, side = name.rpartition("_")
+        long = {"l": "Left", "r": "Right"}.get(side, "")
+        known = MIXAMO.get(part) if long else MIXAMO.get(name)
+        names[name] = f"mixamorig:{long}{known}" if known else f"more_{name}"
+    model = rename(human, names)
+    return model.with_roles(poise.roles(model))
+
+
+def test_what_is_found_says_how_surely_and_why(mixamo: Model) -> None:
+    found = poise.roles(mixamo)
+    assert found.scheme == "Mixamo"
+    assert found["hand_l"] == "mixamorig:LeftHand"
+    assert found.role("knee_r").certainty > 0.95
+    assert "name and shape" in found.role("knee_r").evidence
+    assert found.of("mixamorig:LeftHand") == ("wrist_l", "hand_l")
+    text = str(found)
+    assert "biped, Mixamo names" in text
+    assert "mixamorig:RightLeg" in text
+    with pytest.raises(NameNotFound, match="hand_l"):
+        _ = found["hand_left"]
+    assert found.get("tail") is None
+    assert dict(found) == dict(mixamo.roles)
+
+
+def test_a_role_is_accepted_wherever_a_frame_is(mixamo: Model) -> None:
+    hand = "mixamorig:LeftHand"
+    T = mixamo.fk(mixamo.rest, "hand_l")
+    np.testing.assert_array_equal(T, mixamo.fk(mixamo.rest, hand))
+    np.testing.assert_array_equal(mixamo.jacobian(mixamo.rest, "hand_l"), mixamo.jacobian(mixamo.rest, hand))
+    assert mixamo.frame("hand_l").name == hand
+    assert mixamo.ancestors("hand_l") == mixamo.ancestors(hand)
+    there = T[:3, 3] + np.array([0.05, 0.1, 0.1])
+    one = poise.solve(mixamo, [Reach("hand_l", there), LookAt("head", there, weight=0.3)])
+    other = poise.solve(mixamo, [Reach(hand, there), LookAt("mixamorig:Head", there, weight=0.3)])
+    np.testing.assert_array_equal(one.q, other.q)
+    assert one.reached
+    many = poise.solve_batch(mixamo, [Reach("hand_l", there, name="hand")], {"hand": np.stack([there, T[:3, 3]])})
+    assert many.reached.all()
+    rig = poise.Rig(mixamo)
+    rig.add_handle("grip", "hand_r", "end")
+    assert rig.handles["grip"].frame == "mixamorig:RightHand"
+    assert mixamo.with_frame("tool", "hand_l").frame("tool").parent == hand
+    assert mixamo.subtree("hand_l").frames[0] == hand
+
+
+def test_a_frame_comes_before_a_joint_and_a_joint_before_a_role() -> None:
+    builder = poise.ModelBuilder("names")
+    builder.add_joint("a", None, "ball", frame="b", offset=(1.0, 0.0, 0.0))
+    builder.add_joint("c", "b", "ball", frame="d", offset=(0.0, 1.0, 0.0))
+    model = builder.build().with_roles({"b": "d", "a": "d", "head": "d", "hand_l": "c"})
+    places = [model.fk(model.rest, name)[:3, 3].tolist() for name in ("b", "a", "head", "hand_l")]
+    assert places == [[1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 1.0, 0.0]]
+    assert [model.frame(name).name for name in ("b", "a", "head")] == ["b", "b", "d"]
+
+
+def test_an_unknown_frame_is_told_the_roles_too(mixamo: Model) -> None:
+    for ask in (lambda: mixamo.frame("hand_left"), lambda: mixamo.fk(mixamo.rest, "hand_left")):
+        with pytest.raises(NameNotFound, match="'hand_l'"):
+            ask()
+
+
+def test_roles_are_corrected_and_taken_away(mixamo: Model) -> None:
+    other = mixamo.with_roles({"hand_l": "mixamorig:LeftForeArm", "head": None})
+    assert mixamo.roles["hand_l"] == "mixamorig:LeftHand"
+    assert other.roles["hand_l"] == "mixamorig:LeftForeArm"
+    assert "head" not in other.roles
+    found = poise.roles(other)
+    assert found["hand_l"] == "mixamorig:LeftForeArm"
+    assert found.role("hand_l").evidence == "given"
+    assert "head" not in found
+    assert other != mixamo
+    again = other.with_frame("tool", "hand_r")
+    assert "head" not in poise.roles(again)
+    with pytest.raises(NameNotFound, match="no frame"):
+        mixamo.with_roles({"hand_l": "nowhere"})
+    with pytest.raises(InvalidValue, match="mapping"):
+        mixamo.with_roles(["hand_l"])  # type: ignore[arg-type]
+    with pytest.raises(InvalidValue, match="role"):
+        mixamo.with_roles({"": "mixamorig:Head"})
+
+
+def test_robots_get_their_roles_when_they_are_read(tmp_path: Path) -> None:
+    model, roles = Maker(Plan()).make()
+    poise.save(model, tmp_path / "robot.urdf")
+    back = poise.load(tmp_path / "robot.urdf")
+    assert {role: back.roles[role] for role in roles} == roles
+    assert any("roles" in note and "shape" in note for note in back.notes)
+
+
+def test_what_is_no_body_is_refused(mixamo: Model) -> None:
+    with pytest.raises(InvalidValue, match=r"poise\.load"):
+        poise.roles("humanoid")  # type: ignore[arg-type]
+    human = poise.load("humanoid")
+    with pytest.raises(ModelMismatch, match="humanoid"):
+        poise.roles(mixamo, clip=poise.Motion(human, human.rest[None]))

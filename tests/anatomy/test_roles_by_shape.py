@@ -1,0 +1,152 @@
+"""Roles by shape alone: names say nothing, and the same parts are found, however a body is built, turned and sized."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import poise
+from known_bodies import Maker, Plan, find_parts, rename, scramble, turn
+from poise.model import Model
+from poise.model.spec import JointSpec
+from poise.spatial import Rotation
+
+AXES = [a + b + c for a in "xyz" for b in "xyz" for c in "xyz" if len({a, b, c}) == 3]
+JOINTS = ("clavicle", "shoulder", "elbow", "wrist", "hip", "knee", "ankle")
+TRUNK = ("pelvis", "spine_1", "spine_2", "chest", "neck", "head")
+
+
+def agree(model: Model, roles: dict[str, str], seed: int = 0) -> poise.anatomy.Roles:
+    """Scramble the names of a body and find the same roles: the same frame, or one fixed to the same part."""
+    parts = find_parts(model)
+    scrambled, old = scramble(model, seed)
+    found = poise.roles(scrambled)
+    assert not found.scheme
+    wrong = {role: old[found[role]] if role in found else None for role in roles}
+    wrong = {role: frame for role, frame in wrong.items() if frame is None or parts[frame] != parts[roles[role]]}
+    assert not wrong
+    return found
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_the_humanoid_without_its_names(seed: int) -> None:
+    model = poise.load("humanoid")
+    wanted = {role: frame for role, frame in model.roles.items() if role not in ("eyes", "head_top")}
+    sided = {part for role in wanted if (part := role[:-2]) in (*JOINTS, "hand", "foot")}
+    roles = {role: frame for role, frame in wanted.items() if role in TRUNK or role[:-2] in sided}
+    found = agree(model, roles, seed)
+    scrambled, old = scramble(model, seed)
+    assert {old[found[f"{part}_{side}"]] for part in JOINTS for side in "lr"} == {
+        f"{part}_{side}" for part in JOINTS for side in "lr"
+    }
+    assert found.kind == "biped"
+    assert not found.missing
+    assert poise.roles(scrambled).found == found.found
+
+
+def test_the_dog_without_its_names() -> None:
+    model = poise.load("quadruped")
+    legs = {role: frame for role, frame in model.roles.items() if role[:-3] in ("hip", "knee", "ankle", "foot")}
+    assert len(legs) == 16
+    assert agree(model, legs | {role: model.roles[role] for role in ("pelvis", "chest", "head")}).kind == "quadruped"
+
+
+plans = st.builds(
+    Plan,
+    hip=st.sampled_from(AXES),
+    ankle=st.sampled_from(["y", "yx", "xy"]),
+    shoulder=st.sampled_from(["yxz", "xyz", "zyx"]),
+    wrist=st.sampled_from(["z", "zy", "zyx", "zxy", "xyz"]),
+    waist=st.sampled_from(["", "z", "zx", "zxy"]),
+    neck=st.sampled_from(["", "z", "zy", "yz"]),
+    apart=st.sampled_from([0.0, 0.02, 0.06]),
+    arms=st.just("down"),
+    scale=st.sampled_from([0.3, 1.0, 100.0]),
+    toes=st.booleans(),
+)
+
+
+@given(plans, st.integers(0, 5))
+def test_robots_whose_hip_is_three_links_in_one_place(plan: Plan, seed: int) -> None:
+    model, roles = Maker(plan).make()
+    found = agree(model, roles, seed)
+    assert found.kind == "biped"
+    assert plan.toes == ("toe_l" in found)
+    assert ("head" in found) == bool(plan.neck)
+    if not plan.neck:
+        assert any("head has no frame" in note for note in found.notes)
+
+
+def test_arms_stretched_aside_are_arms() -> None:
+    model, roles = Maker(Plan(arms="out", shoulder="yxz", wrist="yxz")).make()
+    agree(model, roles)
+
+
+@given(st.floats(-np.pi, np.pi), st.sampled_from(["z", "y", "x"]), st.booleans())
+def test_turning_the_world_changes_nothing(angle: float, up: str, wrong: bool) -> None:
+    """Turned about the vertical, with another axis up; and where the file says a wrong axis is up, a head tells."""
+    model, roles = Maker(Plan()).make()
+    tip = {"z": np.eye(3), "y": np.eye(3)[[1, 2, 0]], "x": np.eye(3)[[2, 0, 1]]}[up]
+    about = Rotation.from_matrix(tip) @ Rotation.from_axis_angle((0.0, 0.0, 1.0), angle)
+    said = {"z": "y", "y": "z", "x": "z"}[up] if wrong else up
+    agree(turn(model, about, said), roles)
+
+
+def test_names_decide_which_side_is_left_and_the_contradiction_is_said() -> None:
+    model, roles = Maker(Plan()).make()
+    swap = {"l": "r", "r": "l"}
+    names = {n: n for n in (*model.frames, *(j.name for j in model.joints))}
+    for name in names:
+        for side, other in swap.items():
+            if f"_{side}" in name:
+                names[name] = name.replace(f"_{side}", f"_{other}")
+    found = poise.roles(rename(model, names))
+    assert found["knee_l"] == "knee_l"
+    assert roles["knee_r"] == "knee_r"
+    assert any("left" in words and "names were followed" in words for words in found.disagreements)
+
+
+def test_a_body_on_wheels_has_no_legs_and_says_so() -> None:
+    builder = poise.ModelBuilder("cart")
+    builder.add_joint("base", None, "free", offset=(0.0, 0.0, 0.2))
+    builder.add_joint("lift", "base", "prismatic", offset=(0.0, 0.0, 0.6), axis=(0, 0, 1), lower=0.0, upper=0.3)
+    for side, sign in (("left", 1.0), ("right", -1.0)):
+        wheel = (0.0, sign * 0.2, -0.1)
+        builder.add_joint(f"{side}_wheel", "base", "continuous", offset=wheel, axis=(0, 1, 0), mass=1.0)
+        above, places = "lift", ((0.0, sign * 0.2, 0.4), (0.0, 0.0, 0.0), (0.0, 0.0, -0.1), (0.0, 0.0, -0.2))
+        for k, at in enumerate((*places, (0.0, 0.0, -0.25))):
+            axis = np.eye(3)[(1, 0, 2, 1, 0)[k]]
+            builder.add_joint(f"{side}_{k}", above, "revolute", offset=at, axis=axis, lower=-2.0, upper=2.0, mass=0.5)
+            above = f"{side}_{k}"
+        builder.add_frame(f"{side}_tip", above, offset=(0.0, 0.0, -0.1))
+    found = poise.roles(builder.build())
+    assert found.kind == "two arms"
+    assert (found["elbow_l"], found["hand_r"]) == ("left_3", "right_4")
+    assert any("wheels" in note and "no legs" in note for note in found.notes)
+
+
+def test_a_clip_shows_a_body_whose_rest_pose_does_not_stand() -> None:
+    stands = poise.load("humanoid")
+    q = stands.random(np.random.default_rng(3))
+    specs = [
+        replace(spec, rest=q[stands.joint(spec.name).q]) if isinstance(spec, JointSpec) else spec
+        for spec in stands._layout.specs
+    ]
+    lying = Model("lying", specs, attached=replace(stands._attached, roles=()))
+    scrambled, old = scramble(lying, 1)
+    clip = poise.Motion(scrambled, np.stack([q, stands.rest]))
+    found = poise.roles(scrambled, clip=clip)
+    assert found.kind == "biped"
+    for role in ("pelvis", "head", "knee_l", "elbow_r", "shoulder_l", "hip_r"):
+        assert old[found[role]] == role
+
+
+def test_a_single_arm_has_no_two_sides() -> None:
+    found = poise.roles(poise.load("panda"))
+    assert not found.kind
+    assert len(found) == 0
+    assert any("mirror images" in note for note in found.notes)
