@@ -51,3 +51,18 @@ def random_bodies(draw: st.DrawFn) -> Bone:
         return Bone(f"J{next(names)}", draw(offsets), channels, children, end)
 
     return bone(0)
+
+
+SIX = "CHANNELS 6 Xposition Yposition Zposition Zrotation Yrotation Xrotation"
+EMPTY = "End Site { OFFSET 0 0 0 }"
+
+
+def six_channels(offset: str) -> str:
+    """A figure of six channels a joint and empty end sites, whose bones are 30 long in its only frame."""
+    joint = f"{{ OFFSET {offset} {SIX}"
+    limbs = [
+        f"JOINT {a} {joint} JOINT {b} {joint} {EMPTY} }} }}" for a, b in (("Spine", "Head"), ("LeftLeg", "LeftFoot"))
+    ]
+    rows = ["0 90 0 0 0 0", "0 30 0 0 0 0", "0 30 0 0 0 0", "5 -30 0 0 0 0", "0 -30 0 0 0 0"]
+    clip = f"MOTION\nFrames: 1\nFrame Time: 0.1\n{' '.join(rows)}\n"
+    return f"HIERARCHY ROOT Hips {{ OFFSET 0 0 0 {SIX} {' '.join(limbs)} }}\n{clip}"

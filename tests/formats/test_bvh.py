@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poise
-from bvh_cases import CHANNELS, ROOT6, ROTATIONS, count, figure, random_bodies, rows_for, write
+from bvh_cases import CHANNELS, ROOT6, ROTATIONS, count, figure, random_bodies, rows_for, six_channels, write
 from bvh_oracle import Bone, fk, text_of
 from poise.errors import FormatError, FormatWarning
 from poise.goals import Reach
@@ -345,21 +345,6 @@ def test_long_clips_are_quick(tmp_path: Path) -> None:
     assert motion.q.shape == (5000, 96)
     np.testing.assert_array_equal(motion.q[4900:], motion.q[:100])
     assert min(seconds) < 0.3
-
-
-SIX = "CHANNELS 6 Xposition Yposition Zposition Zrotation Yrotation Xrotation"
-EMPTY = "End Site { OFFSET 0 0 0 }"
-
-
-def six_channels(offset: str) -> str:
-    """A figure of six channels a joint and empty end sites, whose bones are 30 long in its only frame."""
-    joint = f"{{ OFFSET {offset} {SIX}"
-    limbs = [
-        f"JOINT {a} {joint} JOINT {b} {joint} {EMPTY} }} }}" for a, b in (("Spine", "Head"), ("LeftLeg", "LeftFoot"))
-    ]
-    rows = ["0 90 0 0 0 0", "0 30 0 0 0 0", "0 30 0 0 0 0", "5 -30 0 0 0 0", "0 -30 0 0 0 0"]
-    clip = f"MOTION\nFrames: 1\nFrame Time: 0.1\n{' '.join(rows)}\n"
-    return f"HIERARCHY ROOT Hips {{ OFFSET 0 0 0 {SIX} {' '.join(limbs)} }}\n{clip}"
 
 
 @pytest.mark.parametrize("offset", ["0 0 0", "0 30 0"])

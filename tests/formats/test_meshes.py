@@ -160,13 +160,13 @@ def ball(count: int) -> Patch:
     return Patch(points.astype(np.float32), triangles.astype(np.uint32))
 
 
-@pytest.mark.parametrize("most", [50, 500, 5000])
+@pytest.mark.parametrize("most", [50, 500, 5000, 20_000, 27_000])
 def test_a_thinned_mesh_keeps_its_shape_and_what_hangs_on_its_vertices(most: int) -> None:
     patch = ball(120)
     joints = (np.arange(len(patch.vertices)) % 7)[:, None].astype(np.uint16)
     skin = Skin(("a",) * 7, np.repeat(np.eye(4)[None], 7, axis=0), joints, np.ones((len(joints), 1), np.float32))
     small = thin(Piece(patch, "a", np.eye(4), skin), most)
-    assert 0.3 * most < len(small.patch.triangles) <= most
+    assert 0.6 * most < len(small.patch.triangles) <= most
     assert np.ptp(small.patch.vertices, axis=0).min() > 1.7
     assert small.skin is not None
     old = {tuple(p): int(j) for p, j in zip(patch.vertices.tolist(), joints[:, 0], strict=True)}

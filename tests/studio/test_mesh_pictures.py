@@ -174,3 +174,55 @@ def test_images_that_are_none_are_left_out() -> None:
     small = decode_texture(shrink_texture(large))
     assert small is not None
     assert max(small.shape[:2]) <= 1024
+
+
+# ------------------------------------------------------------------------------------------------ pages
+
+
+def unpacked(text: str, dtype: str, width: int) -> np.ndarray:
+    import base64
+
+    return np.frombuffer(base64.b64decode(text), dtype).reshape(-1, width).astype(float)
+
+
+@pytest.mark.parametrize("influences", [4, 8])
+def test_what_a_page_holds_is_the_body(influences: int, tmp_path: Path) -> None:
+    from poise.pages.scenes import make_scene
+
+    file, *_ = made.strip(5, influences, texture=HALVES, scale=[2, 2, 2])
+    motion = poise.load_motion(file.glb(tmp_path / "strip.glb"))
+    data = make_scene(motion).to_data()
+    (mesh,), (patch,) = data["meshes"], data["patches"]
+    assert len(data["images"]) == 1
+    assert data["images"][0].startswith("data:image/png;base64,")
+    points = unpacked(patch["points"], "<i2", 4)[:, :3] / 32767 * patch["half"] + patch["middle"]
+    width = 4 * patch["influences"]
+    joints, weights = unpacked(patch["joints"], "<u2", width).astype(int), unpacked(patch["weights"], "u1", width)
+    weights /= weights.sum(axis=1, keepdims=True)
+    binds = unpacked(mesh["binds"], "<f4", 16).reshape(-1, 4, 4).swapaxes(1, 2)
+    tracks = unpacked(data["data"], "<f4", 7).reshape(data["frames"], data["tracks"], 7)
+    (piece,) = find_pieces(motion.model)
+    for frame in (0, len(motion) // 2):
+        T = np.tile(np.eye(4), (len(mesh["tracks"]), 1, 1))
+        row = tracks[frame, mesh["tracks"]]
+        T[:, :3, :3] = poise.Rotation(row[:, 3:]).matrix
+        T[:, :3, 3] = row[:, :3]
+        found = np.einsum(
+            "nk,nkij,nj->ni", weights, (T @ binds)[joints], np.column_stack([points, np.ones(len(points))])
+        )
+        wanted = deform(piece, motion.model.frames, motion.model.fk(motion.q[frame]))
+        np.testing.assert_allclose(found[:, :3], wanted, atol=0.05)
+    lowest = min(deform(piece, motion.model.frames, motion.model.fk(q))[:, 1].min() for q in motion.q)
+    assert data["floor"] == pytest.approx(lowest, abs=0.1)
+
+
+def test_bodies_that_look_alike_are_packed_once(tmp_path: Path) -> None:
+    from poise.pages.scene import Scene
+
+    model = poise.load(made.robot(tmp_path), package_path=[tmp_path / "elsewhere"])
+    scene = Scene(model.up)
+    for k in range(3):
+        scene.add_body(model, np.array(model.rest)[None], offset=np.array([k, 0.0, 0.0]), color=(0.1, 0.2, 0.3))
+    data = scene.to_data()
+    assert (len(data["patches"]), len(data["meshes"])) == (4, 12)
+    assert {tuple(mesh["color"]) for mesh in data["meshes"]} == {(0.1, 0.2, 0.3, 1.0)}

@@ -11,9 +11,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+import bvh_cases
+import looks_files
 import poise
 from chromium import chromium
+from poise.formats.looks import look_of
 from poise.goals import Reach, Rest
+from poise.model.looks import deform
 from poise.solvers import race
 
 pytestmark = pytest.mark.browser
@@ -141,4 +145,63 @@ def test_a_race_is_drawn_with_its_names(browser: Any, tmp_path: Path) -> None:
     opened = Opened(browser, saved(result, tmp_path))
     assert opened.tab.locator("#labels span").all_inner_texts() == ["lm", "dls", "ccd"]
     assert drawn(opened.still(5)) > 4000
+    opened.close()
+
+
+# ------------------------------------------------------------------------------------------------ bodies of one's own
+
+
+def tinted(pixels: np.ndarray, channel: int, than: int) -> int:
+    """Pixels that have clearly more of one colour than of another."""
+    return int((pixels[..., channel] > pixels[..., than] + 50).sum())
+
+
+@pytest.mark.parametrize("influences", [4, 8])
+def test_a_skin_is_drawn_with_its_texture_and_bends(browser: Any, tmp_path: Path, influences: int) -> None:
+    halves = looks_files.png([[(200, 30, 30)] * 2 + [(30, 30, 200)] * 2] * 4)
+    file, *_ = looks_files.strip(4, influences, texture=halves)
+    opened = Opened(browser, saved(poise.load_motion(file.glb(tmp_path / "strip.glb")), tmp_path))
+    opened.until("document.body.dataset.images === '1'")
+    first, bent = opened.still(0), opened.still(12)
+    for pixels in (first, bent):
+        assert min(tinted(pixels, 0, 2), tinted(pixels, 2, 0)) > 800, "both halves of the image are seen"
+    assert (np.abs(first - bent).max(axis=-1) > 30).sum() > 2000, "it bends"
+    opened.close()
+
+
+def test_the_page_bends_a_skin_as_numpy_does(browser: Any, tmp_path: Path) -> None:
+    """Where the pixels of a bent strip are, beside the vertices that linear blend skinning gives."""
+    file, *_ = looks_files.strip(6, 8, texture=looks_files.png([[(200, 30, 30)] * 4] * 4))
+    motion = poise.load_motion(file.glb(tmp_path / "strip.glb"))
+    opened = Opened(browser, saved(motion, tmp_path))
+    opened.until("document.body.dataset.images === '1'")
+    (piece,) = look_of(motion.model).pieces
+    for frame in (0, 12):
+        pixels = opened.still(frame)
+        rows, columns = np.nonzero(pixels[..., 0] > pixels[..., 2] + 50)
+        points = deform(piece, motion.model.frames, motion.model.fk(motion.q[frame])).tolist()
+        places = np.array(opened.tab.evaluate("(points) => points.map((p) => player.camera().project(p))", points))
+        x, y = (places[:, 0] + 1) / 2 * pixels.shape[1], (1 - places[:, 1]) / 2 * pixels.shape[0]
+        found, wanted = (columns.min(), columns.max(), rows.min(), rows.max()), (x.min(), x.max(), y.min(), y.max())
+        np.testing.assert_allclose(found, wanted, atol=6.0)
+    opened.close()
+
+
+@pytest.mark.parametrize("script", ["", WITHOUT_WEBGL], ids=["webgl", "flat"])
+def test_a_robot_is_drawn_by_its_meshes_or_by_what_stands_in(browser: Any, tmp_path: Path, script: str) -> None:
+    model = poise.load(looks_files.robot(tmp_path), package_path=[tmp_path / "elsewhere"])
+    opened = Opened(browser, saved(model, tmp_path), script)
+    pixels = opened.pixels()
+    assert drawn(pixels) > 1500
+    if not script:
+        assert min(tinted(pixels, 0, 2), tinted(pixels, 2, 0)) > 800, "red and blue, as its meshes say"
+        assert opened.tab.evaluate("document.body.dataset.meshes") == "4"
+    opened.close()
+
+
+def test_a_figure_of_six_channels_is_drawn(browser: Any, tmp_path: Path) -> None:
+    path = tmp_path / "six.bvh"
+    path.write_text(bvh_cases.six_channels("0 0 0"))
+    opened = Opened(browser, saved(poise.load_motion(path), tmp_path))
+    assert drawn(opened.pixels()) > 1500
     opened.close()

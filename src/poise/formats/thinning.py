@@ -24,7 +24,7 @@ MOST_TRIANGLES = 200_000
 """Triangles of a body that are drawn."""
 
 SHARP = 0.72  # cosine of the angle between two triangles above which their edge is round
-TRIES = 5
+TRIES = 8
 
 Ints = NDArray[np.int64]
 
@@ -50,19 +50,29 @@ def thin(piece: Piece, most: float) -> Piece:
     low, high = points.min(axis=0), points.max(axis=0)
     extent = max(float((high - low).max()), 1e-12)
     triangles = patch.triangles.astype(np.int64)
-    cells = 1.1 * np.sqrt(max(most, 4.0))  # along the longest side, to begin with; a surface has cells^2
-    best: tuple[Ints, Ints] | None = None
+    cells = 1.1 * float(np.sqrt(max(most, 4.0)))  # along the longest side, to begin with; a surface has cells^2
+    few, many = (1.0, 1.0), (np.inf, np.inf)  # cells and triangles: known to be too coarse, and too fine
+    best: tuple[Ints, Ints] = (np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
     for _ in range(TRIES):
         keep, left = clustered(points - low, triangles, extent / cells)
-        if len(left) <= most and (best is None or len(left) > len(best[1])):
-            best = keep, left
-        if 0.85 * most <= len(left) <= most or cells <= 1.0:
-            break
-        cells = max(cells * float(np.clip(np.sqrt(0.93 * most / max(len(left), 1)), 0.2, 4.0)), 1.0)
-    if best is None:
-        keep, left = clustered(points - low, triangles, extent / 2.0)
-        best = keep, left[: max(int(most), 1)]
+        if len(left) > most:
+            many = cells, float(len(left))
+        else:
+            few, best = (cells, float(max(len(left), 1))), (keep, left)
+            if len(left) >= 0.85 * most:
+                break
+        cells = next_cells(few, many, 0.93 * most)
     return choose_vertices(piece, *best)
+
+
+def next_cells(few: tuple[float, float], many: tuple[float, float], wanted: float) -> float:
+    """A number of cells between too few and too many, by a straight line through their logarithms."""
+    if not np.isfinite(many[0]):
+        return 1.6 * few[0]
+    if wanted <= few[1]:
+        return float(np.sqrt(few[0] * many[0]))
+    part = np.log(wanted / few[1]) / max(np.log(many[1] / few[1]), 1e-9)
+    return float(np.exp(np.log(few[0]) + np.clip(part, 0.1, 0.9) * np.log(many[0] / few[0])))
 
 
 def clustered(points: NDArray[np.float64], triangles: Ints, size: float) -> tuple[Ints, Ints]:

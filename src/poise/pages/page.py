@@ -99,7 +99,7 @@ def write_html(data: dict[str, Any]) -> str:
     Every < is written as an escape.
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
-    script = "\n".join((HERE / name).read_text("utf-8") for name in ("viewer.js", "player.js"))
+    script = "\n".join((HERE / name).read_text("utf-8") for name in ("viewer.js", "meshes.js", "player.js"))
     page = (HERE / "page.html").read_text("utf-8")
     return page.replace("/*SCRIPT*/", script).replace("/*SCENE*/", text)
 

@@ -14,13 +14,15 @@ class Player {
   constructor(scene, canvas) {
     this.scene = scene; this.canvas = canvas; this.data = floats(scene.data); this.time = 0; this.speed = 1; this.drawn = 0;
     this.solids = scene.solids.map(([track, kind, local, half, round, color, flags]) => ({
-      track, kind: KINDS[kind], local: new Float32Array(local), half, round, color, shadow: flags & 1, glow: flags & 2, place: new Float32Array(local),
+      track, kind: KINDS[kind], local: new Float32Array(local), half, round, color, shadow: flags & 1, glow: flags & 2, standIn: flags & 4, place: new Float32Array(local),
     }));
     const axes = {x: [[0, 1, 0], [0, 0, 1], [1, 0, 0]], y: [[0, 0, 1], [1, 0, 0], [0, 1, 0]], z: [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}[scene.up];
     [this.ahead, this.aside, this.up] = axes;
     const ground = V.add(scene.middle, V.times(this.up, scene.floor - V.dot(scene.middle, this.up)));
     this.world = {up: this.up, ahead: this.ahead, aside: this.aside, middle: ground, reach: 2.6 * scene.radius};
-    this.home(); this.painter = this.choosePainter(); this.playing = scene.frames > 1; this.last = null;
+    this.home(); this.painter = this.choosePainter();
+    if (this.painter.bodies) { this.solids = this.solids.filter((solid) => !solid.standIn); document.body.dataset.meshes = scene.meshes.length; }
+    this.playing = scene.frames > 1; this.last = null;
     this.listen(); this.fillPanels();
     new ResizeObserver(() => this.resize()).observe(canvas); this.resize();
     requestAnimationFrame((now) => this.tick(now));
@@ -49,6 +51,7 @@ class Player {
       if (this.time > this.end + (this.scene.hold || 0)) this.time = 0;
     }
     this.last = now; this.dirty = this.dirty || this.playing;
+    if (this.painter.stale) { this.painter.stale = false; this.dirty = true; }
     if (this.dirty) { this.dirty = false; this.draw(); }
     requestAnimationFrame((next) => this.tick(next));
   }
@@ -111,11 +114,9 @@ class Player {
 
   draw() {
     const time = Math.min(this.time, this.end), moved = new Map();
-    for (const solid of this.solids) {
-      if (solid.track < 0) continue;
-      if (!moved.has(solid.track)) moved.set(solid.track, this.transform(solid.track, time));
-      solid.place = M.product(moved.get(solid.track), solid.local);
-    }
+    const now = (track) => { if (!moved.has(track)) moved.set(track, this.transform(track, time)); return moved.get(track); };
+    for (const solid of this.solids) if (solid.track >= 0) solid.place = M.product(now(solid.track), solid.local);
+    if (this.painter.bodies) this.painter.bodies.move(now);
     const night = matchMedia("(prefers-color-scheme: dark)").matches, camera = this.camera();
     this.painter.paint(this.solids, this.world, camera, night ? {ink: [0, 0, 0], pencil: [0.8, 0.86, 0.92]} : {ink: [0.16, 0.2, 0.26], pencil: [0.16, 0.2, 0.26]});
     this.placeLabels(camera, time); this.showTime(time); this.drawCurves(time);

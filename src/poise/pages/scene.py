@@ -13,6 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
+from poise.pages.meshes import MeshShelf, fit_pieces
+from poise.pictures.bodies import find_pieces, tell_missing
+from poise.pictures.bounds import sample_outline
 from poise.pictures.solids import Solid, find_solids
 from poise.spatial import Rotation
 
@@ -24,6 +27,8 @@ Color = tuple[float, float, float]
 KINDS = ("capsule", "cylinder", "box")
 BODY: Color = (0.68, 0.76, 0.85)
 LEAST_RADIUS = 1e-6
+LEVEL = 4e-3  # of the radius: a lowest point this near to height 0 is there
+MOST_OUTLINES = 400  # frames of which the outline of meshes is looked at
 
 
 @dataclass
@@ -54,6 +59,7 @@ class Scene:
     curves: list[dict[str, Any]] = field(default_factory=list)
     labels: list[dict[str, Any]] = field(default_factory=list)
     solids: list[list[Any]] = field(default_factory=list)
+    meshes: MeshShelf = field(default_factory=MeshShelf)
     tracks: list[Floats] = field(default_factory=list)
     corners: list[Floats] = field(default_factory=list)
 
@@ -63,15 +69,25 @@ class Scene:
         self.tracks.append(np.concatenate([transforms, np.repeat(transforms[-1:], max(missing, 0), axis=0)]))
         return len(self.tracks) - 1
 
-    def add_solid(self, solid: Solid, track: int, color: Color, *, opacity: float = 1.0, mark: bool = False) -> None:
-        """Add a solid on a track (-1 is the world). Marks glow and throw no shadow."""
+    def add_solid(
+        self,
+        solid: Solid,
+        track: int,
+        color: Color,
+        *,
+        opacity: float = 1.0,
+        mark: bool = False,
+        stand_in: bool = False,
+    ) -> None:
+        """Add a solid on a track (-1 is the world). Marks glow; a stand-in is drawn where meshes cannot be."""
         local = [round(x, 5) for x in solid.T_frame_solid.T.ravel().tolist()]
         half, around = [round(x, 5) for x in solid.half], [round(max(x, LEAST_RADIUS), 6) for x in solid.round]
         flags = 2 if mark else int(opacity == 1.0)
         rgba = [round(x, 3) for x in (*(solid.color or color), opacity)]
         soft = around if any(solid.round) else [0, 0]
+        flags += 4 if stand_in else 0
         self.solids.append([track, KINDS.index(solid.kind), local, half, soft, rgba, flags])
-        if not mark:
+        if not mark and not stand_in:
             self.corners += find_extents(solid, self.tracks[track] if track >= 0 else np.eye(4)[None])
 
     def add_body(
@@ -79,14 +95,27 @@ class Scene:
     ) -> dict[str, int]:
         """Add a body over time, (frames, nq); return the track of each of its frames that carries something."""
         places = np.array(model.fk(q))
-        if offset is not None:
-            places[:, :, :3, 3] += offset
+        shift = np.zeros(3) if offset is None else offset
+        places[:, :, :3, 3] += shift
         numbers: dict[str, int] = {}
-        for solid in find_solids(model):
-            name = model.frame(solid.frame).name if solid.frame is not None else model.frames[0]
+
+        def track_of(frame: str | None) -> int:
+            name = model.frames[0] if frame is None else model.frame(frame).name
             if name not in numbers:
                 numbers[name] = self.add_track(places[:, model.frames.index(name)])
-            self.add_solid(solid, numbers[name], color, opacity=opacity)
+            return numbers[name]
+
+        tell_missing(model)
+        pieces = fit_pieces(model._facts, find_pieces(model))
+        for piece in pieces:
+            frames = (piece.frame,) if piece.skin is None else piece.skin.frames
+            tint = None if color == BODY else color
+            self.meshes.add(piece, [track_of(frame) for frame in frames], color=tint, opacity=opacity)
+        for solid in find_solids(model):
+            self.add_solid(solid, track_of(solid.frame), color, opacity=opacity, stand_in=bool(pieces))
+        if pieces:
+            outline = sample_outline(model, q[:: -(-len(q) // MOST_OUTLINES)]) + shift
+            self.corners += [outline.min(axis=1), outline.max(axis=1)]
         return numbers
 
     def to_data(self) -> dict[str, Any]:
@@ -97,6 +126,7 @@ class Scene:
         return {
             **{name: getattr(self, name) for name in ("up", "frames", "title", "note", "stepwise", "words")},
             **{name: getattr(self, name) for name in ("table", "curves", "labels", "solids")},
+            **self.meshes.to_data(),
             "fps": self.fps,
             "hold": 1.2 * self.fps,
             "tracks": len(self.tracks),
@@ -105,7 +135,7 @@ class Scene:
             "radius": round(1.04 * radius, 5),
             "box": [round(x, 5) for x in ((high - low) / 2).tolist()],
             "size": round(float((high - low)[height]) or radius, 5),
-            "floor": round(0.0 if abs(low[height]) < 0.03 * radius else float(low[height]), 5),
+            "floor": round(0.0 if abs(low[height]) < LEVEL * radius else float(low[height]), 5),
             "cell": round(10.0 ** np.round(np.log10(radius)) * 0.5, 6),
             "azimuth": self.azimuth,
             "elevation": self.elevation,

@@ -175,6 +175,10 @@ class GLPainter {
     gl.bindBuffer(gl.ARRAY_BUFFER, this.quad);
     gl.bufferData(gl.ARRAY_BUFFER, new Float32Array([-1, -1, 1, -1, -1, 1, 1, 1]), gl.STATIC_DRAW);
     this.size = 512; this.targets = [this.target(), this.target()];
+    this.bodies = null;
+    if (scene.meshes.length) {
+      try { this.bodies = new MeshPainter(this, scene, () => { this.stale = true; }); } catch (problem) { console.info(`drawing without meshes: ${problem.message}`); }
+    }
   }
 
   program(vertex, fragment) {
@@ -257,6 +261,10 @@ class GLPainter {
     gl.uniformMatrix4fv(this.dark.at.view, false, view); gl.uniform3fv(this.dark.at.up, up);
     gl.uniform1f(this.dark.at.floor_height, this.scene.floor); gl.uniform1f(this.dark.at.fade, 0.22 * this.scene.size);
     this.drawSolids(this.dark, solids, () => {});
+    if (this.bodies) {
+      const dark = this.bodies.meshes.filter((m) => !m.clear);
+      this.bodies.paint(this.bodies.dark, dark, view, (at) => { gl.uniform3fv(at.up, up); gl.uniform1f(at.floor_height, this.scene.floor); gl.uniform1f(at.fade, 0.22 * this.scene.size); });
+    }
     gl.disable(gl.DEPTH_TEST); gl.useProgram(this.blur.made);
     const texel = (1.1 * this.scene.size) / reach / this.size;
     for (const [from, to, step] of [[0, 1, [texel, 0]], [1, 0, [0, texel]]]) {
@@ -284,6 +292,12 @@ class GLPainter {
     gl.uniform3fv(this.solid.at.up, world.up); gl.uniform3fv(this.solid.at.side, camera.side);
     const dress = (solid) => { gl.uniform4fv(this.solid.at.color, solid.color); gl.uniform1f(this.solid.at.glow, solid.glow ? 0.75 : 0); };
     this.drawSolids(this.solid, opaque, dress);
+    if (this.bodies) {
+      const seen = (at) => { gl.uniform3fv(at.eye, camera.eye); gl.uniform3fv(at.up, world.up); gl.uniform3fv(at.side, camera.side); };
+      this.bodies.paint(this.bodies.mesh, this.bodies.meshes.filter((m) => !m.clear), camera.matrix, seen);
+      this.bodies.paint(this.bodies.mesh, this.bodies.meshes.filter((m) => m.clear), camera.matrix, seen);
+      gl.useProgram(this.solid.made);
+    }
     if (clear.length) {  // first their depth, then their colour: no part of a ghost shows through another
       gl.colorMask(false, false, false, false); this.drawSolids(this.solid, clear, dress);
       gl.colorMask(true, true, true, true); gl.depthFunc(gl.LEQUAL); this.drawSolids(this.solid, clear, dress); gl.depthFunc(gl.LESS);

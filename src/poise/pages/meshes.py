@@ -1,0 +1,142 @@
+"""Meshes for a page: patches packed once each, instances of them on tracks, images as data.
+
+Positions are 16-bit whole numbers in the patch's box, normals 8-bit, weights 8-bit (the shader makes their sum one), so
+that a character of 20,000 triangles is a megabyte.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.formats.thinning import crease, thin_all
+from poise.model.looks import Material, Patch, Piece, Texture, normals_of
+from poise.pictures.textures import PLAIN, shrink_texture
+
+__all__ = ["MeshShelf", "fit_pieces"]
+
+MOST_TRIANGLES = 100_000
+"""Triangles of a body on a page, which is mailed around."""
+
+FITTED = "fitted"
+
+
+@dataclass
+class MeshShelf:
+    """The meshes of a page while they are gathered.
+
+    Attributes:
+        patches: Each packed once.
+        instances: Which patch is drawn on which tracks, and how it looks.
+        images: Data URIs.
+    """
+
+    patches: list[dict[str, Any]] = field(default_factory=list)
+    instances: list[dict[str, Any]] = field(default_factory=list)
+    images: list[str] = field(default_factory=list)
+    _known: dict[int, tuple[Any, int]] = field(default_factory=dict)
+
+    def add(
+        self,
+        piece: Piece,
+        tracks: list[int],
+        *,
+        color: tuple[float, float, float] | None = None,
+        opacity: float = 1.0,
+    ) -> None:
+        """Add a piece on the tracks of its frames; a colour, where given, counts instead of its material's."""
+        material = piece.patch.material or Material(PLAIN)
+        rgba = [
+            *(material.color[:3] if color is None else color),
+            opacity * (material.color[3] if color is None else 1),
+        ]
+        textured = color is None and material.texture is not None and piece.patch.uv is not None
+        binds = piece.matrix[None] if piece.skin is None else piece.skin.binds
+        self.instances.append(
+            {
+                "patch": self._number(piece),
+                "tracks": tracks,
+                "binds": encode(binds.swapaxes(-1, -2).astype("<f4")),
+                "skinned": piece.skin is not None,
+                "color": [round(float(x), 3) for x in rgba],
+                "image": self._image(material.texture) if textured and material.texture is not None else -1,
+                "cutout": round(material.cutout, 3) if textured and material.cutout is not None else 0,
+                "clear": bool(rgba[3] < 0.99 or (textured and material.clear)),
+            }
+        )
+
+    def _number(self, piece: Piece) -> int:
+        if id(piece.patch) not in self._known:
+            self.patches.append(pack_patch(piece))
+            self._known[id(piece.patch)] = piece.patch, len(self.patches) - 1
+        return self._known[id(piece.patch)][1]
+
+    def _image(self, texture: Texture) -> int:
+        if id(texture) not in self._known:
+            small = shrink_texture(texture)
+            self.images.append(f"data:{small.kind};base64,{base64.b64encode(small.data).decode('ascii')}")
+            self._known[id(texture)] = texture, len(self.images) - 1
+        return self._known[id(texture)][1]
+
+    def to_data(self) -> dict[str, Any]:
+        """Return everything in values that JSON has."""
+        return {"patches": self.patches, "meshes": self.instances, "images": self.images}
+
+
+def fit_pieces(facts: dict[Any, Any], pieces: tuple[Piece, ...]) -> list[Piece]:
+    """Return the pieces of a body with as many triangles as a page takes; kept among the facts of its model."""
+    if FITTED not in facts:
+        few = thin_all(list(pieces), MOST_TRIANGLES)
+        facts[FITTED] = [p if p in pieces else replace(p, patch=crease(p.patch)) for p in few]
+    found = facts[FITTED]
+    assert isinstance(found, list)
+    return found
+
+
+def encode(values: NDArray[Any]) -> str:
+    """Return the bytes of an array as text."""
+    return base64.b64encode(np.ascontiguousarray(values).tobytes()).decode("ascii")
+
+
+def pack_patch(piece: Piece) -> dict[str, Any]:
+    """Return a patch in packed arrays; joints and weights in one or two rows of four."""
+    patch = piece.patch
+    points = np.asarray(patch.vertices, np.float64)
+    low, high = points.min(axis=0), points.max(axis=0)
+    middle, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-12)
+    normals = patch.normals if patch.normals is not None else normals_of(points, patch.triangles)
+    out = {
+        "count": len(points),
+        "middle": [float(f"{x:.7g}") for x in middle],
+        "half": [float(f"{x:.7g}") for x in half],
+        "points": encode(widen(np.round((points - middle) / half * 32767)).astype("<i2")),
+        "normals": encode(widen(np.round(unit(normals) * 127)).astype("i1")),
+        "index": encode(patch.triangles.astype("<u4")),
+        "uv": "" if patch.uv is None else encode(np.nan_to_num(patch.uv).astype("<f4")),
+    }
+    return out | pack_skin(piece, patch)
+
+
+def pack_skin(piece: Piece, patch: Patch) -> dict[str, Any]:
+    """Return the influences of a skinned piece."""
+    if piece.skin is None:
+        return {"influences": 0, "joints": "", "weights": ""}
+    rows = -(-piece.skin.joints.shape[1] // 4)
+    joints, weights = np.zeros((2, len(patch.vertices), 4 * rows))
+    joints[:, : piece.skin.joints.shape[1]] = piece.skin.joints
+    weights[:, : piece.skin.weights.shape[1]] = np.round(piece.skin.weights * 255)
+    return {"influences": rows, "joints": encode(joints.astype("<u2")), "weights": encode(weights.astype("u1"))}
+
+
+def widen(values: NDArray[Any]) -> NDArray[Any]:
+    """Return rows of three as rows of four, which begin at whole words."""
+    return np.concatenate([values, np.zeros((len(values), 1))], axis=1)
+
+
+def unit(vectors: NDArray[Any]) -> NDArray[Any]:
+    """Return vectors of length one."""
+    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12))
