@@ -29,6 +29,7 @@ def studio_command(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port, or the next free one.")] = 8080,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser window.")] = True,
     shadows: Annotated[bool, typer.Option(help="Shadows; off is lighter where there is no GPU.")] = True,
+    dark: Annotated[bool, typer.Option("--dark/--light", help="Dark or light colours.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
     """Drag a body in the browser, or play and edit a clip: handles, pins, methods, lessons, a race. Ctrl-C ends it."""
@@ -38,7 +39,7 @@ def studio_command(
         body, motion = everything(
             model, options(base=base, scale=scale, up=up, package_path=package_path), clip, None, tool
         )
-        studio = Studio(body if motion is None else motion, host=host, port=port, shadows=shadows)
+        studio = Studio(body if motion is None else motion, host=host, port=port, shadows=shadows, dark=dark)
     if as_json:
         typer.echo(json.dumps({"url": studio.url, "model": studio.model.name, "port": studio.port}))
     else:

@@ -35,9 +35,9 @@ def draw_bars(values: Floats, damping: tuple[float, float] | None) -> str:
         damped = damping is not None and value < damping[0]
         color = "#dc5050" if damped else "#0d8078"
         rows.append(
-            f"<text x='0' y='{y + 10}' font-size='11' fill='#52606d'>s{k + 1}</text>"
+            f"<text x='0' y='{y + 10}' font-size='11' fill='#8a94a0'>s{k + 1}</text>"
             f"<rect x='34' y='{y}' width='{max(x(value) - 34, 1):.1f}' height='12' rx='2' fill='{color}'/>"
-            f"<text x='{WIDTH}' y='{y + 10}' font-size='11' text-anchor='end' fill='#323f4b'>{value:.3f}</text>"
+            f"<text x='{WIDTH}' y='{y + 10}' font-size='11' text-anchor='end' fill='currentColor'>{value:.3f}</text>"
         )
     height = 8 + 20 * len(values)
     line = ""
@@ -56,7 +56,7 @@ def draw_bars(values: Floats, damping: tuple[float, float] | None) -> str:
     words = "the handle's Jacobian, in body lengths a radian"
     return (
         f"<div style='padding:2px 10px'><svg width='{WIDTH}' height='{height + 18}'>{''.join(rows)}{line}</svg>"
-        f"<div style='font-size:11px;color:#7b8794'>{words}</div></div>"
+        f"<div style='font-size:11px;color:#8a94a0'>{words}</div></div>"
     )
 
 
@@ -74,15 +74,15 @@ def draw_errors(errors: Floats) -> str:
     for power in range(first, last + 1, max(1, (last - first) // 4)):
         at = top + high * (last - power) / (last - first)
         marks += (
-            f"<line x1='{left}' x2='{left + wide}' y1='{at:.1f}' y2='{at:.1f}' stroke='#e4e7eb'/>"
-            f"<text x='{left - 5}' y='{at + 3:.1f}' font-size='10' text-anchor='end' fill='#7b8794'>"
+            f"<line x1='{left}' x2='{left + wide}' y1='{at:.1f}' y2='{at:.1f}' stroke='#9aa5b144'/>"
+            f"<text x='{left - 5}' y='{at + 3:.1f}' font-size='10' text-anchor='end' fill='#8a94a0'>"
             f"{name_power(power)}</text>"
         )
     foot = f"error of the handle by iteration, {len(errors) - 1} in all"
     return (
         f"<div style='padding:2px 8px'><svg width='{WIDTH}' height='{top + high + 8}'>{marks}"
         f"<polyline points='{line}' fill='none' stroke='#0d8078' stroke-width='1.8'/>{dots}</svg>"
-        f"<div style='font-size:11px;color:#7b8794'>{foot}</div></div>"
+        f"<div style='font-size:11px;color:#8a94a0'>{foot}</div></div>"
     )
 
 
@@ -144,5 +144,5 @@ def make_table(head: list[str], rows: list[list[str]], colors: list[str] | None 
     return (
         "<div style='padding:2px 10px'><table style='width:100%;font-size:12px;border-spacing:0 3px;"
         "font-variant-numeric:tabular-nums'>"
-        f"<tr style='color:#7b8794'>{cells}</tr>{body}</table></div>"
+        f"<tr style='color:#8a94a0'>{cells}</tr>{body}</table></div>"
     )

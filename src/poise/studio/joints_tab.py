@@ -73,7 +73,8 @@ class JointsTab:
     def add_slider(self, dial: Dial) -> Any:
         """Add the slider of one number, in degrees or metres."""
         gui: Any = self.session.server.gui
-        low, high, step = scale(dial, dial.low), scale(dial, dial.high), 0.001 if dial.slides else 0.1
+        step = 0.001 if dial.slides else 0.1
+        low, high = (round(round(scale(dial, end) / step) * step, 4) for end in (dial.low, dial.high))
         start = min(max(0.0, low), high)
         slider = gui.add_slider(dial.name, low, high, step, start, hint=describe_range(dial))
         slider.on_update(lambda event: self.on_slide(dial, slider.value) if event.client is not None else None)

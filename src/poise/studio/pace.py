@@ -23,13 +23,21 @@ class Pace:
         with self._lock:
             wait = self._next - time.perf_counter()
             if wait > 0.0:
-                if self._timer is None:
-                    self._timer = threading.Timer(wait, self._finish)
-                    self._timer.daemon = True
-                    self._timer.start()
+                self._start(wait)
                 return
             self._next = time.perf_counter() + self._every
         self._do()
+
+    def ask_later(self) -> None:
+        """Ask for it: it is done after `every` seconds."""
+        with self._lock:
+            self._start(self._every)
+
+    def _start(self, wait: float) -> None:
+        if self._timer is None:
+            self._timer = threading.Timer(wait, self._finish)
+            self._timer.daemon = True
+            self._timer.start()
 
     def _finish(self) -> None:
         with self._lock:

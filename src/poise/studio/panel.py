@@ -11,6 +11,7 @@ import time
 from enum import Enum, auto
 from typing import Any
 
+from poise.pictures.flesh import Color
 from poise.solvers.explanation import CauseKind, Explanation, WayOutKind
 from poise.studio.grips import COLORS
 from poise.studio.joints_tab import JointsTab
@@ -35,9 +36,10 @@ FOLD = "<details style='margin-top:5px'><summary style='cursor:pointer'>{}</summ
 KEYBOARD = FOLD.format("Keys", describe_keys())
 DONE = "Everything is where you asked." + FOLD.format("How to", HELP) + KEYBOARD
 STYLE = (
-    "max-height:230px;overflow:auto;font-size:12.5px;line-height:1.45;padding:8px 10px;border-radius:6px;margin:2px 9px"
+    "max-height:230px;overflow:auto;font-size:12.5px;line-height:1.45;padding:8px 10px;border-left:3px solid;"
+    "border-radius:4px;margin:2px 9px"
 )
-CALM, ALARM, REFUSED = ("#eef6f5", "#0b5d57"), ("#fdeeee", "#8f1d22"), ("#fff6e6", "#7a4b00")
+CALM, ALARM, REFUSED = (24, 168, 156), (222, 52, 60), (245, 166, 35)  # read on white and on black
 TELLING = (CauseKind.PROVED, CauseKind.GIVES_WAY)  # what a reader wants before the figures
 LATER = (WayOutKind.UNPROVED, WayOutKind.TOLERANCE)  # what does not change what is asked
 EVERY = 0.25  # [s] between two looks at the figures
@@ -102,13 +104,13 @@ class Panel:
         """Forget a viewer who has left."""
         self.pose.leave(viewer)
 
-    def say(self, topic: Topic, text: str, colors: tuple[str, str]) -> None:
+    def say(self, topic: Topic, text: str, color: Color) -> None:
         """Say something at the top; it is sent only if it is new."""
         with self._lock:
             self._topic = topic
             if text != self._said:
                 self._said = text
-                self.status.content = frame_words(text, colors)
+                self.status.content = frame_words(text, color)
 
     def explain(self, explanation: Explanation) -> None:
         """Say why a handle is missed."""
@@ -133,21 +135,22 @@ class Panel:
             self.figures.content = shrink_words(describe_figures(self.session.meter.summarize()))
 
 
-def frame_words(text: str, colors: tuple[str, str]) -> str:
+def frame_words(text: str, color: Color) -> str:
     """Put words in a box."""
-    return f"<div style='{STYLE};background:{colors[0]};color:{colors[1]}'>{text}</div>"
+    red, green, blue = color
+    return f"<div style='{STYLE};background:rgba({red},{green},{blue},.13);border-color:rgb{color}'>{text}</div>"
 
 
 def shrink_words(text: str) -> str:
     """Put words in small grey letters."""
-    return f"<div style='font-size:11px;color:#7b8794;padding:4px 10px;font-variant-numeric:tabular-nums'>{text}</div>"
+    return f"<div style='font-size:11px;color:#8a94a0;padding:4px 10px;font-variant-numeric:tabular-nums'>{text}</div>"
 
 
 def draw_legend() -> str:
     """Draw what the colours of handles mean."""
     words = {name: {"held": "in hand", "limit": "at limit"}.get(name, name) for name in COLORS}
     dots = [
-        "<span style='display:inline-flex;align-items:center;margin-right:7px'><span style='width:9px;height:9px;"
+        "<span style='display:inline-flex;align-items:center;margin-right:6px'><span style='width:9px;height:9px;"
         f"border-radius:5px;background:rgb{COLORS[state]};margin-right:4px'></span>{word}</span>"
         for state, word in words.items()
     ]

@@ -45,6 +45,7 @@ class PoseTab:
             self.show_handles = gui.add_checkbox("Handles", True)
             self.x_ray = gui.add_checkbox("See through the body", False, hint="Handles inside of it are seen and taken")
             self.shadows = gui.add_checkbox("Shadows", session.shadows, hint="Off is lighter where there is no GPU")
+            self.dark = gui.add_checkbox("Dark", session.dark)
             self.show_limits = gui.add_checkbox("Light joints at their limit", True)
             self.symmetric = gui.add_checkbox("Both sides together", False, hint="Drag one hand and the other follows")
         self.own: dict[int, dict[str, Any]] = {}
@@ -77,6 +78,7 @@ class PoseTab:
         self.save.on_click(self.on_save)
         self.show_handles.on_update(lambda _: self.on_view())
         self.look.on_click(lambda event: self.session.look(self.look.value.lower(), event.client))
+        self.dark.on_update(lambda _: self.session.darken(self.dark.value))
         self.x_ray.on_update(lambda _: self.session.set_see_through(self.x_ray.value))
         self.shadows.on_update(lambda _: self.session.relight(self.shadows.value))
         self.symmetric.on_update(lambda e: self.try_to(e.client, self.on_symmetric))

@@ -22,6 +22,9 @@ __all__ = ["start_server"]
 
 TITLE = "<title>Viser</title>"
 OURS = """<title>Poise studio</title>
+<style>
+  .mantine-Tabs-tab { padding-left: 7px; padding-right: 7px; }
+</style>
 <script>
 (function () {
   var later = window.setTimeout;

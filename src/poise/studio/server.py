@@ -23,6 +23,7 @@ class Studio(Session):
         host: The address to listen on; "0.0.0.0" is every network that this machine is in.
         port: The port, or the next free one.
         shadows: Whether the body casts any; without, it is lighter on browsers that have no GPU.
+        dark: Whether everything is shown dark.
 
     Attributes:
         puppet: What is held, pinned and asked: the body without the browser.
@@ -37,10 +38,10 @@ class Studio(Session):
         host: str = "127.0.0.1",
         port: int = 8080,
         shadows: bool = True,
+        dark: bool = False,
     ) -> None:
         opening = read_opening(model)
-        super().__init__(opening, host=host, port=port, shadows=shadows)
-        self.server.gui.configure_theme(show_logo=False, show_share_button=False, brand_color=(9, 96, 90))
+        super().__init__(opening, host=host, port=port, shadows=shadows, dark=dark)
         self.watcher = self.panel = Panel(self)
         self.start()
         self.play(opening.motion)

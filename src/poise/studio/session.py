@@ -24,6 +24,7 @@ from poise.studio.body_view import BodyView
 from poise.studio.grips import Grips
 from poise.studio.meter import Meter
 from poise.studio.opening import Opening, Showable, read_opening
+from poise.studio.pace import Pace
 from poise.studio.player import Player
 from poise.studio.puppet import FrameResult, Puppet
 from poise.studio.serve import start_server
@@ -33,6 +34,8 @@ __all__ = ["Session", "Watcher"]
 
 Floats = NDArray[np.float64]
 
+BRAND, DARK_BRAND = (9, 96, 90), (38, 170, 158)
+CAMERA_PAUSE = 0.25  # [s] after which a camera below the floor is lifted: a hand may still be moving it
 RATE = 60.0  # frames in a second while the body settles
 SETTLED = 2e-4  # [rad] less than this in a frame is standing still
 MOST_POSES = 40  # of a clip that are looked at to find its place on the stage
@@ -81,9 +84,11 @@ class Session:
     view: BodyView
     grips: Grips
 
-    def __init__(self, opening: Opening, *, host: str, port: int, shadows: bool) -> None:
+    def __init__(self, opening: Opening, *, host: str, port: int, shadows: bool, dark: bool = False) -> None:
         self.server = start_server(host, port, "Poise")
         self.host, self.port, self.shadows = host, self.server.get_port(), shadows
+        self.dark = dark
+        self.set_theme()
         self.meter = Meter()
         self.listeners: list[Callable[[FrameResult, Floats], None]] = []
         self.watcher: Watcher | None = None
@@ -163,11 +168,26 @@ class Session:
         self.shadows = shadows
         self.set_stage(camera=False)
 
+    def darken(self, dark: bool) -> None:
+        """Show everything dark, or light."""
+        self.dark = dark
+        self.set_theme()
+        self.set_stage(camera=False)
+
+    def set_theme(self) -> None:
+        """Give the panel its colours."""
+        self.server.gui.configure_theme(
+            show_logo=False,
+            show_share_button=False,
+            brand_color=DARK_BRAND if self.dark else BRAND,
+            dark_mode=self.dark,
+        )
+
     def set_stage(self, *, camera: bool = True) -> None:
         """Lay the floor under the whole clip, or under the pose, and look at all of it."""
         points = self.find_points()
         self.floor = float(points[:, self.model.up_axis].min())
-        light_stage(self.server.scene, self.model, self.puppet.size, self.floor, self.shadows)
+        light_stage(self.server.scene, self.model, self.puppet.size, self.floor, shadows=self.shadows, dark=self.dark)
         if camera:
             point_camera(self.server, self.model, self.puppet.size, points)
 
@@ -188,7 +208,8 @@ class Session:
         self.view.fade(0.35 if on else None)
 
     def _welcome(self, client: Any) -> None:
-        client.camera.on_update(lambda _: keep_above(client, self.model, self.floor, self.puppet.size))
+        check = Pace(lambda: keep_above(client, self.model, self.floor, self.puppet.size), CAMERA_PAUSE)
+        client.camera.on_update(lambda _: check.ask_later())
 
     def find_points(self) -> Floats:
         """Return points of the body in all that it does: along its clip, or in its pose."""

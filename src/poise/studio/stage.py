@@ -17,13 +17,17 @@ __all__ = ["VIEWS", "find_direction", "find_view", "keep_above", "light_stage", 
 
 Floats = NDArray[np.float64]
 
+PALE = ((240, 242, 244), (214, 219, 224), (190, 197, 204))  # ground, and its thin and thick lines
+DARK = ((34, 37, 41), (52, 57, 63), (74, 81, 89))
 WARM, COOL = (255, 248, 238), (214, 228, 255)
 VIEWS = ("fit", "front", "side", "top")
 NEAR, FAR = 2e-3, 100.0  # of what is shown: how near and how far the camera sees
 GROUND = {"y": "xz", "z": "xy", "x": "yz"}
 
 
-def light_stage(scene: viser.SceneApi, model: Model, size: float, floor: float, shadows: bool = True) -> None:
+def light_stage(
+    scene: viser.SceneApi, model: Model, size: float, floor: float, *, shadows: bool = True, dark: bool = False
+) -> None:
     """Light the scene softly from all sides, with one lamp that casts shadows and a pale ground to catch them."""
     up = model.up_direction
     scene.set_up_direction(tuple(up))
@@ -35,6 +39,7 @@ def light_stage(scene: viser.SceneApi, model: Model, size: float, floor: float, 
     scene.add_light_directional("/lights/key", position=tuple(place), intensity=2.2, cast_shadow=shadows, color=WARM)
     place = size * (1.2 * up - 2.4 * one - 0.6 * two)
     scene.add_light_directional("/lights/rim", position=tuple(place), intensity=0.8, color=COOL)
+    ground = DARK if dark else PALE
     cell = 10.0 ** round(np.log10(size / 10))
     scene.add_grid(
         "/ground",
@@ -44,12 +49,12 @@ def light_stage(scene: viser.SceneApi, model: Model, size: float, floor: float, 
         section_size=5 * cell,
         cell_thickness=0.6,
         section_thickness=0.9,
-        cell_color=(214, 219, 224),
-        section_color=(190, 197, 204),
+        cell_color=ground[1],
+        section_color=ground[2],
         fade_distance=7 * size,
         fade_from="origin",
         shadow_opacity=0.32,
-        plane_color=(240, 242, 244),
+        plane_color=ground[0],
         plane_opacity=1.0,
         position=tuple(up * (floor - 2e-3 * size)),
     )
