@@ -14,7 +14,7 @@ import numpy as np
 
 from poise.errors import InvalidValue
 from poise.goals import Balance, Goal, Reach, Rest
-from poise.limits import Clearance
+from poise.limits import Clearance, Limit
 from poise.methods import Method, by_name
 from poise.model import Model
 from poise.rig import RigProblem
@@ -103,16 +103,30 @@ class StudioSolvers:
         settings = self.settings
         chosen: dict[str, Any] = {
             "method": settings.method,
-            "limits": (Clearance(),) if settings.clearance and settings.method.levels else (),
+            "limits": self.find_limits(problem),
             "limit_handling": settings.limit_handling,
             "joints": problem.joints,
-            "stiffness": dict(settings.stiffness) or None,
+            "stiffness": self.find_stiffness(problem),
             "step_limit": settings.step_limit,
             "max_steps": settings.max_steps,
             "restarts": 0,
             "mode": "continuous",
         }
         return Solver(problem.model, goals, **{**chosen, **options})
+
+    def find_limits(self, problem: RigProblem) -> tuple[Limit, ...]:
+        """Return the limits of the rig, as the floor under its feet, and of the panel; none for a simple method."""
+        if not self.settings.method.levels:
+            return ()
+        own = (problem.limits,) if isinstance(problem.limits, Limit) else tuple(problem.limits)
+        return (*own, Clearance()) if self.settings.clearance else own
+
+    def find_stiffness(self, problem: RigProblem) -> Any:
+        """Return how little each velocity moves: as the panel says, else as the rig does."""
+        out = np.array(problem.model.stiffness if problem.stiffness is None else problem.stiffness)
+        for name, value in self.settings.stiffness.items():
+            out[problem.model.joint(name).v] = value
+        return out
 
     def change_goals(self, goals: tuple[Goal, ...]) -> list[Goal]:
         """Return the goals with the weights and levels of the panel, and with balance over the feet that stand."""
