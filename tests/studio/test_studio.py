@@ -373,7 +373,7 @@ def test_the_command_says_where_to_look(monkeypatch):
     from typer.testing import CliRunner
 
     from poise.cli.app import app
-    from poise.cli.studio import greeting
+    from poise.cli.studio import write_greeting
 
     shown = CliRunner().invoke(app, ["studio", "--help"])
     assert shown.exit_code == 0
@@ -381,5 +381,5 @@ def test_the_command_says_where_to_look(monkeypatch):
     missing = CliRunner().invoke(app, ["studio", "nobody.urdf", "--no-open"])
     assert missing.exit_code == 2
     monkeypatch.setenv("SSH_CONNECTION", "1 2 3 4")
-    assert "ssh -L 8080:127.0.0.1:8080" in greeting("http://127.0.0.1:8080", "humanoid", "127.0.0.1", 8080)
-    assert "beyond this machine" in greeting("http://10.0.0.1:8080", "humanoid", "0.0.0.0", 8080)
+    assert "ssh -L 8080:127.0.0.1:8080" in write_greeting("http://127.0.0.1:8080", "humanoid", "127.0.0.1", 8080)
+    assert "beyond this machine" in write_greeting("http://10.0.0.1:8080", "humanoid", "0.0.0.0", 8080)

@@ -29,7 +29,7 @@ from poise.errors import FormatError, InvalidValue, PoiseError
 from poise.formats.adjust import adjusted, freed
 from poise.formats.source import ReadOptions, Source, listed, parse_number, shown
 from poise.model import Model, ModelBuilder
-from poise.models.dh import transform, turn_about_z
+from poise.models.dh import make_link, turn_about_z
 
 __all__ = ["NAME", "SUFFIXES", "from_table", "looks_like", "read_model"]
 
@@ -142,10 +142,10 @@ def add_row(builder: ModelBuilder, parent: str, i: int, row: Mapping[str, Any], 
     mass = finite(row.get("mass", 0.0), f"row {i}: mass")
     axis_part: NDArray[np.float64] = turn_about_z(theta, d)
     if convention == "modified":
-        offset = transform(a, alpha, 0.0) @ axis_part
+        offset = make_link(a, alpha, 0.0) @ axis_part
         builder.add_joint(joint, parent, kind, frame=link, offset=offset, mass=mass, **bounds)
         return link
-    rest_of_link = transform(a, alpha, 0.0)
+    rest_of_link = make_link(a, alpha, 0.0)
     builder.add_joint(joint, parent, kind, offset=axis_part, **bounds)
     builder.add_frame(link, joint, rest_of_link, mass=mass)
     return link

@@ -107,9 +107,9 @@ def read_origin(source: Source, child: Element | None, where: str) -> Transform:
             raise source.error(f"{where}: its origin's quaternion has length {size:g}; it must be 1.", line)
         return Transform(Rotation([w / size, x / size, y / size, z / size]), xyz)
     if "rpy" not in child.attrib:
-        return Transform._of(Rotation.identity(), np.array(xyz))
+        return Transform._wrap(Rotation.identity(), np.array(xyz))
     rpy = parse_numbers(child.attrib["rpy"], 3, f"{where}: origin rpy", source, line)
-    return Transform._of(turned(*rpy), np.array(xyz))
+    return Transform._wrap(turned(*rpy), np.array(xyz))
 
 
 def turned(roll: float, pitch: float, yaw: float) -> Rotation:
@@ -127,7 +127,7 @@ def turned(roll: float, pitch: float, yaw: float) -> Rotation:
             cr * cp * sy - sr * sp * cy,
         ]
     )
-    return Rotation._of(wxyz / math.sqrt(float(wxyz @ wxyz)))
+    return Rotation._wrap(wxyz / math.sqrt(float(wxyz @ wxyz)))
 
 
 # ------------------------------------------------------------------------------------------------ links
