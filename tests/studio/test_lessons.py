@@ -11,7 +11,7 @@ import poise
 from paths import DOCS
 from poise import Solver, methods
 from poise.goals import Reach
-from poise.methods import DLS, LM, Method, by_name
+from poise.methods import DLS, LM, Method, find_method
 from poise.studio import lesson
 from poise.studio.charts import draw_bars
 from poise.studio.puppet import Puppet
@@ -28,7 +28,7 @@ def reaching(method: Method) -> Puppet:
 
 
 @pytest.mark.parametrize(
-    "method", [LM(), LM(damping=0.2), by_name("auto"), DLS(damping=0.3), by_name("halley")], ids=str
+    "method", [LM(), LM(damping=0.2), find_method("auto"), DLS(damping=0.3), find_method("halley")], ids=str
 )
 def test_the_damping_that_is_drawn_is_the_one_in_use(method: Method) -> None:
     puppet = reaching(method)
@@ -77,7 +77,7 @@ TOLD = [
 
 @pytest.mark.parametrize(("name", "setting", "value"), TOLD)
 def test_the_page_tells_the_defaults_that_are(name: str, setting: str, value: str) -> None:
-    assert float(value) == pytest.approx(getattr(by_name(name), setting))
+    assert float(value) == pytest.approx(getattr(find_method(name), setting))
 
 
 def test_the_page_tells_some_defaults() -> None:

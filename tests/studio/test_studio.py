@@ -154,11 +154,11 @@ def test_methods_can_be_switched_while_a_handle_is_held(humanoid, method):
     start = puppet.transform("hand_l")[:3, 3]
     puppet.hold("hand_l", start + np.array((0.05, 0.1, 0.1)))
     puppet.frame()
-    puppet.change(method=by_name(method))
+    puppet.change(method=find_method(method))
     for _ in range(60):
         frame = puppet.frame()
     assert frame.errors["hand_l"][0] < 2e-3
-    if not by_name(method).levels and method not in ("pseudoinverse", "svd", "qr", "dls", "sdls"):
+    if not find_method(method).levels and method not in ("pseudoinverse", "svd", "qr", "dls", "sdls"):
         assert method in frame.note
 
 

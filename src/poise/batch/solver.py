@@ -21,8 +21,8 @@ from poise.methods import Method
 from poise.model import Model
 from poise.native import core
 from poise.solvers import Solver
+from poise.solvers.limit_tables import refuse_timed
 from poise.solvers.one_call import check_start
-from poise.solvers.rules import refuse_timed
 from poise.solvers.several import Explorer, check_several
 from poise.solvers.table import may_move
 
@@ -243,7 +243,7 @@ def solve_batch(
         out: An array for `q`, {field: array}, or a BatchSolution to fill again.
         progress: Called with (rows done, rows) now and then, and at the end.
         method: As in `poise.solve`; so are those that follow.
-        limits: More rules that are never broken.
+        limits: Further limits, such as `Clearance`; they are never broken.
         limit_handling: "active", "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move.
         stiffness: The larger, the less a joint moves in a step.

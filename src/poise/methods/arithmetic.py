@@ -6,18 +6,18 @@ body (its transforms and the Jacobian) is common to all Jacobian rules and count
 
 from __future__ import annotations
 
-__all__ = ["body_arithmetic", "step_arithmetic"]
+__all__ = ["count_body", "count_step"]
 
 SWEEPS = 6  # of one-sided Jacobi until the columns are orthogonal, about
 
 
-def body_arithmetic(rows: int, velocities: int) -> int:
-    """Transforms of all joints (about 60 each) and the columns of J (about 3 a row)."""
+def count_body(rows: int, velocities: int) -> int:
+    """Count transforms of all joints (about 60 each) and the columns of J (about 3 per row)."""
     return 60 * velocities + 3 * rows * velocities
 
 
-def step_arithmetic(method: str, rows: int, velocities: int) -> int | None:
-    """Multiplications from J and r to the step; None where a method has no such count."""
+def count_step(method: str, rows: int, velocities: int) -> int | None:
+    """Count multiplications from J and r to the step; None if a method has no such count."""
     m, n = rows, velocities
     square = m * n * (m + 1) // 2
     dual = square + m**3 // 6 + m * m + m * n

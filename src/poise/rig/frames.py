@@ -161,7 +161,7 @@ class Frames:
         So a limb at 0 asks nothing of the body that carries it, and just above 0 hardly anything.
         """
         rest = self.problems.rest
-        gain = None if rest is None else posture(self.model, [rest])[0]
+        gain = None if rest is None else combine_postures(self.model, [rest])[0]
         gains = np.zeros(self.model.nv) if gain is None else gain.copy()
         out = self.home.copy()
         for name, blend in state.blends.items():

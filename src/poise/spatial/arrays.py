@@ -93,7 +93,7 @@ def find_common_shape(a: tuple[int, ...], b: tuple[int, ...], names: str) -> tup
 
 
 def join_rows(a: Array, b: Array, names: str) -> Array:
-    """Return the rows of ``a`` and ``b`` side by side, leading axes broadcast, as kernels of two arguments take them."""
+    """Return the rows of ``a`` and ``b`` side by side, leading axes broadcast, as kernels with two arguments need."""
     lead = find_common_shape(a.shape[:-1], b.shape[:-1], names)
     split = a.shape[-1]
     rows = np.zeros((*lead, split + b.shape[-1]))

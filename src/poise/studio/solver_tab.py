@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from poise.errors import PoiseError
-from poise.methods import Method, by_name, names
+from poise.methods import Method, find_method, names
 from poise.methods.ccd import ORDERS
 from poise.studio.session import Session
 
@@ -43,7 +43,7 @@ class SolverTab:
         with gui.add_folder("Stiffness", expand_by_default=False):
             self.joint = gui.add_dropdown("Joint", self.list_joints())
             self.stiffness = gui.add_number("Stiffness", 0.0, min=0.0, max=1000.0, step=0.5, hint="More moves less")
-        self.show_settings(by_name("auto"))
+        self.show_settings(find_method("auto"))
         self.method.on_update(self.on_method)
         for thing in (self.handling, self.clearance, self.step, self.balance, self.gaze):
             thing.on_update(lambda event: self.apply() if event.client is not None else None)

@@ -38,7 +38,7 @@ def posture_gradient(theta: ArrayLike, desired: ArrayLike, gains: ArrayLike = 1.
 
     Parent's eq. 20 keeps the sum of eq. 19 in front, which would make a number of it. CIMAT takes ``gain
     (theta - desired)^2``, the cost itself: that is never negative, so it pushes every joint the same way
-    whichever side of its wish it is on.
+    whichever side of its desired value it is on.
 
     ``theta - desired`` are angles [rad] or distances [m]; for a body with ball joints give
     ``model.difference(desired, q)`` as ``theta`` and 0 as ``desired``.
