@@ -157,7 +157,7 @@ def find_formats(source: Source) -> tuple[Any, Any]:
     found = []
     for verb in ("read_model", "read_motion"):
         try:
-            found.append(registry.for_reading(source, verb))
+            found.append(registry.find_reader(source, verb))
         except FormatError:
             found.append(None)
     model_format, motion_format = found
@@ -169,7 +169,7 @@ def find_formats(source: Source) -> tuple[Any, Any]:
 def can_write(target: str, verb: str) -> bool:
     """Return whether some format writes that to a file of this name."""
     try:
-        registry.for_writing(target, verb)
+        registry.find_writer(target, verb)
     except FormatError:
         return False
     return True

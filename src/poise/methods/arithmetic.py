@@ -1,7 +1,7 @@
 """How much arithmetic one step of each method takes, in multiplications.
 
 The table of Rabbani's figure 8, for our kernels: m rows (3 for a point, 6 for a pose), n velocities. Evaluating the
-body (its transforms and the Jacobian) is common to all Jacobian rules and counted apart, as `body_arithmetic`.
+body (its transforms and the Jacobian) is common to all Jacobian rules and counted apart, as `count_body`.
 """
 
 from __future__ import annotations

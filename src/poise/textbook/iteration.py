@@ -169,7 +169,7 @@ def basic_ik(
     Raises:
         NameNotFound, ShapeMismatch, InvalidValue: see :func:`poise.textbook.path`.
     """
-    rule = step or _pseudoinverse_step
+    rule = step or _step_by_pseudoinverse
     here, errors = configuration(model, q), []
     for count in range(max_steps + 1):
         error = np.asarray(goal, dtype=float) - forward_kinematics(model, here, frame)[:3, 3]
@@ -180,5 +180,5 @@ def basic_ik(
     return Trace(here, tuple(errors))
 
 
-def _pseudoinverse_step(jacobian: Array, error: Array) -> Array:
+def _step_by_pseudoinverse(jacobian: Array, error: Array) -> Array:
     return truncated_svd_inverse(jacobian) @ error
