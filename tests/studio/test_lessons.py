@@ -52,7 +52,7 @@ def test_the_damping_that_is_drawn_is_the_one_in_use(method: Method) -> None:
 
 @pytest.mark.parametrize("name", ["transpose", "pseudoinverse", "ccd"])
 def test_a_method_without_damping_has_none_drawn(name: str) -> None:
-    puppet = reaching(by_name(name))
+    puppet = reaching(find_method(name))
     assert lesson.find_damping(puppet, np.array(puppet.model.rest)) is None
     assert "damping" not in draw_bars(np.array([0.5]), None)
 

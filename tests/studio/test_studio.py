@@ -11,7 +11,7 @@ import pytest
 
 import poise
 from poise.errors import FormatError, InvalidValue
-from poise.methods import by_name, names
+from poise.methods import find_method, names
 from poise.pictures.flesh import find_flesh
 from poise.pictures.surface import RoundCone, measure_distance, round_surface
 from poise.studio import lesson

@@ -57,9 +57,9 @@ def info_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
     """What is in a file: joints, ranges, shapes, roles, poses, motion, and what was assumed when it was read."""
-    with complaints("info"):
-        chosen = options(base=base, scale=scale, up=up, package_path=package_path)
-        body, motion = everything(file, chosen, clip, model, tool)
+    with report_complaints("info"):
+        chosen = read_options(base=base, scale=scale, up=up, package_path=package_path)
+        body, motion = load_all(file, chosen, clip, model, tool)
     if as_json:
         typer.echo(json.dumps(list_facts(body, motion), indent=2))
         return
@@ -69,8 +69,8 @@ def info_command(
             told = write_roles(value) if key == "roles" else write_value(value) + UNITS.get(key, "")
             console.print(f"[bold]{key:8}[/bold] {escape(told)}", soft_wrap=True)
     if body.joints:
-        console.print(joint_table(body))
-    for note in facts(body, motion)["notes"]:
+        console.print(make_joint_table(body))
+    for note in list_facts(body, motion)["notes"]:
         console.print(f"[bold]note[/bold]     {escape(note)}", soft_wrap=True)
 
 
@@ -99,7 +99,9 @@ def convert_command(
 # ------------------------------------------------------------------------------------------------ reading
 
 
-def options(*, base: str, scale: str, up: str | None, package_path: Sequence[Path] | None = None) -> dict[str, Any]:
+def read_options(
+    *, base: str, scale: str, up: str | None, package_path: Sequence[Path] | None = None
+) -> dict[str, Any]:
     """The options of `poise.load` from words."""
     try:
         number: float | str = "auto" if scale == "auto" else float(scale)
@@ -109,7 +111,7 @@ def options(*, base: str, scale: str, up: str | None, package_path: Sequence[Pat
     return {"base": base, "scale": number, "up": up, **packages}
 
 
-def everything(
+def load_all(
     file: str,
     chosen: dict[str, Any],
     clip: str | None,

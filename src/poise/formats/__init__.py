@@ -49,8 +49,8 @@ def load(
         FormatError: The file is missing, malformed, or of no known format.
         MissingExtra: Its reader needs a package; the message has the command.
     """
-    text = path_text(path_or_name)
-    options = checked(ReadOptions(base=base, scale=scale, up=up, package_path=folders(package_path)))
+    text = convert_path(path_or_name)
+    options = check_options(ReadOptions(base=base, scale=scale, up=up, package_path=folders(package_path)))
     if isinstance(path_or_name, str) and not Path(text).suffix and not set(text) & {"/", "\\"}:
         if text in models.names():
             return load_built_in(text, options)
@@ -77,22 +77,22 @@ def folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
     """
     if isinstance(paths, (str, PathLike)):
         raise InvalidValue(f"package_path is {paths!r}; it must be a list of folders: package_path=[{str(paths)!r}].")
-    out = tuple(path_text(path) for path in paths)
+    out = tuple(convert_path(path) for path in paths)
     for folder in out:
-        if not exists(folder) or not Path(folder).is_dir():
+        if not is_there(folder) or not Path(folder).is_dir():
             raise InvalidValue(f"package_path names {folder!r}, which is no folder.")
     return out
 
 
 def load_within(path: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> Model:
     """A model from a file that came from elsewhere: what it names is looked for in `folder` and nowhere else."""
-    chosen = checked(ReadOptions(**options, within=path_text(folder)))
-    model = read(Source.open(path_text(path)), "read_model", chosen)
+    chosen = check_options(ReadOptions(**options, within=convert_path(folder)))
+    model = read(Source.open(convert_path(path)), "read_model", chosen)
     assert isinstance(model, Model)
     return model
 
 
-def exists(path: str) -> bool:
+def is_there(path: str) -> bool:
     """Whether something has this name; no where the name cannot be one."""
     try:
         return Path(path).exists()

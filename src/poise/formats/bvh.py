@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from poise.errors import PoiseError
 from poise.formats.bvh_model import Columns, build
-from poise.formats.bvh_rows import Clip, line_at, read_clip
+from poise.formats.bvh_rows import Clip, find_line, read_clip
 from poise.formats.bvh_tree import Node, read_tree
 from poise.formats.bvh_write import write_model, write_motion, write_pose
 from poise.formats.known import give_roles
@@ -85,7 +85,7 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, Clip | N
     if clip is None:
         source.note_oddity("has no MOTION, so only the body was read")
     elif not len(clip.rows):
-        source.odd("has no frames, so only the body was read", clip.line)
+        source.note_oddity("has no frames, so only the body was read", clip.line)
     else:
         nodes = find_lengths(source, nodes, clip.rows[0])
     model, columns = build(source, nodes, options)
@@ -124,7 +124,7 @@ def find_lengths(source: Source, nodes: list[Node], first: NDArray[np.float64]) 
     return out
 
 
-def rate(frame_time: float) -> float:
+def read_rate(frame_time: float) -> float:
     """Frames per second: the reciprocal, in few digits where those say the same time to the last bit."""
     fps = 1.0 / frame_time
     short = float(f"{fps:.12g}")

@@ -20,7 +20,7 @@ from poise.formats.adjust import adjusted
 from poise.formats.known import give_roles
 from poise.formats.mjcf_assets import Assets
 from poise.formats.mjcf_shapes import add_shapes
-from poise.formats.source import ReadOptions, Source, listed, look_source
+from poise.formats.source import ReadOptions, Source, look_source, quote_names
 from poise.model import BallRange, Model, ModelBuilder
 from poise.spatial import Rotation, Transform
 
@@ -84,7 +84,7 @@ def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: Re
     builder = ModelBuilder(read_model_name(compiled, source))
     builder.source, builder.up = source.path, up
     builder.look = look_source(source, options)
-    body = Body(compiled, builder, source, Names(compiled, source))
+    body = BodyReader(compiled, builder, source, Names(compiled, source))
     body.add_all(free_base=options.base == "free")
     add_shapes(compiled, assets, builder, source, body.names.bodies)
     body.add_poses()

@@ -189,7 +189,7 @@ def look_source(source: Source, options: ReadOptions) -> LookSource:
     )
 
 
-def missing(path: str) -> str:
+def explain_missing(path: str) -> str:
     """What to say of a file that is not there: which folder was looked in, and what lies there under a like name."""
     import difflib
 

@@ -72,7 +72,9 @@ def show_solution(solution: Solution) -> Scene:
     history = solution.history
     recorded = history is not None and len(history) > 1
     q = trace_search(solution) if recorded else solution.q[None]
-    scene = Scene(solution.model.up, len(q), 6.0, title=solution.model.name, note=headline(solution), stepwise=recorded)
+    scene = Scene(
+        solution.model.up, len(q), 6.0, title=solution.model.name, note=write_headline(solution), stepwise=recorded
+    )
     scene.add_body(solution.model, q)
     add_goals(scene, [solution], q)
     scene.table = {"head": list(HEAD), "rows": [list(row) for row in list_rows(solution)]}

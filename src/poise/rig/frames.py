@@ -20,7 +20,7 @@ from poise.rig.state import Blend, Pole, State, Wish, written
 from poise.rig.stuck import Stuck
 from poise.rig.targets import aimed, eased
 from poise.solvers import Solution, Solver
-from poise.solvers.table import posture
+from poise.solvers.table import combine_postures
 
 __all__ = ["Frames"]
 

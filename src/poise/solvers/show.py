@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from poise.formats.answers import pose_values
+from poise.formats.answers import list_pose_values
 from poise.goals.goal import ANGULAR
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def write_html(solution: Solution) -> str:
 
 def plain_values(solution: Solution) -> dict[str, Any]:
     """Return the solution in numbers, text and lists: its pose, and what it came to."""
-    pose = pose_values(solution.pose)
+    pose = list_pose_values(solution.pose)
     goals = {
         name: {
             "metres": metres,

@@ -30,7 +30,7 @@ class SolverTab:
         self.session = session
         gui: Any = session.server.gui
         self.method = gui.add_dropdown("Method", names(), hint="auto is Levenberg-Marquardt with strict priorities")
-        self.about = gui.add_markdown(quote_method(by_name("auto")))
+        self.about = gui.add_markdown(quote_method(find_method("auto")))
         self.place = gui.add_folder("Its settings")
         self.inputs: list[Any] = []
         with gui.add_folder("Limits and steps"):
@@ -57,7 +57,7 @@ class SolverTab:
 
     def on_method(self, event: Any) -> None:
         """Use another method, with its own settings."""
-        method = by_name(self.method.value)
+        method = find_method(self.method.value)
         self.about.content = quote_method(method)
         self.show_settings(method)
         self.session.puppet.change(method=method)
@@ -114,7 +114,7 @@ class SolverTab:
     def change_body(self) -> None:
         """List other joints; the settings stay."""
         self.joint.options = self.list_joints()
-        self.session.puppet.change(method=by_name(self.method.value))
+        self.session.puppet.change(method=find_method(self.method.value))
         self.apply()
         self.show_stiffness()
 

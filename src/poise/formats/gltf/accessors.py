@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from poise.formats.gltf.document import Document, Object, shorten
 from poise.formats.gltf.meshopt import FILTERS, unpack
 
-__all__ = ["UNPACK", "check_layout", "packed_by", "read_accessor", "read_indices", "read_quantized"]
+__all__ = ["UNPACK", "check_layout", "find_unknown_packing", "read_accessor", "read_indices", "read_quantized"]
 
 Floats = NDArray[np.float64]
 
@@ -108,8 +108,8 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
         where: The element that asks, for messages.
         integers: Whether normalised integers are allowed beside floats.
     """
-    at, accessor = f"accessors[{i}]", document.items("accessors")[i]
-    dtype, _, _ = place(document, accessor, at)
+    at, accessor = f"accessors[{i}]", document.read_items("accessors")[i]
+    dtype, _, _ = find_layout(document, accessor, at)
     if accessor["type"] != kind:
         raise document.fail(at, f"is of type {accessor['type']}; {where} needs {kind}.")
     normalised = accessor.get("normalized", False) is True
@@ -132,22 +132,22 @@ def finite(document: Document, numbers: Floats, i: int, where: str) -> Floats:
 
 def elements(document: Document, i: int, where: str) -> NDArray[Any]:
     """The elements of an accessor as the file has them, (count, numbers), sparse replacements made."""
-    at, accessor = f"accessors[{i}]", document.items("accessors")[i]
-    dtype, width, count = place(document, accessor, at)
+    at, accessor = f"accessors[{i}]", document.read_items("accessors")[i]
+    dtype, width, count = find_layout(document, accessor, at)
     if count * width > MOST_NUMBERS:
         raise document.fail(f"{at}.count", f"is {count}; at most {MOST_NUMBERS // width} such are read ({where}).")
     document.count_numbers(count * width, at)
     if accessor.get("bufferView") is None:
         values: NDArray[Any] = np.zeros((count, width), dtype)
     else:
-        values = view_elements(document, accessor["bufferView"], accessor.get("byteOffset", 0), dtype, width, count, at)
-    return overwritten(document, values, accessor, at) if "sparse" in accessor else values
+        values = copy_elements(document, accessor["bufferView"], accessor.get("byteOffset", 0), dtype, width, count, at)
+    return overwrite(document, values, accessor, at) if "sparse" in accessor else values
 
 
 def read_quantized(document: Document, i: int, kinds: tuple[str, ...], where: str) -> Floats:
     """The elements of an accessor of a mesh as doubles: floats, or integers, as KHR_mesh_quantization allows."""
-    accessor = document.items("accessors")[i]
-    place(document, accessor, f"accessors[{i}]")
+    accessor = document.read_items("accessors")[i]
+    find_layout(document, accessor, f"accessors[{i}]")
     if accessor["type"] not in kinds:
         raise document.fail(f"accessors[{i}]", f"is of type {accessor['type']}; {where} needs {' or '.join(kinds)}.")
     values = elements(document, i, where)
@@ -159,8 +159,8 @@ def read_quantized(document: Document, i: int, kinds: tuple[str, ...], where: st
 
 def read_indices(document: Document, i: int, kind: str, where: str) -> NDArray[np.int64]:
     """The elements of an accessor of unsigned integers, (count, numbers)."""
-    accessor = document.items("accessors")[i]
-    dtype, _, _ = place(document, accessor, f"accessors[{i}]")
+    accessor = document.read_items("accessors")[i]
+    dtype, _, _ = find_layout(document, accessor, f"accessors[{i}]")
     if accessor["type"] != kind or dtype not in ("<u1", "<u2", "<u4"):
         name = f"{accessor['type']} of {NAMES[accessor['componentType']]}"
         raise document.fail(f"accessors[{i}]", f"is a {name}; {where} needs {kind} of unsigned integers.")

@@ -74,8 +74,8 @@ class NodeJoint:
         turn = self.before @ self.node.turn @ self.after
         return np.asarray(turn.T @ self.above @ self.node.turn @ self.node.stretch)
 
-    def turned(self, turn: Floats) -> Floats:
-        """R G of rotations (..., 3, 3): what a ball joint holds."""
+    def convert_rotation(self, turn: Floats) -> Floats:
+        """Return R G of rotations (..., 3, 3): what a ball joint holds."""
         return np.asarray(turn @ self.after)
 
     def convert_translation(self, translation: Floats) -> Floats:

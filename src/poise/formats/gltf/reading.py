@@ -91,8 +91,8 @@ def build(body: Character) -> Model:
     body.document.tell()
     builder = ModelBuilder(Path(source.path).stem or "character")
     builder.source, builder.up = source.path, body.options.up or "y"
-    builder.look = look_source(source, body.options) if body.document.items("meshes") else None
-    builder.units = own_units(body.document) if body.options.scale == 1.0 else "m"
+    builder.look = look_source(source, body.options) if body.document.read_items("meshes") else None
+    builder.units = read_units(body.document) if body.options.scale == 1.0 else "m"
     try:
         add_joints(builder, limbs, body.order)
         bind = find_bind_pose(limbs, body.order, body.skins)
