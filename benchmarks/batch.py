@@ -24,7 +24,7 @@ from robots import ARMS, TOLERANCE, Arm, mixed_targets, model_of
 import poise
 from poise import native
 from poise.batch import BatchSolver
-from poise.batch.solver import cores
+from poise.batch.solver import count_cores
 from poise.goals import Reach
 
 HEAD = (
@@ -50,7 +50,7 @@ def print_row(what: str, arm: Arm, targets: Any, threads: int, run: tuple[float,
     good = verify(arm, batch.q.astype(np.float64), targets)
     count = len(targets)
     row = f"{what:22}{count:>9}{threads:>9}{count / wall:>11,.0f}{1e6 * cpu / count:>9.2f}"
-    row += f"{cores() * count / cpu:>14,.0f}{100 * good.mean():>12.2f}{int((batch.reached & ~good).sum()):>7}"
+    row += f"{count_cores() * count / cpu:>14,.0f}{100 * good.mean():>12.2f}{int((batch.reached & ~good).sum()):>7}"
     print(f"{row}{batch.steps.mean():>8.2f}{batch.searches.mean():>10.3f}", flush=True)
 
 

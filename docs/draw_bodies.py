@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import poise
-from poise.cli.demo import demo_goals, follow
+from poise.cli.demo import follow, make_goals
 from poise.goals import Balance, Distance, LookAt, Reach, Rest
 from poise.pictures import Camera, plot, reach_cloud
 from poise.pictures.clay import BODY
@@ -165,7 +165,7 @@ def heroes() -> list[tuple[poise.Solution, Camera]]:
     hand = poise.load("hand")
     pinch = Distance("thumb_tip", "index_tip", 0.018)
     return [
-        (poise.solve(human, demo_goals(human)), FRONT),
+        (poise.solve(human, make_goals(human)), FRONT),
         (poise.solve(arm, Reach("panda_hand_tcp", down)), Camera(math.radians(-70), math.radians(16))),
         (
             poise.solve(dog, [*paws, Reach("foot_fl", paw), LookAt("head", paw), Rest()]),
@@ -178,7 +178,7 @@ def heroes() -> list[tuple[poise.Solution, Camera]]:
 def demo() -> Any:
     """What `poise demo` draws."""
     model = poise.load("humanoid")
-    return plot(poise.solve(model, demo_goals(model)), camera=FRONT).figure
+    return plot(poise.solve(model, make_goals(model)), camera=FRONT).figure
 
 
 def reach() -> Any:

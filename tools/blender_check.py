@@ -41,7 +41,7 @@ def write_files(out: Path) -> None:
         model = poise.load(name)
         motion = poise.Motion(model, wander(model), FPS)
         export(motion, out / f"{name}.glb")
-        if name == "humanoid" and any(".bvh" in module.SUFFIXES for module in registry.formats()):
+        if name == "humanoid" and any(".bvh" in module.SUFFIXES for module in registry.list_formats()):
             export(motion, out / f"{name}.bvh")
     character(out / "character_source.gltf")
     body = poise.load(out / "character_source.gltf")

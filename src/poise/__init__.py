@@ -138,11 +138,13 @@ def __getattr__(name: str) -> Any:
         return value
     if name in _ROOMS:
         return importlib.import_module(f"poise.{name}")
-    raise AttributeError(f"module 'poise' has no attribute {name!r}; {elsewhere(name)}it has: {', '.join(__all__)}")
+    raise AttributeError(
+        f"module 'poise' has no attribute {name!r}; {find_elsewhere(name)}it has: {', '.join(__all__)}"
+    )
 
 
-def elsewhere(name: str) -> str:
-    """Which room has the name, in words; nothing where none has."""
+def find_elsewhere(name: str) -> str:
+    """Return which room has the name, in words; empty if none has."""
     if name.startswith("_"):
         return ""
     for room in ("goals", "limits", "methods", "model", "kinematics", "solvers", "batch", "errors", "textbook"):

@@ -110,7 +110,7 @@ class GoalsMissed(PoiseError, RuntimeError):
 
 
 def name_not_found(what: str, name: str, choices: Iterable[str]) -> NameNotFound:
-    """The error for an unknown name: the closest matches where there are any, else what exists."""
+    """Return the error for an unknown name: it names the closest matches if there are any, else what exists."""
     import difflib  # slow to load, and only for what went wrong
 
     known = tuple(sorted(choices))

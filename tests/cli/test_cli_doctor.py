@@ -57,7 +57,7 @@ def test_every_extra_of_the_project_is_told_with_its_packages() -> None:
         assert told["type"] == f"pip install 'poise[{name}]'"
         for package, version in told["packages"].items():
             if package not in doctor.MODULES:
-                assert version == doctor.version_of(package)
+                assert version == doctor.find_version(package)
 
 
 def test_a_missing_package_is_named_with_what_to_type(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -83,7 +83,7 @@ def test_a_missing_package_is_named_with_what_to_type(monkeypatch: pytest.Monkey
 def test_the_gpu_is_usable_with_a_device_and_cupy(
     devices: list[str], cupy: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(doctor, "cuda_devices", lambda: devices)
+    monkeypatch.setattr(doctor, "list_cuda_devices", lambda: devices)
     monkeypatch.setattr(doctor, "find_spec", lambda name: object() if name == "cupy" and cupy else None)
     told = facts()["gpu"]
     assert told["usable"] == bool(devices and cupy)

@@ -19,7 +19,7 @@ pytest.importorskip("typer")
 from typer.testing import CliRunner
 
 from poise.cli.app import app
-from poise.cli.solve import joined
+from poise.cli.solve import join_numbers
 
 FEET = ("--pin", "foot_l,foot_r")
 BALL = ("0.4", "1.2", "0.3")
@@ -158,7 +158,7 @@ def test_solve_refuses_misuse_in_a_line_and_exits_with_2(words: tuple[str, ...],
 
 def test_goals_are_joined_up_to_the_next_word() -> None:
     words = ["--reach", "hand", "1", "-2", "3", "humanoid", "--look-at", "eyes", "0", "1", "2", "--seed", "4"]
-    assert joined(words) == ["--reach", "hand,1,-2,3", "humanoid", "--look-at", "eyes,0,1,2", "--seed", "4"]
+    assert join_numbers(words) == ["--reach", "hand,1,-2,3", "humanoid", "--look-at", "eyes,0,1,2", "--seed", "4"]
 
 
 # ------------------------------------------------------------------------------------------------ race, bench

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from poise.formats.bounded import surroundings
+from poise.formats.bounded import make_environment
 
 
 @pytest.mark.parametrize(
@@ -25,7 +25,7 @@ def test_no_sanitizer_is_preloaded(monkeypatch: pytest.MonkeyPatch, preloaded: s
     if preloaded is not None:
         monkeypatch.setenv("LD_PRELOAD", preloaded)
     monkeypatch.setenv("OWN", "kept")
-    found = surroundings()
+    found = make_environment()
     assert found.get("LD_PRELOAD") == kept
     assert found["OWN"] == "kept"
     assert all(entry in found["PYTHONPATH"] for entry in sys.path if entry)

@@ -162,12 +162,12 @@ def test_numbers_in_every_notation(tmp_path: Path) -> None:
 @settings(max_examples=200)
 @given(st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=20), st.sampled_from("rgf"))
 def test_decimals_have_the_bits_of_float(values: list[float], style: str) -> None:
-    from poise.formats.bvh_rows import numbers_of
+    from poise.formats.bvh_rows import read_numbers
 
     words = [{"r": repr(x), "g": f"{x:.12g}", "f": f"{x:.6f}"}[style] for x in values]
     expected = [float(word) for word in words]
     for separator in (" ", "\n", "\t\n ", " \r\n"):
-        np.testing.assert_array_equal(numbers_of(separator.join(words).encode(), len(words)), expected)
+        np.testing.assert_array_equal(read_numbers(separator.join(words).encode(), len(words)), expected)
 
 
 def test_content_decides_where_the_name_does_not(tmp_path: Path) -> None:

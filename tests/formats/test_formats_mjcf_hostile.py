@@ -274,7 +274,7 @@ def test_the_compiler_may_break_down_and_is_there_again(tmp_path: Path, monkeypa
     # MuJoCo 4.0 would hang on whatever comes after this one
     poison = '<asset><model name="m"/></asset>'
     assert isinstance(
-        mjcf_compiler.compiled(mjcf('<body><attach model="m" body="b" prefix="p"/></body>', poison), {}), str
+        mjcf_compiler.compile_model(mjcf('<body><attach model="m" body="b" prefix="p"/></body>', poison), {}), str
     )
     assert poise.load(good).nq == 1
     large = tmp_path / "large.xml"

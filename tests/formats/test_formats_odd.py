@@ -12,7 +12,7 @@ import pytest
 import poise
 from budget import within
 from poise.errors import FormatError, FormatWarning
-from poise.formats.columns import column_names
+from poise.formats.columns import name_columns
 
 LEGS = "".join(
     f"JOINT {side}UpLeg\n{{\nOFFSET {x} 0 0\nJOINT {side}Leg\n{{\nOFFSET 0 -45 0\nJOINT {side}Foot\n{{\n"
@@ -136,7 +136,7 @@ def test_an_array_without_names_is_read_for_a_given_model(tmp_path: Path) -> Non
 
 def test_rounded_times_are_an_even_beat(tmp_path: Path) -> None:
     model = poise.load("planar2")
-    names = list(column_names(model))
+    names = list(name_columns(model))
 
     def table(times: list[float]) -> Path:
         rows = [",".join(["time", *names]), *(f"{t},0.1,0.2" for t in times)]

@@ -12,8 +12,8 @@ import poise
 from poise.errors import FormatError
 from poise.formats import registry
 from poise.formats.source import Source, parse_number, parse_numbers
-from poise.formats.target import replacing
-from poise.formats.xml import parse_xml, root_tag
+from poise.formats.target import replace_file
+from poise.formats.xml import find_root_tag, parse_xml
 
 NOWHERE = Source("file.txt", b"")
 
@@ -45,13 +45,13 @@ def test_references_that_lead_away(reference: str, tmp_path: Path) -> None:
     except OSError:
         pytest.skip("no links here")
     with pytest.raises(FormatError):
-        Source(str(home / "a.gltf"), b"").sibling(reference)
+        Source(str(home / "a.gltf"), b"").find_sibling(reference)
 
 
 def test_references_that_stay(tmp_path: Path) -> None:
     source = Source(str(tmp_path / "a.gltf"), b"")
     for reference in ("a.bin", "textures/a b.png", "./x", "b/../x"):
-        assert source.sibling(reference).is_relative_to(tmp_path.resolve())
+        assert source.find_sibling(reference).is_relative_to(tmp_path.resolve())
 
 
 @pytest.mark.parametrize("word", ["1", "-1.5", "+.5", "5.", "1e-3", "1E+05", " 2 ", "1e-400", "0" * 300 + "7"])
@@ -91,18 +91,18 @@ def test_no_numbers(word: str) -> None:
 
 
 def test_text() -> None:
-    assert Source("a", "\ufeffgr\xfc\xdfe".encode()).text() == "gr\xfc\xdfe"
-    assert Source("a", "gr\xfc\xdfe".encode("utf-16")).text() == "gr\xfc\xdfe"
+    assert Source("a", "\ufeffgr\xfc\xdfe".encode()).read_text() == "gr\xfc\xdfe"
+    assert Source("a", "gr\xfc\xdfe".encode("utf-16")).read_text() == "gr\xfc\xdfe"
     old = Source("a", "x\ngr\xfc\xdfe".encode("latin-1"))
-    assert old.text() == "x\ngr\xfc\xdfe"
+    assert old.read_text() == "x\ngr\xfc\xdfe"
     assert "line 2" in old.oddities[0]
     for bad in (b"a\0b", b"\xff\xfea\0b", b"\xff\xfe\0\xd8x\0"):
         with pytest.raises(FormatError):
-            Source("a", bad).text()
+            Source("a", bad).read_text()
 
 
 def test_errors_travel() -> None:
-    error = Source("a.urdf", b"").error("is odd.", 3)
+    error = Source("a.urdf", b"").make_error("is odd.", 3)
     assert str(pickle.loads(pickle.dumps(error))) == "a.urdf:3: is odd."
 
 
@@ -119,7 +119,7 @@ def test_errors_travel() -> None:
     ],
 )
 def test_root_tags(head: bytes, tag: str) -> None:
-    assert root_tag(head) == tag
+    assert find_root_tag(head) == tag
 
 
 @pytest.mark.slow
@@ -132,19 +132,19 @@ def test_xml_is_bounded() -> None:
 
 def test_files_are_whole_or_not_there(tmp_path: Path) -> None:
     target = tmp_path / "a.txt"
-    with replacing(target) as path:
+    with replace_file(target) as path:
         path.write_text("one")
         assert path.suffix == ".txt"
         assert not target.exists()
     for error in (KeyboardInterrupt, OSError, FormatError("is wrong.")):
-        with pytest.raises((KeyboardInterrupt, FormatError)), replacing(target) as path:  # noqa: PT012
+        with pytest.raises((KeyboardInterrupt, FormatError)), replace_file(target) as path:  # noqa: PT012
             path.write_text("two")
             raise error
     assert [(p.name, p.read_text()) for p in tmp_path.iterdir()] == [("a.txt", "one")]
 
 
 def test_formats_say_what_they_do() -> None:
-    for module in registry.formats():
+    for module in registry.list_formats():
         assert module.__doc__
         assert module.NAME
         assert all(suffix == suffix.lower() and suffix.startswith(".") for suffix in module.SUFFIXES)

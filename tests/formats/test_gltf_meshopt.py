@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import poise
 from gltf_files import File, arm, glb, quaternion
 from poise.errors import FormatError, FormatWarning
-from poise.formats.gltf.meshopt import unpacked
+from poise.formats.gltf.meshopt import unpack
 
 
 def encoded(rows: np.ndarray, version: int, rng: np.random.Generator) -> bytes:
@@ -89,20 +89,20 @@ def test_what_was_packed_comes_back(count: int, stride: int, version: int) -> No
     rng = np.random.default_rng(count + stride)
     for spread in (0, 1, 3, 20, 255):
         rows = np.cumsum(rng.integers(0, spread + 1, (count, stride)), axis=0).astype(np.uint8)
-        assert unpacked(encoded(rows, version, rng), count, stride, "NONE") == rows.tobytes()
+        assert unpack(encoded(rows, version, rng), count, stride, "NONE") == rows.tobytes()
 
 
 def test_filters() -> None:
     rng = np.random.default_rng(2)
     words = np.array([[3 | (-1 << 24), -5 & 0xFFFFFF | 2 << 24]], np.int64).astype(np.uint32)
     data = encoded(words.view(np.uint8), 0, rng)
-    np.testing.assert_array_equal(np.frombuffer(unpacked(data, 1, 8, "EXPONENTIAL"), "<f4"), [1.5, -20.0])
+    np.testing.assert_array_equal(np.frombuffer(unpack(data, 1, 8, "EXPONENTIAL"), "<f4"), [1.5, -20.0])
     for largest in range(4):
         turn = np.full(4, 0.3) + 0.6 * (np.arange(4) == largest)
         turn /= np.linalg.norm(turn)
         parts = np.rint(np.roll(turn, -largest)[1:] * np.sqrt(2) * 2047)
         stored = np.array([[*parts, 2044 | largest]], "<i2").view(np.uint8)
-        found = np.frombuffer(unpacked(encoded(stored, 1, rng), 1, 8, "QUATERNION"), "<i2") / 32767
+        found = np.frombuffer(unpack(encoded(stored, 1, rng), 1, 8, "QUATERNION"), "<i2") / 32767
         np.testing.assert_allclose(found, turn, atol=1e-3)
 
 
@@ -113,7 +113,7 @@ def test_filters() -> None:
 def test_any_bytes_are_elements_or_refused(data: bytes, count: int, stride: int, name: str) -> None:
     for head in (b"", b"\xa0", b"\xa1"):
         try:
-            assert len(unpacked(head + data, count, stride, name)) == count * stride
+            assert len(unpack(head + data, count, stride, name)) == count * stride
         except ValueError:
             continue
 

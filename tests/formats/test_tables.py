@@ -20,8 +20,8 @@ import poise
 from bodies import models, random_model
 from poise.errors import FormatError, FormatWarning, MissingExtra
 from poise.formats import tables
-from poise.formats.columns import column_names
-from poise.formats.described import description, model_from
+from poise.formats.columns import name_columns
+from poise.formats.described import describe_model, read_description
 from poise.formats.source import ReadOptions, Source
 from poise.goals import Reach
 from poise.model import BallRange, Box, Capsule, Mesh
@@ -90,7 +90,7 @@ def test_columns_say_what_they_are(tmp_path: Path) -> None:
     assert {"knee_l", "head.ry", "head.rx", "neck.angle1"} <= set(header)
     builder = poise.ModelBuilder("m").add_joint("time", None, "revolute").add_joint("a", "time", "free")
     model = builder.add_joint("a.x", "a", "revolute").add_joint("e", "a", "euler", order="XYX").build()
-    assert column_names(model) == [
+    assert name_columns(model) == [
         *("time#2", "a.x", "a.y", "a.z", "a.qw", "a.qx", "a.qy", "a.qz", "a.x#2", "e.rx", "e.ry", "e.rx2"),
     ]
     motion = poise.Motion(model, model.random(np.random.default_rng(0), 4))
@@ -111,7 +111,7 @@ def test_awkward_names(tmp_path: Path, suffix: str) -> None:
 def test_a_model_in_words_is_the_same_model() -> None:
     for seed in range(10):
         model = random_model(seed, joints=14)
-        assert model_from(description(model)) == model
+        assert read_description(describe_model(model)) == model
     builder = poise.ModelBuilder("m").add_joint(
         "b", None, "ball", cone=BallRange(swing=(0.5, 0.25), twist=(-1, 1), axis=(0, 1, 0))
     )
@@ -120,7 +120,7 @@ def test_a_model_in_words_is_the_same_model() -> None:
     builder.add_pose("home", [0.6, 0.8, 0, 0]).add_role("hand_l", "b")
     builder.up, builder.units, builder.notes = "y", "cm", ["assumed"]
     model = builder.build()
-    again = model_from(description(model))
+    again = read_description(describe_model(model))
     assert again == model
     assert again.notes == ("assumed",)
 
@@ -143,10 +143,10 @@ def test_a_model_in_words_is_the_same_model() -> None:
     ],
 )
 def test_words_that_make_no_model_are_refused(old: str, new: str) -> None:
-    text = description(poise.ModelBuilder("m").add_joint("j", None, "revolute").build())
+    text = describe_model(poise.ModelBuilder("m").add_joint("j", None, "revolute").build())
     assert old in text
     with pytest.raises(FormatError, match="description of the model"):
-        model_from(text.replace(old, new, 1))
+        read_description(text.replace(old, new, 1))
 
 
 # ------------------------------------------------------------------------------------------------ other people's CSV
@@ -159,7 +159,7 @@ def other(tmp_path: Path, text: str, **options: Any) -> poise.Motion:
 
 
 def planar(separator: str = ",") -> str:
-    a, b = column_names(poise.load("planar2"))
+    a, b = name_columns(poise.load("planar2"))
     return (
         separator.join(["time", b, a])
         + "\n"
@@ -206,8 +206,8 @@ BAD_CSV = {
     "Arabic": (planar().replace("0,1,2", "0,\u0661,2"), "no number"),
     "a gap": (planar().replace("0,1,2", "0,,2"), "no number"),
     "a word": (planar().replace("0,1,2", "0,one,2"), "no number"),
-    "a column twice": (planar().replace("time", column_names(poise.load("planar2"))[0]), "more than once"),
-    "a column missing": (planar().replace(column_names(poise.load("planar2"))[0], "z"), "has no column"),
+    "a column twice": (planar().replace("time", name_columns(poise.load("planar2"))[0]), "more than once"),
+    "a column missing": (planar().replace(name_columns(poise.load("planar2"))[0], "z"), "has no column"),
     "uneven times": (planar() + "\n0.6,1,1", "even steps"),
     "times backwards": (planar().replace("0.5", "-0.5"), "even steps"),
     "an open quote": (planar() + '\n"1,2,3', "no CSV"),
@@ -324,7 +324,7 @@ def test_bad_parquet_is_refused(tmp_path: Path) -> None:
     for data in (good[:-10], good[:40], b"PAR1", good[:-4] + b"XXXX", b"PAR1" + bytes(100) + b"PAR1"):
         with pytest.raises(FormatError):
             tables.read_motion(Source("m.parquet", data), ReadOptions(model=model))
-    names = column_names(model)
+    names = name_columns(model)
     for column in ([1.0, None, 2.0], [[1.0], [2.0], [3.0]], ["a", "b", "c"], [1.0, float("nan"), 2.0]):
         parquet.write_table(pyarrow.table({names[0]: column, names[1]: [0.0, 1.0, 2.0]}), tmp_path / "bad.parquet")
         with pytest.raises(FormatError):

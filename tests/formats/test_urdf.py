@@ -251,7 +251,7 @@ def test_xacro_that_does_not_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 
 
 def test_xacro_without_xacrodoc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    poise.formats.registry.formats()  # found before nothing is
+    poise.formats.registry.list_formats()  # found before nothing is
     monkeypatch.setattr("importlib.util.find_spec", lambda *_: None)
     with pytest.raises(MissingExtra, match=r'pip install "poise\[formats\]"'):
         load(tmp_path, XACRO)

@@ -24,7 +24,7 @@ def attempt(name: str, data: bytes, verb: str = "read_model") -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # an overflow in numpy is a finding too
         try:
-            module = registry.for_reading(source, verb)
+            module = registry.find_reader(source, verb)
             result = getattr(module, verb)(source, ReadOptions())
         except (FormatError, MissingExtra, PoiseError):
             return None

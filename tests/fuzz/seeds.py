@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from poise.formats.registry import formats
+from poise.formats.registry import list_formats
 
 URDF = b"""<?xml version="1.0"?>
 <robot name="r" xmlns:xacro="http://x">
@@ -102,7 +102,9 @@ ALL: dict[str, tuple[bytes, ...]] = {
 }
 """A file name, whose suffix chooses the format, and contents."""
 
-SEEDS = {name: contents for name, contents in ALL.items() if any(Path(name).suffix in f.SUFFIXES for f in formats())}
+SEEDS = {
+    name: contents for name, contents in ALL.items() if any(Path(name).suffix in f.SUFFIXES for f in list_formats())
+}
 
 NASTY: tuple[bytes, ...] = (
     *(

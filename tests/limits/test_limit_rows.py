@@ -15,7 +15,7 @@ from poise.limits import Acceleration, Clearance, Closed, Cone, Coupled, HalfSpa
 from poise.limits.limit import LimitRow, LimitRows, RateBounds, name_limits
 from poise.model import Model, ModelBuilder
 from poise.native import core
-from poise.solvers.rules import rule_tables
+from poise.solvers.limit_tables import gather_limits
 
 FIGURE = poise.load("humanoid")
 
@@ -71,7 +71,7 @@ def test_every_row_is_one_number_of_the_kernels_and_says_what_it_is(order: int):
         Acceleration(9.0),
     ][::order]
     solver = poise.Solver(FIGURE, Reach("hand_l", (0.3, 0.3, 1.0)), limits=limits)
-    tables = rule_tables(FIGURE, name_limits(limits), np.ones(FIGURE.nv, dtype=bool))
+    tables = gather_limits(FIGURE, name_limits(limits), np.ones(FIGURE.nv, dtype=bool))
     q = FIGURE.random(np.random.default_rng(1))
     gaps, _, _ = solver._native.gaps(q)
     assert len(gaps) == len(tables.rows)
@@ -91,8 +91,8 @@ def test_the_order_of_limits_does_not_change_the_kernels_table():
     """Between the kinds: within one kind limits stand as they are given."""
     limits = {"sum": Coupled({"elbow_l": 1.0}, upper=1.0), "apart": Clearance(distance=0.01)}
     moves = np.ones(FIGURE.nv, dtype=bool)
-    one = rule_tables(FIGURE, limits, moves).native(FIGURE)
-    other = rule_tables(FIGURE, dict(reversed(limits.items())), moves).native(FIGURE)
+    one = gather_limits(FIGURE, limits, moves).make_native(FIGURE)
+    other = gather_limits(FIGURE, dict(reversed(limits.items())), moves).make_native(FIGURE)
     assert one == other
 
 
@@ -102,27 +102,27 @@ def test_cones_have_a_row_for_each_rule_and_the_last_limit_names_them():
     builder.add_joint("b", "a", "ball", offset=(0, 0, 1.0), cone=poise.model.BallRange())
     model = builder.build()
     moves = np.ones(model.nv, dtype=bool)
-    own = rule_tables(model, {}, moves)
+    own = gather_limits(model, {}, moves)
     assert [(rule.limit, rule.row.part, rule.row.side) for rule in own.rows] == [
         ("", "swing", "upper"),
         ("", "twist", "lower"),
         ("", "twist", "upper"),
     ]
     limits = name_limits([Cone("a", angle=1.0, name="one"), Cone("a", swing=(0.3, 0.2), name="two")])
-    found = rule_tables(model, limits, moves)
+    found = gather_limits(model, limits, moves)
     assert {rule.limit for rule in found.rows} == {"two"}
     assert [(rule.row.part, rule.row.end) for rule in found.rows if rule.row.part in ("swing", "angle")] == [
         ("swing", 0.2),
         ("angle", 1.0),
     ]
-    assert not rule_tables(model, limits, np.zeros(model.nv, dtype=bool)).rows
+    assert not gather_limits(model, limits, np.zeros(model.nv, dtype=bool)).rows
 
 
 def test_names_that_hold_the_word_and_stay_whole():
     builder = ModelBuilder("condiments").add_joint("salt and pepper", None, "free")
     model = builder.add_shape("salt and pepper", poise.model.Sphere(0.1)).build()
     limits = name_limits([Clearance(pairs=[], distance=0.01, world=[HalfSpace((0, 0, -3.0), (0, 0, 1))])])
-    rows = rule_tables(model, limits, np.ones(model.nv, dtype=bool)).rows
+    rows = gather_limits(model, limits, np.ones(model.nv, dtype=bool)).rows
     assert rows
     assert all(rule.row.between == ("salt and pepper", "a half-space") for rule in rows)
 

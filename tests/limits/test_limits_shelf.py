@@ -8,7 +8,7 @@ import pytest
 import poise
 from limit_oracle import cone_broken, ranges_broken
 from poise.goals import Reach
-from poise.methods import Method, by_name, names
+from poise.methods import Method, find_method, names
 from poise.methods.scipy import LEAST_SQUARES, MINIMIZERS
 from poise.model.joint import BallRange
 
@@ -67,7 +67,7 @@ def longest_step(model: poise.Model, solution: poise.Solution) -> float:
 @pytest.mark.parametrize("method", STEPPING)
 def test_a_step_is_no_longer_than_its_method_says(method: str, step_limit: float | None) -> None:
     """One radian, unless the method lays limbs into place; `step_limit=` holds all of them."""
-    model, kind = poise.load("planar3"), by_name(method)
+    model, kind = poise.load("planar3"), find_method(method)
     assert isinstance(kind, Method)
     most = kind.longest_step if step_limit is None else step_limit
     longest = 0.0

@@ -361,7 +361,7 @@ def test_answers_that_are_made_later_can_be_copied_and_pickled() -> None:
         model, Reach(tip, np.zeros(3)), model.fk(model.random(np.random.default_rng(0), 3), tip)[:, :3, 3]
     )
     asked: list[str] = []
-    later = poise.BatchSolution.later(model, lambda name: asked.append(name) or getattr(batch, name))
+    later = poise.BatchSolution.make_lazily(model, lambda name: asked.append(name) or getattr(batch, name))
     assert not asked
     assert later.q is batch.q
     assert later.q is batch.q

@@ -40,12 +40,14 @@ from poise.goals import (
     Rest,
 )
 from poise.limits import Clearance, Closed, Cone, Coupled, Limit
-from poise.methods import by_name
+from poise.methods import find_method
 
 Floats = NDArray[np.float64]
 
 NAMES = tuple(name for name in poise.methods.names() if name != "auto")
-METHODS = {name: by_name(name) for name in NAMES} | ({"scipy": methods.Scipy()} if hasattr(methods, "Scipy") else {})
+METHODS = {name: find_method(name) for name in NAMES} | (
+    {"scipy": methods.Scipy()} if hasattr(methods, "Scipy") else {}
+)
 LIMITS = ("ranges", "Cone", "Coupled", "Clearance", "Closed")
 LEVELS = (1, 2)
 NEAR = (2e-3, 2e-2)  # metres, radians

@@ -17,7 +17,7 @@ from poise.errors import InvalidModel, InvalidValue
 from poise.goals import LookAt, Reach, Rest
 from poise.kinematics import manipulability
 from poise.methods import Scipy, Sequential
-from poise.solvers.table import automatic_stiffness
+from poise.solvers.table import find_stiffness
 
 SIX = ("Xposition", "Yposition", "Zposition", "Zrotation", "Xrotation", "Yrotation")
 TREE = {  # bone: parent, translation
@@ -256,7 +256,7 @@ def test_lengths_count_in_the_length_of_the_body(clip: poise.Motion) -> None:
 def test_bones_count_in_the_stiffness_that_their_lengths_give(clip: poise.Motion) -> None:
     """An arm's shoulder swings more of the body than its wrist does, and is stiffer then."""
     model = clip.model
-    stiff = automatic_stiffness(model)
+    stiff = find_stiffness(model)
     shoulder, elbow, wrist = (stiff[model.joint(name).v].mean() for name in ARM)
     assert shoulder > elbow > wrist
 

@@ -92,7 +92,7 @@ def test_no_clock_is_heeded(mode: str) -> None:
     model, goal = arm(), Reach("hand", (0.2, 1.4, 0))
     late = poise.solve(model, goal, [0, 0.3], mode=mode, time_limit=1e-9)
     assert late.status is Status.OUT_OF_TIME
-    assert late._twin()._options.time_limit is None
+    assert late._copy_solver()._options.time_limit is None
     ways = {"nearest": WayOutKind.MORE_TIME, "continuous": WayOutKind.FRESH_SOLVE}
     assert [way.kind for way in late.explanation.ways_out] == [ways[mode], WayOutKind.TOLERANCE]
 

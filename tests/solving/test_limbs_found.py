@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.methods.two_bone import TURNS, _limb
+from poise.methods.two_bone import TURNS, _find_limb
 from poise.model import Joint, Model, ModelBuilder
 
 MOST_BEYOND = 6
@@ -61,7 +61,7 @@ def test_the_kernels_limb_is_the_defined_one() -> None:
     found = 0
     for _ in range(300):
         model = draw_chain(rng)
-        limb = _limb(model, "tip", np.ones(model.nv, dtype=bool))
+        limb = _find_limb(model, "tip", np.ones(model.nv, dtype=bool))
         assert limb == limb_by_hand(model, "tip")
         found += limb is not None
     assert 30 <= found <= 270
@@ -71,4 +71,4 @@ def test_the_kernels_limb_is_the_defined_one() -> None:
 def test_limbs_of_built_in_bodies(name: str) -> None:
     model = poise.load(name)
     for frame in model.frames:
-        assert _limb(model, frame, np.ones(model.nv, dtype=bool)) == limb_by_hand(model, frame)
+        assert _find_limb(model, frame, np.ones(model.nv, dtype=bool)) == limb_by_hand(model, frame)

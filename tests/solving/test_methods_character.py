@@ -138,6 +138,6 @@ def test_the_shelf_lists_its_methods() -> None:
     rules = {"transpose", "gradient", "inverse", "pseudoinverse", "svd", "qr", "dls", "sdls", "lm", "halley"}
     assert rules < set(methods.names())
     for name in rules:
-        assert methods.by_name(name).name == name
+        assert methods.find_method(name).name == name
     with pytest.raises(NameNotFound, match="pseudoinverse"):
-        methods.by_name("pseudoinvers")
+        methods.find_method("pseudoinvers")

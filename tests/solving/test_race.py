@@ -14,7 +14,7 @@ import poise
 from poise.errors import InvalidValue, MissingExtra, NameNotFound
 from poise.methods import DLS
 from poise.solvers import race
-from poise.solvers.race import mean_curve
+from poise.solvers.race import average_curves
 
 FEW: dict[str, Any] = {"problems": 5, "recorded": 2, "max_steps": 200}
 
@@ -73,7 +73,7 @@ def test_misuse_is_refused_by_name(panda: poise.Model) -> None:
 
 
 def test_curves_of_different_lengths_are_held_at_their_end() -> None:
-    curve = mean_curve([np.array([1.0, 0.01]), np.array([1.0, 1.0, 1.0, 1e-4])])
+    curve = average_curves([np.array([1.0, 0.01]), np.array([1.0, 1.0, 1.0, 1e-4])])
     assert curve == pytest.approx([1.0, 0.1, 0.1, 1e-3])
 
 

@@ -21,7 +21,7 @@ from bodies import ALL_KINDS
 from poise import methods
 from poise.errors import InvalidValue
 from poise.goals import Goal, Orient, Reach, Rest
-from poise.methods import by_name
+from poise.methods import find_method
 from poise.solvers import race
 from poise.spatial import Rotation
 
@@ -29,7 +29,9 @@ KINDS = (*ALL_KINDS, "mimic")
 GOALS = {"point": "P", "pose": "T", "orient": "O", "rest": "R"}
 LIMITS = ("active", "freeze", "penalty", "clamp", "off")
 NAMES = tuple(name for name in poise.methods.names() if name != "auto")
-METHODS = {name: by_name(name) for name in NAMES} | ({"scipy": methods.Scipy()} if hasattr(methods, "Scipy") else {})
+METHODS = {name: find_method(name) for name in NAMES} | (
+    {"scipy": methods.Scipy()} if hasattr(methods, "Scipy") else {}
+)
 NEAR = (1e-3, 1e-2)  # metres, radians
 STEPS = 2000
 ROOM = 0.6  # radians (metres) to both sides of the start; targets lie within half of it

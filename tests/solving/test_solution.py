@@ -10,11 +10,11 @@ import pytest
 import poise
 from poise import Status
 from poise.diagnosis import WayOutKind
-from poise.diagnosis.relax import Relaxation, trial
+from poise.diagnosis.relax import Relaxation, try_relaxation
 from poise.errors import GoalsMissed, InvalidValue
 from poise.goals import Orient, Reach, Rest
 from poise.solvers import pixel_tolerance
-from poise.solvers.show import length_text
+from poise.solvers.show import say_length
 
 TIP = "panda_hand_tcp"
 
@@ -92,11 +92,11 @@ def test_parts_of_a_joint_have_names() -> None:
 
 def test_a_trial_frees_one_limit() -> None:
     solution = trapped_arm()
-    same = trial(solution, Relaxation(WayOutKind.MORE_TIME))
+    same = try_relaxation(solution, Relaxation(WayOutKind.MORE_TIME))
     assert same is not None
     assert not same.reached
     assert same.errors["hand"] == pytest.approx(solution.errors["hand"], rel=1e-6)
-    freed = trial(solution, Relaxation(WayOutKind.WITHOUT_LIMITS, limits=solution.active_limits))
+    freed = try_relaxation(solution, Relaxation(WayOutKind.WITHOUT_LIMITS, limits=solution.active_limits))
     assert freed is not None
     assert freed.reached
     assert freed.q == pytest.approx([0.8, 0.4], abs=1e-3)
@@ -148,7 +148,7 @@ def test_html_escapes_names(panda: poise.Model) -> None:
     [(1.5, "1.5 m"), (0.0999, "99.9 mm"), (1e-3, "1 mm"), (9.99999e-4, "1 mm"), (2e-8, "20 nm"), (1e-14, "0 m")],
 )
 def test_lengths_read_well(metres: float, text: str) -> None:
-    assert length_text(metres) == text
+    assert say_length(metres) == text
 
 
 def test_errors_are_those_of_an_independent_fk(panda: poise.Model) -> None:

@@ -15,8 +15,8 @@ import poise
 from bodies import ALL_KINDS, random_model
 from poise import Status
 from poise.goals import Orient, Reach
-from poise.reach.bounds import Freedom, pair_range, pivot_range, reachable_range, reachable_ranges
-from poise.reach.distances import Interval, swing
+from poise.reach.bounds import Freedom, find_pair_range, find_pivot_range, find_reachable_range, find_reachable_ranges
+from poise.reach.distances import Interval, find_extremes
 
 BOUNDED = ("revolute", "prismatic", "screw", "universal", "euler", "ball", "continuous")
 POSES = 200
@@ -53,15 +53,15 @@ def test_no_pose_is_outside_the_claim(seed: int, joints: int, mixed: bool, relat
     goal = Reach(frame, (0, 0, 0), point=point, relative_to=base if relative else None).rows(model)
     q = model.random(rng, POSES)
     here = points(model, q, frame, point, goal.base)
-    found = reachable_range(model, goal, everything(model))
+    found = find_reachable_range(model, goal, everything(model))
     if found:
         assert_inside(np.linalg.norm(here - found[0], axis=1), found[1], model)
     second = Reach(other, (0, 0, 0), relative_to=goal.base).rows(model)
-    apart = pair_range(model, goal, second, everything(model))
+    apart = find_pair_range(model, goal, second, everything(model))
     if apart:
         there = points(model, q, other, np.zeros(3), goal.base)
         assert_inside(np.linalg.norm(here - there, axis=1), apart, model)
-    pivot = pivot_range(model, goal, everything(model))
+    pivot = find_pivot_range(model, goal, everything(model))
     if pivot:
         at = points(model, q, frame, pivot[0], goal.base)
         assert_inside(np.linalg.norm(at - pivot[1], axis=1), pivot[2], model)
@@ -81,7 +81,7 @@ def test_joints_that_may_not_move_may_be_anywhere(seed: int, joints: int) -> Non
             moves[joint.v] = False
             q[:, joint.q] = held[joint.q]
     for known in (None, held.tobytes()):
-        found = reachable_range(model, goal, Freedom(moves.tobytes(), True, known))
+        found = find_reachable_range(model, goal, Freedom(moves.tobytes(), True, known))
         if found:
             at = points(model, q, frame, np.zeros(3), None)
             assert_inside(np.linalg.norm(at - found[0], axis=1), found[1], model)
@@ -92,7 +92,7 @@ def test_built_ins_stay_inside_the_claim(name: str) -> None:
     model, rng = poise.load(name), np.random.default_rng(1)
     q = model.random(rng, 2000)
     for frame in model.frames[:: max(1, len(model.frames) // 8)]:
-        found = reachable_range(model, Reach(frame, (0, 0, 0)).rows(model), everything(model))
+        found = find_reachable_range(model, Reach(frame, (0, 0, 0)).rows(model), everything(model))
         if found:
             at = points(model, q, frame, np.zeros(3), None)
             assert_inside(np.linalg.norm(at - found[0], axis=1), found[1], model)
@@ -113,7 +113,7 @@ def test_reached_targets_are_never_called_unreachable(name: str) -> None:
 def test_arms_come_as_far_as_claimed(name: str, sharp: float) -> None:
     model = poise.load(name)
     frame = model.frames[-1]
-    found = reachable_range(model, Reach(frame, (0, 0, 0)).rows(model), everything(model))
+    found = find_reachable_range(model, Reach(frame, (0, 0, 0)).rows(model), everything(model))
     assert found
     center, interval = found
     far = center + np.array([10.0, 0.0, 0.0]) * model.length
@@ -127,7 +127,9 @@ def test_a_limited_elbow_is_exact_both_ways() -> None:
     builder.add_joint("shoulder", None, "ball")
     builder.add_joint("elbow", "shoulder", "revolute", offset=(0.3, 0, 0), lower=0.5, upper=2.0)
     model = builder.add_frame("tip", "elbow", (0.2, 0, 0)).build()
-    ((_, *center, near, far),) = reachable_ranges(model, [Reach("tip", (0, 0, 0)).rows(model)], np.ones(4, bool), True)
+    ((_, *center, near, far),) = find_reachable_ranges(
+        model, [Reach("tip", (0, 0, 0)).rows(model)], np.ones(4, bool), True
+    )
     assert center == pytest.approx([0, 0, 0])
     assert near == pytest.approx(math.sqrt(0.13 + 0.12 * math.cos(2.0)))
     assert far == pytest.approx(math.sqrt(0.13 + 0.12 * math.cos(0.5)))
@@ -138,25 +140,25 @@ def test_slides_and_screws_add_their_range() -> None:
     builder.add_joint("turn", None, "continuous")
     builder.add_joint("boom", "turn", "prismatic", offset=(1, 0, 0), axis=(1, 0, 0), lower=-0.25, upper=2.0)
     model = builder.add_frame("hook", "boom").build()
-    ((_, *_, near, far),) = reachable_ranges(model, [Reach("hook", (0, 0, 0)).rows(model)], np.ones(2, bool), True)
+    ((_, *_, near, far),) = find_reachable_ranges(model, [Reach("hook", (0, 0, 0)).rows(model)], np.ones(2, bool), True)
     assert (near, far) == pytest.approx((0.75, 3.0))
-    assert reachable_ranges(model, [Reach("hook", (0, 0, 0)).rows(model)], np.ones(2, bool), False) == []
+    assert find_reachable_ranges(model, [Reach("hook", (0, 0, 0)).rows(model)], np.ones(2, bool), False) == []
 
 
 def test_no_claim_where_there_is_none_to_make() -> None:
     model = poise.load("humanoid")
-    assert reachable_ranges(model, [Reach("hand_l", (9, 9, 9)).rows(model)], np.ones(model.nv, bool), True) == []
+    assert find_reachable_ranges(model, [Reach("hand_l", (9, 9, 9)).rows(model)], np.ones(model.nv, bool), True) == []
     arm = poise.load("panda")
     free = [
         Orient("panda_hand_tcp", np.eye(3)).rows(arm),
         Reach("panda_hand_tcp", (9, 9, 9), weight=(1, 1, 0)).rows(arm),
     ]
-    assert reachable_ranges(arm, free, np.ones(7, bool), True) == []
+    assert find_reachable_ranges(arm, free, np.ones(7, bool), True) == []
 
 
 @given(cosine=st.floats(-2, 2), sine=st.floats(-2, 2), low=st.floats(-9, 9), width=st.floats(0, 9), at=st.floats(0, 1))
 def test_swing_bounds_every_angle(cosine: float, sine: float, low: float, width: float, at: float) -> None:
-    least, most = swing(cosine, sine, low, low + width)
+    least, most = find_extremes(cosine, sine, low, low + width)
     value = cosine * math.cos(low + at * width) + sine * math.sin(low + at * width)
     assert least - 1e-12 <= value <= most + 1e-12
 

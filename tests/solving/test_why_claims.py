@@ -95,13 +95,13 @@ def test_a_proof_ends_the_searches_of_levels() -> None:
 
 def test_what_a_proof_rules_out_is_not_tried(monkeypatch: pytest.MonkeyPatch) -> None:
     tried: list[WayOutKind] = []
-    own = relax.trial
+    own = relax.try_relaxation
 
     def watched(solution: poise.Solution, way: relax.Relaxation) -> relax.Trial | None:
         tried.append(way.kind)
         return own(solution, way)
 
-    monkeypatch.setattr(relax, "trial", watched)
+    monkeypatch.setattr(relax, "try_relaxation", watched)
     model, goals = figure()
     poise.solve(model, goals).why()
     assert not tried

@@ -11,7 +11,7 @@ import poise
 from paths import DOCS
 from poise import Solver, methods
 from poise.goals import Reach
-from poise.methods import DLS, LM, Method, by_name
+from poise.methods import DLS, LM, Method, find_method
 from poise.studio import lesson
 from poise.studio.charts import draw_bars
 from poise.studio.puppet import Puppet
@@ -28,7 +28,7 @@ def reaching(method: Method) -> Puppet:
 
 
 @pytest.mark.parametrize(
-    "method", [LM(), LM(damping=0.2), by_name("auto"), DLS(damping=0.3), by_name("halley")], ids=str
+    "method", [LM(), LM(damping=0.2), find_method("auto"), DLS(damping=0.3), find_method("halley")], ids=str
 )
 def test_the_damping_that_is_drawn_is_the_one_in_use(method: Method) -> None:
     puppet = reaching(method)
@@ -52,7 +52,7 @@ def test_the_damping_that_is_drawn_is_the_one_in_use(method: Method) -> None:
 
 @pytest.mark.parametrize("name", ["transpose", "pseudoinverse", "ccd"])
 def test_a_method_without_damping_has_none_drawn(name: str) -> None:
-    puppet = reaching(by_name(name))
+    puppet = reaching(find_method(name))
     assert lesson.find_damping(puppet, np.array(puppet.model.rest)) is None
     assert "damping" not in draw_bars(np.array([0.5]), None)
 
@@ -77,7 +77,7 @@ TOLD = [
 
 @pytest.mark.parametrize(("name", "setting", "value"), TOLD)
 def test_the_page_tells_the_defaults_that_are(name: str, setting: str, value: str) -> None:
-    assert float(value) == pytest.approx(getattr(by_name(name), setting))
+    assert float(value) == pytest.approx(getattr(find_method(name), setting))
 
 
 def test_the_page_tells_some_defaults() -> None:

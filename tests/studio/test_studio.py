@@ -11,7 +11,7 @@ import pytest
 
 import poise
 from poise.errors import FormatError, InvalidValue
-from poise.methods import by_name, names
+from poise.methods import find_method, names
 from poise.pictures.flesh import find_flesh
 from poise.pictures.surface import RoundCone, measure_distance, round_surface
 from poise.studio import lesson
@@ -154,11 +154,11 @@ def test_methods_can_be_switched_while_a_handle_is_held(humanoid, method):
     start = puppet.transform("hand_l")[:3, 3]
     puppet.hold("hand_l", start + np.array((0.05, 0.1, 0.1)))
     puppet.frame()
-    puppet.change(method=by_name(method))
+    puppet.change(method=find_method(method))
     for _ in range(60):
         frame = puppet.frame()
     assert frame.errors["hand_l"][0] < 2e-3
-    if not by_name(method).levels and method not in ("pseudoinverse", "svd", "qr", "dls", "sdls"):
+    if not find_method(method).levels and method not in ("pseudoinverse", "svd", "qr", "dls", "sdls"):
         assert method in frame.note
 
 
@@ -373,7 +373,7 @@ def test_the_command_says_where_to_look(monkeypatch):
     from typer.testing import CliRunner
 
     from poise.cli.app import app
-    from poise.cli.studio import greeting
+    from poise.cli.studio import write_greeting
 
     shown = CliRunner().invoke(app, ["studio", "--help"])
     assert shown.exit_code == 0
@@ -381,5 +381,5 @@ def test_the_command_says_where_to_look(monkeypatch):
     missing = CliRunner().invoke(app, ["studio", "nobody.urdf", "--no-open"])
     assert missing.exit_code == 2
     monkeypatch.setenv("SSH_CONNECTION", "1 2 3 4")
-    assert "ssh -L 8080:127.0.0.1:8080" in greeting("http://127.0.0.1:8080", "humanoid", "127.0.0.1", 8080)
-    assert "beyond this machine" in greeting("http://10.0.0.1:8080", "humanoid", "0.0.0.0", 8080)
+    assert "ssh -L 8080:127.0.0.1:8080" in write_greeting("http://127.0.0.1:8080", "humanoid", "127.0.0.1", 8080)
+    assert "beyond this machine" in write_greeting("http://10.0.0.1:8080", "humanoid", "0.0.0.0", 8080)

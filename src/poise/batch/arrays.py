@@ -16,7 +16,7 @@ from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.spatial import Rotation, Transform
 
-__all__ = ["Rows", "name_targets", "read_starts", "read_targets", "shared_lead"]
+__all__ = ["Rows", "find_lead", "name_targets", "read_starts", "read_targets"]
 
 TAILS: dict[int, tuple[int, ...]] = {POSITION: (3,), ROTATION: (3, 3), POSE: (4, 4)}
 WORDS = {POSITION: "points", ROTATION: "rotation matrices", POSE: "transforms"}
@@ -45,20 +45,20 @@ class Rows:
         """Whether the rows are the kernels' own numbers."""
         return self.given is not None
 
-    def row(self, k: int) -> Any:
-        """Row k of the flattened batch, as a single solver takes it."""
+    def read_row(self, k: int) -> Any:
+        """Return row k of the flattened batch, as a single solver takes it."""
         if self.given is not None:
             return self.given[k if len(self.given) > 1 else 0]
         rows = self.array.reshape(-1, *self.array.shape[len(self.lead) :])
         return np.array(rows[k if len(rows) > 1 else 0], dtype=np.float64)
 
-    def widened(self, lead: tuple[int, ...]) -> Rows:
-        """The rows over a wider leading shape; one for all stays one."""
+    def widen(self, lead: tuple[int, ...]) -> Rows:
+        """Return the rows over a wider leading shape; one row for all stays one row."""
         array, stride = self.spread(lead)
         return replace(self, array=array, lead=lead) if stride and not self.raw else self
 
     def spread(self, lead: tuple[int, ...]) -> tuple[NDArray[Any], int]:
-        """The rows over a wider leading shape, and the numbers from one to the next (0: one for all)."""
+        """Return the rows over a wider leading shape, and the step from one row to the next (0: one row for all)."""
         if self.lead == lead:
             return self.array, self.width
         if prod(self.lead) == 1:
@@ -68,7 +68,7 @@ class Rows:
 
 
 def name_targets(targets: Any, rows: Mapping[str, GoalRows]) -> dict[str, Any]:
-    """Targets by goal name; an array alone is for the only goal.
+    """Return the targets by the names of their goals; an array alone is for the only goal.
 
     Raises:
         InvalidValue: An array alone, and several goals.
@@ -87,14 +87,14 @@ def name_targets(targets: Any, rows: Mapping[str, GoalRows]) -> dict[str, Any]:
 
 
 def read_targets(name: str, value: Any, row: GoalRows) -> Rows:
-    """The targets of one goal: (..., 3), (..., 3, 3) or (..., 4, 4) as the goal was made."""
+    """Read the targets of one goal: (..., 3), (..., 3, 3) or (..., 4, 4), as the goal was made."""
     what = f"targets[{name!r}]"
     if isinstance(value, Transform) or (isinstance(value, Rotation) and row.op == ROTATION):
         value = value.matrix
     if row.op not in TAILS or row.ranged or row.local:
         return convert_one_by_one(name, value, row)
     tail = TAILS[row.op]
-    array = real_array(value, what)
+    array = read_reals(value, what)
     if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
         wanted = ", ".join(map(str, tail))
         raise ShapeMismatch(f"{what} has shape {array.shape}; the goal was made for {WORDS[row.op]}: (..., {wanted}).")
@@ -102,7 +102,7 @@ def read_targets(name: str, value: Any, row: GoalRows) -> Rows:
 
 
 def convert_one_by_one(name: str, value: Any, row: GoalRows) -> Rows:
-    """Targets of goals whose numbers only the goal itself can make: one a row of the first axis."""
+    """Convert targets that only the goal itself can turn into numbers, one per row of the first axis."""
     try:
         given = list(value)
     except TypeError:
@@ -114,21 +114,21 @@ def convert_one_by_one(name: str, value: Any, row: GoalRows) -> Rows:
 
 
 def read_starts(model: Model, starts: Any) -> Rows:
-    """Starts (..., nq); the rest pose where there are none."""
+    """Start (..., nq); the rest pose where there are none."""
     if starts is None:
         starts = model.rest
     elif isinstance(starts, (Pose, Motion)):
         if starts.model != model:
             raise ModelMismatch(f"starts is of model {starts.model.name!r}, not of {model.name!r}.")
         starts = starts.q
-    array = np.ascontiguousarray(real_array(starts, "starts"), dtype=np.float64)
+    array = np.ascontiguousarray(read_reals(starts, "starts"), dtype=np.float64)
     if array.ndim == 0 or array.shape[-1] != model.nq:
         raise ShapeMismatch(f"starts has shape {array.shape}; its last axis must be {model.nq} (model.nq).")
     return Rows("starts", array, array.shape[:-1], model.nq)
 
 
-def real_array(value: Any, what: str) -> NDArray[Any]:
-    """A C-contiguous array of float64 or float32: itself where it is one already."""
+def read_reals(value: Any, what: str) -> NDArray[Any]:
+    """Return a C-contiguous array of float64 or float32; an array that already is one is not copied."""
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:  # rows of different lengths
@@ -140,8 +140,8 @@ def real_array(value: Any, what: str) -> NDArray[Any]:
     return np.ascontiguousarray(array, dtype=dtype.newbyteorder("="))
 
 
-def shared_lead(parts: list[Rows]) -> tuple[int, ...]:
-    """The common leading shape, by numpy's rules; one axis at least.
+def find_lead(parts: list[Rows]) -> tuple[int, ...]:
+    """Return the common leading shape by numpy's rules, with at least one axis.
 
     Raises:
         ShapeMismatch: They do not broadcast.

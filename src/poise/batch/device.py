@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from poise.batch.arrays import TAILS, WORDS, Rows, shared_lead
+from poise.batch.arrays import TAILS, WORDS, Rows, find_lead
 from poise.batch.outputs import SMALL, Block, Outputs
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch
@@ -51,14 +51,17 @@ class DeviceBatch:
         self._own: dict[str, Any] = {}
 
     def solve(self, targets: Mapping[str, Any], starts: Any, out: Any, progress: Any) -> BatchSolution:
-        """Solves every row; see BatchSolver.solve."""
+        """Solve every row; see BatchSolver.solve."""
         first = next(x for x in targets.values() if is_on_device(x))
-        with stream_of(first):
-            parts = [self._targets(name, targets[name]) if name in targets else self._held(name) for name in self.rows]
-            begin = self._starts(starts)
-            lead = shared_lead([*parts, begin])
+        with find_stream(first):
+            parts = [
+                self._read_targets(name, targets[name]) if name in targets else self._repeat_target(name)
+                for name in self.rows
+            ]
+            begin = self._read_starts(starts)
+            lead = find_lead([*parts, begin])
             try:
-                outputs = self._outputs(lead, out)
+                outputs = self._make_outputs(lead, out)
                 self._run(parts, begin, lead, outputs.places)
             except cupy().cuda.memory.OutOfMemoryError as full:
                 need = prod(lead) * (self.dtype.itemsize * self.model.nq + 16 * len(self.rows) + 10) / 2**30
@@ -69,12 +72,12 @@ class DeviceBatch:
             if progress is not None:
                 cupy().cuda.get_current_stream().synchronize()
                 progress(prod(lead), prod(lead))
-        return outputs.solution(self.model, tuple(self.rows), back_to(first))
+        return outputs.make_solution(self.model, tuple(self.rows), find_way_back(first))
 
-    def _outputs(self, lead: tuple[int, ...], out: Any) -> Outputs | Block:
+    def _make_outputs(self, lead: tuple[int, ...], out: Any) -> Outputs | Block:
         if out is None and prod(lead) <= SMALL:
             return Block(lead, self.model, len(self.rows), self.dtype, cupy())
-        return Outputs.make(lead, self.model, len(self.rows), self.dtype, 1, device_out(out), xp=cupy())
+        return Outputs.make(lead, self.model, len(self.rows), self.dtype, 1, view_outputs(out), xp=cupy())
 
     def _run(
         self, parts: list[Rows], begin: Rows, lead: tuple[int, ...], places: Mapping[str, tuple[int, int]]
@@ -90,9 +93,9 @@ class DeviceBatch:
         spread = [part.spread(lead) for part in (*parts, begin)]
         self.problem.solve(spread[:-1], spread[-1], rows, places)
 
-    def _targets(self, name: str, value: Any) -> Rows:
+    def _read_targets(self, name: str, value: Any) -> Rows:
         tail = TAILS[self.rows[name].op]
-        array = device_array(value, f"targets[{name!r}]")
+        array = view_on_device(value, f"targets[{name!r}]")
         if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
             wanted = ", ".join(map(str, tail))
             raise ShapeMismatch(
@@ -101,8 +104,8 @@ class DeviceBatch:
             )
         return Rows(name, array, array.shape[: array.ndim - len(tail)], prod(tail))
 
-    def _held(self, name: str) -> Rows:
-        """The goal's own target, for all rows."""
+    def _repeat_target(self, name: str) -> Rows:
+        """Return the goal's own target, for all rows."""
         if name not in self._own:
             row = self.rows[name]
             R, p = row.target[:9].reshape(3, 3), row.target[9:]
@@ -111,19 +114,19 @@ class DeviceBatch:
             self._own[name] = cupy().asarray({3: p, 9: R, 16: T}[prod(TAILS[row.op])])
         return Rows(name, self._own[name], (), prod(TAILS[self.rows[name].op]))
 
-    def _starts(self, starts: Any) -> Rows:
+    def _read_starts(self, starts: Any) -> Rows:
         if starts is None:
             if self._rest is None:
                 self._rest = cupy().asarray(self.model.rest)
             return Rows("starts", self._rest, (), self.model.nq)
-        array = device_array(starts, "starts")
+        array = view_on_device(starts, "starts")
         if array.ndim == 0 or array.shape[-1] != self.model.nq:
             raise ShapeMismatch(f"starts has shape {array.shape}; its last axis must be {self.model.nq} (model.nq).")
         return Rows("starts", array, array.shape[:-1], self.model.nq)
 
 
 def check_served(solver: Solver, solutions: int) -> None:
-    """Refuses by name what has no kernel on a GPU."""
+    """Refuse by name what has no kernel on a GPU."""
     native = solver._native
     cause, goal, place = core.refused_by_device(native) if isinstance(native, core.Solver) else (METHOD, "", -1)
     if cause:
@@ -141,8 +144,8 @@ def check_served(solver: Solver, solutions: int) -> None:
         raise InvalidValue("solutions= above 1 runs on the CPU only; give numpy arrays.")
 
 
-def device_array(value: Any, what: str) -> Any:
-    """The array as CuPy sees it: the same memory, never a copy."""
+def view_on_device(value: Any, what: str) -> Any:
+    """Return the array as CuPy sees it: the same memory, never a copy."""
     if not is_on_device(value):
         raise InvalidValue(f"{what} is not on the GPU where the other arrays are; move it there, or the others here.")
     xp = cupy()
@@ -156,8 +159,8 @@ def device_array(value: Any, what: str) -> Any:
     return array
 
 
-def device_out(out: Any) -> Any:
-    """What the caller wants filled, as CuPy sees it."""
+def view_outputs(out: Any) -> Any:
+    """Return the arrays that the caller wants filled, as CuPy sees them."""
     if out is None or isinstance(out, BatchSolution):
         return out
     if isinstance(out, Mapping):
@@ -166,15 +169,15 @@ def device_out(out: Any) -> Any:
 
 
 def as_cupy(array: Any, what: str) -> Any:
-    """The same memory as a CuPy array."""
+    """Return the same memory as a CuPy array."""
     if not is_on_device(array):
         raise InvalidValue(f"{what} is not on the GPU where the targets are.")
     xp = cupy()
     return array if isinstance(array, xp.ndarray) else xp.from_dlpack(array)
 
 
-def stream_of(array: Any) -> AbstractContextManager[Any]:
-    """The stream that the caller's library works on: PyTorch has its own."""
+def find_stream(array: Any) -> AbstractContextManager[Any]:
+    """Return the stream that the caller's library works on: PyTorch has its own."""
     if type(array).__module__.split(".")[0] == "torch":
         import torch
 
@@ -185,8 +188,8 @@ def stream_of(array: Any) -> AbstractContextManager[Any]:
     return nullcontext()
 
 
-def back_to(array: Any) -> Callable[[Any], Any] | None:
-    """How to hand a CuPy array back as the kind that `array` is; None for CuPy itself and what it stands in for."""
+def find_way_back(array: Any) -> Callable[[Any], Any] | None:
+    """Return what turns a CuPy array into the kind that `array` is; None for CuPy and whatever CuPy stands in for."""
     library = type(array).__module__.split(".")[0]
     if library == "torch":
         import torch as home

@@ -52,7 +52,7 @@ class Outputs:
         out: Any,
         xp: Any = np,
     ) -> Outputs:
-        """Fresh arrays of numpy or CuPy, but for those that `out` holds."""
+        """Make arrays in numpy or CuPy, except those that `out` already holds."""
         wide = (*lead, solutions) if solutions > 1 else lead
         shapes: dict[str, tuple[tuple[int, ...], Any]] = {
             "q": ((*wide, model.nq), dtype),
@@ -62,7 +62,7 @@ class Outputs:
             "searches": (lead, np.int32),
             "reached": (wide, np.bool_),
         }
-        given = named(out)
+        given = name_outputs(out)
         for name, array in given.items():
             check(name, array, *shapes[name], xp)
         return cls(**{name: given[name] if name in given else xp.empty(*shapes[name]) for name in FIELDS})
@@ -73,8 +73,10 @@ class Outputs:
         rows = max(1, self.steps.size)
         return {name: (array.data.ptr, array.nbytes // rows) for name in FIELDS for array in [getattr(self, name)]}
 
-    def solution(self, model: Model, names: Sequence[str], back: Callable[[Any], Any] | None = None) -> BatchSolution:
-        """The answers with the goals' names, each array handed through `back`."""
+    def make_solution(
+        self, model: Model, names: Sequence[str], back: Callable[[Any], Any] | None = None
+    ) -> BatchSolution:
+        """Return the answers under the goals' names, each array passed through `back`."""
         turn = back if back is not None else lambda x: x
         errors = {name: turn(self.errors[..., i, :]) for i, name in enumerate(names)}
         q, codes, steps, searches, reached = map(turn, (self.q, self.codes, self.steps, self.searches, self.reached))
@@ -107,8 +109,8 @@ class Block:
             self.places[name] = (at, width)
             at += (rows * width // ALIGNED + 1) * ALIGNED
 
-    def array(self, name: str) -> Any:
-        """One of the arrays."""
+    def read_array(self, name: str) -> Any:
+        """Return one of the arrays."""
         tail, dtype = {"errors": ((self.goals, 2), np.float64), "q": ((self.nq,), self.dtype)}.get(
             name, ((), {"codes": np.int8, "reached": np.bool_}.get(name, np.int32))
         )
@@ -116,21 +118,23 @@ class Block:
             self.lead + tail, dtype, memptr=self.block.data + (self.places[name][0] - self.block.data.ptr)
         )
 
-    def solution(self, model: Model, names: Sequence[str], back: Callable[[Any], Any] | None = None) -> BatchSolution:
-        """The answers with the goals' names, each array handed through `back`."""
+    def make_solution(
+        self, model: Model, names: Sequence[str], back: Callable[[Any], Any] | None = None
+    ) -> BatchSolution:
+        """Return the answers under the goals' names, each array passed through `back`."""
         turn = back if back is not None else lambda x: x
 
         def make(name: str) -> Any:
             if name != "errors":
-                return turn(self.array(name))
-            whole = self.array("errors")
+                return turn(self.read_array(name))
+            whole = self.read_array("errors")
             return {goal: turn(whole[..., i, :]) for i, goal in enumerate(names)}
 
-        return BatchSolution.later(model, make)
+        return BatchSolution.make_lazily(model, make)
 
 
-def named(out: Any) -> dict[str, Any]:
-    """The caller's arrays by field."""
+def name_outputs(out: Any) -> dict[str, Any]:
+    """Return the caller's arrays by field."""
     if out is None:
         return {}
     if isinstance(out, BatchSolution):
@@ -146,7 +150,7 @@ def named(out: Any) -> dict[str, Any]:
 
 
 def check(name: str, array: Any, shape: tuple[int, ...], dtype: Any, xp: Any) -> None:
-    """Refuses an array that cannot be filled as it stands."""
+    """Refuse an array that cannot be filled as it stands."""
     what = f"out[{name!r}]"
     if not isinstance(array, xp.ndarray):
         raise InvalidValue(f"{what} must be a {xp.__name__} array, not {type(array).__name__}.")

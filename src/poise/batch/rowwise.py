@@ -27,28 +27,28 @@ def solve_rowwise(
     outputs: Outputs,
     progress: Callable[[int, int], Any] | None,
 ) -> None:
-    """Fills `outputs`; targets and starts are those of all rows, or of one for all."""
+    """Fill `outputs` row by row; `targets` and `starts` have a row for each, or one row for all."""
     q = outputs.q.reshape(rows, -1)
     errors = outputs.errors.reshape(rows, -1, 2)
     codes, steps, searches = (x.reshape(rows) for x in (outputs.codes, outputs.steps, outputs.searches))
     for row in range(rows):
-        start = starts.row(row)
+        start = starts.read_row(row)
         try:
-            answer = solver.solve(start, {part.name: part.row(row) for part in targets})
+            answer = solver.solve(start, {part.name: part.read_row(row) for part in targets})
         except (InvalidValue, ShapeMismatch):
             q[row] = start if np.isfinite(start).all() else np.nan
             errors[row], codes[row], steps[row], searches[row] = np.nan, CODES.index(Status.INVALID), 0, 0
         else:
-            q[row], errors[row], codes[row] = as_returned(solver, answer, None, q.dtype)
+            q[row], errors[row], codes[row] = round_answer(solver, answer, None, q.dtype)
             steps[row], searches[row] = answer.steps, answer.searches
         if progress is not None and (row + 1 == rows or row % 100 == 99):
             progress(row + 1, rows)
 
 
-def as_returned(
+def round_answer(
     solver: Solver, answer: Solution, targets: Mapping[str, Any] | None, dtype: np.dtype[Any]
 ) -> tuple[Any, Any, int]:
-    """An answer's pose, errors and status code, those of the pose in the precision in which it is handed out.
+    """Return an answer's pose, errors and status code, in the precision in which the pose is returned.
 
     Args:
         solver: Of the problem.
@@ -72,16 +72,16 @@ def explore_rowwise(
     outputs: Outputs,
     progress: Callable[[int, int], Any] | None,
 ) -> None:
-    """As `solve_rowwise`, with several answers a row, nearest to its start first; NaN where there are fewer."""
+    """Do as `solve_rowwise` with several answers per row, nearest to its start first; NaN where there are fewer."""
     count = outputs.codes.shape[-1]
     q = outputs.q.reshape(rows, count, -1)
     errors = outputs.errors.reshape(rows, count, -1, 2)
     codes, steps, searches = outputs.codes.reshape(rows, count), outputs.steps.ravel(), outputs.searches.ravel()
     q[:], errors[:], codes[:], steps[:], searches[:] = np.nan, np.nan, CODES.index(Status.STALLED), 0, 0
     for row in range(rows):
-        start = starts.row(row)
+        start = starts.read_row(row)
         try:
-            wanted = {part.name: part.row(row) for part in targets}
+            wanted = {part.name: part.read_row(row) for part in targets}
             found = explorer.find(start, wanted, count)
         except (InvalidValue, ShapeMismatch):
             q[row, 0] = start if np.isfinite(start).all() else np.nan
@@ -89,19 +89,19 @@ def explore_rowwise(
         else:
             steps[row], searches[row] = found.steps, found.searches
             for k, answer in enumerate(found.solutions):
-                q[row, k], errors[row, k], codes[row, k] = as_returned(explorer.solver, answer, wanted, q.dtype)
+                q[row, k], errors[row, k], codes[row, k] = round_answer(explorer.solver, answer, wanted, q.dtype)
         if progress is not None and (row + 1 == rows or row % 10 == 9):
             progress(row + 1, rows)
 
 
 def prove_rowwise(solver: Solver, targets: Sequence[Rows], starts: Rows, rows: int, outputs: Outputs) -> None:
-    """Marks missed rows that are out of reach because of where they hold the joints that may not move."""
+    """Mark missed rows that are out of reach because of where they hold the joints that may not move."""
     codes = outputs.codes.reshape(rows, -1)[:, 0]
     held = {name: solver.goals[name].rows(solver.model) for name in solver.row_names}
     missed = [k for k, status in enumerate(CODES) if status not in (Status.REACHED, Status.UNREACHABLE, Status.INVALID)]
     for row in np.flatnonzero(np.isin(codes, missed)).tolist():
-        given = {part.name: held[part.name].convert(part.row(row)) for part in targets}
+        given = {part.name: held[part.name].convert(part.read_row(row)) for part in targets}
         now = {name: replace(held[name], target=target) for name, target in given.items()}
-        start = np.array(starts.row(row), dtype=np.float64)
+        start = np.array(starts.read_row(row), dtype=np.float64)
         if prove(solver.model, solver.goals, solver._options, {**held, **now}, start) is not None:
             codes[row] = CODES.index(Status.UNREACHABLE)

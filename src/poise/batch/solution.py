@@ -57,8 +57,8 @@ class BatchSolution:
         self.searches = searches
 
     @classmethod
-    def later(cls, model: Model, make: Callable[[str], Any]) -> BatchSolution:
-        """One whose arrays are made by `make(name)` when they are first looked at."""
+    def make_lazily(cls, model: Model, make: Callable[[str], Any]) -> BatchSolution:
+        """Return a solution whose arrays are made by `make(name)` when they are first read."""
         made = object.__new__(cls)
         made.model, made._make = model, make
         return made
@@ -78,32 +78,34 @@ class BatchSolution:
         """(B, [k]): how each row ended, as `Status`; copied from the device where the arrays are on one."""
         names = np.empty(len(CODES), dtype=object)
         names[:] = CODES
-        found: NDArray[np.object_] = names[host(self.codes)]
+        found: NDArray[np.object_] = names[copy_to_host(self.codes)]
         return found
 
     @property
     def counts(self) -> dict[Status, int]:
         """How many rows ended how; for several solutions a row, by its first."""
-        codes = host(self.codes)
-        first = codes if codes.ndim == host(self.steps).ndim else codes[..., 0]
+        codes = copy_to_host(self.codes)
+        first = codes if codes.ndim == copy_to_host(self.steps).ndim else codes[..., 0]
         tally = np.bincount(first.astype(np.intp).ravel(), minlength=len(CODES))
         return {status: int(n) for status, n in zip(CODES, tally, strict=True) if n}
 
     @property
     def missed(self) -> NDArray[np.intp]:
         """Rows (of the flattened batch) that are not reached; for several solutions a row, those that have none."""
-        reached = host(self.reached)
-        first = reached if reached.ndim == host(self.steps).ndim else reached[..., 0]
+        reached = copy_to_host(self.reached)
+        first = reached if reached.ndim == copy_to_host(self.steps).ndim else reached[..., 0]
         return np.flatnonzero(~first.ravel())
 
     def pose(self, row: int | tuple[int, ...], solution: int = 0) -> Pose:
-        """The pose of one row."""
+        """Return the pose of one row."""
         index = (row,) if isinstance(row, (int, np.integer)) else tuple(row)
-        several = host(self.codes).ndim > host(self.steps).ndim
-        return Pose(self.model, np.asarray(host(self.q)[(*index, solution) if several else index], dtype=np.float64))
+        several = copy_to_host(self.codes).ndim > copy_to_host(self.steps).ndim
+        return Pose(
+            self.model, np.asarray(copy_to_host(self.q)[(*index, solution) if several else index], dtype=np.float64)
+        )
 
     def raise_if_missed(self) -> BatchSolution:
-        """The batch itself if every row was reached.
+        """Return the batch itself if every row was reached, else raise GoalsMissed.
 
         Raises:
             GoalsMissed: Some were not; the message has the counts and the first rows.
@@ -124,15 +126,15 @@ class BatchSolution:
         total = max(1, sum(self.counts.values()))
         lines = [f"{'status':14}{'rows':>10}{'%':>9}"]
         lines += [f"{status!s:14}{n:>10}{100 * n / total:>9.2f}" for status, n in self.counts.items()]
-        lines.append(f"{'mean steps':14}{float(np.mean(host(self.steps))) if total else 0.0:>10.1f}")
+        lines.append(f"{'mean steps':14}{float(np.mean(copy_to_host(self.steps))) if total else 0.0:>10.1f}")
         for name, errors in self.errors.items():
-            worst = np.nanmax(host(errors).reshape(-1, 2), axis=0, initial=0.0)
+            worst = np.nanmax(copy_to_host(errors).reshape(-1, 2), axis=0, initial=0.0)
             lines.append(f"{name}: worst {worst[0]:.2e} m, {worst[1]:.2e} rad")
         return "\n".join(lines)
 
 
-def host(array: Any) -> NDArray[Any]:
-    """The numbers as a numpy array, wherever they are."""
+def copy_to_host(array: Any) -> NDArray[Any]:
+    """Return the numbers as a numpy array, wherever they are."""
     if isinstance(array, np.ndarray):
         return array
     for method in ("get", "cpu"):  # CuPy; PyTorch

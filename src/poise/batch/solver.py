@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.batch.arrays import Rows, name_targets, read_starts, read_targets, shared_lead
+from poise.batch.arrays import Rows, find_lead, name_targets, read_starts, read_targets
 from poise.batch.device import DeviceBatch, is_on_device
 from poise.batch.outputs import Outputs
 from poise.batch.rowwise import explore_rowwise, prove_rowwise, solve_rowwise
@@ -21,8 +21,8 @@ from poise.methods import Method
 from poise.model import Model
 from poise.native import core
 from poise.solvers import Solver
+from poise.solvers.limit_tables import refuse_timed
 from poise.solvers.one_call import check_start
-from poise.solvers.rules import refuse_timed
 from poise.solvers.several import Explorer, check_several
 from poise.solvers.table import may_move
 
@@ -69,7 +69,7 @@ class BatchSolver:
         self._asked = None if dtype is None else read_dtype(dtype)
         self.dtype = self._asked or DTYPES["float64"]
         self._device: DeviceBatch | None = None
-        self.threads = read_count("threads", threads, 4096) if threads is not None else cores()
+        self.threads = read_count("threads", threads, 4096) if threads is not None else count_cores()
         self.solutions = read_count("solutions", solutions, MOST_SOLUTIONS)
         self.rows = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names}
         self._repeatable = options.get("mode") == "repeatable"
@@ -86,7 +86,7 @@ class BatchSolver:
     def solve(
         self, targets: Any, starts: Any = None, *, out: Any = None, progress: Progress | None = None
     ) -> BatchSolution:
-        """Solves every row.
+        """Solve every row.
 
         Args:
             targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, or {goal name: array}; more leading axes, and
@@ -98,21 +98,21 @@ class BatchSolver:
         """
         given = name_targets(targets, self.rows)
         if any(is_on_device(x) for x in given.values()):
-            return self._on_device().solve(given, None if self._repeatable else starts, out, progress)
+            return self._find_device().solve(given, None if self._repeatable else starts, out, progress)
         parts = [read_targets(name, x, self.rows[name]) for name, x in given.items()]
         begin = read_starts(self.model, None if self._repeatable else starts)
-        lead = shared_lead([*parts, begin])
+        lead = find_lead([*parts, begin])
         outputs = Outputs.make(lead, self.model, len(self.rows), self.dtype, self.solutions, out)
         if progress is not None and not callable(progress):
             raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
         self._run(parts, begin, lead, outputs, progress)
         np.equal(outputs.codes, 0, out=outputs.reached)
-        return outputs.solution(self.model, tuple(self.rows))
+        return outputs.make_solution(self.model, tuple(self.rows))
 
     def stream(
         self, batches: Iterable[Any], starts: Iterable[Any] | None = None, *, progress: Progress | None = None
     ) -> Iterator[BatchSolution]:
-        """Solves batches one after another as they come: for more targets than memory holds.
+        """Solve batches one after another as they arrive: for more targets than fit in memory.
 
         Args:
             batches: The targets of each batch.
@@ -121,7 +121,7 @@ class BatchSolver:
         """
         before = 0
         for targets, start in ((x, None) for x in batches) if starts is None else zip(batches, starts, strict=True):
-            solved = self.solve(targets, start, progress=None if progress is None else shifted(progress, before))
+            solved = self.solve(targets, start, progress=None if progress is None else shift_progress(progress, before))
             before += prod(solved.steps.shape)
             yield solved
 
@@ -130,7 +130,7 @@ class BatchSolver:
     ) -> None:
         native = self.solver._native
         if self._explorer is not None or not isinstance(native, core.Solver) or not core.threads_serve(native):
-            wide = [part.widened(lead) for part in (*parts, begin)]
+            wide = [part.widen(lead) for part in (*parts, begin)]
             if self._explorer is not None:
                 explore_rowwise(self._explorer, wide[:-1], wide[-1], prod(lead), outputs, progress)
             else:
@@ -152,16 +152,16 @@ class BatchSolver:
         }
         core.solve_batch(native, table, self.threads, progress)
         if not may_move(self.model, self.solver._options.joints).all():
-            wide = [part.widened(lead) for part in (*parts, begin)]
+            wide = [part.widen(lead) for part in (*parts, begin)]
             prove_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs)
 
-    def _on_device(self) -> DeviceBatch:
+    def _find_device(self) -> DeviceBatch:
         if self._device is None:
             self._device = DeviceBatch(self.solver, self.rows, self.solutions, self._asked)
         return self._device
 
     def copy(self) -> BatchSolver:
-        """Another one of the same problem, for another thread."""
+        """Return a second solver of the same problem, for another thread."""
         twin = object.__new__(BatchSolver)
         solver = self.solver.copy()
         explorer = None if self._explorer is None else Explorer(solver)
@@ -172,26 +172,26 @@ class BatchSolver:
         return f"<BatchSolver of {self.model.name!r}: {', '.join(self.rows)}; {self.dtype}, {self.threads} threads>"
 
 
-def shifted(progress: Progress, before: int) -> Progress:
-    """Progress of one batch, told as progress of all so far."""
+def shift_progress(progress: Progress, before: int) -> Progress:
+    """Report the progress of one batch as the progress of all batches so far."""
     return lambda done, rows: progress(before + done, before + rows)
 
 
-def cores() -> int:
-    """The cores that this process may use."""
+def count_cores() -> int:
+    """Return how many cores this process may use."""
     able = getattr(os, "sched_getaffinity", None)
     return len(able(0)) if able else os.cpu_count() or 1
 
 
 def read_count(what: str, value: Any, most: int) -> int:
-    """A whole number from 1 to `most`."""
+    """Return a whole number from 1 to `most`, or refuse it."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
         raise InvalidValue(f"{what} is {value!r}; it must be a whole number from 1 to {most}.")
     return int(value)
 
 
 def read_dtype(dtype: Any) -> np.dtype[Any]:
-    """float64 or float32."""
+    """Return float64 or float32, or refuse it."""
     try:
         name = np.dtype(dtype).name
     except TypeError:
@@ -224,7 +224,7 @@ def solve_batch(
     step_limit: float | None = None,
     mode: str = "nearest",
 ) -> BatchSolution:
-    """Solves many problems of one body at once; each row is what `poise.solve` answers for it.
+    """Solve many problems of one body at once; each row is what `poise.solve` answers for it.
 
     numpy arrays run on all cores of the CPU; CuPy arrays, and CUDA arrays of other libraries, stay on their GPU.
 
@@ -243,7 +243,7 @@ def solve_batch(
         out: An array for `q`, {field: array}, or a BatchSolution to fill again.
         progress: Called with (rows done, rows) now and then, and at the end.
         method: As in `poise.solve`; so are those that follow.
-        limits: More rules that are never broken.
+        limits: Further limits, such as `Clearance`; they are never broken.
         limit_handling: "active", "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move.
         stiffness: The larger, the less a joint moves in a step.

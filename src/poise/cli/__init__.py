@@ -8,7 +8,7 @@ __all__ = ["main"]
 
 
 def main() -> None:
-    """The entry point; says what to type where the command line's packages are missing."""
+    """Run the command line; say what to type if its packages are missing."""
     try:
         from poise.cli.app import app
     except ImportError as error:

@@ -14,7 +14,7 @@ from poise.cli.files import convert_command, info_command
 from poise.cli.race import race_command
 from poise.cli.solve import GoalCommand, solve_command
 from poise.cli.studio import studio_command
-from poise.cli.words import examples
+from poise.cli.words import write_examples
 
 __all__ = ["app"]
 
@@ -28,25 +28,25 @@ app = typer.Typer(
 
 
 def say_version(wanted: bool) -> None:
-    """Prints the version and stops."""
+    """Print the version and stop."""
     if wanted:
         typer.echo(f"poise {poise.__version__}")
         raise typer.Exit
 
 
 @app.callback()
-def shared(
+def read_shared_options(
     version: Annotated[bool, typer.Option("--version", callback=say_version, is_eager=True, help="Say which.")] = False,
 ) -> None:
     """Inverse kinematics for anything with joints."""
 
 
-app.command("demo", epilog=examples("poise demo", "poise demo --out pictures --open", "poise demo --json"))(
+app.command("demo", epilog=write_examples("poise demo", "poise demo --out pictures --open", "poise demo --json"))(
     demo_command
 )
 app.command(
     "studio",
-    epilog=examples(
+    epilog=write_examples(
         "poise studio",
         "poise studio robot.urdf",
         "poise studio walk.bvh --scale 0.01",
@@ -58,23 +58,23 @@ app.command(
 app.command(
     "solve",
     cls=GoalCommand,
-    epilog=examples(
+    epilog=write_examples(
         "poise solve humanoid --reach hand_l 0.4 1.2 0.3 --look-at eyes 0.4 1.2 0.3 --pin foot_l,foot_r",
         "poise solve humanoid --reach hand_l 0.2 0.9 0.8 --pin foot_l,foot_r --balance foot_l,foot_r --out pose.html",
         "poise solve panda --reach panda_hand_tcp 0.5 0.2 0.4 0 1 0 0 --method sdls --json",
         "poise solve robot.urdf --reach tool0 1.2 0 0.4 --out pose.png; echo $?",
     ),
 )(solve_command)
-app.command("info", epilog=examples("poise info robot.urdf", "poise info walk.bvh", "poise info humanoid --json"))(
-    info_command
-)
+app.command(
+    "info", epilog=write_examples("poise info robot.urdf", "poise info walk.bvh", "poise info humanoid --json")
+)(info_command)
 app.command(
     "convert",
-    epilog=examples("poise convert robot.urdf.xacro robot.urdf", "poise convert walk.bvh walk.csv"),
+    epilog=write_examples("poise convert robot.urdf.xacro robot.urdf", "poise convert walk.bvh walk.csv"),
 )(convert_command)
 app.command(
     "race",
-    epilog=examples(
+    epilog=write_examples(
         "poise race",
         "poise race panda --rotation --problems 1000 --json",
         "poise race snake100 --out race.png",
@@ -83,11 +83,11 @@ app.command(
 )(race_command)
 app.command(
     "bench",
-    epilog=examples(
+    epilog=write_examples(
         "poise bench",
         "poise bench --save before.json",
         "poise bench --compare before.json --tolerance 0.2; echo $?",
         "poise bench --only drag --json",
     ),
 )(bench_command)
-app.command("doctor", epilog=examples("poise doctor", "poise doctor --json"))(doctor_command)
+app.command("doctor", epilog=write_examples("poise doctor", "poise doctor --json"))(doctor_command)

@@ -23,8 +23,8 @@ from rich.table import Table
 
 import poise
 from poise.batch import BatchSolver
-from poise.cli.demo import demo_goals, follow
-from poise.cli.words import complaints, wrote
+from poise.cli.demo import follow, make_goals
+from poise.cli.words import report_complaints, say_written
 from poise.errors import InvalidValue
 from poise.goals import Reach
 
@@ -42,7 +42,7 @@ def bench_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Measure Poise here. With --compare, exit code 1 if a line became slower than the tolerance allows."""
-    with complaints("bench"):
+    with report_complaints("bench"):
         before = None if compare is None else read(compare)
         chosen = {name: work for name, work in WORKS.items() if only is None or only in name}
         if not chosen:
@@ -51,19 +51,19 @@ def bench_command(
         slower = [] if before is None else [n for n in found if n in before and found[n] > (1 + tolerance) * before[n]]
         if save is not None:
             save.write_text(json.dumps(record(found), indent=2) + "\n", encoding="utf-8")
-            wrote(save)
+            say_written(save)
     if as_json:
         typer.echo(json.dumps({**record(found), "before": before, "slower": slower}, indent=2))
     else:
-        Console().print(bench_table(found, before, slower))
+        Console().print(make_table(found, before, slower))
     raise typer.Exit(1 if slower else 0)
 
 
 # ------------------------------------------------------------------------------------------------ the work
 
 
-def fk_arm() -> Work:
-    """One pose, one frame."""
+def time_fk_arm() -> Work:
+    """Prepare fk of one pose and one frame."""
     model = poise.load("panda")
     q = np.array(model.rest)
 
@@ -75,8 +75,8 @@ def fk_arm() -> Work:
     return work
 
 
-def jacobian_arm() -> Work:
-    """One pose, one frame."""
+def time_jacobian_arm() -> Work:
+    """Prepare the Jacobian of one pose and one frame."""
     model = poise.load("panda")
     q = np.array(model.rest)
 
@@ -88,8 +88,8 @@ def jacobian_arm() -> Work:
     return work
 
 
-def fk_batch() -> Work:
-    """Ten thousand poses in one call."""
+def time_fk_batch() -> Work:
+    """Prepare fk of ten thousand poses in one call."""
     model = poise.load("humanoid")
     q = model.random(np.random.default_rng(0), 10_000)
 
@@ -101,7 +101,7 @@ def fk_batch() -> Work:
 
 
 def solve_arm() -> Work:
-    """Reachable positions and rotations, from the middle of the ranges."""
+    """Prepare reachable positions and rotations, solved from the middle of the ranges."""
     model = poise.load("panda")
     targets = model.fk(model.random(np.random.default_rng(0), 100), "panda_hand_tcp")
     solver = poise.Solver(model, Reach("panda_hand_tcp", targets[0], name="hand"))
@@ -115,7 +115,7 @@ def solve_arm() -> Work:
 
 
 def solve_arm_at_once() -> Work:
-    """The same targets, each with a call that prepares its own solver."""
+    """Prepare the same targets, each with a call that prepares its own solver."""
     model = poise.load("panda")
     targets = model.fk(model.random(np.random.default_rng(0), 20), "panda_hand_tcp")
 
@@ -127,14 +127,14 @@ def solve_arm_at_once() -> Work:
     return work
 
 
-def batch_arm() -> Work:
-    """Reachable targets in one call."""
+def time_batch_arm() -> Work:
+    """Prepare reachable targets in one call."""
     model = poise.load("panda")
-    return batch_of(model, model.fk(model.random(np.random.default_rng(0), 5000), "panda_hand_tcp"))
+    return prepare_batch(model, model.fk(model.random(np.random.default_rng(0), 5000), "panda_hand_tcp"))
 
 
-def batch_arm_mixed() -> Work:
-    """Targets of which about half cannot be reached: evenly from the ball that holds all of them, with any rotation."""
+def time_batch_arm_mixed() -> Work:
+    """Prepare targets of which about half are out of reach: spread evenly over the ball that holds all of them."""
     model, rng = poise.load("panda"), np.random.default_rng(0)
     tools = model.fk(model.random(rng, 5000), "panda_hand_tcp")
     center = model.fk(model.rest, model.joints[0].name)[:3, 3]
@@ -144,11 +144,11 @@ def batch_arm_mixed() -> Work:
     away = radius * rng.uniform(size=(100, 1)) ** (1 / 3) / np.linalg.norm(direction, axis=1, keepdims=True)
     targets[:, :3, 3] = center + away * direction
     targets[:, :3, :3] = poise.Rotation(rng.normal(size=(100, 4))).matrix
-    return batch_of(model, targets)
+    return prepare_batch(model, targets)
 
 
-def batch_of(model: poise.Model, targets: NDArray[np.float64]) -> Work:
-    """One call of a prepared batch solver."""
+def prepare_batch(model: poise.Model, targets: NDArray[np.float64]) -> Work:
+    """Prepare one call of a prepared batch solver."""
     solver = BatchSolver(model, Reach("panda_hand_tcp", targets[0]))
 
     def work() -> int:
@@ -159,9 +159,9 @@ def batch_of(model: poise.Model, targets: NDArray[np.float64]) -> Work:
 
 
 def solve_figure() -> Work:
-    """The demo's pose from rest, with a prepared solver."""
+    """Prepare the demo's pose from rest, with a prepared solver."""
     model = poise.load("humanoid")
-    solver = poise.Solver(model, demo_goals(model))
+    solver = poise.Solver(model, make_goals(model))
 
     def work() -> int:
         for _ in range(10):
@@ -172,15 +172,15 @@ def solve_figure() -> Work:
 
 
 def drag_figure() -> Work:
-    """The demo's lying eight, frame by frame."""
+    """Prepare the demo's figure of eight, frame by frame."""
     model = poise.load("humanoid")
     return lambda: len(follow(model))
 
 
 def prepare_figure() -> Work:
-    """From goals to a prepared solver."""
+    """Prepare the step from goals to a prepared solver."""
     model = poise.load("humanoid")
-    goals = demo_goals(model)
+    goals = make_goals(model)
 
     def work() -> int:
         for _ in range(10):
@@ -191,13 +191,13 @@ def prepare_figure() -> Work:
 
 
 WORKS: dict[str, Callable[[], Work]] = {
-    "fk, panda": fk_arm,
-    "jacobian, panda": jacobian_arm,
-    "fk, humanoid, batch of 10,000": fk_batch,
+    "fk, panda": time_fk_arm,
+    "jacobian, panda": time_jacobian_arm,
+    "fk, humanoid, batch of 10,000": time_fk_batch,
     "solve, panda, a transform": solve_arm,
     "poise.solve, panda, a transform": solve_arm_at_once,
-    "batch, panda, reachable": batch_arm,
-    "batch, panda, half of them out of reach": batch_arm_mixed,
+    "batch, panda, reachable": time_batch_arm,
+    "batch, panda, half of them out of reach": time_batch_arm_mixed,
     "solve, humanoid, the demo's goals": solve_figure,
     "drag, humanoid, a frame": drag_figure,
     "prepare a solver, humanoid": prepare_figure,
@@ -208,20 +208,20 @@ WORKS: dict[str, Callable[[], Work]] = {
 
 
 def measure(works: dict[str, Callable[[], Work]], seconds: float) -> dict[str, float]:
-    """Microseconds a call, least of the rounds; a bar on a terminal."""
+    """Return microseconds per call, the least of the rounds; show a bar on a terminal."""
     found = {}
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("measuring", total=len(works))
         for name, prepare in works.items():
             progress.update(task, description=name)
-            found[name] = least(prepare(), seconds)
+            found[name] = find_least_time(prepare(), seconds)
             progress.advance(task)
     return found
 
 
-def least(work: Work, seconds: float) -> float:
-    """The least time of a call over rounds of `work` [us]."""
+def find_least_time(work: Work, seconds: float) -> float:
+    """Return the least time of a call over rounds of `work` [us]."""
     work()
     best, end = np.inf, time.perf_counter() + seconds
     while True:
@@ -234,13 +234,13 @@ def least(work: Work, seconds: float) -> float:
 
 
 def record(found: dict[str, float]) -> dict[str, Any]:
-    """The figures, and on what they were measured."""
+    """Return the figures, and the machine that they were measured on."""
     machine = {"system": platform.platform(), "processor": platform.machine(), "python": platform.python_version()}
     return {"poise": poise.__version__, **machine, "microseconds": found}
 
 
 def read(path: Path) -> dict[str, float]:
-    """Figures that were kept."""
+    """Return figures that were saved before."""
     try:
         found = json.loads(path.read_text("utf-8"))["microseconds"]
         return {str(name): float(value) for name, value in found.items()}
@@ -250,8 +250,8 @@ def read(path: Path) -> dict[str, float]:
         raise InvalidValue(f"{path} holds no figures; poise bench --save {path} writes them.") from None
 
 
-def bench_table(found: dict[str, float], before: dict[str, float] | None, slower: list[str]) -> Table:
-    """The figures for the terminal."""
+def make_table(found: dict[str, float], before: dict[str, float] | None, slower: list[str]) -> Table:
+    """Return the figures as a table for the terminal."""
     table = Table(title="microseconds a call, least of many rounds", title_justify="left")
     table.add_column("what", style="bold")
     for column in ("now",) if before is None else ("before", "now", "change"):

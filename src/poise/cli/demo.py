@@ -14,7 +14,7 @@ import typer
 from rich.console import Console
 
 import poise
-from poise.cli.words import complaints
+from poise.cli.words import report_complaints
 from poise.errors import MissingExtra
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.goals.goal import Goal
@@ -22,7 +22,7 @@ from poise.model import Model
 from poise.pictures import Camera
 from poise.solvers.solution import Solution
 
-__all__ = ["demo_command", "demo_goals", "follow"]
+__all__ = ["demo_command", "follow", "make_goals"]
 
 BALL = (0.38, 1.35, 0.42)
 RAIL = (-0.34, 0.98, 0.32)
@@ -39,9 +39,9 @@ def demo_command(
     then: Annotated[str, typer.Option(hidden=True, help="The command to end with.")] = NEXT,
 ) -> None:
     """Pose the built-in humanoid: two hands, a gaze, feet pinned, balance. Writes a picture and a page."""
-    with complaints("demo"):
+    with report_complaints("demo"):
         model = poise.load("humanoid")
-        solution = poise.solve(model, demo_goals(model))
+        solution = poise.solve(model, make_goals(model))
         out.mkdir(parents=True, exist_ok=True)
         console = Console(stderr=True)
         with console.status("drawing the picture"):
@@ -61,8 +61,8 @@ def demo_command(
     raise typer.Exit(0 if solution.reached else 1)
 
 
-def demo_goals(model: Model) -> list[Goal]:
-    """The left hand at a ball, the right one on a rail, eyes on the ball, both feet where they stand, in balance."""
+def make_goals(model: Model) -> list[Goal]:
+    """Put the left hand at a ball and the right one on a rail, eyes on the ball, feet where they stand, in balance."""
     feet = [Reach(foot, model.fk(model.rest, foot)) for foot in FEET]
     return [
         Reach("hand_l", BALL),
@@ -75,9 +75,9 @@ def demo_goals(model: Model) -> list[Goal]:
 
 
 def follow(model: Model) -> list[Solution]:
-    """The ball goes round a lying eight once; each frame starts where the last one ended."""
-    solver = poise.Solver(model, demo_goals(model), mode="continuous", step_limit=0.2)
-    found, q = [], np.array(poise.solve(model, demo_goals(model)).q)
+    """Move the ball round a figure of eight once; each frame starts where the last one ended."""
+    solver = poise.Solver(model, make_goals(model), mode="continuous", step_limit=0.2)
+    found, q = [], np.array(poise.solve(model, make_goals(model)).q)
     for turn in np.linspace(0.0, 2.0 * np.pi, FRAMES):
         ball = np.add(BALL, (-0.22 * np.sin(turn), 0.22 * np.sin(2 * turn), 0.04 * (np.cos(turn) - 1.0)))
         found.append(solver.solve(q, {"hand_l": ball, "eyes": ball}))
@@ -86,7 +86,7 @@ def follow(model: Model) -> list[Solution]:
 
 
 def draw(solution: Solution, path: Path) -> tuple[Path | None, str]:
-    """The picture, or what to type to have one."""
+    """Return the picture, or what to type to get one."""
     try:
         poise.plot(solution, path, camera=VIEW)
     except MissingExtra as missing:
@@ -95,7 +95,7 @@ def draw(solution: Solution, path: Path) -> tuple[Path | None, str]:
 
 
 def has_browser() -> bool:
-    """Whether there is one to open."""
+    """Return whether there is one to open."""
     try:
         return bool(webbrowser.get()) and os.environ.get("BROWSER") != ""
     except webbrowser.Error:

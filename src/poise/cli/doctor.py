@@ -40,55 +40,55 @@ def doctor_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
     """What is installed here, what this machine can do, and what to type for the rest."""
-    facts = diagnosis()
+    facts = examine()
     if as_json:
         typer.echo(json.dumps(facts, indent=2))
         return
     console = Console(highlight=False)
-    for key, told in lines(facts):
+    for key, told in list_facts(facts):
         console.print(f"[bold]{key:9}[/bold] {escape(told)}", soft_wrap=True)
-    console.print(extra_table(facts["extras"]))
+    console.print(make_table(facts["extras"]))
 
 
 # ------------------------------------------------------------------------------------------------ finding out
 
 
-def diagnosis() -> dict[str, Any]:
-    """Everything there is to say, in plain values."""
+def examine() -> dict[str, Any]:
+    """Return everything there is to report, in plain values."""
     return {
         "poise": poise.__version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "numpy": np.__version__,
         "platform": platform.platform(),
         "processor": platform.machine(),
-        "cores": cores(),
+        "cores": count_cores(),
         "level": native.level(),
         "levels": native.levels(),
-        "gpu": gpu(),
-        "extras": {name: extra(name) for name in PURPOSES},
+        "gpu": examine_gpu(),
+        "extras": {name: examine_extra(name) for name in PURPOSES},
     }
 
 
-def cores() -> int:
-    """How many cores this process may use."""
+def count_cores() -> int:
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
 
 
-def gpu() -> dict[str, Any]:
-    """The NVIDIA devices that the driver names, and whether CuPy is there to use them."""
-    devices = cuda_devices()
+def examine_gpu() -> dict[str, Any]:
+    """Return the NVIDIA devices that the driver names, and whether CuPy is installed to use them."""
+    devices = list_cuda_devices()
     cupy = find_spec("cupy") is not None
     if devices and cupy:
         said = "ready"
     elif devices:
-        said = f"needs CuPy. Type: {command('gpu')}"
+        said = f"needs CuPy. Type: {write_command('gpu')}"
     else:
         said = "no NVIDIA GPU and driver found; batches run on the processor"
     return {"devices": devices, "cupy": cupy, "usable": bool(devices and cupy), "said": said}
 
 
-def cuda_devices() -> list[str]:
-    """The names of the CUDA devices, asked of the driver itself: it answers in milliseconds and needs no package."""
+def list_cuda_devices() -> list[str]:
+    """Return the names of the CUDA devices; the driver itself answers in milliseconds and needs no package."""
     for library in CUDA_LIBRARIES:
         try:
             driver = ctypes.CDLL(library)
@@ -100,26 +100,26 @@ def cuda_devices() -> list[str]:
     count = ctypes.c_int(0)
     if driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
         return []
-    return [device_name(driver, i) for i in range(count.value)]
+    return [read_device_name(driver, i) for i in range(count.value)]
 
 
-def device_name(driver: ctypes.CDLL, number: int) -> str:
-    """The name of one CUDA device."""
+def read_device_name(driver: ctypes.CDLL, number: int) -> str:
+    """Return the name of one CUDA device."""
     text = ctypes.create_string_buffer(256)
     if driver.cuDeviceGetName(text, 256, number) != 0:
         return f"device {number}"
     return text.value.decode(errors="replace")
 
 
-def extra(name: str) -> dict[str, Any]:
-    """What an extra is for, which of its packages are here, and the command for the rest."""
-    packages = {package: version_of(package) for package in packages_of(name)}
+def examine_extra(name: str) -> dict[str, Any]:
+    """Return what an extra is for, which of its packages are installed, and the command for the rest."""
+    packages = {package: find_version(package) for package in list_packages(name)}
     installed = bool(packages) and None not in packages.values()
-    return {"for": PURPOSES[name], "installed": installed, "packages": packages, "type": command(name)}
+    return {"for": PURPOSES[name], "installed": installed, "packages": packages, "type": write_command(name)}
 
 
-def packages_of(extra_name: str) -> list[str]:
-    """The packages that an extra names, from Poise's own metadata."""
+def list_packages(extra_name: str) -> list[str]:
+    """Return the packages that an extra names, from Poise's own metadata."""
     wanted = re.compile(rf"extra\s*==\s*['\"]{extra_name}['\"]")
     try:
         requirements = metadata.requires("poise") or []
@@ -129,8 +129,8 @@ def packages_of(extra_name: str) -> list[str]:
     return sorted(name.group() for name in names if name)
 
 
-def version_of(package: str) -> str | None:
-    """The installed version of a package, or None."""
+def find_version(package: str) -> str | None:
+    """Return the installed version of a package, or None."""
     try:
         return metadata.version(package)
     except metadata.PackageNotFoundError:
@@ -138,16 +138,16 @@ def version_of(package: str) -> str | None:
         return "installed under another name" if module and find_spec(module) else None
 
 
-def command(extra_name: str) -> str:
-    """What to type for an extra."""
+def write_command(extra_name: str) -> str:
+    """Return what to type to install an extra."""
     return f"pip install 'poise[{extra_name}]'"
 
 
 # ------------------------------------------------------------------------------------------------ showing
 
 
-def lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
-    """The facts above the table, a line each."""
+def list_facts(facts: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the facts above the table, one line each."""
     others = ", ".join(facts["levels"])
     devices = "".join(f"{name}: " for name in facts["gpu"]["devices"])
     return [
@@ -160,8 +160,8 @@ def lines(facts: dict[str, Any]) -> list[tuple[str, str]]:
     ]
 
 
-def extra_table(extras: dict[str, Any]) -> Table:
-    """The extras for the terminal."""
+def make_table(extras: dict[str, Any]) -> Table:
+    """Return the extras as a table for the terminal."""
     table = Table(show_edge=False)
     for column in ("extra", "for", "packages", "type"):
         table.add_column(column, style="bold" if column == "extra" else None, overflow="fold")

@@ -13,7 +13,7 @@ from rich.markup import escape
 from rich.table import Table
 
 import poise
-from poise.cli.words import Body, complaints
+from poise.cli.words import Body, report_complaints
 from poise.errors import FormatError
 from poise.formats import registry
 from poise.formats.looks import missing_meshes
@@ -57,20 +57,20 @@ def info_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the facts as JSON.")] = False,
 ) -> None:
     """What is in a file: joints, ranges, shapes, roles, poses, motion, and what was assumed when it was read."""
-    with complaints("info"):
-        chosen = options(base=base, scale=scale, up=up, package_path=package_path)
-        body, motion = everything(file, chosen, clip, model, tool)
+    with report_complaints("info"):
+        chosen = read_options(base=base, scale=scale, up=up, package_path=package_path)
+        body, motion = load_all(file, chosen, clip, model, tool)
     if as_json:
-        typer.echo(json.dumps(facts(body, motion), indent=2))
+        typer.echo(json.dumps(list_facts(body, motion), indent=2))
         return
     console = Console(highlight=False)
-    for key, value in facts(body, motion).items():
+    for key, value in list_facts(body, motion).items():
         if key not in ("joints", "notes", "nq", "nv") and value not in (None, [], {}, ""):
-            told = role_words(value) if key == "roles" else words(value) + UNITS.get(key, "")
+            told = write_roles(value) if key == "roles" else write_value(value) + UNITS.get(key, "")
             console.print(f"[bold]{key:8}[/bold] {escape(told)}", soft_wrap=True)
     if body.joints:
-        console.print(joint_table(body))
-    for note in facts(body, motion)["notes"]:
+        console.print(make_joint_table(body))
+    for note in list_facts(body, motion)["notes"]:
         console.print(f"[bold]note[/bold]     {escape(note)}", soft_wrap=True)
 
 
@@ -87,11 +87,11 @@ def convert_command(
     keep: Annotated[bool, typer.Option("--keep", help="Refuse to replace a file.")] = False,
 ) -> None:
     """Read one format, write another: models and motions, URDF, MJCF, BVH, glTF, DH tables, CSV, NPZ, Parquet."""
-    with complaints("convert"):
+    with report_complaints("convert"):
         if what not in ("auto", "model", "motion"):
             raise FormatError(f"--as is {what!r}; it must be model or motion.")
-        chosen = options(base=base, scale=scale, up=up)
-        thing = to_convert(source, str(target), what, chosen, clip, model)
+        chosen = read_options(base=base, scale=scale, up=up)
+        thing = load_to_convert(source, str(target), what, chosen, clip, model)
         poise.save(thing, target, overwrite=not keep, like=like)
     typer.echo(f"wrote {target}: {thing!r}")
 
@@ -99,7 +99,9 @@ def convert_command(
 # ------------------------------------------------------------------------------------------------ reading
 
 
-def options(*, base: str, scale: str, up: str | None, package_path: Sequence[Path] | None = None) -> dict[str, Any]:
+def read_options(
+    *, base: str, scale: str, up: str | None, package_path: Sequence[Path] | None = None
+) -> dict[str, Any]:
     """The options of `poise.load` from words."""
     try:
         number: float | str = "auto" if scale == "auto" else float(scale)
@@ -109,7 +111,7 @@ def options(*, base: str, scale: str, up: str | None, package_path: Sequence[Pat
     return {"base": base, "scale": number, "up": up, **packages}
 
 
-def everything(
+def load_all(
     file: str,
     chosen: dict[str, Any],
     clip: str | None,
@@ -130,34 +132,34 @@ def read_file(file: str, chosen: dict[str, Any], clip: str | None, model: str | 
     """Read the body of a file, and its motion if it has one."""
     if file in poise.models.names() or not (Path(file).suffix or Path(file).exists()):
         return poise.load(file, **chosen), None
-    model_format, motion_format = formats_of(Source.open(file))
+    model_format, motion_format = find_formats(Source.open(file))
     if motion_format is None:
         return poise.load(Path(file), **chosen), None
     if model_format is None:
-        motion = motion_of(file, chosen, clip, model)
+        motion = load_one_motion(file, chosen, clip, model)
         return motion.model, motion
     body = poise.load(Path(file), **chosen)
     try:
-        return body, motion_of(file, chosen, clip, model)
+        return body, load_one_motion(file, chosen, clip, model)
     except FormatError:
         if clip is not None:
             raise
         return body, None
 
 
-def motion_of(file: str, chosen: dict[str, Any], clip: str | None, model: str | None) -> Motion:
-    """The motion of a file."""
+def load_one_motion(file: str, chosen: dict[str, Any], clip: str | None, model: str | None) -> Motion:
+    """Return the motion of a file."""
     body = None if model is None else poise.load(model)
     which = int(clip) if clip is not None and clip.isdecimal() else clip
     return poise.load_motion(file, scale=chosen["scale"], up=chosen["up"], clip=which, model=body)
 
 
-def formats_of(source: Source) -> tuple[Any, Any]:
-    """The formats that read a body and a motion from the file; where two claim it, its content decides."""
+def find_formats(source: Source) -> tuple[Any, Any]:
+    """Return the formats that read a body and a motion from the file; if two claim it, its content decides."""
     found = []
     for verb in ("read_model", "read_motion"):
         try:
-            found.append(registry.for_reading(source, verb))
+            found.append(registry.find_reader(source, verb))
         except FormatError:
             found.append(None)
     model_format, motion_format = found
@@ -166,41 +168,41 @@ def formats_of(source: Source) -> tuple[Any, Any]:
     return model_format, motion_format
 
 
-def writes(target: str, verb: str) -> bool:
-    """Whether some format writes that to a file of this name."""
+def can_write(target: str, verb: str) -> bool:
+    """Return whether some format writes that to a file of this name."""
     try:
-        registry.for_writing(target, verb)
+        registry.find_writer(target, verb)
     except FormatError:
         return False
     return True
 
 
-def to_convert(
+def load_to_convert(
     file: str, target: str, what: str, chosen: dict[str, Any], clip: str | None, model: str | None
 ) -> Model | Motion:
-    """A motion where the file has one and the target can hold it, else the model."""
+    """Return the motion if the file has one and the target can hold it, else the model."""
     if file in poise.models.names():
         return poise.load(file, **chosen)
-    if what == "auto" and not writes(target, "write_motion"):
+    if what == "auto" and not can_write(target, "write_motion"):
         what = "model"
-    if what == "auto" and not writes(target, "write_model"):
+    if what == "auto" and not can_write(target, "write_model"):
         what = "motion"
     if what == "motion":
-        return motion_of(file, chosen, clip, model)
+        return load_one_motion(file, chosen, clip, model)
     if what == "model":
-        model_format, motion_format = formats_of(Source.open(file))
+        model_format, motion_format = find_formats(Source.open(file))
         if model_format is None and motion_format is not None:  # a table that carries its body
-            return motion_of(file, chosen, clip, model).model
+            return load_one_motion(file, chosen, clip, model).model
         return poise.load(Path(file), **chosen)
-    body, motion = everything(file, chosen, clip, model)
+    body, motion = load_all(file, chosen, clip, model)
     return body if motion is None else motion
 
 
 # ------------------------------------------------------------------------------------------------ showing
 
 
-def facts(model: Model, motion: Motion | None) -> dict[str, Any]:
-    """What there is to say, in plain values."""
+def list_facts(model: Model, motion: Motion | None) -> dict[str, Any]:
+    """Return what there is to report, in plain values."""
     return {
         "name": model.name,
         "source": model.source,
@@ -216,7 +218,7 @@ def facts(model: Model, motion: Motion | None) -> dict[str, Any]:
         "meshes": sorted({s.shape.path for s in model.shapes if hasattr(s.shape, "path")}),
         "roles": dict(model.roles),
         "poses": list(model.poses),
-        "motion": None if motion is None else motion_facts(motion),
+        "motion": None if motion is None else list_motion_facts(motion),
         "joints": [
             {"name": j.name, "kind": j.kind, "parent": j.parent, "frame": j.frame, "about": describe_joint(j)}
             for j in model.joints
@@ -225,13 +227,13 @@ def facts(model: Model, motion: Motion | None) -> dict[str, Any]:
     }
 
 
-def motion_facts(motion: Motion) -> dict[str, Any]:
-    """Frames, rate and length of a motion."""
+def list_motion_facts(motion: Motion) -> dict[str, Any]:
+    """Return the frames, rate and length of a motion."""
     return {"frames": len(motion), "fps": round(motion.fps, 6), "seconds": round(len(motion) / motion.fps, 3)}
 
 
-def words(value: Any) -> str:
-    """A value on one line, long lists shortened."""
+def write_value(value: Any) -> str:
+    """Return a value on one line, with long lists shortened."""
     if isinstance(value, dict):
         return ", ".join(f"{key} {item}" for key, item in value.items())
     if isinstance(value, list):
@@ -240,15 +242,19 @@ def words(value: Any) -> str:
     return str(value)
 
 
-def role_words(roles: dict[str, str]) -> str:
-    """Parts of a person or an animal and their frames; those whose frame has the same name are counted."""
+def write_roles(roles: dict[str, str]) -> str:
+    """Return body parts and their frames; parts whose frame has the same name are only counted."""
     other = {role: frame for role, frame in roles.items() if role != frame}
     same = len(roles) - len(other)
-    return words(other) + (", and " if other and same else "") + (f"{same} frames named after theirs" if same else "")
+    return (
+        write_value(other)
+        + (", and " if other and same else "")
+        + (f"{same} frames named after theirs" if same else "")
+    )
 
 
-def joint_table(model: Model) -> Table:
-    """The joints for the terminal."""
+def make_joint_table(model: Model) -> Table:
+    """Return the joints as a table for the terminal."""
     table = Table(show_edge=False)
     for column in ("joint", "parent", "frame", "kind, axis, range (rad or m)"):
         table.add_column(column, style="bold" if column == "joint" else None)

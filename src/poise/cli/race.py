@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
 import poise
-from poise.cli.words import Body, complaints, complete_method, wrote
+from poise.cli.words import Body, complete_method, report_complaints, say_written
 from poise.methods import names
 from poise.pages import show
 from poise.pictures import plot
@@ -39,7 +39,7 @@ def race_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
     """Race all methods on one problem set: success, steps, microseconds, arithmetic per step."""
-    with complaints("race"):
+    with report_complaints("race"):
         body = poise.load(model)
         options = {"problems": problems, "rotation": rotation, "max_steps": max_steps, "restarts": restarts}
         result = race_all(
@@ -48,10 +48,10 @@ def race_command(
         if out is not None:
             write(result, out)
     if as_json:
-        typer.echo(json.dumps(figures(result), indent=2))
+        typer.echo(json.dumps(list_figures(result), indent=2))
         return
     console = Console()
-    console.print(race_table(result))
+    console.print(make_table(result))
     for racer in result.racers:
         if racer.refused:
             line = f"[bold]{racer.method}[/bold] does not race: {racer.refused}"
@@ -59,7 +59,7 @@ def race_command(
 
 
 def race_all(model: poise.Model, frame: str | None, methods: list[str], options: dict[str, Any]) -> Race:
-    """One method after the other, with a bar on a terminal."""
+    """Race one method after the other, with a bar on a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), TextColumn("{task.completed} of {task.total}"))
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task("racing", total=len(methods))
@@ -72,23 +72,23 @@ def race_all(model: poise.Model, frame: str | None, methods: list[str], options:
 
 
 def write(result: Race, out: Path) -> None:
-    """A page or a picture, by its ending."""
+    """Write a page or a picture, as its suffix says."""
     if out.suffix.lower() in (".html", ".htm"):
         show(result, out)
     else:
         plot(result, out)
-    wrote(out)
+    say_written(out)
 
 
-def figures(result: Race) -> dict[str, Any]:
-    """The race in plain numbers."""
+def list_figures(result: Race) -> dict[str, Any]:
+    """Return the race in plain numbers."""
     keys = ("method", "reached", "steps", "searches", "microseconds", "arithmetic", "refused")
     rows = [{key: getattr(racer, key) for key in keys} for racer in result.racers]
     return {"model": result.model, "frame": result.frame, "problems": result.problems, "racers": rows}
 
 
-def race_table(result: Race) -> Table:
-    """The race as a table for the terminal."""
+def make_table(result: Race) -> Table:
+    """Return the race as a table for the terminal."""
     table = Table(title=f"{result.problems} targets for {result.frame} of {result.model}", title_justify="left")
     table.add_column("method", style="bold")
     for column in ("reached", "steps", "searches", "us", "mult/step"):

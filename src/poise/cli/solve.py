@@ -16,7 +16,7 @@ import typer
 from typer.core import TyperCommand
 
 import poise
-from poise.cli.words import Body, complaints, complete_method, wrote
+from poise.cli.words import Body, complete_method, report_complaints, say_written
 from poise.errors import FormatError, InvalidValue, name_not_found
 from poise.formats.registry import knows_suffix
 from poise.goals import Balance, LookAt, Reach, Rest
@@ -40,16 +40,16 @@ class GoalCommand(TyperCommand):
     """A command whose goals may be written with spaces."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Joins what belongs to a goal, then reads on."""
-        return super().parse_args(ctx, joined(args))
+        """Join what belongs to a goal, then reads on."""
+        return super().parse_args(ctx, join_numbers(args))
 
 
-def joined(args: list[str]) -> list[str]:
-    """`--reach hand 1 2 3` as `--reach hand,1,2,3`; words in place of the numbers go along, to be complained of."""
+def join_numbers(args: list[str]) -> list[str]:
+    """Turn `--reach hand 1 2 3` into `--reach hand,1,2,3`; words in place of numbers go along, for the error."""
     out: list[str] = []
     gathering = False
     for k, arg in enumerate(args):
-        if gathering and (is_number(arg) or no_number(out[-1], arg)):
+        if gathering and (is_number(arg) or lacks_number(out[-1], arg)):
             out[-1] += f",{arg}"
             continue
         gathering = k > 0 and args[k - 1] in SEVERAL
@@ -57,14 +57,14 @@ def joined(args: list[str]) -> list[str]:
     return out
 
 
-def no_number(goal: str, arg: str) -> bool:
-    """Whether a word stands where one of a goal's three numbers should be, and none has come yet."""
+def lacks_number(goal: str, arg: str) -> bool:
+    """Return whether a word stands where one of a goal's three numbers should be, before any number came."""
     given = goal.split(",")[1:]
     return len(given) < 3 and not any(map(is_number, given)) and not arg.startswith("-")
 
 
 def is_number(text: str) -> bool:
-    """Whether it is one."""
+    """Return whether it is one."""
     try:
         float(text)
     except ValueError:
@@ -72,8 +72,8 @@ def is_number(text: str) -> bool:
     return True
 
 
-def goal_option(help_text: str, shape: str) -> Any:
-    """An option that may be repeated."""
+def make_goal_option(help_text: str, shape: str) -> Any:
+    """Return an option that may be repeated."""
     return typer.Option(help=help_text, metavar=shape, show_default=False)
 
 
@@ -81,18 +81,18 @@ def solve_command(
     model: Body,
     reach: Annotated[
         list[str] | None,
-        goal_option(
+        make_goal_option(
             "Bring a frame to a place, in metres; with a quaternion, turn it too.", "FRAME X Y Z [QW QX QY QZ]"
         ),
     ] = None,
-    look_at: Annotated[list[str] | None, goal_option("Point a frame's z axis at a place.", "FRAME X Y Z")] = None,
-    pin: Annotated[list[str] | None, goal_option("Keep frames where they start.", "FRAME[,FRAME...]")] = None,
+    look_at: Annotated[list[str] | None, make_goal_option("Point a frame's z axis at a place.", "FRAME X Y Z")] = None,
+    pin: Annotated[list[str] | None, make_goal_option("Keep frames where they start.", "FRAME[,FRAME...]")] = None,
     balance: Annotated[
-        list[str] | None, goal_option("Keep the centre of mass over these frames.", "FRAME[,FRAME...]")
+        list[str] | None, make_goal_option("Keep the centre of mass over these frames.", "FRAME[,FRAME...]")
     ] = None,
     rest: Annotated[bool, typer.Option(help="Stay close to the rest pose in what freedom is left.")] = True,
-    weight: Annotated[list[str] | None, goal_option("A goal's weight.", "GOAL NUMBER")] = None,
-    priority: Annotated[list[str] | None, goal_option("A goal's level; 0 is served first.", "GOAL LEVEL")] = None,
+    weight: Annotated[list[str] | None, make_goal_option("A goal's weight.", "GOAL NUMBER")] = None,
+    priority: Annotated[list[str] | None, make_goal_option("A goal's level; 0 is served first.", "GOAL LEVEL")] = None,
     clearance: Annotated[bool, typer.Option("--clearance", help="Keep parts of the body apart.")] = False,
     start: Annotated[str | None, typer.Option(help="A named pose of the model, or a JSON file from --out.")] = None,
     method: Annotated[str, typer.Option(help="One of the solver shelf.", autocompletion=complete_method)] = "auto",
@@ -108,18 +108,18 @@ def solve_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the answer as JSON.")] = False,
 ) -> None:
     """Find a pose: say where frames should be. Exit code 0 if all goals are reached, 1 if not, 2 if misused."""
-    with complaints("solve"):
+    with report_complaints("solve"):
         body = poise.load(model, base=base)
-        q = start_of(body, start)
+        q = read_start(body, start)
         goals = [
-            *(reach_goal(numbers(text, "--reach", 3, 7)) for text in reach or ()),
-            *(LookAt(name, xyz) for name, xyz in (numbers(text, "--look-at", 3) for text in look_at or ())),
-            *(Reach(frame, body.fk(q, frame)) for frame in listed(pin)),
-            *([Balance(listed(balance))] if balance else []),
+            *(make_reach(read_numbers(text, "--reach", 3, 7)) for text in reach or ()),
+            *(LookAt(name, xyz) for name, xyz in (read_numbers(text, "--look-at", 3) for text in look_at or ())),
+            *(Reach(frame, body.fk(q, frame)) for frame in split_names(pin)),
+            *([Balance(split_names(balance))] if balance else []),
         ]
         if not goals:
             raise InvalidValue("nothing was asked for. Type: poise solve humanoid --reach hand_l 0.4 1.2 0.3")
-        named = adjusted(goals, settings(weight, "--weight"), settings(priority, "--priority"))
+        named = adjust_goals(goals, read_settings(weight, "--weight"), read_settings(priority, "--priority"))
         options: dict[str, Any] = {"method": method, "mode": mode, "max_steps": max_steps, "seed": seed}
         options["restarts"] = int(restarts) if restarts.isdecimal() else restarts
         options["limits"] = [Clearance()] if clearance else ()
@@ -139,8 +139,8 @@ def solve_command(
 # ------------------------------------------------------------------------------------------------ words to goals
 
 
-def numbers(text: str, option: str, *counts: int) -> tuple[str, Numbers]:
-    """A frame and its numbers."""
+def read_numbers(text: str, option: str, *counts: int) -> tuple[str, Numbers]:
+    """Return a frame and its numbers."""
     name, *rest = text.split(",")
     if not name or len(rest) not in counts or not all(map(is_number, rest)):
         wanted = " or ".join(map(str, counts))
@@ -148,26 +148,26 @@ def numbers(text: str, option: str, *counts: int) -> tuple[str, Numbers]:
     return name, [float(part) for part in rest]
 
 
-def reach_goal(given: tuple[str, Numbers]) -> Reach:
-    """A place, or a place and a turn (wxyz)."""
+def make_reach(given: tuple[str, Numbers]) -> Reach:
+    """Return a Reach for a position, or for a position and a rotation (quaternion wxyz)."""
     name, values = given
     if len(values) == 3:
         return Reach(name, values)
     return Reach(name, Transform(Rotation(values[3:]), values[:3]))
 
 
-def listed(several: list[str] | None) -> list[str]:
-    """Names, repeated or with commas."""
+def split_names(several: list[str] | None) -> list[str]:
+    """Return names that were repeated or separated by commas."""
     return [name for text in several or () for name in text.split(",") if name]
 
 
-def settings(several: list[str] | None, option: str) -> dict[str, float]:
-    """Goals and a number for each."""
-    return {name: values[0] for name, values in (numbers(text, option, 1) for text in several or ())}
+def read_settings(several: list[str] | None, option: str) -> dict[str, float]:
+    """Return a number for each goal."""
+    return {name: values[0] for name, values in (read_numbers(text, option, 1) for text in several or ())}
 
 
-def adjusted(goals: list[Goal], weights: dict[str, float], levels: dict[str, float]) -> list[Goal]:
-    """The goals with their weights and levels, by the names that a solution gives them."""
+def adjust_goals(goals: list[Goal], weights: dict[str, float], levels: dict[str, float]) -> list[Goal]:
+    """Return the goals with their weights and levels, by the names that a solution gives them."""
     names = list(name_goals(goals))
     for asked in (*weights, *levels):
         if asked not in names:
@@ -181,8 +181,8 @@ def adjusted(goals: list[Goal], weights: dict[str, float], levels: dict[str, flo
     return out
 
 
-def start_of(model: Model, start: str | None) -> Any:
-    """The configuration to start from."""
+def read_start(model: Model, start: str | None) -> Any:
+    """Return the configuration to start from."""
     if start is None:
         return np.array(model.rest)
     if start in model.poses:
@@ -204,7 +204,7 @@ def start_of(model: Model, start: str | None) -> Any:
 
 
 def write(solution: Solution, path: Path) -> None:
-    """The pose in the format that the ending names."""
+    """Write the pose in the format that the suffix names."""
     suffix = path.suffix.lower()
     if suffix in (".html", ".htm"):
         poise.show(solution, path)
@@ -218,4 +218,4 @@ def write(solution: Solution, path: Path) -> None:
                 raise
             others = "page (.html), picture (.png .pdf .svg)"
             raise FormatError(f"{error.message[:-1]}, {others}.", str(path)) from None
-    wrote(path)
+    say_written(path)

@@ -43,21 +43,21 @@ def studio_command(
     if as_json:
         typer.echo(json.dumps({"url": studio.url, "model": studio.model.name, "port": studio.port}))
     else:
-        typer.echo(greeting(studio.url, studio.model.name, host, studio.port))
-    if open_browser and not remote():
+        typer.echo(write_greeting(studio.url, studio.model.name, host, studio.port))
+    if open_browser and not is_remote():
         webbrowser.open(studio.url)
     studio.wait()
 
 
-def remote() -> bool:
-    """Whether somebody works here over SSH: no browser is opened on the far side."""
+def is_remote() -> bool:
+    """Return whether somebody works here over SSH: then no browser is opened on the far side."""
     return "SSH_CONNECTION" in os.environ
 
 
-def greeting(url: str, model: str, host: str, port: int) -> str:
-    """What the terminal says."""
+def write_greeting(url: str, model: str, host: str, port: int) -> str:
+    """Return what the terminal says."""
     lines = [f"{model} is in the studio: {url}", "Drag a handle; click one to pin it. Ctrl-C ends the studio."]
-    if remote() and host in LOCAL:
+    if is_remote() and host in LOCAL:
         lines.append(f"Over SSH, type on your own machine: ssh -L {port}:127.0.0.1:{port} <this machine>")
     if host not in LOCAL:
         lines.append("It listens beyond this machine: who reaches the port can move the body and open files in it.")

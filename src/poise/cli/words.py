@@ -14,12 +14,12 @@ import poise
 from poise.errors import FormatWarning, PoiseError
 from poise.methods import names
 
-__all__ = ["Body", "complaints", "complete_body", "complete_method", "examples", "wrote"]
+__all__ = ["Body", "complete_body", "complete_method", "report_complaints", "say_written", "write_examples"]
 
 
 @contextmanager
-def complaints(verb: str) -> Iterator[None]:
-    """Warnings as lines, errors as one line and the exit code 2."""
+def report_complaints(verb: str) -> Iterator[None]:
+    """Print warnings as lines, and an error as one line with exit code 2."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", FormatWarning)
         try:
@@ -31,23 +31,23 @@ def complaints(verb: str) -> Iterator[None]:
         typer.echo(f"warning: {warning.message}", err=True)
 
 
-def wrote(path: str | PathLike[str]) -> None:
-    """Says so beside the results, not among them."""
+def say_written(path: str | PathLike[str]) -> None:
+    """Say that a file was written, on the error stream."""
     typer.echo(f"wrote {path}", err=True)
 
 
-def examples(*lines: str) -> str:
-    """The end of a help text: one example a line."""
+def write_examples(*lines: str) -> str:
+    """Return the end of a help text: one example per line."""
     return "\n\n".join(("Examples:", *lines))
 
 
 def complete_body(incomplete: str) -> list[str]:
-    """Built-in bodies that begin so; the shell adds the files."""
+    """Return the built-in bodies that begin with this text; the shell adds the files."""
     return [name for name in poise.models.names() if name.startswith(incomplete)]
 
 
 def complete_method(incomplete: str) -> list[str]:
-    """Methods that begin so."""
+    """Return the methods that begin with this text."""
     return [name for name in names() if name.startswith(incomplete)]
 
 

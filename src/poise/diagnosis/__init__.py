@@ -3,8 +3,8 @@
 `Solution` looks this room up through the one door upwards, `poise.doors`: these functions are what it asks for.
 """
 
-from poise.diagnosis.binding import active_limits
-from poise.diagnosis.conditioning import conditioning
+from poise.diagnosis.binding import find_active_limits
+from poise.diagnosis.conditioning import find_conditioning
 from poise.diagnosis.explain import explain
 from poise.solvers.explanation import Cause, CauseKind, Explanation, Missed, WayOut, WayOutKind
 from poise.solvers.findings import ActiveLimit, Conditioning
@@ -18,7 +18,7 @@ __all__ = [
     "Missed",
     "WayOut",
     "WayOutKind",
-    "active_limits",
-    "conditioning",
     "explain",
+    "find_active_limits",
+    "find_conditioning",
 ]

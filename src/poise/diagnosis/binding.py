@@ -19,54 +19,54 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.diagnosis.linear import Floats, Linearisation, linearise, nonnegative, row_space
+from poise.diagnosis.linear import Floats, Linearisation, linearise, solve_nonnegative, span_rows
 from poise.diagnosis.missed import is_missed
-from poise.diagnosis.standing import Standing, standing_rules
+from poise.diagnosis.standing import Standing, find_touched
 from poise.limits.limit import CLOSE
 from poise.model import Joint
 from poise.solvers.findings import ActiveLimit
 from poise.solvers.solution import Solution
 from poise.solvers.table import may_move
 
-__all__ = ["active_limits", "broken_limits"]
+__all__ = ["find_active_limits", "find_broken_limits"]
 
 AT_BOUND = 1e-12  # radians, or of L: a joint that is so near to the end of its range stands at it
 NOTHING = 1e-12  # of the pull: rounding
 
 
-def active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
-    """Limits that the answer stands at, the strongest first; then those that exempt joints lie beyond."""
+def find_active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
+    """Return the limits that the answer touches, the strongest first; then those that exempt joints lie beyond."""
     at = linearise(solution)
     options = solution._solver._options
     held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
-    ranges = [limit for joint in solution.model.joints for limit in of_joint(solution, joint, held)]
-    rules = [of_rule(rule) for rule in standing_rules(solution, at)]
-    weighed = weigh(solution, at, [limit for limit in (*ranges, *rules) if not limit.exempt])
-    found = (*merged(weighed), *(limit for limit in ranges if limit.exempt))
+    ranges = [limit for joint in solution.model.joints for limit in find_joint_limits(solution, joint, held)]
+    others = [describe_limit(rule) for rule in find_touched(solution, at)]
+    weighed = weigh(solution, at, [limit for limit in (*ranges, *others) if not limit.exempt])
+    found = (*merge_limits(weighed), *(limit for limit in ranges if limit.exempt))
     return tuple(sorted(found, key=lambda limit: (limit.exempt, -limit.multiplier)))
 
 
-def broken_limits(solution: Solution) -> Iterator[ActiveLimit]:
-    """Limits that the answer does not keep, joints that may not move aside; one of each kind, name and side."""
+def find_broken_limits(solution: Solution) -> Iterator[ActiveLimit]:
+    """Yield limits that the answer breaks, joints that may not move aside; one of each kind, name and side."""
     at = linearise(solution)
     options = solution._solver._options
     held = may_move(solution.model, options.joints) & (options.limit_handling != "off")
-    ranges = [limit for joint in solution.model.joints for limit in of_joint(solution, joint, held)]
+    ranges = [limit for joint in solution.model.joints for limit in find_joint_limits(solution, joint, held)]
     beyond = [limit for limit in ranges if not limit.exempt and is_beyond(solution, limit)]
-    rules = [of_rule(rule) for rule in standing_rules(solution, at)]
+    others = [describe_limit(rule) for rule in find_touched(solution, at)]
     open_loop = 2.0 * CLOSE * solution.model.length
-    broken = [x for x in rules if (x.value > open_loop if x.kind == "closed" else at.gaps[x.rule] < 0.0)]
+    broken = [x for x in others if (x.value > open_loop if x.kind == "closed" else at.gaps[x.rule] < 0.0)]
     yield from {(x.kind, x.name, x.side): x for x in (*beyond, *broken)}.values()
 
 
 def is_beyond(solution: Solution, limit: ActiveLimit) -> bool:
-    """Whether a joint is outside its range, not at the end of it."""
+    """Return whether a joint is outside its range, not at the end of it."""
     low, high = solution.model.lower[limit.velocity], solution.model.upper[limit.velocity]
     return bool(limit.value < low if limit.side == "lower" else limit.value > high)
 
 
-def of_joint(solution: Solution, joint: Joint, held: NDArray[np.bool_]) -> Iterator[ActiveLimit]:
-    """The active limits of one joint, not weighed yet."""
+def find_joint_limits(solution: Solution, joint: Joint, held: NDArray[np.bool_]) -> Iterator[ActiveLimit]:
+    """Yield the active limits of one joint, without their multipliers."""
     if joint.nv == 0 or joint.quaternion:
         return
     model = solution.model
@@ -79,8 +79,8 @@ def of_joint(solution: Solution, joint: Joint, held: NDArray[np.bool_]) -> Itera
                 yield ActiveLimit(joint.name, side, value, 0.0, joint.coordinates[k].name, not held[v], v, end=end)
 
 
-def of_rule(rule: Standing) -> ActiveLimit:
-    """A limit beyond the joint ranges, not weighed yet."""
+def describe_limit(rule: Standing) -> ActiveLimit:
+    """Return a limit other than a joint range, without its multiplier."""
     return ActiveLimit(
         rule.joint,
         rule.side,
@@ -101,19 +101,19 @@ def of_rule(rule: Standing) -> ActiveLimit:
 
 
 def weigh(solution: Solution, at: Linearisation, limits: list[ActiveLimit]) -> list[ActiveLimit]:
-    """The limits with their multipliers, from the first level that each one holds back."""
+    """Return the limits with their multipliers, from the first level that each one holds back."""
     out = list(limits)
     inequalities = [k for k, limit in enumerate(limits) if limit.kind != "closed"]
-    rows = [closing_direction(at, limits[k]) for k in inequalities]
+    rows = [find_closing_direction(at, limits[k]) for k in inequalities]
     closing = np.reshape(rows, (len(rows), at.J.shape[1]))  # no column where no joint in joints= moves a goal
     for level, goals in enumerate(at.levels):
         pull = 2.0 * at.pull(goals)
         size = float(np.linalg.norm(pull))
         if size == 0.0 or not any(is_missed(solution, name) for name in goals):
             continue  # nothing is held back
-        above = row_space(at.above(level))
+        above = span_rows(at.stack_above(level))
         left, walls = pull - above @ (above.T @ pull), closing - (closing @ above) @ above.T
-        strength = nonnegative(walls.T, left)
+        strength = solve_nonnegative(walls.T, left)
         priority = int(solution._solver.goals[goals[0]].priority)
         for k, mu in zip(inequalities, strength.tolist(), strict=True):
             if out[k].multiplier == 0.0 and mu > NOTHING * size:
@@ -123,7 +123,7 @@ def weigh(solution: Solution, at: Linearisation, limits: list[ActiveLimit]) -> l
 
 
 def weigh_loops(solution: Solution, at: Linearisation, out: list[ActiveLimit], pull: Floats, priority: int) -> None:
-    """The multipliers of closed loops: the share of the pull that they take up."""
+    """Set the multipliers of closed loops: the share of the pull that they take up."""
     if not at.loops:
         return
     force = np.linalg.lstsq(at.closed.T, pull, rcond=1e-9)[0]
@@ -135,15 +135,15 @@ def weigh_loops(solution: Solution, at: Linearisation, out: list[ActiveLimit], p
             out[k] = replace(limit, multiplier=strength, level=priority)
 
 
-def closing_direction(at: Linearisation, limit: ActiveLimit) -> Floats:
-    """How far a limit closes, in its own unit, per unit of each velocity of the problem."""
+def find_closing_direction(at: Linearisation, limit: ActiveLimit) -> Floats:
+    """Return how far a limit closes, in its own unit, per unit of each velocity of the problem."""
     if limit.kind == "range":
         return np.where(at.velocities == limit.velocity, 1.0 if limit.side == "upper" else -1.0, 0.0)
     return np.asarray(-limit.unit * at.normals[limit.rule])
 
 
-def merged(limits: list[ActiveLimit]) -> list[ActiveLimit]:
-    """Limits of one name and side as one, as strong as all of them: parts of a body are often several capsules."""
+def merge_limits(limits: list[ActiveLimit]) -> list[ActiveLimit]:
+    """Merge limits of one name and side, as strong as all of them: a body part often has several capsules."""
     out: dict[tuple[str, str, str], ActiveLimit] = {}
     for limit in limits:
         key = (limit.kind, limit.name, limit.side)

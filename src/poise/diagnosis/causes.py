@@ -7,8 +7,8 @@ from itertools import chain
 
 import numpy as np
 
-from poise.diagnosis.binding import active_limits
-from poise.diagnosis.conditioning import conditioning, direction_of
+from poise.diagnosis.binding import find_active_limits
+from poise.diagnosis.conditioning import describe_rows, find_conditioning
 from poise.diagnosis.conflict import find_conflicts
 from poise.diagnosis.linear import Floats, linearise
 from poise.diagnosis.missed import find_proof, is_missed
@@ -46,7 +46,7 @@ def find_causes(
     for limit in broken:
         yield Cause(CauseKind.BROKEN_LIMIT, limits=(limit,), numbers={"value": limit.value})
     yield from find_stops(solution, kept, trials, goes_on)
-    exempt = tuple(limit for limit in active_limits(solution) if limit.exempt)
+    exempt = tuple(limit for limit in find_active_limits(solution) if limit.exempt)
     if exempt and solution._solver._options.limit_handling != "off":
         yield Cause(CauseKind.EXEMPT, limits=exempt)
 
@@ -97,7 +97,7 @@ def state_proof(solution: Solution, proof: Proof) -> Cause:
 def find_locked(solution: Solution, proof: Proof) -> Iterator[Cause]:
     """Yield the bones between the points of a proof whose lengths a file may change and a solve does not."""
     named = solution._solver._options.joints or ()
-    rows = [solution._rows()[name] for name in proof.goals]
+    rows = [solution._list_rows()[name] for name in proof.goals]
     ends = {row.frame for row in rows} | {row.base for row in rows if len(rows) == 1}
     way = list(chain.from_iterable(solution.model.joints_above(frame) for frame in sorted(filter(None, ends))))
     locked = [joint.name for joint in way if joint.locked and way.count(joint) == 1 and joint.name not in named]
@@ -117,9 +117,9 @@ def state_progress(solution: Solution) -> Cause:
 
 def find_minimum(solution: Solution) -> Iterator[Cause]:
     """Yield a local minimum: where the rest of the error points, and what the body cannot do there."""
-    at, weakest = linearise(solution), conditioning(solution)
+    at, weakest = linearise(solution), find_conditioning(solution)
     name = max(at.spans, key=lambda key: float(np.linalg.norm(at.r[at.spans[key]])))
-    motion, direction = direction_of(solution, solution._rows()[name], at.r[at.spans[name]])
+    motion, direction = describe_rows(solution, solution._list_rows()[name], at.r[at.spans[name]])
     kind = CauseKind.LOCAL_MINIMUM if weakest.goal else CauseKind.NO_JOINT_MOVES
     numbers = {"searches": float(solution.searches)}
     yield Cause(kind, (name,), numbers=numbers, vector=as_direction(motion, direction), motion=motion)
@@ -131,12 +131,12 @@ def find_minimum(solution: Solution) -> Iterator[Cause]:
 
 def find_strong(solution: Solution) -> list[ActiveLimit]:
     """Return the limits that really hold the goals back, the strongest first."""
-    limits = [limit for limit in active_limits(solution) if not limit.exempt and limit.multiplier > 0]
+    limits = [limit for limit in find_active_limits(solution) if not limit.exempt and limit.multiplier > 0]
     return [limit for limit in limits if limit.multiplier > WEAK * limits[0].multiplier]
 
 
 def as_direction(motion: str, vector: Floats) -> Vector | None:
-    """Return a direction, or None where a goal is no vector."""
+    """Return a direction, or None if a goal is not about a vector."""
     return None if motion == "change" else as_vector(vector)
 
 

@@ -5,73 +5,73 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.diagnosis.binding import active_limits
-from poise.diagnosis.linear import Floats, Linearisation, linearise, row_space
+from poise.diagnosis.binding import find_active_limits
+from poise.diagnosis.linear import Floats, Linearisation, linearise, span_rows
 from poise.goals.goal import ALIGN, ANGULAR, COM, LOOK, POSE, POSITION, ROTATION, GoalRows
 from poise.solvers.findings import Conditioning
 from poise.solvers.solution import Solution
 
-__all__ = ["conditioning", "free_motion"]
+__all__ = ["find_conditioning", "find_free_motion"]
 
 PLAIN = (POSITION, ROTATION, POSE, COM)  # whose rows are components of a vector
 
 
-def conditioning(solution: Solution) -> Conditioning:
-    """Singular values and the weakest direction at the answer, over joints that can move and rows that count."""
+def find_conditioning(solution: Solution) -> Conditioning:
+    """Return singular values and the weakest direction at the answer, over joints that can move and rows that count."""
     at = linearise(solution)
-    free = free_motion(solution, at)
-    bases = {name: directions_of(solution, at, name, row) for name, row in solution._rows().items()}
+    free = find_free_motion(solution, at)
+    bases = {name: find_directions(solution, at, name, row) for name, row in solution._list_rows().items()}
     rows = sum(base.shape[1] for base in bases.values())
     if rows == 0 or free.shape[1] == 0:
         return Conditioning(np.zeros(rows), np.inf, "", "", np.zeros(3))
     J = np.concatenate([base.T @ at.J[at.spans[name]] for name, base in bases.items()]) @ free
     u, values, _ = np.linalg.svd(J, full_matrices=True)
     values = np.pad(values, (0, max(0, rows - len(values))))[:rows]
-    name, part = dominant(bases, u[:, rows - 1])
-    kind, direction = direction_of(solution, solution._rows()[name], part)
+    name, part = find_dominant(bases, u[:, rows - 1])
+    kind, direction = describe_rows(solution, solution._list_rows()[name], part)
     least = float(values[-1])
     return Conditioning(values, float(values[0]) / least if least > 0 else np.inf, name, kind, direction)
 
 
-def free_motion(solution: Solution, at: Linearisation) -> Floats:
-    """Directions of velocities, one a column, that no limit holds back and no closed loop forbids."""
-    held = [limit for limit in active_limits(solution) if limit.multiplier > 0]
+def find_free_motion(solution: Solution, at: Linearisation) -> Floats:
+    """Return velocity directions, one per column, that no limit holds back and no closed loop forbids."""
+    held = [limit for limit in find_active_limits(solution) if limit.multiplier > 0]
     stuck = {limit.velocity for limit in held if limit.kind == "range"}
     columns = np.array([int(v) not in stuck for v in at.velocities], dtype=bool)
-    rules = [limit.rule for limit in held if limit.kind in ("cone", "clearance", "coupled")]
-    blocked = np.concatenate([at.closed, at.normals[rules]])
+    indices = [limit.rule for limit in held if limit.kind in ("cone", "clearance", "coupled")]
+    blocked = np.concatenate([at.closed, at.normals[indices]])
     free = np.eye(len(columns))[:, columns]
-    taken = row_space(blocked @ free)
+    taken = span_rows(blocked @ free)
     if taken.shape[1] == 0:
         return free
     left = np.linalg.svd(taken, full_matrices=True)[0][:, taken.shape[1] :]
     return np.asarray(free @ left)
 
 
-def directions_of(solution: Solution, at: Linearisation, name: str, row: GoalRows) -> Floats:
-    """The directions among a goal's rows that ask for something, one a column."""
+def find_directions(solution: Solution, at: Linearisation, name: str, row: GoalRows) -> Floats:
+    """Return the directions among a goal's rows that ask for something, one per column."""
     size = row.size
     if row.op in PLAIN:
         weight = {POSE: row.weight, ROTATION: row.weight[3:]}.get(row.op, row.weight[:3])
         counts = weight > 0
         if row.ranged:  # what rests in its range asks for nothing
-            counts &= asks(at, name)
+            counts &= find_asking_rows(at, name)
         return np.eye(size)[:, counts]
     if row.op in (ALIGN, LOOK):  # turning about the axis itself changes nothing
         assert row.frame is not None
         axis = solution.model.fk(solution.q, row.frame)[:3, :3] @ row.axis
         return np.asarray(np.linalg.svd(axis[:, None], full_matrices=True)[0][:, 1:])
-    return np.eye(size)[:, asks(at, name)]
+    return np.eye(size)[:, find_asking_rows(at, name)]
 
 
-def asks(at: Linearisation, name: str) -> NDArray[np.bool_]:
-    """Which rows of a goal ask for something: those that are off, or that a joint changes."""
+def find_asking_rows(at: Linearisation, name: str) -> NDArray[np.bool_]:
+    """Return which rows of a goal ask for something: those that are off, or that a joint changes."""
     moved = np.abs(at.J[at.spans[name]]).max(axis=1, initial=0.0) > 0
     return np.asarray(moved | (at.r[at.spans[name]] != 0))
 
 
-def dominant(bases: dict[str, Floats], direction: Floats) -> tuple[str, Floats]:
-    """The goal, and its rows, that a direction among all rows is mostly about."""
+def find_dominant(bases: dict[str, Floats], direction: Floats) -> tuple[str, Floats]:
+    """Return the goal, and its rows, that a direction among all rows is mostly about."""
     best, first = ("", np.zeros(0)), 0
     for name, base in bases.items():
         part = base @ direction[first : first + base.shape[1]]
@@ -81,8 +81,8 @@ def dominant(bases: dict[str, Floats], direction: Floats) -> tuple[str, Floats]:
     return best
 
 
-def direction_of(solution: Solution, row: GoalRows, part: Floats) -> tuple[str, Floats]:
-    """What rows of a goal are about, in the world."""
+def describe_rows(solution: Solution, row: GoalRows, part: Floats) -> tuple[str, Floats]:
+    """Return what rows of a goal are about, in the world."""
     if row.op not in (*PLAIN, ALIGN, LOOK):
         return "change", np.zeros(3)
     linear, angular = (part[:3], part[3:]) if row.op == POSE else (part, part)

@@ -10,14 +10,14 @@ from itertools import combinations
 
 import numpy as np
 
-from poise.diagnosis.conditioning import free_motion
+from poise.diagnosis.conditioning import find_free_motion
 from poise.diagnosis.linear import Floats, Linearisation
-from poise.diagnosis.missed import is_missed, tolerance
+from poise.diagnosis.missed import is_missed, read_tolerances
 from poise.diagnosis.relax import Trials, without_goal
 from poise.solvers.explanation import Cause, CauseKind
 from poise.solvers.solution import Solution
 
-__all__ = ["find_conflicts", "in_the_way"]
+__all__ = ["find_blockers", "find_conflicts"]
 
 OPPOSED = -0.5  # cosine between two goals' pulls from which on they are against each other
 MOST_ABOVE = 3  # goals of higher levels that are tried
@@ -26,10 +26,10 @@ LESS = 0.9  # of an error: what counts as nearer
 
 def find_conflicts(solution: Solution, at: Linearisation, trials: Trials) -> Iterator[Cause]:
     """Yield pairs of goals in conflict: those of one level first."""
-    for one, other in opposed(solution, at):
+    for one, other in find_opposed(solution, at):
         gains = [find_gain(solution, trials, *pair) for pair in ((one, other), (other, one))]
         yield Cause(CauseKind.CONFLICT, (one, other), numbers={**gains[0], **gains[1]})
-    for name, above in in_the_way(solution, at):
+    for name, above in find_blockers(solution, at):
         for other in above:
             gain = find_gain(solution, trials, name, other)
             if gain:
@@ -37,9 +37,9 @@ def find_conflicts(solution: Solution, at: Linearisation, trials: Trials) -> Ite
                 break
 
 
-def opposed(solution: Solution, at: Linearisation) -> Iterator[tuple[str, str]]:
-    """Missed goals of one level whose pulls on the joints oppose each other."""
-    free = free_motion(solution, at)
+def find_opposed(solution: Solution, at: Linearisation) -> Iterator[tuple[str, str]]:
+    """Yield pairs of missed goals of one level whose pulls on the joints oppose each other."""
+    free = find_free_motion(solution, at)
     for goals in at.levels:
         missed = [name for name in goals if is_missed(solution, name)]
         pulls = {name: free.T @ at.pull((name,)) for name in missed}
@@ -50,19 +50,19 @@ def opposed(solution: Solution, at: Linearisation) -> Iterator[tuple[str, str]]:
                 yield one, other
 
 
-def in_the_way(solution: Solution, at: Linearisation) -> Iterator[tuple[str, list[str]]]:
-    """Each missed goal with the goals of higher levels that take up its pull, the strongest first."""
+def find_blockers(solution: Solution, at: Linearisation) -> Iterator[tuple[str, list[str]]]:
+    """Yield each missed goal with the goals of higher levels that take up its pull, the strongest first."""
     for level, goals in enumerate(at.levels):
         before = [name for names in at.levels[:level] for name in names]
         for name in goals:
             if before and is_missed(solution, name):
-                share = taken_up(at, at.pull((name,)), before)
+                share = share_pull(at, at.pull((name,)), before)
                 order = sorted((other for other in before if share[other] > 0), key=lambda other: -share[other])
                 yield name, order[:MOST_ABOVE]
 
 
-def taken_up(at: Linearisation, pull: Floats, before: Sequence[str]) -> dict[str, float]:
-    """How much of a pull the rows of each goal take up, where all of them together leave none of it."""
+def share_pull(at: Linearisation, pull: Floats, before: Sequence[str]) -> dict[str, float]:
+    """Return how much of a pull each goal's rows take up, if all of them together leave none of it."""
     rows = [at.J[at.spans[name]] for name in before]
     force = np.linalg.lstsq(np.concatenate(rows).T, pull, rcond=1e-9)[0]
     parts = np.split(force, np.cumsum([len(part) for part in rows])[:-1])
@@ -73,10 +73,10 @@ def taken_up(at: Linearisation, pull: Floats, before: Sequence[str]) -> dict[str
 
 def find_gain(solution: Solution, trials: Trials, name: str, without: str) -> dict[str, float]:
     """Return what would be left of a goal if another were not there; empty where it would win nothing."""
-    found = trials.errors(without_goal(solution, without))
+    found = trials.find_errors(without_goal(solution, without))
     if found is None:
         return {}
-    before, after, allowed = solution.errors[name], found[name], tolerance(solution, name)
+    before, after, allowed = solution.errors[name], found[name], read_tolerances(solution, name)
     reached = after[0] <= allowed[0] and after[1] <= allowed[1]
     nearer = all(a <= b for a, b in zip(after, before, strict=True)) and sum(after) < LESS * sum(before)
     return {f"{name}.metres": after[0], f"{name}.radians": after[1]} if reached or nearer else {}

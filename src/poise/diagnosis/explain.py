@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from poise.diagnosis.binding import broken_limits
+from poise.diagnosis.binding import find_broken_limits
 from poise.diagnosis.causes import find_causes, find_strong
-from poise.diagnosis.missed import is_missed, tolerance
+from poise.diagnosis.missed import is_missed, read_tolerances
 from poise.diagnosis.progress import can_go_on
 from poise.diagnosis.relax import Trials, is_local
 from poise.diagnosis.relief import find_ways_out
 from poise.diagnosis.sentences import WITHIN, say_cause, say_reached, say_ways_out
-from poise.diagnosis.words import missed_text
+from poise.diagnosis.words import say_missed_by
 from poise.solvers.explanation import Explanation, Missed
 from poise.solvers.solution import Solution
 
@@ -22,7 +22,7 @@ def explain(solution: Solution) -> Explanation:
     """Return what was missed, why, and what would help. The same solution has the same explanation every time."""
     if solution.reached:
         return Explanation((), (), (), say_reached(solution))
-    strong, trials, broken = find_strong(solution), Trials(solution), list(broken_limits(solution))
+    strong, trials, broken = find_strong(solution), Trials(solution), list(find_broken_limits(solution))
     goes_on = is_local(solution) and can_go_on(solution)
     missed = tuple(state_miss(solution, name) for name in solution.errors if is_missed(solution, name))
     causes = tuple(find_causes(solution, strong, broken, trials, goes_on))
@@ -34,4 +34,4 @@ def explain(solution: Solution) -> Explanation:
 
 def state_miss(solution: Solution, name: str) -> Missed:
     """Return a goal that is missed, and by how much."""
-    return Missed(name, *solution.errors[name], tolerance(solution, name), missed_text(solution, name))
+    return Missed(name, *solution.errors[name], read_tolerances(solution, name), say_missed_by(solution, name))

@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from poise.goals.goal import GoalRows
 from poise.solvers.solution import Solution
 
-__all__ = ["hull_excess"]
+__all__ = ["measure_excess"]
 
 Floats = NDArray[np.float64]
 
 
-def hull_excess(solution: Solution, row: GoalRows) -> Floats:
-    """From the nearest place of the support to the centre of mass, level; inside it, from its middle [m]."""
+def measure_excess(solution: Solution, row: GoalRows) -> Floats:
+    """Return the level vector [m] from the support's nearest point (inside: its middle) to the centre of mass."""
     model, up = solution.model, row.target[9:12]
     points = []
     for frame, point in row.points:
@@ -28,12 +28,12 @@ def hull_excess(solution: Solution, row: GoalRows) -> Floats:
     level = np.eye(3) - np.outer(up, up)
     corners = np.array(points) @ level
     away = corners - np.asarray(model.center_of_mass(solution.q)) @ level  # seen from the centre of mass
-    nearest = nearest_of_hull(away)
+    nearest = find_nearest(away)
     return -nearest if np.linalg.norm(nearest) > 1e-12 * model.length else -away.mean(axis=0)
 
 
-def nearest_of_hull(points: Floats) -> Floats:
-    """The point of the convex hull of level points that is nearest to the origin; the origin itself if it is inside."""
+def find_nearest(points: Floats) -> Floats:
+    """Return the point of the convex hull of level points that is nearest to the origin; inside, the origin itself."""
     best = points[int(np.linalg.norm(points, axis=1).argmin())]
     for i, a in enumerate(points):
         for b in points[i + 1 :]:

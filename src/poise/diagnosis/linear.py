@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.limits.limit import name_limits
-from poise.solvers.rules import RuleTables, loop_goal, rule_tables
+from poise.solvers.limit_tables import LimitTables, gather_limits, make_loop_goal
 from poise.solvers.solution import Solution
 from poise.solvers.table import may_move
 
-__all__ = ["Floats", "Linearisation", "limit_tables", "linearise", "nonnegative", "row_space"]
+__all__ = ["Floats", "Linearisation", "find_limit_tables", "linearise", "solve_nonnegative", "span_rows"]
 
 Floats = NDArray[np.float64]
 
@@ -44,14 +44,14 @@ class Linearisation:
     normals: Floats
 
     def pull(self, goals: tuple[str, ...]) -> Floats:
-        """Where goals pull the joints: half of what their cost falls by, per unit of each velocity."""
+        """Return where goals pull the joints: half of what their cost falls by, per unit of each velocity."""
         out = np.zeros(self.J.shape[1])
         for name in goals:
             out += self.J[self.spans[name]].T @ self.r[self.spans[name]]
         return out
 
-    def above(self, level: int) -> Floats:
-        """The rows that a level must leave alone: closed loops, and the goals of the levels before it."""
+    def stack_above(self, level: int) -> Floats:
+        """Return the rows that a level must leave alone: closed loops, and the goals of the levels before it."""
         names = [name for goals in self.levels[:level] for name in goals]
         return np.concatenate([self.closed, *(self.J[self.spans[name]] for name in names)])
 
@@ -62,11 +62,11 @@ class Linearisation:
 
 
 def linearise(solution: Solution) -> Linearisation:
-    """The problem at the answer, to first order."""
-    native = solution._twin()._native
+    """Return the problem at the answer, to first order."""
+    native = solution._copy_solver()._native
     J, r, velocities = native.rows_jacobian(solution.q)
-    rows = solution._rows()
-    loops = loop_rows(solution)
+    rows = solution._list_rows()
+    loops = find_loop_rows(solution)
     spans, first = {}, loops[-1].stop if loops else 0
     for name, row in rows.items():
         spans[name] = slice(first, first + row.size)
@@ -75,34 +75,41 @@ def linearise(solution: Solution) -> Linearisation:
     if hasattr(native, "gaps"):
         gaps, normals, _ = native.gaps(solution.q)
     return Linearisation(
-        J, r, np.array(velocities, dtype=np.int64), spans, levels_of(solution), loops, np.array(gaps), np.array(normals)
+        J,
+        r,
+        np.array(velocities, dtype=np.int64),
+        spans,
+        list_levels(solution),
+        loops,
+        np.array(gaps),
+        np.array(normals),
     )
 
 
-def limit_tables(solution: Solution) -> RuleTables:
-    """Return what the solver's limits say; nothing where limits are off."""
+def find_limit_tables(solution: Solution) -> LimitTables:
+    """Return what the solver's limits say; nothing if limits are off."""
     options = solution._solver._options
     if options.limit_handling == "off":
-        return RuleTables()
-    return rule_tables(solution.model, name_limits(options.limits), may_move(solution.model, options.joints))
+        return LimitTables()
+    return gather_limits(solution.model, name_limits(options.limits), may_move(solution.model, options.joints))
 
 
-def loop_rows(solution: Solution) -> tuple[slice, ...]:
-    """The rows of each closed loop among the limits."""
-    loops = limit_tables(solution).loops
-    ends = np.cumsum([loop_goal(name, loop).size for name, loop in loops.items()]).tolist()
+def find_loop_rows(solution: Solution) -> tuple[slice, ...]:
+    """Return the rows of each closed loop among the limits."""
+    loops = find_limit_tables(solution).loops
+    ends = np.cumsum([make_loop_goal(name, loop).size for name, loop in loops.items()]).tolist()
     return tuple(slice(first, last) for first, last in zip([0, *ends], ends, strict=False))
 
 
-def levels_of(solution: Solution) -> tuple[tuple[str, ...], ...]:
-    """The goals of each priority, the first to be served first."""
+def list_levels(solution: Solution) -> tuple[tuple[str, ...], ...]:
+    """Return the goals of each priority, the highest priority first."""
     goals, names = solution._solver.goals, solution._solver.row_names
     priorities = sorted({int(goals[name].priority) for name in names})
     return tuple(tuple(name for name in names if int(goals[name].priority) == p) for p in priorities)
 
 
-def row_space(rows: Floats) -> Floats:
-    """Orthonormal directions that span the rows, one a column."""
+def span_rows(rows: Floats) -> Floats:
+    """Return orthonormal directions that span the rows, one per column."""
     if rows.size == 0:
         return np.zeros((rows.shape[1], 0))
     _, values, directions = np.linalg.svd(rows, full_matrices=False)
@@ -110,8 +117,8 @@ def row_space(rows: Floats) -> Floats:
     return np.asarray(directions[kept].T)
 
 
-def nonnegative(A: Floats, b: Floats) -> Floats:
-    """The x >= 0 with the least |A x - b| (Lawson and Hanson, Solving Least Squares Problems, 1974, chapter 23)."""
+def solve_nonnegative(A: Floats, b: Floats) -> Floats:
+    """Return the x >= 0 with the least |A x - b| (Lawson and Hanson, Solving Least Squares Problems, 1974, ch. 23)."""
     n = A.shape[1]
     x, used = np.zeros(n), np.zeros(n, dtype=bool)
     small = 1e-12 * max(1e-300, float(np.abs(A).max(initial=0.0)) * float(np.linalg.norm(b)))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from poise.reach.proof import Proof
-from poise.solvers.proving import prove, tolerances_of
+from poise.solvers.proving import find_tolerances, prove
 from poise.solvers.solution import Solution
 
-__all__ = ["find_proof", "is_missed", "tolerance"]
+__all__ = ["find_proof", "is_missed", "read_tolerances"]
 
 
-def tolerance(solution: Solution, name: str) -> tuple[float, float]:
+def read_tolerances(solution: Solution, name: str) -> tuple[float, float]:
     """Return a goal's tolerances: metres, radians."""
-    return tolerances_of(solution.model, solution._solver.goals[name])
+    return find_tolerances(solution.model, solution._solver.goals[name])
 
 
 def is_missed(solution: Solution, name: str) -> bool:
@@ -19,11 +19,11 @@ def is_missed(solution: Solution, name: str) -> bool:
     if not solution._solver.goals[name].counts:
         return False
     metres, radians = solution.errors[name]
-    allowed = tolerance(solution, name)
+    allowed = read_tolerances(solution, name)
     return metres > allowed[0] or radians > allowed[1]
 
 
 def find_proof(solution: Solution, *, limited: bool = True) -> Proof | None:
     """Return the proof with the largest excess; None where there is none. `limited`: inside the joint ranges."""
     solver = solution._solver
-    return prove(solver.model, solver.goals, solver._options, solution._rows(), solution.q, limited=limited)
+    return prove(solver.model, solver.goals, solver._options, solution._list_rows(), solution.q, limited=limited)

@@ -17,12 +17,12 @@ NOWHERE = 1e-9  # radians, or of L: such a call leads nowhere
 
 
 def can_go_on(solution: Solution) -> bool:
-    """Whether more calls in continuous mode, or more steps of the same time, from this pose, come nearer.
+    """Return whether more calls in continuous mode, or more steps of the same time, from this pose, come nearer.
 
     They are made, as the caller would make them: until one reaches or a thousandth of the cost is gone, until one leads
     nowhere, or MOST_CALLS of them. Calls that may only move a little need only have come as much nearer.
     """
-    twin, at, model = solution._twin(), linearise(solution), solution.model
+    twin, at, model = solution._copy_solver(), linearise(solution), solution.model
     missed = [[name for name in goals if is_missed(solution, name)] for goals in at.levels]
 
     def costs(r: NDArray[np.float64]) -> NDArray[np.float64]:

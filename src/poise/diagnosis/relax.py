@@ -18,14 +18,14 @@ from poise.limits.limit import Limit, name_limits
 from poise.native import core
 from poise.solvers.explanation import WayOutKind
 from poise.solvers.findings import ActiveLimit
+from poise.solvers.limit_tables import find_timed
 from poise.solvers.options import Options
 from poise.solvers.proving import prove
-from poise.solvers.rules import timed
 from poise.solvers.solution import Solution
 from poise.solvers.status import Status
-from poise.solvers.table import in_order, native_table
+from poise.solvers.table import make_native_table, order_goals
 
-__all__ = ["Relaxation", "Trials", "candidates", "helpful", "is_local", "of_effort", "without_goal"]
+__all__ = ["Relaxation", "Trials", "find_helpful", "is_local", "propose", "propose_effort", "without_goal"]
 
 Key = tuple[WayOutKind, tuple[str, ...], tuple[tuple[str, str, str, int], ...]]
 
@@ -96,20 +96,20 @@ class Trials:
         self.left = ALL_TRIALS
 
     def answer(self, relaxation: Relaxation) -> Trial | None:
-        """What the relaxed problem came to; None where the method refuses it, or where enough was tried."""
+        """Return what the relaxed problem came to; None if the method refuses it, or if enough was tried."""
         if relaxation.key not in self.found:
-            self.found[relaxation.key] = trial(self.solution, relaxation) if self.left > 0 else None
+            self.found[relaxation.key] = try_relaxation(self.solution, relaxation) if self.left > 0 else None
             self.left -= 1
         return self.found[relaxation.key]
 
-    def errors(self, relaxation: Relaxation) -> dict[str, tuple[float, float]] | None:
-        """The errors that are left in the relaxed problem, by goal."""
+    def find_errors(self, relaxation: Relaxation) -> dict[str, tuple[float, float]] | None:
+        """Return the errors that are left in the relaxed problem, by goal."""
         found = self.answer(relaxation)
         return None if found is None else found.errors
 
 
-def helpful(trials: Trials, candidates: Iterable[Relaxation]) -> Iterator[tuple[Relaxation, NDArray[np.float64]]]:
-    """Relaxations under which every goal left is reached, each with its answer."""
+def find_helpful(trials: Trials, candidates: Iterable[Relaxation]) -> Iterator[tuple[Relaxation, NDArray[np.float64]]]:
+    """Yield relaxations under which every goal left is reached, each with its answer."""
     for relaxation in candidates:
         if is_ruled_out(trials.solution, relaxation):
             continue
@@ -119,10 +119,10 @@ def helpful(trials: Trials, candidates: Iterable[Relaxation]) -> Iterator[tuple[
 
 
 def is_ruled_out(solution: Solution, relaxation: Relaxation) -> bool:
-    """Whether a proof still holds under a relaxation, so that it cannot help."""
+    """Return whether a proof still holds under a relaxation, so that it cannot help."""
     if solution.proof is None or any(option != "limits" for option, _ in relaxation.options):
         return False
-    rows = solution._rows()
+    rows = solution._list_rows()
     if relaxation.goals is not None:
         own = solution._solver.goals
         changed = {name: goal for name, goal in relaxation.goals if name in rows and goal is not own[name]}
@@ -134,12 +134,12 @@ def is_ruled_out(solution: Solution, relaxation: Relaxation) -> bool:
 
 
 def is_local(solution: Solution) -> bool:
-    """Whether it never leaves its branch: continuous mode, and steps in time. Its trials are solves that may."""
+    """Return whether it never leaves its branch: continuous mode, and steps in time. Its trials are solves that may."""
     return solution._solver._options.mode == "continuous" or solution.velocity is not None
 
 
-def trial(solution: Solution, relaxation: Relaxation) -> Trial | None:
-    """The answer to the relaxed problem; None where the method refuses it."""
+def try_relaxation(solution: Solution, relaxation: Relaxation) -> Trial | None:
+    """Return the answer to the relaxed problem; None if the method refuses it."""
     solver = solution._solver
     goals = solver.goals if relaxation.goals is None else dict(relaxation.goals)
     if is_strict(solution):  # a posture waits for all of the levels, and says nothing about what they reach
@@ -150,21 +150,21 @@ def trial(solution: Solution, relaxation: Relaxation) -> Trial | None:
     changes: dict[str, Any] = {"record": False, "time_limit": None, "restarts": few, "mode": mode, "max_steps": steps}
     options = replace(solver._options, **{**changes, **dict(relaxation.options)})
     try:
-        native = prepared(solution, relaxation, goals, options)
+        native = prepare_relaxed(solution, relaxation, goals, options)
     except PoiseError:
         return None
     if options.method.refuse(*native.sizes()) is not None:
         return None
     same = {name: target for name, target in solution._targets.items() if goals.get(name) is solver.goals[name]}
     raw = native.solve(solver._start if mode == "repeatable" else solution.q, same)
-    names = in_order(goals)
+    names = order_goals(goals)
     left = raw[1][len(raw[1]) - len(names) :]
     return Trial(raw[0], raw[2] == 1, {name: (float(e[0]), float(e[1])) for name, e in zip(names, left, strict=True)})
 
 
-def prepared(solution: Solution, relaxation: Relaxation, goals: Mapping[str, Goal], options: Options) -> Any:
-    """The relaxed problem for the kernels."""
-    table = native_table(solution.model, goals, options)
+def prepare_relaxed(solution: Solution, relaxation: Relaxation, goals: Mapping[str, Goal], options: Options) -> Any:
+    """Return the relaxed problem for the kernels."""
+    table = make_native_table(solution.model, goals, options)
     for problem in (table, table["first"]):
         if problem is None or not relaxation.ranges:
             continue
@@ -174,20 +174,20 @@ def prepared(solution: Solution, relaxation: Relaxation, goals: Mapping[str, Goa
     return core.Solver(solution.model._body, table)
 
 
-def candidates(solution: Solution, limits: Sequence[ActiveLimit], order: Sequence[str]) -> Iterator[Relaxation]:
-    """What may be worth relaxing, in the order in which a person would. `order`: goals that may be left out."""
-    yield from of_effort(solution)
-    yield from of_ranges([limit for limit in limits if limit.kind == "range"])
-    yield from of_rules(solution, limits)
+def propose(solution: Solution, limits: Sequence[ActiveLimit], order: Sequence[str]) -> Iterator[Relaxation]:
+    """Yield what may be worth relaxing, in the order in which a person would. `order`: goals that may be left out."""
+    yield from propose_effort(solution)
+    yield from propose_ranges([limit for limit in limits if limit.kind == "range"])
+    yield from propose_limits(solution, limits)
     if len({limit.limit or limit.name for limit in limits}) > 1:
-        yield all_limits(solution, limits)
+        yield relax_all_limits(solution, limits)
     if solution._solver._options.joints is not None:
         yield Relaxation(WayOutKind.ALL_JOINTS, options=(("joints", None),))
-    yield from of_goals(solution, order)
+    yield from propose_goals(solution, order)
 
 
-def of_effort(solution: Solution) -> Iterator[Relaxation]:
-    """More time, more steps, more searches, where they were short."""
+def propose_effort(solution: Solution) -> Iterator[Relaxation]:
+    """Yield more time, more steps, more searches, if they ran out."""
     if solution.status is Status.UNREACHABLE:
         return
     options = solution._solver._options
@@ -209,45 +209,45 @@ def of_effort(solution: Solution) -> Iterator[Relaxation]:
 
 
 def is_strict(solution: Solution) -> bool:
-    """Whether levels or limits are served one after the other, with a few searches at most."""
+    """Return whether levels or limits are served one after the other, with a few searches at most."""
     goals = solution._solver.goals
     levels = {int(goals[name].priority) for name in solution._solver.row_names}
     limits = solution._solver._options.limits
-    return len(levels) > 1 or len(limits) > len(timed(limits))
+    return len(levels) > 1 or len(limits) > len(find_timed(limits))
 
 
-def of_ranges(limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
-    """The strongest joint ranges, one by one."""
+def propose_ranges(limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
+    """Yield the strongest joint ranges, one by one."""
     for limit in limits[:MOST_LIMITS]:
         yield Relaxation(WayOutKind.WITHOUT_RANGE, limits=(limit,))
 
 
-def of_rules(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
-    """The limits beyond ranges, one by one, the strongest first."""
+def propose_limits(solution: Solution, limits: Sequence[ActiveLimit]) -> Iterator[Relaxation]:
+    """Yield the limits other than ranges, one by one, the strongest first."""
     for name in list(dict.fromkeys(limit.limit for limit in limits if limit.limit))[:MOST_LIMITS]:
         own = tuple(limit for limit in limits if limit.limit == name)
-        yield Relaxation(WayOutKind.WITHOUT_LIMIT, limits=own, options=(("limits", all_but(solution, [name])),))
+        yield Relaxation(WayOutKind.WITHOUT_LIMIT, limits=own, options=(("limits", leave_out(solution, [name])),))
 
 
-def all_but(solution: Solution, names: Sequence[str]) -> tuple[Limit, ...]:
-    """The solver's limits, less those named."""
+def leave_out(solution: Solution, names: Sequence[str]) -> tuple[Limit, ...]:
+    """Return the solver's limits without those named."""
     held = name_limits(solution._solver._options.limits)
     return tuple(replace(limit, name=name) for name, limit in held.items() if name not in names)
 
 
-def all_limits(solution: Solution, limits: Sequence[ActiveLimit]) -> Relaxation:
-    """All limits that bind at once."""
-    rules = [limit.limit for limit in limits if limit.limit]
-    options = (("limits", all_but(solution, rules)),) if rules else ()
+def relax_all_limits(solution: Solution, limits: Sequence[ActiveLimit]) -> Relaxation:
+    """Return the relaxation of all active limits at once."""
+    named = [limit.limit for limit in limits if limit.limit]
+    options = (("limits", leave_out(solution, named)),) if named else ()
     return Relaxation(WayOutKind.WITHOUT_LIMITS, limits=tuple(limits), options=options)
 
 
-def of_goals(solution: Solution, order: Sequence[str]) -> Iterator[Relaxation]:
-    """The rotation of a transform, then whole goals, one by one."""
+def propose_goals(solution: Solution, order: Sequence[str]) -> Iterator[Relaxation]:
+    """Yield the rotation of a transform, then whole goals, one by one."""
     goals, rows = solution._solver.goals, solution._solver.row_names
     for name in rows:
         goal = goals[name]
-        row = solution._rows()[name]
+        row = solution._list_rows()[name]
         asked = row.weight[:3]  # along each axis
         if isinstance(goal, Reach) and goal.with_rotation and asked.any() and len(rows) <= MOST_GOALS:
             softer = replace(goal, target=row.target[9:12], weight=tuple(asked.tolist()))
@@ -259,6 +259,6 @@ def of_goals(solution: Solution, order: Sequence[str]) -> Iterator[Relaxation]:
 
 
 def without_goal(solution: Solution, name: str) -> Relaxation:
-    """Return the same problem less one goal."""
+    """Return the same problem without one goal."""
     rest = tuple((key, goal) for key, goal in solution._solver.goals.items() if key != name)
     return Relaxation(WayOutKind.WITHOUT_GOAL, (name,), goals=rest)

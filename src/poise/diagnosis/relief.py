@@ -8,10 +8,10 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.diagnosis.conflict import in_the_way
+from poise.diagnosis.conflict import find_blockers
 from poise.diagnosis.linear import linearise
 from poise.diagnosis.missed import is_missed
-from poise.diagnosis.relax import Relaxation, Trials, candidates, helpful, is_local, of_effort
+from poise.diagnosis.relax import Relaxation, Trials, find_helpful, is_local, propose, propose_effort
 from poise.reach.proof import Proof
 from poise.solvers.explanation import WayOut, WayOutKind
 from poise.solvers.findings import ActiveLimit
@@ -31,9 +31,9 @@ def find_ways_out(solution: Solution, limits: Sequence[ActiveLimit], trials: Tri
     proof = solution.proof
     paired = proof is not None and proof.kind == "pair"  # nearer is nicer than without
     goes_on = goes_on and proof is None
-    tried = of_effort(solution) if goes_on else candidates(solution, limits, may_go(solution))
+    tried = propose_effort(solution) if goes_on else propose(solution, limits, may_go(solution))
     skip = goes_on and solution.velocity is not None  # more steps are all it needs
-    found = [] if skip else list(islice(helpful(trials, tried), 1 if paired else 2))
+    found = [] if skip else list(islice(find_helpful(trials, tried), 1 if paired else 2))
     ways = list(state_ways(solution, found))
     if paired or not (ways or goes_on):
         yield move_target(proof)
@@ -49,43 +49,43 @@ def state_ways(solution: Solution, found: Iterable[Found]) -> Iterator[WayOut]:
     """Yield what was tried and helped."""
     told = False
     for relaxation, q in found:
-        inside = bool(relaxation.ranges) and not relaxation.options and within(solution, relaxation, q)
+        inside = bool(relaxation.ranges) and not relaxation.options and keeps_ranges(solution, relaxation, q)
         if inside and told:
             continue
         told = True
         if inside:
             yield WayOut(WayOutKind.OTHER_SEARCH, tried=True)
             continue
-        numbers = figures(solution, relaxation, q)
+        numbers = list_figures(solution, relaxation, q)
         yield WayOut(relaxation.kind, relaxation.about, relaxation.limits, numbers, tried=True)
         if relaxation.kind is WayOutKind.FRESH_SOLVE:
             return  # no limit and no goal is to blame
 
 
-def figures(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> dict[str, float]:
+def list_figures(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> dict[str, float]:
     """Return the option that a way out asks for, or where the joint that it frees would go."""
     if relaxation.kind in EFFORT:
         name = EFFORT[relaxation.kind]
         return {name: float(dict(relaxation.options)[name])}
     if len(relaxation.ranges) == 1 and not relaxation.options:
-        return {"value": value_of(solution, relaxation.ranges[0], q)}
+        return {"value": find_value(solution, relaxation.ranges[0], q)}
     return {}
 
 
 def blames_limits(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> bool:
-    """Whether a relaxation helped by leaving limits; that others keep it from the goals is then no more than likely."""
-    rules = any(option == "limits" for option, _ in relaxation.options)
-    return rules or bool(relaxation.ranges and not within(solution, relaxation, q))
+    """Return whether a relaxation helped by dropping limits; then other limits are only a likely cause."""
+    dropped = any(option == "limits" for option, _ in relaxation.options)
+    return dropped or bool(relaxation.ranges and not keeps_ranges(solution, relaxation, q))
 
 
-def within(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> bool:
-    """Whether a pose that was found without some joint ranges keeps them all the same."""
+def keeps_ranges(solution: Solution, relaxation: Relaxation, q: NDArray[np.float64]) -> bool:
+    """Return whether a pose that was found without some joint ranges keeps them all the same."""
     low, high = solution.model.lower, solution.model.upper
-    return all(low[x.velocity] <= value_of(solution, x, q) <= high[x.velocity] for x in relaxation.ranges)
+    return all(low[x.velocity] <= find_value(solution, x, q) <= high[x.velocity] for x in relaxation.ranges)
 
 
-def value_of(solution: Solution, limit: ActiveLimit, q: NDArray[np.float64]) -> float:
-    """Return where a pose has the joint of a limit."""
+def find_value(solution: Solution, limit: ActiveLimit, q: NDArray[np.float64]) -> float:
+    """Return the value that a pose gives the joint of a limit."""
     joint = solution.model.joint(limit.joint)
     return float(q[joint.q.start + limit.velocity - joint.v.start])
 
@@ -93,7 +93,7 @@ def value_of(solution: Solution, limit: ActiveLimit, q: NDArray[np.float64]) -> 
 def may_go(solution: Solution) -> list[str]:
     """Return goals that may be left out, the ones that take up what the missed ones ask for first."""
     names = solution._solver.row_names
-    before = [name for _, above in in_the_way(solution, linearise(solution)) for name in above]
+    before = [name for _, above in find_blockers(solution, linearise(solution)) for name in above]
     missed = [name for name in names if is_missed(solution, name)]
     served = [name for name in names if name not in missed]
     others = [*served, *(missed if len(missed) > 1 else ())]  # without the only one that is missed all is well anyway
@@ -101,7 +101,7 @@ def may_go(solution: Solution) -> list[str]:
 
 
 def move_target(proof: Proof | None) -> WayOut:
-    """Advise where no single relaxation helped, or where two targets are too far from each other."""
+    """Advise to move a target, if no single relaxation helped or two targets are too far apart."""
     if proof is None:
         return WayOut(WayOutKind.MOVE_TARGET)
     return WayOut(WayOutKind.MOVE_TARGET, proof.goals, numbers={"metres": float(proof.excess)})

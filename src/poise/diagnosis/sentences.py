@@ -11,24 +11,24 @@ from dataclasses import replace
 
 import numpy as np
 
-from poise.diagnosis.missed import tolerance
+from poise.diagnosis.missed import read_tolerances
 from poise.diagnosis.relax import is_local
 from poise.diagnosis.words import (
-    accepting_text,
-    angle_text,
-    count,
-    error_text,
-    errors_text,
-    limit_text,
-    part_text,
-    value_name,
-    value_text,
-    vector_text,
+    name_value,
+    say_angle,
+    say_count,
+    say_error,
+    say_errors,
+    say_joint_value,
+    say_limit,
+    say_needed_tolerance,
+    say_part,
+    say_vector,
 )
 from poise.solvers.explanation import Cause, CauseKind, WayOut, WayOutKind
 from poise.solvers.findings import ActiveLimit, Conditioning
-from poise.solvers.rules import timed
-from poise.solvers.show import length_text
+from poise.solvers.limit_tables import find_timed
+from poise.solvers.show import say_length
 from poise.solvers.solution import Solution
 
 __all__ = ["CAUSES", "WAYS_OUT", "say_cause", "say_reached", "say_ways_out"]
@@ -42,7 +42,7 @@ UNPROVED = "That no pose inside the limits reaches it is not proved: another sea
 
 def say_reached(solution: Solution) -> str:
     """Say that all is well, and how well."""
-    worst = ", ".join(f"{name!r} to {error_text(solution, name)}" for name in solution.errors)
+    worst = ", ".join(f"{name!r} to {say_error(solution, name)}" for name in solution.errors)
     searches = f" after {solution.searches} searches" if solution.searches > 1 else ""
     return f"Every goal is reached{searches}: {worst}."
 
@@ -72,30 +72,30 @@ def say_broken(solution: Solution, cause: Cause) -> str:
     (limit,) = cause.limits
     below = limit.side == "lower"
     if limit.kind == "closed":
-        apart = length_text(limit.value)
+        apart = say_length(limit.value)
         return f"The loop {limit.limit!r} is still open, by {apart}: start from a pose where it is closed."
     if limit.kind == "clearance":
         one, other = limit.between
         return f"{one} and {other} are closer than {limit.limit!r} allows since the start, and never come closer."
     if limit.kind == "cone":
         verb = {"swing": "swung", "twist": "twisted"}.get(limit.part, "turned")
-        return f"{limit.joint!r} is {verb} farther than its cone allows since the start: {angle_text(limit.value)}."
+        return f"{limit.joint!r} is {verb} farther than its cone allows since the start: {say_angle(limit.value)}."
     if limit.kind != "range":
-        what = f"{value_name(limit)} is {'below' if below else 'above'} what {limit.limit!r} allows since the start"
+        what = f"{name_value(limit)} is {'below' if below else 'above'} what {limit.limit!r} allows since the start"
         return f"{what}: {limit.value:.4g}, not {limit.end:.4g}."
-    where = f"{value_text(solution, limit, limit.value)}, not {value_text(solution, limit, limit.end)}"
+    where = f"{say_joint_value(solution, limit, limit.value)}, not {say_joint_value(solution, limit, limit.end)}"
     side = f"{'below' if below else 'above'} its {limit.side} limit"
-    return f"{limit.joint!r}{part_text(solution, limit)} is {side} since the start: {where}."
+    return f"{limit.joint!r}{say_part(solution, limit)} is {side} since the start: {where}."
 
 
 def say_proof(solution: Solution, cause: Cause) -> str:
     """Say a proof, and whether the limits are part of it."""
     numbers = cause.numbers
     far = numbers["distance"] > numbers["farthest"]
-    bound = length_text(numbers["farthest" if far else "nearest"], 4)
-    distance, most = length_text(numbers["distance"], 4), "at most" if far else "at least"
+    bound = say_length(numbers["farthest" if far else "nearest"], 4)
+    distance, most = say_length(numbers["distance"], 4), "at most" if far else "at least"
     ranges = " inside the joint limits" if numbers["limited"] else ""
-    gap = f"{length_text(numbers['excess'])} too {'far' if far else 'close'}"
+    gap = f"{say_length(numbers['excess'])} too {'far' if far else 'close'}"
     odd = numbers["distance"] > OTHER_UNIT * numbers["farthest"] > 0
     unit = " Lengths are in metres: were millimetres meant?" if odd else ""
     if cause.vector is None:
@@ -105,12 +105,12 @@ def say_proof(solution: Solution, cause: Cause) -> str:
             f"between them spans {most} {bound}{ranges}: {gap}.{unit}{say_first(solution, one, other)}"
         )
     (goal,) = cause.goals
-    base = solution._rows()[goal].base
+    base = solution._list_rows()[goal].base
     still = f"of {base!r}" if base else "which cannot move"
     pivot = bool(numbers["pivot"])
     where = f"with this rotation of {goal!r} the last joint" if pivot else "the target"
     return (
-        f"Proved out of reach: {where} is {distance} from the point {vector_text(np.array(cause.vector))}, {still}, "
+        f"Proved out of reach: {where} is {distance} from the point {say_vector(np.array(cause.vector))}, {still}, "
         f"and {'the last joint' if pivot else repr(goal)} can be {most} {bound} from it{ranges}: {gap}.{unit}"
     )
 
@@ -126,7 +126,7 @@ def say_first(solution: Solution, one: str, other: str) -> str:
 
 def say_locked(_: Solution, cause: Cause) -> str:
     """Say which bones keep their lengths."""
-    return f"Bones keep the lengths of the start: {listed(cause.joints)} would slide only if joints= named them."
+    return f"Bones keep the lengths of the start: {name_a_few(cause.joints)} would slide only if joints= named them."
 
 
 def say_late(_: Solution, cause: Cause) -> str:
@@ -136,7 +136,7 @@ def say_late(_: Solution, cause: Cause) -> str:
 
 def say_steps(_: Solution, cause: Cause) -> str:
     """Say that the steps ran out."""
-    searches = count(int(cause.numbers["searches"]), "search", "searches")
+    searches = say_count(int(cause.numbers["searches"]), "search", "searches")
     return f"The steps ran out: {cause.numbers['steps']:.0f} in {searches} of {cause.numbers['max_steps']:.0f}."
 
 
@@ -146,7 +146,7 @@ def say_progress(solution: Solution, cause: Cause) -> str:
     span = f"at most {numbers['span']:g} rad"
     if "dt" not in numbers:
         return f"One call moves each joint by {span}: call again from this pose."
-    kinds = [kind.lower() for kind in timed(solution._solver._options.limits)]
+    kinds = [kind.lower() for kind in find_timed(solution._solver._options.limits)]
     bound = f"the limits of {' and '.join(kinds)}" if kinds else f"{span} for each joint"
     way = f"one step in time, as far as it leads within {bound}: step again from this pose"
     turned = f", in which a joint turned by up to {numbers['turned']:.3g} rad" if numbers["turned"] > 0 else ""
@@ -163,7 +163,7 @@ def say_branch(solution: Solution, _: Cause) -> str:
 def say_limits(solution: Solution, cause: Cause) -> str:
     """Say which limits hold it back."""
     more = len(cause.limits) - MOST_LISTED
-    told = "; ".join(limit_text(solution, limit) for limit in cause.limits[:MOST_LISTED])
+    told = "; ".join(say_limit(solution, limit) for limit in cause.limits[:MOST_LISTED])
     strongest = " (the strongest first)" if len(cause.limits) > 1 else ""
     return f"Limits hold it back{strongest}: {told}{f'; and {more} more' if more > 0 else ''}."
 
@@ -188,15 +188,15 @@ def say_gain(solution: Solution, cause: Cause, name: str, without: str) -> str:
         return ""
     after = cause.numbers[f"{name}.metres"], cause.numbers[f"{name}.radians"]
     fresh = f"{FRESH} " if is_local(solution) else ""
-    if all(left <= most for left, most in zip(after, tolerance(solution, name), strict=True)):
+    if all(left <= most for left, most in zip(after, read_tolerances(solution, name), strict=True)):
         return f"{fresh}without {without!r}, {name!r} would be reached"
-    missed = f"{name!r} would be missed by {errors_text(solution, name, after)} instead of {error_text(solution, name)}"
+    missed = f"{name!r} would be missed by {say_errors(solution, name, after)} instead of {say_error(solution, name)}"
     return f"{fresh}without {without!r}, {missed}"
 
 
 def say_minimum(_: Solution, cause: Cause) -> str:
     """Say that it is a local minimum, and where the rest of the error points."""
-    tried = count(int(cause.numbers["searches"]), "search", "searches")
+    tried = say_count(int(cause.numbers["searches"]), "search", "searches")
     return f"Stalled in a local minimum in {tried}: {say_left(cause)}, and no small step makes it less."
 
 
@@ -211,7 +211,7 @@ def say_left(cause: Cause) -> str:
     if cause.vector is None:
         return f"{left} stays"
     verb = "points along" if cause.motion == "move" else "is a turn about"
-    return f"{left} {verb} {vector_text(np.array(cause.vector))}"
+    return f"{left} {verb} {say_vector(np.array(cause.vector))}"
 
 
 def say_singular(_: Solution, cause: Cause) -> str:
@@ -253,7 +253,7 @@ def say_move(solution: Solution, way: WayOut) -> str:
     proof = solution.proof
     if proof is None:
         return "no single limit, goal or option that was tried is enough; move the target"
-    far, by = proof.distance > proof.farthest, length_text(way.numbers["metres"])
+    far, by = proof.distance > proof.farthest, say_length(way.numbers["metres"])
     if len(way.goals) == 2:
         one, other = way.goals
         return (
@@ -264,13 +264,13 @@ def say_move(solution: Solution, way: WayOut) -> str:
 
 def say_tolerance(solution: Solution, way: WayOut) -> str:
     """Say which tolerances would accept the pose."""
-    tolerances = [f"{name!r} {accepting_text(solution, name)}" for name in way.goals]
+    tolerances = [f"{name!r} {say_needed_tolerance(solution, name)}" for name in way.goals]
     return f"This pose would be accepted with a tolerance of {', '.join(tolerances)}."
 
 
 def say_without_limits(_: Solution, way: WayOut) -> str:
     """Say which limits would have to go together."""
-    return f"without the limits of {listed(list(dict.fromkeys(limit.limit or limit.name for limit in way.limits)))}"
+    return f"without the limits of {name_a_few(list(dict.fromkeys(limit.limit or limit.name for limit in way.limits)))}"
 
 
 def say_without_range(_: Solution, way: WayOut) -> str:
@@ -308,10 +308,10 @@ def say_value(solution: Solution, way: WayOut) -> str:
     ranges: list[ActiveLimit] = [limit for limit in way.limits if limit.kind == "range"]
     if "value" not in way.numbers:
         return ""
-    return f" (it would go to {value_text(solution, ranges[0], way.numbers['value'])})"
+    return f" (it would go to {say_joint_value(solution, ranges[0], way.numbers['value'])})"
 
 
-def listed(names: Sequence[str]) -> str:
+def name_a_few(names: Sequence[str]) -> str:
     """Return a few names, and how many more there are."""
     more = f" and {len(names) - MOST_LISTED} more" if len(names) > MOST_LISTED else ""
     return ", ".join(map(repr, names[:MOST_LISTED])) + more

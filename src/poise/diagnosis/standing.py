@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from poise.diagnosis.linear import Linearisation, limit_tables
+from poise.diagnosis.linear import Linearisation, find_limit_tables
 from poise.limits.cone import cones
 from poise.limits.limit import Limit, LoopRow, name_limits
-from poise.solvers.rules import Rule
+from poise.solvers.limit_tables import Rule
 from poise.solvers.solution import Solution
 
-__all__ = ["Standing", "standing_rules"]
+__all__ = ["Standing", "find_touched"]
 
 TOUCHES = 1e-6  # radians, or of L: what is left of a limit that a pose stands at
 
@@ -36,27 +36,27 @@ class Standing:
     about: str = field(default="", repr=False)
 
 
-def standing_rules(solution: Solution, at: Linearisation) -> Iterator[Standing]:
-    """Those that the answer stands at, and every closed loop."""
-    tables = limit_tables(solution)
+def find_touched(solution: Solution, at: Linearisation) -> Iterator[Standing]:
+    """Yield the limits that the answer touches, and every closed loop."""
+    tables = find_limit_tables(solution)
     for index in np.flatnonzero(at.gaps <= TOUCHES).tolist():
-        yield stand_at(solution, tables.rows[index], index, float(at.gaps[index]))
+        yield place_limit(solution, tables.rows[index], index, float(at.gaps[index]))
     for k, (name, loop) in enumerate(tables.loops.items()):
         yield Standing("closed", name, k, measure_loop(solution, loop))
 
 
-def stand_at(solution: Solution, rule: Rule, index: int, gap: float) -> Standing:
-    """Return a limit with where the pose is: the end of its range, less what the kernels say is left."""
+def place_limit(solution: Solution, rule: Rule, index: int, gap: float) -> Standing:
+    """Return a limit with where the pose is: the end of its range minus what the kernels say is left."""
     row = rule.row
     value = row.end + gap * row.unit if row.side == "lower" else row.end - gap * row.unit
     if row.part == "swing":  # of an elliptic cone it depends on where the joint is swung to
-        value = swing_of(solution, name_limits(solution._solver._options.limits), row.joint)
+        value = measure_swing(solution, name_limits(solution._solver._options.limits), row.joint)
     names = (row.joint, row.part, row.side, row.between)
     return Standing(rule.kind, rule.limit, index, value, *names, row.end, row.unit, row.about)
 
 
-def swing_of(solution: Solution, limits: dict[str, Limit], name: str) -> float:
-    """How far a ball joint swings its axis [rad]."""
+def measure_swing(solution: Solution, limits: dict[str, Limit], name: str) -> float:
+    """Return how far a ball joint swings its axis [rad]."""
     axis = np.asarray(cones(solution.model, limits.values())[name].axis)
     w, *vector = solution.q[solution.model.joint(name).q].tolist()
     along = float(axis @ vector)

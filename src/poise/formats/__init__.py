@@ -17,9 +17,9 @@ from typing import Any
 from poise import models
 from poise.errors import FormatError, FormatWarning, InvalidValue, MissingExtra, PoiseError, name_not_found
 from poise.formats import registry
-from poise.formats.adjust import adjusted, freed
+from poise.formats.adjust import add_free_root, adjust_model
 from poise.formats.source import ReadOptions, Source
-from poise.formats.target import replacing
+from poise.formats.target import replace_file
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 
@@ -34,7 +34,7 @@ def load(
     up: str | None = None,
     package_path: Sequence[str | PathLike[str]] = (),
 ) -> Model:
-    """A model: a built-in body by its name, or one from a file.
+    """Return a model: a built-in body by its name, or one from a file.
 
     Args:
         path_or_name: "humanoid" or another of `poise.models.names()`; else a file: URDF, MJCF, BVH, glTF, a DH table.
@@ -49,20 +49,20 @@ def load(
         FormatError: The file is missing, malformed, or of no known format.
         MissingExtra: Its reader needs a package; the message has the command.
     """
-    text = path_text(path_or_name)
-    options = checked(ReadOptions(base=base, scale=scale, up=up, package_path=folders(package_path)))
+    text = convert_path(path_or_name)
+    options = check_options(ReadOptions(base=base, scale=scale, up=up, package_path=folders(package_path)))
     if isinstance(path_or_name, str) and not Path(text).suffix and not set(text) & {"/", "\\"}:
         if text in models.names():
-            return built_in(text, options)
-        if not text or not exists(text):
+            return load_built_in(text, options)
+        if not text or not is_there(text):
             raise name_not_found("built-in body", text, models.names())
     model = read(Source.open(text), "read_model", options)
     assert isinstance(model, Model)
     return model
 
 
-def path_text(path: object) -> str:
-    """A path as text."""
+def convert_path(path: object) -> str:
+    """Return a path as text."""
     try:
         return fsdecode(path)  # type: ignore[arg-type]
     except TypeError:
@@ -77,22 +77,22 @@ def folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
     """
     if isinstance(paths, (str, PathLike)):
         raise InvalidValue(f"package_path is {paths!r}; it must be a list of folders: package_path=[{str(paths)!r}].")
-    out = tuple(path_text(path) for path in paths)
+    out = tuple(convert_path(path) for path in paths)
     for folder in out:
-        if not exists(folder) or not Path(folder).is_dir():
+        if not is_there(folder) or not Path(folder).is_dir():
             raise InvalidValue(f"package_path names {folder!r}, which is no folder.")
     return out
 
 
 def load_within(path: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> Model:
     """A model from a file that came from elsewhere: what it names is looked for in `folder` and nowhere else."""
-    chosen = checked(ReadOptions(**options, within=path_text(folder)))
-    model = read(Source.open(path_text(path)), "read_model", chosen)
+    chosen = check_options(ReadOptions(**options, within=convert_path(folder)))
+    model = read(Source.open(convert_path(path)), "read_model", chosen)
     assert isinstance(model, Model)
     return model
 
 
-def exists(path: str) -> bool:
+def is_there(path: str) -> bool:
     """Whether something has this name; no where the name cannot be one."""
     try:
         return Path(path).exists()
@@ -100,12 +100,12 @@ def exists(path: str) -> bool:
         return False
 
 
-def built_in(name: str, options: ReadOptions) -> Model:
-    """A built-in body; the very same object every time where no option asks for another."""
+def load_built_in(name: str, options: ReadOptions) -> Model:
+    """Return a built-in body; the very same object every time if no option asks for another."""
     model = models.build(name)
     if replace(options, package_path=()) == ReadOptions():
         return model
-    return adjusted(freed(model) if options.base == "free" else model, options, Source(name, b""))
+    return adjust_model(add_free_root(model) if options.base == "free" else model, options, Source(name, b""))
 
 
 def load_motion(
@@ -116,7 +116,7 @@ def load_motion(
     clip: str | int | None = None,
     model: Model | None = None,
 ) -> Motion:
-    """A motion from a file: BVH, glTF, a table (CSV, NPZ, Parquet), AMASS.
+    """Return a motion from a file: BVH, glTF, a table (CSV, NPZ, Parquet), AMASS.
 
     Args:
         path: The file.
@@ -129,8 +129,8 @@ def load_motion(
         FormatError: The file is missing, malformed, or has no motion.
         MissingExtra: Its reader needs a package; the message has the command.
     """
-    options = checked(ReadOptions(scale=scale, up=up, clip=clip, model=model))
-    motion = read(Source.open(path_text(path)), "read_motion", options)
+    options = check_options(ReadOptions(scale=scale, up=up, clip=clip, model=model))
+    motion = read(Source.open(convert_path(path)), "read_motion", options)
     assert isinstance(motion, Motion)
     return motion
 
@@ -138,7 +138,7 @@ def load_motion(
 def save(
     thing: Any, path: str | PathLike[str], *, overwrite: bool = True, like: str | PathLike[str] | None = None
 ) -> Path:
-    """Writes a model, motion, pose or solution; the suffix of `path` says how.
+    """Write a model, motion, pose or solution; the suffix of `path` says how.
 
     The file appears whole or not at all: it is written under another name beside its place, then renamed.
 
@@ -154,22 +154,22 @@ def save(
     Raises:
         FormatError: The format cannot hold it, the suffix is unknown, or the place cannot be written.
     """
-    text = path_text(path)
-    verb, value = verb_for(thing, text)
-    module = registry.for_writing(text, verb)
+    text = convert_path(path)
+    verb, value = choose_writer(thing, text)
+    module = registry.find_writer(text, verb)
     write = getattr(module, verb)
-    extra = {} if like is None else {"like": path_text(like)}
+    extra = {} if like is None else {"like": convert_path(like)}
     if extra and "like" not in signature(write).parameters:
         raise FormatError(
             f"like= puts a pose or motion into a glTF character; {module.NAME} has none. Leave it out.", text
         )
-    with replacing(text, overwrite=overwrite) as temporary:
+    with replace_file(text, overwrite=overwrite) as temporary:
         write(value, temporary, **extra)
     return Path(text)
 
 
-def verb_for(thing: Any, path: str) -> tuple[str, Any]:
-    """Which writer a thing needs, and what it is handed; a solution counts as its table, else as its pose."""
+def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
+    """Return which writer a thing needs, and what it is given; a solution counts as its table, else as its pose."""
     if isinstance(thing, Model):
         return "write_model", thing
     if isinstance(thing, Motion):
@@ -177,14 +177,14 @@ def verb_for(thing: Any, path: str) -> tuple[str, Any]:
     if isinstance(thing, Pose):
         return "write_pose", thing
     if isinstance(getattr(thing, "pose", None), Pose):
-        wanted = registry.suffix_of(path)
-        whole = any(wanted in m.SUFFIXES and hasattr(m, "write_solution") for m in registry.formats())
+        wanted = registry.find_suffix(path)
+        whole = any(wanted in m.SUFFIXES and hasattr(m, "write_solution") for m in registry.list_formats())
         return ("write_solution", thing) if whole else ("write_pose", thing.pose)
     raise InvalidValue(f"only a Model, Motion, Pose or Solution can be saved, not {type(thing).__name__}.")
 
 
-def checked(options: ReadOptions) -> ReadOptions:
-    """The options, or an error that names the wrong one."""
+def check_options(options: ReadOptions) -> ReadOptions:
+    """Return the options, or raise an error that names the wrong one."""
     if options.base not in ("fixed", "free"):
         raise InvalidValue(f"base is {options.base!r}; it must be 'fixed' or 'free'.")
     if options.up not in (None, "y", "z"):
@@ -198,19 +198,19 @@ def checked(options: ReadOptions) -> ReadOptions:
 
 
 def read(source: Source, verb: str, options: ReadOptions) -> Any:
-    """What the file's format makes of it; its oddities are warned of at the caller's line.
+    """Read what the file's format makes of it; its oddities are warned of at the caller's line.
 
     Readers raise `FormatError` by themselves; what slips through them is wrapped here, so that no file can bring
     another exception to a user.
     """
     try:
-        result = getattr(registry.for_reading(source, verb), verb)(source, options)
+        result = getattr(registry.find_reader(source, verb), verb)(source, options)
     except (FormatError, MissingExtra):
         raise
     except PoiseError as error:
-        raise source.error(str(error)) from error
+        raise source.make_error(str(error)) from error
     except Exception as error:
-        raise source.error(f"could not be read ({type(error).__name__}: {error}).") from error
+        raise source.make_error(f"could not be read ({type(error).__name__}: {error}).") from error
     for oddity in source.oddities:
         warnings.warn(f"{source.path}: {oddity}", FormatWarning, stacklevel=3)
     return result

@@ -16,20 +16,20 @@ from poise.model.layout import Layout
 from poise.model.spec import FrameSpec, JointSpec, frozen
 from poise.spatial import Rotation, Transform
 
-__all__ = ["adjusted", "freed", "guessed_scale", "scaled", "with_up"]
+__all__ = ["add_free_root", "adjust_model", "guess_scale", "scale_model", "with_up"]
 
 Spec = JointSpec | FrameSpec
 UNITS = {1.0: "metres", 0.01: "centimetres", 0.001: "millimetres"}
 NAMES = {1.0: "m", 0.01: "cm", 0.001: "mm"}
 
 
-def adjusted(model: Model, options: ReadOptions, source: Source) -> Model:
-    """The model as `options` ask for it; what was done goes to the source's notes and the model's."""
+def adjust_model(model: Model, options: ReadOptions, source: Source) -> Model:
+    """Return the model as `options` ask for it; notes of the source and of the model say what was done."""
     factor = options.scale
     if factor == "auto":
-        factor = guessed_scale(model.length)
+        factor = guess_scale(model.length)
         source.note(f"scale='auto': a body of {model.length:.4g} units was taken to be in {UNITS[factor]}")
-    out = scaled(model, float(factor)) if factor != 1.0 else model
+    out = scale_model(model, float(factor)) if factor != 1.0 else model
     if options.up is not None and options.up != out.up:
         source.note(f"turned so that {options.up} points up; the file's up is {model.up}")
         out = with_up(out, options.up)
@@ -38,13 +38,13 @@ def adjusted(model: Model, options: ReadOptions, source: Source) -> Model:
     return Model(out.name, out._layout.specs, source=out.source, notes=source.notes, attached=out._attached)
 
 
-def guessed_scale(length: float) -> float:
-    """Metres per unit, guessed from the longest path from the root: bodies are 5 cm to 20 m long."""
+def guess_scale(length: float) -> float:
+    """Return metres per unit, guessed from the longest path from the root: bodies are 5 cm to 20 m long."""
     return next((factor for factor in UNITS if 0.05 <= factor * length <= 20.0), 1.0)
 
 
-def units_kept(model: Model, format_name: str) -> str:
-    """What a writer says of a body whose lengths are no metres, where its format has metres."""
+def warn_of_units(model: Model, format_name: str) -> str:
+    """Return what a writer says of a body whose lengths are not in metres, if its format has metres."""
     names = {"cm": ("centimetres", "0.01"), "mm": ("millimetres", "0.001"), "in": ("inches", "0.0254")}
     unit, scale = names.get(model.units, ("another unit", "'auto'"))
     return (
@@ -56,76 +56,76 @@ def units_kept(model: Model, format_name: str) -> str:
 # ------------------------------------------------------------------------------------------------ scale
 
 
-def scaled(model: Model, factor: float) -> Model:
-    """The same body, every length multiplied by `factor`."""
+def scale_model(model: Model, factor: float) -> Model:
+    """Return the same body, every length multiplied by `factor`."""
     layout = model._layout
-    specs = [scaled_spec(spec, layout, factor) for spec in layout.specs]
+    specs = [scale_spec(spec, layout, factor) for spec in layout.specs]
     old = model._attached
     attached = replace(
         old,
-        shapes=tuple(scaled_shape(shape, factor) for shape in old.shapes),
-        poses=tuple((name, scaled_q(layout, np.asarray(q), factor)) for name, q in old.poses),
+        shapes=tuple(scale_shape(shape, factor) for shape in old.shapes),
+        poses=tuple((name, scale_q(layout, np.asarray(q), factor)) for name, q in old.poses),
         units="m",
         look=None if old.look is None else replace(old.look, size=old.look.size * factor),
     )
-    return remade(model, specs, attached)
+    return rebuild(model, specs, attached)
 
 
-def scaled_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
+def scale_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
     offset = Transform(spec.offset.rotation, spec.offset.translation * factor)
     center = frozen(spec.center * factor)
     if isinstance(spec, FrameSpec):
         return replace(spec, offset=offset, center=center)
-    by = lengths(spec.kind, factor)
+    by = scale_velocities(spec.kind, factor)
     return replace(
         spec,
         offset=offset,
         center=center,
         lower=frozen(spec.lower * by[: len(spec.lower)]),
         upper=frozen(spec.upper * by[: len(spec.upper)]),
-        rest=frozen(spec.rest * number_lengths(spec.kind, factor)),
+        rest=frozen(spec.rest * scale_numbers(spec.kind, factor)),
         pitch=spec.pitch * factor,
-        mimic=scaled_mimic(spec, layout, factor),
+        mimic=scale_mimic(spec, layout, factor),
     )
 
 
-def lengths(kind: str, factor: float) -> Floats:
-    """The factor for each degree of freedom of a joint: of its metres only."""
+def scale_velocities(kind: str, factor: float) -> Floats:
+    """Return the factor for each degree of freedom of a joint: of its metres only."""
     return np.where(KINDS[kind].slides, factor, 1.0)
 
 
-def number_lengths(kind: str, factor: float) -> Floats:
-    """The factor for each number of q of a joint: of its metres only."""
+def scale_numbers(kind: str, factor: float) -> Floats:
+    """Return the factor for each number of q of a joint: of its metres only."""
     out = np.ones(KINDS[kind].nq)
     plain = len(KINDS[kind].coordinates)
-    out[:plain] = lengths(kind, factor)[:plain]
+    out[:plain] = scale_velocities(kind, factor)[:plain]
     return out
 
 
-def scaled_mimic(spec: JointSpec, layout: Layout, factor: float) -> Mimic | None:
-    """A follower in metres of a leader in radians, or the other way about, has a ratio with a unit."""
+def scale_mimic(spec: JointSpec, layout: Layout, factor: float) -> Mimic | None:
+    """Return the mimic; a follower in metres of a leader in radians, or the reverse, has a ratio with a unit."""
     if spec.mimic is None:
         return None
     leader = next(joint for joint in layout.joints if joint.name == spec.mimic.joint)
-    own, its = float(lengths(spec.kind, factor)[0]), float(lengths(leader.kind, factor)[0])
+    own, its = float(scale_velocities(spec.kind, factor)[0]), float(scale_velocities(leader.kind, factor)[0])
     return Mimic(spec.mimic.joint, spec.mimic.ratio * own / its, spec.mimic.offset * own)
 
 
-def scaled_q(layout: Layout, q: Floats, factor: float) -> Floats:
-    """A configuration with its metres multiplied."""
+def scale_q(layout: Layout, q: Floats, factor: float) -> Floats:
+    """Return a configuration with its metres multiplied."""
     out = q.copy()
     for spec in layout.joints:
         if spec.name not in layout.mimics:
-            out[layout.q_slices[spec.name]] *= number_lengths(spec.kind, factor)
+            out[layout.q_slices[spec.name]] *= scale_numbers(spec.kind, factor)
     return frozen(out)
 
 
-def scaled_shape(shape: Shape, factor: float) -> Shape:
+def scale_shape(shape: Shape, factor: float) -> Shape:
     offset = Transform(shape.offset.rotation, shape.offset.translation * factor)
-    return replace(shape, shape=scaled_solid(shape.shape, factor), offset=offset)
+    return replace(shape, shape=scale_solid(shape.shape, factor), offset=offset)
 
 
-def scaled_solid(solid: Any, factor: float) -> Any:
+def scale_solid(solid: Any, factor: float) -> Any:
     if isinstance(solid, Sphere):
         return Sphere(solid.radius * factor)
     if isinstance(solid, (Capsule, Cylinder)):
@@ -138,24 +138,24 @@ def scaled_solid(solid: Any, factor: float) -> Any:
 
 
 def with_up(model: Model, up: str) -> Model:
-    """The body turned about x (about y from up x) so that the axis `up` points where its old up did."""
+    """Return the body turned about x (about y from up x) so that the axis `up` points where its old up did."""
     if up == model.up:
         return model
     axes = np.eye(3)
     turn = Transform(Rotation.between(axes[model.up_axis], axes["xyz".index(up)]))
     specs = [replace(s, offset=turn @ s.offset) if s.parent is None else s for s in model._layout.specs]
-    return remade(model, specs, replace(model._attached, up=up))
+    return rebuild(model, specs, replace(model._attached, up=up))
 
 
-def remade(model: Model, specs: list[Spec], attached: Attached) -> Model:
+def rebuild(model: Model, specs: list[Spec], attached: Attached) -> Model:
     return Model(model.name, specs, source=model.source, notes=model.notes, attached=attached)
 
 
 # ------------------------------------------------------------------------------------------------ base
 
 
-def freed(model: Model) -> Model:
-    """The body on a joint with six degrees of freedom; as it is where its only root is such a joint."""
+def add_free_root(model: Model) -> Model:
+    """Return the body on a joint with six degrees of freedom; unchanged if its only root is such a joint."""
     roots = [spec for spec in model._layout.specs if spec.parent is None]
     if len(roots) == 1 and isinstance(roots[0], JointSpec) and roots[0].kind == "free":
         return model
@@ -175,4 +175,4 @@ def freed(model: Model) -> Model:
     rest = builder.build().rest
     poses = tuple((pose, np.concatenate([rest, np.asarray(q)])) for pose, q in model._attached.poses)
     specs.sort(key=lambda spec: spec is not builder._specs[0])
-    return remade(model, specs, replace(model._attached, poses=poses))
+    return rebuild(model, specs, replace(model._attached, poses=poses))

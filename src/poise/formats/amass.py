@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from poise import models
 from poise.formats.npz import read_arrays
-from poise.formats.source import ReadOptions, Source, listed, shown
+from poise.formats.source import ReadOptions, Source, quote, quote_names
 from poise.kinematics import Motion
 from poise.model import Joint, Model
 from poise.spatial import Rotation
@@ -55,7 +55,7 @@ _Y_FROM_Z = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0], [0.0, -1.0, 0.0]])
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether an archive begins with arrays that such files have."""
+    """Return whether an archive begins with arrays that such files have."""
     names = (
         b"poses.npy",
         b"trans.npy",
@@ -69,83 +69,85 @@ def looks_like(head: bytes) -> bool:
 
 
 def read_motion(source: Source, options: ReadOptions) -> Motion:
-    """The motion on the built-in humanoid.
+    """Read the motion on the built-in humanoid.
 
     Raises:
         FormatError: No archive, arrays that are missing or of wrong shapes, or another model asked for.
     """
     model = models.build("humanoid")
     if options.model is not None and options.model != model:
-        raise source.error("is an SMPL file, which is read onto the built-in humanoid; leave model= out.")
+        raise source.make_error("is an SMPL file, which is read onto the built-in humanoid; leave model= out.")
     if options.up == "z" or options.clip is not None:
-        raise source.error("is an SMPL file, read onto the humanoid with y up, and has one clip; leave up, clip out.")
+        raise source.make_error(
+            "is an SMPL file, read onto the humanoid with y up, and has one clip; leave up, clip out."
+        )
     arrays = read_arrays(source, {"poses", "trans", "root_orient", "pose_body", *RATES})
-    poses, trans = poses_of(source, arrays), trans_of(source, arrays)
-    fps = rate_of(source, arrays)
-    up = up_axis(source, poses)
+    poses, trans = read_poses(source, arrays), read_translations(source, arrays)
+    fps = read_rate(source, arrays)
+    up = find_up(source, poses)
     scale = 1.0 if options.scale == "auto" else float(options.scale)
     q = np.empty((len(poses), model.nq))
     for first in range(0, len(poses), BLOCK):
         block = slice(first, first + BLOCK)
         q[block] = retarget(model, poses[block], scale * trans[block], up)
     root = model.joint("pelvis").q
-    q[:, root][:, 3:] *= signs(q[:, root][:, 3:])[:, None]
+    q[:, root][:, 3:] *= find_signs(q[:, root][:, 3:])[:, None]
     return Motion(model, q, fps)
 
 
 # ------------------------------------------------------------------------------------------------ the file
 
 
-def poses_of(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats:
-    """Axis-angle vectors of the body's joints, (frames, 22, 3)."""
+def read_poses(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats:
+    """Return axis-angle vectors of the body's joints, (frames, 22, 3)."""
     poses = arrays.get("poses")
     if poses is None and {"root_orient", "pose_body"} <= set(arrays):
         root, body = arrays["root_orient"], arrays["pose_body"]
         if root.ndim != 2 or body.ndim != 2 or len(root) != len(body):
-            raise source.error(f"root_orient {root.shape} and pose_body {body.shape} do not go together.")
+            raise source.make_error(f"root_orient {root.shape} and pose_body {body.shape} do not go together.")
         poses = np.concatenate([root, body], axis=1)
     if poses is None:
-        raise source.error(f"has no array 'poses'; of what is read it has {listed(arrays) or 'nothing'}.")
+        raise source.make_error(f"has no array 'poses'; of what is read it has {quote_names(arrays) or 'nothing'}.")
     if poses.ndim != 2 or poses.shape[1] not in WIDTHS or not len(poses):
-        raise source.error(f"poses is {poses.shape}; it must be (frames, {' or '.join(map(str, WIDTHS))}).")
-    return real(source, "poses", poses)[:, : 3 * BODY].reshape(-1, BODY, 3)
+        raise source.make_error(f"poses is {poses.shape}; it must be (frames, {' or '.join(map(str, WIDTHS))}).")
+    return read_reals(source, "poses", poses)[:, : 3 * BODY].reshape(-1, BODY, 3)
 
 
-def trans_of(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats:
-    """Where the root is, (frames, 3) [m]."""
+def read_translations(source: Source, arrays: dict[str, NDArray[np.float64]]) -> Floats:
+    """Return where the root is, (frames, 3) [m]."""
     frames = len(arrays.get("poses", arrays.get("root_orient", ())))
     if "trans" not in arrays:
-        source.odd("has no array 'trans'; the pelvis stays at the origin")
+        source.note_oddity("has no array 'trans'; the pelvis stays at the origin")
         return np.zeros((frames, 3))
     if arrays["trans"].shape != (frames, 3):
-        raise source.error(f"trans is {arrays['trans'].shape}; it must be {(frames, 3)}, as many as poses.")
-    return real(source, "trans", arrays["trans"])
+        raise source.make_error(f"trans is {arrays['trans'].shape}; it must be {(frames, 3)}, as many as poses.")
+    return read_reals(source, "trans", arrays["trans"])
 
 
-def real(source: Source, name: str, array: NDArray[np.float64]) -> Floats:
+def read_reals(source: Source, name: str, array: NDArray[np.float64]) -> Floats:
     """Finite numbers."""
     if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-        raise source.error(f"array {name!r} holds something that is no number.")
+        raise source.make_error(f"array {name!r} holds something that is no number.")
     out = array.astype(np.float64)
     if np.abs(out).max(initial=0.0) > 1e6:
-        raise source.error(f"array {name!r} holds {np.abs(out).max():g}, which is neither radians nor metres.")
+        raise source.make_error(f"array {name!r} holds {np.abs(out).max():g}, which is neither radians nor metres.")
     return out
 
 
-def rate_of(source: Source, arrays: dict[str, NDArray[np.float64]]) -> float:
+def read_rate(source: Source, arrays: dict[str, NDArray[np.float64]]) -> float:
     """Frames per second."""
     for name in RATES:
         if name in arrays:
             rate = arrays[name]
             if rate.size != 1 or rate.dtype.kind not in "fiu" or not 0.0 < float(rate.reshape(())) < 1e6:
-                raise source.error(f"{name} is {shown(str(rate))}; it must be one positive number.")
+                raise source.make_error(f"{name} is {quote(str(rate))}; it must be one positive number.")
             return float(rate.reshape(()))
-    source.odd("has no frame rate; 30 frames per second were assumed")
+    source.note_oddity("has no frame rate; 30 frames per second were assumed")
     return 30.0
 
 
-def up_axis(source: Source, poses: Floats) -> str:
-    """The file's up: z, as AMASS has it, unless the body mostly stands along y."""
+def find_up(source: Source, poses: Floats) -> str:
+    """Return the file's up: z, as AMASS has it, unless the body mostly stands along y."""
     spine = Rotation.from_vector(poses[:, 0]).apply([0.0, 1.0, 0.0]).mean(axis=0)
     up = "y" if spine[1] > 0.5 and spine[1] > spine[2] else "z"
     source.note(f"{up} is up in the file, y in the motion")
@@ -173,31 +175,31 @@ def retarget(model: Model, poses: Floats, trans: Floats, up: str) -> Floats:
         raised = Rotation.from_vector([0.0, 0.0, np.radians(ARMS.get(smpl, 0.0))]).matrix
         wanted = world[:, smpl] @ raised @ model.fk(zero, names[-1])[:3, :3]
         base = reached[str(joints[0].parent)] @ joints[0].offset.rotation.matrix
-        axes = np.concatenate([axes_of(joint) for joint in joints])
+        axes = np.concatenate([list_axes(joint) for joint in joints])
         lower, upper = (
             np.concatenate([model.lower[j.v] for j in joints]),
             np.concatenate([model.upper[j.v] for j in joints]),
         )
-        angles = fitted(np.swapaxes(base, 1, 2) @ wanted, axes, lower, upper)
+        angles = fit_angles(np.swapaxes(base, 1, 2) @ wanted, axes, lower, upper)
         q[:, np.concatenate([np.arange(j.q.start, j.q.stop) for j in joints])] = angles
-        reached[names[-1]] = base @ chain(axes, angles)
+        reached[names[-1]] = base @ chain_turns(axes, angles)
     return q
 
 
-def axes_of(joint: Joint) -> Floats:
-    """The axes of a joint from its parent outwards, (n, 3)."""
+def list_axes(joint: Joint) -> Floats:
+    """Return the axes of a joint from its parent outwards, (n, 3)."""
     return np.array([axis for _, axis in joint.motions])
 
 
-def chain(axes: Floats, angles: Floats) -> Floats:
-    """The rotation of several turns one after the other, (frames, 3, 3)."""
+def chain_turns(axes: Floats, angles: Floats) -> Floats:
+    """Return the rotation of several turns one after the other, (frames, 3, 3)."""
     out: Floats = np.broadcast_to(np.eye(3), (len(angles), 3, 3))
     for axis, angle in zip(axes, angles.T, strict=True):
-        out = out @ turned(axis, angle)
+        out = out @ turn_about(axis, angle)
     return out
 
 
-def turned(axis: Floats, angle: Floats) -> Floats:
+def turn_about(axis: Floats, angle: Floats) -> Floats:
     """Rotations about one axis, (frames, 3, 3): Rodrigues."""
     x, y, z = axis
     cross = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
@@ -206,13 +208,13 @@ def turned(axis: Floats, angle: Floats) -> Floats:
     return turns
 
 
-def fitted(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats:
+def fit_angles(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats:
     """Angles inside the ranges with the largest trace(R^T wanted), one axis at a time until they settle.
 
     For one axis a and what is wanted of it, M, the trace is ``a.Ma + cos(t) (tr M - a.Ma) + sin(t) a.v`` with
     ``v_i = e_ijk M_kj``: largest at ``atan2(a.v, tr M - a.Ma)``, and inside a range at the end that is nearest.
     """
-    angles = np.zeros((len(wanted), len(axes))) if len(axes) < 3 else started(wanted, axes, lower, upper)
+    angles = np.zeros((len(wanted), len(axes))) if len(axes) < 3 else start_angles(wanted, axes, lower, upper)
     angles = np.clip(angles, lower, upper)
     moving = np.arange(len(wanted))
     for _ in range(SWEEPS):
@@ -226,22 +228,22 @@ def fitted(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats
 
 
 def sweep(wanted: Floats, axes: Floats, angles: Floats, lower: Floats, upper: Floats) -> Floats:
-    """Every angle once set to its best, the others held."""
+    """Return every angle once set to its best, the others held."""
     angles = angles.copy()
     before = np.broadcast_to(np.eye(3), wanted.shape)
     for i, axis in enumerate(axes):
-        after = chain(axes[i + 1 :], angles[:, i + 1 :])
+        after = chain_turns(axes[i + 1 :], angles[:, i + 1 :])
         M = np.swapaxes(before, 1, 2) @ wanted @ np.swapaxes(after, 1, 2)
         v = np.stack([M[:, 2, 1] - M[:, 1, 2], M[:, 0, 2] - M[:, 2, 0], M[:, 1, 0] - M[:, 0, 1]], axis=1)
         along = ((M @ axis) * axis).sum(axis=1)
         best = np.arctan2(v @ axis, np.trace(M, axis1=1, axis2=2) - along)
-        angles[:, i] = nearest(best, float(lower[i]), float(upper[i]))
-        before = before @ turned(axis, angles[:, i])
+        angles[:, i] = clamp_angle(best, float(lower[i]), float(upper[i]))
+        before = before @ turn_about(axis, angles[:, i])
     return angles
 
 
-def started(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats:
-    """The exact three angles, in whichever of their two forms lies nearer to the ranges."""
+def start_angles(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Floats:
+    """Return the exact three angles, in whichever of their two forms lies nearer to the ranges."""
     order = "".join("XYZ"[int(np.argmax(axis))] for axis in axes)
     one = Rotation.from_matrix(wanted).to_euler(order)
     two = one + np.pi
@@ -252,15 +254,15 @@ def started(wanted: Floats, axes: Floats, lower: Floats, upper: Floats) -> Float
     return chosen
 
 
-def nearest(angle: Floats, low: float, high: float) -> Floats:
-    """The angle, or the end of the range that is nearest to it round the circle."""
+def clamp_angle(angle: Floats, low: float, high: float) -> Floats:
+    """Return the angle, or the end of the range that is nearest to it round the circle."""
     middle = 0.5 * (low + high)
     around = middle + np.remainder(angle - middle + np.pi, 2.0 * np.pi) - np.pi
     inside: Floats = np.clip(around, low, high)
     return inside
 
 
-def signs(wxyz: Floats) -> Floats:
+def find_signs(wxyz: Floats) -> Floats:
     """Signs that keep a row of quaternions from jumping to the other side."""
     turns = np.einsum("ij,ij->i", wxyz[1:], wxyz[:-1]) < 0.0
     return np.cumprod(np.concatenate([[1.0], np.where(turns, -1.0, 1.0)]))

@@ -14,30 +14,30 @@ from typing import Any
 from poise.errors import FormatError
 from poise.kinematics import Pose
 
-__all__ = ["NAME", "SUFFIXES", "looks_like", "pose_values", "write_pose", "write_solution"]
+__all__ = ["NAME", "SUFFIXES", "list_pose_values", "looks_like", "write_pose", "write_solution"]
 
 NAME = "JSON"
 SUFFIXES = (".json",)
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file begins as ours do; no body or motion is read from them."""
+    """Return whether a file begins as ours do; no body or motion is read from them."""
     return head.lstrip()[:1] == b"{" and b'"poise": "pose"' in head
 
 
-def pose_values(pose: Pose) -> dict[str, Any]:
-    """A pose in plain values."""
+def list_pose_values(pose: Pose) -> dict[str, Any]:
+    """Return a pose in plain values."""
     joints = {j.name: pose.q[j.q].tolist() for j in pose.model.joints if j.nq and not j.mimic}
     return {"poise": "pose", "model": pose.model.name, "q": pose.q.tolist(), "joints": joints}
 
 
 def write_pose(pose: Pose, target: Path) -> None:
-    """Writes a pose."""
-    target.write_text(json.dumps(pose_values(pose), indent=2) + "\n", encoding="utf-8")
+    """Write a pose."""
+    target.write_text(json.dumps(list_pose_values(pose), indent=2) + "\n", encoding="utf-8")
 
 
 def write_solution(solution: Any, target: Path) -> None:
-    """Writes a solution: its pose, and what it came to. It is known by `plain_values`.
+    """Write a solution: its pose, and what it came to. It is known by `plain_values`.
 
     Raises:
         FormatError: It has none, such as a batch of solutions.

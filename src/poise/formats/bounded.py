@@ -6,13 +6,13 @@ import os
 import sys
 from pathlib import Path
 
-__all__ = ["surroundings"]
+__all__ = ["make_environment"]
 
 SANITIZERS = ("libasan", "libhwasan", "liblsan", "libtsan", "libubsan", "libclang_rt.")
 
 
-def surroundings() -> dict[str, str]:
-    """The environment of such a process: this one's, with its modules, and without a sanitizer.
+def make_environment() -> dict[str, str]:
+    """Return the environment of such a process: this one's, with its modules, and without a sanitizer.
 
     A sanitizer that is loaded into this process maps terabytes for its own use, which no bound on memory allows, and
     there is nothing of ours to watch over there.

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from poise.errors import PoiseError
 from poise.formats.bvh_model import Columns, build
-from poise.formats.bvh_rows import Clip, line_at, read_clip
+from poise.formats.bvh_rows import Clip, find_line, read_clip
 from poise.formats.bvh_tree import Node, read_tree
 from poise.formats.bvh_write import write_model, write_motion, write_pose
 from poise.formats.known import give_roles
@@ -35,13 +35,13 @@ _MOTION = re.compile(rb"(?:^|[\n}])[ \t]*(MOTION)(?=\s|$)", re.IGNORECASE)
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file begins as BVH does."""
+    """Return whether a file begins as BVH does."""
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
     return text[:9].lower() == b"hierarchy"
 
 
 def read_model(source: Source, options: ReadOptions) -> Model:
-    """The body of a BVH file; its rest pose is the offsets, all angles zero.
+    """Read the body of a BVH file; its rest pose is the offsets, all angles zero.
 
     Raises:
         FormatError: The file is malformed, its motion included.
@@ -52,40 +52,40 @@ def read_model(source: Source, options: ReadOptions) -> Model:
 
 
 def read_motion(source: Source, options: ReadOptions) -> Motion:
-    """The motion of a BVH file, on its own body.
+    """Read the motion of a BVH file, on its own body.
 
     Raises:
         FormatError: The file is malformed, or holds no frames.
     """
     model, columns, clip = read(source, replace(options, base="fixed"))  # its root moves as its rows say
     if clip is None:
-        raise source.error("has no MOTION; load() reads its body.", source.data.count(b"\n") + 1)
+        raise source.make_error("has no MOTION; load() reads its body.", source.data.count(b"\n") + 1)
     if not len(clip.rows):
-        raise source.error("has no frames (Frames: 0); load() reads its body.", clip.line)
+        raise source.make_error("has no frames (Frames: 0); load() reads its body.", clip.line)
     try:
-        motion = Motion(model, columns.configurations(clip.rows), rate(clip.frame_time))
+        motion = Motion(model, columns.make_configurations(clip.rows), read_rate(clip.frame_time))
     except PoiseError as error:
-        raise source.error(f"its rows make no motion: {error}", clip.line) from error
+        raise source.make_error(f"its rows make no motion: {error}", clip.line) from error
     if options.model is not None and options.model != model:
-        raise source.error("holds a body of its own, which is not the model= that was given; leave it out.")
+        raise source.make_error("holds a body of its own, which is not the model= that was given; leave it out.")
     return motion
 
 
 def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, Clip | None]:
     """Everything in the file."""
-    data = plain(source)
+    data = read_plain_bytes(source)
     found = _MOTION.search(data, 0, LONGEST_TREE)
     if not found and len(data) > LONGEST_TREE:
-        raise source.error(f"has no MOTION in its first {LONGEST_TREE} bytes.", line_at(data, LONGEST_TREE))
+        raise source.make_error(f"has no MOTION in its first {LONGEST_TREE} bytes.", find_line(data, LONGEST_TREE))
     head = data[: found.start(1)] if found else data
-    nodes = read_tree(source, replace(source, data=head).text())
+    nodes = read_tree(source, replace(source, data=head).read_text())
     clip = None
     if found:
         clip = read_clip(source, data, found.end(1), sum(len(node.channels or ()) for node in nodes))
     if clip is None:
-        source.odd("has no MOTION, so only the body was read")
+        source.note_oddity("has no MOTION, so only the body was read")
     elif not len(clip.rows):
-        source.odd("has no frames, so only the body was read", clip.line)
+        source.note_oddity("has no frames, so only the body was read", clip.line)
     else:
         nodes = find_lengths(source, nodes, clip.rows[0])
     model, columns = build(source, nodes, options)
@@ -124,18 +124,18 @@ def find_lengths(source: Source, nodes: list[Node], first: NDArray[np.float64]) 
     return out
 
 
-def rate(frame_time: float) -> float:
+def read_rate(frame_time: float) -> float:
     """Frames per second: the reciprocal, in few digits where those say the same time to the last bit."""
     fps = 1.0 / frame_time
     short = float(f"{fps:.12g}")
     return short if 1.0 / short == frame_time else fps
 
 
-def plain(source: Source) -> bytes:
-    """The file's bytes, eight bits a letter and with lines that end in a line feed."""
+def read_plain_bytes(source: Source) -> bytes:
+    """Return the file's bytes, eight bits per letter and with lines that end in a line feed."""
     data = source.data.rstrip(b"\x1a")  # the end of a file, as DOS wrote it
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-        data = source.text().encode()
+        data = source.read_text().encode()
     if b"\n" not in data[: 1 << 16] and b"\r" in data[: 1 << 16]:
         data = data.replace(b"\r", b"\n")
     return data

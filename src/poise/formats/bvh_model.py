@@ -58,7 +58,7 @@ class Columns:
     order: NDArray[np.int64]
     factor: NDArray[np.float64]
 
-    def configurations(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    def make_configurations(self, rows: NDArray[np.float64]) -> NDArray[np.float64]:
         """q of every frame, (frames, nq); the rows are used up."""
         plain = np.array_equal(self.order, np.arange(rows.shape[1]))
         q = rows if plain else rows[:, self.order]
@@ -78,7 +78,7 @@ class Part:
 
 
 def build(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[Model, Columns]:
-    """The model, and how the file's rows become its q.
+    """Build the model, and how the file's rows become its q.
 
     Raises:
         FormatError: The joints make no body.
@@ -86,28 +86,28 @@ def build(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[Mode
     try:
         return assemble(source, nodes, options)
     except (InvalidModel, InvalidValue, NameNotFound, ShapeMismatch) as error:
-        raise source.error(f"makes no body: {error}") from error
+        raise source.make_error(f"makes no body: {error}") from error
 
 
 def assemble(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[Model, Columns]:
     check_size(source, nodes, 1.0)
     builder = ModelBuilder(Path(source.path).stem or "bvh")
     builder.source = source.path
-    up = up_axis(source, nodes)
+    up = find_up(source, nodes)
     turn = TURNS[options.up] if options.up and options.up != up else np.eye(3)
     builder.up = options.up or up
-    scale = float(unit(source, nodes, up)) if options.scale == "auto" else float(options.scale)
+    scale = float(guess_metres(source, nodes, up)) if options.scale == "auto" else float(options.scale)
     check_size(source, nodes, scale)
     taken = {node.name for node in nodes}
     carried = "free" if options.base == "free" and not moves_freely(nodes[0]) else ""
     if carried:
-        carried = unused("base", taken)
+        carried = reserve_name("base", taken)
         builder.add_joint(carried, None, "free")
         source.note(f"base='free': the joint {carried!r} carries the body")
     order: list[int] = []
     factor: list[float] = []
     first = 0
-    below = below_the_root(nodes)
+    below = find_below_root(nodes)
     for node, bone in zip(nodes, below, strict=True):
         parent = nodes[node.parent].name if node.parent >= 0 else carried or None
         channels = node.channels or ()
@@ -128,11 +128,13 @@ def check_size(source: Source, nodes: list[Node], scale: float) -> None:
     for node in nodes:
         for offset, line in ((node.offset or [0.0], node.line), *node.ends):
             if max(map(abs, offset)) > LARGEST / max(scale, 1.0):
-                raise source.error(f"OFFSET of {node.name!r} is {offset}; it must be below {LARGEST:g} metres.", line)
+                raise source.make_error(
+                    f"OFFSET of {node.name!r} is {offset}; it must be below {LARGEST:g} metres.", line
+                )
 
 
-def below_the_root(nodes: list[Node]) -> list[bool]:
-    """Of each joint, whether one above it has channels: its positions are then the length of a bone."""
+def find_below_root(nodes: list[Node]) -> list[bool]:
+    """Return, for each joint, whether one above it has channels: its positions are then the length of a bone."""
     below: list[bool] = []
     for node in nodes:
         below.append(node.parent >= 0 and (below[node.parent] or bool(nodes[node.parent].channels)))
@@ -140,7 +142,7 @@ def below_the_root(nodes: list[Node]) -> list[bool]:
 
 
 def moves_freely(root: Node) -> bool:
-    """Whether a root has six channels of its own."""
+    """Return whether a root has six channels of its own."""
     channels = root.channels or ()
     return sum(not channel.turns for channel in channels) == 3 and sum(channel.turns for channel in channels) >= 3
 
@@ -155,26 +157,26 @@ def add_node(
     *,
     bone: bool,
 ) -> list[Part]:
-    """Adds the joints of one BVH joint, below the root where it is a `bone`; returns them."""
-    parts = parts_of(node, scale)
+    """Add the joints of one BVH joint, below the root where it is a `bone`; returns them."""
+    parts = split_joint(node, scale)
     offset = np.eye(4)
     offset[:3, :3] = turn
-    offset[:3, 3] = turn @ [0.0 if a in placed(node) else scale * x for a, x in enumerate(node.offset or ())]
+    offset[:3, 3] = turn @ [0.0 if a in list_placed_axes(node) else scale * x for a, x in enumerate(node.offset or ())]
     for part in parts:
         locked = bone and part.kind in ("translation3", "prismatic")
-        name = node.name if part is parts[-1] else unused(f"{node.name}_{part.suffix}", taken)
+        name = node.name if part is parts[-1] else reserve_name(f"{node.name}_{part.suffix}", taken)
         builder.add_joint(name, parent, part.kind, offset=offset, locked=locked, **part.options)
         parent, offset = name, np.eye(4)
     return parts
 
 
-def placed(node: Node) -> list[int]:
-    """The axes along which position channels replace the offset."""
+def list_placed_axes(node: Node) -> list[int]:
+    """Return the axes along which position channels replace the offset."""
     return [channel.axis for channel in node.channels or () if not channel.turns]
 
 
-def parts_of(node: Node, scale: float) -> list[Part]:
-    """The joints that a BVH joint becomes, from the parent outwards."""
+def split_joint(node: Node, scale: float) -> list[Part]:
+    """Return the joints that a BVH joint becomes, from the parent outwards."""
     channels, offset = node.channels or (), node.offset or [0.0] * 3
     slides = sorted((c.axis, i) for i, c in enumerate(channels) if not c.turns)
     turns = [(c.axis, i) for i, c in enumerate(channels) if c.turns]
@@ -186,12 +188,12 @@ def parts_of(node: Node, scale: float) -> list[Part]:
         for axis, i in slides:
             options = {"axis": AXES[axis], "rest": scale * offset[axis]}
             parts.append(Part(f"{'XYZ'[axis]}position", "prismatic", options, [i]))
-    parts += turning_parts(turns)
+    parts += make_turning_parts(turns)
     return parts or [Part("", "fixed", {}, [])]
 
 
-def turning_parts(turns: list[tuple[int, int]]) -> list[Part]:
-    """The joints for rotations (axis, channel), in their order."""
+def make_turning_parts(turns: list[tuple[int, int]]) -> list[Part]:
+    """Return the joints for rotations (axis, channel), in their order."""
     axes, places = [axis for axis, _ in turns], [i for _, i in turns]
     letters = "".join("XYZ"[axis] for axis in axes)
     if letters in EULER_ORDERS:
@@ -205,7 +207,7 @@ def turning_parts(turns: list[tuple[int, int]]) -> list[Part]:
 
 
 def add_ends(source: Source, builder: ModelBuilder, nodes: list[Node], scale: float, taken: set[str]) -> None:
-    """Adds the end sites as frames."""
+    """Add the end sites as frames."""
     for node in nodes:
         name, number = f"{node.name}_end", 1
         for offset, line in node.ends:
@@ -214,15 +216,17 @@ def add_ends(source: Source, builder: ModelBuilder, nodes: list[Node], scale: fl
                 name = f"{node.name}_end{number}"
             taken.add(name)
             if number > 1:
-                source.odd(f"the End Site of {node.name!r} is called {name!r}, since its own name is taken", line)
+                source.note_oddity(
+                    f"the End Site of {node.name!r} is called {name!r}, since its own name is taken", line
+                )
             builder.add_frame(name, node.name, [scale * x for x in offset])
 
 
 # ------------------------------------------------------------------------------------------------ size and up
 
 
-def places(nodes: list[Node]) -> NDArray[np.float64]:
-    """Where every joint, and the end of its first end site, stands with all angles zero, (joints, 2, 3)."""
+def find_places(nodes: list[Node]) -> NDArray[np.float64]:
+    """Return where every joint, and the end of its first end site, is with all angles zero, (joints, 2, 3)."""
     out = np.zeros((len(nodes), 2, 3))
     for i, node in enumerate(nodes):
         base = out[node.parent, 0] if node.parent >= 0 else np.zeros(3)
@@ -232,11 +236,11 @@ def places(nodes: list[Node]) -> NDArray[np.float64]:
     return out
 
 
-def up_axis(source: Source, nodes: list[Node]) -> str:
-    """The file's up: y, as the format has it, unless head and feet say z."""
-    at = places(nodes)
+def find_up(source: Source, nodes: list[Node]) -> str:
+    """Return the file's up: y, as the format has it, unless head and feet say z."""
+    at = find_places(nodes)
     head = [p[1] for p, node in zip(at, nodes, strict=True) if "head" in node.name.lower()]
-    feet = [p[1] for p, node in zip(at, nodes, strict=True) if named(node.name, ("foot", "toe", "ankle"))]
+    feet = [p[1] for p, node in zip(at, nodes, strict=True) if is_named(node.name, ("foot", "toe", "ankle"))]
     if head and feet:
         rise = np.mean(head, axis=0) - np.mean(feet, axis=0)
         if np.argmax(np.abs(rise)) == 2 and abs(rise[2]) > 2.0 * abs(rise[1]):
@@ -246,23 +250,23 @@ def up_axis(source: Source, nodes: list[Node]) -> str:
     return "y"
 
 
-def named(name: str, words: Iterable[str]) -> bool:
+def is_named(name: str, words: Iterable[str]) -> bool:
     return any(word in name.lower() for word in words)
 
 
-def unit(source: Source, nodes: list[Node], up: str) -> float:
+def guess_metres(source: Source, nodes: list[Node], up: str) -> float:
     """Metres per unit, guessed from the height of whoever stands there."""
-    height, name = guessed_unit(nodes, up)
+    height, name = guess_unit(nodes, up)
     if not name:
-        source.odd("has no height to guess its unit from; its numbers were taken as metres")
+        source.note_oddity("has no height to guess its unit from; its numbers were taken as metres")
         return 1.0
     source.note(f"scale='auto': the body is {height:g} units tall, taken as {name}: 1 unit = {UNITS[name]:g} m")
     return UNITS[name]
 
 
-def stated_unit(source: Source, nodes: list[Node], up: str) -> str:
-    """The unit that the height of a person suggests, where the file's numbers are kept."""
-    height, name = guessed_unit(nodes, up) if nodes else (0.0, "")
+def state_unit(source: Source, nodes: list[Node], up: str) -> str:
+    """Return the unit that the height of a person suggests, where the file's numbers are kept."""
+    height, name = guess_unit(nodes, up) if nodes else (0.0, "")
     if not name:
         source.note("BVH has no unit; its numbers were taken as metres")
         return "m"
@@ -271,23 +275,23 @@ def stated_unit(source: Source, nodes: list[Node], up: str) -> str:
     return SHORT.get(name, "unknown")
 
 
-def guessed_unit(nodes: list[Node], up: str) -> tuple[float, str]:
+def guess_unit(nodes: list[Node], up: str) -> tuple[float, str]:
     """Height in the file's units, and the unit in which that is nearest to a person's; no unit without a height.
 
     Tools that lay every bone along one axis of its joint (LAFAN1) write offsets in which nobody stands upright. There,
     the way from head to foot along the bones counts.
     """
-    height, along = float(np.ptp(places(nodes)[..., "xyz".index(up)])), head_to_foot(nodes)
+    height, along = float(np.ptp(find_places(nodes)[..., "xyz".index(up)])), measure_height(nodes)
     height = along if along > LYING * height else height
     if height <= 0.0:
         return height, ""
     return height, min(UNITS, key=lambda name: abs(np.log(height * UNITS[name] / STATURE)))
 
 
-def head_to_foot(nodes: list[Node]) -> float:
-    """The length of the bones between the first head and the first foot; 0 where there is none."""
+def measure_height(nodes: list[Node]) -> float:
+    """Return the length of the bones between the first head and the first foot; 0 if there is neither."""
     head = next((i for i, node in enumerate(nodes) if "head" in node.name.lower()), -1)
-    foot = next((i for i, node in enumerate(nodes) if named(node.name, ("foot", "ankle"))), -1)
+    foot = next((i for i, node in enumerate(nodes) if is_named(node.name, ("foot", "ankle"))), -1)
     if head < 0 or foot < 0:
         return 0.0
     ways = []

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.source import Source, parse_number, shown
+from poise.formats.source import Source, parse_number, quote
 
 __all__ = ["Clip", "read_clip"]
 
@@ -42,7 +42,7 @@ class Clip:
 
 
 def read_clip(source: Source, data: bytes, start: int, channels: int) -> Clip:
-    """The motion that follows the word MOTION, which ends at `start`.
+    """Read the motion that follows the word MOTION, which ends at `start`.
 
     Raises:
         FormatError: No counts, impossible counts, or other numbers than they say.
@@ -52,39 +52,39 @@ def read_clip(source: Source, data: bytes, start: int, channels: int) -> Clip:
         found = _HEADER.match(data, start)
         if not found:
             missing = "Frame Time:" if "frames" in values else "Frames:"
-            raise source.error(f"MOTION lacks its {missing!r} line.", line_at(data, start) + 1)
+            raise source.make_error(f"MOTION lacks its {missing!r} line.", find_line(data, start) + 1)
         key = "frames" if found.group(1).lower() == b"frames" else "time"
-        line = line_at(data, found.start(1))
+        line = find_line(data, found.start(1))
         if key in values:
-            raise source.error(f"MOTION says its {found.group(1).decode()} twice.", line)
+            raise source.make_error(f"MOTION says its {found.group(1).decode()} twice.", line)
         values[key] = found.group(2).decode("latin-1"), line
         start = found.end()
     text, line = values["frames"]
     if not _COUNT.fullmatch(text):
-        raise source.error(f"Frames: is {shown(text)}; it must be a whole number.", line)
+        raise source.make_error(f"Frames: is {quote(text)}; it must be a whole number.", line)
     time = parse_number(values["time"][0], "Frame Time:", source, values["time"][1])
     if not time > 0.0:
-        raise source.error(f"Frame Time: is {time:g}; it must be above zero [s].", values["time"][1])
+        raise source.make_error(f"Frame Time: is {time:g}; it must be above zero [s].", values["time"][1])
     if not np.isfinite(1.0 / time):
-        raise source.error(f"Frame Time: is {time:g}, too short for a rate.", values["time"][1])
+        raise source.make_error(f"Frame Time: is {time:g}, too short for a rate.", values["time"][1])
     rows = Rows(source, data, start, channels).read(int(text), line)
     return Clip(rows, time, line)
 
 
-def line_at(data: bytes, place: int) -> int:
-    """The line of a place, from 1."""
+def find_line(data: bytes, place: int) -> int:
+    """Return the line of a place, from 1."""
     return data.count(b"\n", 0, place) + 1
 
 
-def starts_of(letters: Letters) -> Places:
-    """Where words begin: letters above the space after one that is not, or after nothing."""
+def find_word_starts(letters: Letters) -> Places:
+    """Return where words begin: letters above the space after one that is not, or after nothing."""
     inside = np.zeros(len(letters) + 1, np.bool_)
     np.greater(letters, 32, out=inside[1:])
     return np.flatnonzero(inside[1:] > inside[:-1])
 
 
-def numbers_of(block: bytes, count: int) -> Floats:
-    """The numbers of a block, by numpy where its lines are alike, one by one where they are not.
+def read_numbers(block: bytes, count: int) -> Floats:
+    """Return the numbers of a block, by numpy where its lines are alike, one by one where they are not.
 
     Raises:
         ValueError: A word is no number.
@@ -102,7 +102,7 @@ class Rows:
 
     def __init__(self, source: Source, data: bytes, start: int, channels: int) -> None:
         self.source, self.data, self.start, self.channels = source, data, start, channels
-        self.line = line_at(data, start)  # of the block that is read now
+        self.line = find_line(data, start)  # of the block that is read now
         self.count = 0  # numbers read
         self.line_start = 0  # numbers read before the present line
         self.whole = self.lines = 0  # lines that hold one frame; lines that hold anything
@@ -110,9 +110,9 @@ class Rows:
         self.odd: tuple[int, int] | None = None  # the first line that is not one frame, and its numbers
 
     def read(self, frames: int, line: int) -> Floats:
-        """All numbers, (frames, channels)."""
+        """Read all numbers, (frames, channels)."""
         if not self.channels and frames > MOST_EMPTY:
-            raise self.source.error(f"Frames: is {frames} for a body without channels.", line)
+            raise self.source.make_error(f"Frames: is {frames} for a body without channels.", line)
         size = frames * self.channels
         out = np.empty(min(size, (len(self.data) - self.start) // 2 + 1))
         at = self.start
@@ -120,8 +120,8 @@ class Rows:
             end = self._cut(at)
             block = self.data[at:end]
             letters = np.frombuffer(block, np.uint8)
-            starts = starts_of(letters)
-            values = self._numbers(block, len(starts))
+            starts = find_word_starts(letters)
+            values = self._read_numbers(block, len(starts))
             room = out[self.count : self.count + len(values)]
             room[:] = values[: len(room)]
             self._watch(starts, np.flatnonzero(letters == 10))
@@ -132,7 +132,7 @@ class Rows:
         return out[:size].reshape(frames, self.channels)
 
     def _cut(self, at: int) -> int:
-        """Where the block that begins at `at` ends: with a line where one ends soon, else between two numbers."""
+        """Return where the block that begins at `at` ends: at the end of a nearby line, else between two numbers."""
         end = at + BLOCK
         if end >= len(self.data):
             return len(self.data)
@@ -141,18 +141,18 @@ class Rows:
             return line + 1
         space = re.compile(rb"\s").search(self.data, end, end + LONGEST)
         if not space:
-            raise self.source.error(
+            raise self.source.make_error(
                 "has a number of thousands of letters.", self.line + self.data.count(b"\n", at, end)
             )
         return space.end()
 
-    def _numbers(self, block: bytes, count: int) -> Floats:
-        """The block's numbers, `count` of them; the first word that is none is refused with its line."""
+    def _read_numbers(self, block: bytes, count: int) -> Floats:
+        """Read the block's numbers, `count` of them; the first word that is not a number is refused with its line."""
         if block.translate(None, _DIGITS):
             found = _FOREIGN.search(block)
             self._refuse(block, found.start() if found else 0)
         try:
-            values = numbers_of(block, count)
+            values = read_numbers(block, count)
         except ValueError:
             values = np.array([np.nan])
         if not np.isfinite(values).all():
@@ -169,17 +169,17 @@ class Rows:
             self._refuse(block, place)
 
     def _refuse(self, block: bytes, place: int) -> None:
-        """Raises for the word around a place."""
+        """Raise for the word around a place."""
         first = place
         while first and not block[first - 1 : first].isspace():
             first -= 1
         word = block[first : first + LONGEST].split(maxsplit=1)[0].decode("utf-8", "replace")
         hint = " Use a decimal point." if "," in word else ""
         line = self.line + block.count(b"\n", 0, place)
-        raise self.source.error(f"{shown(word)} is no number; the motion is plain numbers.{hint}", line)
+        raise self.source.make_error(f"{quote(word)} is no number; the motion is plain numbers.{hint}", line)
 
     def _watch(self, starts: Places, breaks: Places) -> None:
-        """Follows the ends of lines through a block."""
+        """Follow the ends of lines through a block."""
         if len(breaks):
             ends = self.count + np.searchsorted(starts, breaks)
             self._watch_lines(np.concatenate([[self.line_start], ends[:-1]]), ends)
@@ -204,26 +204,28 @@ class Rows:
             self.odd = self.line + first, int(sizes[first])
 
     def _check(self, frames: int, line: int) -> None:
-        """Whether the numbers are as many as declared, and stand in rows."""
+        """Return whether the numbers are as many as declared, and stand in rows."""
         if self.count == frames * self.channels:
             if self.astray and 2 * self.whole > self.lines:
                 self._refuse_row()
             if self.astray:
-                self.source.odd("its lines do not end where frames do; the numbers were read one after the other", line)
+                self.source.note_oddity(
+                    "its lines do not end where frames do; the numbers were read one after the other", line
+                )
             return
         if self.odd is not None and 2 * self.whole > self.lines - 1 and self.count % max(self.channels, 1):
             self._refuse_row()
         if not self.channels:
-            raise self.source.error(f"has {self.count} numbers of motion, but no joint has channels.", self.line)
+            raise self.source.make_error(f"has {self.count} numbers of motion, but no joint has channels.", self.line)
         found, rest = divmod(self.count, self.channels)
         if found > frames > 0 and not rest and self.whole == self.lines:
-            self.source.odd(f"declares {frames} frames and holds {found}; the first {frames} were read", line)
+            self.source.note_oddity(f"declares {frames} frames and holds {found}; the first {frames} were read", line)
             return
         more = f" and {rest} numbers" if rest else ""
         wanted = f"{frames} frames of {self.channels} channels"
-        raise self.source.error(f"declares {wanted} (line {line}), but holds {found} frames{more}.", self.line)
+        raise self.source.make_error(f"declares {wanted} (line {line}), but holds {found} frames{more}.", self.line)
 
     def _refuse_row(self) -> None:
         assert self.odd is not None
         line, size = self.odd
-        raise self.source.error(f"this row has {size} numbers; the hierarchy has {self.channels} channels.", line)
+        raise self.source.make_error(f"this row has {size} numbers; the hierarchy has {self.channels} channels.", line)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from poise.formats.source import LONGEST_NAME, Source, parse_number, shown
+from poise.formats.source import LONGEST_NAME, Source, parse_number, quote
 
 __all__ = ["MOST_DEPTH", "MOST_JOINTS", "Channel", "Node", "read_tree"]
 
@@ -56,7 +56,7 @@ class Words:
         self.line = 0
 
     def peek(self) -> str:
-        """The next word; empty at the end."""
+        """Return the next word; empty at the end."""
         while self.line < len(self._lines):
             found = _WORD.search(self._lines[self.line], self._at)
             if found:
@@ -64,8 +64,8 @@ class Words:
             self.line, self._at = self.line + 1, 0
         return ""
 
-    def next(self) -> tuple[str, int]:
-        """The next word and its line, from 1; it is consumed."""
+    def take(self) -> tuple[str, int]:
+        """Return the next word and its line, from 1, and consume it."""
         word = self.peek()
         if word:
             found = _WORD.search(self._lines[self.line], self._at)
@@ -73,8 +73,8 @@ class Words:
             self._at = found.end()
         return word, min(self.line, len(self._lines) - 1) + 1
 
-    def rest_of_line(self) -> str:
-        """What follows on this line up to an opening brace that stands alone; it is consumed."""
+    def take_line(self) -> str:
+        """Return what follows on this line up to an opening brace that is alone, and consume it."""
         rest = self._lines[self.line][self._at :]
         brace = _BRACE.search(rest)
         taken = rest[: brace.start()] if brace else rest
@@ -82,16 +82,16 @@ class Words:
         return taken.strip()
 
     def expect(self, wanted: str, after: str) -> int:
-        """Consumes that word, or refuses what stands there instead."""
-        word, line = self.next()
+        """Consume that word, or refuses what stands there instead."""
+        word, line = self.take()
         if word.lower() != wanted:
-            found = f"{shown(word)} stands there" if word else "the file ends"
-            raise self.source.error(f"{after} needs {wanted!r} next, but {found}.", line)
+            found = f"{quote(word)} stands there" if word else "the file ends"
+            raise self.source.make_error(f"{after} needs {wanted!r} next, but {found}.", line)
         return line
 
 
 def read_tree(source: Source, text: str) -> list[Node]:
-    """All joints, parents first, in the order of their columns.
+    """Read all joints, parents first, in the order of their columns.
 
     Raises:
         FormatError: Braces that do not pair, words that do not belong, counts that do not agree.
@@ -102,20 +102,20 @@ def read_tree(source: Source, text: str) -> list[Node]:
     path: list[int] = []  # the joints that are open
     roots = ends = 0
     while words.peek():
-        word, line = words.next()
+        word, line = words.take()
         key = word.lower()
         if key in ("root", "joint"):
             roots += check_place(source, key, path, line)
             nodes.append(open_joint(words, word, path[-1] if path else -1, line))
             path.append(len(nodes) - 1)
             if len(nodes) > MOST_JOINTS or len(path) > MOST_DEPTH:
-                raise source.error(f"has more than {MOST_JOINTS} joints, or {MOST_DEPTH} inside each other.", line)
+                raise source.make_error(f"has more than {MOST_JOINTS} joints, or {MOST_DEPTH} inside each other.", line)
         elif not path:
-            raise source.error(f"{shown(word)} stands outside of any joint; ROOT or MOTION belongs here.", line)
+            raise source.make_error(f"{quote(word)} stands outside of any joint; ROOT or MOTION belongs here.", line)
         elif key in ("end", "endsite"):
             ends += 1
             if ends > MOST_JOINTS:
-                raise source.error(f"has more than {MOST_JOINTS} End Sites.", line)
+                raise source.make_error(f"has more than {MOST_JOINTS} End Sites.", line)
             nodes[path[-1]].ends.append(read_end(words, key, nodes[path[-1]].name, line))
         elif key == "offset":
             set_offset(words, nodes[path[-1]], line)
@@ -124,16 +124,16 @@ def read_tree(source: Source, text: str) -> list[Node]:
         elif word == "}":
             close_joint(source, nodes[path.pop()], line)
         else:
-            raise source.error(
-                f"{shown(word)} is no word of a BVH hierarchy (joint {shown(nodes[path[-1]].name)}).", line
+            raise source.make_error(
+                f"{quote(word)} is no word of a BVH hierarchy (joint {quote(nodes[path[-1]].name)}).", line
             )
     if path:
         node = nodes[path[-1]]
-        raise source.error(f"joint {shown(node.name)} is never closed: a '}}' is missing, or the end.", node.line)
+        raise source.make_error(f"joint {quote(node.name)} is never closed: a '}}' is missing, or the end.", node.line)
     if not nodes:
-        raise source.error("has no ROOT, so no body.", words.next()[1])
+        raise source.make_error("has no ROOT, so no body.", words.take()[1])
     if roots > 1:
-        source.odd(f"has {roots} ROOTs; all of them stand in the world of one model")
+        source.note_oddity(f"has {roots} ROOTs; all of them stand in the world of one model")
     name_apart(source, nodes)
     return nodes
 
@@ -141,91 +141,93 @@ def read_tree(source: Source, text: str) -> list[Node]:
 def check_place(source: Source, key: str, path: list[int], line: int) -> int:
     """1 for a root, 0 for a joint; each where it belongs."""
     if key == "joint" and not path:
-        raise source.error("JOINT stands outside of ROOT; the first joint must be a ROOT.", line)
+        raise source.make_error("JOINT stands outside of ROOT; the first joint must be a ROOT.", line)
     if key == "root" and path:
-        raise source.error("ROOT stands inside of a joint; write JOINT, or close the joints before it.", line)
+        raise source.make_error("ROOT stands inside of a joint; write JOINT, or close the joints before it.", line)
     return int(key == "root")
 
 
 def open_joint(words: Words, keyword: str, parent: int, line: int) -> Node:
-    """A joint from its keyword to its opening brace."""
-    name = words.rest_of_line()
+    """Return a joint from its keyword to its opening brace."""
+    name = words.take_line()
     if not name:
-        raise words.source.error(f"{keyword} has no name.", line)
+        raise words.source.make_error(f"{keyword} has no name.", line)
     if len(name) > LONGEST_NAME:
-        raise words.source.error(f"{keyword} has a name of {len(name)} letters; give it a shorter one.", line)
-    words.expect("{", f"joint {shown(name)}")
+        raise words.source.make_error(f"{keyword} has a name of {len(name)} letters; give it a shorter one.", line)
+    words.expect("{", f"joint {quote(name)}")
     return Node(name, parent, line)
 
 
 def close_joint(source: Source, node: Node, line: int) -> None:
     """A joint at its closing brace has said where it stands."""
     if node.offset is None:
-        raise source.error(f"joint {shown(node.name)} has no OFFSET.", line)
+        raise source.make_error(f"joint {quote(node.name)} has no OFFSET.", line)
 
 
 def set_offset(words: Words, node: Node, line: int) -> None:
     """OFFSET x y z."""
     if node.offset is not None:
-        raise words.source.error(f"joint {shown(node.name)} has two OFFSETs; which one holds?", line)
-    node.offset = three_numbers(words, f"OFFSET of {shown(node.name)}")
+        raise words.source.make_error(f"joint {quote(node.name)} has two OFFSETs; which one holds?", line)
+    node.offset = read_three(words, f"OFFSET of {quote(node.name)}")
 
 
-def three_numbers(words: Words, what: str) -> list[float]:
-    """Three numbers, and then no fourth one."""
+def read_three(words: Words, what: str) -> list[float]:
+    """Return three numbers, and then no fourth one."""
     numbers = []
     for _ in range(3):
-        word, line = words.next()
+        word, line = words.take()
         numbers.append(parse_number(word, f"{what} (three numbers)", words.source, line))
     following = words.peek()
     if following[:1] in set("0123456789+-."):  # the empty word is in no set of letters
-        raise words.source.error(f"{what} has more than three numbers: {shown(following)}.", words.line + 1)
+        raise words.source.make_error(f"{what} has more than three numbers: {quote(following)}.", words.line + 1)
     return numbers
 
 
 def read_end(words: Words, key: str, joint: str, line: int) -> tuple[list[float], int]:
-    """An end site from its keyword to its closing brace; what follows the keyword on its line is no name of ours."""
+    """Read an end site from its keyword to its closing brace; text after the keyword on its line is ignored."""
     if key == "end":
-        words.expect("site", f"the end of {shown(joint)}")
-    words.rest_of_line()
-    words.expect("{", f"the End Site of {shown(joint)}")
-    words.expect("offset", f"the End Site of {shown(joint)}")
-    offset = three_numbers(words, f"OFFSET of the End Site of {shown(joint)}")
+        words.expect("site", f"the end of {quote(joint)}")
+    words.take_line()
+    words.expect("{", f"the End Site of {quote(joint)}")
+    words.expect("offset", f"the End Site of {quote(joint)}")
+    offset = read_three(words, f"OFFSET of the End Site of {quote(joint)}")
     if words.peek().lower() == "channels":
-        words.next()
-        count, at = words.next()
+        words.take()
+        count, at = words.take()
         if count != "0":
-            raise words.source.error(f"the End Site of {shown(joint)} has channels; only joints move.", at)
-    words.expect("}", f"the End Site of {shown(joint)}")
+            raise words.source.make_error(f"the End Site of {quote(joint)} has channels; only joints move.", at)
+    words.expect("}", f"the End Site of {quote(joint)}")
     return offset, line
 
 
 def set_channels(words: Words, node: Node, line: int, *, last: bool) -> None:
     """CHANNELS count name ... name."""
-    source, what = words.source, f"CHANNELS of {shown(node.name)}"
+    source, what = words.source, f"CHANNELS of {quote(node.name)}"
     if node.channels is not None:
-        raise source.error(f"joint {shown(node.name)} has two CHANNELS; which one holds?", line)
+        raise source.make_error(f"joint {quote(node.name)} has two CHANNELS; which one holds?", line)
     if not last:
-        raise source.error(f"{what} come after a joint inside it, so their place in the rows is unclear.", line)
-    word, line = words.next()
+        raise source.make_error(f"{what} come after a joint inside it, so their place in the rows is unclear.", line)
+    word, line = words.take()
     if not _COUNT.fullmatch(word) or int(word) > MOST_CHANNELS:
-        raise source.error(f"{what}: the count is {shown(word)}; it must be 0 to {MOST_CHANNELS}.", line)
+        raise source.make_error(f"{what}: the count is {quote(word)}; it must be 0 to {MOST_CHANNELS}.", line)
     channels = [read_channel(words, what, int(word)) for _ in range(int(word))]
     if _CHANNEL.fullmatch(words.peek().lower()):
-        raise source.error(f"{what}: the count is {word}, but more are named: {shown(words.peek())}.", words.line + 1)
+        raise source.make_error(
+            f"{what}: the count is {word}, but more are named: {quote(words.peek())}.", words.line + 1
+        )
     places = [channel.axis for channel in channels if not channel.turns]
     if len(set(places)) < len(places):
-        raise source.error(f"{what} name a position twice; which one holds?", line)
+        raise source.make_error(f"{what} name a position twice; which one holds?", line)
     node.channels = tuple(channels)
 
 
 def read_channel(words: Words, what: str, count: int) -> Channel:
-    """One of Xposition ... Zrotation, in any case."""
-    word, line = words.next()
+    """Read one of Xposition ... Zrotation, in any case."""
+    word, line = words.take()
     found = _CHANNEL.fullmatch(word.lower())
     if not found:
         known = "Xposition Yposition Zposition Xrotation Yrotation Zrotation"
-        raise words.source.error(f"{what}: the count is {count}, and {shown(word)} is none of {known}.", line)
+        raise words.source.make_error(f"{what}: the count is {count}, and {quote(word)} is none of {known}.", line)
     return Channel("xyz".index(found.group(1)), found.group(2) == "rotation")
 
 
@@ -242,4 +244,4 @@ def name_apart(source: Source, nodes: list[Node]) -> None:
             seen[given] += 1
         node.name = f"{given}#{seen[given]}"
         taken.add(node.name)
-        source.odd(f"another joint is called {shown(given)}; this one is {shown(node.name)} here", node.line)
+        source.note_oddity(f"another joint is called {quote(given)}; this one is {quote(node.name)} here", node.line)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from poise.errors import FormatError
 from poise.formats.bvh_tree import MOST_DEPTH, MOST_JOINTS, Channel, Words
-from poise.formats.source import Source, shown
+from poise.formats.source import Source, quote
 from poise.kinematics import Motion, Pose
 from poise.model import Frame, Joint, Model
 from poise.model.kinds import Primitive
@@ -55,35 +55,35 @@ class Written:
 
 
 def write_model(model: Model, target: Path) -> None:
-    """Writes the body, standing in its rest pose for one frame."""
+    """Write the body, standing in its rest pose for one frame."""
     write_motion(Motion(model, model.rest[None]), target)
 
 
 def write_pose(pose: Pose, target: Path) -> None:
-    """Writes the body in this pose, for one frame."""
+    """Write the body in this pose, for one frame."""
     write_motion(Motion(pose.model, pose.q[None]), target)
 
 
 def write_motion(motion: Motion, target: Path) -> None:
-    """Writes the body and all frames of its motion.
+    """Write the body and all frames of its motion.
 
     Raises:
         FormatError: The motion has no frames, the body is too deep, or a name cannot be written.
     """
     if not len(motion):
         raise FormatError("a motion without frames cannot be written as BVH.", str(target))
-    roots = plant(motion)
-    root = roots[0] if len(roots) == 1 else world(motion, roots)
+    roots = make_tree(motion)
+    root = roots[0] if len(roots) == 1 else make_world(motion, roots)
     nodes = list(check(root, target))
     with target.open("w", encoding="utf-8", newline="\n") as stream:
         stream.write("HIERARCHY\n")
-        stream.writelines(hierarchy(root))
-        stream.write(f"MOTION\nFrames: {len(motion)}\nFrame Time: {frame_time(motion.fps)!r}\n")
-        stream.writelines(rows(nodes, len(motion)))
+        stream.writelines(write_hierarchy(root))
+        stream.write(f"MOTION\nFrames: {len(motion)}\nFrame Time: {find_frame_time(motion.fps)!r}\n")
+        stream.writelines(write_rows(nodes, len(motion)))
 
 
-def frame_time(fps: float) -> float:
-    """Seconds per frame, such that a reader finds `fps` again where a double can say so."""
+def find_frame_time(fps: float) -> float:
+    """Return seconds per frame, such that a reader finds `fps` again if a double can say so."""
     time = 1.0 / fps
     if float(f"{fps:.12g}") == fps:
         return time
@@ -94,8 +94,8 @@ def frame_time(fps: float) -> float:
 # ------------------------------------------------------------------------------------------------ the tree
 
 
-def plant(motion: Motion) -> list[Written]:
-    """The BVH joints of a model with all their numbers; those that stand in the world."""
+def make_tree(motion: Motion) -> list[Written]:
+    """Return the BVH joints of a model with all their numbers; those that are roots."""
     model = motion.model
     below: dict[str | None, list[Frame]] = {}
     for name in model.frames:
@@ -110,7 +110,7 @@ def plant(motion: Motion) -> list[Written]:
         if above is not None and is_end(frame, above, below):
             above.end = frame.offset.translation
             continue
-        frames = row_of_parts(frame, below)
+        frames = gather_parts(frame, below)
         node = describe(motion, frames)
         made[node.name] = node
         (above.children if above is not None else grown[None]).append(node)
@@ -119,18 +119,18 @@ def plant(motion: Motion) -> list[Written]:
 
 
 def is_end(frame: Frame, above: Written, below: dict[str | None, list[Frame]]) -> bool:
-    """Whether a frame can be written as the End Site of the joint above it."""
+    """Return whether a frame can be written as the End Site of the joint above it."""
     plain = frame.joint is None and frame.name not in below and is_straight(frame.offset)
     return plain and frame.name == f"{above.name}_end" and above.end is None
 
 
 def is_straight(offset: Transform) -> bool:
-    """Whether an offset does not turn, to the last bit."""
+    """Return whether an offset does not turn, to the last bit."""
     return bool(np.array_equal(offset.matrix[:3, :3], np.eye(3)))
 
 
-def row_of_parts(frame: Frame, below: dict[str | None, list[Frame]]) -> list[Frame]:
-    """The frames that one BVH joint was read into, by their names; else the frame alone."""
+def gather_parts(frame: Frame, below: dict[str | None, list[Frame]]) -> list[Frame]:
+    """Return the frames that one BVH joint was read into, by their names; else the frame alone."""
     frames = [frame]
     while frames[-1].joint is not None:
         children = below.get(frames[-1].name, [])
@@ -147,8 +147,8 @@ def row_of_parts(frame: Frame, below: dict[str | None, list[Frame]]) -> list[Fra
     return [frame]
 
 
-def world(motion: Motion, roots: list[Written]) -> Written:
-    """A root for bodies that have several, or none."""
+def make_world(motion: Motion, roots: list[Written]) -> Written:
+    """Return a root for bodies that have several, or none."""
     name, taken = "world", set(motion.model.frames)
     while name in taken:
         name += "_"
@@ -160,20 +160,20 @@ def world(motion: Motion, roots: list[Written]) -> Written:
 
 
 def describe(motion: Motion, frames: list[Frame]) -> Written:
-    """The offset, channels and values of the BVH joint that these frames make."""
+    """Return the offset, channels and values of the BVH joint that these frames make."""
     model = motion.model
     joints = [model.joint(frame.joint) for frame in frames if frame.joint is not None]
-    plain = directly(motion, frames[0].offset, joints) if is_straight(frames[0].offset) else None
+    plain = write_directly(motion, frames[0].offset, joints) if is_straight(frames[0].offset) else None
     if plain is None:
-        return Written(frames, *decomposed(motion, frames, joints))
+        return Written(frames, *decompose(motion, frames, joints))
     offset, channels, values = plain
     if not model.source.lower().endswith(".bvh"):
-        channels, values = filled(channels, values)
+        channels, values = fill_rotations(channels, values)
     return Written(frames, offset, channels, values)
 
 
-def filled(channels: tuple[Channel, ...], values: Floats) -> tuple[tuple[Channel, ...], Floats]:
-    """One or two rotations made three by turns of zero: Blender (3.4) reads three or none."""
+def fill_rotations(channels: tuple[Channel, ...], values: Floats) -> tuple[tuple[Channel, ...], Floats]:
+    """Return one or two rotations made three by turns of zero: Blender (3.4) reads three or none."""
     axes = [channel.axis for channel in channels if channel.turns]
     if len(axes) not in (1, 2) or len(set(axes)) < len(axes):
         return channels, values
@@ -182,18 +182,21 @@ def filled(channels: tuple[Channel, ...], values: Floats) -> tuple[tuple[Channel
     return channels + tuple(Channel(axis, turns=True) for axis in more), np.concatenate([values, zeros], axis=1)
 
 
-def directly(
+def write_directly(
     motion: Motion, offset: Transform, joints: list[Joint]
 ) -> tuple[Floats, tuple[Channel, ...], Floats] | None:
-    """Each coordinate as its own channel: first slides, then turns, all along coordinate axes; None where it cannot."""
+    """Return each coordinate as its own channel: first slides, then turns, along coordinate axes; None if it cannot."""
     channels: list[Channel] = []
     values: list[Floats] = []
     place = np.array(offset.translation)
     for joint in joints:
-        moves = coordinate_moves(joint)
+        moves = list_channels(joint)
         if moves is None:
             return None
-        numbers, rest = coordinates(joint, motion.model, motion.q), coordinates(joint, motion.model, motion.model.rest)
+        numbers, rest = (
+            read_coordinates(joint, motion.model, motion.q),
+            read_coordinates(joint, motion.model, motion.model.rest),
+        )
         for k, (channel, sign) in enumerate(moves):
             if not channel.turns and (any(c.turns for c in channels) or channel in channels):
                 return None
@@ -207,8 +210,8 @@ def directly(
     return place, tuple(channels), columns
 
 
-def coordinate_moves(joint: Joint) -> list[tuple[Channel, float]] | None:
-    """A joint as channels and signs; None where its axes are askew or it has quaternions."""
+def list_channels(joint: Joint) -> list[tuple[Channel, float]] | None:
+    """Return a joint as channels and signs; None if its axes are askew or it has quaternions."""
     moves: list[tuple[Channel, float]] = []
     if len(set(joint.slides)) > 1:  # BVH would put the place before the joint's own axes
         return None
@@ -223,18 +226,18 @@ def coordinate_moves(joint: Joint) -> list[tuple[Channel, float]] | None:
     return moves
 
 
-def coordinates(joint: Joint, model: Model, q: Floats) -> Floats:
-    """The joint's own numbers, (..., n); a follower's are those of its leader, seen through its ratio."""
+def read_coordinates(joint: Joint, model: Model, q: Floats) -> Floats:
+    """Return the joint's own numbers, (..., n); a follower's are those of its leader, seen through its ratio."""
     if joint.mimic is None:
         return q[..., joint.q]
     return joint.mimic.ratio * q[..., model.joint(joint.mimic.joint).q] + joint.mimic.offset
 
 
-def decomposed(motion: Motion, frames: list[Frame], joints: list[Joint]) -> tuple[Floats, tuple[Channel, ...], Floats]:
-    """The joint's place in its parent's frame as three positions where it slides, and three rotations."""
+def decompose(motion: Motion, frames: list[Frame], joints: list[Joint]) -> tuple[Floats, tuple[Channel, ...], Floats]:
+    """Return the joint's transform in its parent's frame as three positions if it slides, and three rotations."""
     model, parent, name = motion.model, frames[0].parent, frames[-1].name
-    local = within(model, motion.q, parent, name)
-    rest = within(model, model.rest, parent, name)
+    local = find_relative(model, motion.q, parent, name)
+    rest = find_relative(model, model.rest, parent, name)
     slides = any(any(joint.slides) or joint.pitch for joint in joints)
     turns = any(not all(joint.slides) for joint in joints) or not np.array_equal(rest[:3, :3], np.eye(3))
     order = next((joint.order for joint in joints if joint.order), ORDER)
@@ -246,8 +249,8 @@ def decomposed(motion: Motion, frames: list[Frame], joints: list[Joint]) -> tupl
     return rest[:3, 3], channels, np.concatenate([np.zeros((len(motion), 0)), *parts], axis=1)
 
 
-def within(model: Model, q: Floats, parent: str | None, name: str) -> Floats:
-    """T_parent_frame, (..., 4, 4)."""
+def find_relative(model: Model, q: Floats, parent: str | None, name: str) -> Floats:
+    """Return T_parent_frame, (..., 4, 4)."""
     T_world_frame = np.asarray(model.fk(q, name))
     if parent is None:
         return T_world_frame
@@ -263,7 +266,7 @@ def within(model: Model, q: Floats, parent: str | None, name: str) -> Floats:
 
 
 def check(root: Written, target: Path) -> Iterator[Written]:
-    """All joints in the order of their columns, checked."""
+    """Yield all joints in the order of their columns, checked."""
     waiting, count = [(root, 1)], 0
     while waiting:
         node, depth = waiting.pop()
@@ -277,17 +280,17 @@ def check(root: Written, target: Path) -> Iterator[Written]:
 
 
 def check_name(name: str, target: Path) -> None:
-    """A name that a reader would not find again is refused."""
+    """Refuse a name that a reader would not find again."""
     words = Words(Source(str(target), b""), f"JOINT {name}\n{{")
-    words.next()
-    if words.rest_of_line() != name or any(letter < " " for letter in name):
+    words.take()
+    if words.take_line() != name or any(letter < " " for letter in name):
         raise FormatError(
-            f"frame {shown(name)} cannot be named so in BVH; names are one line without ' {{'.", str(target)
+            f"frame {quote(name)} cannot be named so in BVH; names are one line without ' {{'.", str(target)
         )
 
 
-def hierarchy(root: Written) -> Iterator[str]:
-    """The lines of all joints."""
+def write_hierarchy(root: Written) -> Iterator[str]:
+    """Yield the lines of all joints."""
     waiting: list[tuple[Written | None, int]] = [(root, 0)]  # None closes a joint
     while waiting:
         node, depth = waiting.pop()
@@ -297,19 +300,19 @@ def hierarchy(root: Written) -> Iterator[str]:
             continue
         channels = " ".join(["CHANNELS", str(len(node.channels)), *map(str, node.channels)])
         yield f"{tabs}{'JOINT' if depth else 'ROOT'} {node.name}\n{tabs}{{\n"
-        yield f"{tabs}\t{offset_line(node.offset)}\n{tabs}\t{channels}\n"
+        yield f"{tabs}\t{write_offset(node.offset)}\n{tabs}\t{channels}\n"
         if node.end is not None:
-            yield f"{tabs}\tEnd Site\n{tabs}\t{{\n{tabs}\t\t{offset_line(node.end)}\n{tabs}\t}}\n"
+            yield f"{tabs}\tEnd Site\n{tabs}\t{{\n{tabs}\t\t{write_offset(node.end)}\n{tabs}\t}}\n"
         waiting.append((None, depth))
         waiting += [(child, depth + 1) for child in reversed(node.children)]
 
 
-def offset_line(offset: Floats) -> str:
+def write_offset(offset: Floats) -> str:
     return "OFFSET " + " ".join(repr(float(x) + 0.0) for x in offset)
 
 
-def rows(nodes: list[Written], count: int) -> Iterator[str]:
-    """One line a frame: positions to the last bit, angles to 1e-9 degrees."""
+def write_rows(nodes: list[Written], count: int) -> Iterator[str]:
+    """Yield one line per frame: positions to the last bit, angles to 1e-9 degrees."""
     line = " ".join("%.9f" if channel.turns else "%r" for node in nodes for channel in node.channels) + "\n"
     turns = np.array([channel.turns for node in nodes for channel in node.channels], np.bool_)
     for first in range(0, count, BLOCK):

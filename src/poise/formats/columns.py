@@ -19,7 +19,7 @@ from collections.abc import Sequence
 
 from poise.model import Joint, Model
 
-__all__ = ["RESERVED", "column_names", "unique"]
+__all__ = ["RESERVED", "make_unique", "name_columns"]
 
 RESERVED = ("time", "fps", "reached", "status", "steps", "searches", "seconds")
 """Columns that are no joints."""
@@ -27,19 +27,19 @@ RESERVED = ("time", "fps", "reached", "status", "steps", "searches", "seconds")
 _QUATERNION = ("qw", "qx", "qy", "qz")
 
 
-def column_names(model: Model) -> list[str]:
-    """One name for each number of q, in its order."""
-    return unique([name for joint in model.joints if joint.nq for name in names_of(joint)], RESERVED)
+def name_columns(model: Model) -> list[str]:
+    """Return one name for each number of q, in its order."""
+    return make_unique([name for joint in model.joints if joint.nq for name in name_joint_columns(joint)], RESERVED)
 
 
-def names_of(joint: Joint) -> list[str]:
-    """The columns of one joint."""
+def name_joint_columns(joint: Joint) -> list[str]:
+    """Return the columns of one joint."""
     plain = [joint.name_coordinate(k) for k in range(len(joint.coordinates))]
     return [*plain, *(f"{joint.name}.{part}" for part in _QUATERNION if joint.quaternion)]
 
 
-def unique(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
-    """The names, numbered from the second of a kind on."""
+def make_unique(names: Sequence[str], taken: Sequence[str] = ()) -> list[str]:
+    """Return the names, numbered from the second of a kind on."""
     seen, out = set(taken), []
     for name in names:
         free, number = name, 2

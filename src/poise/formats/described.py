@@ -18,15 +18,15 @@ from poise.model import BallRange, Box, Capsule, Cylinder, Mesh, Model, ModelBui
 from poise.model.spec import FrameSpec, JointSpec, frozen
 from poise.spatial import Rotation, Transform
 
-__all__ = ["description", "model_from"]
+__all__ = ["describe_model", "read_description"]
 
 GEOMETRIES = {kind.__name__.lower(): kind for kind in (Sphere, Capsule, Cylinder, Box, Mesh)}
 MOST_PARTS = 20_000
 LARGEST = 1e100
 
 
-def description(model: Model) -> str:
-    """The model as JSON."""
+def describe_model(model: Model) -> str:
+    """Return the model as JSON."""
     specs = model._layout.specs
     return json.dumps(
         {
@@ -35,8 +35,8 @@ def description(model: Model) -> str:
             "notes": list(model.notes),
             "up": model.up,
             "units": model.units,
-            "parts": [joint_words(s) if isinstance(s, JointSpec) else frame_words(s) for s in specs],
-            "shapes": [shape_words(shape) for shape in model.shapes],
+            "parts": [describe_joint(s) if isinstance(s, JointSpec) else describe_frame(s) for s in specs],
+            "shapes": [describe_shape(shape) for shape in model.shapes],
             "poses": {name: np.asarray(q).tolist() for name, q in model.poses.items()},
             "roles": dict(model.roles),
         },
@@ -45,14 +45,14 @@ def description(model: Model) -> str:
     )
 
 
-def frame_words(spec: FrameSpec) -> dict[str, Any]:
-    """A frame; `offset` is a quaternion wxyz and a translation."""
-    words = {"frame": spec.name, "parent": spec.parent, "offset": transform_words(spec.offset)}
+def describe_frame(spec: FrameSpec) -> dict[str, Any]:
+    """Return a frame; `offset` is a quaternion wxyz and a translation."""
+    words = {"frame": spec.name, "parent": spec.parent, "offset": describe_transform(spec.offset)}
     return words | {"mass": spec.mass, "center": spec.center.tolist()}
 
 
-def joint_words(spec: JointSpec) -> dict[str, Any]:
-    """A joint; a bound is None where there is none."""
+def describe_joint(spec: JointSpec) -> dict[str, Any]:
+    """Return a joint; a bound is None if there is none."""
     words: dict[str, Any] = {"joint": spec.name}
     for item in fields(spec):
         value = getattr(spec, item.name)
@@ -61,7 +61,7 @@ def joint_words(spec: JointSpec) -> dict[str, Any]:
         elif isinstance(value, np.ndarray):
             value = value.tolist()
         elif isinstance(value, Transform):
-            value = transform_words(value)
+            value = describe_transform(value)
         elif item.name == "mimic" and value is not None:
             value = list(value)
         elif isinstance(value, BallRange):
@@ -70,61 +70,61 @@ def joint_words(spec: JointSpec) -> dict[str, Any]:
     return words
 
 
-def shape_words(shape: Any) -> dict[str, Any]:
-    """A solid with the name of its kind."""
+def describe_shape(shape: Any) -> dict[str, Any]:
+    """Return a solid with the name of its kind."""
     kind = type(shape.shape).__name__.lower()
     words = {"kind": kind, "frame": shape.frame, "offset": transform_words(shape.offset)}
     return words | {"use": shape.use, "color": shape.color, "size": shape.shape.sizes}
 
 
-def transform_words(transform: Transform) -> list[float]:
-    """Seven numbers: wxyz, then x y z."""
+def describe_transform(transform: Transform) -> list[float]:
+    """Return seven numbers: quaternion wxyz, then x y z."""
     return [*transform.rotation.wxyz.tolist(), *transform.translation.tolist()]
 
 
 # ------------------------------------------------------------------------------------------------ and back
 
 
-def model_from(text: str) -> Model:
-    """The model of a description.
+def read_description(text: str) -> Model:
+    """Return the model of a description.
 
     Raises:
         FormatError: The text describes none.
     """
     try:
-        words = json.loads(text, parse_constant=no_number, parse_float=sane, parse_int=sane)
+        words = json.loads(text, parse_constant=refuse_number, parse_float=read_sane, parse_int=read_sane)
         if not isinstance(words, Mapping) or len(words["parts"]) > MOST_PARTS:
             raise FormatError("its description of the model is no mapping, or has too many parts.")
-        return rebuilt(words)
+        return rebuild(words)
     except FormatError:
         raise
     except (PoiseError, TypeError, ValueError, KeyError, AttributeError, RecursionError, OverflowError) as error:
         raise FormatError(f"its description of the model makes no model: {error}") from error
 
 
-def sane(word: str) -> float:
-    """A number whose square is one too."""
+def read_sane(word: str) -> float:
+    """Return a number whose square is one too."""
     number = float(word)
     if abs(number) > LARGEST:
         raise ValueError(f"{word[:40]} is too large")
     return number
 
 
-def no_number(word: str) -> float:
-    """JSON has no NaN and no infinity."""
+def refuse_number(word: str) -> float:
+    """Refuse NaN and infinity: JSON has neither."""
     raise ValueError(f"{word} is no number")
 
 
-def rebuilt(words: Mapping[str, Any]) -> Model:
-    """The model, through the builder's own checks."""
+def rebuild(words: Mapping[str, Any]) -> Model:
+    """Return the model, through the builder's own checks."""
     builder = ModelBuilder(words["name"])
     builder.source = str(words["source"])
     builder.notes = [str(note) for note in words["notes"]]
     builder.up, builder.units = words["up"], words["units"]
-    builder._extend(joint_spec(part) if "joint" in part else frame_spec(part) for part in words["parts"])
+    builder._extend(read_joint(part) if "joint" in part else read_frame(part) for part in words["parts"])
     for shape in words["shapes"]:
         geometry = GEOMETRIES[shape["kind"]](**shape["size"])
-        offset = transform(shape["offset"])
+        offset = read_transform(shape["offset"])
         builder.add_shape(shape["frame"], geometry, offset=offset, use=shape["use"], color=shape["color"])
     for name, q in words["poses"].items():
         builder.add_pose(name, q)
@@ -133,14 +133,14 @@ def rebuilt(words: Mapping[str, Any]) -> Model:
     return builder.build()
 
 
-def frame_spec(words: Mapping[str, Any]) -> FrameSpec:
-    """A frame."""
-    offset = transform(words["offset"])
+def read_frame(words: Mapping[str, Any]) -> FrameSpec:
+    """Return a frame."""
+    offset = read_transform(words["offset"])
     return FrameSpec.checked(words["frame"], words["parent"], offset, words["mass"], words["center"])
 
 
-def joint_spec(words: Mapping[str, Any]) -> JointSpec:
-    """A joint; axes and rest keep the bits that a second normalisation would change."""
+def read_joint(words: Mapping[str, Any]) -> JointSpec:
+    """Return a joint; axes and rest keep the bits that a second normalisation would change."""
     kind = words["kind"]
     cone = words.get("cone")
     spec = JointSpec.checked(
@@ -148,13 +148,13 @@ def joint_spec(words: Mapping[str, Any]) -> JointSpec:
         words["parent"],
         kind,
         frame=words["frame"],
-        offset=transform(words["offset"]),
+        offset=read_transform(words["offset"]),
         axis=words["axis"] if any(words["axis"]) else None,
         axis2=words["axis2"] if any(words["axis2"]) else None,
         order=words["order"] or None,
         pitch=words["pitch"] if kind == "screw" else None,
-        lower=bound(words["lower"], -np.inf),
-        upper=bound(words["upper"], np.inf),
+        lower=read_bound(words["lower"], -np.inf),
+        upper=read_bound(words["upper"], np.inf),
         rest=words["rest"],
         mimic=words["mimic"],
         mass=words["mass"],
@@ -165,27 +165,27 @@ def joint_spec(words: Mapping[str, Any]) -> JointSpec:
     )
     return replace(
         spec,
-        axis=same_bits(spec.axis, words["axis"]),
-        axis2=same_bits(spec.axis2, words["axis2"]),
-        rest=same_bits(spec.rest, words["rest"]),
+        axis=keep_bits(spec.axis, words["axis"]),
+        axis2=keep_bits(spec.axis2, words["axis2"]),
+        rest=keep_bits(spec.rest, words["rest"]),
     )
 
 
-def same_bits(found: NDArray[np.float64], written: Any) -> NDArray[np.float64]:
-    """The numbers as written, where they mean the same."""
+def keep_bits(found: NDArray[np.float64], written: Any) -> NDArray[np.float64]:
+    """Return the numbers as written, if they mean the same."""
     given = np.array(written, np.float64)
     return frozen(given) if given.shape == found.shape and np.allclose(given, found, 1e-14, 1e-14) else found
 
 
-def bound(values: Any, nothing: float) -> list[float] | None:
-    """Bounds with infinities, or None where there are none at all."""
+def read_bound(values: Any, nothing: float) -> list[float] | None:
+    """Return bounds with infinities, or None if there are none at all."""
     if all(value is None for value in values):
         return None
     return [nothing if value is None else value for value in values]
 
 
-def transform(words: Any) -> Transform:
-    """Of seven numbers."""
+def read_transform(words: Any) -> Transform:
+    """Return the transform of seven numbers: quaternion wxyz, then x y z."""
     numbers = np.array(words, np.float64)
     if numbers.shape != (7,):
         raise ValueError("an offset is seven numbers")

@@ -26,10 +26,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, InvalidValue, PoiseError
-from poise.formats.adjust import adjusted, freed
-from poise.formats.source import ReadOptions, Source, listed, parse_number, shown
+from poise.formats.adjust import add_free_root, adjust_model
+from poise.formats.source import ReadOptions, Source, parse_number, quote, quote_names
 from poise.model import Model, ModelBuilder
-from poise.models.dh import transform, turn_about_z
+from poise.models.dh import make_link, turn_about_z
 
 __all__ = ["NAME", "SUFFIXES", "from_table", "looks_like", "read_model"]
 
@@ -62,11 +62,11 @@ UNITS = {"": 1.0, "rad": 1.0, "radians": 1.0, "m": 1.0, "mm": 1e-3} | dict.fromk
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file begins with the column names of a DH table."""
+    """Return whether a file begins with the column names of a DH table."""
     text = head.decode("utf-8-sig", "replace")
     first = next((line for line in text.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
     cells = re.split(r"[,;\t]", first) if re.search(r"[,;\t]", first) else first.split()
-    return {"a", "alpha", "d"} <= {heading(cell)[0] for cell in cells}
+    return {"a", "alpha", "d"} <= {read_heading(cell)[0] for cell in cells}
 
 
 def from_table(
@@ -76,7 +76,7 @@ def from_table(
     name: str = "arm",
     degrees: bool = False,
 ) -> Model:
-    """An arm from a list of rows.
+    """Return an arm from a list of rows.
 
     Frames are ``base`` and ``link1`` to ``linkN``, the frames of the table; joints are ``joint1`` to ``jointN``.
 
@@ -108,12 +108,12 @@ def from_table(
 
 
 def as_mapping(row: Any, i: int) -> Mapping[str, Any]:
-    """A row by its columns' names."""
+    """Return a row by its columns' names."""
     if isinstance(row, Mapping):
         unknown = [key for key in row if key not in set(COLUMNS.values())]
         if unknown:
             raise InvalidValue(
-                f"row {i} has {listed(map(str, unknown))}; it may have {', '.join(set(COLUMNS.values()))}."
+                f"row {i} has {quote_names(map(str, unknown))}; it may have {', '.join(set(COLUMNS.values()))}."
             )
         return row
     try:
@@ -126,9 +126,9 @@ def as_mapping(row: Any, i: int) -> Mapping[str, Any]:
 
 
 def add_row(builder: ModelBuilder, parent: str, i: int, row: Mapping[str, Any], convention: str, degrees: bool) -> str:
-    """One joint and the frame of its link; returns that frame."""
+    """Add one joint and the frame of its link; return that frame."""
     turn = math.pi / 180.0 if degrees else 1.0
-    a, alpha, d, theta = (finite(row.get(key, 0.0), f"row {i}: {key}") for key in ORDER)
+    a, alpha, d, theta = (check_finite(row.get(key, 0.0), f"row {i}: {key}") for key in ORDER)
     alpha, theta = alpha * turn, theta * turn
     kind = KINDS.get(str(row.get("type", "")).strip().lower(), "")
     if not kind:
@@ -137,22 +137,22 @@ def add_row(builder: ModelBuilder, parent: str, i: int, row: Mapping[str, Any], 
     bounds: dict[str, Any] = {}
     for side in ("lower", "upper"):
         if row.get(side) is not None and kind in ("revolute", "prismatic"):
-            bounds[side] = finite(row[side], f"row {i}: {side}") * unit
+            bounds[side] = check_finite(row[side], f"row {i}: {side}") * unit
     joint, link = str(row.get("joint") or f"joint{i}"), str(row.get("link") or f"link{i}")
-    mass = finite(row.get("mass", 0.0), f"row {i}: mass")
+    mass = check_finite(row.get("mass", 0.0), f"row {i}: mass")
     axis_part: NDArray[np.float64] = turn_about_z(theta, d)
     if convention == "modified":
-        offset = transform(a, alpha, 0.0) @ axis_part
+        offset = make_link(a, alpha, 0.0) @ axis_part
         builder.add_joint(joint, parent, kind, frame=link, offset=offset, mass=mass, **bounds)
         return link
-    rest_of_link = transform(a, alpha, 0.0)
+    rest_of_link = make_link(a, alpha, 0.0)
     builder.add_joint(joint, parent, kind, offset=axis_part, **bounds)
     builder.add_frame(link, joint, rest_of_link, mass=mass)
     return link
 
 
-def finite(value: Any, what: str) -> float:
-    """A finite number of reasonable size."""
+def check_finite(value: Any, what: str) -> float:
+    """Return a finite number of reasonable size."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -166,7 +166,7 @@ def finite(value: Any, what: str) -> float:
 
 
 def read_model(source: Source, options: ReadOptions) -> Model:
-    """The arm of a CSV file.
+    """Read the arm of a CSV file.
 
     Raises:
         FormatError: No line of column names, a missing column, a cell that is no number, too many rows.
@@ -174,46 +174,48 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     from pathlib import Path
 
     if len(source.data) > MOST_BYTES:
-        raise source.error(f"has {len(source.data)} bytes; a DH table has at most {MOST_BYTES}.")
-    lines = source.text().splitlines()
-    convention = stated(lines, "convention", source)
+        raise source.make_error(f"has {len(source.data)} bytes; a DH table has at most {MOST_BYTES}.")
+    lines = source.read_text().splitlines()
+    convention = read_statement(lines, "convention", source)
     if convention is None:
-        source.odd("does not say its convention; it was read as standard. Write: # convention: standard (or modified)")
+        source.note_oddity(
+            "does not say its convention; it was read as standard. Write: # convention: standard (or modified)"
+        )
     elif convention not in CONVENTIONS:
-        raise source.error(f"its convention is {shown(convention)}; it must be standard or modified.")
+        raise source.make_error(f"its convention is {quote(convention)}; it must be standard or modified.")
     rows = read_rows(source, lines)
-    name = stated(lines, "name", source) or Path(source.path).stem or "arm"
+    name = read_statement(lines, "name", source) or Path(source.path).stem or "arm"
     try:
         model = from_table(rows, convention=convention or "standard", name=name)
         if options.base == "free":
-            model = freed(model)
+            model = add_free_root(model)
     except FormatError:
         raise
     except PoiseError as error:
-        raise source.error(str(error)) from error
+        raise source.make_error(str(error)) from error
     named = Model(model.name, model._layout.specs, source=source.path, notes=source.notes, attached=model._attached)
-    return adjusted(named, options, source)
+    return adjust_model(named, options, source)
 
 
-def stated(lines: Sequence[str], what: str, source: Source) -> str | None:
-    """What a comment such as ``# convention: modified`` says."""
+def read_statement(lines: Sequence[str], what: str, source: Source) -> str | None:
+    """Return what a comment such as ``# convention: modified`` says."""
     found = [
         line.partition(":")[2].strip()
         for line in lines[:1000]
         if line.lstrip().startswith("#") and line.lstrip("# \t").lower().startswith(f"{what}:")
     ]
     if len(set(found)) > 1:
-        raise source.error(f"states its {what} twice: {listed(found)}; keep one.")
+        raise source.make_error(f"states its {what} twice: {quote_names(found)}; keep one.")
     return (found[0].lower() if what == "convention" else found[0]) if found else None
 
 
 def read_rows(source: Source, lines: Sequence[str]) -> list[dict[str, Any]]:
-    """The rows under the line that names the columns."""
+    """Read the rows under the line that names the columns."""
     kept = [(i, line) for i, line in enumerate(lines, 1) if line.strip() and not line.lstrip().startswith("#")]
     if len(kept) > MOST_ROWS:
-        raise source.error(f"has {len(kept)} rows; at most {MOST_ROWS} are read.")
+        raise source.make_error(f"has {len(kept)} rows; at most {MOST_ROWS} are read.")
     if len(kept) < 2:
-        raise source.error("has no rows; write a line with the columns' names, then one line a joint.")
+        raise source.make_error("has no rows; write a line with the columns' names, then one line a joint.")
     first, names = kept[0]
     mark = max(",;\t", key=names.count)
     mark = mark if mark in names else " "
@@ -222,7 +224,7 @@ def read_rows(source: Source, lines: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def split(line: str, mark: str) -> list[str]:
-    """The cells of a line; a blank for a mark stands for any number of them."""
+    """Return the cells of a line; a blank for a mark stands for any number of them."""
     if mark == " ":
         return line.split()
     try:
@@ -231,8 +233,8 @@ def split(line: str, mark: str) -> list[str]:
         return line.split(mark)
 
 
-def heading(cell: str) -> tuple[str, float]:
-    """The column that a heading means (empty: none), and what one of its unit is in radians or metres."""
+def read_heading(cell: str) -> tuple[str, float]:
+    """Return the column that a heading means (empty: none), and what one of its unit is in radians or metres."""
     match = _HEADING.fullmatch(cell.strip()) if len(cell) < LONGEST else None
     if match is None or match[2].lower() not in UNITS:
         return "", 1.0
@@ -240,26 +242,28 @@ def heading(cell: str) -> tuple[str, float]:
 
 
 def read_columns(source: Source, cells: Sequence[str], line: int) -> list[tuple[str, float]]:
-    """Column and unit of each cell of the first line; those nobody knows are passed over."""
-    columns = [heading(cell) for cell in cells]
+    """Read column and unit of each cell of the first line; unknown columns are skipped."""
+    columns = [read_heading(cell) for cell in cells]
     known = [name for name, _ in columns if name]
     absent = [key for key in ("a", "alpha", "d") if key not in known]
     if absent:
-        raise source.error(f"its first line names no column {listed(absent)}; it needs a, alpha, d and theta.", line)
+        raise source.make_error(
+            f"its first line names no column {quote_names(absent)}; it needs a, alpha, d and theta.", line
+        )
     if len(set(known)) < len(known):
-        raise source.error(f"its first line names a column twice: {listed(known)}.", line)
+        raise source.make_error(f"its first line names a column twice: {quote_names(known)}.", line)
     for cell, (name, _) in zip(cells, columns, strict=True):
         if not name:
-            source.odd(f"the column {shown(cell)} means nothing in a DH table; it was passed over", line)
+            source.note_oddity(f"the column {quote(cell)} means nothing in a DH table; it was passed over", line)
     return columns
 
 
 def read_row(source: Source, cells: Sequence[str], columns: Sequence[tuple[str, float]], line: int) -> dict[str, Any]:
-    """One row in radians and metres."""
+    """Read one row in radians and metres."""
     if len(cells) > len(columns) and not any(cells[len(columns) :]):
         cells = cells[: len(columns)]
     if len(cells) != len(columns):
-        raise source.error(f"has {len(cells)} cells where the first line names {len(columns)}.", line)
+        raise source.make_error(f"has {len(cells)} cells where the first line names {len(columns)}.", line)
     row: dict[str, Any] = {}
     for cell, (name, unit) in zip(cells, columns, strict=True):
         if name in ("joint", "link", "type"):
@@ -274,7 +278,7 @@ def read_row(source: Source, cells: Sequence[str], columns: Sequence[tuple[str, 
 
 
 def read_cell(source: Source, cell: str, name: str, unit: float, line: int) -> float:
-    """A number, a share of pi, or degrees, in radians or metres."""
+    """Read a number, a share of pi, or degrees, in radians or metres."""
     if (
         len(cell) < LONGEST
         and (match := _PI.fullmatch(cell)) is not None
@@ -283,6 +287,6 @@ def read_cell(source: Source, cell: str, name: str, unit: float, line: int) -> f
         times = parse_number(match[2] or "1", name, source, line)
         parts = parse_number(match[3] or "1", name, source, line)
         if parts == 0.0:
-            raise source.error(f"{name} is {shown(cell)}, which divides by zero.", line)
+            raise source.make_error(f"{name} is {quote(cell)}, which divides by zero.", line)
         return (-1.0 if match[1] == "-" else 1.0) * times * math.pi / parts
     return parse_number(cell, name, source, line) * unit

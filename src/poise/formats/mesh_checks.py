@@ -23,17 +23,19 @@ def check_vertices(source: Source, values: NDArray[np.floating], what: str = "ve
         good = (np.abs(values) <= LARGEST).all(axis=1)
     if not good.all():
         row = int(np.argmin(good))
-        raise source.error(f"{what} {row} is {values[row].tolist()}; every number must be finite, at most {LARGEST:g}.")
+        raise source.make_error(
+            f"{what} {row} is {values[row].tolist()}; every number must be finite, at most {LARGEST:g}."
+        )
     return np.ascontiguousarray(values, np.float32)
 
 
 def check_triangles(source: Source, values: NDArray[np.integer], count: int) -> NDArray[np.uint32]:
     """Triangles (m, 3) of vertices that exist; those without area by their numbers are left out."""
     if len(values) > MOST_TRIANGLES:
-        raise source.error(f"has {len(values)} triangles; at most {MOST_TRIANGLES} are read.")
+        raise source.make_error(f"has {len(values)} triangles; at most {MOST_TRIANGLES} are read.")
     if len(values) and not 0 <= int(values.min()) <= int(values.max()) < count:
         wrong = values.max() if values.max() >= count else values.min()
-        raise source.error(f"a triangle names vertex {int(wrong)}; there are {count}.")
+        raise source.make_error(f"a triangle names vertex {int(wrong)}; there are {count}.")
     a, b, c = values.T if len(values) else np.zeros((3, 0), np.int64)
     return np.ascontiguousarray(values[(a != b) & (b != c) & (c != a)], np.uint32)
 
@@ -52,7 +54,7 @@ def parse_words(source: Source, words: list[bytes]) -> Floats:
     try:
         return np.array(words, "S32").astype(np.float64)
     except ValueError as error:
-        raise source.error(f"holds what is no number: {error}.") from None
+        raise source.make_error(f"holds what is no number: {error}.") from None
 
 
 def join_corners(corners: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from poise.formats.mesh_checks import MOST_TRIANGLES, check_triangles, check_vertices, make_fans
 from poise.formats.source import Source
-from poise.formats.xml import Element, local, parse_xml
+from poise.formats.xml import Element, parse_xml, strip_prefix
 from poise.model.looks import Material, Patch
 
 __all__ = ["read_dae"]
@@ -55,17 +55,17 @@ class Scene:
 def read_dae(source: Source) -> list[Patch]:
     """All meshes of the scene, in metres; those of the library where there is no scene."""
     root = parse_xml(source)
-    if local(root.tag) != "COLLADA":
-        raise source.error(f"its root is <{root.tag}>; a DAE begins with <COLLADA>.")
+    if strip_prefix(root.tag) != "COLLADA":
+        raise source.make_error(f"its root is <{root.tag}>; a DAE begins with <COLLADA>.")
     scene = Scene(source, {e.get("id", ""): e for e in all_of(root) if e.get("id")})
     T = np.diag([*(unit_of(source, root),) * 3, 1.0])
-    shown = [e for e in all_of(root) if local(e.tag) == "instance_visual_scene"]
+    shown = [e for e in all_of(root) if strip_prefix(e.tag) == "instance_visual_scene"]
     tops = [found for e in shown if (found := scene.named(e.get("url", ""))) is not None]
-    for top in tops or [e for e in all_of(root) if local(e.tag) == "visual_scene"]:
+    for top in tops or [e for e in all_of(root) if strip_prefix(e.tag) == "visual_scene"]:
         for node in below(top, "node"):
             walk(scene, node, T, 0)
     if not scene.instances:
-        for geometry in [e for e in all_of(root) if local(e.tag) == "geometry"]:
+        for geometry in [e for e in all_of(root) if strip_prefix(e.tag) == "geometry"]:
             place(scene, geometry, T, {})
     return scene.patches
 
@@ -79,7 +79,7 @@ def all_of(root: Element) -> Iterator[Element]:
 
 def below(element: Element, *tags: str) -> list[Element]:
     """The children with one of these tags."""
-    return [child for child in element if local(child.tag) in tags]
+    return [child for child in element if strip_prefix(child.tag) in tags]
 
 
 def numbers_of(source: Source, text: str | None, what: str) -> Floats:
@@ -87,7 +87,7 @@ def numbers_of(source: Source, text: str | None, what: str) -> Floats:
     try:
         return np.array((text or "").split(), np.float64)
     except ValueError as error:
-        raise source.error(f"{what} holds what is no number: {error}.") from None
+        raise source.make_error(f"{what} holds what is no number: {error}.") from None
 
 
 def unit_of(source: Source, root: Element) -> float:
@@ -105,9 +105,9 @@ def unit_of(source: Source, root: Element) -> float:
 def walk(scene: Scene, node: Element, T: Floats, depth: int) -> None:
     """Places the meshes of a node and of all that hang from it."""
     if depth > DEEPEST:
-        raise scene.source.error(f"its nodes are nested more than {DEEPEST} deep, or contain themselves.")
+        raise scene.source.make_error(f"its nodes are nested more than {DEEPEST} deep, or contain themselves.")
     for child in node:
-        tag = local(child.tag)
+        tag = strip_prefix(child.tag)
         if tag in ("matrix", "translate", "rotate", "scale"):
             T = T @ moved(scene.source, tag, child)
         elif tag == "node":
@@ -129,7 +129,7 @@ def moved(source: Source, tag: str, element: Element) -> Floats:
     values, out = numbers_of(source, element.text, f"a <{tag}>"), np.eye(4)
     wanted = {"matrix": 16, "translate": 3, "scale": 3, "rotate": 4}[tag]
     if values.shape != (wanted,) or not (np.abs(values) < 1e12).all():
-        raise source.error(f"a <{tag}> has not {wanted} finite numbers.", element.sourceline)
+        raise source.make_error(f"a <{tag}> has not {wanted} finite numbers.", element.sourceline)
     if tag == "matrix":
         return values.reshape(4, 4)
     if tag == "translate":
@@ -147,7 +147,7 @@ def moved(source: Source, tag: str, element: Element) -> Floats:
 def geometry_of(scene: Scene, instance: Element) -> tuple[Element | None, Floats]:
     """The geometry that an instance means, and the matrix with which a skin binds it."""
     found = scene.named(instance.get("url", ""))
-    if found is None or local(found.tag) != "controller":
+    if found is None or strip_prefix(found.tag) != "controller":
         return found, np.eye(4)
     for skin in below(found, "skin"):
         bind = below(skin, "bind_shape_matrix")
@@ -158,12 +158,14 @@ def geometry_of(scene: Scene, instance: Element) -> tuple[Element | None, Floats
 
 def bound_materials(instance: Element) -> dict[str, str]:
     """Which material each symbol of the geometry means here."""
-    return {e.get("symbol", ""): e.get("target", "") for e in all_of(instance) if local(e.tag) == "instance_material"}
+    return {
+        e.get("symbol", ""): e.get("target", "") for e in all_of(instance) if strip_prefix(e.tag) == "instance_material"
+    }
 
 
 def refuse_many(scene: Scene) -> None:
     if scene.instances > MOST_INSTANCES or scene.triangles > MOST_TRIANGLES:
-        raise scene.source.error(f"places more than {MOST_INSTANCES} meshes or {MOST_TRIANGLES} triangles.")
+        raise scene.source.make_error(f"places more than {MOST_INSTANCES} meshes or {MOST_TRIANGLES} triangles.")
 
 
 # ------------------------------------------------------------------------------------------------ meshes
@@ -202,17 +204,17 @@ def positions(scene: Scene, target: Element) -> Floats:
             break
         found = scene.named(inputs[0].get("source", ""))
         if found is None:
-            raise scene.source.error("a mesh names positions that are not there.", inputs[0].sourceline)
+            raise scene.source.make_error("a mesh names positions that are not there.", inputs[0].sourceline)
         target = found
     arrays = below(target, "float_array")
     if not arrays:
-        raise scene.source.error("a mesh has no positions.", target.sourceline)
+        raise scene.source.make_error("a mesh has no positions.", target.sourceline)
     values = numbers_of(scene.source, arrays[0].text, "a <float_array>")
     stride, offset = 3, 0
     for accessor in (a for t in below(target, "technique_common") for a in below(t, "accessor")):
         stride, offset = whole(scene, accessor, "stride", 3), whole(scene, accessor, "offset", 0)
     if stride < 3:
-        raise scene.source.error(f"positions have {stride} numbers each; they must have 3.", target.sourceline)
+        raise scene.source.make_error(f"positions have {stride} numbers each; they must have 3.", target.sourceline)
     values = values[offset:]
     return values[: len(values) // stride * stride].reshape(-1, stride)[:, :3]
 
@@ -221,7 +223,7 @@ def whole(scene: Scene, element: Element, key: str, default: int) -> int:
     """A whole number of an attribute, 0 to a million."""
     word = element.get(key, str(default))
     if not word.isdecimal() or int(word[:8]) > 1_000_000:
-        raise scene.source.error(f"{key} is {word[:20]!r}; it must be a whole number.", element.sourceline)
+        raise scene.source.make_error(f"{key} is {word[:20]!r}; it must be a whole number.", element.sourceline)
     return int(word)
 
 
@@ -234,7 +236,7 @@ def face_corners(scene: Scene, faces: Element) -> tuple[str, NDArray[np.int64]]:
         return "", NO_FACES
     at = whole(scene, vertex, "offset", 0)
     rows = [corner_numbers(scene, p, width, at) for p in below(faces, "p")]
-    tag, name = local(faces.tag), vertex.get("source", "").removeprefix("#")
+    tag, name = strip_prefix(faces.tag), vertex.get("source", "").removeprefix("#")
     if not rows:
         return "", NO_FACES
     flat, sizes = np.concatenate(rows), np.array([len(row) for row in rows])
@@ -246,7 +248,7 @@ def face_corners(scene: Scene, faces: Element) -> tuple[str, NDArray[np.int64]]:
         counts = below(faces, "vcount")
         sizes = numbers_of(scene.source, counts[0].text if counts else "", "a <vcount>").astype(np.int64)
         if len(sizes) and (sizes.min() < 0 or int(sizes.sum()) > len(flat)):
-            raise scene.source.error("a <vcount> asks for more corners than there are.", faces.sourceline)
+            raise scene.source.make_error("a <vcount> asks for more corners than there are.", faces.sourceline)
     return name, make_fans(flat[: int(sizes.sum())], sizes)
 
 
@@ -254,7 +256,7 @@ def corner_numbers(scene: Scene, p: Element, width: int, at: int) -> NDArray[np.
     """The numbers of the vertices in a <p>."""
     values = numbers_of(scene.source, p.text, "a <p>")
     if len(values) and not (np.abs(values) < 2**31).all():
-        raise scene.source.error("a <p> holds a number that is no index.", p.sourceline)
+        raise scene.source.make_error("a <p> holds a number that is no index.", p.sourceline)
     return values[: len(values) // width * width].astype(np.int64).reshape(-1, width)[:, at]
 
 
@@ -270,7 +272,7 @@ def color_of(scene: Scene, reference: str) -> Material | None:
     material = scene.named(reference)
     effects = [] if material is None else below(material, "instance_effect")
     effect = scene.named(effects[0].get("url", "")) if effects else None
-    for diffuse in [] if effect is None else [e for e in all_of(effect) if local(e.tag) == "diffuse"]:
+    for diffuse in [] if effect is None else [e for e in all_of(effect) if strip_prefix(e.tag) == "diffuse"]:
         for color in below(diffuse, "color"):
             values = numbers_of(scene.source, color.text, "a <color>")
             if values.shape in ((3,), (4,)) and np.isfinite(values).all():

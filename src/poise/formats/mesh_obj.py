@@ -23,7 +23,7 @@ def read_obj(source: Source) -> list[Patch]:
     lines = source.data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines()
     rows = [line.split() for line in lines if line[:2] in (b"v ", b"v\t")]
     if not rows or any(len(row) < 4 for row in rows):
-        raise source.error("has no vertices, or one of less than three numbers.")
+        raise source.make_error("has no vertices, or one of less than three numbers.")
     vertices = check_vertices(source, parse_words(source, [w for row in rows for w in row[1:4]]).reshape(-1, 3))
     materials: dict[str, Material] = {}
     groups: dict[str, list[bytes]] = {}
@@ -51,16 +51,16 @@ def read_obj(source: Source) -> list[Patch]:
 def corners_of(source: Source, faces: list[bytes], seen: list[int]) -> NDArray[np.int64]:
     """The triangles of faces, a fan each; numbers count from 1, negative ones from the last vertex so far."""
     if len(faces) > MOST_TRIANGLES:
-        raise source.error(f"has {len(faces)} faces; at most {MOST_TRIANGLES} are read.")
+        raise source.make_error(f"has {len(faces)} faces; at most {MOST_TRIANGLES} are read.")
     words = [face.split() for face in faces]
     sizes = np.array([len(row) - 1 for row in words])
     if sizes.min() < 3 or int((sizes - 2).sum()) > MOST_TRIANGLES:
-        raise source.error("has a face of less than three corners, or too many faces.")
+        raise source.make_error("has a face of less than three corners, or too many faces.")
     flat = [corner.partition(b"/")[0] for row in words for corner in row[1:]]
     try:
         index = np.array(flat, "S20").astype(np.int64)
     except ValueError as error:
-        raise source.error(f"a face names a vertex by what is no number: {error}.") from None
+        raise source.make_error(f"a face names a vertex by what is no number: {error}.") from None
     index = np.where(index < 0, index + np.repeat(seen, sizes), index - 1)
     return make_fans(index, sizes)
 
@@ -68,7 +68,7 @@ def corners_of(source: Source, faces: list[bytes], seen: list[int]) -> NDArray[n
 def read_colors(source: Source, name: str) -> dict[str, Material]:
     """The colours of an MTL file beside the OBJ; none where it is not there."""
     try:
-        text = Source.open(source.sibling(name), limit=MOST_COLORS).data
+        text = Source.open(source.find_sibling(name), limit=MOST_COLORS).data
     except FormatError:
         return {}
     out: dict[str, Material] = {}

@@ -46,18 +46,18 @@ def read_mesh(path: str | Path) -> tuple[Patch, ...]:
     readers = mesh_readers()
     suffix = Path(path).suffix.lower()
     if suffix not in readers:
-        raise source.error(f"is no mesh that is read here; these are: {' '.join(MESHES)}.")
+        raise source.make_error(f"is no mesh that is read here; these are: {' '.join(MESHES)}.")
     try:
         patches = readers[suffix](source)
     except FormatError:
         raise
     except PoiseError as error:
-        raise source.error(str(error)) from error
+        raise source.make_error(str(error)) from error
     except (ValueError, IndexError, OverflowError, MemoryError, RecursionError, UnicodeError) as error:
-        raise source.error(f"could not be read as a mesh ({type(error).__name__}: {error}).") from error
+        raise source.make_error(f"could not be read as a mesh ({type(error).__name__}: {error}).") from error
     found = tuple(patch for patch in patches if len(patch.triangles))
     if not found:
-        raise source.error("has no triangles.")
+        raise source.make_error("has no triangles.")
     return found
 
 
@@ -86,11 +86,13 @@ def read_stl(source: Source) -> list[Patch]:
         corners = text_corners(source)
     else:
         if len(data) < 84:
-            raise source.error(f"has {len(data)} bytes; an STL has at least 84. It is cut short.")
+            raise source.make_error(f"has {len(data)} bytes; an STL has at least 84. It is cut short.")
         if 84 + 50 * count > len(data):
-            raise source.error(f"says {count} triangles and has bytes for {(len(data) - 84) // 50}; it is cut short.")
+            raise source.make_error(
+                f"says {count} triangles and has bytes for {(len(data) - 84) // 50}; it is cut short."
+            )
         if count > MOST_TRIANGLES:
-            raise source.error(f"has {count} triangles; at most {MOST_TRIANGLES} are read.")
+            raise source.make_error(f"has {count} triangles; at most {MOST_TRIANGLES} are read.")
         rows = np.frombuffer(data, np.dtype([("n", "<f4", 3), ("v", "<f4", 9), ("a", "<u2")]), count, 84)
         corners = rows["v"].reshape(-1, 3)
     vertices, triangles = join_corners(check_vertices(source, corners))
@@ -101,10 +103,10 @@ def text_corners(source: Source) -> NDArray[np.float64]:
     """The corners of a text STL, three a triangle."""
     words = source.data.split()
     if words.count(b"vertex") > 3 * MOST_TRIANGLES:
-        raise source.error(f"has more than {MOST_TRIANGLES} triangles.")
+        raise source.make_error(f"has more than {MOST_TRIANGLES} triangles.")
     found = [words[k + 1 : k + 4] for k, word in enumerate(words) if word == b"vertex"]
     if not found or len(found) % 3 or len(found[-1]) < 3:
-        raise source.error("its facets have not three vertices each; it is cut short.")
+        raise source.make_error("its facets have not three vertices each; it is cut short.")
     return parse_words(source, [word for row in found for word in row]).reshape(-1, 3)
 
 
@@ -114,9 +116,9 @@ def read_msh(source: Source) -> list[Patch]:
     head = np.frombuffer(data, "<i4", 4) if len(data) >= 16 else np.zeros(4, np.int32)
     vertices, normals, places, faces = (int(n) for n in head)
     if min(vertices, normals, places, faces) < 0 or vertices < 1 or faces > MOST_TRIANGLES:
-        raise source.error(f"its counts are {[vertices, normals, places, faces]}, as no mesh has.")
+        raise source.make_error(f"its counts are {[vertices, normals, places, faces]}, as no mesh has.")
     if 16 + 4 * (3 * vertices + 3 * normals + 2 * places + 3 * faces) != len(data):
-        raise source.error("its counts do not fit its length; it is cut short, or no mesh.")
+        raise source.make_error("its counts do not fit its length; it is cut short, or no mesh.")
     corners = np.frombuffer(data, "<f4", 3 * vertices, 16).reshape(-1, 3)
     order = np.frombuffer(data, "<i4", 3 * faces, len(data) - 12 * faces).reshape(-1, 3)
     return [Patch(check_vertices(source, corners), check_triangles(source, order, vertices))]

@@ -18,10 +18,10 @@ from types import SimpleNamespace
 from poise.errors import FormatError, PoiseError
 from poise.formats.mjcf_assets import Assets, prepare
 from poise.formats.mjcf_body import build
-from poise.formats.mjcf_compiler import compiled
+from poise.formats.mjcf_compiler import compile_model
 from poise.formats.mjcf_xml import Folder, Part, gather, serialize, walk
-from poise.formats.source import ReadOptions, Source, shown
-from poise.formats.xml import Element, root_tag
+from poise.formats.source import ReadOptions, Source, quote
+from poise.formats.xml import Element, find_root_tag
 from poise.model import Model
 
 __all__ = ["NAME", "SUFFIXES", "looks_like", "read_model"]
@@ -36,12 +36,12 @@ MOST_OUTDATED = 20  # settings of other versions that are left out before the fi
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether the first element is <mujoco>."""
-    return root_tag(head).lower() in ("mujoco", "mujocoinclude")
+    """Return whether the first element is <mujoco>."""
+    return find_root_tag(head).lower() in ("mujoco", "mujocoinclude")
 
 
 def read_model(source: Source, options: ReadOptions) -> Model:
-    """The body that an MJCF file describes.
+    """Read the body that an MJCF file describes.
 
     Raises:
         FormatError: Not MJCF, something that MuJoCo refuses, an include that is missing or outside the folder.
@@ -53,7 +53,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     except FormatError:
         raise
     except PoiseError as error:
-        raise source.error(str(error)) from error
+        raise source.make_error(str(error)) from error
 
 
 def compile_safely(source: Source) -> tuple[SimpleNamespace, Assets]:
@@ -66,7 +66,9 @@ def compile_safely(source: Source) -> tuple[SimpleNamespace, Assets]:
             raise
         plain = Assets(use_meshes=False)
         arrays = compile_with(source, plain)
-        source.odd(f"its meshes could not be used, and the masses that come from them are left out: {error.message}")
+        source.note_oddity(
+            f"its meshes could not be used, and the masses that come from them are left out: {error.message}"
+        )
         return arrays, plain
 
 
@@ -79,43 +81,47 @@ def compile_with(source: Source, assets: Assets) -> SimpleNamespace:
     folder = Folder(source, opened={Path(source.path).resolve()})
     root = gather(folder, source, Part(source))
     if root.tag.lower() != "mujoco":
-        raise source.error("is made to be included; load the file that includes it.", root.sourceline)
+        raise source.make_error("is made to be included; load the file that includes it.", root.sourceline)
     prepare(folder, root, assets)
-    root.append(new("compiler", **({"boundmass": "1e-12", "boundinertia": "1e-12"} if assets.massless else {})))
-    root[-1].append(new("lengthrange", mode="none"))
-    problem = compiled_today(source, root, assets)
+    root.append(
+        make_element("compiler", **({"boundmass": "1e-12", "boundinertia": "1e-12"} if assets.massless else {}))
+    )
+    root[-1].append(make_element("lengthrange", mode="none"))
+    problem = compile_tolerantly(source, root, assets)
     if isinstance(problem, str) and "mass and inertia of moving bodies" in problem:
         root[-1].attrib.update(boundmass="1e-12", boundinertia="1e-12")
-        source.odd("some moving bodies have no mass; MuJoCo would refuse them, here they move all the same")
-        problem = compiled(serialize(root)[0], assets.files)
+        source.note_oddity("some moving bodies have no mass; MuJoCo would refuse them, here they move all the same")
+        problem = compile_model(serialize(root)[0], assets.files)
     if isinstance(problem, str) and folder.dropped:
         complete = problem
-        strip(root)
-        problem = compiled(serialize(root)[0], assets.files)
+        strip_extras(root)
+        problem = compile_model(serialize(root)[0], assets.files)
         problem = complete if isinstance(problem, str) else problem
     if isinstance(problem, str):
-        raise explained(folder, root, problem)
+        raise explain(folder, root, problem)
     if folder.dropped:
-        source.odd(f"left out, with what depends on it: {', '.join(sorted(folder.dropped))}")
+        source.note_oddity(f"left out, with what depends on it: {', '.join(sorted(folder.dropped))}")
     return problem
 
 
-def compiled_today(source: Source, root: Element, assets: Assets) -> SimpleNamespace | str:
-    """MuJoCo's answer; settings of other versions that it does not know are left out with a warning."""
+def compile_tolerantly(source: Source, root: Element, assets: Assets) -> SimpleNamespace | str:
+    """Return MuJoCo's answer; settings of other versions that it does not know are left out with a warning."""
     for _ in range(MOST_OUTDATED):
-        problem = compiled(serialize(root)[0], assets.files)
+        problem = compile_model(serialize(root)[0], assets.files)
         found = UNKNOWN.search(problem) if isinstance(problem, str) else None
         if found is None or found[2] not in SETTINGS:
             return problem
         for element in walk(root):
             if element.tag == found[2]:
                 element.attrib.pop(found[1], None)
-        source.odd(f"<{found[2]}> has {shown(found[1])}, which this version of MuJoCo does not know; it was left out")
+        source.note_oddity(
+            f"<{found[2]}> has {quote(found[1])}, which this version of MuJoCo does not know; it was left out"
+        )
     return problem
 
 
-def explained(folder: Folder, root: Element, problem: str) -> FormatError:
-    """MuJoCo's complaint with the file and line of the element that it means."""
+def explain(folder: Folder, root: Element, problem: str) -> FormatError:
+    """Return MuJoCo's complaint with the file and line of the element that it means."""
     _, origin = serialize(root)
     line = re.search(r",? *line (\d+)", problem)
     words = re.sub(r"^(?:XML )?(?:Error: )*", "", problem.replace("poise_", "file "))
@@ -124,12 +130,12 @@ def explained(folder: Folder, root: Element, problem: str) -> FormatError:
     meant = re.search(r"Element '(\w+)'", problem)
     if element is not None and meant and meant[1] != element.tag:
         element = None
-    advice = f"MuJoCo refuses it: {shown(words, 300)[1:-1]}."
-    return folder.main.error(advice) if element is None else folder.error(element, advice)
+    advice = f"MuJoCo refuses it: {quote(words, 300)[1:-1]}."
+    return folder.main.make_error(advice) if element is None else folder.make_error(element, advice)
 
 
-def strip(root: Element) -> None:
-    """Takes out whatever has nothing to do with kinematics, and what refers to it."""
+def strip_extras(root: Element) -> None:
+    """Remove whatever has nothing to do with kinematics, and what refers to it."""
     root[:] = [child for child in root if child.tag not in NOT_KINEMATIC]
     for element in walk(root):
         if element.tag == "key":
@@ -139,6 +145,6 @@ def strip(root: Element) -> None:
             element[:] = [child for child in element if child.tag == "joint"]
 
 
-def new(tag: str, **attributes: str) -> Element:
-    """An element of our own."""
+def make_element(tag: str, **attributes: str) -> Element:
+    """Make an element of our own."""
     return Element(tag, attributes)

@@ -18,14 +18,14 @@ from poise.formats.mjcf_xml import (
     Folder,
     Part,
     Weight,
+    find_stem,
     gather,
     sanitize,
     serialize,
-    stem,
     walk,
     weigh,
 )
-from poise.formats.source import Source, listed, shown
+from poise.formats.source import Source, quote, quote_names
 from poise.formats.xml import Element
 
 __all__ = ["Assets", "MeshFile", "prepare"]
@@ -87,44 +87,46 @@ class Assets:
     attached: int = 0
 
     def add(self, data: bytes, suffix: str) -> str:
-        """Keeps bytes under a new name."""
+        """Keep bytes under a new name."""
         name = f"poise_{len(self.files)}{suffix}"
         self.files[name] = data
         return name
 
 
 def prepare(folder: Folder, root: Element, assets: Assets) -> Weight:
-    """Makes the tree safe to compile; returns how many elements and bodies it will have.
+    """Make the tree safe to compile; returns how many elements and bodies it will have.
 
     Raises:
         FormatError: See `sanitize`; an attached model that is missing, cyclic, or outside the folder.
     """
-    directory = mesh_directory(root)
+    directory = find_mesh_directory(root)
     if any(element.get("strippath") == "true" for element in walk(root) if element.tag == "compiler"):
         keep_last_names(root)
     sanitize(folder, root)
     models = [element for element in walk(root) if element.tag == "model"]
     attached = dict(attach(folder, element, assets) for element in models)
     total = weigh(folder, root, attached)
-    meshes = {e.get("name") or stem(e): e for e in walk(root) if e.tag == "mesh" and e.get("file")}
+    meshes = {e.get("name") or find_stem(e): e for e in walk(root) if e.tag == "mesh" and e.get("file")}
     wanted = settle_masses(folder, root, meshes, assets, directory)
     for name, element in meshes.items():
-        stand_in(folder, name, element, assets, directory, wanted.get(name))
+        replace_mesh(folder, name, element, assets, directory, wanted.get(name))
     return total
 
 
 def attach(folder: Folder, element: Element, assets: Assets) -> tuple[str, Weight]:
-    """Prepares a model that this one attaches; returns its name and how large it will be."""
+    """Prepare a model that this one attaches; returns its name and how large it will be."""
     reference = element.get("file", "")
     if not reference:
-        raise folder.error(element, "it must name a file.")
+        raise folder.make_error(element, "it must name a file.")
     found = folder.find(element, reference, XML)
     if found is None:
-        raise folder.error(element, f"the file {shown(reference)} {NOT_THERE} {folder.main.path!r}.")
+        raise folder.make_error(element, f"the file {quote(reference)} {NOT_THERE} {folder.main.path!r}.")
     path, below = found
     assets.attached += 1
     if path in assets.within or assets.attached > MOST_ATTACHED:
-        raise folder.error(element, f"{shown(reference)} attaches itself, or more than {MOST_ATTACHED} are attached.")
+        raise folder.make_error(
+            element, f"{quote(reference)} attaches itself, or more than {MOST_ATTACHED} are attached."
+        )
     source = Source.open(path, limit=MOST_BYTES)
     within, opened = assets.within, folder.opened
     assets.within, folder.opened = (*within, path), {path}
@@ -139,8 +141,8 @@ def attach(folder: Folder, element: Element, assets: Assets) -> tuple[str, Weigh
     return name or root.get("model", ""), total
 
 
-def mesh_directory(root: Element) -> PurePosixPath:
-    """Where meshes are, below the model's folder; the last word counts."""
+def find_mesh_directory(root: Element) -> PurePosixPath:
+    """Return where meshes are, below the model's folder; the last word counts."""
     words = {"assetdir": "", "meshdir": ""}
     for element in walk(root):
         if element.tag == "compiler":
@@ -155,14 +157,14 @@ def keep_last_names(root: Element) -> None:
             element.set("file", PurePosixPath(element.get("file", "").replace("\\", "/")).name)
 
 
-def stand_in(
+def replace_mesh(
     folder: Folder, name: str, element: Element, assets: Assets, directory: PurePosixPath, data: bytes | None
 ) -> None:
-    """Gives a mesh the stand-in, or its true bytes where they are wanted."""
+    """Give a mesh the stand-in, or its true bytes if they are needed."""
     plain = element.get("file", "").replace("\\", "/")
     suffix = PurePosixPath(plain).suffix.lower()
     token = assets.add(TETRAHEDRON, ".obj") if data is None else assets.add(data, suffix)
-    path = mesh_path(folder, element, directory)
+    path = find_mesh(folder, element, directory)
     assets.meshes[token] = MeshFile(path, element.get("refpos", "0 0 0"), element.get("refquat", "1 0 0 0"))
     kept = ("class", "scale", "refpos", "refquat") if data is None else tuple(set(element.keys()) - {"content_type"})
     values = {key: element.get(key, "") for key in kept if element.get(key) is not None}
@@ -171,8 +173,8 @@ def stand_in(
     element[:] = []
 
 
-def mesh_path(folder: Folder, element: Element, directory: PurePosixPath) -> str:
-    """Where a mesh is, or would be: beside the model, or beside the included file that names it."""
+def find_mesh(folder: Folder, element: Element, directory: PurePosixPath) -> str:
+    """Return where a mesh is, or would be: next to the model, or next to the included file that names it."""
     plain = element.get("file", "").replace("\\", "/")
     if "://" in plain:
         return plain
@@ -191,16 +193,16 @@ def mesh_path(folder: Folder, element: Element, directory: PurePosixPath) -> str
 def settle_masses(
     folder: Folder, root: Element, meshes: Mapping[str, Element], assets: Assets, directory: PurePosixPath
 ) -> dict[str, bytes]:
-    """The true bytes of meshes from which a body has its mass; geoms of meshes that are not there weigh nothing."""
+    """Return the true bytes of meshes that give a body its mass; geoms whose mesh is missing weigh nothing."""
     data: dict[str, bytes] = {}
     lost: dict[str, bool] = {}  # whether some mass goes with it
-    for geom, facts, weighs in mesh_geoms(root):
+    for geom, facts, weighs in list_mesh_geoms(root):
         name = facts["mesh"]
         if name not in meshes:
             continue
         fitted = facts.get("type", "mesh") in SOLID
         if (weighs or fitted) and name not in data:
-            found = true_bytes(folder, meshes[name], assets, directory)
+            found = read_mesh(folder, meshes[name], assets, directory)
             if found is not None:
                 data[name] = found
         if name in data:
@@ -214,13 +216,13 @@ def settle_masses(
                 geom.attrib.pop("density", None)
             lost[name] = lost.get(name, False) or weighs
     if lost and assets.use_meshes:
-        say = folder.main.odd if any(lost.values()) else folder.main.note
-        say(f"meshes that are not there, without the masses that would come from them: {listed(lost)}")
+        say = folder.main.note_oddity if any(lost.values()) else folder.main.note
+        say(f"meshes that are not there, without the masses that would come from them: {quote_names(lost)}")
     return data
 
 
-def true_bytes(folder: Folder, mesh: Element, assets: Assets, directory: PurePosixPath) -> bytes | None:
-    """A mesh's file, where it is of a known kind, not too large, and not behind an absolute path or a link."""
+def read_mesh(folder: Folder, mesh: Element, assets: Assets, directory: PurePosixPath) -> bytes | None:
+    """Return a mesh's file if it is of a known kind, not too large, and not behind an absolute path or a link."""
     reference = PurePosixPath(mesh.get("file", "").replace("\\", "/"))
     if not assets.use_meshes or reference.suffix.lower() not in MESHES:
         return None
@@ -236,9 +238,9 @@ def true_bytes(folder: Folder, mesh: Element, assets: Assets, directory: PurePos
     return data
 
 
-def mesh_geoms(root: Element) -> Iterator[tuple[Element, dict[str, str], bool]]:
-    """Geoms with a mesh, with what they and their default classes say, and whether their body's mass needs them."""
-    classes = default_classes(root)
+def list_mesh_geoms(root: Element) -> Iterator[tuple[Element, dict[str, str], bool]]:
+    """Yield geoms with a mesh, their settings with those of their classes, and whether their body's mass needs them."""
+    classes = read_default_classes(root)
     always = any(e.get("inertiafromgeom") == "true" for e in walk(root) if e.tag == "compiler")
     never = any(e.get("inertiafromgeom") == "false" for e in walk(root) if e.tag == "compiler")
     top = [e for e in root if e.tag == "worldbody"]
@@ -252,25 +254,25 @@ def mesh_geoms(root: Element) -> Iterator[tuple[Element, dict[str, str], bool]]:
             if child.tag == "geom":
                 facts = classes.get(child.get("class", childclass), {}) | dict(child.items())
                 if facts.get("mesh"):
-                    yield child, facts, counts and not weightless(facts)
+                    yield child, facts, counts and not is_weightless(facts)
             elif child.tag in ("body", "frame", "replicate"):
                 stack.append((child, childclass, counts))
 
 
-def weightless(facts: Mapping[str, str]) -> bool:
-    """Whether a geom is told to weigh nothing."""
-    return nothing(facts.get("mass")) or ("mass" not in facts and nothing(facts.get("density")))
+def is_weightless(facts: Mapping[str, str]) -> bool:
+    """Return whether a geom is told to weigh nothing."""
+    return is_nothing(facts.get("mass")) or ("mass" not in facts and is_nothing(facts.get("density")))
 
 
-def nothing(word: str | None) -> bool:
+def is_nothing(word: str | None) -> bool:
     try:
         return word is not None and float(word) == 0.0
     except ValueError:
         return False
 
 
-def default_classes(root: Element) -> dict[str, dict[str, str]]:
-    """What each default class says of geoms, its parents' words included."""
+def read_default_classes(root: Element) -> dict[str, dict[str, str]]:
+    """Return what each default class says of geoms, its parents' words included."""
     classes: dict[str, dict[str, str]] = {}
     stack = [(e, "main", dict[str, str]()) for e in root if e.tag == "default"]
     while stack:

@@ -20,7 +20,7 @@ from poise.formats.adjust import adjusted
 from poise.formats.known import give_roles
 from poise.formats.mjcf_assets import Assets
 from poise.formats.mjcf_shapes import add_shapes
-from poise.formats.source import ReadOptions, Source, listed, look_source
+from poise.formats.source import ReadOptions, Source, look_source, quote_names
 from poise.model import BallRange, Model, ModelBuilder
 from poise.spatial import Rotation, Transform
 
@@ -49,42 +49,42 @@ class Names:
     def __post_init__(self) -> None:
         m, given = self.compiled, self.compiled.names
         self.frames.update(filter(None, given["body"]))
-        self.bodies = [name or self.fresh(f"body_{i}") for i, name in enumerate(given["body"])]
+        self.bodies = [name or self.make_new(f"body_{i}") for i, name in enumerate(given["body"])]
         for name in given["site"]:
             taken = name in self.frames
-            self.sites.append(self.fresh(f"{name}_site" if taken else name or f"site_{len(self.sites)}"))
+            self.sites.append(self.make_new(f"{name}_site" if taken else name or f"site_{len(self.sites)}"))
             if taken:
                 self.source.note(f"the site {name!r} has a body's name; its frame is {self.sites[-1]!r}")
         known = set(filter(None, given["joint"]))
         for i, name in enumerate(given["joint"]):
-            self.joints.append(name or unused(f"{self.bodies[m.jnt_bodyid[i]]}_joint", known))
+            self.joints.append(name or number_name(f"{self.bodies[m.jnt_bodyid[i]]}_joint", known))
             known.add(self.joints[-1])
 
-    def fresh(self, name: str) -> str:
-        """The name, or one like it that no frame has."""
-        name = unused(name, self.frames)
+    def make_new(self, name: str) -> str:
+        """Return the name, or one like it that no frame has."""
+        name = number_name(name, self.frames)
         self.frames.add(name)
         return name
 
 
-def unused(name: str, taken: set[str]) -> str:
-    """The name, with the first number that makes it new."""
+def number_name(name: str, taken: set[str]) -> str:
+    """Return the name, with the first number that makes it new."""
     words = (f"{name}_{k}" if k else name for k in range(len(taken) + 1))
     return next(word for word in words if word not in taken)
 
 
 def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: ReadOptions) -> Model:
-    """The model.
+    """Build the model.
 
     Raises:
         FormatError: Some number is not finite, or absurdly large.
     """
     check_numbers(compiled, source)
-    up = up_axis(compiled, source)
-    builder = ModelBuilder(model_name(compiled, source))
+    up = find_up(compiled, source)
+    builder = ModelBuilder(read_model_name(compiled, source))
     builder.source, builder.up = source.path, up
     builder.look = look_source(source, options)
-    body = Body(compiled, builder, source, Names(compiled, source))
+    body = BodyReader(compiled, builder, source, Names(compiled, source))
     body.add_all(free_base=options.base == "free")
     add_shapes(compiled, assets, builder, source, body.names.bodies)
     body.add_poses()
@@ -96,7 +96,7 @@ def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: Re
 
 
 @dataclass
-class Body:
+class BodyReader:
     """A body that is being built."""
 
     compiled: Any
@@ -109,24 +109,24 @@ class Body:
     def add_all(self, *, free_base: bool) -> None:
         """World, base, bodies with their joints, sites."""
         m = self.compiled
-        self.mimics = couplings(m, self.names.joints, self.source)
+        self.mimics = read_couplings(m, self.names.joints, self.source)
         self.builder.add_frame(self.names.bodies[0])
         tops = [i for i in range(1, m.nbody) if m.body_parentid[i] == 0 and not self.is_free(i)]
         if free_base and tops:
-            self.base = unused("root", set(self.names.joints) | self.names.frames)
+            self.base = number_name("root", set(self.names.joints) | self.names.frames)
             self.names.frames.add(self.base)
             self.builder.add_joint(self.base, None, "free")
         elif free_base:
             self.source.note("the model has a free joint of its own; none was added")
         if m.nbody == 1:
-            say = self.source.note if m.ngeom or m.nsite else self.source.odd
+            say = self.source.note if m.ngeom or m.nsite else self.source.note_oddity
             say("has no bodies; the model is the world alone")
         if m.nmocap:
             self.source.note("mocap bodies stand where the file puts them")
         for i in range(1, m.nbody):
             self.add_body(i)
         for i, name in enumerate(self.names.sites):
-            offset = place(m.site_pos[i], m.site_quat[i])
+            offset = read_transform(m.site_pos[i], m.site_quat[i])
             self.builder.add_frame(name, self.names.bodies[m.site_bodyid[i]], offset)
 
     def is_free(self, i: int) -> bool:
@@ -134,7 +134,7 @@ class Body:
         return bool(m.body_jntnum[i]) and bool(m.jnt_type[m.body_jntadr[i]] == FREE)
 
     def add_body(self, i: int) -> None:
-        """One body: its joints from the parent outwards, the last one carrying the body's own frame if it can."""
+        """Add one body: its joints from the parent outwards, the last one carrying the body's own frame if it can."""
         m, name = self.compiled, self.names.bodies[i]
         above = int(m.body_parentid[i])
         parent: str | None = self.base if above == 0 and self.base else self.names.bodies[above]
@@ -146,21 +146,21 @@ class Body:
             rest = np.array(m.qpos0[m.jnt_qposadr[joint] :][:7])
             self.builder.add_joint(self.names.joints[joint], None, "free", frame=name, rest=rest, **mass)
             return
-        at = place(m.body_pos[i], m.body_quat[i])
+        at = read_transform(m.body_pos[i], m.body_quat[i])
         joints = range(int(m.body_jntadr[i]), int(m.body_jntadr[i] + m.body_jntnum[i]))
         for j in joints:
             anchor = np.array(m.jnt_pos[j])
             last = j == joints[-1] and not anchor.any()
-            frame = name if last else self.names.fresh(self.names.joints[j])
-            offset = at @ Transform(Rotation.identity(), anchor) @ self.reference(j)
-            row = self.joint(j) | (mass if last else {})
+            frame = name if last else self.names.make_new(self.names.joints[j])
+            offset = at @ Transform(Rotation.identity(), anchor) @ self.find_reference(j)
+            row = self.read_joint(j) | (mass if last else {})
             self.builder.add_joint(self.names.joints[j], parent, frame=frame, offset=offset, **row)
             parent, at = frame, Transform(Rotation.identity(), -anchor)
         if parent != name:
             self.builder.add_frame(name, parent, at, **mass)
 
-    def reference(self, j: int) -> Transform:
-        """What takes a joint's reference value back, so that q begins where the file's numbers do."""
+    def find_reference(self, j: int) -> Transform:
+        """Return what takes a joint's reference value back, so that q begins where the file's numbers do."""
         m = self.compiled
         if m.jnt_type[j] not in (HINGE, SLIDE):
             return Transform.identity()
@@ -169,8 +169,8 @@ class Body:
             return Transform(Rotation.from_axis_angle(axis, -ref), np.zeros(3))
         return Transform(Rotation.identity(), -ref * axis)
 
-    def joint(self, j: int) -> Row:
-        """Kind, axis, range, rest and coupling of a hinge, slide or ball."""
+    def read_joint(self, j: int) -> Row:
+        """Return kind, axis, range, rest and coupling of a hinge, slide or ball."""
         m, kind = self.compiled, int(self.compiled.jnt_type[j])
         low, high = m.jnt_range[j].tolist() if m.jnt_limited[j] else (-np.inf, np.inf)
         if kind == BALL:
@@ -198,20 +198,20 @@ class Body:
                     continue
                 kind = int(m.jnt_type[j])
                 parts.append(np.array(m.key_qpos[k][m.jnt_qposadr[j] :][: NUMBERS[kind]]))
-            name = m.names["key"][k] or unused(f"key_{k}", taken)
+            name = m.names["key"][k] or number_name(f"key_{k}", taken)
             self.builder.add_pose(name, np.concatenate([np.zeros(0), *parts]))
 
 
-def place(position: Any, wxyz: Any) -> Transform:
-    """A transform of the file."""
+def read_transform(position: Any, wxyz: Any) -> Transform:
+    """Return a transform of the file."""
     return Transform(Rotation(np.array(wxyz)), np.array(position))
 
 
 # ------------------------------------------------------------------------------------------------ couplings
 
 
-def couplings(m: Any, names: list[str], source: Source) -> dict[int, tuple[int, float, float]]:
-    """Followers: (leader, ratio, offset). A joint that is held at one value leads itself.
+def read_couplings(m: Any, names: list[str], source: Source) -> dict[int, tuple[int, float, float]]:
+    """Return followers: (leader, ratio, offset). A joint that is held at one value leads itself.
 
     MuJoCo's constraint between joints is ``y - y0 = a0 + a1 (x - x0) + ... + a4 (x - x0)^4``, with the values at the
     reference configuration y0 and x0; without a second joint, ``y - y0 = a0``.
@@ -225,22 +225,24 @@ def couplings(m: Any, names: list[str], source: Source) -> dict[int, tuple[int, 
         y, x = int(m.eq_obj1id[k]), int(m.eq_obj2id[k])
         a = m.eq_data[k][:5].tolist()
         y0 = float(m.qpos0[m.jnt_qposadr[y]])
-        reason = refusal(m, a, y, x, out)
+        reason = explain_refusal(m, a, y, x, out)
         if not m.eq_active0[k]:
             source.note(f"the coupling of joint {names[y]!r} is not active and left out")
         elif reason:
-            source.odd(f"the coupling of joint {names[y]!r} is left out: {reason}")
+            source.note_oddity(f"the coupling of joint {names[y]!r} is left out: {reason}")
         elif x < 0 or a[1] == 0.0:
             out[y] = (y, 0.0, y0 + a[0])
         else:
             out[y] = (x, a[1], y0 + a[0] - a[1] * float(m.qpos0[m.jnt_qposadr[x]]))
     if others:
-        source.odd(f"{others} equality constraints that are not between two joints are left out (loops stay open)")
+        source.note_oddity(
+            f"{others} equality constraints that are not between two joints are left out (loops stay open)"
+        )
     return out
 
 
-def refusal(m: Any, a: list[float], y: int, x: int, known: dict[int, tuple[int, float, float]]) -> str:
-    """Why a coupling cannot be a mimic; empty where it can."""
+def explain_refusal(m: Any, a: list[float], y: int, x: int, known: dict[int, tuple[int, float, float]]) -> str:
+    """Return why a coupling cannot be a mimic; empty if it can."""
     if x >= 0 and any(a[2:]):
         return "it is not linear"
     if y in known:
@@ -250,11 +252,11 @@ def refusal(m: Any, a: list[float], y: int, x: int, known: dict[int, tuple[int, 
         leader = known[leader][0]
     if leader == y:
         return "the two follow each other"
-    return no_common_range(m, a, y, x) if x >= 0 and a[1] else ""
+    return explain_no_range(m, a, y, x) if x >= 0 and a[1] else ""
 
 
-def no_common_range(m: Any, a: list[float], y: int, x: int) -> str:
-    """Whether no value of the leader keeps both in their ranges."""
+def explain_no_range(m: Any, a: list[float], y: int, x: int) -> str:
+    """Return an explanation if no value of the leader keeps both in their ranges; else empty text."""
     if not (m.jnt_limited[y] and m.jnt_limited[x]):
         return ""
     x0, y0 = float(m.qpos0[m.jnt_qposadr[x]]), float(m.qpos0[m.jnt_qposadr[y]])
@@ -285,13 +287,13 @@ def check_numbers(m: Any, source: Source) -> None:
         array = np.asarray(values)
         if array.size and not (np.abs(array) <= LARGEST).all():
             bad = array[~(np.abs(array) <= LARGEST)].ravel()[:3]
-            raise source.error(f"{what} is {listed(map(str, bad))}; it must be finite and below {LARGEST:g}.")
+            raise source.make_error(f"{what} is {quote_names(map(str, bad))}; it must be finite and below {LARGEST:g}.")
     if np.isnan(m.jnt_range).any():
-        raise source.error("a joint's range is not a number.")
+        raise source.make_error("a joint's range is not a number.")
 
 
-def up_axis(m: Any, source: Source) -> str:
-    """Against gravity where that is along an axis; z, as MuJoCo has it, otherwise."""
+def find_up(m: Any, source: Source) -> str:
+    """Return the axis against gravity if it is a coordinate axis; otherwise z, as MuJoCo has it."""
     gravity = np.asarray(m.gravity, np.float64)
     k = int(np.argmax(np.abs(gravity)))
     if gravity[k] < 0.0 and abs(gravity[k]) > 0.99 * float(np.linalg.norm(gravity)):
@@ -302,8 +304,8 @@ def up_axis(m: Any, source: Source) -> str:
     return "z"
 
 
-def model_name(m: Any, source: Source) -> str:
-    """The model attribute of the file; its file's name where it has none."""
+def read_model_name(m: Any, source: Source) -> str:
+    """Return the model attribute of the file; its file's name if it has none."""
     from pathlib import PurePath
 
     return m.model if m.model and m.model != "MuJoCo Model" else PurePath(source.path).stem or "model"

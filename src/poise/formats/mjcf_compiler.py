@@ -23,9 +23,9 @@ import numpy as np
 
 from poise.errors import MissingExtra
 from poise.formats import mjcf_worker
-from poise.formats.bounded import surroundings
+from poise.formats.bounded import make_environment
 
-__all__ = ["compiled"]
+__all__ = ["compile_model"]
 
 PATIENCE = 60.0  # seconds for one file
 
@@ -47,8 +47,8 @@ class Worker:
         self.owner = 0
 
     def ask(self, request: bytes) -> bytes | str:
-        """The answer, or why there is none."""
-        process = self.running()
+        """Return the answer, or why there is none."""
+        process = self.find_process()
         assert process.stdin is not None
         assert process.stdout is not None
         late = threading.Event()
@@ -77,8 +77,8 @@ class Worker:
             return f"it takes more than {PATIENCE:g} s" if late.is_set() else "its compiler breaks down"
         return reply
 
-    def running(self) -> subprocess.Popen[bytes]:
-        """The process; a new one after a fork too, since two must not share the pipes."""
+    def find_process(self) -> subprocess.Popen[bytes]:
+        """Return the process; a new one after a fork too, since two must not share the pipes."""
         if self.process is None or self.owner != os.getpid() or self.process.poll() is not None:
             self.stop()
             self.owner = os.getpid()
@@ -88,12 +88,12 @@ class Worker:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
                 cwd=tempfile.gettempdir(),
-                env=surroundings(),
+                env=make_environment(),
             )
         return self.process
 
     def stop(self) -> None:
-        """Ends the process; in a fork of this one, lets go of it only."""
+        """End the process; in a fork of this one, lets go of it only."""
         process, self.process = self.process, None
         if process is None:
             return
@@ -111,8 +111,8 @@ _WORKER = Worker()
 atexit.register(_WORKER.stop)
 
 
-def compiled(text: str, assets: dict[str, bytes]) -> SimpleNamespace | str:
-    """MuJoCo's model as arrays and names, or what it says against the text.
+def compile_model(text: str, assets: dict[str, bytes]) -> SimpleNamespace | str:
+    """Return MuJoCo's model as arrays and names, or what it says against the text.
 
     Raises:
         MissingExtra: MuJoCo is not installed.

@@ -23,14 +23,14 @@ LARGEST = 1e12  # [m]
 
 
 def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source: Source, bodies: list[str]) -> None:
-    """Adds every geom that is a solid or a mesh file; the rest is counted in a note.
+    """Add every geom that is a solid or a mesh file; the rest is counted in a note.
 
     A geom that collides with nothing is visual; one in a group that MuJoCo's viewer hides is for collisions alone.
     """
     left: dict[str, int] = {}
     for i in range(m.ngeom):
         kind = NAMES[m.geom_type[i]] if m.geom_type[i] < len(NAMES) else "other"
-        made = meshed(m, assets, i) if kind == "mesh" else solid(m, kind, i)
+        made = make_mesh(m, assets, i) if kind == "mesh" else make_solid(m, kind, i)
         if made is None:
             left[kind] = left.get(kind, 0) + 1
             continue
@@ -42,8 +42,8 @@ def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source
         source.note("ellipsoids became the boxes around them")
 
 
-def solid(m: Any, kind: str, i: int) -> tuple[Geometry, Transform] | None:
-    """A simple solid and where it is; MuJoCo's sizes are radii and half lengths."""
+def make_solid(m: Any, kind: str, i: int) -> tuple[Geometry, Transform] | None:
+    """Return a simple solid and where it is; MuJoCo's sizes are radii and half lengths."""
     a, b, c = (float(x) for x in m.geom_size[i])
     shapes: dict[str, Any] = {
         "sphere": lambda: Sphere(a),
@@ -52,19 +52,19 @@ def solid(m: Any, kind: str, i: int) -> tuple[Geometry, Transform] | None:
         "box": lambda: Box((2 * a, 2 * b, 2 * c)),
         "ellipsoid": lambda: Box((2 * a, 2 * b, 2 * c)),
     }
-    if kind not in shapes or not finite(m, i):
+    if kind not in shapes or not is_finite(m, i):
         return None
     return shapes[kind](), Transform(Rotation(np.array(m.geom_quat[i])), np.array(m.geom_pos[i]))
 
 
-def finite(m: Any, i: int) -> bool:
-    """Whether a geom's numbers are finite and not absurd."""
+def is_finite(m: Any, i: int) -> bool:
+    """Return whether a geom's numbers are finite and not absurd."""
     values = np.concatenate([m.geom_pos[i], m.geom_quat[i], m.geom_size[i]])
     return bool((np.abs(values) < LARGEST).all())
 
 
-def meshed(m: Any, assets: Assets, i: int) -> tuple[Geometry, Transform] | None:
-    """A mesh file and where its own origin is.
+def make_mesh(m: Any, assets: Assets, i: int) -> tuple[Geometry, Transform] | None:
+    """Return a mesh file and where its own origin is.
 
     The compiler moves vertices v of the file to ``R_ref^T s (v - p_ref)``, then to the centre and axes of inertia, and
     the geom with them: its pose is ``G M`` with M the move, and the file's origin is ``G R_ref^T T(-s p_ref)``.
@@ -86,14 +86,14 @@ def meshed(m: Any, assets: Assets, i: int) -> tuple[Geometry, Transform] | None:
 
 
 def use_of(m: Any, i: int) -> str:
-    """What a geom is for."""
+    """Return what a geom is for."""
     if not (m.geom_contype[i] or m.geom_conaffinity[i]):
         return "visual"
     return "collision" if m.geom_group[i] >= FIRST_HIDDEN_GROUP else "both"
 
 
 def color_of(m: Any, i: int) -> list[float] | None:
-    """A geom's own color, else its material's; none where the file leaves it to MuJoCo."""
+    """Return a geom's own color, else its material's; none where the file leaves it to MuJoCo."""
     own = np.asarray(m.geom_rgba[i], np.float64)
     if not np.allclose(own, DEFAULT_COLOR):
         return own.tolist() if np.isfinite(own).all() else None

@@ -38,21 +38,21 @@ def pack(words: dict[str, Any], arrays: dict[str, Any]) -> bytes:
 
 
 def unpack(data: bytes) -> tuple[dict[str, Any], dict[str, Any]]:
-    """What `pack` was given."""
+    """Return what `pack` was given."""
     with np.load(io.BytesIO(data), allow_pickle=False) as file:
         arrays = {name: file[name] for name in file.files}
     return json.loads(arrays.pop("words_").tobytes()), arrays
 
 
 def send(stream: IO[bytes], data: bytes) -> None:
-    """Writes a message."""
+    """Write a message."""
     stream.write(len(data).to_bytes(8, "little"))
     stream.write(data)
     stream.flush()
 
 
 def receive(stream: IO[bytes]) -> bytes | None:
-    """Reads a message; None at the end."""
+    """Read a message; None at the end."""
     head = stream.read(8)
     if len(head) < 8:
         return None
@@ -62,7 +62,7 @@ def receive(stream: IO[bytes]) -> bytes | None:
 
 
 def answer(request: bytes) -> bytes:
-    """Compiles; "dirty" says that MuJoCo failed in a way after which it is not to be trusted."""
+    """Compile; "dirty" says that MuJoCo failed in a way after which it is not to be trusted."""
     import mujoco
 
     words, arrays = unpack(request)
@@ -71,7 +71,7 @@ def answer(request: bytes) -> bytes:
     mujoco.set_mju_user_warning(lambda _: None)  # else it writes to the terminal and to a log in this folder
     try:
         model = mujoco.MjModel.from_xml_string(words["xml"], assets)
-        return pack(*facts(mujoco, model))
+        return pack(*list_facts(mujoco, model))
     except ValueError as error:
         return pack({"error": str(error) or "ValueError", "dirty": False}, {})
     except Exception as error:
@@ -80,8 +80,8 @@ def answer(request: bytes) -> bytes:
         mujoco.set_mju_user_warning(before)
 
 
-def facts(mujoco: Any, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Sizes, names and arrays that kinematics needs."""
+def list_facts(mujoco: Any, model: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return sizes, names and arrays that kinematics needs."""
     kinds = {
         "body": (mujoco.mjtObj.mjOBJ_BODY, model.nbody),
         "joint": (mujoco.mjtObj.mjOBJ_JOINT, model.njnt),

@@ -16,7 +16,7 @@ from pathlib import Path, PurePosixPath
 from xml.sax.saxutils import quoteattr
 
 from poise.errors import FormatError
-from poise.formats.source import LONGEST_NAME, Source, shown
+from poise.formats.source import LONGEST_NAME, Source, quote
 from poise.formats.xml import Element, parse_xml
 
 __all__ = [
@@ -26,10 +26,10 @@ __all__ = [
     "Folder",
     "Part",
     "Weight",
+    "find_stem",
     "gather",
     "sanitize",
     "serialize",
-    "stem",
     "walk",
     "weigh",
 ]
@@ -86,90 +86,93 @@ class Folder:
     dropped: set[str] = field(default_factory=set)
     kept: list[Element] = field(default_factory=list)
 
-    def error(self, element: Element, message: str) -> FormatError:
-        """An error at an element, in the file that has it."""
+    def make_error(self, element: Element, message: str) -> FormatError:
+        """Return an error at an element, in the file that has it."""
         part = self.parts.get(id(element))
-        return (part.source if part else self.main).error(f"<{element.tag}>: {message}", element.sourceline or None)
+        source = part.source if part else self.main
+        return source.make_error(f"<{element.tag}>: {message}", element.sourceline or None)
 
     def find(self, element: Element, reference: str, above: tuple[str, ...] = ()) -> tuple[Path, PurePosixPath] | None:
-        """A file beside the model or beside the element's own file: its path, and its folder from the model's."""
+        """Return a file next to the model or to the element's own file: its path, and its folder from the model's."""
         below = self.parts[id(element)].below
         plain = PurePosixPath(reference.replace("\\", "/"))
         for base in dict.fromkeys((HERE, below)):
             try:
-                path = self.main.sibling(str(base / plain), above)
+                path = self.main.find_sibling(str(base / plain), above)
                 there = path.is_file()
             except FormatError as error:
-                raise self.error(element, error.message) from None
+                raise self.make_error(element, error.message) from None
             except (OSError, ValueError, RuntimeError):  # a name too long, a loop of links
-                raise self.error(element, f"{shown(reference)} is no file name.") from None
+                raise self.make_error(element, f"{quote(reference)} is no file name.") from None
             if there:
                 return path, (base / plain).parent
         return None
 
     def open(self, element: Element, reference: str) -> tuple[Source, Part]:
-        """The included file, read once and never again."""
+        """Return the included file, read once and never again."""
         found = self.find(element, reference, XML)
         if found is None:
-            raise self.error(element, f"the file {shown(reference)} {NOT_THERE} {self.main.path!r}.")
+            raise self.make_error(element, f"the file {quote(reference)} {NOT_THERE} {self.main.path!r}.")
         path, below = found
         if path in self.opened or len(self.opened) >= MOST_FILES:
             what = "is included already, perhaps by itself" if path in self.opened else "is one file too many"
-            raise self.error(element, f"{shown(reference)} {what}; include each file once.")
+            raise self.make_error(element, f"{quote(reference)} {what}; include each file once.")
         self.opened.add(path)
         source = Source.open(path, limit=MOST_BYTES)
         self.bytes += len(source.data)
         if self.bytes > MOST_BYTES:
-            raise self.error(element, f"the included files have more than {MOST_BYTES} bytes in all.")
+            raise self.make_error(element, f"the included files have more than {MOST_BYTES} bytes in all.")
         return source, Part(source, below)
 
 
 def gather(folder: Folder, source: Source, part: Part) -> Element:
-    """The root of a file, its includes replaced by what they include.
+    """Return the root of a file, its includes replaced by what they include.
 
     Raises:
         FormatError: Not XML, not MJCF, an include that is missing, repeated, cyclic, or no XML outside the folder.
     """
-    root = tree(source)
+    root = parse_tree(source)
     for element in walk(root):
         folder.parts[id(element)] = part
     if root.tag.lower() not in ("mujoco", "mujocoinclude"):
-        raise source.error(f"its root is <{root.tag}>; MJCF begins with <mujoco>, URDF with <robot>.", root.sourceline)
+        raise source.make_error(
+            f"its root is <{root.tag}>; MJCF begins with <mujoco>, URDF with <robot>.", root.sourceline
+        )
     for parent in list(walk(root)):
         if any(child.tag.lower() == "include" for child in parent):
-            parent[:] = [piece for child in parent for piece in included(folder, child)]
+            parent[:] = [piece for child in parent for piece in expand_include(folder, child)]
     return root
 
 
-def included(folder: Folder, element: Element) -> list[Element]:
-    """The element itself, or what it includes."""
+def expand_include(folder: Folder, element: Element) -> list[Element]:
+    """Return the element itself, or what it includes."""
     if element.tag.lower() != "include":
         return [element]
     if len(element):
-        raise folder.error(element, "an include has no elements of its own.")
+        raise folder.make_error(element, "an include has no elements of its own.")
     if not element.get("file"):
-        raise folder.error(element, "it must name a file.")
+        raise folder.make_error(element, "it must name a file.")
     source, part = folder.open(element, element.get("file", ""))
     root = gather(folder, source, part)
     folder.kept.extend((element, root))
     return list(root)
 
 
-def tree(source: Source) -> Element:
-    """The parsed file, without what XML forbids and MuJoCo reads: two dashes inside a comment, one end too many."""
+def parse_tree(source: Source) -> Element:
+    """Parse the file without what XML forbids and MuJoCo accepts: two dashes in a comment, one end tag too many."""
     data = without_odd_comments(source.data)
     if data != source.data:
-        source.odd("has '--' inside a comment, which XML forbids and MuJoCo reads; such comments were skipped")
+        source.note_oddity("has '--' inside a comment, which XML forbids and MuJoCo reads; such comments were skipped")
     whole = data
     while data.count(END) > data.count(BEGIN) and EXTRA_END.search(data):
         data = data[: data.rindex(END)]
     if data != whole:
-        source.odd("ends in one </mujoco> too many, which MuJoCo reads; it was skipped")
+        source.note_oddity("ends in one </mujoco> too many, which MuJoCo reads; it was skipped")
     return parse_xml(Source(source.path, data, source.notes, source.oddities), deepest=DEEPEST)
 
 
 def without_odd_comments(data: bytes) -> bytes:
-    """The bytes with only the lines left of comments that XML has not; one pass, whatever the bytes."""
+    """Return the bytes with only the lines left of comments that XML does not allow; one pass, whatever the bytes."""
     pieces, at = [], 0
     while (start := data.find(b"<!--", at)) >= 0 and (end := data.find(b"-->", start + 4)) >= 0:
         words = data[start + 4 : end]
@@ -180,7 +183,7 @@ def without_odd_comments(data: bytes) -> bytes:
 
 
 def walk(root: Element) -> Iterator[Element]:
-    """The element and all below it, in the order of the file."""
+    """Yield the element and all below it, in the order of the file."""
     stack = [root]
     while stack:
         element = stack.pop()
@@ -192,7 +195,7 @@ def walk(root: Element) -> Iterator[Element]:
 
 
 def sanitize(folder: Folder, root: Element) -> None:
-    """Checks numbers and counts, takes out what is not needed; the tree is changed in place.
+    """Check numbers and counts, takes out what is not needed; the tree is changed in place.
 
     Raises:
         FormatError: A NaN, an absurd count.
@@ -210,37 +213,39 @@ def check_numbers(folder: Folder, element: Element) -> None:
     """No NaN among numbers, no size beyond reason."""
     for key, value in element.items():
         if key == "name" and len(value) > LONGEST_NAME:
-            raise folder.error(element, f"its name has {len(value)} letters; give it a shorter one.")
-        if WORDS.fullmatch(key) is None and "nan" in value.lower() and not_numbers(value):
-            raise folder.error(element, f"{key} is {shown(value)}; every number must be one.")
-        if key in FINITE and element.tag in PLACED and any(map(infinite, value.split())):
-            raise folder.error(element, f"{key} is {shown(value)}; it must be finite. Leave a range out where none is.")
-        if key == "range" and element.tag == "joint" and element.get("limited") != "false" and falling(value):
-            raise folder.error(element, f"range is {shown(value)}, whose lower end is above its upper; swap them.")
-        if key == "count" and any(number(word) < 0.0 for word in value.split()):
-            raise folder.error(element, f"count is {shown(value)}; it must be zero or more.")
-        if (key in COUNTS or key in BUFFERS) and any(large(word) for word in value.split()):
-            raise folder.error(element, f"{key} is {shown(value)}; that is more than anything here may have.")
+            raise folder.make_error(element, f"its name has {len(value)} letters; give it a shorter one.")
+        if WORDS.fullmatch(key) is None and "nan" in value.lower() and has_nan(value):
+            raise folder.make_error(element, f"{key} is {quote(value)}; every number must be one.")
+        if key in FINITE and element.tag in PLACED and any(map(is_infinite, value.split())):
+            raise folder.make_error(
+                element, f"{key} is {quote(value)}; it must be finite. Leave a range out where none is."
+            )
+        if key == "range" and element.tag == "joint" and element.get("limited") != "false" and is_falling(value):
+            raise folder.make_error(element, f"range is {quote(value)}, whose lower end is above its upper; swap them.")
+        if key == "count" and any(read_number(word) < 0.0 for word in value.split()):
+            raise folder.make_error(element, f"count is {quote(value)}; it must be zero or more.")
+        if (key in COUNTS or key in BUFFERS) and any(is_large(word) for word in value.split()):
+            raise folder.make_error(element, f"{key} is {quote(value)}; that is more than anything here may have.")
 
 
-def not_numbers(value: str) -> bool:
-    """Whether these are numbers, and one of them is not a number."""
+def has_nan(value: str) -> bool:
+    """Return whether these are numbers, and one of them is NaN."""
     try:
         return any(math.isnan(float(word)) for word in value.split())
     except ValueError:
         return False
 
 
-def infinite(word: str) -> bool:
-    """Whether it is a number beyond all others."""
+def is_infinite(word: str) -> bool:
+    """Return whether it is an infinite number."""
     try:
         return math.isinf(float(word))
     except ValueError:
         return False
 
 
-def falling(value: str) -> bool:
-    """Whether these are two numbers, the first above the second."""
+def is_falling(value: str) -> bool:
+    """Return whether these are two numbers, the first above the second."""
     try:
         low, high = map(float, value.split())
     except ValueError:
@@ -248,8 +253,8 @@ def falling(value: str) -> bool:
     return low > high
 
 
-def large(word: str) -> bool:
-    """Whether it is a number beyond what any element may ask for; also one that is below zero by as much."""
+def is_large(word: str) -> bool:
+    """Return whether it is a number beyond what any element may ask for; also one that is below zero by as much."""
     try:
         return not abs(float(word)) <= MOST_COUNT
     except ValueError:
@@ -257,7 +262,7 @@ def large(word: str) -> bool:
 
 
 def weigh(folder: Folder, root: Element, attached: Mapping[str, Weight]) -> Weight:
-    """How many elements and bodies there will be: each as often as the counts around it say.
+    """Return how many elements and bodies there will be: each as often as the counts around it say.
 
     Raises:
         FormatError: More than is read.
@@ -267,18 +272,18 @@ def weigh(folder: Folder, root: Element, attached: Mapping[str, Weight]) -> Weig
     while stack:
         element, copies = stack.pop()
         if element.tag in ("replicate", "composite", "flexcomp"):
-            copies *= max(1.0, math.prod(abs(number(word)) or 1.0 for word in element.get("count", "1").split()))
+            copies *= max(1.0, math.prod(abs(read_number(word)) or 1.0 for word in element.get("count", "1").split()))
         inner = attached.get(element.get("model", ""), (1.0, 1.0)) if element.tag == "attach" else (1.0, 1.0)
         total += copies * inner[0]
         bodies += copies * inner[1] if element.tag in MAKES_BODIES else 0.0
         if total > MOST_COPIES or bodies > MOST_BODIES:
-            raise folder.error(element, f"the model grows above {MOST_BODIES} bodies or {MOST_COPIES} copies.")
+            raise folder.make_error(element, f"the model grows above {MOST_BODIES} bodies or {MOST_COPIES} copies.")
         stack.extend((child, copies) for child in element)
     return total, bodies
 
 
-def number(word: str) -> float:
-    """A number, or one: the compiler will say what is wrong with the word."""
+def read_number(word: str) -> float:
+    """Return a number, or one: the compiler will say what is wrong with the word."""
     try:
         return float(word)
     except ValueError:
@@ -286,7 +291,7 @@ def number(word: str) -> float:
 
 
 def keep(folder: Folder, parent: Element, child: Element) -> bool:
-    """Whether a child stays; what goes is remembered where the compiler might miss it."""
+    """Return whether a child stays; what goes is remembered where the compiler might miss it."""
     if child.tag in ("extension", "plugin", "skin") or (child.tag == "flexcomp" and child.get("file")):
         folder.dropped.add(child.tag)
         return False
@@ -296,49 +301,49 @@ def keep(folder: Folder, parent: Element, child: Element) -> bool:
     return not (child.tag == "size" and parent.tag == "mujoco")
 
 
-def stem(element: Element) -> str:
-    """The name that an asset has when it is not given one."""
+def find_stem(element: Element) -> str:
+    """Return the name that an asset has if it is not given one."""
     return PurePosixPath(element.get("file", "").replace("\\", "/")).stem
 
 
-def plain_texture(element: Element) -> None:
-    """A texture of one pixel, of the same name."""
-    name = element.get("name") or stem(element) or f"poise texture {id(element)}"
+def simplify_texture(element: Element) -> None:
+    """Make the texture one pixel, of the same name."""
+    name = element.get("name") or find_stem(element) or f"poise texture {id(element)}"
     element.attrib.clear()
     element.attrib.update(name=name, type="2d", builtin="flat", width="1", height="1")
 
 
-def flat_field(element: Element) -> None:
-    """A height field of two by two points, of the same name."""
-    name, size = element.get("name") or stem(element), element.get("size", "1 1 1 1")
+def flatten_field(element: Element) -> None:
+    """Make the height field two by two points, of the same name."""
+    name, size = element.get("name") or find_stem(element), element.get("size", "1 1 1 1")
     element.attrib.clear()
     element.attrib.update(name=name, size=size, nrow="2", ncol="2")
 
 
-def own_folders(element: Element) -> None:
-    """No folders, no fusing of bodies (their names are frames), no simulation of muscles."""
+def drop_folders(element: Element) -> None:
+    """Drop folders, fusing of bodies (their names are frames) and simulation of muscles."""
     for key in ("meshdir", "texturedir", "assetdir", "strippath", "fusestatic"):
         element.attrib.pop(key, None)
     element[:] = [child for child in element if child.tag != "lengthrange"]
 
 
 def as_mesh(element: Element) -> None:
-    """A signed distance field that has a mesh is drawn by it."""
+    """Turn a signed distance field that has a mesh into that mesh."""
     if element.get("type") == "sdf":
         element.set("type", "mesh")
 
 
-def without_plugin(element: Element) -> None:
-    """A mesh that a plugin would make is a mesh that is not there."""
+def drop_plugin(element: Element) -> None:
+    """Drop a mesh that a plugin would make."""
     if any(child.tag == "plugin" for child in element):
         element.set("file", NO_FILE)
 
 
 CHANGES = {
-    "mesh": without_plugin,
-    "texture": plain_texture,
-    "hfield": flat_field,
-    "compiler": own_folders,
+    "mesh": drop_plugin,
+    "texture": simplify_texture,
+    "hfield": flatten_field,
+    "compiler": drop_folders,
     "geom": as_mesh,
 }
 
@@ -347,7 +352,7 @@ CHANGES = {
 
 
 def serialize(root: Element) -> tuple[str, list[Element]]:
-    """The tree as text, a tag a line, and the element of each line (the first line is [0])."""
+    """Return the tree as text, a tag a line, and the element of each line (the first line is [0])."""
     lines: list[str] = []
     origin: list[Element] = []
     stack: list[tuple[Element, bool]] = [(root, False)]

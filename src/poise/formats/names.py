@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-__all__ = ["unused"]
+__all__ = ["reserve_name"]
 
 
-def unused(name: str, taken: set[str]) -> str:
-    """The name, with a number where it is taken; it is taken then."""
+def reserve_name(name: str, taken: set[str]) -> str:
+    """Return the name, numbered if it is already in use, and reserve it."""
     number, free = 2, name
     while free in taken:
         free, number = f"{name}{number}", number + 1

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError
-from poise.formats.source import Source, shown
+from poise.formats.source import Source, quote
 
 __all__ = ["read_arrays"]
 
@@ -29,57 +29,59 @@ _KINDS = "fiubU"
 
 
 def read_arrays(source: Source, wanted: Container[str] | None = None) -> dict[str, NDArray[Any]]:
-    """The arrays by name; those that are not in `wanted` are not looked at.
+    """Read the arrays by name; those that are not in `wanted` are not looked at.
 
     Raises:
         FormatError: No archive, a damaged one, or one that holds pickles, lies or bombs.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
-            return members(source, archive, wanted)
+            return read_members(source, archive, wanted)
     except FormatError:
         raise
     except Exception as error:  # zipfile and zlib raise many kinds of things on damaged archives
         reason = str(error) or type(error).__name__
-        raise source.error(f"is a damaged NPZ archive ({shown(reason, 80)}); save it again.") from error
+        raise source.make_error(f"is a damaged NPZ archive ({quote(reason, 80)}); save it again.") from error
 
 
-def members(source: Source, archive: zipfile.ZipFile, wanted: Container[str] | None) -> dict[str, NDArray[Any]]:
+def read_members(source: Source, archive: zipfile.ZipFile, wanted: Container[str] | None) -> dict[str, NDArray[Any]]:
     infos = archive.infolist()
     if len(infos) > MOST_MEMBERS:
-        raise source.error(f"holds {len(infos)} members; at most {MOST_MEMBERS} are read.")
+        raise source.make_error(f"holds {len(infos)} members; at most {MOST_MEMBERS} are read.")
     chosen: dict[str, zipfile.ZipInfo] = {}
     for info in infos:
         name = info.filename.removesuffix(".npy")
         if wanted is not None and name not in wanted:
             continue
         if name in chosen:
-            raise source.error(f"holds {shown(name)} twice; which one counts?")
+            raise source.make_error(f"holds {quote(name)} twice; which one counts?")
         if not info.filename.endswith(".npy"):
-            raise source.error(f"holds {shown(info.filename)}, which is no array.")
+            raise source.make_error(f"holds {quote(info.filename)}, which is no array.")
         chosen[name] = info
     total = 0
     for name, info in chosen.items():
         total += info.file_size
         if total > MOST_BYTES or (info.file_size > LARGE and info.file_size > BOMB * info.compress_size):
-            raise source.error(f"unpacks to {total} bytes at {shown(name)}, out of proportion; it was not unpacked.")
+            raise source.make_error(
+                f"unpacks to {total} bytes at {quote(name)}, out of proportion; it was not unpacked."
+            )
     return {name: read_member(source, archive, name, info) for name, info in chosen.items()}
 
 
 def read_member(source: Source, archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArray[Any]:
-    """One array, its header believed only as far as the bytes go."""
+    """Read one array, its header believed only as far as the bytes go."""
     with archive.open(info) as stream:
         shape, fortran, dtype = read_header(stream)
         if dtype.hasobject or dtype.kind not in _KINDS or dtype.names is not None:
-            raise source.error(
-                f"array {shown(name)} is of type {dtype}; only numbers and text are read, never pickles."
+            raise source.make_error(
+                f"array {quote(name)} is of type {dtype}; only numbers and text are read, never pickles."
             )
         size = math.prod(shape) * dtype.itemsize
         if len(shape) > 8 or min(shape, default=0) < 0 or size != info.file_size - stream.tell():
-            raise source.error(f"array {shown(name)} declares shape {shown(str(shape))}, but holds other bytes.")
+            raise source.make_error(f"array {quote(name)} declares shape {quote(str(shape))}, but holds other bytes.")
         data = stream.read()
     if len(data) != size:
-        raise source.error(f"array {shown(name)} ends early.")
+        raise source.make_error(f"array {quote(name)} ends early.")
     flat: NDArray[Any] = np.frombuffer(data, dtype) if size else np.zeros(math.prod(shape), dtype)
     return flat.reshape(shape[::-1]).T if fortran else flat.reshape(shape)
 

@@ -15,7 +15,7 @@ from typing import Any
 from poise.errors import FormatError
 from poise.formats.source import Source
 
-__all__ = ["for_reading", "for_writing", "formats"]
+__all__ = ["find_reader", "find_writer", "list_formats"]
 
 MODULES = ("urdf", "mjcf", "bvh", "gltf", "dh", "tables", "amass", "answers")
 HEAD = 1 << 16  # bytes that `looks_like` sees
@@ -25,25 +25,25 @@ Module = Any
 
 
 @cache
-def formats() -> tuple[Module, ...]:
-    """All formats, in the order in which they are asked."""
+def list_formats() -> tuple[Module, ...]:
+    """Return all formats, in the order in which they are asked."""
     names = (f"poise.formats.{name}" for name in MODULES)
     return tuple(importlib.import_module(name) for name in names if importlib.util.find_spec(name))
 
 
-def suffix_of(path: str) -> str:
-    """The suffix in lower case; the last one of several."""
+def find_suffix(path: str) -> str:
+    """Return the suffix in lower case; the last one of several."""
     return Path(path).suffix.lower()
 
 
-def for_reading(source: Source, verb: str) -> Module:
-    """The format of a file for `verb`: "read_model" or "read_motion".
+def find_reader(source: Source, verb: str) -> Module:
+    """Return the format of a file for `verb`: "read_model" or "read_motion".
 
     Raises:
         FormatError: No format takes it, or its format cannot do that.
     """
-    suffix = suffix_of(source.path)
-    able = [module for module in formats() if hasattr(module, verb)]
+    suffix = find_suffix(source.path)
+    able = [module for module in list_formats() if hasattr(module, verb)]
     named = [module for module in able if suffix in module.SUFFIXES]
     if len(named) == 1 and suffix not in OPEN:
         return named[0]
@@ -54,33 +54,33 @@ def for_reading(source: Source, verb: str) -> Module:
     if named:
         return named[0]
     what = verb.removeprefix("read_")
-    for module in formats():
+    for module in list_formats():
         if suffix in module.SUFFIXES or module.looks_like(head):
-            raise source.error(f"holds {module.NAME}, from which no {what} is read; {those(verb)} can be.")
-    raise source.error(f"is of no known format; a {what} is read from {those(verb)}.")
+            raise source.make_error(f"holds {module.NAME}, from which no {what} is read; {name_formats(verb)} can be.")
+    raise source.make_error(f"is of no known format; a {what} is read from {name_formats(verb)}.")
 
 
-def for_writing(path: str, verb: str) -> Module:
-    """The format to write by the suffix of `path`, for `verb`: "write_model", "write_motion" or "write_pose".
+def find_writer(path: str, verb: str) -> Module:
+    """Return the format to write by the suffix of `path`, for `verb`: "write_model", "write_motion" or "write_pose".
 
     Raises:
         FormatError: The suffix is unknown, or its format cannot do that.
     """
-    suffix = suffix_of(path)
-    for module in formats():
+    suffix = find_suffix(path)
+    for module in list_formats():
         if suffix in module.SUFFIXES and hasattr(module, verb):
             return module
     what = verb.removeprefix("write_")
     reason = f"a {what} cannot be saved as {suffix}" if suffix else "cannot tell the format: the path has no suffix"
-    raise FormatError(f"{reason}. Formats for a {what}: {those(verb)}.", path)
+    raise FormatError(f"{reason}. Formats for a {what}: {name_formats(verb)}.", path)
 
 
 def knows_suffix(suffix: str) -> bool:
-    """Tell whether some format has files of this suffix."""
-    return any(suffix in module.SUFFIXES for module in formats())
+    """Return whether some format has files of this suffix."""
+    return any(suffix in module.SUFFIXES for module in list_formats())
 
 
-def those(verb: str) -> str:
-    """The formats that can do that, with their suffixes."""
-    able = [f"{module.NAME} ({' '.join(module.SUFFIXES)})" for module in formats() if hasattr(module, verb)]
+def name_formats(verb: str) -> str:
+    """Return the formats that can do that, with their suffixes."""
+    able = [f"{module.NAME} ({' '.join(module.SUFFIXES)})" for module in list_formats() if hasattr(module, verb)]
     return ", ".join(able) or "no file yet"

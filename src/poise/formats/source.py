@@ -1,7 +1,7 @@
 """What a reader is given: a file's bytes, read once and bounded, and how it says what is wrong or odd with them.
 
 Files are hostile until read. A reader never opens anything itself: `Source.open` refuses what is not a plain file or
-is too large, `Source.sibling` refuses references that lead out of the file's folder, `parse_number` takes decimal
+is too large, `Source.find_sibling` refuses references that lead out of the file's folder, `parse_number` takes decimal
 numbers and nothing else, `poise.formats.xml.parse_xml` refuses entities and bounds depth and count.
 """
 
@@ -76,7 +76,7 @@ class Source:
 
     @classmethod
     def open(cls, path: str | Path, *, limit: int = MOST_BYTES) -> Source:
-        """The file, read whole.
+        """Return the file, read whole.
 
         Raises:
             FormatError: It is missing, a folder, no plain file, too large, or may not be read.
@@ -96,48 +96,48 @@ class Source:
         except FormatError:
             raise
         except FileNotFoundError:
-            raise FormatError(missing(text), text) from None
+            raise FormatError(explain_missing(text), text) from None
         except (OSError, ValueError) as error:  # ValueError: a NUL in the name
             raise FormatError(f"cannot be opened: {getattr(error, 'strerror', None) or error}.", text) from None
         if len(data) > limit:
             raise FormatError(f"grew above {limit} bytes while it was read.", text)
         return cls(text, data)
 
-    def text(self) -> str:
-        """The file as text: UTF-8 with or without its mark, UTF-16 with its mark, else latin-1 with a note.
+    def read_text(self) -> str:
+        """Return the file as text: UTF-8 with or without its mark, UTF-16 with its mark, else latin-1 with a note.
 
         Raises:
             FormatError: It holds NUL characters, as no text does.
         """
-        text = self._decoded()
+        text = self._decode()
         if "\0" in text:
             line = text.count("\n", 0, text.index("\0")) + 1
-            raise self.error("holds NUL characters, so it is no text file, or a damaged one.", line)
+            raise self.make_error("holds NUL characters, so it is no text file, or a damaged one.", line)
         return text
 
-    def _decoded(self) -> str:
+    def _decode(self) -> str:
         if self.data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             try:
                 return self.data.decode("utf-16")
             except UnicodeDecodeError as error:
-                raise self.error(f"begins as UTF-16 and is not: {error.reason}. Save it as UTF-8.") from None
+                raise self.make_error(f"begins as UTF-16 and is not: {error.reason}. Save it as UTF-8.") from None
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
             line = self.data.count(b"\n", 0, error.start) + 1
-            self.odd("is not UTF-8; letters beyond ASCII were read as Latin-1", line)
+            self.note_oddity("is not UTF-8; letters beyond ASCII were read as Latin-1", line)
             return self.data.decode("latin-1")
 
-    def error(self, message: str, line: int | None = None) -> FormatError:
-        """An error at this file, to be raised."""
+    def make_error(self, message: str, line: int | None = None) -> FormatError:
+        """Return an error at this file, to be raised."""
         return FormatError(message, self.path, line)
 
     def note(self, message: str, line: int | None = None) -> None:
-        """States what was assumed, in the notes only."""
+        """State what was assumed, in the notes only."""
         self._add(self.notes, message if line is None else f"line {line}: {message}")
 
-    def odd(self, message: str, line: int | None = None) -> None:
-        """States what is odd here and how it was read: a note, and a `FormatWarning` when the reading is done."""
+    def note_oddity(self, message: str, line: int | None = None) -> None:
+        """State what is odd here and how it was read: a note, and a `FormatWarning` when the reading is done."""
         text = message if line is None else f"line {line}: {message}"
         if self._add(self.notes, text):
             self._add(self.oddities, text)
@@ -148,8 +148,8 @@ class Source:
         to.append(text if len(to) < MOST_NOTES else "more is odd about this file than fits here")
         return True
 
-    def sibling(self, reference: str, above: tuple[str, ...] = ()) -> Path:
-        """The path of a file that this one refers to, in its own folder or below.
+    def find_sibling(self, reference: str, above: tuple[str, ...] = ()) -> Path:
+        """Return the path of a file that this one refers to, in its own folder or below.
 
         Args:
             reference: As the file writes it.
@@ -159,19 +159,19 @@ class Source:
             FormatError: The reference is absolute, has a scheme, or leads out of the folder (links included).
         """
         if not reference or "\0" in reference:
-            raise self.error(f"refers to a file by {reference!r}, which is no name.")
+            raise self.make_error(f"refers to a file by {reference!r}, which is no name.")
         plain = reference.replace("\\", "/")
         if plain.startswith("/") or _SCHEME.match(plain):
-            raise self.error(f"refers to {reference!r}; only files beside it are read. Write a relative path.")
+            raise self.make_error(f"refers to {reference!r}; only files beside it are read. Write a relative path.")
         folder = Path(self.path).parent.resolve()
         path = (folder / plain).resolve()
         if path.is_relative_to(folder):
             return path
         if not above or ".." not in plain.split("/"):
-            raise self.error(f"refers to {reference!r}, which leads out of its folder; put that file beside it.")
+            raise self.make_error(f"refers to {reference!r}, which leads out of its folder; put that file beside it.")
         if path.suffix.lower() not in above:
             kinds = " or ".join(above)
-            raise self.error(f"refers to {reference!r}, which leads out of its folder and to no {kinds} file.")
+            raise self.make_error(f"refers to {reference!r}, which leads out of its folder and to no {kinds} file.")
         return path
 
 
@@ -189,7 +189,7 @@ def look_source(source: Source, options: ReadOptions) -> LookSource:
     )
 
 
-def missing(path: str) -> str:
+def explain_missing(path: str) -> str:
     """What to say of a file that is not there: which folder was looked in, and what lies there under a like name."""
     import difflib
 
@@ -207,7 +207,7 @@ def missing(path: str) -> str:
 
 
 def parse_number(text: str, what: str, source: Source, line: int | None = None) -> float:
-    """A finite decimal number, such as ``-1.5e-3``; spaces around it are fine.
+    """Return a finite decimal number, such as ``-1.5e-3``; spaces around it are fine.
 
     Raises:
         FormatError: Anything else: ``nan``, ``inf``, ``0x10``, ``1_0``, ``1,5``, nothing, or too large for a double.
@@ -215,10 +215,10 @@ def parse_number(text: str, what: str, source: Source, line: int | None = None) 
     word = text.strip(" \t\r\n")
     if len(word) > LONGEST_NUMBER or _NUMBER.fullmatch(word) is None:
         hint = " Has xacro been run on it?" if "${" in word else ""
-        raise source.error(f"{what} is {shown(text)}; it must be a plain number such as -1.5e-3.{hint}", line)
+        raise source.make_error(f"{what} is {quote(text)}; it must be a plain number such as -1.5e-3.{hint}", line)
     value = float(word)
     if not math.isfinite(value):
-        raise source.error(f"{what} is {shown(text)}, too large for a number.", line)
+        raise source.make_error(f"{what} is {quote(text)}, too large for a number.", line)
     return value
 
 
@@ -237,17 +237,17 @@ def parse_numbers(text: str, count: int | None, what: str, source: Source, line:
         if all(map(math.isfinite, values)):
             return values
     if count is not None and len(words) != count:
-        raise source.error(f"{what} is {shown(text)}: {len(words)} numbers where {count} belong.", line)
+        raise source.make_error(f"{what} is {quote(text)}: {len(words)} numbers where {count} belong.", line)
     return [parse_number(word, what, source, line) for word in words]
 
 
-def shown(text: str, longest: int = 40) -> str:
-    """A quotation of what the file has, shortened."""
+def quote(text: str, longest: int = 40) -> str:
+    """Return a quotation of what the file has, shortened."""
     return repr(text if len(text) <= longest else text[: longest - 3] + "...")
 
 
-def listed(names: Iterable[str], most: int = 8) -> str:
-    """Names in quotes, the first few of them."""
+def quote_names(names: Iterable[str], most: int = 8) -> str:
+    """Return names in quotes, the first few of them."""
     known = list(names)
     more = f", ... ({len(known)} in all)" if len(known) > most else ""
     return ", ".join(map(repr, known[:most])) + more

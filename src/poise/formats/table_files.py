@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from poise.errors import FormatError, MissingExtra
 from poise.formats.columns import RESERVED
 from poise.formats.npz import read_arrays
-from poise.formats.source import Source, listed, shown
+from poise.formats.source import Source, quote, quote_names
 
-__all__ = ["WRITERS", "reader"]
+__all__ = ["WRITERS", "choose_reader"]
 
 Column = NDArray[Any]
 Columns = dict[str, Column]
@@ -28,22 +28,24 @@ BLOCK = 4096  # rows turned into arrays at once
 _WORDS = {"True": True, "False": False, "true": True, "false": False}
 
 
-def reader(source: Source) -> Callable[[Source], tuple[Columns, str]]:
-    """Who reads this file, by its first bytes."""
+def choose_reader(source: Source) -> Callable[[Source], tuple[Columns, str]]:
+    """Return who reads this file, by its first bytes."""
     if source.data.startswith(b"PAR1"):
         return read_parquet
     if source.data.startswith(b"PK"):
         return read_npz
     if Path(source.path).suffix.lower() in (".npz", ".parquet"):
-        raise source.error(f"is no {Path(source.path).suffix.lower()} file; it begins with other bytes.")
+        raise source.make_error(f"is no {Path(source.path).suffix.lower()} file; it begins with other bytes.")
     return read_csv
 
 
-def same_length(source: Source, columns: Columns) -> Columns:
-    """The columns, all of one length."""
+def check_lengths(source: Source, columns: Columns) -> Columns:
+    """Return the columns, all of one length."""
     sizes = {name: len(column) for name, column in columns.items()}
     if len(set(sizes.values())) > 1:
-        raise source.error(f"its columns differ in length: {listed(f'{n} ({size})' for n, size in sizes.items())}.")
+        raise source.make_error(
+            f"its columns differ in length: {quote_names(f'{n} ({size})' for n, size in sizes.items())}."
+        )
     return columns
 
 
@@ -64,13 +66,13 @@ def write_csv(columns: Columns, facts: str, target: Path) -> None:
 
 def read_csv(source: Source) -> tuple[Columns, str]:
     """Columns of text; those of numbers as numbers, with commas, semicolons or tabs between them."""
-    text = source.text()
+    text = source.read_text()
     if max(text.count("\n"), text.count("\r")) > MOST_LINES:
-        raise source.error(f"has more than {MOST_LINES} lines; split it, or save it as NPZ or Parquet.")
+        raise source.make_error(f"has more than {MOST_LINES} lines; split it, or save it as NPZ or Parquet.")
     lines = (text if "\n" in text else text.replace("\r", "\n")).split("\n")
     start = next((i for i, line in enumerate(lines) if line.strip()), None)
     if start is None:
-        raise source.error("is empty.")
+        raise source.make_error("is empty.")
     marks = [mark for mark in ",;\t" if mark in lines[start]]
     rows = csv.reader((f"{x}\n" for x in lines[start:]), delimiter=marks[0] if marks else ",", strict=True)
     names, blocks = [], []
@@ -79,31 +81,31 @@ def read_csv(source: Source) -> tuple[Columns, str]:
         if all(name.startswith(" ") for name in names[1:]):  # a space after each comma
             names = [name.strip() for name in names]
         check_header(source, names, start + 1)
-        blocks = [block_of(source, names, block) for block in in_blocks(source, rows, len(names), start)]
+        blocks = [read_block(source, names, block) for block in split_blocks(source, rows, len(names), start)]
     except csv.Error as error:
-        raise source.error(f"is no CSV: {error}.", start + rows.line_num) from error
+        raise source.make_error(f"is no CSV: {error}.", start + rows.line_num) from error
     whole = {name: [block[i] for block in blocks] for i, name in enumerate(names)}
-    return {name: joined(source, name, parts) for name, parts in whole.items()}, ""
+    return {name: join_blocks(source, name, parts) for name, parts in whole.items()}, ""
 
 
 def check_header(source: Source, names: list[str], line: int) -> None:
     """Column names, each once."""
     if len(names) > MOST_COLUMNS:
-        raise source.error(f"has {len(names)} columns; at most {MOST_COLUMNS} are read.", line)
+        raise source.make_error(f"has {len(names)} columns; at most {MOST_COLUMNS} are read.", line)
     if len(set(names)) < len(names):
         twice = [name for name, count in Counter(names).items() if count > 1]
-        raise source.error(f"columns {listed(twice)} stand there more than once.", line)
+        raise source.make_error(f"columns {quote_names(twice)} stand there more than once.", line)
 
 
-def in_blocks(source: Source, rows: Any, width: int, start: int) -> Iterator[tuple[int, list[list[str]]]]:
-    """Rows by the thousand, with the line of the first; blank lines are skipped."""
+def split_blocks(source: Source, rows: Any, width: int, start: int) -> Iterator[tuple[int, list[list[str]]]]:
+    """Yield rows by the thousand, with the line of the first; blank lines are skipped."""
     block: list[list[str]] = []
     first = start + rows.line_num + 1
     for row in rows:
         if not any(cell.strip() for cell in row):
             continue
         if len(row) != width:
-            raise source.error(f"this row has {len(row)} cells; the header has {width}.", start + rows.line_num)
+            raise source.make_error(f"this row has {len(row)} cells; the header has {width}.", start + rows.line_num)
         block.append(row)
         if len(block) == BLOCK:
             yield first, block
@@ -111,8 +113,8 @@ def in_blocks(source: Source, rows: Any, width: int, start: int) -> Iterator[tup
     yield first, block
 
 
-def block_of(source: Source, names: list[str], block: tuple[int, list[list[str]]]) -> list[Column]:
-    """A block's columns: numbers, true or false, else text."""
+def read_block(source: Source, names: list[str], block: tuple[int, list[list[str]]]) -> list[Column]:
+    """Return a block's columns: numbers, true or false, else text."""
     first, rows = block
     out: list[Column] = []
     for i, name in enumerate(names):
@@ -126,15 +128,15 @@ def block_of(source: Source, names: list[str], block: tuple[int, list[list[str]]
         odd = next((k for k, cell in enumerate(cells) if "_" in cell or not cell.isascii()), None)
         if odd is not None or not np.isfinite(values).all():
             at = odd if odd is not None else int(np.argmax(~np.isfinite(values)))
-            raise source.error(f"{shown(cells[at])} in column {shown(name)} is no number.", first + at)
+            raise source.make_error(f"{quote(cells[at])} in column {quote(name)} is no number.", first + at)
         out.append(values)
     return out
 
 
-def joined(source: Source, name: str, parts: list[Column]) -> Column:
-    """One column of its blocks, all of one type."""
+def join_blocks(source: Source, name: str, parts: list[Column]) -> Column:
+    """Return one column of its blocks, all of one type."""
     if len({part.dtype.kind for part in parts if len(part)}) > 1:
-        raise source.error(f"column {shown(name)} holds numbers and words; it must be one of them.")
+        raise source.make_error(f"column {quote(name)} holds numbers and words; it must be one of them.")
     return np.concatenate([part for part in parts if len(part)] or parts)
 
 
@@ -155,20 +157,20 @@ def write_npz(columns: Columns, facts: str, target: Path) -> None:
 
 
 def is_fact(name: str) -> bool:
-    """Whether a column is no joint, or is not known to be one."""
+    """Return whether a column is no joint, or is not known to be one."""
     return name in RESERVED or name.startswith("error.")
 
 
 def read_npz(source: Source) -> tuple[Columns, str]:
-    """The arrays of our own archives; any other one with `q` and `columns` will do; those of `q` alone are numbered."""
+    """Read the arrays of an archive with `q` and `columns`, as ours have; with `q` alone, columns are numbered."""
     arrays = read_arrays(source)
-    held = listed(f"{name} {array.shape}" for name, array in arrays.items()) or "none"
+    held = quote_names(f"{name} {array.shape}" for name, array in arrays.items()) or "none"
     names, q = arrays.pop("columns", None), arrays.pop("q", None)
     facts = arrays.pop("poise", np.array(""))
     if names is None and q is not None and q.ndim == 2 and q.shape[1] <= MOST_COLUMNS:
         names = np.array([str(i) for i in range(q.shape[1])], np.str_)
     if names is None or q is None or names.dtype.kind != "U" or names.ndim != 1 or q.shape[1:] != names.shape:
-        raise source.error(f"needs arrays 'q' (rows, n) and 'columns' (n names); it has {held}.")
+        raise source.make_error(f"needs arrays 'q' (rows, n) and 'columns' (n names); it has {held}.")
     listed_names = [str(name) for name in names]
     check_header(source, listed_names, 1)
     columns = {name: np.ascontiguousarray(q[:, i]) for i, name in enumerate(listed_names)}
@@ -178,14 +180,14 @@ def read_npz(source: Source) -> tuple[Columns, str]:
             columns.setdefault(name, array)
         elif array.ndim == 0 and name == "fps":
             columns.setdefault(name, np.full(len(q), array))
-    return same_length(source, columns), str(facts) if facts.ndim == 0 and facts.dtype.kind == "U" else "null"
+    return check_lengths(source, columns), str(facts) if facts.ndim == 0 and facts.dtype.kind == "U" else "null"
 
 
 # ------------------------------------------------------------------------------------------------ Parquet
 
 
-def parquet() -> tuple[Any, Any]:
-    """pyarrow and its Parquet door."""
+def load_parquet() -> tuple[Any, Any]:
+    """Return pyarrow and its Parquet module."""
     try:
         import pyarrow
         from pyarrow import parquet as door
@@ -195,8 +197,8 @@ def parquet() -> tuple[Any, Any]:
 
 
 def write_parquet(columns: Columns, facts: str, target: Path) -> None:
-    """A column each, the facts in the metadata."""
-    pyarrow, door = parquet()
+    """Write a column each, the facts in the metadata."""
+    pyarrow, door = load_parquet()
     arrays = [pyarrow.array(column) for column in columns.values()]
     table = pyarrow.Table.from_arrays(arrays, names=list(columns), metadata={"poise": facts})
     door.write_table(table, str(target))
@@ -204,7 +206,7 @@ def write_parquet(columns: Columns, facts: str, target: Path) -> None:
 
 def read_parquet(source: Source) -> tuple[Columns, str]:
     """Flat columns of numbers, flags or text, without gaps."""
-    pyarrow, door = parquet()
+    pyarrow, door = load_parquet()
     try:
         file = door.ParquetFile(pyarrow.BufferReader(source.data))
         check_parquet(source, file.metadata)
@@ -212,12 +214,12 @@ def read_parquet(source: Source) -> tuple[Columns, str]:
         check_header(source, names, 1)
         table = file.read(use_threads=False)
         facts = (table.schema.metadata or {}).get(b"poise", b"").decode()
-        return {name: flat(source, name, table.column(name)) for name in names}, facts
+        return {name: flatten(source, name, table.column(name)) for name in names}, facts
     except FormatError:
         raise
     except Exception as error:  # pyarrow raises many kinds of things on damaged files
         reason = str(error) or type(error).__name__
-        raise source.error(f"is a damaged Parquet file ({shown(reason, 80)}); save it again.") from error
+        raise source.make_error(f"is a damaged Parquet file ({quote(reason, 80)}); save it again.") from error
 
 
 def check_parquet(source: Source, about: Any) -> None:
@@ -225,18 +227,18 @@ def check_parquet(source: Source, about: Any) -> None:
     groups = [about.row_group(i) for i in range(about.num_row_groups)]
     size = max(about.num_rows * about.num_columns * 8, sum(group.total_byte_size for group in groups))
     if size > MOST_BYTES or about.num_columns > MOST_COLUMNS or min(about.num_rows, about.num_columns) < 0:
-        raise source.error(f"declares {about.num_rows} rows of {about.num_columns} columns, more than are read.")
+        raise source.make_error(f"declares {about.num_rows} rows of {about.num_columns} columns, more than are read.")
 
 
-def flat(source: Source, name: str, column: Any) -> Column:
-    """A column as an array of one type."""
+def flatten(source: Source, name: str, column: Any) -> Column:
+    """Return a column as an array of one type."""
     if column.null_count:
-        raise source.error(f"column {shown(name)} has gaps; every row needs its number.")
+        raise source.make_error(f"column {quote(name)} has gaps; every row needs its number.")
     values = np.asarray(column.to_numpy())
     if values.dtype.kind == "O" and all(isinstance(value, str) for value in values):
         values = values.astype(np.str_)
     if values.dtype.kind not in "fiubU" or values.ndim != 1:
-        raise source.error(f"column {shown(name)} is of type {column.type}; numbers, flags and text are read.")
+        raise source.make_error(f"column {quote(name)} is of type {column.type}; numbers, flags and text are read.")
     return values
 
 

@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 from poise import models
 from poise.errors import FormatError, PoiseError
 from poise.formats import table_files
-from poise.formats.columns import RESERVED, column_names
-from poise.formats.described import description, model_from
-from poise.formats.source import ReadOptions, Source, listed, shown
+from poise.formats.columns import RESERVED, name_columns
+from poise.formats.described import describe_model, read_description
+from poise.formats.source import ReadOptions, Source, quote, quote_names
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 
@@ -67,7 +67,7 @@ class Table:
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file begins as one of our tables does."""
+    """Return whether a file begins as one of our tables does."""
     if head.startswith(b"PAR1"):
         return True
     if head.startswith(b"PK\x03\x04"):
@@ -79,43 +79,43 @@ def looks_like(head: bytes) -> bool:
 
 
 def write_motion(motion: Motion, target: Path) -> None:
-    """Writes every frame of a motion as a row."""
+    """Write every frame of a motion as a row."""
     columns: dict[str, Column] = {"time": motion.times}
-    if target.suffix.lower() == ".csv" and rate_of(motion.times) != motion.fps:
+    if target.suffix.lower() == ".csv" and find_rate(motion.times) != motion.fps:
         columns["fps"] = np.full(len(motion), motion.fps)
-    columns |= q_columns(motion.model, motion.q)
-    write(Table(columns, {"kind": "motion", "fps": motion.fps, "model": description(motion.model)}), target)
+    columns |= make_q_columns(motion.model, motion.q)
+    write(Table(columns, {"kind": "motion", "fps": motion.fps, "model": describe_model(motion.model)}), target)
 
 
 def write_pose(pose: Pose, target: Path) -> None:
-    """Writes a pose as a table of one row."""
-    facts = {"kind": "pose", "model": description(pose.model)}
-    write(Table(q_columns(pose.model, pose.q[None]), facts), target)
+    """Write a pose as a table of one row."""
+    facts = {"kind": "pose", "model": describe_model(pose.model)}
+    write(Table(make_q_columns(pose.model, pose.q[None]), facts), target)
 
 
 def write_solution(solution: Any, target: Path) -> None:
-    """Writes a solution, or several of one model in arrays: the poses, and what each came to.
+    """Write a solution, or several of one model in arrays: the poses, and what each came to.
 
     It is known by its attributes: `model`, `q`, `reached`, `status`, `steps`, `searches`, `seconds`, `errors`.
     """
     q = np.atleast_2d(np.asarray(solution.q, np.float64))
-    columns = q_columns(solution.model, q)
+    columns = make_q_columns(solution.model, q)
     for name in RESERVED[2:]:
         if (value := getattr(solution, name, None)) is not None:
             columns[name] = np.array([str(x) for x in np.atleast_1d(value)] if name == "status" else value).reshape(-1)
     for goal, (metres, radians) in (getattr(solution, "errors", None) or {}).items():
         columns[f"error.{goal}.m"] = np.atleast_1d(np.asarray(metres, np.float64))
         columns[f"error.{goal}.rad"] = np.atleast_1d(np.asarray(radians, np.float64))
-    write(Table(columns, {"kind": "solution", "model": description(solution.model)}), target)
+    write(Table(columns, {"kind": "solution", "model": describe_model(solution.model)}), target)
 
 
-def q_columns(model: Model, q: NDArray[np.float64]) -> dict[str, Column]:
-    """The columns of configurations (rows, nq)."""
-    return {name: q[:, i] for i, name in enumerate(column_names(model))}
+def make_q_columns(model: Model, q: NDArray[np.float64]) -> dict[str, Column]:
+    """Return the columns of configurations (rows, nq)."""
+    return {name: q[:, i] for i, name in enumerate(name_columns(model))}
 
 
 def write(table: Table, target: Path) -> None:
-    """Writes a table as its suffix says."""
+    """Write a table as its suffix says."""
     table_files.WRITERS[target.suffix.lower()](table.columns, json.dumps(table.facts, ensure_ascii=False), target)
 
 
@@ -123,17 +123,17 @@ def write(table: Table, target: Path) -> None:
 
 
 def read_table(path: str | Path) -> Table:
-    """A table as it lies in the file: columns of numbers, true or false, or text.
+    """Read a table as it lies in the file: columns of numbers, true or false, or text.
 
     Raises:
         FormatError: No table, or a damaged one.
     """
-    return table_of(Source.open(path))
+    return open_table(Source.open(path))
 
 
-def table_of(source: Source) -> Table:
-    """The table of an opened file; content decides, since suffixes lie."""
-    columns, text = table_files.reader(source)(source)
+def open_table(source: Source) -> Table:
+    """Return the table of an opened file; content decides, since suffixes lie."""
+    columns, text = table_files.choose_reader(source)(source)
     facts: Any = {}
     if text:
         try:
@@ -141,111 +141,121 @@ def table_of(source: Source) -> Table:
         except (ValueError, RecursionError):
             facts = None
     if not isinstance(facts, dict):
-        raise source.error("what it says of itself under 'poise' is no JSON object.")
+        raise source.make_error("what it says of itself under 'poise' is no JSON object.")
     return Table(columns, facts)
 
 
 def read_motion(source: Source, options: ReadOptions) -> Motion:
-    """The rows of a table as a motion; a pose or a solution is a motion of its rows.
+    """Read the rows of a table as a motion; a pose or a solution is a motion of its rows.
 
     Raises:
         FormatError: No table, columns that are missing or hold no numbers, or no model to put them on.
     """
     if options.scale not in (1.0, "auto") or options.clip is not None:
-        raise source.error("is a table of joint values, to which scale= and clip= do not apply; leave them out.")
-    table = table_of(source)
+        raise source.make_error("is a table of joint values, to which scale= and clip= do not apply; leave them out.")
+    table = open_table(source)
     if not len(table):
-        raise source.error("has no rows.")
-    model = model_for(source, table, options)
+        raise source.make_error("has no rows.")
+    model = choose_model(source, table, options)
     table = with_names(source, table, model)
     if options.up not in (None, model.up):
-        raise source.error(f"is a table for a model with {model.up} up; up={options.up!r} does not apply.")
-    names = column_names(model)
-    others = [name for name in table.columns if name not in set(names) and not known(name)]
+        raise source.make_error(f"is a table for a model with {model.up} up; up={options.up!r} does not apply.")
+    names = name_columns(model)
+    others = [name for name in table.columns if name not in set(names) and not is_known(name)]
     if others:
-        source.odd(f"columns {listed(others)} are no joints of model {model.name!r}; they were left out")
-    q = [numbers(source, table, name) for name in names]
-    fps = fps_of(source, table)
+        source.note_oddity(f"columns {quote_names(others)} are no joints of model {model.name!r}; they were left out")
+    q = [read_numbers(source, table, name) for name in names]
+    fps = read_fps(source, table)
     try:
         return Motion(model, np.stack(q, axis=1) if q else np.zeros((len(table), 0)), fps)
     except PoiseError as error:
-        raise source.error(f"makes no motion of {model.name!r}: {error}") from error
+        raise source.make_error(f"makes no motion of {model.name!r}: {error}") from error
 
 
 def with_names(source: Source, table: Table, model: Model) -> Table:
-    """The table; where its columns are only counted, as those of an array without names are, they are the model's."""
-    names, counted = column_names(model), [str(i) for i in range(model.nq)]
-    if {name for name in table.columns if not known(name)} != set(counted) or not counted or set(names) & set(counted):
+    """Return the table; columns that are only counted, as those of an array without names, get the model's names."""
+    names, counted = name_columns(model), [str(i) for i in range(model.nq)]
+    if (
+        {name for name in table.columns if not is_known(name)} != set(counted)
+        or not counted
+        or set(names) & set(counted)
+    ):
         return table
-    source.odd(f"does not name its {len(names)} columns; they were taken for the q of model {model.name!r}, in order")
+    source.note_oddity(
+        f"does not name its {len(names)} columns; they were taken for the q of model {model.name!r}, in order"
+    )
     new = dict(zip(counted, names, strict=True))
     return Table({new.get(name, name): column for name, column in table.columns.items()}, table.facts)
 
 
-def known(name: str) -> bool:
-    """Columns that may stand beside the joints."""
+def is_known(name: str) -> bool:
+    """Return whether a column may stand next to the joints."""
     return not name or name in RESERVED or name.startswith("error.")
 
 
-def numbers(source: Source, table: Table, name: str) -> NDArray[np.float64]:
-    """A column of finite numbers."""
+def read_numbers(source: Source, table: Table, name: str) -> NDArray[np.float64]:
+    """Return a column of finite numbers."""
     if name not in table.columns:
-        raise source.error(f"has no column {shown(name)}; it has {listed(table.columns)}.")
+        raise source.make_error(f"has no column {quote(name)}; it has {quote_names(table.columns)}.")
     column = table.columns[name]
     if column.dtype.kind not in "fiu" or not np.isfinite(column).all():
-        raise source.error(f"column {shown(name)} holds something that is no number.")
+        raise source.make_error(f"column {quote(name)} holds something that is no number.")
     return column.astype(np.float64)
 
 
-def model_for(source: Source, table: Table, options: ReadOptions) -> Model:
-    """The model that was given, else the one in the file, else the built-in body with these columns."""
+def choose_model(source: Source, table: Table, options: ReadOptions) -> Model:
+    """Return the model that was given, else the one in the file, else the built-in body with these columns."""
     if isinstance(options.model, Model):
         return options.model
     if isinstance(text := table.facts.get("model"), str):
         try:
-            return model_from(text)
+            return read_description(text)
         except FormatError as error:
-            raise source.error(error.message) from error
-    columns = {name for name in table.columns if not known(name)}
+            raise source.make_error(error.message) from error
+    columns = {name for name in table.columns if not is_known(name)}
     for name in models.names():
         model = models.build(name)
-        if columns and columns == set(column_names(model)):
+        if columns and columns == set(name_columns(model)):
             source.note(f"the columns are those of the built-in body {name!r}")
             return model
-    raise source.error("does not say which body it is for: give it, as in load_motion(path, model=model).")
+    raise source.make_error("does not say which body it is for: give it, as in load_motion(path, model=model).")
 
 
 # ------------------------------------------------------------------------------------------------ time
 
 
-def fps_of(source: Source, table: Table) -> float:
-    """The rate that the file states, else that of its times."""
+def read_fps(source: Source, table: Table) -> float:
+    """Return the rate that the file states, else that of its times."""
     stated: Any = table.facts.get("fps")
     if stated is None and "fps" in table.columns:
-        column = numbers(source, table, "fps")
+        column = read_numbers(source, table, "fps")
         if (column != column[0]).any():
-            raise source.error("column 'fps' changes from row to row; a motion has one rate.")
+            raise source.make_error("column 'fps' changes from row to row; a motion has one rate.")
         stated = float(column[0])
     if stated is not None:
         if isinstance(stated, bool) or not isinstance(stated, (int, float)) or not 0.0 < stated < 1e300:
-            raise source.error(f"fps is {shown(str(stated))}; it must be a positive number.")
+            raise source.make_error(f"fps is {quote(str(stated))}; it must be a positive number.")
         return float(stated)
     if len(table) > 1 and "time" in table.columns:
-        times = numbers(source, table, "time")
+        times = read_numbers(source, table, "time")
         steps = np.diff(times)
         even = np.linspace(times[0], times[-1], len(times))
         if not (steps > 0.0).all() or np.abs(times - even).max() > ROUNDED * steps.mean():
-            raise source.error("column 'time' does not rise by even steps; a motion has one rate. Resample it first.")
+            raise source.make_error(
+                "column 'time' does not rise by even steps; a motion has one rate. Resample it first."
+            )
         if np.ptp(steps) > 1e-3 * steps.mean():
-            source.odd(f"column 'time' rises by {steps.min():.6g} to {steps.max():.6g} s; it was read as even steps")
-        return rate_of(times)
+            source.note_oddity(
+                f"column 'time' rises by {steps.min():.6g} to {steps.max():.6g} s; it was read as even steps"
+            )
+        return find_rate(times)
     if len(table) > 1:
-        source.odd(f"has neither 'time' nor 'fps'; {DEFAULT_FPS:g} frames per second were assumed")
+        source.note_oddity(f"has neither 'time' nor 'fps'; {DEFAULT_FPS:g} frames per second were assumed")
     return DEFAULT_FPS
 
 
-def rate_of(times: NDArray[np.float64]) -> float:
-    """Frames per second of even times; the shortest number that gives them to the last bit, where there is one."""
+def find_rate(times: NDArray[np.float64]) -> float:
+    """Return frames per second of even times; the shortest number that gives them to the last bit, if there is one."""
     count = len(times)
     if count < 2 or not times[-1] > times[0]:
         return 0.0

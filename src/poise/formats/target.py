@@ -9,12 +9,12 @@ from pathlib import Path
 
 from poise.errors import FormatError
 
-__all__ = ["replacing"]
+__all__ = ["replace_file"]
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:
-    """A path to write to; it becomes `path` when the block ends well, and vanishes when it does not.
+def replace_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:
+    """Yield a path to write to; it becomes `path` when the block ends well, and vanishes when it does not.
 
     The temporary name keeps the suffix and the folder, so that the rename is one step of the file system.
 

@@ -30,8 +30,8 @@ from poise.formats.source import ReadOptions, Source, listed, look_source, parse
 from poise.formats.urdf_joints import JointElement, read_joint
 from poise.formats.urdf_links import LinkElement, read_link, read_materials
 from poise.formats.urdf_write import write_model
-from poise.formats.xacro import expanded, needs_xacro
-from poise.formats.xml import Element, local, parse_xml, root_tag
+from poise.formats.xacro import expand, needs_xacro
+from poise.formats.xml import Element, find_root_tag, parse_xml, strip_prefix
 from poise.model import Model, ModelBuilder
 
 __all__ = ["NAME", "SUFFIXES", "looks_like", "read_model", "write_model"]
@@ -49,12 +49,12 @@ IGNORED = {
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file begins as a URDF does: with <robot>."""
-    return local(root_tag(head)) == "robot"
+    """Return whether a file begins as a URDF does: with <robot>."""
+    return strip_prefix(find_root_tag(head)) == "robot"
 
 
 def read_model(source: Source, options: ReadOptions) -> Model:
-    """The robot of a file.
+    """Read the robot of a file.
 
     Raises:
         FormatError: Malformed or contradictory; the message has the line.
@@ -63,29 +63,31 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     root = parse_xml(source)
     if needs_xacro(source, root):
         try:
-            source = expanded(source)
+            source = expand(source)
             root = parse_xml(source)
         except FormatError as error:
             if not stands_alone(source, root):
                 raise
-            source.odd(f"its macros were passed over, with all that they would add ({error.message.rstrip('.')})")
-    if local(root.tag) != "robot":
-        raise source.error(
-            f"its root is <{root.tag}>{other_format(root)}; a URDF begins with <robot>.", root.sourceline
+            source.note_oddity(
+                f"its macros were passed over, with all that they would add ({error.message.rstrip('.')})"
+            )
+    if strip_prefix(root.tag) != "robot":
+        raise source.make_error(
+            f"its root is <{root.tag}>{name_other_format(root)}; a URDF begins with <robot>.", root.sourceline
         )
     links, joints = collect(source, root)
     check_tree(source, links, joints)
     joints = {name: with_leader(source, joint, joints) for name, joint in joints.items()}
     check_mimics(source, joints)
-    builder = ModelBuilder(robot_name(source, root))
+    builder = ModelBuilder(read_robot_name(source, root))
     builder.source, builder.notes = source.path, source.notes
     builder.look = look_source(source, options)
     add_base(builder, links, joints, options, source)
     for joint in joints.values():
-        with_line(source, joint.line, joint.add_to, builder, links[joint.child])
+        call_with_line(source, joint.line, joint.add_to, builder, links[joint.child])
     for link in links.values():
         for shape in link.shapes:
-            with_line(source, shape.line, builder.add_shape, link.name, **shape.arguments)
+            call_with_line(source, shape.line, builder.add_shape, link.name, **shape.arguments)
     read_extension(builder, root, source)
     try:
         model = builder.build()
@@ -94,36 +96,36 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     except FormatError:
         raise
     except PoiseError as error:
-        raise source.error(str(error), line_of(error, joints)) from error
+        raise source.make_error(str(error), find_line(error, joints)) from error
 
 
 def stands_alone(source: Source, root: Element) -> bool:
-    """Whether a file is a URDF that only calls macros of others: called so, with links, and no formula in a number."""
+    """Return whether a file is a URDF that only calls macros: by its suffix, with links, and no formula in a number."""
     named = Path(source.path).suffix.lower() == ".urdf"
     plain = [element for element in root.iter() if not element.tag.startswith("xacro:")]
     formulas = any("${" in value or "$(" in value for element in plain for value in element.attrib.values())
     return named and not formulas and any(element.tag == "link" for element in root)
 
 
-def other_format(root: Element) -> str:
-    """What a file with another root may be."""
+def name_other_format(root: Element) -> str:
+    """Return what a file with another root may be."""
     known = {"mujoco": "MJCF; call it .xml", "sdf": "SDF, which is not read", "COLLADA": "a mesh", "html": "a web page"}
-    tag = local(root.tag)
+    tag = strip_prefix(root.tag)
     return f" ({known[tag]})" if tag in known else ""
 
 
-def robot_name(source: Source, root: Element) -> str:
-    """The robot's name; the file's where it has none."""
+def read_robot_name(source: Source, root: Element) -> str:
+    """Return the robot's name; the file's where it has none."""
     name = root.get("name", "")
     if name.strip():
         return name
     stem = Path(source.path).stem or "robot"
-    source.odd(f"<robot> has no name; it is called {stem!r} after its file", root.sourceline)
+    source.note_oddity(f"<robot> has no name; it is called {stem!r} after its file", root.sourceline)
     return stem
 
 
 def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict[str, JointElement]]:
-    """All links and joints by name; what is unknown is said, what belongs to other programs is passed over."""
+    """Return all links and joints by name; what is unknown is said, what belongs to other programs is passed over."""
     if (prefix := root.tag[: -len("robot")]) != "":  # the whole file in one namespace
         for element in root.iter():
             element.tag = element.tag.removeprefix(prefix)
@@ -135,23 +137,23 @@ def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict
         if tag == "link":
             link = read_link(source, element, materials)
             if link.name in links:
-                raise source.error(f"two links are called {link.name!r}; rename one.", element.sourceline)
+                raise source.make_error(f"two links are called {link.name!r}; rename one.", element.sourceline)
             links[link.name] = link
         elif tag == "joint":
             joint = read_joint(source, element)
             if joint.name in joints:
-                raise source.error(f"two joints are called {joint.name!r}; rename one.", element.sourceline)
+                raise source.make_error(f"two joints are called {joint.name!r}; rename one.", element.sourceline)
             joints[joint.name] = joint
-        elif local(tag) == "include":
-            source.odd(f"<{tag}> was not followed: a URDF is one file", element.sourceline)
+        elif strip_prefix(tag) == "include":
+            source.note_oddity(f"<{tag}> was not followed: a URDF is one file", element.sourceline)
         elif tag not in IGNORED and ":" not in tag:
-            source.odd(f"<{shown(tag)[1:-1]}> is no part of URDF; it was passed over", element.sourceline)
+            source.note_oddity(f"<{quote(tag)[1:-1]}> is no part of URDF; it was passed over", element.sourceline)
     if not links:
         macros = any("xacrodoc" in note for note in source.notes)
         hint = " Its macros make none; load the file that calls them." if macros else ""
-        raise source.error(f"has no <link>; a robot needs at least one.{hint}", root.sourceline)
+        raise source.make_error(f"has no <link>; a robot needs at least one.{hint}", root.sourceline)
     if len(links) > MOST_LINKS:
-        raise source.error(f"has {len(links)} links; at most {MOST_LINKS} are read.")
+        raise source.make_error(f"has {len(links)} links; at most {MOST_LINKS} are read.")
     return links, joints
 
 
@@ -162,19 +164,19 @@ def check_tree(source: Source, links: dict[str, LinkElement], joints: dict[str, 
         for role, name in (("parent", joint.parent), ("child", joint.child)):
             if name not in links:
                 reason = str(name_not_found("link", name, links))
-                raise source.error(f"joint {joint.name!r}: its {role} is missing: {reason}", joint.line)
+                raise source.make_error(f"joint {joint.name!r}: its {role} is missing: {reason}", joint.line)
         if joint.child == joint.parent:
-            raise source.error(f"joint {joint.name!r} joins link {joint.child!r} to itself.", joint.line)
+            raise source.make_error(f"joint {joint.name!r} joins link {joint.child!r} to itself.", joint.line)
         if joint.child in carried:
             other = carried[joint.child].name
             message = f"link {joint.child!r} hangs on two joints, {other!r} and {joint.name!r}: a loop. URDF is a tree."
-            raise source.error(f"{message} Remove one of them.", joint.line)
+            raise source.make_error(f"{message} Remove one of them.", joint.line)
         carried[joint.child] = joint
     refuse_loops(source, carried)
     roots = [name for name in links if name not in carried]
     if len(roots) > 1:
-        message = f"has {len(roots)} roots, links that no joint carries: {listed(roots)}."
-        raise source.error(f"{message} Join them to one.", links[roots[1]].line)
+        message = f"has {len(roots)} roots, links that no joint carries: {quote_names(roots)}."
+        raise source.make_error(f"{message} Join them to one.", links[roots[1]].line)
 
 
 def refuse_loops(source: Source, carried: dict[str, JointElement]) -> None:
@@ -188,13 +190,13 @@ def refuse_loops(source: Source, carried: dict[str, JointElement]) -> None:
             at = carried[at].parent
         if at in way:
             loop = list(way.values())[list(way).index(at) :]
-            message = f"the joints {listed(joint.name for joint in loop)} go round in a loop. URDF is a tree."
-            raise source.error(f"{message} Remove one of them.", min(joint.line for joint in loop))
+            message = f"the joints {quote_names(joint.name for joint in loop)} go round in a loop. URDF is a tree."
+            raise source.make_error(f"{message} Remove one of them.", min(joint.line for joint in loop))
         sound.update(way)
 
 
 def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElement]) -> JointElement:
-    """The joint, its mimic's leader being there.
+    """Return the joint, its mimic's leader being there.
 
     Robots are built by pasting parts under a prefix, and exporters forget the one in a mimic: where the follower's own
     prefix makes the leader's name whole, that joint is meant, and a warning says so.
@@ -210,8 +212,10 @@ def with_leader(source: Source, joint: JointElement, joints: dict[str, JointElem
     ]
     if len(meant) != 1:
         reason = str(name_not_found("joint", leader, joints))
-        raise source.error(f"joint {joint.name!r} mimics a joint that is missing: {reason}", joint.line)
-    source.odd(f"joint {joint.name!r} mimics {leader!r}, which is not there; it was read as {meant[0]!r}", joint.line)
+        raise source.make_error(f"joint {joint.name!r} mimics a joint that is missing: {reason}", joint.line)
+    source.note_oddity(
+        f"joint {joint.name!r} mimics {leader!r}, which is not there; it was read as {meant[0]!r}", joint.line
+    )
     return replace(joint, arguments={**joint.arguments, "mimic": (meant[0], ratio, offset)})
 
 
@@ -226,11 +230,13 @@ def check_mimics(source: Source, joints: dict[str, JointElement]) -> None:
             walk.append(at)
             at = joints[at].arguments["mimic"][0]
         if depth.get(at) == -1:
-            raise source.error(f"joint {start!r}: its mimics go round in a loop through {at!r}.", joint.line)
+            raise source.make_error(f"joint {start!r}: its mimics go round in a loop through {at!r}.", joint.line)
         for steps, name in enumerate(reversed(walk), depth.get(at, 0) + 1):
             depth[name] = steps
             if steps > LONGEST_CHAIN:
-                raise source.error(f"joint {name!r} is the end of a chain of {steps} mimics; at most {LONGEST_CHAIN}.")
+                raise source.make_error(
+                    f"joint {name!r} is the end of a chain of {steps} mimics; at most {LONGEST_CHAIN}."
+                )
 
 
 def add_base(
@@ -240,7 +246,7 @@ def add_base(
     options: ReadOptions,
     source: Source,
 ) -> None:
-    """The root link: fixed to the world, or on a free joint."""
+    """Add the root link: fixed to the world, or on a free joint."""
     children = {joint.child for joint in joints.values()}
     root = next(link for name, link in links.items() if name not in children)
     below = [joint.kind for joint in joints.values() if joint.parent == root.name]
@@ -263,20 +269,20 @@ def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None
         assert isinstance(element, Element)
         line, name = element.sourceline, element.get("name", "")
         if element.tag == "role":
-            with_line(source, line, builder.add_role, name, element.get("frame", ""))
+            call_with_line(source, line, builder.add_role, name, element.get("frame", ""))
         elif element.tag == "pose":
             q = parse_numbers(element.get("q", ""), None, f"pose {name!r}", source, line)
-            with_line(source, line, builder.add_pose, name, q)
+            call_with_line(source, line, builder.add_pose, name, q)
 
 
-def with_line(source: Source, line: int, call: Any, *args: Any, **kwargs: Any) -> None:
-    """Calls; what the builder refuses is said with the line of the file."""
+def call_with_line(source: Source, line: int, call: Any, *args: Any, **kwargs: Any) -> None:
+    """Call; what the builder refuses is reported with the line of the file."""
     try:
         call(*args, **kwargs)
     except FormatError:
         raise
     except PoiseError as error:
-        raise source.error(str(error), line) from error
+        raise source.make_error(str(error), line) from error
 
 
 def tell_held(source: Source, model: Model, joints: dict[str, JointElement]) -> None:
@@ -286,10 +292,10 @@ def tell_held(source: Source, model: Model, joints: dict[str, JointElement]) -> 
         lower, upper = (joint.arguments.get(side) for side in ("lower", "upper"))
         if model.lower[at] == model.upper[at] and (lower is None or lower != upper):
             words = f"joint {leader!r} can only be {model.lower[at] + 0.0:g}"
-            source.odd(f"{words}: the ranges of the joints that mimic it leave it no other value", joint.line)
+            source.note_oddity(f"{words}: the ranges of the joints that mimic it leave it no other value", joint.line)
 
 
-def line_of(error: PoiseError, joints: dict[str, JointElement]) -> int | None:
-    """The line of the joint that an error names, if it names one."""
+def find_line(error: PoiseError, joints: dict[str, JointElement]) -> int | None:
+    """Return the line of the joint that an error names, if it names one."""
     text = str(error)
     return next((joint.line for name, joint in joints.items() if f"joint {name!r}" in text), None)

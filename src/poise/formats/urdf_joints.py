@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from poise.formats.source import Source, parse_number, parse_numbers, shown
-from poise.formats.urdf_links import MOST_METRES, LinkElement, children, read_origin, required
+from poise.formats.source import Source, parse_number, parse_numbers, quote
+from poise.formats.urdf_links import MOST_METRES, LinkElement, list_children, read_origin, read_required
 from poise.formats.xml import Element
 from poise.model import ModelBuilder
 from poise.spatial import Transform
@@ -47,7 +47,7 @@ class JointElement:
     arguments: dict[str, Any]
 
     def add_to(self, builder: ModelBuilder, link: LinkElement) -> None:
-        """Hangs the child link on the builder's tree."""
+        """Hang the child link on the builder's tree."""
         builder.add_joint(
             self.name,
             self.parent,
@@ -61,15 +61,15 @@ class JointElement:
 
 
 def read_joint(source: Source, element: Element) -> JointElement:
-    """The joint of an element.
+    """Read the joint of an element.
 
     Raises:
         FormatError: A name, type, parent or child is missing; a number is none; the axis is zero; lower above upper.
     """
     line = element.sourceline
-    name = required(source, element, "name", "a joint")
+    name = read_required(source, element, "name", "a joint")
     where = f"joint {name!r}"
-    inside = children(source, element, where, KNOWN, FOREIGN)
+    inside = list_children(source, element, where, KNOWN, FOREIGN)
     kind = read_kind(source, element, where)
     numbers = {tag: read_numbers(source, inside[tag], where) for tag in NUMBERS if tag in inside}
     arguments: dict[str, Any] = {}
@@ -81,33 +81,35 @@ def read_joint(source: Source, element: Element) -> JointElement:
     if kind in ("revolute", "prismatic"):
         arguments["lower"], arguments["upper"] = read_range(source, line, limit, kind, where)
     elif kind == "continuous" and any(limit.get(side) for side in ("lower", "upper")):
-        source.odd(f"{where} is continuous and has a range; a continuous joint has none, so it was passed over", line)
+        source.note_oddity(
+            f"{where} is continuous and has a range; a continuous joint has none, so it was passed over", line
+        )
     if "mimic" in inside:
         arguments.update(read_mimic(source, inside["mimic"], numbers["mimic"], kind, where))
     if "poise" in inside:
         arguments.update(read_extension(source, inside["poise"], where))
     for tag in ("parent", "child"):
         if tag not in inside:
-            raise source.error(f"{where} has no <{tag}>; write <{tag} link=.../>.", line)
-    parent = required(source, inside["parent"], "link", f"the <parent> of {where}")
-    child = required(source, inside["child"], "link", f"the <child> of {where}")
+            raise source.make_error(f"{where} has no <{tag}>; write <{tag} link=.../>.", line)
+    parent = read_required(source, inside["parent"], "link", f"the <parent> of {where}")
+    child = read_required(source, inside["child"], "link", f"the <child> of {where}")
     return JointElement(name, kind, parent, child, read_origin(source, inside.get("origin"), where), line, arguments)
 
 
 def read_kind(source: Source, element: Element, where: str) -> str:
-    """The joint's type in our words."""
-    given = required(source, element, "type", where)
+    """Read the joint's type in our words."""
+    given = read_required(source, element, "type", where)
     tidy = given.strip().lower()
     if tidy not in KINDS:
         known = ", ".join(list(KINDS)[:6])
-        raise source.error(f"{where} has the type {shown(given)}; it must be one of {known}.", element.sourceline)
+        raise source.make_error(f"{where} has the type {quote(given)}; it must be one of {known}.", element.sourceline)
     if tidy != given:
-        source.odd(f"{where} has the type {shown(given)}; it was read as {tidy!r}", element.sourceline)
+        source.note_oddity(f"{where} has the type {quote(given)}; it was read as {tidy!r}", element.sourceline)
     return KINDS[tidy]
 
 
 def read_numbers(source: Source, element: Element, where: str) -> dict[str, float]:
-    """Those numbers that an element inside the joint has."""
+    """Read those numbers that an element inside the joint has."""
     tag, given = element.tag, element.attrib
     return {
         key: parse_number(given[key], f"{where}: {tag} {key}", source, element.sourceline)
@@ -117,15 +119,17 @@ def read_numbers(source: Source, element: Element, where: str) -> dict[str, floa
 
 
 def read_axis(source: Source, element: Element | None, where: str) -> tuple[float, float, float]:
-    """The axis; (1, 0, 0) where the file has none."""
+    """Read the axis; (1, 0, 0) where the file has none."""
     if element is None:
         return 1.0, 0.0, 0.0
     if "xyz" not in element.attrib:
-        source.odd(f"{where} has an <axis> without xyz; it was read as 1 0 0", element.sourceline)
+        source.note_oddity(f"{where} has an <axis> without xyz; it was read as 1 0 0", element.sourceline)
         return 1.0, 0.0, 0.0
     x, y, z = parse_numbers(element.attrib["xyz"], 3, f"{where}: axis", source, element.sourceline)
     if x == y == z == 0.0:
-        raise source.error(f"{where}: its axis is zero; it must point somewhere, such as 0 0 1.", element.sourceline)
+        raise source.make_error(
+            f"{where}: its axis is zero; it must point somewhere, such as 0 0 1.", element.sourceline
+        )
     length = math.hypot(x, y, z)
     if not abs(length - 1.0) < 1e-3:
         source.note(f"{where}: its axis has length {length:.6g}; it was made 1", element.sourceline)
@@ -137,16 +141,16 @@ def read_range(
 ) -> tuple[float | None, float | None]:
     """Lower and upper; none where the file has neither, 0 for the one that is missing."""
     if "lower" not in limit and "upper" not in limit:
-        source.odd(f"{where} is {kind} and has no lower and upper; it was read as having no range", line)
+        source.note_oddity(f"{where} is {kind} and has no lower and upper; it was read as having no range", line)
         return None, None
     for side in ("lower", "upper"):
         if side not in limit:
-            source.odd(f"{where} has no {side} limit; it was read as 0, as the specification says", line)
+            source.note_oddity(f"{where} has no {side} limit; it was read as 0, as the specification says", line)
     lower, upper = limit.get("lower", 0.0), limit.get("upper", 0.0)
     if lower > upper:
-        raise source.error(f"{where}: its lower limit {lower:g} is above its upper {upper:g}; swap them.", line)
+        raise source.make_error(f"{where}: its lower limit {lower:g} is above its upper {upper:g}; swap them.", line)
     if kind == "prismatic" and max(abs(lower), abs(upper)) > MOST_METRES:
-        source.odd(f"{where} slides from {lower:g} to {upper:g} m; it was read as having no range", line)
+        source.note_oddity(f"{where} slides from {lower:g} to {upper:g} m; it was read as having no range", line)
         return None, None
     return lower, upper
 
@@ -154,8 +158,8 @@ def read_range(
 def read_mimic(
     source: Source, element: Element, numbers: dict[str, float], kind: str, where: str
 ) -> dict[str, tuple[str, float, float]]:
-    """What it follows: value = multiplier * leader + offset."""
-    leader = required(source, element, "joint", f"the <mimic> of {where}")
+    """Read what it follows: value = multiplier * leader + offset."""
+    leader = read_required(source, element, "joint", f"the <mimic> of {where}")
     if kind == "fixed":
         source.note(f"{where} is fixed and mimics {leader!r}; it stays fixed", element.sourceline)
         return {}

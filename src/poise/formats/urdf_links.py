@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import PoiseError
-from poise.formats.source import LONGEST_NAME, Source, parse_number, parse_numbers, shown
+from poise.formats.source import LONGEST_NAME, Source, parse_number, parse_numbers, quote
 from poise.formats.xml import Element
 from poise.model import Box, Capsule, Cylinder, Mesh, Sphere
 from poise.spatial import Rotation, Transform
@@ -52,25 +52,27 @@ class LinkElement:
 # ------------------------------------------------------------------------------------------------ what is shared
 
 
-def required(source: Source, element: Element, key: str, where: str) -> str:
-    """An attribute that must be there and not be empty."""
+def read_required(source: Source, element: Element, key: str, where: str) -> str:
+    """Return an attribute that must be there and not be empty."""
     value = element.get(key)
     if value is None or not value.strip():
         has = "is empty" if value is not None else "is missing"
-        raise source.error(f"{where}: {key}= {has} in <{element.tag}>.", element.sourceline)
+        raise source.make_error(f"{where}: {key}= {has} in <{element.tag}>.", element.sourceline)
     if key in ("name", "link", "joint") and len(value) > LONGEST_NAME:
-        raise source.error(f"a <{element.tag}>: {key}= has {len(value)} letters; give it a name.", element.sourceline)
+        raise source.make_error(
+            f"a <{element.tag}>: {key}= has {len(value)} letters; give it a name.", element.sourceline
+        )
     if key in ("name", "link", "joint") and value != value.strip():
-        message = f"{where}: {key}={shown(value)} in <{element.tag}> has blanks around it; they were taken off"
-        source.odd(message, element.sourceline)
+        message = f"{where}: {key}={quote(value)} in <{element.tag}> has blanks around it; they were taken off"
+        source.note_oddity(message, element.sourceline)
         return value.strip()
     return value
 
 
-def children(
+def list_children(
     source: Source, element: Element, where: str, known: Collection[str], foreign: Collection[str]
 ) -> dict[str, Element]:
-    """The children by tag, each tag once: twice the same is odd, twice different contradicts itself, where it matters.
+    """Return the children by tag, each once: the same tag twice is odd, or refused if it matters and they differ.
 
     Those in `foreign` and in namespaces belong to other programs and are left out; what nobody knows is said.
     """
@@ -79,14 +81,16 @@ def children(
         tag = child.tag
         if tag not in known:
             if tag not in foreign and ":" not in tag:
-                source.odd(f"{where}: <{shown(tag)[1:-1]}> is no part of URDF; it was passed over", child.sourceline)
+                source.note_oddity(
+                    f"{where}: <{quote(tag)[1:-1]}> is no part of URDF; it was passed over", child.sourceline
+                )
         elif found.setdefault(tag, child) is not child:
             if tag in FIRST_COUNTS:
-                source.odd(f"some elements have several <{tag}>; the first of each counts")
+                source.note_oddity(f"some elements have several <{tag}>; the first of each counts")
                 continue
             if child.attrib != found[tag].attrib or len(child) or len(found[tag]):
-                raise source.error(f"{where} has two <{tag}> that differ; keep one.", child.sourceline)
-            source.odd(f"{where} has the same <{tag}> twice; one was read", child.sourceline)
+                raise source.make_error(f"{where} has two <{tag}> that differ; keep one.", child.sourceline)
+            source.note_oddity(f"{where} has the same <{tag}> twice; one was read", child.sourceline)
     return found
 
 
@@ -97,23 +101,23 @@ def read_origin(source: Source, child: Element | None, where: str) -> Transform:
     line = child.sourceline
     xyz = parse_numbers(child.get("xyz", "0 0 0"), 3, f"{where}: origin xyz", source, line)
     if max(map(abs, xyz)) > MOST_METRES:
-        raise source.error(f"{where}: its origin is {shown(child.get('xyz', ''))}, farther than any body.", line)
+        raise source.make_error(f"{where}: its origin is {quote(child.get('xyz', ''))}, farther than any body.", line)
     if "quat_xyzw" in child.attrib:
         if "rpy" in child.attrib:
-            raise source.error(f"{where}: its origin has both rpy and quat_xyzw; keep one.", line)
+            raise source.make_error(f"{where}: its origin has both rpy and quat_xyzw; keep one.", line)
         x, y, z, w = parse_numbers(child.attrib["quat_xyzw"], 4, f"{where}: origin quat_xyzw", source, line)
         size = math.hypot(x, y, z, w)
         if not 0.5 < size < 2.0:
-            raise source.error(f"{where}: its origin's quaternion has length {size:g}; it must be 1.", line)
+            raise source.make_error(f"{where}: its origin's quaternion has length {size:g}; it must be 1.", line)
         return Transform(Rotation([w / size, x / size, y / size, z / size]), xyz)
     if "rpy" not in child.attrib:
-        return Transform._of(Rotation.identity(), np.array(xyz))
+        return Transform._wrap(Rotation.identity(), np.array(xyz))
     rpy = parse_numbers(child.attrib["rpy"], 3, f"{where}: origin rpy", source, line)
-    return Transform._of(turned(*rpy), np.array(xyz))
+    return Transform._wrap(turn(*rpy), np.array(xyz))
 
 
-def turned(roll: float, pitch: float, yaw: float) -> Rotation:
-    """Rz(yaw) Ry(pitch) Rx(roll)."""
+def turn(roll: float, pitch: float, yaw: float) -> Rotation:
+    """Return Rz(yaw) Ry(pitch) Rx(roll)."""
     if roll == pitch == yaw == 0.0:
         return Rotation.identity()
     cr, sr = math.cos(roll / 2), math.sin(roll / 2)
@@ -127,21 +131,21 @@ def turned(roll: float, pitch: float, yaw: float) -> Rotation:
             cr * cp * sy - sr * sp * cy,
         ]
     )
-    return Rotation._of(wxyz / math.sqrt(float(wxyz @ wxyz)))
+    return Rotation._wrap(wxyz / math.sqrt(float(wxyz @ wxyz)))
 
 
 # ------------------------------------------------------------------------------------------------ links
 
 
 def read_link(source: Source, element: Element, materials: Mapping[str, Color]) -> LinkElement:
-    """The link of an element.
+    """Read the link of an element.
 
     Raises:
         FormatError: No name, a negative mass, a size or a number that cannot be.
     """
-    name = required(source, element, "name", "a link")
+    name = read_required(source, element, "name", "a link")
     where = f"link {name!r}"
-    inertial = children(source, element, where, ("inertial",), FOREIGN).get("inertial")
+    inertial = list_children(source, element, where, ("inertial",), FOREIGN).get("inertial")
     mass, center = (0.0, (0.0, 0.0, 0.0)) if inertial is None else read_inertial(source, inertial, where)
     shapes = []
     for child in element:
@@ -152,23 +156,25 @@ def read_link(source: Source, element: Element, materials: Mapping[str, Color]) 
 
 def read_inertial(source: Source, inertial: Element, where: str) -> tuple[float, tuple[float, ...]]:
     """Mass [kg] and its centre [m]; the inertia is looked at and not kept."""
-    inside = children(source, inertial, f"the <inertial> of {where}", ("origin", "mass", "inertia"), FOREIGN)
+    inside = list_children(source, inertial, f"the <inertial> of {where}", ("origin", "mass", "inertia"), FOREIGN)
     x, y, z = read_origin(source, inside.get("origin"), f"the <inertial> of {where}").translation.tolist()
     if (inertia := inside.get("inertia")) is not None:
         for key in INERTIA:
             if key in inertia.attrib:
                 moment = parse_number(inertia.attrib[key], f"{where}: {key}", source, inertia.sourceline)
                 if moment < 0.0 and key in ("ixx", "iyy", "izz"):
-                    source.odd(f"{where} has a negative {key}, as no body has; inertia is not used", inertia.sourceline)
+                    source.note_oddity(
+                        f"{where} has a negative {key}, as no body has; inertia is not used", inertia.sourceline
+                    )
     if (element := inside.get("mass")) is None:
-        source.odd(f"{where} has an <inertial> without <mass>; it was read as 0 kg", inertial.sourceline)
+        source.note_oddity(f"{where} has an <inertial> without <mass>; it was read as 0 kg", inertial.sourceline)
         return 0.0, (x, y, z)
-    text = required(source, element, "value", f"the <mass> of {where}")
+    text = read_required(source, element, "value", f"the <mass> of {where}")
     mass = parse_number(text, f"{where}: mass", source, element.sourceline)
     if mass < 0.0:
-        raise source.error(f"{where} has the mass {mass:g} kg; it must be zero or more.", element.sourceline)
+        raise source.make_error(f"{where} has the mass {mass:g} kg; it must be zero or more.", element.sourceline)
     if mass > 1e12:
-        raise source.error(f"{where} has the mass {mass:g} kg, more than any body.", element.sourceline)
+        raise source.make_error(f"{where} has the mass {mass:g} kg, more than any body.", element.sourceline)
     return mass, (x, y, z)
 
 
@@ -176,7 +182,7 @@ def read_inertial(source: Source, inertial: Element, where: str) -> tuple[float,
 
 
 def read_materials(source: Source, root: Element) -> dict[str, Color]:
-    """The colours that the file names, at its top or inside a visual; the first of a name counts."""
+    """Read the colours that the file names, at its top or inside a visual; the first of a name counts."""
     out: dict[str, Color] = {}
     for element in root.iter("material"):
         assert isinstance(element, Element)
@@ -187,21 +193,21 @@ def read_materials(source: Source, root: Element) -> dict[str, Color]:
 
 
 def read_color(source: Source, material: Element) -> Color | None:
-    """The colour of a material, if it has its own."""
+    """Read the colour of a material, if it has its own."""
     color = material.find("color")
     if color is None or "rgba" not in color.attrib:
         return None
     assert isinstance(color, Element)
     numbers = parse_numbers(color.attrib["rgba"], None, "a material's rgba", source, color.sourceline)
     if len(numbers) not in (3, 4):
-        raise source.error(f"a material's rgba has {len(numbers)} numbers; it must have 4.", color.sourceline)
+        raise source.make_error(f"a material's rgba has {len(numbers)} numbers; it must have 4.", color.sourceline)
     return tuple(numbers)
 
 
 def read_shapes(source: Source, element: Element, where: str, materials: Mapping[str, Color]) -> list[ShapeElement]:
-    """The shape of a <visual> or <collision>; none where it has no geometry that is known."""
-    inside = children(source, element, where, ("origin", "geometry", "material"), FOREIGN)
-    geometry = only_geometry(source, element, inside.get("geometry"), where)
+    """Read the shape of a <visual> or <collision>; none where it has no geometry that is known."""
+    inside = list_children(source, element, where, ("origin", "geometry", "material"), FOREIGN)
+    geometry = find_geometry(source, element, inside.get("geometry"), where)
     solid = None if geometry is None else read_solid(source, geometry, where)
     if solid is None:
         return []
@@ -213,23 +219,23 @@ def read_shapes(source: Source, element: Element, where: str, materials: Mapping
     return [ShapeElement(element.sourceline, arguments)]
 
 
-def only_geometry(source: Source, element: Element, geometry: Element | None, where: str) -> Element | None:
-    """The element inside <geometry>."""
+def find_geometry(source: Source, element: Element, geometry: Element | None, where: str) -> Element | None:
+    """Return the element inside <geometry>."""
     inside = [child for child in geometry if ":" not in child.tag] if geometry is not None else []
     if not inside:
-        source.odd(f"{where} has no geometry; it was passed over", element.sourceline)
+        source.note_oddity(f"{where} has no geometry; it was passed over", element.sourceline)
         return None
     if len(inside) > 1:
-        source.odd(f"{where} has {len(inside)} geometries; only <{inside[0].tag}> was read", element.sourceline)
+        source.note_oddity(f"{where} has {len(inside)} geometries; only <{inside[0].tag}> was read", element.sourceline)
     return inside[0]
 
 
 def read_solid(source: Source, element: Element, where: str) -> Box | Capsule | Cylinder | Mesh | Sphere | None:
-    """A box, cylinder, sphere, capsule or mesh."""
+    """Read a box, cylinder, sphere, capsule or mesh."""
     line = element.sourceline
 
     def number(key: str) -> float:
-        return parse_number(required(source, element, key, where), f"{where}: {key}", source, line)
+        return parse_number(read_required(source, element, key, where), f"{where}: {key}", source, line)
 
     def triple(text: str, key: str) -> tuple[float, float, float]:
         x, y, z = parse_numbers(text, 3, f"{where}: {key}", source, line)
@@ -237,7 +243,7 @@ def read_solid(source: Source, element: Element, where: str) -> Box | Capsule | 
 
     try:
         if element.tag == "box":
-            return Box(triple(required(source, element, "size", where), "size"))
+            return Box(triple(read_required(source, element, "size", where), "size"))
         if element.tag == "cylinder":
             return Cylinder(number("radius"), number("length"))
         if element.tag == "sphere":
@@ -245,14 +251,14 @@ def read_solid(source: Source, element: Element, where: str) -> Box | Capsule | 
         if element.tag == "capsule":
             return Capsule(number("radius"), number("length"))
         if element.tag == "mesh":
-            return Mesh(required(source, element, "filename", where), mesh_scale(element, triple))
+            return Mesh(read_required(source, element, "filename", where), read_mesh_scale(element, triple))
     except PoiseError as error:
-        raise source.error(f"{where}: {error}", line) if not hasattr(error, "path") else error from error
-    source.odd(f"{where} is a <{shown(element.tag)[1:-1]}>, which URDF does not have; it was passed over", line)
+        raise source.make_error(f"{where}: {error}", line) if not hasattr(error, "path") else error from error
+    source.note_oddity(f"{where} is a <{quote(element.tag)[1:-1]}>, which URDF does not have; it was passed over", line)
     return None
 
 
-def mesh_scale(element: Element, triple: Any) -> Any:
-    """The scale of a mesh: three numbers; one number counts for all three."""
+def read_mesh_scale(element: Element, triple: Any) -> Any:
+    """Return the scale of a mesh: three numbers; one number counts for all three."""
     text = element.get("scale", "1 1 1")
     return triple(" ".join([text] * 3) if len(text.split()) == 1 else text, "scale")

@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, FormatWarning
-from poise.formats.adjust import units_kept
-from poise.formats.source import listed
+from poise.formats.adjust import warn_of_units
+from poise.formats.source import quote_names
 from poise.model import Box, Capsule, Cylinder, Joint, Mesh, Model, Shape, Sphere
 from poise.model.joint import Mimic
 from poise.model.kinds import Primitive
@@ -38,12 +38,12 @@ SAME = {"revolute", "continuous", "prismatic", "fixed"}
 
 
 def write_model(model: Model, target: Path) -> None:
-    """Writes the model to a file.
+    """Write the model to a file.
 
     Raises:
         FormatError: The model has names that XML cannot hold or URDF not tell apart, or a ball joint with a cone.
     """
-    root = _Writer(model).robot()
+    root = _Writer(model).write_robot()
     ET.indent(root)
     target.write_bytes(b'<?xml version="1.0"?>\n' + ET.tostring(root, encoding="utf-8") + b"\n")
 
@@ -61,28 +61,28 @@ class _Writer:
         self.notes: list[str] = []
         self.rows: dict[str, list[str]] = {}
 
-    def robot(self) -> ET.Element:
-        """The whole tree."""
-        model, root = self.model, ET.Element("robot", name=text(self.model.name))
+    def write_robot(self) -> ET.Element:
+        """Return the whole tree."""
+        model, root = self.model, ET.Element("robot", name=check_text(self.model.name))
         tops = [name for name in model.frames if model.frame(name).parent is None]
         top = model.frame(tops[0])
         alone = len(tops) == 1 and top.joint is None and top.offset == _IDENTITY
-        world = None if alone else self.fresh("world")
+        world = None if alone else self.make_new("world")
         if world is not None:
-            self.link(world, 0.0, (0.0, 0.0, 0.0))
+            self.write_link(world, 0.0, (0.0, 0.0, 0.0))
         for name in model.frames:
-            self.frame(name, world)
-        self.shapes()
+            self.write_frame(name, world)
+        self.write_shapes()
         root.extend([*self.links, *self.joints])
-        self.extension(root)
+        self.write_extension(root)
         for kind, names in self.rows.items():
-            self.notes.append(f"URDF has no {kind} joints; these became rows of single ones: {listed(names)}")
+            self.notes.append(f"URDF has no {kind} joints; these became rows of single ones: {quote_names(names)}")
         for note in self.notes:
             warnings.warn(f"{model.name}: {note}", FormatWarning, stacklevel=6)
         return root
 
-    def fresh(self, name: str) -> str:
-        """A name that is not taken yet, like the one given."""
+    def make_new(self, name: str) -> str:
+        """Return a name like the one given that is not in use yet."""
         while name in self.taken:
             name += "_"
         self.taken.add(name)
@@ -90,59 +90,59 @@ class _Writer:
 
     # -------------------------------------------------------------------------------------------- frames and joints
 
-    def frame(self, name: str, world: str | None) -> None:
-        """The link of a frame and what carries it."""
+    def write_frame(self, name: str, world: str | None) -> None:
+        """Write the link of a frame and what carries it."""
         frame = self.model.frame(name)
         parent = world if frame.parent is None else frame.parent
         if frame.joint is None:
-            self.link(name, frame.mass, frame.center)
+            self.write_link(name, frame.mass, frame.center)
             if parent is not None:
-                self.joint(self.fresh(f"{name}_fixed"), "fixed", parent, name, frame.offset)
+                self.write_joint(self.make_new(f"{name}_fixed"), "fixed", parent, name, frame.offset)
             return
         joint = self.model.joint(frame.joint)
         assert parent is not None
-        self.joint_of_model(joint, parent)
-        self.link(name, joint.mass, joint.center)
+        self.write_model_joint(joint, parent)
+        self.write_link(name, joint.mass, joint.center)
 
-    def joint_of_model(self, joint: Joint, parent: str) -> None:
-        """A joint in URDF's words: as it is, or as a row of single ones."""
-        rest = extras(self.model, joint)
+    def write_model_joint(self, joint: Joint, parent: str) -> None:
+        """Write a joint in URDF's words: as it is, or as a row of single ones."""
+        rest = list_extras(self.model, joint)
         if joint.kind in SAME:
             bounds = (-np.inf, np.inf) if joint.kind == "fixed" else (float(joint.lower), float(joint.upper))
             kind = "continuous" if joint.kind == "revolute" and np.isinf(bounds).all() else joint.kind
             axis = None if kind == "fixed" else joint.axis
-            self.joint(joint.name, kind, parent, joint.frame, joint.offset, axis, bounds, joint.mimic, rest)
+            self.write_joint(joint.name, kind, parent, joint.frame, joint.offset, axis, bounds, joint.mimic, rest)
         elif joint.kind in ("free", "planar"):
             kind = "floating" if joint.kind == "free" else "planar"
             if joint.kind == "planar" and np.isfinite(np.stack([joint.lower, joint.upper])).any():
                 raise FormatError(f"joint {joint.name!r} is planar and has a range, which URDF cannot hold.")
             axis = joint.axis if joint.kind == "planar" else None
-            self.joint(joint.name, kind, parent, joint.frame, joint.offset, axis, (-np.inf, np.inf), None, rest)
+            self.write_joint(joint.name, kind, parent, joint.frame, joint.offset, axis, (-np.inf, np.inf), None, rest)
         else:
-            self.row_of_joints(joint, parent, rest)
+            self.write_joint_row(joint, parent, rest)
 
-    def row_of_joints(self, joint: Joint, parent: str, rest: dict[str, str]) -> None:
-        """A joint that URDF does not have, as several that it has; the kinematics are the same."""
-        steps = list(single_steps(joint))
+    def write_joint_row(self, joint: Joint, parent: str, rest: dict[str, str]) -> None:
+        """Write a joint that URDF does not have as several that it has; the kinematics are the same."""
+        steps = list(list_single_steps(joint))
         self.rows.setdefault(joint.kind, []).append(joint.name)
         numbers = rest.get("rest", "").split()
         at, offset = parent, joint.offset
         for i, step in enumerate(steps):
             last = i == len(steps) - 1
-            link = joint.frame if last else self.fresh(f"{joint.frame}_{step.suffix or 'turn'}")
+            link = joint.frame if last else self.make_new(f"{joint.frame}_{step.suffix or 'turn'}")
             own = {key: value for key, value in rest.items() if key != "rest"}
             if len(numbers) == len(steps):
                 own["rest"] = numbers[i]
             elif i == 0 and joint.kind == "screw":
                 own = rest
-            name = self.fresh(f"{joint.name}_{step.suffix}") if step.suffix else joint.name
+            name = self.make_new(f"{joint.name}_{step.suffix}") if step.suffix else joint.name
             kind = "continuous" if step.kind == "revolute" and np.isinf(step.bounds).all() else step.kind
-            self.joint(name, kind, at, link, offset, step.axis, step.bounds, step.mimic, own)
+            self.write_joint(name, kind, at, link, offset, step.axis, step.bounds, step.mimic, own)
             if not last:
-                self.link(link, 0.0, (0.0, 0.0, 0.0))
+                self.write_link(link, 0.0, (0.0, 0.0, 0.0))
             at, offset = link, _IDENTITY
 
-    def joint(
+    def write_joint(
         self,
         name: str,
         kind: str,
@@ -154,60 +154,60 @@ class _Writer:
         mimic: Mimic | None = None,
         rest: dict[str, str] | None = None,
     ) -> None:
-        """One <joint>."""
-        element = ET.Element("joint", name=text(name), type=kind)
-        origin(element, offset)
-        ET.SubElement(element, "parent", link=text(parent))
-        ET.SubElement(element, "child", link=text(child))
+        """Write one <joint>."""
+        element = ET.Element("joint", name=check_text(name), type=kind)
+        add_origin(element, offset)
+        ET.SubElement(element, "parent", link=check_text(parent))
+        ET.SubElement(element, "child", link=check_text(child))
         if axis is not None:
-            ET.SubElement(element, "axis", xyz=numbers_text(axis))
+            ET.SubElement(element, "axis", xyz=write_numbers(axis))
         rest = dict(rest or {})
         if kind in ("revolute", "prismatic"):
-            rest |= limit(element, bounds)
+            rest |= list_limit(element, bounds)
         if mimic is not None:
-            ratio, shift = number_text(mimic.ratio), number_text(mimic.offset)
-            ET.SubElement(element, "mimic", joint=text(mimic.joint), multiplier=ratio, offset=shift)
+            ratio, shift = write_number(mimic.ratio), write_number(mimic.offset)
+            ET.SubElement(element, "mimic", joint=check_text(mimic.joint), multiplier=ratio, offset=shift)
         if rest:
             ET.SubElement(element, "poise", rest)
         self.joints.append(element)
 
-    def link(self, name: str, mass: float, center: Vector) -> None:
-        """One <link>."""
-        element = ET.Element("link", name=text(name))
+    def write_link(self, name: str, mass: float, center: Vector) -> None:
+        """Write one <link>."""
+        element = ET.Element("link", name=check_text(name))
         if mass > 0.0:
             inertial = ET.SubElement(element, "inertial")
-            ET.SubElement(inertial, "origin", xyz=numbers_text(center))
-            ET.SubElement(inertial, "mass", value=number_text(mass))
+            ET.SubElement(inertial, "origin", xyz=write_numbers(center))
+            ET.SubElement(inertial, "mass", value=write_number(mass))
             ET.SubElement(inertial, "inertia", dict.fromkeys(("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), "0"))
         self.links.append(element)
 
     # -------------------------------------------------------------------------------------------- what hangs on it
 
-    def shapes(self) -> None:
-        """All shapes, each in its link."""
+    def write_shapes(self) -> None:
+        """Write all shapes, each in its link."""
         links = {element.get("name"): element for element in self.links}
         for shape in self.model.shapes:
             for use in ("visual", "collision"):
                 if shape.use in (use, "both"):
-                    for solid, offset in solids(shape):
+                    for solid, offset in list_solids(shape):
                         write_solid(links[shape.frame], use, solid, offset, shape.color)
 
-    def extension(self, root: ET.Element) -> None:
-        """Roles and named poses, and which way is up where that is not URDF's own z."""
+    def write_extension(self, root: ET.Element) -> None:
+        """Write roles and named poses, and which way is up if that is not URDF's own z."""
         model = self.model
         about = {} if model.up == "z" else {"up": model.up}
         if model.units != "m":
             about["units"] = model.units
-            self.notes.append(units_kept(model, "URDF"))
+            self.notes.append(warn_of_units(model, "URDF"))
         if not model.roles and not model.poses and not about:
             return
         poise = ET.SubElement(root, "poise", about)
         for role, frame in model.roles.items():
-            ET.SubElement(poise, "role", name=text(role), frame=text(frame))
+            ET.SubElement(poise, "role", name=check_text(role), frame=check_text(frame))
         leaders = sorted((joint for joint in model.joints if joint.nq), key=lambda joint: joint.q.start)
         for name, q in model.poses.items():
-            numbers = np.concatenate([written_numbers(joint, q) for joint in leaders]) if leaders else q
-            ET.SubElement(poise, "pose", name=text(name), q=numbers_text(numbers))
+            numbers = np.concatenate([convert_numbers(joint, q) for joint in leaders]) if leaders else q
+            ET.SubElement(poise, "pose", name=check_text(name), q=write_numbers(numbers))
 
 
 class Step(NamedTuple):
@@ -220,8 +220,8 @@ class Step(NamedTuple):
     mimic: Mimic | None = None
 
 
-def single_steps(joint: Joint) -> Iterator[Step]:
-    """The single joints that a joint is written as, from the parent outwards."""
+def list_single_steps(joint: Joint) -> Iterator[Step]:
+    """Yield the single joints that a joint is written as, from the parent outwards."""
     both = zip(np.atleast_1d(joint.lower), np.atleast_1d(joint.upper), strict=True)
     ranges = [(float(low), float(high)) for low, high in both]
     if joint.kind == "screw":
@@ -231,7 +231,7 @@ def single_steps(joint: Joint) -> Iterator[Step]:
         for i, (letter, bounds) in enumerate(zip(joint.order, ranges, strict=True)):
             yield Step(f"{letter.lower()}{i + 1}", "revolute", _AXES[letter], bounds)
     elif not joint.quaternion:
-        for one, axis, bounds in zip(joint.coordinates, axes_of(joint), ranges, strict=True):
+        for one, axis, bounds in zip(joint.coordinates, list_axes(joint), ranges, strict=True):
             yield Step(one.name.removeprefix("angle"), "prismatic" if one.slides else "revolute", axis, bounds)
     elif joint.cone is not None:
         raise FormatError(f"joint {joint.name!r} is a ball with a range, which URDF cannot hold.")
@@ -240,28 +240,28 @@ def single_steps(joint: Joint) -> Iterator[Step]:
             yield Step(letter.lower(), "revolute", _AXES[letter])
 
 
-def axes_of(joint: Joint) -> list[Vector]:
-    """The axis of each coordinate of a joint, in the order of q."""
+def list_axes(joint: Joint) -> list[Vector]:
+    """Return the axis of each coordinate of a joint, in the order of q."""
     return [a for one, axis in joint.motions for a in (np.eye(3) if one is Primitive.SLIDE3 else [axis])]
 
 
-def written_numbers(joint: Joint, q: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The numbers of a joint as the file has them: a ball's are the angles of its three turns about z, y and x."""
+def convert_numbers(joint: Joint, q: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the numbers of a joint as the file has them: a ball's are the angles of turns about z, y and x."""
     own = q[joint.q]
-    return np.array(roll_pitch_yaw(own)[::-1]) if joint.kind == "ball" else own
+    return np.array(find_roll_pitch_yaw(own)[::-1]) if joint.kind == "ball" else own
 
 
-def extras(model: Model, joint: Joint) -> dict[str, str]:
-    """What only Poise reads: the rest pose where it is not zero, stiffness, and whether it is locked."""
+def list_extras(model: Model, joint: Joint) -> dict[str, str]:
+    """Return what only Poise reads: the rest pose if it is not zero, stiffness, and whether it is locked."""
     out = {}
     if joint.nq:
-        rest = written_numbers(joint, model.rest)
+        rest = convert_numbers(joint, model.rest)
         usual = [0.0, 0.0, 0.0, 1.0, 0.0, 0.0, 0.0] if joint.kind == "free" else np.clip(0.0, joint.lower, joint.upper)
         usual = np.zeros(3) if joint.kind == "ball" else usual
         if not np.array_equal(rest, np.broadcast_to(usual, rest.shape)):
-            out["rest"] = numbers_text(rest)
+            out["rest"] = write_numbers(rest)
     if joint.stiffness:
-        out["stiffness"] = number_text(joint.stiffness)
+        out["stiffness"] = write_number(joint.stiffness)
     if joint.locked:
         out["locked"] = "true"
     return out
@@ -270,8 +270,8 @@ def extras(model: Model, joint: Joint) -> dict[str, str]:
 # ------------------------------------------------------------------------------------------------ elements
 
 
-def text(value: str) -> str:
-    """A name, if XML can hold it."""
+def check_text(value: str) -> str:
+    """Return a name, if XML can hold it."""
     bad = [c for c in value if (c < " ") or c in "\ufffe\uffff" or "\ud800" <= c <= "\udfff"]
     if bad or not value.strip():
         raise FormatError(f"the name {value!r} cannot be written in XML; rename it.")
@@ -279,7 +279,7 @@ def text(value: str) -> str:
 
 
 def check_blanks(names: Sequence[str]) -> None:
-    """Refuses names that differ by the blanks around them alone: readers take these off."""
+    """Refuse names that differ by the blanks around them alone: readers take these off."""
     seen: dict[str, str] = {}
     for name in names:
         other = seen.setdefault(name.strip(), name)
@@ -289,26 +289,26 @@ def check_blanks(names: Sequence[str]) -> None:
             )
 
 
-def number_text(value: float) -> str:
-    """The shortest decimal that reads back to the same bits."""
+def write_number(value: float) -> str:
+    """Return the shortest decimal that reads back to the same bits."""
     short = repr(float(value) + 0.0)
     return short.removesuffix(".0")
 
 
-def numbers_text(values: Any) -> str:
-    return " ".join(number_text(float(x)) for x in values)
+def write_numbers(values: Any) -> str:
+    return " ".join(write_number(float(x)) for x in values)
 
 
-def origin(parent: ET.Element, offset: Transform) -> None:
-    """``<origin xyz rpy>``; nothing for no offset."""
+def add_origin(parent: ET.Element, offset: Transform) -> None:
+    """Add ``<origin xyz rpy>``; nothing for no offset."""
     if offset == _IDENTITY:
         return
-    rpy = roll_pitch_yaw(offset.rotation.wxyz)
-    ET.SubElement(parent, "origin", xyz=numbers_text(offset.translation), rpy=numbers_text(rpy))
+    rpy = find_roll_pitch_yaw(offset.rotation.wxyz)
+    ET.SubElement(parent, "origin", xyz=write_numbers(offset.translation), rpy=write_numbers(rpy))
 
 
-def roll_pitch_yaw(wxyz: Any) -> tuple[float, float, float]:
-    """The angles of Rz(yaw) Ry(pitch) Rx(roll) of a unit quaternion, exact to rounding at every pitch.
+def find_roll_pitch_yaw(wxyz: Any) -> tuple[float, float, float]:
+    """Return the angles of Rz(yaw) Ry(pitch) Rx(roll) of a unit quaternion, exact to rounding at every pitch.
 
     With c, s the cosine and sine of half the pitch, ``(c - s) exp(i (roll + yaw) / 2) = (w - y) + i (x + z)`` and
     ``(c + s) exp(i (roll - yaw) / 2) = (w + y) + i (x - z)``: what a pitch of a quarter turn leaves open has no weight.
@@ -317,26 +317,26 @@ def roll_pitch_yaw(wxyz: Any) -> tuple[float, float, float]:
     difference, total = math.hypot(w - y, x + z), math.hypot(w + y, x - z)
     half_sum, half_difference = math.atan2(x + z, w - y), math.atan2(x - z, w + y)
     pitch = 2.0 * math.atan2(total - difference, total + difference)
-    return wrapped(half_sum + half_difference), pitch, wrapped(half_sum - half_difference)
+    return wrap_angle(half_sum + half_difference), pitch, wrap_angle(half_sum - half_difference)
 
 
-def wrapped(angle: float) -> float:
-    """The angle within half a turn."""
+def wrap_angle(angle: float) -> float:
+    """Return the angle within half a turn."""
     return angle if abs(angle) <= math.pi else math.remainder(angle, math.tau)
 
 
-def limit(parent: ET.Element, bounds: tuple[float, float]) -> dict[str, str]:
-    """``<limit>``: the specification wants both bounds, and effort and velocity, which a model has not.
+def list_limit(parent: ET.Element, bounds: tuple[float, float]) -> dict[str, str]:
+    """Return ``<limit>``: the specification demands both bounds, effort and velocity, which a model does not have.
 
     A bound that is not there is written as 1e9, and returned for ``<poise>``; 0 of effort and velocity means unknown.
     """
     low, high = max(bounds[0], -NO_BOUND), min(bounds[1], NO_BOUND)
-    ET.SubElement(parent, "limit", lower=number_text(low), upper=number_text(high), effort="0", velocity="0")
+    ET.SubElement(parent, "limit", lower=write_number(low), upper=write_number(high), effort="0", velocity="0")
     return {side: "none" for side, bound in zip(("lower", "upper"), bounds, strict=True) if math.isinf(bound)}
 
 
-def solids(shape: Shape) -> Iterator[tuple[Any, Transform]]:
-    """The solid, or what it is made of where URDF has no such one: a capsule is a cylinder and two spheres."""
+def list_solids(shape: Shape) -> Iterator[tuple[Any, Transform]]:
+    """Yield the solid, or its parts if URDF does not have it: a capsule is a cylinder and two spheres."""
     solid = shape.shape
     if not isinstance(solid, Capsule):
         yield solid, shape.offset
@@ -347,19 +347,19 @@ def solids(shape: Shape) -> Iterator[tuple[Any, Transform]]:
 
 
 def write_solid(link: ET.Element, use: str, solid: Any, offset: Transform, color: Any) -> None:
-    """One <visual> or <collision>."""
+    """Write one <visual> or <collision>."""
     element = ET.SubElement(link, use)
-    origin(element, offset)
+    add_origin(element, offset)
     geometry = ET.SubElement(element, "geometry")
     if isinstance(solid, Box):
-        ET.SubElement(geometry, "box", size=numbers_text(solid.size))
+        ET.SubElement(geometry, "box", size=write_numbers(solid.size))
     elif isinstance(solid, Sphere):
-        ET.SubElement(geometry, "sphere", radius=number_text(solid.radius))
+        ET.SubElement(geometry, "sphere", radius=write_number(solid.radius))
     elif isinstance(solid, Cylinder):
-        ET.SubElement(geometry, "cylinder", radius=number_text(solid.radius), length=number_text(solid.length))
+        ET.SubElement(geometry, "cylinder", radius=write_number(solid.radius), length=write_number(solid.length))
     elif isinstance(solid, Mesh):
-        scale = {} if solid.scale == (1.0, 1.0, 1.0) else {"scale": numbers_text(solid.scale)}
-        ET.SubElement(geometry, "mesh", {"filename": text(solid.path), **scale})
+        scale = {} if solid.scale == (1.0, 1.0, 1.0) else {"scale": write_numbers(solid.scale)}
+        ET.SubElement(geometry, "mesh", {"filename": check_text(solid.path), **scale})
     if color is not None and use == "visual":
         material = ET.SubElement(element, "material", name="")
-        ET.SubElement(material, "color", rgba=numbers_text(color))
+        ET.SubElement(material, "color", rgba=write_numbers(color))

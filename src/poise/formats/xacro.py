@@ -12,11 +12,11 @@ import sys
 from pathlib import Path
 
 from poise.errors import MissingExtra
-from poise.formats.bounded import surroundings
+from poise.formats.bounded import make_environment
 from poise.formats.source import Source
 from poise.formats.xml import Element
 
-__all__ = ["expanded", "needs_xacro"]
+__all__ = ["expand", "needs_xacro"]
 
 SECONDS = 20.0
 MOST_MEMORY = 1 << 32
@@ -58,7 +58,7 @@ sys.stdout.buffer.write(document.dom.toxml(encoding="utf-8"))
 
 
 def needs_xacro(source: Source, root: Element) -> bool:
-    """Whether macros are left in a file, outside its comments: xacro elements, or ``${...}`` beside its namespace."""
+    """Return whether macros are left outside a file's comments: xacro elements, or ``${...}`` with its namespace."""
     if b"xacro" not in source.data or not any(mark in source.data for mark in MARKS):
         return False
     bare = without_comments(source.data)
@@ -70,7 +70,7 @@ def needs_xacro(source: Source, root: Element) -> bool:
 
 
 def without_comments(data: bytes) -> bytes:
-    """The file less its comments."""
+    """Return the file without its comments."""
     parts, at = [], 0
     while (start := data.find(b"<!--", at)) >= 0:
         parts.append(data[at:start])
@@ -79,8 +79,8 @@ def without_comments(data: bytes) -> bytes:
     return b"".join([*parts, data[at:]])
 
 
-def expanded(source: Source) -> Source:
-    """The URDF that the macros stand for; lines count in that from then on, and a note says so.
+def expand(source: Source) -> Source:
+    """Return the URDF that the macros stand for; lines count in that from then on, and a note says so.
 
     Raises:
         MissingExtra: xacrodoc is not installed.
@@ -94,16 +94,18 @@ def expanded(source: Source) -> Source:
     command = [sys.executable, "-c", PROGRAM.format(memory=MOST_MEMORY), str(path)]
     try:
         done = subprocess.run(  # in the file's folder, where relative includes are looked for
-            command, capture_output=True, timeout=SECONDS, env=surroundings(), cwd=path.parent, check=False
+            command, capture_output=True, timeout=SECONDS, env=make_environment(), cwd=path.parent, check=False
         )
     except subprocess.TimeoutExpired:
-        raise source.error(f"its macros ran for more than {SECONDS:g} s and were stopped; do they end?") from None
+        raise source.make_error(f"its macros ran for more than {SECONDS:g} s and were stopped; do they end?") from None
     except OSError as error:
-        raise source.error(f"xacro could not be started: {error}. Type: xacrodoc {source.path} -o robot.urdf") from None
+        raise source.make_error(
+            f"xacro could not be started: {error}. Type: xacrodoc {source.path} -o robot.urdf"
+        ) from None
     if done.returncode != 0:
         words = " ".join(done.stderr.decode("utf-8", "replace").split()) or "it ended without a word"
         if lost := LOST.search(words):
-            raise source.error(
+            raise source.make_error(
                 f"it needs the ROS package {lost[1][:80]!r}, which was not found; put a folder of that name beside its"
                 " own package, or run xacro where it is installed."
             )
@@ -111,6 +113,6 @@ def expanded(source: Source) -> Source:
         hint = (
             f". Give it a value: xacro {path.name} {asked[1][:80]}:=... -o robot.urdf, then load that" if asked else ""
         )
-        raise source.error(f"xacro refused it: {words[-400:]}{hint}")
+        raise source.make_error(f"xacro refused it: {words[-400:]}{hint}")
     source.note("the macros were expanded by xacrodoc; lines are counted in what came out")
     return Source(source.path, done.stdout, source.notes, source.oddities)

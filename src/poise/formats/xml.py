@@ -16,7 +16,7 @@ from xml.parsers import expat
 from poise.errors import FormatError
 from poise.formats.source import Source
 
-__all__ = ["Element", "local", "parse_xml", "root_tag"]
+__all__ = ["Element", "find_root_tag", "parse_xml", "strip_prefix"]
 
 MOST_BYTES = 1 << 26
 MOST_ELEMENTS = 400_000
@@ -51,9 +51,11 @@ class _Builder:
         line = self.parser.CurrentLineNumber
         self.count += 1
         if len(self.stack) >= self.deepest:
-            raise self.source.error(f"elements are nested more than {self.deepest} deep; no robot or body is.", line)
+            raise self.source.make_error(
+                f"elements are nested more than {self.deepest} deep; no robot or body is.", line
+            )
         if self.count > MOST_ELEMENTS:
-            raise self.source.error(f"has more than {MOST_ELEMENTS} elements.", line)
+            raise self.source.make_error(f"has more than {MOST_ELEMENTS} elements.", line)
         element = Element(tag, attributes)
         element.sourceline = line
         if self.stack:
@@ -76,56 +78,56 @@ class _Builder:
 
     def doctype(self, name: str, system: str | None, public: str | None, internal: int) -> None:
         if system or public:  # expat would drop what that file declares, without a word
-            raise self.source.error(
+            raise self.source.make_error(
                 "names a document type in another file, which is not read. Remove its DOCTYPE line.",
                 self.parser.CurrentLineNumber,
             )
 
     def entity(self, name: str, *_: object) -> None:
-        raise self.source.error(
+        raise self.source.make_error(
             f"declares the entity {name[:40]!r}; entities are refused. Write what it stands for where it is used.",
             self.parser.CurrentLineNumber,
         )
 
 
 def parse_xml(source: Source, *, deepest: int = DEEPEST) -> Element:
-    """The root element.
+    """Return the root element.
 
-    Tags and attributes in a namespace are written as in the file, ``prefix:name``; see `local`.
+    Tags and attributes in a namespace are written as in the file, ``prefix:name``; see `strip_prefix`.
 
     Raises:
         FormatError: Not well formed, an entity declared, nested too deep, too many elements, not text.
     """
     if len(source.data) > MOST_BYTES:
-        raise source.error(f"has {len(source.data)} bytes; at most {MOST_BYTES} of XML are read.")
+        raise source.make_error(f"has {len(source.data)} bytes; at most {MOST_BYTES} of XML are read.")
     if not source.data.strip():
-        raise source.error("is empty.")
+        raise source.make_error("is empty.")
     try:
-        return parsed(source, declaration_first(source), None, deepest)
+        return parse(source, move_declaration(source), None, deepest)
     except FormatError:
         raise
     except expat.ExpatError as error:
         if error.code not in (4, 18, 19):  # invalid token, unknown and incorrect encoding: perhaps only old letters
-            raise source.error(explained(error), error.lineno) from None
+            raise source.make_error(explain(error), error.lineno) from None
     except (LookupError, ValueError) as error:  # an encoding that Python does not know or cannot use
-        raise source.error(f"cannot be decoded: {error}. Save it as UTF-8.") from None
-    return of_latin(source, deepest)
+        raise source.make_error(f"cannot be decoded: {error}. Save it as UTF-8.") from None
+    return parse_latin(source, deepest)
 
 
-def declaration_first(source: Source) -> bytes:
-    """The bytes; blanks and comments before the declaration, where XML allows none, are moved behind it."""
+def move_declaration(source: Source) -> bytes:
+    """Return the bytes; blanks and comments before the declaration, which XML forbids, are moved behind it."""
     data = source.data.removeprefix(b"\xef\xbb\xbf")
     at = start_of_words(data)
     end = data.find(b"?>", at, at + 200) + 2
     if not at or end < 2 or not data.startswith(b"<?xml", at):
         return source.data
     what = "comments" if data[:at].strip() else "white space"
-    source.odd(f"begins with {what} before its XML declaration; it was passed over", 1)
+    source.note_oddity(f"begins with {what} before its XML declaration; it was passed over", 1)
     return data[at:end] + data[:at] + data[end:]
 
 
 def start_of_words(data: bytes) -> int:
-    """Where the blanks and comments at the beginning end."""
+    """Return where the blanks and comments at the beginning end."""
     at = 0
     while True:
         at = len(data) - len(data[at:].lstrip(b" \t\r\n")) if data[at : at + 1].isspace() else at
@@ -137,8 +139,8 @@ def start_of_words(data: bytes) -> int:
         at = end + 3
 
 
-def of_latin(source: Source, deepest: int) -> Element:
-    """The root of a file whose bytes are not the UTF-8 they claim to be, else an error."""
+def parse_latin(source: Source, deepest: int) -> Element:
+    """Return the root of a file whose bytes are not the UTF-8 they claim to be, else an error."""
     try:
         source.data.decode("utf-8")
     except UnicodeDecodeError as problem:
@@ -146,22 +148,22 @@ def of_latin(source: Source, deepest: int) -> Element:
     else:
         line = 0
     try:
-        root = parsed(source, source.data, "iso-8859-1" if line else "utf-8", deepest)
+        root = parse(source, source.data, "iso-8859-1" if line else "utf-8", deepest)
     except FormatError:
         raise
     except (expat.ExpatError, LookupError, ValueError) as error:
         where = getattr(error, "lineno", None)
-        reason = explained(error) if isinstance(error, expat.ExpatError) else f"cannot be decoded: {error}."
-        raise source.error(reason, where) from None
+        reason = explain(error) if isinstance(error, expat.ExpatError) else f"cannot be decoded: {error}."
+        raise source.make_error(reason, where) from None
     if line:
-        source.odd("is not UTF-8; letters beyond ASCII were read as Latin-1", line)
+        source.note_oddity("is not UTF-8; letters beyond ASCII were read as Latin-1", line)
     else:
-        source.odd("names an encoding that does not fit; it was read as UTF-8", 1)
+        source.note_oddity("names an encoding that does not fit; it was read as UTF-8", 1)
     return root
 
 
-def parsed(source: Source, data: bytes, encoding: str | None, deepest: int) -> Element:
-    """One pass of expat, in a single call: in pieces, a long token would cost the square of its length."""
+def parse(source: Source, data: bytes, encoding: str | None, deepest: int) -> Element:
+    """Parse in one call of expat: in pieces, a long token would cost the square of its length."""
     parser = expat.ParserCreate(encoding)
     builder = _Builder(source, parser, deepest)
     parser.buffer_text, parser.buffer_size = True, LONGEST_TEXT
@@ -177,21 +179,21 @@ def parsed(source: Source, data: bytes, encoding: str | None, deepest: int) -> E
     return builder.root
 
 
-def explained(error: expat.ExpatError) -> str:
-    """What expat found, and what to do."""
+def explain(error: expat.ExpatError) -> str:
+    """Return what expat found, and what to do."""
     words = expat.ErrorString(error.code)
     if error.code == expat.errors.codes[expat.errors.XML_ERROR_NO_ELEMENTS]:
         return "has no element: it is cut off, or holds comments only."
     return f"is not well-formed XML: {words} (column {error.offset + 1}). Is the file whole?"
 
 
-def local(name: str) -> str:
-    """A tag or attribute without its prefix."""
+def strip_prefix(name: str) -> str:
+    """Return a tag or attribute without its prefix."""
     return name.rpartition(":")[2]
 
 
-def root_tag(head: bytes) -> str:
-    """The tag of the first element, guessed from the first bytes of a file; empty where there is none."""
+def find_root_tag(head: bytes) -> str:
+    """Return the tag of the first element, guessed from the first bytes of a file; empty if there is none."""
     data, at = head.replace(b"\0", b""), 0
     while (at := data.find(b"<", at)) >= 0:
         if found := _TAG.match(data, at):

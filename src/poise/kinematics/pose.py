@@ -12,7 +12,7 @@ from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.kinematics.drawn import Drawn
 from poise.model import Frame, Model
 from poise.spatial import Transform
-from poise.spatial.arrays import real
+from poise.spatial.arrays import read_reals
 
 __all__ = ["Pose", "checked_configuration"]
 
@@ -23,7 +23,7 @@ def checked_configuration(model: Model, q: ArrayLike | None, ndim: int) -> Float
     """A read-only copy of q with quaternions made unit; `ndim` axes, the last of length nq."""
     if not isinstance(model, Model):
         raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}.")
-    given = real(q, "q")
+    given = read_reals(q, "q")
     if given.ndim != ndim:
         wanted = f"({model.nq},)" if ndim == 1 else f"(frames, {model.nq})"
         raise ShapeMismatch(f"q has shape {given.shape}; it must be {wanted}.")
@@ -96,7 +96,7 @@ class Pose(Drawn):
                 raise InvalidValue(f"joint {joint.name!r} follows {joint.mimic.joint!r}; set that one instead.")
             if not joint.nq:
                 raise InvalidValue(f"joint {joint.name!r} is fixed; it has no value to set.")
-            values = real(value, f"joint {joint.name!r}").reshape(-1)
+            values = read_reals(value, f"joint {joint.name!r}").reshape(-1)
             if values.shape != (joint.nq,):
                 raise ShapeMismatch(f"joint {joint.name!r} has {joint.nq} numbers in q, not {values.size}.")
             q[joint.q] = values

@@ -64,7 +64,7 @@ __all__ = [
     "Sequential",
     "Transpose",
     "TwoBone",
-    "by_name",
+    "find_method",
     "names",
 ]
 
@@ -101,12 +101,12 @@ def __dir__() -> list[str]:
 
 
 def names() -> tuple[str, ...]:
-    """The names that `method=` accepts."""
+    """Return the names that `method=` accepts."""
     return tuple(_SHELF)
 
 
-def by_name(method: str | Method) -> Method:
-    """The method: itself, or the one of that name with its default settings.
+def find_method(method: str | Method) -> Method:
+    """Return the method: itself, or the one of that name with its default settings.
 
     Raises:
         NameNotFound: No method has this name.
@@ -124,6 +124,6 @@ def by_name(method: str | Method) -> Method:
 
 @cache
 def with_defaults(name: str) -> Method:
-    """The method of that name; methods never change, so there is one of each."""
+    """Return the method of that name; methods never change, so there is one of each."""
     found: Method = __getattr__(_SHELF[name])()
     return found

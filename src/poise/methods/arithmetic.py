@@ -1,23 +1,23 @@
 """How much arithmetic one step of each method takes, in multiplications.
 
 The table of Rabbani's figure 8, for our kernels: m rows (3 for a point, 6 for a pose), n velocities. Evaluating the
-body (its transforms and the Jacobian) is common to all Jacobian rules and counted apart, as `body_arithmetic`.
+body (its transforms and the Jacobian) is common to all Jacobian rules and counted apart, as `count_body`.
 """
 
 from __future__ import annotations
 
-__all__ = ["body_arithmetic", "step_arithmetic"]
+__all__ = ["count_body", "count_step"]
 
 SWEEPS = 6  # of one-sided Jacobi until the columns are orthogonal, about
 
 
-def body_arithmetic(rows: int, velocities: int) -> int:
-    """Transforms of all joints (about 60 each) and the columns of J (about 3 a row)."""
+def count_body(rows: int, velocities: int) -> int:
+    """Count transforms of all joints (about 60 each) and the columns of J (about 3 per row)."""
     return 60 * velocities + 3 * rows * velocities
 
 
-def step_arithmetic(method: str, rows: int, velocities: int) -> int | None:
-    """Multiplications from J and r to the step; None where a method has no such count."""
+def count_step(method: str, rows: int, velocities: int) -> int | None:
+    """Count multiplications from J and r to the step; None if a method has no such count."""
     m, n = rows, velocities
     square = m * n * (m + 1) // 2
     dual = square + m**3 // 6 + m * m + m * n

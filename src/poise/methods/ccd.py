@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from poise.errors import InvalidValue
-from poise.methods.method import Method, is_number, positive
+from poise.methods.method import Method, check_positive, is_number
 from poise.native import core
 
 __all__ = ["CCD"]
@@ -60,9 +60,9 @@ class CCD(Method):
         if not isinstance(self.order, str) or self.order not in ORDERS:
             raise InvalidValue(f"CCD: order is {self.order!r}; it must be 'outside_in' or 'inside_out'.")
         if not (is_number(self.turn_limit) and self.turn_limit == math.inf):
-            positive(self.turn_limit, "CCD: turn_limit")
+            check_positive(self.turn_limit, "CCD: turn_limit")
 
     def settings(self) -> dict[str, Any]:
-        """See Method.settings."""
+        """Return what the kernels read; see Method.settings."""
         options = np.array([float(self.order == "inside_out"), self.turn_limit, 0.0, 0.0])
         return {"damping": 0.0, "damping_floor": 0.0, "rounds": 0, "options": options}

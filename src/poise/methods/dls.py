@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from poise.methods.method import Method, positive
+from poise.methods.method import Method, check_positive
 from poise.native import core
 
 __all__ = ["DLS"]
@@ -40,8 +40,8 @@ class DLS(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self.damping, "DLS: damping")
+        check_positive(self.damping, "DLS: damping")
 
     def settings(self) -> dict[str, Any]:
-        """See Method.settings."""
+        """Return what the kernels read; see Method.settings."""
         return {**super().settings(), "damping": self.damping}

@@ -19,7 +19,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from poise.errors import InvalidValue
-from poise.methods.method import Method, positive
+from poise.methods.method import Method, check_positive
 from poise.native import core
 
 __all__ = ["Gradient"]
@@ -42,9 +42,9 @@ class Gradient(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if positive(self.gain, "Gradient: gain") >= 2:
+        if check_positive(self.gain, "Gradient: gain") >= 2:
             raise InvalidValue(f"Gradient: gain is {self.gain!r}; it must be below 2, above that steps lead uphill.")
 
     def settings(self) -> dict[str, Any]:
-        """See Method.settings."""
+        """Return what the kernels read; see Method.settings."""
         return {**super().settings(), "options": np.array([self.gain, 0.0, 0.0, 0.0])}

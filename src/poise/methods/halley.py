@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from poise.methods.method import Method, positive
+from poise.methods.method import Method, check_positive
 from poise.native import core
 
 __all__ = ["Halley"]
@@ -42,9 +42,9 @@ class Halley(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self.damping, "Halley: damping", zero=True)
-        positive(self.floor, "Halley: floor")
+        check_positive(self.damping, "Halley: damping", zero=True)
+        check_positive(self.floor, "Halley: floor")
 
     def settings(self) -> dict[str, Any]:
-        """See Method.settings."""
+        """Return what the kernels read; see Method.settings."""
         return {**super().settings(), "damping": self.damping, "damping_floor": self.floor}

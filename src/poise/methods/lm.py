@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from poise.methods.method import Method, positive, whole
+from poise.methods.method import Method, check_positive, check_whole
 from poise.native import core
 
 __all__ = ["LM"]
@@ -45,10 +45,10 @@ class LM(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self.damping, "LM: damping", zero=True)
-        positive(self.floor, "LM: floor")
-        whole(self.rounds, "LM: rounds", least=0)
+        check_positive(self.damping, "LM: damping", zero=True)
+        check_positive(self.floor, "LM: floor")
+        check_whole(self.rounds, "LM: rounds", least=0)
 
     def settings(self) -> dict[str, Any]:
-        """See Method.settings."""
+        """Return what the kernels read; see Method.settings."""
         return {"damping": self.damping, "damping_floor": self.floor, "rounds": self.rounds, "options": np.zeros(4)}

@@ -47,48 +47,48 @@ class Method:
 
     def __post_init__(self) -> None:
         what = type(self).__name__
-        whole(self.stall_steps, f"{what}: stall_steps")
-        if positive(self.stall_ratio, f"{what}: stall_ratio") > 1:
+        check_whole(self.stall_steps, f"{what}: stall_steps")
+        if check_positive(self.stall_ratio, f"{what}: stall_ratio") > 1:
             raise InvalidValue(f"{what}: stall_ratio is {self.stall_ratio!r}; it must be above 0 and at most 1.")
 
     def settings(self) -> dict[str, Any]:
-        """What the kernels read: damping, damping_floor, rounds and up to four options."""
+        """Return what the kernels read: damping, damping_floor, rounds and up to four options."""
         return {"damping": 0.0, "damping_floor": 0.0, "rounds": 3, "options": np.zeros(4)}
 
     def refuse_body(self, model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> str | None:
-        """Why it cannot bring these frames to their goals with the velocities that may move, in words.
+        """Return why it cannot bring these frames to their goals with the velocities that may move, in words.
 
         None if it can.
         """
         return None
 
     def refuse(self, rows: int, velocities: int) -> str | None:
-        """Why it cannot serve a problem of this size, in words; None if it can."""
+        """Return why it cannot solve a problem of this size, in words; None if it can."""
         return None
 
 
-def positive(value: object, what: str, *, zero: bool = False) -> float:
-    """A finite number above zero (or zero, where that is fine)."""
+def check_positive(value: object, what: str, *, zero: bool = False) -> float:
+    """Return a finite number above zero (or zero, if that is allowed), or refuse it."""
     x = float(value) if is_number(value) else np.nan  # type: ignore[arg-type]
     if not np.isfinite(x) or x < 0 or (x == 0 and not zero):
         raise InvalidValue(f"{what} is {value!r}; it must be a number {'of 0 or more' if zero else 'above 0'}.")
     return x
 
 
-def whole(value: object, what: str, *, least: int = 1) -> int:
-    """A whole number, `least` or more."""
+def check_whole(value: object, what: str, *, least: int = 1) -> int:
+    """Return a whole number, `least` or more, or refuse it."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < least:
         raise InvalidValue(f"{what} is {value!r}; it must be a whole number, {least} or more.")
     return int(value)
 
 
-def flag(value: object, what: str) -> bool:
-    """True or False, and nothing that merely counts as one of them."""
+def check_flag(value: object, what: str) -> bool:
+    """Return True or False, and refuse what merely counts as one of them."""
     if not isinstance(value, (bool, np.bool_)):
         raise InvalidValue(f"{what} is {value!r}; it must be True or False.")
     return bool(value)
 
 
 def is_number(value: object) -> bool:
-    """Whether it is one real number: no text, no truth value, no list."""
+    """Return whether it is one real number: no text, no truth value, no list."""
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)

@@ -22,7 +22,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from poise.methods.method import Method, flag, positive
+from poise.methods.method import Method, check_flag, check_positive
 from poise.native import core
 
 __all__ = ["SDLS"]
@@ -49,12 +49,12 @@ class SDLS(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        positive(self.gamma_max, "SDLS: gamma_max")
+        check_positive(self.gamma_max, "SDLS: gamma_max")
         if self.target_clamp is not None:
-            positive(self.target_clamp, "SDLS: target_clamp")
-        flag(self.soft, "SDLS: soft")
+            check_positive(self.target_clamp, "SDLS: target_clamp")
+        check_flag(self.soft, "SDLS: soft")
 
     def settings(self) -> dict[str, Any]:
-        """See Method.settings."""
+        """Return what the kernels read; see Method.settings."""
         clamp = 1e30 if self.target_clamp is None else self.target_clamp
         return {**super().settings(), "options": np.array([self.gamma_max, clamp, float(self.soft), 0.0])}

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from poise.errors import InvalidValue
-from poise.methods.method import Method, flag, whole
+from poise.methods.method import Method, check_flag, check_whole
 from poise.model import Joint
 from poise.native import core
 
@@ -53,17 +53,17 @@ class Sequential(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        whole(self.rounds, "Sequential: rounds")
-        flag(self.finish, "Sequential: finish")
+        check_whole(self.rounds, "Sequential: rounds")
+        check_flag(self.finish, "Sequential: finish")
         if self.parts is not None and not (is_list(self.parts) and all(map(is_part, self.parts))):
             raise InvalidValue(f"Sequential: parts is {self.parts!r}; give lists of joint names, none empty.")
 
 
 def is_list(value: object) -> bool:
-    """Whether it is a list of something, not empty, and no text."""
+    """Return whether it is a list of something, not empty, and no text."""
     return isinstance(value, Sequence) and not isinstance(value, (str, bytes)) and len(value) > 0
 
 
 def is_part(value: object) -> bool:
-    """Whether it is a list of names (or joints, which are equal to theirs)."""
+    """Return whether it is a list of names (or joints, which are equal to theirs)."""
     return is_list(value) and all(isinstance(name, (str, Joint)) for name in value)  # type: ignore[attr-defined]

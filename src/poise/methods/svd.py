@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from poise.errors import InvalidValue
-from poise.methods.method import Method, positive
+from poise.methods.method import Method, check_positive
 from poise.native import core
 
 __all__ = ["SVD"]
@@ -39,11 +39,11 @@ class SVD(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if positive(self.threshold, "SVD: threshold") >= 1:
+        if check_positive(self.threshold, "SVD: threshold") >= 1:
             raise InvalidValue(
                 f"SVD: threshold is {self.threshold!r}; it must be below 1, else every direction is cut."
             )
 
     def settings(self) -> dict[str, Any]:
-        """See Method.settings."""
+        """Return what the kernels read; see Method.settings."""
         return {**super().settings(), "options": np.array([self.threshold, 0.0, 0.0, 0.0])}

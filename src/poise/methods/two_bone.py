@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue
-from poise.methods.method import Method, positive
+from poise.methods.method import Method, check_positive
 from poise.model import Model
 from poise.model.joint import Joint
 from poise.model.spec import unit
@@ -68,13 +68,13 @@ class TwoBone(Method):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if positive(self.soften, "TwoBone: soften") > 1:
+        if check_positive(self.soften, "TwoBone: soften") > 1:
             raise InvalidValue(f"TwoBone: soften is {self.soften!r}; it must be above 0 and at most 1.")
         if self.pole is not None:
             unit(self.pole, "TwoBone: pole")
 
     def settings(self) -> dict[str, Any]:
-        """See Method.settings."""
+        """Return what the kernels read; see Method.settings."""
         pole = np.zeros(3) if self.pole is None else unit(self.pole, "TwoBone: pole")
         return {"damping": 0.0, "damping_floor": 0.0, "rounds": 0, "options": np.append(pole, self.soften)}
 
@@ -82,9 +82,9 @@ class TwoBone(Method):
         """See Method.refuse_body."""
         taken: dict[str, str] = {}
         for frame in frames:
-            limb = _limb(model, frame, moves)
+            limb = _find_limb(model, frame, moves)
             if limb is None:
-                way = _way(model, frame, moves)
+                way = _list_path(model, frame, moves)
                 found = ", ".join(f"{joint.name} ({joint.kind})" for joint in reversed(way)) or "nothing that moves"
                 return (
                     f"method 'two_bone' needs a limb on the way to {frame!r}: a ball or three hinges through one "
@@ -99,19 +99,19 @@ class TwoBone(Method):
         return None
 
 
-def _way(model: Model, frame: str, moves: NDArray[np.bool_]) -> list[Joint]:
-    """The joints that move a frame, the outermost first."""
+def _list_path(model: Model, frame: str, moves: NDArray[np.bool_]) -> list[Joint]:
+    """Return the joints that move a frame, the outermost first."""
     return [joint for joint in model.joints_above(frame) if moves[joint.v].any()]
 
 
-def _limb(model: Model, frame: str, moves: NDArray[np.bool_]) -> list[str] | None:
+def _find_limb(model: Model, frame: str, moves: NDArray[np.bool_]) -> list[str] | None:
     """Return the joints of the outermost limb on the way to a frame, as the kernels find it; None if there is none.
 
     A joint that slides or follows another one, between the frame and the shoulder, is more than the method can turn.
     """
     index = model.frames.index(model.frame(frame).name)
     velocities = core.limb_velocities(model._body, index, np.array(model.rest), moves.astype(np.float64), model.length)
-    way = _way(model, frame, moves)
+    way = _list_path(model, frame, moves)
     own = [k for k, joint in enumerate(way) if any(joint.v.start <= v < joint.v.stop for v in velocities)]
     if not own or any(joint.kind not in TURNS or joint.mimic for joint in way[: own[-1] + 1]):
         return None

@@ -34,12 +34,12 @@ _HOMES = {
 
 
 def names() -> tuple[str, ...]:
-    """The names that `build` (and ``poise.load``) accept."""
+    """Return the names that `build` (and ``poise.load``) accept."""
     return tuple(_HOMES)
 
 
 def build(name: str) -> Model:
-    """The built-in body of that name; models are frozen, so the same object is handed out every time.
+    """Return the built-in body of that name; models are frozen, so every call returns the same object.
 
     Raises:
         NameNotFound: no built-in body has this name.

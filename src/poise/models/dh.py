@@ -40,20 +40,20 @@ class Link(NamedTuple):
     """Centre of mass in the link's own frame [m]."""
 
 
-def transform(a: float, alpha: float, d: float) -> NDArray[np.float64]:
-    """``Tx(a) Rx(alpha) Tz(d)`` as a 4x4."""
+def make_link(a: float, alpha: float, d: float) -> NDArray[np.float64]:
+    """Return ``Tx(a) Rx(alpha) Tz(d)`` as a 4x4."""
     c, s = math.cos(alpha), math.sin(alpha)
     return np.array([[1.0, 0.0, 0.0, a], [0.0, c, -s, -s * d], [0.0, s, c, c * d], [0.0, 0.0, 0.0, 1.0]])
 
 
 def turn_about_z(angle: float, z: float = 0.0) -> NDArray[np.float64]:
-    """``Tz(z) Rz(angle)`` as a 4x4."""
+    """Return ``Tz(z) Rz(angle)`` as a 4x4."""
     c, s = math.cos(angle), math.sin(angle)
     return np.array([[c, -s, 0.0, 0.0], [s, c, 0.0, 0.0], [0.0, 0.0, 1.0, z], [0.0, 0.0, 0.0, 1.0]])
 
 
 def add_links(builder: ModelBuilder, base: str, links: Iterable[Link]) -> None:
-    """Hangs the rows under `base`, each on the one before, as revolute joints about z."""
+    """Attach the rows under `base`, each to the one before, as revolute joints about z."""
     parent = base
     for link in links:
         builder.add_joint(
@@ -61,7 +61,7 @@ def add_links(builder: ModelBuilder, base: str, links: Iterable[Link]) -> None:
             parent,
             "revolute",
             frame=link.frame,
-            offset=transform(link.a, link.alpha, link.d),
+            offset=make_link(link.a, link.alpha, link.d),
             lower=link.lower,
             upper=link.upper,
             rest=link.rest,

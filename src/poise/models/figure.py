@@ -61,12 +61,12 @@ class Mark(NamedTuple):
 
 
 def mirror_angles(axes: str, angles: Iterable[float]) -> Angles:
-    """The angles of the mirror image: X kept, Y and Z negated."""
+    """Return the angles of the mirror image: X stays, Y and Z change sign."""
     return tuple(angle if axis == "X" else -angle for axis, angle in zip(axes, angles, strict=True))
 
 
 def mirror_part(part: Part) -> Part:
-    """The right part of a left one."""
+    """Return the right part of a left one."""
     ends = [mirror_angles(part.axes, end) for end in zip(*part.ranges, strict=True)]
     return part._replace(
         name=swap_side(part.name),
@@ -79,18 +79,18 @@ def mirror_part(part: Part) -> Part:
 
 
 def mirror_mark(mark: Mark) -> Mark:
-    """The right mark of a left one."""
+    """Return the right mark of a left one."""
     return Mark(swap_side(mark.name), swap_side(mark.parent), _mirror_point(mark.offset))
 
 
 def add_part(builder: ModelBuilder, part: Part, rest: Angles | None = None) -> None:
-    """Adds the joint of one part; it rests at the given angles [degrees], at zero when there are none."""
+    """Add the joint of one part; it rests at the given angles [degrees], at zero when there are none."""
     lower, upper = np.radians(part.ranges).T
     builder.add_joint(
         part.name,
         part.parent,
         KINDS[len(part.axes)],
-        offset=_yawed(part.offset, part.yaw),
+        offset=_yaw(part.offset, part.yaw),
         axis=UNIT[part.axes[0]] if len(part.axes) < 3 else None,
         axis2=UNIT[part.axes[1]] if len(part.axes) == 2 else None,
         order=part.axes if len(part.axes) == 3 else None,
@@ -109,7 +109,7 @@ def add_figure(
     marks: Iterable[Mark],
     stance: Mapping[str, Angles],
 ) -> None:
-    """Adds the parts and marks, and the right side of those whose names say left.
+    """Add the parts and marks, and the right side of those whose names say left.
 
     Args:
         builder: what they are added to; it has the root already.
@@ -132,7 +132,7 @@ def _mirror_point(point: Vector) -> Vector:
     return (-point[0], point[1], point[2])
 
 
-def _yawed(offset: Vector, degrees: float) -> NDArray[np.float64]:
+def _yaw(offset: Vector, degrees: float) -> NDArray[np.float64]:
     c, s = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
     x, y, z = offset
     return np.array([[c, 0.0, s, x], [0.0, 1.0, 0.0, y], [-s, 0.0, c, z], [0.0, 0.0, 0.0, 1.0]])

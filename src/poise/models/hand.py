@@ -51,7 +51,7 @@ class Digit(NamedTuple):
     segments: tuple[Segment, ...]
 
 
-def _finger(
+def _make_finger(
     name: str,
     base: Vector,
     fan: float,
@@ -59,7 +59,7 @@ def _finger(
     lean: tuple[float, float],
     arch: tuple[float, float] | None = None,
 ) -> Digit:
-    """A finger whose metacarpal leaves its base `fan` degrees towards the thumb.
+    """Make a finger whose metacarpal leaves its base `fan` degrees towards the thumb.
 
     Args:
         name: its name.
@@ -96,15 +96,15 @@ THUMB = Digit(
 )
 
 FINGERS = (
-    _finger("index", (15.0, 36.0, 2.0), 4.0, (68.12, 39.78, 22.38, 15.82 + 3.84), (-20.0, 15.0)),
-    _finger("middle", (1.0, 37.0, 0.0), 0.0, (64.60, 44.63, 26.33, 17.40 + 3.95), (-15.0, 15.0)),
-    _finger("ring", (-11.0, 34.0, 1.0), -6.0, (58.00, 41.37, 25.65, 17.30 + 3.95), (-15.0, 18.0)),
-    _finger("pinky", (-21.0, 29.0, 4.0), -12.0, (53.69, 32.74, 18.11, 15.96 + 3.73), (-15.0, 25.0), (0.0, 25.0)),
+    _make_finger("index", (15.0, 36.0, 2.0), 4.0, (68.12, 39.78, 22.38, 15.82 + 3.84), (-20.0, 15.0)),
+    _make_finger("middle", (1.0, 37.0, 0.0), 0.0, (64.60, 44.63, 26.33, 17.40 + 3.95), (-15.0, 15.0)),
+    _make_finger("ring", (-11.0, 34.0, 1.0), -6.0, (58.00, 41.37, 25.65, 17.30 + 3.95), (-15.0, 18.0)),
+    _make_finger("pinky", (-21.0, 29.0, 4.0), -12.0, (53.69, 32.74, 18.11, 15.96 + 3.73), (-15.0, 25.0), (0.0, 25.0)),
 )
 
 
 def hand() -> Model:
-    """Frames ``forearm wrist palm`` and ``thumb_tip index_tip middle_tip ring_tip pinky_tip``; 24 DOF.
+    """Build frames ``forearm wrist palm`` and ``thumb_tip index_tip middle_tip ring_tip pinky_tip``; 24 DOF.
 
     Joints: ``wrist`` (flexion, lean), then per digit its ``_cmc _mcp _pip _dip`` or ``_ip``, as far as it has them.
     """
@@ -114,9 +114,9 @@ def hand() -> Model:
     builder.up = "y"
     builder.notes.append("places of the metacarpals in the palm are read from drawings, not measured")
     builder.add_frame("forearm", None, (0.0, -FOREARM / 1000.0, 0.0))
-    fingers = sum(_mass(segment) for digit in digits for segment in digit.segments)
+    fingers = sum(_find_mass(segment) for digit in digits for segment in digit.segments)
     palm = Segment("wrist", 90.0, ((-70.0, 80.0), (-20.0, 30.0)), (-10.0, 3.0))
-    wrist = _frame((0.0, FOREARM, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+    wrist = _make_frame((0.0, FOREARM, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     _add_segment(builder, palm, "forearm", wrist, MASS - fingers)
     builder.add_frame("palm", "wrist", (0.0, 0.065, 0.012))
     for digit in digits:
@@ -125,11 +125,11 @@ def hand() -> Model:
 
 
 def _add_digit(builder: ModelBuilder, digit: Digit) -> None:
-    """Adds a digit's joints under the wrist, each at the end of the bone before, and its tip."""
-    parent, offset = "wrist", _frame(digit.base, digit.along, digit.pad)
+    """Add a digit's joints under the wrist, each at the end of the bone before, and its tip."""
+    parent, offset = "wrist", _make_frame(digit.base, digit.along, digit.pad)
     for segment in digit.segments:
-        _add_segment(builder, segment, parent, offset, _mass(segment))
-        parent, offset = segment.joint, _frame((0.0, segment.length, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
+        _add_segment(builder, segment, parent, offset, _find_mass(segment))
+        parent, offset = segment.joint, _make_frame((0.0, segment.length, 0.0), (0.0, 1.0, 0.0), (0.0, 0.0, 1.0))
     builder.add_frame(f"{digit.name}_tip", parent, offset)
 
 
@@ -153,12 +153,12 @@ def _add_segment(
     )
 
 
-def _mass(segment: Segment) -> float:
+def _find_mass(segment: Segment) -> float:
     return FINGER_DENSITY * segment.length / 1000.0
 
 
-def _frame(base: Vector, along: Vector, pad: Vector) -> NDArray[np.float64]:
-    """4x4 with its origin at `base` [mm], y along the bone and z towards the pad, squared to y."""
+def _make_frame(base: Vector, along: Vector, pad: Vector) -> NDArray[np.float64]:
+    """Return a 4x4 with its origin at `base` [mm], y along the bone and z towards the pad, orthogonal to y."""
     y = np.array(along) / np.linalg.norm(along)
     z = np.array(pad) - np.dot(pad, y) * y
     z /= np.linalg.norm(z)

@@ -42,41 +42,41 @@ SHOULDER_YAW = 35.0  # [degrees]
 ROOT_STIFFNESS = 50.0
 
 
-def _kg(percent: float) -> float:
+def _weigh(percent: float) -> float:
     return MASS * percent / 100.0
 
 
 # fmt: off
 TRUNK = (
     Part("spine_1", "pelvis", (0.0, 0.060, -0.030), "XZY", ((-15, 30), (-15, 15), (-8, 8)),
-         _kg(8.165), (0.0, 0.085, 0.035), stiffness=20.0),
+         _weigh(8.165), (0.0, 0.085, 0.035), stiffness=20.0),
     Part("spine_2", "spine_1", (0.0, 0.130, 0.005), "XZY", ((-12, 28), (-15, 15), (-15, 15)),
-         _kg(8.165), (0.0, 0.065, 0.030), stiffness=20.0),
+         _weigh(8.165), (0.0, 0.065, 0.030), stiffness=20.0),
     Part("chest", "spine_2", (0.0, 0.130, -0.020), "XZY", ((-10, 20), (-12, 12), (-20, 20)),
-         _kg(15.96), (0.0, 0.080, 0.040), stiffness=20.0),
+         _weigh(15.96), (0.0, 0.080, 0.040), stiffness=20.0),
     Part("neck", "chest", (0.0, 0.200, 0.000), "XZ", ((-35, 35), (-25, 25)), stiffness=3.0),
     Part("head", "neck", (0.0, 0.100, 0.020), "YXZ", ((-75, 75), (-30, 25), (-15, 15)),
-         _kg(6.94), (0.0, 0.030, 0.015), stiffness=1.0),
+         _weigh(6.94), (0.0, 0.030, 0.015), stiffness=1.0),
 )
 
 ARM = (
     Part("clavicle_l", "chest", (0.022, 0.130, 0.060), "YZ", ((-25, 20), (-8, 35)), stiffness=5.0),
     Part("shoulder_l", "clavicle_l", (0.163, 0.005, -0.055), "XZY", ((-170, 50), (-50, 65), (-85, 70)),
-         _kg(2.71), (0.0, -0.5772 * UPPER_ARM, 0.0), yaw=SHOULDER_YAW),
+         _weigh(2.71), (0.0, -0.5772 * UPPER_ARM, 0.0), yaw=SHOULDER_YAW),
     Part("elbow_l", "shoulder_l", (0.0, -UPPER_ARM, 0.0), "X", ((-145, 0),), yaw=-SHOULDER_YAW),
     Part("forearm_l", "elbow_l", (0.0, -FOREARM / 2, 0.0), "Y", ((-80, 80),),
-         _kg(1.62), (0.0, (0.5 - 0.4574) * FOREARM, 0.0)),
+         _weigh(1.62), (0.0, (0.5 - 0.4574) * FOREARM, 0.0)),
     Part("wrist_l", "forearm_l", (0.0, -FOREARM / 2, 0.0), "ZX", ((-75, 70), (-20, 35)),
-         _kg(0.61), (0.0, -0.3624 * HAND, 0.0)),
+         _weigh(0.61), (0.0, -0.3624 * HAND, 0.0)),
 )
 
 LEG = (
     Part("hip_l", "pelvis", HIP, "XZY", ((-120, 20), (-25, 45), (-40, 45)),
-         _kg(14.16), (0.0, -0.4095 * THIGH, 0.0)),
+         _weigh(14.16), (0.0, -0.4095 * THIGH, 0.0)),
     Part("knee_l", "hip_l", (0.0, -THIGH, 0.0), "X", ((0, 145),),
-         _kg(4.33), (0.0, -0.4395 * SHANK, 0.0)),
+         _weigh(4.33), (0.0, -0.4395 * SHANK, 0.0)),
     Part("ankle_l", "knee_l", (0.0, -SHANK, 0.0), "XZ", ((-25, 50), (-30, 20)),
-         _kg(1.37), (0.0, -0.045, HEEL + 0.4415 * (BALL + TOES - HEEL))),
+         _weigh(1.37), (0.0, -0.045, HEEL + 0.4415 * (BALL + TOES - HEEL))),
     Part("ball_l", "ankle_l", (0.0, -ANKLE_HEIGHT, BALL), "X", ((-60, 30),)),
 )
 
@@ -104,17 +104,17 @@ STANCE: dict[str, Angles] = {
 
 
 def humanoid() -> Model:
-    """Free joint ``pelvis``, 23 joints of 1 to 3 angles, frames with ``_l`` and ``_r``; 52 DOF.
+    """Build the free joint ``pelvis``, 23 joints of 1 to 3 angles, and frames with ``_l`` and ``_r``; 52 DOF.
 
     Frames that goals want: ``hand_l`` (palm), ``fingertip_l``, ``head`` and ``eyes`` (both look along their z),
     ``foot_l``, ``heel_l``, ``toe_l`` (on the sole), ``chest``, ``pelvis``.
     """
-    hanging = _standing(0.0)
-    return _standing(-float(hanging.fk(hanging.rest, "foot_l")[1, 3]))
+    hanging = _build_standing(0.0)
+    return _build_standing(-float(hanging.fk(hanging.rest, "foot_l")[1, 3]))
 
 
-def _standing(height: float) -> Model:
-    """The figure with its pelvis at that height [m]."""
+def _build_standing(height: float) -> Model:
+    """Build the figure with its pelvis at that height [m]."""
     builder = ModelBuilder(name="humanoid")
     builder.source = "de Leva, J. Biomechanics 29(9), 1996; Boone and Azen, J. Bone Joint Surg. 61-A, 1979"
     builder.up = "y"
@@ -124,11 +124,11 @@ def _standing(height: float) -> Model:
         None,
         "free",
         rest=(0.0, height, 0.0, 1.0, 0.0, 0.0, 0.0),
-        mass=_kg(11.17),
+        mass=_weigh(11.17),
         center=(0.0, -0.003, 0.010),
         stiffness=ROOT_STIFFNESS,
     )
-    stance = STANCE | {"ankle_l": _flat_ankle(HIP_REST, KNEE_REST)}
+    stance = STANCE | {"ankle_l": _level_ankle(HIP_REST, KNEE_REST)}
     add_figure(builder, TRUNK + ARM + LEG, MARKS, stance)
     for name in ("pelvis", *(row.name for row in TRUNK + ARM + LEG + MARKS)):
         for role in sorted({name, swap_side(name)}):
@@ -136,8 +136,8 @@ def _standing(height: float) -> Model:
     return builder.build()
 
 
-def _flat_ankle(hip: Angles, knee: float) -> Angles:
-    """Ankle angles (X, Z) [degrees] that lay the sole level under an upright pelvis.
+def _level_ankle(hip: Angles, knee: float) -> Angles:
+    """Return ankle angles (X, Z) [degrees] that lay the sole level under an upright pelvis.
 
     The sole is level when the world's up, seen from the shank, is the foot's y axis: ``Rx(a) Rz(b) y = u``, with
     ``u = (Rx(h0) Rz(h1) Ry(h2) Rx(knee))^T y``.
@@ -150,7 +150,7 @@ def _flat_ankle(hip: Angles, knee: float) -> Angles:
 
 
 def _turn(axis: str, degrees: float) -> NDArray[np.float64]:
-    """Rotation about one axis as a 3x3."""
+    """Return the rotation about one axis as a 3x3."""
     i = "XYZ".index(axis)
     j, k = (i + 1) % 3, (i + 2) % 3
     turn = np.eye(3)

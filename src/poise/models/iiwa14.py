@@ -40,7 +40,7 @@ LINKS = (
 
 
 def iiwa14() -> Model:
-    """Frames ``iiwa_link_0 ... iiwa_link_7 iiwa_link_ee`` (the flange), joints ``iiwa_joint_1 ... 7``; 7 DOF."""
+    """Build frames ``iiwa_link_0 ... iiwa_link_7 iiwa_link_ee`` (the flange), joints ``iiwa_joint_1 ... 7``; 7 DOF."""
     builder = ModelBuilder(name="iiwa14")
     builder.source = "KUKA, LBR iiwa 7 R800, LBR iiwa 14 R820, Specification"
     builder.notes.append("the division of the mass over the links is not the maker's")

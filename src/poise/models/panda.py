@@ -38,7 +38,7 @@ LINKS = (
 
 
 def panda() -> Model:
-    """Frames ``panda_link0 ... panda_link8 panda_hand panda_hand_tcp``, joints ``panda_joint1 ... 7``; 7 DOF."""
+    """Build frames ``panda_link0 ... panda_link8 panda_hand panda_hand_tcp``, joints ``panda_joint1 ... 7``; 7 DOF."""
     builder = ModelBuilder(name="panda")
     builder.source = "Franka Control Interface documentation; Gaz et al., RA-L 2019"
     builder.notes.append("the hand's fingers are shut and weigh nothing")

@@ -14,16 +14,16 @@ LINK = 1.0  # [m]
 
 
 def planar2() -> Model:
-    """Two joints: ``joint_1 joint_2``, end frame ``tip``; 2 DOF, reach 2 m."""
-    return _planar("planar2", rest=(30.0, 60.0))
+    """Build two joints: ``joint_1 joint_2``, end frame ``tip``; 2 DOF, reach 2 m."""
+    return _build_planar("planar2", rest=(30.0, 60.0))
 
 
 def planar3() -> Model:
-    """Three joints: ``joint_1 joint_2 joint_3``, end frame ``tip``; 3 DOF, reach 3 m."""
-    return _planar("planar3", rest=(30.0, 45.0, 45.0))
+    """Build three joints: ``joint_1 joint_2 joint_3``, end frame ``tip``; 3 DOF, reach 3 m."""
+    return _build_planar("planar3", rest=(30.0, 45.0, 45.0))
 
 
-def _planar(name: str, rest: tuple[float, ...]) -> Model:
+def _build_planar(name: str, rest: tuple[float, ...]) -> Model:
     builder = ModelBuilder(name=name)
     builder.source = "Craig, Introduction to Robotics, chapter 3"
     builder.add_frame("base")

@@ -28,7 +28,7 @@ HIP_DROP, SPINE_RISE, PAW = 0.050, 0.030, 0.050
 
 
 def _drop(leg: Iterable[tuple[float, float]]) -> float:
-    """Height of a standing leg's first joint above the ground [m]: ``sum_k l_k cos(a_1 + ... + a_k)``."""
+    """Return the height of a standing leg's first joint above the ground [m]: ``sum_k l_k cos(a_1 + ... + a_k)``."""
     height, angle = 0.0, 0.0
     for length, turn in leg:
         angle += turn
@@ -102,7 +102,7 @@ STANCE: dict[str, Angles] = {
 
 
 def quadruped() -> Model:
-    """Free joint ``pelvis``, feet ``foot_fl foot_fr foot_hl foot_hr`` (fore and hind, left and right); 41 DOF.
+    """Build the free joint ``pelvis`` and feet ``foot_fl foot_fr foot_hl foot_hr`` (fore, hind, left, right); 41 DOF.
 
     A leg: ``scapula_fl shoulder_fl elbow_fl carpus_fl`` in front, ``hip_hl stifle_hl hock_hl`` behind.
     ``head`` looks along its z.

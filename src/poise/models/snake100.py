@@ -21,7 +21,7 @@ AXES = {"yaw": (0.0, 0.0, 1.0), "pitch": (0.0, 1.0, 0.0)}
 
 
 def snake100() -> Model:
-    """Joints ``joint_1 ... joint_100`` (odd ones yaw, even ones pitch), end frame ``tip``; 100 DOF."""
+    """Build joints ``joint_1 ... joint_100`` (odd ones yaw, even ones pitch), end frame ``tip``; 100 DOF."""
     builder = ModelBuilder(name="snake100")
     builder.source = "ours, after Hirose, Biologically Inspired Robots, 1993"
     builder.add_frame("base")

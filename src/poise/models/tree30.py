@@ -32,7 +32,7 @@ ENDS = (
 
 
 def tree30() -> Model:
-    """Free joint ``root``, balls ``joint_1 ... joint_8``, end frames ``end_1 ... end_6``; 30 DOF, no limits."""
+    """Build the free joint ``root``, balls ``joint_1 ... joint_8``, ends ``end_1 ... end_6``; 30 DOF, no limits."""
     builder = ModelBuilder(name="tree30")
     builder.source = "Rabbani, A recipe to cook Jacobian, 2017, section 2.1"
     builder.notes.append("lengths and masses are ours: the source gives the counts alone")

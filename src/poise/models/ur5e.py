@@ -38,7 +38,7 @@ LINKS = (
 
 
 def ur5e() -> Model:
-    """Frames ``base base_link shoulder_link ... wrist_3_link tool0``, joints ``shoulder_pan_joint ...``; 6 DOF."""
+    """Build frames ``base base_link shoulder_link ... wrist_3_link tool0``, joints ``shoulder_pan_joint ..``; 6 DOF."""
     builder = ModelBuilder(name="ur5e")
     builder.source = "Universal Robots, DH parameters for calculations of kinematics and dynamics"
     builder.notes.append("the world is the controller's base frame; base_link is turned half round from it")

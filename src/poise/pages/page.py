@@ -13,7 +13,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from poise.formats.target import replacing
+from poise.formats.target import replace_file
 from poise.pages.scenes import make_scene
 from poise.pictures.stick import Camera
 
@@ -37,7 +37,7 @@ class Page:
 
     def save(self, path: str | PathLike[str]) -> Page:
         """Write the page whole: to a temporary file first, then under its name."""
-        with replacing(path) as rough:
+        with replace_file(path) as rough:
             rough.write_text(self.html, encoding="utf-8")
         return Page(self.html, Path(path))
 

@@ -15,7 +15,7 @@ from poise.pictures.marks import Mark, find_marks
 from poise.pictures.plots import COLORS, trace_goals
 from poise.pictures.solids import make_capsule
 from poise.solvers.race import Race, Racer
-from poise.solvers.show import HEAD, headline, rows
+from poise.solvers.show import HEAD, list_rows, write_headline
 from poise.solvers.solution import Solution
 
 __all__ = ["make_scene"]
@@ -72,10 +72,12 @@ def show_solution(solution: Solution) -> Scene:
     history = solution.history
     recorded = history is not None and len(history) > 1
     q = trace_search(solution) if recorded else solution.q[None]
-    scene = Scene(solution.model.up, len(q), 6.0, title=solution.model.name, note=headline(solution), stepwise=recorded)
+    scene = Scene(
+        solution.model.up, len(q), 6.0, title=solution.model.name, note=write_headline(solution), stepwise=recorded
+    )
     scene.add_body(solution.model, q)
     add_goals(scene, [solution], q)
-    scene.table = {"head": list(HEAD), "rows": [list(row) for row in rows(solution)]}
+    scene.table = {"head": list(HEAD), "rows": [list(row) for row in list_rows(solution)]}
     scene.words = "" if solution.reached else solution.why()
     if recorded:
         scene.fps = max(6.0, len(q) / 6.0)
@@ -98,7 +100,7 @@ def show_answers(solutions: list[Solution]) -> Scene:
     scene = Scene(last.model.up, len(q), 30.0, title=last.model.name, note=note)
     scene.add_body(last.model, q)
     add_goals(scene, solutions[:LONGEST], q)
-    scene.table = {"head": list(HEAD), "rows": [list(row) for row in rows(last)]}
+    scene.table = {"head": list(HEAD), "rows": [list(row) for row in list_rows(last)]}
     return scene
 
 

@@ -54,7 +54,7 @@ class Mark:
 def find_marks(solution: Solution) -> list[Mark]:
     """Return the marks of a solution's goals, in its pose."""
     marks: list[Mark] = []
-    for name, rows in solution._rows().items():
+    for name, rows in solution._list_rows().items():
         served = is_within(solution, name, rows)
         if rows.op in (POSITION, POSE) and not rows.ranged and (rows.weight[:3] > 0).all():
             marks.append(mark_place(solution, name, rows, served))

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import FormatError, InvalidValue, MissingExtra
-from poise.formats import path_text
-from poise.formats.target import replacing
+from poise.formats import convert_path
+from poise.formats.target import replace_file
 from poise.kinematics import Pose
 from poise.pictures.bodies import find_pieces, tell_missing
 from poise.pictures.bounds import find_floor
@@ -64,7 +64,7 @@ def save_figure(made: Any, path: str | PathLike[str]) -> Path:
     Raises:
         FormatError: Its ending is that of no picture, or the place cannot be written.
     """
-    text = path_text(path)
+    text = convert_path(path)
     ending = Path(text).suffix[1:].lower()
     known = made.canvas.get_supported_filetypes()
     if ending and ending not in known:
@@ -73,7 +73,7 @@ def save_figure(made: Any, path: str | PathLike[str]) -> Path:
             f"poise.show(thing, {str(Path(text).with_suffix('.html'))!r}).",
             text,
         )
-    with replacing(text) as rough:
+    with replace_file(text) as rough:
         made.savefig(rough, dpi=160, format=rough.suffix[1:].lower() or "png")
     return Path(text)
 

@@ -22,17 +22,17 @@ from poise.goals.goal import POSE, POSITION, GoalRows
 from poise.model import Model
 from poise.model.kinds import Primitive
 from poise.model.primitives import kernel_table
-from poise.reach.distances import BALL, SLIDE, TURN, Interval, Motion, fold, last_pivot
+from poise.reach.distances import BALL, SLIDE, TURN, Interval, JointMotion, find_last_pivot, fold
 from poise.spatial import Rotation
 
 __all__ = [
     "Freedom",
+    "find_other_ranges",
+    "find_pair_range",
+    "find_pivot_range",
+    "find_reachable_range",
+    "find_reachable_ranges",
     "fixes_the_frame",
-    "pair_range",
-    "pivot_range",
-    "reachable_range",
-    "reachable_ranges",
-    "remaining_ranges",
 ]
 
 Floats = NDArray[np.float64]
@@ -53,24 +53,24 @@ class Freedom(NamedTuple):
     q: bytes | None = None
 
 
-def reachable_ranges(
+def find_reachable_ranges(
     model: Model, goals: Sequence[GoalRows], moves: NDArray[np.bool_], limited: bool
 ) -> list[list[float]]:
-    """For each goal with a position that can be bounded: [goal, centre x, y, z, nearest, farthest] [m].
+    """Return [goal, centre x, y, z, nearest, farthest] [m] for each goal whose position can be bounded.
 
     The centre is in the goal's base frame, as its target is. Every point that the goal's point can have there, with
     the joints that may move inside their ranges (`limited`) and the others anywhere, is from nearest to farthest of
     the centre.
     """
     freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
-    found = [(g, reachable_range(model, goal, freedom)) for g, goal in enumerate(goals)]
+    found = [(g, find_reachable_range(model, goal, freedom)) for g, goal in enumerate(goals)]
     return [[g, *bound[0].tolist(), bound[1].near, bound[1].far] for g, bound in found if bound]
 
 
-def remaining_ranges(
+def find_other_ranges(
     model: Model, goals: Sequence[GoalRows], moves: NDArray[np.bool_], limited: bool
 ) -> list[list[float]]:
-    """The other bounds that there are: of goals' last pivots, and of pairs of goals.
+    """Return the other bounds: those of goals' last pivots, and of pairs of goals.
 
     Each is [goal, other goal or -1, centre x, y, z, local x, y, z, nearest, farthest] [m]: of the point that is `local`
     away from the goal's own, in its frame's axes, from the centre or from the other goal's point.
@@ -78,47 +78,47 @@ def remaining_ranges(
     freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
     out: list[list[float]] = []
     for g, goal in enumerate(goals):
-        pivot = pivot_range(model, goal, freedom) if fixes_the_frame(goal) else None
+        pivot = find_pivot_range(model, goal, freedom) if fixes_the_frame(goal) else None
         if pivot:
             local, center, interval = pivot
             out.append([g, -1, *center.tolist(), *(local - goal.point).tolist(), interval.near, interval.far])
     for (g, one), (h, other) in combinations(enumerate(goals), 2):
-        apart = pair_range(model, one, other, freedom)
+        apart = find_pair_range(model, one, other, freedom)
         if apart:
             out.append([g, h, *[0.0] * 6, apart.near, apart.far])
     return out
 
 
 def fixes_the_frame(row: GoalRows) -> bool:
-    """Whether a goal asks for all of a transform."""
+    """Return whether a goal asks for all of a transform."""
     return row.op == POSE and not row.ranged and bool((row.weight > 0).all())
 
 
-def reachable_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats, Interval] | None:
-    """A goal's centre and distances; None where nothing can be claimed."""
+def find_reachable_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats, Interval] | None:
+    """Return a goal's centre and distances; None if nothing can be claimed."""
     if not asks_for_a_place(goal):
         return None
     base = None if goal.base is None else model.frame(goal.base).name
-    found = bound_of(model, model.frame(str(goal.frame)).name, tuple(goal.point.tolist()), base, None, freedom)
+    found = recall_bound(model, model.frame(str(goal.frame)).name, tuple(goal.point.tolist()), base, None, freedom)
     return found if math.isfinite(found[1].far) else None
 
 
-def pair_range(model: Model, one: GoalRows, other: GoalRows, freedom: Freedom) -> Interval | None:
-    """How far apart the points of two goals can be [m]; None where nothing can be claimed."""
+def find_pair_range(model: Model, one: GoalRows, other: GoalRows, freedom: Freedom) -> Interval | None:
+    """Return how far apart the points of two goals can be [m]; None if nothing can be claimed."""
     if not (asks_for_a_place(one) and asks_for_a_place(other)) or one.base != other.base:
         return None
     frames = model.frame(str(one.frame)).name, model.frame(str(other.frame)).name
     points = tuple(one.point.tolist()), tuple(other.point.tolist())
-    _, found = bound_of(model, frames[1], points[1], frames[0], points[0], freedom)
+    _, found = recall_bound(model, frames[1], points[1], frames[0], points[0], freedom)
     return found if math.isfinite(found.far) else None
 
 
 def asks_for_a_place(goal: GoalRows) -> bool:
-    """Whether all three coordinates of a point are asked for."""
+    """Return whether all three coordinates of a point are asked for."""
     return goal.op in (POSITION, POSE) and not goal.ranged and min(goal.weight.tolist()[:3]) > 0.0
 
 
-def bound_of(
+def recall_bound(
     model: Model,
     frame: str,
     point: tuple[float, ...],
@@ -126,17 +126,17 @@ def bound_of(
     start: tuple[float, ...] | None,
     freedom: Freedom,
 ) -> tuple[Floats, Interval]:
-    """Distances of a frame's point from a point of `base` (the best, where `start` is None), and that point.
+    """Return distances of a frame's point from a point of `base` (the best one if `start` is None), and that point.
 
     Kept with the model, the last few hundred of them: to find an equal model in a cache of all would take longer.
     """
     key = (frame, point, base, start, freedom)
-    found: tuple[Floats, Interval] = kept(model, "bounds", key, lambda: find_bound(model, *key))
+    found: tuple[Floats, Interval] = recall(model, "bounds", key, lambda: find_bound(model, *key))
     return found
 
 
-def kept(model: Model, what: str, key: Any, make: Callable[[], Any]) -> Any:
-    """What was made for a model and a key before, or is made now."""
+def recall(model: Model, what: str, key: Any, make: Callable[[], Any]) -> Any:
+    """Return what was made before for a model and a key, or make it now."""
     shelf = model._facts.setdefault(what, {})
     if key not in shelf:
         if len(shelf) >= MOST_KEPT:
@@ -153,53 +153,55 @@ def find_bound(
     start: tuple[float, ...] | None,
     freedom: Freedom,
 ) -> tuple[Floats, Interval]:
-    """What `bound_of` keeps."""
+    """Find what `recall_bound` remembers."""
     body = draw(model, freedom)
-    first = None if start is None else outward(body.place(base), np.array(start))
-    center, interval = fold(body.chain(base, frame), outward(body.place(frame), np.array(point)), first)
-    return inward(body.place(base), center), interval
+    first = None if start is None else map_outward(body.find_transform(base), np.array(start))
+    center, interval = fold(
+        body.list_motions(base, frame), map_outward(body.find_transform(frame), np.array(point)), first
+    )
+    return map_inward(body.find_transform(base), center), interval
 
 
-def pivot_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats, Floats, Interval] | None:
-    """Of the joint before a goal's frame: a pivot in that frame, the centre in the goal's base, their distances [m].
+def find_pivot_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Floats, Floats, Interval] | None:
+    """Return the pivot of the joint before a goal's frame, the centre in the goal's base, and their distances [m].
 
     None where the frame hangs on a slide, or nothing can be claimed.
     """
     base = None if goal.base is None else model.frame(goal.base).name
     key = (model.frame(str(goal.frame)).name, tuple(goal.point.tolist()), base, freedom)
-    found: tuple[Floats, Floats, Interval] | None = kept(model, "pivots", key, lambda: bound_of_pivot(model, *key))
+    found: tuple[Floats, Floats, Interval] | None = recall(model, "pivots", key, lambda: find_pivot_bound(model, *key))
     return found
 
 
-def bound_of_pivot(
+def find_pivot_bound(
     model: Model, frame: str, point: tuple[float, ...], base: str | None, freedom: Freedom
 ) -> tuple[Floats, Floats, Interval] | None:
-    """What `pivot_range` keeps."""
+    """Find what `find_pivot_range` remembers."""
     body = draw(model, freedom)
-    motions = body.chain(base, frame)
+    motions = body.list_motions(base, frame)
     if not motions or motions[-1].kind == SLIDE:
         return None
-    pivot = last_pivot(motions, outward(body.place(frame), np.array(point)))
+    pivot = find_last_pivot(motions, map_outward(body.find_transform(frame), np.array(point)))
     center, interval = fold(motions[:-1], pivot)
     if not math.isfinite(interval.far):
         return None
-    return inward(body.place(frame), pivot), inward(body.place(base), center), interval
+    return map_inward(body.find_transform(frame), pivot), map_inward(body.find_transform(base), center), interval
 
 
-def outward(T: Floats, point: Floats) -> Floats:
-    """T times a point."""
+def map_outward(T: Floats, point: Floats) -> Floats:
+    """Return T times a point."""
     moved: Floats = T[:3, :3] @ point + T[:3, 3]
     return moved
 
 
-def inward(T: Floats, point: Floats) -> Floats:
-    """The inverse of T times a point."""
+def map_inward(T: Floats, point: Floats) -> Floats:
+    """Return the inverse of T times a point."""
     moved: Floats = T[:3, :3].T @ (point - T[:3, 3])
     return moved
 
 
-def parted(one: list[int], other: list[int]) -> tuple[list[int], list[int]]:
-    """Two ways from the root without what they share."""
+def drop_shared(one: list[int], other: list[int]) -> tuple[list[int], list[int]]:
+    """Return two paths from the root without what they share."""
     shared = 0
     while shared < min(len(one), len(other)) and one[shared] == other[shared]:
         shared += 1
@@ -215,12 +217,12 @@ class Drawing(NamedTuple):
     Joints that may move stand at zero (slides in the middle of their range), the others where `q` says.
     """
 
-    motions: list[list[Motion]]  # for each primitive
+    motions: list[list[JointMotion]]  # for each primitive
     parents: list[int]
     frames: dict[str, tuple[int, Floats]]  # primitive and T_world_frame
 
-    def way(self, frame: str | None) -> list[int]:
-        """The primitives from the root to a frame."""
+    def list_path(self, frame: str | None) -> list[int]:
+        """Return the primitives from the root to a frame."""
         out: list[int] = []
         at = -1 if frame is None else self.frames[frame][0]
         while at >= 0:
@@ -228,48 +230,48 @@ class Drawing(NamedTuple):
             at = self.parents[at]
         return out[::-1]
 
-    def place(self, frame: str | None) -> Floats:
-        """T_world_frame."""
+    def find_transform(self, frame: str | None) -> Floats:
+        """Return T_world_frame."""
         return np.eye(4) if frame is None else self.frames[frame][1]
 
-    def chain(self, base: str | None, frame: str) -> list[Motion]:
-        """What lies between two frames: up from `base` to where their ways part, and down to `frame`."""
-        up, down = parted(self.way(base), self.way(frame))
-        back = [motion.backwards() for i in reversed(up) for motion in reversed(self.motions[i])]
+    def list_motions(self, base: str | None, frame: str) -> list[JointMotion]:
+        """Return what lies between two frames: up from `base` to where their paths part, and down to `frame`."""
+        up, down = drop_shared(self.list_path(base), self.list_path(frame))
+        back = [motion.reverse() for i in reversed(up) for motion in reversed(self.motions[i])]
         return back + [motion for i in down for motion in self.motions[i]]
 
 
 def draw(model: Model, freedom: Freedom) -> Drawing:
-    """The body with all that its joints may do; kept with the model."""
-    drawing: Drawing = kept(model, "drawings", freedom, lambda: draw_anew(model, freedom))
+    """Return the body with all that its joints may do; remembered with the model."""
+    drawing: Drawing = recall(model, "drawings", freedom, lambda: draw_anew(model, freedom))
     return drawing
 
 
 def draw_anew(model: Model, freedom: Freedom) -> Drawing:
-    """What `draw` keeps."""
-    table = kept(model, "tables", None, lambda: kernel_table(model._layout))
+    """Make what `draw` remembers."""
+    table = recall(model, "tables", None, lambda: kernel_table(model._layout))
     places: list[Floats] = []
-    motions: list[list[Motion]] = []
+    motions: list[list[JointMotion]] = []
     for i, ints in enumerate(table["ints"]):
-        T = placed(places, ints[1], table["R"][i], table["p"][i])
-        allowed = ranges(model, ints, table["numbers"][i], freedom)
+        T = place_on(places, ints[1], table["R"][i], table["p"][i])
+        allowed = find_ranges(model, ints, table["numbers"][i], freedom)
         turn, found = move(ints[0], T, allowed, table["numbers"][i][2])
         places.append(T @ turn)
         motions.append(found)
     rows = zip(table["frame_names"], table["frame_primitive"], table["frame_R"], table["frame_p"], strict=True)
-    frames = {name: (at, placed(places, at, R, p)) for name, at, R, p in rows}
+    frames = {name: (at, place_on(places, at, R, p)) for name, at, R, p in rows}
     return Drawing(motions, [ints[1] for ints in table["ints"]], frames)
 
 
-def placed(places: list[Floats], parent: int, R: Floats, p: Floats) -> Floats:
-    """T_world of something that stands at R, p of a primitive."""
+def place_on(places: list[Floats], parent: int, R: Floats, p: Floats) -> Floats:
+    """Return T_world of something at R, p of a primitive."""
     local = np.eye(4)
     local[:3, :3], local[:3, 3] = R, p
     return local if parent < 0 else places[parent] @ local
 
 
-def ranges(model: Model, ints: list[int], numbers: Floats, freedom: Freedom) -> list[tuple[float, float]] | Floats:
-    """The range of each of a primitive's values; where it may not move and `q` is known, the values themselves."""
+def find_ranges(model: Model, ints: list[int], numbers: Floats, freedom: Freedom) -> list[tuple[float, float]] | Floats:
+    """Return the range of each of a primitive's values; if it may not move and `q` is known, the values themselves."""
     kind, _, _, q, v = ints
     wide = 3 if kind in (Primitive.BALL, Primitive.SLIDE3) else 1
     gain, bias = float(numbers[0]), float(numbers[1])
@@ -285,8 +287,8 @@ def ranges(model: Model, ints: list[int], numbers: Floats, freedom: Freedom) -> 
 
 def move(
     kind: int, T: Floats, allowed: list[tuple[float, float]] | Floats, pitch: float
-) -> tuple[Floats, list[Motion]]:
-    """Where a primitive that stands at T is drawn, relative to T, and what it may do from there."""
+) -> tuple[Floats, list[JointMotion]]:
+    """Return where a primitive at T is drawn, relative to T, and what it may do from there."""
     turn = np.eye(4)
     if not isinstance(allowed, list):
         if kind == Primitive.BALL:
@@ -301,9 +303,9 @@ def move(
         return turn, []
     at, axis = T[:3, 3], T[:3, 2]
     if kind == Primitive.BALL:
-        return turn, [Motion(BALL, at, axis)]
+        return turn, [JointMotion(BALL, at, axis)]
     if kind == Primitive.TURN:
-        return turn, [Motion(TURN, at, axis, *allowed[0])]
+        return turn, [JointMotion(TURN, at, axis, *allowed[0])]
     axes = [2] if kind != Primitive.SLIDE3 else [0, 1, 2]
     slides = []
     for k, (low, high) in zip(axes, allowed, strict=True):
@@ -311,8 +313,8 @@ def move(
         ends = sorted((rate * low, rate * high)) if rate else [0.0, 0.0]
         middle = 0.5 * (ends[0] + ends[1]) if math.isfinite(ends[0]) and math.isfinite(ends[1]) else 0.0
         turn[k, 3] = middle
-        slides.append(Motion(SLIDE, at, T[:3, k], ends[0] - middle, ends[1] - middle))
+        slides.append(JointMotion(SLIDE, at, T[:3, k], ends[0] - middle, ends[1] - middle))
     return turn, slides if kind in (Primitive.SLIDE, Primitive.SLIDE3) else [
         *slides,
-        Motion(TURN, at, axis, *allowed[0]),
+        JointMotion(TURN, at, axis, *allowed[0]),
     ]

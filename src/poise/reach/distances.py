@@ -23,7 +23,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Interval", "Motion", "fold", "last_pivot"]
+__all__ = ["Interval", "JointMotion", "find_last_pivot", "fold"]
 
 Floats = NDArray[np.float64]
 
@@ -40,18 +40,18 @@ class Interval:
     near: float
     far: float
 
-    def plus(self, link: Interval) -> Interval:
-        """The distances after one more link, by the triangle inequality."""
+    def add_link(self, link: Interval) -> Interval:
+        """Return the distances after one more link, by the triangle inequality."""
         return Interval(max(0.0, self.near - link.far, link.near - self.far), self.far + link.far)
 
-    def within(self, other: Interval) -> Interval:
-        """What both allow. Rounding may not turn two bounds round, so a touching pair stays a point."""
+    def intersect(self, other: Interval) -> Interval:
+        """Return what both allow; rounding may not swap two bounds, so a touching pair stays a point."""
         near = max(self.near, other.near)
         return Interval(near, max(near, min(self.far, other.far)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Motion:
+class JointMotion:
     """One elementary motion of a chain: a turn about or a slide along `axis` through `at`, or a ball joint at `at`.
 
     `low` and `high` are relative to the configuration in which the chain is drawn [rad, m].
@@ -63,9 +63,9 @@ class Motion:
     low: float = -math.inf
     high: float = math.inf
 
-    def backwards(self) -> Motion:
-        """The same motion, walked from the other end of the chain."""
-        return Motion(self.kind, self.at, self.axis, -self.high, -self.low)
+    def reverse(self) -> JointMotion:
+        """Return the same motion, walked from the other end of the chain."""
+        return JointMotion(self.kind, self.at, self.axis, -self.high, -self.low)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,8 +76,8 @@ class _Node:
     point: Floats
 
 
-def fold(motions: Sequence[Motion], end: Floats, start: Floats | None = None) -> tuple[Floats, Interval]:
-    """The distances between `start` and `end`, two points at the ends of a chain drawn in one configuration.
+def fold(motions: Sequence[JointMotion], end: Floats, start: Floats | None = None) -> tuple[Floats, Interval]:
+    """Return the distances between `start` and `end`, two points at the ends of a chain drawn in one configuration.
 
     Args:
         motions: What lies between them, in order.
@@ -91,17 +91,17 @@ def fold(motions: Sequence[Motion], end: Floats, start: Floats | None = None) ->
     interval = sweep(nodes, motions)
     elbows = [i for i in range(1, len(nodes) - 1) if is_elbow(motions[nodes[i].index])]
     for i in elbows if len(elbows) <= MOST_ELBOWS else []:
-        interval = interval.within(sweep(spread_from(i, nodes, motions), motions))
+        interval = interval.intersect(sweep(spread_from(i, nodes, motions), motions))
     return nodes[0].point, interval
 
 
-def sweep(nodes: Sequence[_Node], motions: Sequence[Motion]) -> Interval:
-    """From the first node to the last, link by link."""
+def sweep(nodes: Sequence[_Node], motions: Sequence[JointMotion]) -> Interval:
+    """Return the distances from the first node to the last, link by link."""
     reach = [Interval(0.0, 0.0)]
     for i in range(1, len(nodes)):
-        here = reach[i - 1].plus(slide_link(nodes[i - 1], nodes[i], motions))
-        if i > 1 and (link := elbow_link(nodes[i - 2], nodes[i], motions)):
-            here = reach[i - 2].plus(link).within(here)
+        here = reach[i - 1].add_link(slide_link(nodes[i - 1], nodes[i], motions))
+        if i > 1 and (link := bend_link(nodes[i - 2], nodes[i], motions)):
+            here = reach[i - 2].add_link(link).intersect(here)
         reach.append(here)
     return reach[-1]
 
@@ -109,8 +109,8 @@ def sweep(nodes: Sequence[_Node], motions: Sequence[Motion]) -> Interval:
 # ------------------------------------------------------------------------------------------------ links
 
 
-def slide_link(a: _Node, b: _Node, motions: Sequence[Motion]) -> Interval:
-    """Distances of two pivots with nothing but slides between them."""
+def slide_link(a: _Node, b: _Node, motions: Sequence[JointMotion]) -> Interval:
+    """Return the distances of two pivots with only slides between them."""
     apart = b.point - a.point
     slides = motions[a.index + 1 : b.index]
     if not slides:
@@ -118,7 +118,7 @@ def slide_link(a: _Node, b: _Node, motions: Sequence[Motion]) -> Interval:
         return Interval(length, length)
     axes = np.array([slide.axis for slide in slides])
     bounded = all(math.isfinite(slide.low) and math.isfinite(slide.high) for slide in slides)
-    far = farthest_corner(apart, slides) if bounded else math.inf
+    far = find_farthest(apart, slides) if bounded else math.inf
     if len(slides) == 1:
         s = min(max(float(-apart @ axes[0]), slides[0].low), slides[0].high)
         return Interval(float(np.linalg.norm(apart + s * axes[0])), far)
@@ -126,16 +126,16 @@ def slide_link(a: _Node, b: _Node, motions: Sequence[Motion]) -> Interval:
     return Interval(float(np.linalg.norm(off)), far)
 
 
-def farthest_corner(apart: Floats, slides: Sequence[Motion]) -> float:
-    """The longest |apart + sum s_k axis_k|: a convex function, so at a corner of the box."""
+def find_farthest(apart: Floats, slides: Sequence[JointMotion]) -> float:
+    """Return the longest |apart + sum s_k axis_k|: a convex function, so at a corner of the box."""
     if len(slides) > MOST_CORNERS:
         return math.hypot(*apart.tolist()) + sum(max(abs(slide.low), abs(slide.high)) for slide in slides)
     ends = [(slide.low * slide.axis, slide.high * slide.axis) for slide in slides]
     return max(float(np.linalg.norm(apart + sum(corner))) for corner in product(*ends))
 
 
-def elbow_link(a: _Node, b: _Node, motions: Sequence[Motion]) -> Interval | None:
-    """Distances of two pivots with one turn between them, exact over its range; None if there is more between."""
+def bend_link(a: _Node, b: _Node, motions: Sequence[JointMotion]) -> Interval | None:
+    """Return the exact distances of two pivots with one turn between them; None if there is more between."""
     if b.index - a.index != 2 or motions[a.index + 1].kind != TURN:
         return None
     turn = motions[a.index + 1]
@@ -145,34 +145,34 @@ def elbow_link(a: _Node, b: _Node, motions: Sequence[Motion]) -> Interval | None
     cosine = px * rx + py * ry + pz * rz - along
     sine = px * (uy * rz - uz * ry) + py * (uz * rx - ux * rz) + pz * (ux * ry - uy * rx)
     constant = px * px + py * py + pz * pz + rx * rx + ry * ry + rz * rz - 2 * along
-    low, high = swing(cosine, sine, turn.low, turn.high)
+    low, high = find_extremes(cosine, sine, turn.low, turn.high)
     return Interval(math.sqrt(max(0.0, constant - 2 * high)), math.sqrt(max(0.0, constant - 2 * low)))
 
 
-def swing(cosine: float, sine: float, low: float, high: float) -> tuple[float, float]:
-    """Least and greatest of cosine * cos x + sine * sin x for x from low to high."""
+def find_extremes(cosine: float, sine: float, low: float, high: float) -> tuple[float, float]:
+    """Return the least and greatest of cosine * cos x + sine * sin x for x from low to high."""
     size, crest = math.hypot(cosine, sine), math.atan2(sine, cosine)
     if not high - low < 2 * math.pi:
         return -size, size
     ends = [cosine * math.cos(x) + sine * math.sin(x) for x in (low, high)]
-    least = -size if passes(crest + math.pi, low, high) else min(ends)
-    return least, size if passes(crest, low, high) else max(ends)
+    least = -size if contains_angle(crest + math.pi, low, high) else min(ends)
+    return least, size if contains_angle(crest, low, high) else max(ends)
 
 
-def passes(angle: float, low: float, high: float) -> bool:
-    """Whether low ... high holds the angle, any number of turns away."""
+def contains_angle(angle: float, low: float, high: float) -> bool:
+    """Return whether low ... high contains the angle, any number of turns away."""
     return (angle - low) % (2 * math.pi) <= high - low
 
 
 # ------------------------------------------------------------------------------------------------ pivots
 
 
-def place_nodes(motions: Sequence[Motion], end: Floats, start: Floats | None) -> list[_Node]:
-    """Start, a pivot on each turn and ball, end; where no start is given, the first pivot is it."""
+def place_nodes(motions: Sequence[JointMotion], end: Floats, start: Floats | None) -> list[_Node]:
+    """Return start, a pivot on each turn and ball, and end; if no start is given, the first pivot is the start."""
     held = [i for i, motion in enumerate(motions) if motion.kind != SLIDE]
     path = [*([] if start is None else [start]), *(motions[i].at for i in held), end]
     lines = [np.zeros(3), *(motions[i].axis * (motions[i].kind == TURN) for i in held), np.zeros(3)]
-    points = shortest_way(np.array(path), np.array(lines if start is not None else lines[1:]))
+    points = shorten_path(np.array(path), np.array(lines if start is not None else lines[1:]))
     nodes = [_Node(i, point) for i, point in zip(held, points if start is None else points[1:], strict=False)]
     nodes.append(_Node(len(motions), points[-1]))
     if start is not None:
@@ -180,37 +180,37 @@ def place_nodes(motions: Sequence[Motion], end: Floats, start: Floats | None) ->
     return nodes if nodes[0].index == 0 or not motions else [_Node(-1, nodes[0].point), *nodes]
 
 
-def last_pivot(motions: Sequence[Motion], end: Floats) -> Floats:
-    """The point of the last axis that is nearest to the pivot before it; the last motion must not be a slide."""
+def find_last_pivot(motions: Sequence[JointMotion], end: Floats) -> Floats:
+    """Return the point of the last axis that is nearest to the pivot before it; the last motion must not be a slide."""
     nodes = place_nodes(motions, end, None)
-    return nodes[-2].point if len(nodes) < 3 else slid(nodes[-2], nodes[-3].point, motions).point
+    return nodes[-2].point if len(nodes) < 3 else slide_node(nodes[-2], nodes[-3].point, motions).point
 
 
-def is_elbow(motion: Motion) -> bool:
-    """Whether it turns, and not all the way round."""
+def is_elbow(motion: JointMotion) -> bool:
+    """Return whether it turns, and not all the way round."""
     return motion.kind == TURN and motion.high - motion.low < 2 * math.pi
 
 
-def spread_from(elbow: int, nodes: Sequence[_Node], motions: Sequence[Motion]) -> list[_Node]:
-    """The nodes with every pivot slid away from one of them: as near as can be to its neighbour on the far side."""
+def spread_from(elbow: int, nodes: Sequence[_Node], motions: Sequence[JointMotion]) -> list[_Node]:
+    """Return the nodes, every pivot slid away from one of them: as near as possible to its next neighbour."""
     out = list(nodes)
     for i in range(1, elbow):
-        out[i] = slid(out[i], out[i - 1].point, motions)
+        out[i] = slide_node(out[i], out[i - 1].point, motions)
     for i in range(len(nodes) - 2, elbow, -1):
-        out[i] = slid(out[i], out[i + 1].point, motions)
+        out[i] = slide_node(out[i], out[i + 1].point, motions)
     return out
 
 
-def slid(node: _Node, towards: Floats, motions: Sequence[Motion]) -> _Node:
-    """A pivot at the place of its axis that is nearest to a point."""
+def slide_node(node: _Node, towards: Floats, motions: Sequence[JointMotion]) -> _Node:
+    """Return a pivot at the point of its axis that is nearest to a point."""
     motion = motions[node.index]
     if motion.kind != TURN:
         return node
     return _Node(node.index, node.point + motion.axis * float((towards - node.point) @ motion.axis))
 
 
-def shortest_way(points: Floats, axes: Floats) -> Floats:
-    """Slides each point along its axis (zero: it stays) so that the way through all of them is short.
+def shorten_path(points: Floats, axes: Floats) -> Floats:
+    """Slide each point along its axis (zero: it stays) so that the path through all of them is short.
 
     Lengths are convex in the slides; each round solves the squared lengths weighted with the lengths of the round
     before (Weiszfeld 1937). Any result is a valid choice of pivots: this one is nearly the best.
@@ -220,7 +220,7 @@ def shortest_way(points: Floats, axes: Floats) -> Floats:
     size = float(np.abs(np.diff(points, axis=0)).max(initial=0.0)) or 1.0
     moving, bends = (axes**2).sum(axis=1), (axes[:-1] * axes[1:]).sum(axis=1)
     at = points
-    for floor in smoothing(size):
+    for floor in list_smoothing(size):
         gaps = np.diff(at, axis=0)
         pull = 1.0 / np.maximum(np.sqrt((gaps**2).sum(axis=1)), floor)
         force = np.zeros(points.shape)
@@ -235,7 +235,7 @@ def shortest_way(points: Floats, axes: Floats) -> Floats:
 
 
 def solve_tridiagonal(diagonal: list[float], beside: list[float], right: list[float]) -> Floats:
-    """x with A x = right for a symmetric positive definite A of three diagonals (Thomas; no pivots needed)."""
+    """Return x with A x = right for a symmetric positive definite A of three diagonals (Thomas; no pivots needed)."""
     for i, off in enumerate(beside):
         share = off / diagonal[i]
         diagonal[i + 1] -= share * off
@@ -247,6 +247,6 @@ def solve_tridiagonal(diagonal: list[float], beside: list[float], right: list[fl
     return np.array(x)
 
 
-def smoothing(size: float) -> Iterator[float]:
-    """Lengths below which a link counts as a point, from coarse to fine."""
+def list_smoothing(size: float) -> Iterator[float]:
+    """Yield lengths below which a link counts as a point, from coarse to fine."""
     return (size * max(1e-12, 0.1 * 0.4**k) for k in range(ROUNDS))

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.goals.goal import GoalRows
-from poise.reach.bounds import Freedom, fixes_the_frame, pair_range, pivot_range, reachable_range
+from poise.reach.bounds import Freedom, find_pair_range, find_pivot_range, find_reachable_range, fixes_the_frame
 
 if TYPE_CHECKING:
     from poise.model import Model
@@ -61,39 +61,41 @@ class Proof:
 
 def find_proof(model: Model, rows: Mapping[str, GoalRows], tolerances: Tolerances, freedom: Freedom) -> Proof | None:
     """Return the proof with the largest excess; None where nothing is proved."""
-    proofs = [proof for proof in candidates(model, rows, tolerances, freedom) if proof.holds]
+    proofs = [proof for proof in list_bounds(model, rows, tolerances, freedom) if proof.holds]
     return max(proofs, key=lambda proof: proof.excess, default=None)
 
 
-def candidates(model: Model, rows: Mapping[str, GoalRows], tolerances: Tolerances, freedom: Freedom) -> Iterator[Proof]:
+def list_bounds(
+    model: Model, rows: Mapping[str, GoalRows], tolerances: Tolerances, freedom: Freedom
+) -> Iterator[Proof]:
     """Yield every distance that is bounded."""
     for name, row in rows.items():
-        yield from of_one_goal(model, name, row, tolerances[name], freedom)
+        yield from bound_goal(model, name, row, tolerances[name], freedom)
     for one, other in combinations(rows, 2):
-        found = pair_range(model, rows[one], rows[other], freedom)
+        found = find_pair_range(model, rows[one], rows[other], freedom)
         if found:
             apart = rows[one].target[9:12] - rows[other].target[9:12]
             slack = tolerances[one][0] + tolerances[other][0]
-            yield measured(model, "pair", (one, other), apart, found, slack, None)
+            yield make_proof(model, "pair", (one, other), apart, found, slack, None)
 
 
-def of_one_goal(
+def bound_goal(
     model: Model, name: str, row: GoalRows, tolerance: tuple[float, float], freedom: Freedom
 ) -> Iterator[Proof]:
-    """Distances of a goal's point and of its last pivot from a centre."""
+    """Yield distances of a goal's point and of its last pivot from a centre."""
     metres, radians = tolerance
-    found = reachable_range(model, row, freedom)
+    found = find_reachable_range(model, row, freedom)
     if found:
-        yield measured(model, "point", (name,), row.target[9:12] - found[0], found[1], metres, found[0])
-    pivot = pivot_range(model, row, freedom) if fixes_the_frame(row) else None
+        yield make_proof(model, "point", (name,), row.target[9:12] - found[0], found[1], metres, found[0])
+    pivot = find_pivot_range(model, row, freedom) if fixes_the_frame(row) else None
     if pivot:
         local, center, interval = pivot
         wanted = row.target[9:12] + row.target[:9].reshape(3, 3) @ (local - row.point)
         slack = metres + radians * float(np.linalg.norm(local - row.point))
-        yield measured(model, "pivot", (name,), wanted - center, interval, slack, center)
+        yield make_proof(model, "pivot", (name,), wanted - center, interval, slack, center)
 
 
-def measured(
+def make_proof(
     model: Model,
     kind: str,
     goals: tuple[str, ...],
@@ -102,7 +104,7 @@ def measured(
     slack: float,
     center: NDArray[np.float64] | None,
 ) -> Proof:
-    """The proof, with room for rounding."""
+    """Return the proof, with a margin for rounding."""
     distance = float(np.linalg.norm(apart))
     room = slack + ROUNDING * (model.length + distance)
     return Proof(kind, goals, distance, interval.near, interval.far, room, center)

@@ -20,7 +20,7 @@ from poise.rig.state import Blend, Pole, State, Wish, written
 from poise.rig.stuck import Stuck
 from poise.rig.targets import aimed, eased
 from poise.solvers import Solution, Solver
-from poise.solvers.table import posture
+from poise.solvers.table import combine_postures
 
 __all__ = ["Frames"]
 
@@ -161,7 +161,7 @@ class Frames:
         So a limb at 0 asks nothing of the body that carries it, and just above 0 hardly anything.
         """
         rest = self.problems.rest
-        gain = None if rest is None else posture(self.model, [rest])[0]
+        gain = None if rest is None else combine_postures(self.model, [rest])[0]
         gains = np.zeros(self.model.nv) if gain is None else gain.copy()
         out = self.home.copy()
         for name, blend in state.blends.items():

@@ -187,12 +187,12 @@ class Explanation:
         return (*self.causes, *self.ways_out)
 
     def plain_values(self) -> dict[str, Any]:
-        """Everything in numbers, text and lists, as JSON has it."""
+        """Return everything in numbers, text and lists, as JSON has it."""
         return {
             "summary": self.summary,
             "missed": [asdict(goal) for goal in self.missed],
-            "causes": plain_records(self.causes),
-            "ways_out": plain_records(self.ways_out),
+            "causes": convert_records(self.causes),
+            "ways_out": convert_records(self.ways_out),
         }
 
     def __str__(self) -> str:
@@ -202,17 +202,17 @@ class Explanation:
         return out
 
 
-def plain_records(records: Iterable[Cause | WayOut]) -> list[dict[str, Any]]:
-    """Return records with their kinds as text and their limits by name, without what is not there."""
+def convert_records(records: Iterable[Cause | WayOut]) -> list[dict[str, Any]]:
+    """Return records with their kinds as text and their limits by name, without what is absent."""
     out = []
     for record in records:
-        limits = [plain_limit(limit) for limit in record.limits]
+        limits = [convert_limit(limit) for limit in record.limits]
         values = {**asdict(record), "kind": record.kind.value, "limits": limits}
         out.append({name: value for name, value in values.items() if value not in ((), [], {}, "", None)})
     return out
 
 
-def plain_limit(limit: ActiveLimit) -> dict[str, Any]:
-    """Return a limit by its name, without indices that mean something inside alone."""
+def convert_limit(limit: ActiveLimit) -> dict[str, Any]:
+    """Return a limit by its name, without indices that only have a meaning inside."""
     told = ("kind", "side", "value", "multiplier", "exempt")
     return {"name": limit.name, **{name: getattr(limit, name) for name in told}}

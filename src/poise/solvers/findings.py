@@ -31,7 +31,7 @@ class ActiveLimit:
         kind: "range", "cone", "clearance", "coupled" or "closed".
         limit: The name of the limit; empty for ranges and the model's own cones.
         between: Of a clearance: the two things that it keeps apart.
-        rule: Its index among the rules of its kind in the kernels, -1 for a joint range.
+        rule: Its index among the limits of its kind in the kernels, -1 for a joint range.
         level: Of the goals that it holds back, the priority that is served first; -1 where it holds nothing back.
         end: The value that it must not pass [rad, m]; of a closed loop 0.
         unit: How many radians or metres the kernels call 1.

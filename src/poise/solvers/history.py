@@ -33,7 +33,7 @@ class Recorder(Protocol):
     _targets: Mapping[str, Any]
 
     def with_targets(self, targets: Mapping[str, Any]) -> Recorder:
-        """Another solver of the same problem that has these targets in place of the goals' own."""
+        """Return a solver of the same problem that has these targets in place of the goals' own."""
 
 
 class History:

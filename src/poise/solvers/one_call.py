@@ -16,7 +16,7 @@ from poise.limits import Limit
 from poise.methods import Method
 from poise.model import Model
 from poise.model.degrees import FEWEST, doubted_start
-from poise.solvers.options import SolveOptions, whole
+from poise.solvers.options import SolveOptions, check_whole
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 
@@ -67,14 +67,14 @@ def solve(
     record: bool = False,
     solutions: int | None = None,
 ) -> Solution | list[Solution]:
-    """Finds a pose that serves the goals, keeps the joint ranges, and says why where it cannot.
+    """Find a pose that serves the goals, keeps the joint ranges, and says why where it cannot.
 
     Args:
         model: The body.
         goals: One goal or several.
         start: Where to start, a Pose or q; the rest pose unless given. May lie outside the limits.
         method: A name from `poise.methods.names()`, or a method with settings.
-        limits: More rules that are never broken.
+        limits: Further limits, such as `Clearance`; they are never broken.
         limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move (all but locked ones unless given); the others keep every bit.
         stiffness: {joint: value}, an array of nv, one number, or "auto" (from bone lengths); the larger, the
@@ -111,7 +111,7 @@ def solve(
         record=record,
     )
     if solutions is not None:
-        whole("solutions", solutions, 1)
+        check_whole("solutions", solutions, 1)
         from poise.solvers.several import Explorer
 
         return Explorer(solver).find(start, None, solutions).solutions
@@ -119,20 +119,20 @@ def solve(
 
 
 def check_start(model: Model, start: Any, *, stacklevel: int = 3) -> None:
-    """Refuses a goal in the place of a start; warns of a start that looks like degrees."""
+    """Refuse a goal in the place of a start; warns of a start that looks like degrees."""
     if isinstance(start, Goal) or (isinstance(start, (list, tuple)) and any(isinstance(x, Goal) for x in start)):
         raise InvalidValue(
             f"start is a goal, {type(start).__name__}; put all goals in one list: solve(model, [goal, goal, ...])."
         )
     if isinstance(start, (list, tuple, np.ndarray)) and isinstance(model, Model):
-        rows = numbers_or_none(start, model.nq)
+        rows = read_rows(start, model.nq)
         far = [] if rows is None else rows[(np.abs(rows) > FEWEST).any(axis=1)][:1]
         for doubt in (doubt for row in far for doubt in doubted_start(model.joints, row)):
             warnings.warn(doubt, UnitWarning, stacklevel=stacklevel)
 
 
-def numbers_or_none(start: Any, width: int) -> NDArray[Any] | None:
-    """Rows of numbers; None where it is something else, which is refused in its place."""
+def read_rows(start: Any, width: int) -> NDArray[Any] | None:
+    """Return rows of numbers; None for anything else, which is refused elsewhere."""
     try:
         found = np.asarray(start)
     except ValueError:

@@ -14,10 +14,19 @@ import numpy as np
 
 from poise.errors import InvalidValue, name_not_found
 from poise.limits.limit import Limit, name_limits
-from poise.methods import Method, by_name
+from poise.methods import Method, find_method
 from poise.native import core
 
-__all__ = ["CONTINUOUS_SPAN", "LIMIT_HANDLING", "MODES", "MOST", "Options", "SolveOptions", "show_options", "whole"]
+__all__ = [
+    "CONTINUOUS_SPAN",
+    "LIMIT_HANDLING",
+    "MODES",
+    "MOST",
+    "Options",
+    "SolveOptions",
+    "check_whole",
+    "show_options",
+]
 
 LIMIT_HANDLING = {how.name.lower(): how for how in core.LimitHandling}
 MODES = {mode.name.lower(): mode for mode in core.Mode}
@@ -50,7 +59,7 @@ class Options:
 
     Attributes:
         method: A method; a name from `poise.methods.names()` is looked up.
-        limits: More rules that are never broken.
+        limits: Further limits, such as `Clearance`; they are never broken.
         limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move; all but locked ones if None.
         stiffness: {joint: value}, an array of nv, one number, "auto", or None for the model's own; the larger, the less
@@ -78,7 +87,7 @@ class Options:
     record: bool = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "method", by_name(self.method))
+        object.__setattr__(self, "method", find_method(self.method))
         object.__setattr__(self, "limits", tuple(name_limits(self.limits).values()))
         if self.joints is not None and not isinstance(self.joints, str):
             object.__setattr__(self, "joints", tuple(self.joints))
@@ -101,10 +110,10 @@ class Options:
             raise name_not_found("limit_handling", str(self.limit_handling), LIMIT_HANDLING)
         if self.mode not in MODES:
             raise name_not_found("mode", str(self.mode), MODES)
-        whole("max_steps", self.max_steps, 1)
-        whole("seed", self.seed, 0)
+        check_whole("max_steps", self.max_steps, 1)
+        check_whole("seed", self.seed, 0)
         if self.restarts != "auto":
-            whole("restarts", self.restarts, 0)
+            check_whole("restarts", self.restarts, 0)
         for what in ("time_limit", "step_limit"):
             value = getattr(self, what)
             if value is not None and not (isinstance(value, (int, float, np.number)) and 0 < value < np.inf):
@@ -113,7 +122,7 @@ class Options:
             raise InvalidValue(f"record is {self.record!r}; it must be True or False.")
 
 
-def whole(what: str, value: Any, least: int) -> int:
+def check_whole(what: str, value: Any, least: int) -> int:
     """Return a whole number, `least` or more."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not least <= value <= MOST:
         raise InvalidValue(f"{what} is {value!r}; it must be a whole number from {least} to {MOST}.")

@@ -10,7 +10,7 @@ __all__ = ["pixel_tolerance"]
 
 
 def pixel_tolerance(distance: float, *, field_of_view: float, resolution: int, pixels: float = 0.1) -> float:
-    """The length that covers `pixels` on the screen, seen from a distance [m].
+    """Return the length that covers `pixels` on the screen, seen from a distance [m].
 
         metres = pixels * 2 * distance * tan(field_of_view / 2) / resolution
 

@@ -15,7 +15,7 @@ from poise.reach.proof import Proof, find_proof
 from poise.solvers.options import Options
 from poise.solvers.table import may_move
 
-__all__ = ["prove", "tolerances_of"]
+__all__ = ["find_tolerances", "prove"]
 
 
 def prove(
@@ -37,17 +37,17 @@ def prove(
         q: Where the joints stand that may not move.
         limited: Whether joint ranges hold, unless the options switch them off.
     """
-    tolerances = {name: tolerances_of(model, goals[name]) for name in rows}
-    return find_proof(model, rows, tolerances, freedom_of(model, options, q, limited))
+    tolerances = {name: find_tolerances(model, goals[name]) for name in rows}
+    return find_proof(model, rows, tolerances, find_freedom(model, options, q, limited))
 
 
-def tolerances_of(model: Model, goal: Goal) -> tuple[float, float]:
+def find_tolerances(model: Model, goal: Goal) -> tuple[float, float]:
     """Return what a goal tolerates: metres, radians."""
     return goal.tolerances(model, goal.rows(model).op in ANGULAR)
 
 
-def freedom_of(model: Model, options: Options, q: NDArray[np.float64], limited: bool) -> Freedom:
-    """Return what a solver is allowed to move; joints that it is not stand as q has them."""
+def find_freedom(model: Model, options: Options, q: NDArray[np.float64], limited: bool) -> Freedom:
+    """Return what a solver may move; the other joints stay where q has them."""
     moves = may_move(model, options.joints)
     known = None if moves.all() else keep_still(model, moves, q).tobytes()
     return Freedom(moves.tobytes(), limited and options.limit_handling != "off", known)

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, PoiseError
 from poise.goals import Reach
-from poise.methods import Method, by_name, names
-from poise.methods.arithmetic import step_arithmetic
+from poise.methods import Method, find_method, names
+from poise.methods.arithmetic import count_step
 from poise.model import Model
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
@@ -85,7 +85,7 @@ def race(
     seed: int = 0,
     recorded: int = 10,
 ) -> Race:
-    """Races methods on targets from random poses.
+    """Race methods on targets from random poses.
 
     Args:
         model: The body.
@@ -108,7 +108,7 @@ def race(
     poses = model.random(np.random.default_rng(seed), problems)
     transforms = model.fk(poses, at)
     targets = transforms if rotation else np.ascontiguousarray(transforms[:, :3, 3])
-    chosen = [by_name(method) for method in (methods or [n for n in names() if n != "auto"])]
+    chosen = [find_method(method) for method in (methods or [n for n in names() if n != "auto"])]
     options: dict[str, Any] = {"max_steps": max_steps, "restarts": restarts}
     racers = tuple(run(model, at, method, targets, recorded, options) for method in chosen)
     return Race(model.name, at, problems, racers)
@@ -117,7 +117,7 @@ def race(
 def run(
     model: Model, frame: str, method: Method, targets: NDArray[np.float64], recorded: int, options: dict[str, Any]
 ) -> Racer:
-    """One method over all targets."""
+    """Run one method over all targets."""
     try:
         goal = Reach(frame, targets[0], name="target")
         solver = Solver(model, goal, method=method, **options)
@@ -133,22 +133,22 @@ def run(
         steps=float(np.mean([a.steps for a in answers])),
         searches=float(np.mean([a.searches for a in answers])),
         microseconds=float(np.mean([a.seconds for a in answers])) * 1e6,
-        arithmetic=step_arithmetic(method.name, rows, model.nv),
-        curve=mean_curve([curve_of(answer) for answer in seen]),
+        arithmetic=count_step(method.name, rows, model.nv),
+        curve=average_curves([read_curve(answer) for answer in seen]),
         watched=seen[0] if seen and seen[0].history is not None else None,
     )
 
 
-def curve_of(solution: Any) -> NDArray[np.float64]:
-    """The larger of metres and radians, step by step."""
+def read_curve(solution: Any) -> NDArray[np.float64]:
+    """Return the larger of metres and radians, step by step."""
     history = solution.history
     if history is None or not len(history):
         return np.zeros(1)
     return np.asarray(history.errors.max(axis=(1, 2)))
 
 
-def mean_curve(curves: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
-    """The geometric mean of curves of different lengths, each held at its last value."""
+def average_curves(curves: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return the geometric mean of curves of different lengths, each held at its last value."""
     longest = max((len(c) for c in curves), default=1)
     held = [np.concatenate([c, np.full(longest - len(c), c[-1])]) for c in curves]
     return np.asarray(np.exp(np.mean(np.log(np.maximum(held, 1e-12)), axis=0))) if held else np.zeros(1)

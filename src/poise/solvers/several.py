@@ -51,52 +51,52 @@ class Explorer:
         options = solver._options
         asked = options.restarts
         self.searches = max(SEARCHES, 1 + options.method.restarts) if asked == "auto" else 1 + int(asked)
-        self.single = variant(solver, restarts=0)
-        self.seeding = variant(solver, restarts=self.searches - 1, record=False)
-        self.moves = seeded_numbers(self.seeding)
+        self.single = change_options(solver, restarts=0)
+        self.seeding = change_options(solver, restarts=self.searches - 1, record=False)
+        self.moves = find_seeded(self.seeding)
         self.unit = np.where(~solver.model.slides, 1.0, solver.model.length)
 
     def find(self, start: Any, targets: Mapping[str, Any] | None, count: int) -> Found:
-        """Up to `count` distinct answers."""
+        """Return up to `count` distinct answers."""
         begun, options = time.perf_counter(), self.solver._options
         asked = {**self.solver._targets, **(targets or {})}
         first = self.single.solve(start, asked)
         answers, steps, searches = [first] if first.reached else [], first.steps, first.searches
-        for seed in self.seeds(start, asked) if count > 1 or not first.reached else ():
+        for seed in self.make_seeds(start, asked) if count > 1 or not first.reached else ():
             late = options.time_limit is not None and time.perf_counter() - begun > options.time_limit
             if late or len(answers) == count or first._outcome.name == "UNREACHABLE":
                 break
             found = self.single.solve(seed, asked)
             steps, searches = steps + found.steps, searches + found.searches
-            if found.reached and all(self.apart(found.q, other.q) > DISTINCT for other in answers):
+            if found.reached and all(self.measure_apart(found.q, other.q) > DISTINCT for other in answers):
                 answers.append(found)
         if not answers:
             missed = self.solver.solve(start, targets)
             return Found([missed], missed.steps, missed.searches)
-        begin = self.start_of(start)
-        return Found(sorted(answers, key=lambda answer: self.apart(begin, answer.q)), steps, searches)
+        begin = self.read_start(start)
+        return Found(sorted(answers, key=lambda answer: self.measure_apart(begin, answer.q)), steps, searches)
 
-    def seeds(self, start: Any, targets: Mapping[str, Any]) -> Floats:
-        """Where the searches after the first begin: (searches - 1, nq); what does not move stays as in the start."""
-        begin = self.start_of(start)
+    def make_seeds(self, start: Any, targets: Mapping[str, Any]) -> Floats:
+        """Return the starts of the searches after the first, (searches - 1, nq); what may not move stays."""
+        begin = self.read_start(start)
         native = self.seeding._native
         native.restart(begin, dict(targets))
         seeds: Floats = np.array(core.seeds_of(native))
         return np.where(self.moves, seeds, begin)
 
-    def start_of(self, start: Any) -> Floats:
-        """The start as numbers."""
+    def read_start(self, start: Any) -> Floats:
+        """Return the start as numbers."""
         if start is None or self.solver._options.mode == "repeatable":
             return np.array(self.solver.model.rest)
         return np.array(getattr(start, "q", start), dtype=np.float64)
 
-    def apart(self, a: Floats, b: Floats) -> float:
-        """The longest way of a joint between two poses: radians, or metres over L."""
+    def measure_apart(self, a: Floats, b: Floats) -> float:
+        """Return the longest distance of a joint between two poses: radians, or metres over L."""
         return float(np.abs(self.solver.model.difference(a, b) / self.unit).max(initial=0.0))
 
 
 def check_several(solver: Solver) -> None:
-    """Refuses what has one answer by its nature."""
+    """Refuse what has one answer by its nature."""
     options = solver._options
     if options.mode == "continuous":
         raise InvalidValue("solutions= asks for other ways, and mode='continuous' keeps one; use mode='nearest'.")
@@ -106,13 +106,13 @@ def check_several(solver: Solver) -> None:
         )
 
 
-def variant(solver: Solver, **changes: Any) -> Solver:
-    """Another solver of the same problem with some options changed."""
+def change_options(solver: Solver, **changes: Any) -> Solver:
+    """Return another solver of the same problem with some options changed."""
     return solver._with_options(replace(solver._options, **{"mode": "nearest", **changes}))
 
 
-def seeded_numbers(solver: Solver) -> NDArray[np.bool_]:
-    """Which numbers of q a seed chooses: those of the velocities that may move and that a goal depends on."""
+def find_seeded(solver: Solver) -> NDArray[np.bool_]:
+    """Return which numbers of q a seed chooses: those of velocities that may move and that a goal depends on."""
     model = solver.model
     moves = np.zeros(model.nv, dtype=np.bool_)
     moves[solver._native.rows_jacobian(model.rest)[2]] = True

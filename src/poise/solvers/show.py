@@ -5,82 +5,88 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from poise.formats.answers import pose_values
+from poise.formats.answers import list_pose_values
 from poise.goals.goal import ANGULAR
 
 if TYPE_CHECKING:
     from poise.solvers.solution import Solution
 
-__all__ = ["html", "length_text", "plain_values", "table", "unit_of"]
+__all__ = ["choose_unit", "plain_values", "say_length", "write_html", "write_table"]
 
 HEAD = ("goal", "position", "rotation", "reached")
 UNITS = (("m", 1.0), ("mm", 1e-3), ("um", 1e-6), ("nm", 1e-9))
 
 
-def rows(solution: Solution) -> list[tuple[str, str, str, str]]:
-    """goal, position error, rotation error, reached? Postures have no errors and are listed last."""
-    out = [goal_row(solution, name, *errors) for name, errors in solution.errors.items()]
+def list_rows(solution: Solution) -> list[tuple[str, str, str, str]]:
+    """Return goal, position error, rotation error, reached? Postures have no errors and are listed last."""
+    out = [make_goal_row(solution, name, *errors) for name, errors in solution.errors.items()]
     return out + [(name, "", "", "posture") for name in solution._solver.goals if name not in solution.errors]
 
 
-def goal_row(solution: Solution, name: str, metres: float, radians: float) -> tuple[str, str, str, str]:
-    """One goal; an error that it does not ask about is left blank."""
+def make_goal_row(solution: Solution, name: str, metres: float, radians: float) -> tuple[str, str, str, str]:
+    """Return the row of one goal; an error that it does not ask about is left blank."""
     goal = solution._solver.goals[name]
     kind = goal.rows(solution.model)
     allowed = goal.tolerances(solution.model, kind.op in ANGULAR)
-    position = length_text(metres) if (kind.weight[:3] > 0).any() else ""
-    rotation = radians_text(radians) if (kind.weight[3:] > 0).any() else ""
+    position = say_length(metres) if (kind.weight[:3] > 0).any() else ""
+    rotation = say_radians(radians) if (kind.weight[3:] > 0).any() else ""
     return name, position, rotation, "yes" if metres <= allowed[0] and radians <= allowed[1] else "no"
 
 
-def length_text(metres: float, digits: int = 3) -> str:
-    """A length in the unit that reads best; below a picometre it is rounding, and 0."""
+def say_length(metres: float, digits: int = 3) -> str:
+    """Return a length in the unit that reads best; below a picometre it is rounding, and 0."""
     if metres < 1e-12:
         return "0 m"
-    unit, size = unit_of(metres)
+    unit, size = choose_unit(metres)
     return f"{metres / size:.{digits}g} {unit}"
 
 
-def unit_of(metres: float) -> tuple[str, float]:
-    """The unit in which a length reads best, and its size [m]."""
+def choose_unit(metres: float) -> tuple[str, float]:
+    """Return the unit in which a length reads best, and its size [m]."""
     return next(((unit, size) for unit, size in UNITS if 1.0005 * metres >= size), UNITS[-1])
 
 
-def radians_text(radians: float) -> str:
-    """An angle; below 1e-12 it is rounding, and 0."""
+def say_radians(radians: float) -> str:
+    """Return an angle; below 1e-12 it is rounding, and 0."""
     return f"{radians:.2g} rad" if radians >= 1e-12 else "0 rad"
 
 
-def table(solution: Solution) -> str:
-    """The small table that `print(solution)` shows: names to the left, numbers to the right."""
-    lines = [HEAD, *rows(solution)]
+def write_table(solution: Solution) -> str:
+    """Return the small table that `print(solution)` shows: names to the left, numbers to the right."""
+    lines = [HEAD, *list_rows(solution)]
     widths = [max(len(line[k]) for line in lines) for k in range(4)]
     text = [
         "  ".join([line[0].ljust(widths[0]), line[1].rjust(widths[1]), line[2].rjust(widths[2]), line[3]])
         for line in lines
     ]
-    return "\n".join([headline(solution), *(f"  {line}" for line in text)])
+    return "\n".join([write_headline(solution), *(f"  {line}" for line in text)])
 
 
-def headline(solution: Solution) -> str:
-    """Status and effort in one line."""
+def write_headline(solution: Solution) -> str:
+    """Return status and effort in one line."""
     steps = f"{solution.steps} step{'s' * (solution.steps != 1)}"
     searches = f", {solution.searches} searches" if solution.searches > 1 else ""
     return f"{solution.status}: {steps}{searches}, {solution.seconds * 1e6:.0f} us"
 
 
-def html(solution: Solution) -> str:
-    """The table for notebooks."""
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows(solution))
+def write_html(solution: Solution) -> str:
+    """Return the table for notebooks."""
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in list_rows(solution)
+    )
     head = "<tr>" + "".join(f"<th>{cell}</th>" for cell in HEAD) + "</tr>"
-    return f"<p><b>{escape(headline(solution))}</b></p><table>{head}{body}</table>"
+    return f"<p><b>{escape(write_headline(solution))}</b></p><table>{head}{body}</table>"
 
 
 def plain_values(solution: Solution) -> dict[str, Any]:
-    """The solution in numbers, text and lists: its pose, and what it came to."""
-    pose = pose_values(solution.pose)
+    """Return the solution in numbers, text and lists: its pose, and what it came to."""
+    pose = list_pose_values(solution.pose)
     goals = {
-        name: {"metres": metres, "radians": radians, "reached": goal_row(solution, name, metres, radians)[3] == "yes"}
+        name: {
+            "metres": metres,
+            "radians": radians,
+            "reached": make_goal_row(solution, name, metres, radians)[3] == "yes",
+        }
         for name, (metres, radians) in solution.errors.items()
     }
     explanation = solution.explanation

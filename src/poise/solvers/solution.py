@@ -46,18 +46,18 @@ _UNKNOWN: Any = _Unknown
 class Diagnosis(Protocol):
     """What a solution asks of the room above it, `poise.diagnosis`, through the door of that name."""
 
-    def active_limits(self, solution: Solution) -> tuple[ActiveLimit, ...]:
-        """Limits that the pose stands at."""
+    def find_active_limits(self, solution: Solution) -> tuple[ActiveLimit, ...]:
+        """Return the limits that the pose touches."""
 
-    def conditioning(self, solution: Solution) -> Conditioning:
-        """How well the body can move from the pose."""
+    def find_conditioning(self, solution: Solution) -> Conditioning:
+        """Return how well the body can move from the pose."""
 
     def explain(self, solution: Solution) -> Explanation:
-        """Why goals were missed, and what would help."""
+        """Return why goals were missed, and what would help."""
 
 
-def diagnosis() -> Diagnosis:
-    """Return the diagnosis; loaded when it is first asked for."""
+def load_diagnosis() -> Diagnosis:
+    """Return the diagnosis, loaded on first use."""
     return cast("Diagnosis", open_door("diagnosis"))
 
 
@@ -132,7 +132,7 @@ class Solution(Drawn):
             from poise.solvers.proving import prove
 
             solver = self._solver
-            self._proof = prove(solver.model, solver.goals, solver._options, self._rows(), self.q)
+            self._proof = prove(solver.model, solver.goals, solver._options, self._list_rows(), self.q)
         return self._proof
 
     @property
@@ -153,7 +153,7 @@ class Solution(Drawn):
     @property
     def active_limits(self) -> tuple[ActiveLimit, ...]:
         """Limits that the pose stands at, strongest first; then those that joints not in `joints=` lie beyond."""
-        return diagnosis().active_limits(self)
+        return load_diagnosis().find_active_limits(self)
 
     @property
     def multipliers(self) -> dict[str, float]:
@@ -163,15 +163,15 @@ class Solution(Drawn):
     @property
     def conditioning(self) -> Conditioning:
         """Singular values of the goals' Jacobian at the pose, and the direction in which it can move least."""
-        return diagnosis().conditioning(self)
+        return load_diagnosis().find_conditioning(self)
 
     @property
     def explanation(self) -> Explanation:
         """Why goals were missed and what would help, as data; worked out when asked, the same every time."""
-        return diagnosis().explain(self)
+        return load_diagnosis().explain(self)
 
     def raise_if_missed(self) -> Solution:
-        """The solution itself if every goal was reached.
+        """Return the solution itself if every goal was reached, else raise GoalsMissed.
 
         Raises:
             GoalsMissed: Some were not; the message is the table and the reason.
@@ -181,25 +181,25 @@ class Solution(Drawn):
         return self
 
     def why(self) -> str:
-        """Why goals were missed, in words and numbers, and what to relax first: the text of `explanation`."""
+        """Return why goals were missed, in words and numbers, and what to relax first: the text of `explanation`."""
         return str(self.explanation)
 
     def plain_values(self) -> dict[str, Any]:
-        """Everything in numbers, text and lists, as `poise.save(solution, "answer.json")` writes it."""
+        """Return everything in numbers, text and lists, as `poise.save(solution, "answer.json")` writes it."""
         from poise.solvers.show import plain_values
 
         return plain_values(self)
 
-    def _rows(self) -> dict[str, GoalRows]:
-        """The goals as the kernels saw them, with the targets of this call."""
+    def _list_rows(self) -> dict[str, GoalRows]:
+        """Return the goals as the kernels saw them, with the targets of this call."""
         rows = {name: self._solver.goals[name].rows(self.model) for name in self._solver.row_names}
         return {
             name: replace(row, target=row.convert(self._targets[name])) if name in self._targets else row
             for name, row in rows.items()
         }
 
-    def _twin(self) -> Solver:
-        """A solver of the same problem with the targets of this call, so that asking never disturbs the next one.
+    def _copy_solver(self) -> Solver:
+        """Return a solver of the same problem and targets, so that questions never disturb the next call.
 
         It heeds no clock: what is asked of it has one answer.
         """
@@ -211,11 +211,11 @@ class Solution(Drawn):
         return f"<Solution: {self.status}, {self.steps} steps, {self.searches} searches>"
 
     def __str__(self) -> str:
-        from poise.solvers.show import table
+        from poise.solvers.show import write_table
 
-        return table(self)
+        return write_table(self)
 
     def _repr_html_(self) -> str:
-        from poise.solvers.show import html
+        from poise.solvers.show import write_html
 
-        return html(self)
+        return write_html(self)

@@ -17,11 +17,11 @@ from poise.native import core
 from poise.native.answer import Answer
 from poise.solvers.drivers import prepare
 from poise.solvers.history import History
+from poise.solvers.limit_tables import find_timed, refuse_timed
 from poise.solvers.options import Options, SolveOptions, show_options
-from poise.solvers.rules import refuse_timed, timed
 from poise.solvers.solution import Solution
-from poise.solvers.stepping import check_time_step, window
-from poise.solvers.table import in_order, name_goals
+from poise.solvers.stepping import check_time_step, find_window
+from poise.solvers.table import name_goals, order_goals
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -56,19 +56,19 @@ class Solver:
             raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}{hint}.")
         self.model = model
         self.goals = name_goals([goals] if isinstance(goals, Goal) else goals)
-        self.row_names = in_order(self.goals)
+        self.row_names = order_goals(self.goals)
         self._options = Options.read(options, "Solver")
         self._native = prepare(model, self.goals, self._options)
         refused = self._options.method.refuse(*self._native.sizes())
         if refused is not None:
             raise InvalidValue(refused)
         self._start = np.array(model.rest)
-        self._timed = timed(self._options.limits)
+        self._timed = find_timed(self._options.limits)
         self._ahead: Solver | None = None  # for steps with Acceleration
         self._targets: Mapping[str, Any] = {}  # those given to solve, which replace the goals' own
 
     def solve(self, start: ArrayLike | Pose | None = None, targets: Mapping[str, Any] | None = None) -> Solution:
-        """Solves from `start` (the rest pose unless given), with new targets for some goals if given.
+        """Solve from `start` (the rest pose unless given), with new targets for some goals if given.
 
         Args:
             start: A Pose or q; may lie outside the limits. Ignored in mode="repeatable".
@@ -79,7 +79,7 @@ class Solver:
         if start is None or self._options.mode == "repeatable":
             start = self._start
         elif type(start) is not np.ndarray and isinstance(start, Pose):
-            start = self._numbers(start, "start")
+            start = self._read_numbers(start, "start")
         return self._run(start, targets)
 
     def step(
@@ -90,7 +90,7 @@ class Solver:
         *,
         velocity: ArrayLike | None = None,
     ) -> Solution:
-        """One time step towards the goals: a motion that goes on, within `Speed` and `Acceleration`.
+        """Take one time step towards the goals, within `Speed` and `Acceleration`; the next call continues the motion.
 
         Args:
             q: Where the body is, a Pose or q.
@@ -102,19 +102,19 @@ class Solver:
             The Solution, with `.velocity`: q of the solution is `model.integrate(q, velocity * dt)`.
         """
         time = check_time_step(dt)
-        at = self._numbers(q, "q") if isinstance(q, Pose) else np.array(q, dtype=np.float64)
+        at = self._read_numbers(q, "q") if isinstance(q, Pose) else np.array(q, dtype=np.float64)
         if at.shape != (self.model.nq,):
             raise ShapeMismatch(f"q has shape {at.shape}; it must be ({self.model.nq},), one configuration.")
         if not isinstance(self._native, core.Solver):
             raise InvalidValue(f"method {self._options.method.name!r} has no steps in time; lm does.")
-        ahead = self._way_ahead(at, targets) if "Acceleration" in self._timed else None
-        solution = self._run(at, targets, window(self.model, at, time, velocity, self._options, ahead))
+        ahead = self._look_ahead(at, targets) if "Acceleration" in self._timed else None
+        solution = self._run(at, targets, find_window(self.model, at, time, velocity, self._options, ahead))
         solution.velocity = self.model.difference(at, solution.q) / time
         solution._dt = time
         return solution
 
-    def _way_ahead(self, q: NDArray[np.float64], targets: Mapping[str, Any] | None) -> NDArray[np.float64]:
-        """The way from q to where the goals want the body, without regard to time."""
+    def _look_ahead(self, q: NDArray[np.float64], targets: Mapping[str, Any] | None) -> NDArray[np.float64]:
+        """Return the way from q to where the goals ask the body to be, without regard to time."""
         if self._ahead is None:
             lasting = tuple(limit for limit in self._options.limits if not limit.timed)
             ahead = replace(self._options, limits=lasting, mode="nearest", restarts=0, record=False)
@@ -122,7 +122,7 @@ class Solver:
         there = self._ahead.solve(q, {**self._targets, **(targets or {})})
         return np.asarray(self.model.difference(q, there.q))
 
-    def _numbers(self, pose: Pose, what: str) -> NDArray[np.float64]:
+    def _read_numbers(self, pose: Pose, what: str) -> NDArray[np.float64]:
         if pose.model is not self.model and pose.model != self.model:
             raise ModelMismatch(f"{what} is a pose of model {pose.model.name!r}, not of {self.model.name!r}.")
         return pose.q
@@ -134,17 +134,17 @@ class Solver:
                 self._native.solve(start, targets) if window is None else self._native.solve(start, targets, window)
             )
         else:
-            own = own_copies(targets)
+            own = copy_targets(targets)
             answer = self._native.solve(start, own) if window is None else self._native.solve(start, own, window)
             self._targets = own if len(own) == len(self.goals) else {**self._targets, **own}
         return Solution(self, answer, History(self) if self._options.record else None)
 
     def copy(self) -> Solver:
-        """Another solver of the same problem and targets with memory of its own, for another thread."""
+        """Return another solver of the same problem and targets with memory of its own, for another thread."""
         return self.with_targets(self._targets)
 
     def with_targets(self, targets: Mapping[str, Any], **changes: Any) -> Solver:
-        """Another solver of the same problem that has these targets in place of the goals' own.
+        """Return another solver of the same problem that has these targets in place of the goals' own.
 
         Args:
             targets: Goal name to target.
@@ -168,13 +168,13 @@ class Solver:
 
 
 def remake(model: Model, goals: Mapping[str, Goal], options: dict[str, Any], targets: dict[str, Any]) -> Solver:
-    """A solver from its pickle."""
+    """Return a solver from its pickle."""
     named = [replace(goal, name=name) for name, goal in goals.items()]
     return Solver(model, named, **options).with_targets(targets)
 
 
-def own_copies(targets: Mapping[str, Any]) -> dict[str, Any]:
-    """The targets, arrays copied: a caller may change its own while a solution still refers to them."""
+def copy_targets(targets: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the targets with their arrays copied: callers may change theirs while a solution still refers to them."""
     if type(targets) is not dict and not isinstance(targets, Mapping):
         raise InvalidValue(f"targets must be {{goal name: target}}, not {targets!r}.")
     own = dict(targets)

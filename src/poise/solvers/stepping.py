@@ -21,22 +21,22 @@ from poise.limits.limit import Limit
 from poise.model import Model
 from poise.solvers.options import CONTINUOUS_SPAN, Options
 
-__all__ = ["check_time_step", "window"]
+__all__ = ["check_time_step", "find_window"]
 
 Floats = NDArray[np.float64]
 
 
 def check_time_step(dt: Any) -> float:
-    """A positive number of seconds."""
+    """Return a positive number of seconds, or refuse it."""
     if isinstance(dt, bool) or not isinstance(dt, (int, float, np.number)) or not 0 < dt < np.inf:
         raise InvalidValue(f"dt is {dt!r}; it must be a positive number of seconds.")
     return float(dt)
 
 
-def window(
+def find_window(
     model: Model, q: Floats, dt: float, before: ArrayLike | None, options: Options, ahead: Floats | None = None
 ) -> Floats:
-    """How far each velocity may lead from q in one time step: lowest and highest, (nv, 2).
+    """Return how far each velocity may lead from q in one time step: lowest and highest, (nv, 2).
 
     Args:
         model: The body.
@@ -51,20 +51,20 @@ def window(
     speed, acceleration = bound_rates(model, options.limits)
     low, high = -np.minimum(most, speed), np.minimum(most, speed)
     if np.isfinite(acceleration).any():
-        v = velocity_before(model, before)
-        below, above = room(model, q)
+        v = read_velocity(model, before)
+        below, above = measure_room(model, q)
         if ahead is not None:
             below, above = np.minimum(below, np.maximum(-ahead, 0.0)), np.minimum(above, np.maximum(ahead, 0.0))
-        fastest = np.minimum(high, stopping_speed(acceleration, above, dt))
-        slowest = np.maximum(low, -stopping_speed(acceleration, below, dt))
+        fastest = np.minimum(high, find_stopping_speed(acceleration, above, dt))
+        slowest = np.maximum(low, -find_stopping_speed(acceleration, below, dt))
         reach_low, reach_high = v - acceleration * dt, v + acceleration * dt
         low = np.clip(slowest, reach_low, reach_high)
         high = np.clip(fastest, reach_low, reach_high)
     return np.ascontiguousarray(np.stack([low * dt, high * dt], axis=1))
 
 
-def stopping_speed(acceleration: Floats, way: Floats, dt: float) -> Floats:
-    """The fastest rate from which a joint stops within a way, when it changes its rate once a time step.
+def find_stopping_speed(acceleration: Floats, way: Floats, dt: float) -> Floats:
+    """Return the fastest rate from which a joint stops within a distance if it changes its rate once per time step.
 
     In units of a dt and a dt^2, slowing down from a rate k in [n, n + 1] covers (n + 1) k - n (n + 1) / 2.
     """
@@ -87,8 +87,8 @@ def bound_rates(model: Model, limits: Sequence[Limit]) -> tuple[Floats, Floats]:
     return speed, acceleration
 
 
-def velocity_before(model: Model, velocity: ArrayLike | None) -> Floats:
-    """The velocity of the step before; none is standing still."""
+def read_velocity(model: Model, velocity: ArrayLike | None) -> Floats:
+    """Return the velocity of the step before; None means standing still."""
     if velocity is None:
         return np.zeros(model.nv)
     v = np.asarray(velocity, dtype=np.float64)
@@ -99,8 +99,8 @@ def velocity_before(model: Model, velocity: ArrayLike | None) -> Floats:
     return v
 
 
-def room(model: Model, q: Floats) -> tuple[Floats, Floats]:
-    """How far every velocity is from its lower and its upper bound; infinite where there is none."""
+def measure_room(model: Model, q: Floats) -> tuple[Floats, Floats]:
+    """Return how far every velocity is from its lower and its upper bound; infinite if it has none."""
     below, above = np.full(model.nv, np.inf), np.full(model.nv, np.inf)
     for joint in model.joints:
         if joint.nv and not joint.quaternion:

@@ -14,16 +14,16 @@ from poise.goals.goal import ANGULAR, GoalRows
 from poise.limits.limit import CLOSE, name_limits
 from poise.model import Frame, Model
 from poise.model.joint import name_of
-from poise.reach.bounds import reachable_ranges, remaining_ranges
+from poise.reach.bounds import find_other_ranges, find_reachable_ranges
+from poise.solvers.capability import check_serves
+from poise.solvers.limit_tables import LimitTables, gather_limits, make_loop_goal
 from poise.solvers.options import CONTINUOUS_SPAN, LIMIT_HANDLING, MODES, Options
-from poise.solvers.rules import RuleTables, loop_goal, rule_tables
-from poise.solvers.serves import check_serves
 
-__all__ = ["in_order", "name_goals", "native_table"]
+__all__ = ["make_native_table", "name_goals", "order_goals"]
 
 
 def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
-    """Goals by name: their own, else the frame's, else frame.kind, else numbered."""
+    """Return the goals by name: their own, else the frame's, else frame.kind, else numbered."""
     if not isinstance(goals, Iterable) or isinstance(goals, str):
         raise InvalidValue(f"goals must be a goal or a list of goals such as Reach(...), not {goals!r}.")
     given = list(goals)
@@ -37,13 +37,13 @@ def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
             named[goal.name] = goal
     ordered: dict[str, Goal] = {}
     for goal in given:
-        name = free_name(goal, {**named, **ordered}) if goal.name is None else goal.name
+        name = find_free_name(goal, {**named, **ordered}) if goal.name is None else goal.name
         ordered[name] = goal
     return ordered
 
 
-def free_name(goal: Goal, taken: Mapping[str, Goal]) -> str:
-    """The first default name that is not taken."""
+def find_free_name(goal: Goal, taken: Mapping[str, Goal]) -> str:
+    """Return the first default name that is not taken."""
     frame = getattr(goal, "frame", None)
     choices = [goal.default_name] if frame is None else [name_of(frame), f"{frame}.{goal.default_name}"]
     number = 2
@@ -55,68 +55,68 @@ def free_name(goal: Goal, taken: Mapping[str, Goal]) -> str:
         number += 1
 
 
-def in_order(goals: Mapping[str, Goal]) -> tuple[str, ...]:
-    """Names of the goals that have rows, the first to be served first."""
+def order_goals(goals: Mapping[str, Goal]) -> tuple[str, ...]:
+    """Return the names of the goals that have rows, the highest priority first."""
     with_rows = [name for name, goal in goals.items() if not isinstance(goal, Rest)]
     return tuple(sorted(with_rows, key=lambda name: int(goals[name].priority)))
 
 
-def native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> dict[str, Any]:
-    """The arrays from which `native.core.Solver` is made."""
+def make_native_table(model: Model, goals: Mapping[str, Goal], options: Options) -> dict[str, Any]:
+    """Return the arrays from which `native.core.Solver` is made."""
     options.check()
-    rows = {name: goals[name].rows(model) for name in in_order(goals)}
+    rows = {name: goals[name].rows(model) for name in order_goals(goals)}
     rests = [goal for goal in goals.values() if isinstance(goal, Rest)]
     if not rows:
         raise InvalidValue("give at least one goal that a frame can reach, such as Reach(frame, target).")
-    moves = body_table(model, options.joints, options.stiffness)["moves"]
-    rules = rule_tables(model, name_limits(options.limits), moves)
+    moves = find_body_table(model, options.joints, options.stiffness)["moves"]
+    tables = gather_limits(model, name_limits(options.limits), moves)
     check_serves(options.method, model, goals, rows, moves, options.limits)
-    wished = goal_tables(model, goals, rows, options.method.scale_free)
-    levels = len({goal["level"] for goal in wished})
+    asked = make_goal_tables(model, goals, rows, options.method.scale_free)
+    levels = len({goal["level"] for goal in asked})
     check_handling(options, levels)
     if options.limit_handling == "off":
-        rules = RuleTables()
+        tables = LimitTables()
     # other methods, and other ways with limits, clamp the model's own cones and have a term of the step for postures
     inside = options.method.levels and options.limit_handling in ("active", "off")
-    strict = inside and (levels > 1 or rules.any or bool(rests))
-    out = problem_table(model, wished, rows, rests, rules, options)
+    strict = inside and (levels > 1 or tables.any or bool(rests))
+    out = make_problem_table(model, asked, rows, rests, tables, options)
     out["strict"] = int(strict)
-    if strict and not rules.rows:
+    if strict and not tables.rows:
         first = [goal for goal in out["goals"] if goal["level"] == out["goals"][0]["level"]]
         alone = {goal["name"]: rows[goal["name"]] for goal in first if goal["name"] in rows}
-        out["first"] = problem_table(model, first, alone, [], RuleTables(), options)
+        out["first"] = make_problem_table(model, first, alone, [], LimitTables(), options)
     return out
 
 
 def check_handling(options: Options, levels: int) -> None:
-    """Strict levels and rules beyond the joint ranges are kept inside the solve, or not at all."""
+    """Refuse strict levels and limits other than joint ranges unless they are kept inside the solve, or off."""
     handling = options.limit_handling
     held = [limit for limit in options.limits if not limit.timed]
     if held and handling != "active":
         raise InvalidValue(
-            f"limits= needs limit_handling='active', not {handling!r}: rules like {held[0].name!r} are kept inside the "
-            "solve."
+            f"limits= needs limit_handling='active', not {handling!r}: limits like {held[0].name!r} are kept inside "
+            "the solve."
         )
     if levels > 1 and handling not in ("active", "off"):
         raise InvalidValue(f"goals of several priorities need limit_handling='active' or 'off', not {handling!r}.")
 
 
-def problem_table(
+def make_problem_table(
     model: Model,
-    wished: Sequence[dict[str, Any]],
+    asked: Sequence[dict[str, Any]],
     rows: Mapping[str, GoalRows],
     rests: Sequence[Rest],
-    rules: RuleTables,
+    tables: LimitTables,
     options: Options,
 ) -> dict[str, Any]:
-    """One problem's arrays; a strict one may hold another, its first level alone."""
-    gain, wanted, power = posture(model, rests)
-    body = body_table(model, options.joints, options.stiffness)
+    """Return one problem's arrays; a strict one may hold another, its first level alone."""
+    gain, wanted, power = combine_postures(model, rests)
+    body = find_body_table(model, options.joints, options.stiffness)
     limited = options.limit_handling != "off"
     shape = (model, tuple(rows.values()), body["moves"], limited)
-    ranges = [[b[0], -1.0, *b[1:4], 0.0, 0.0, 0.0, *b[4:]] for b in reachable_ranges(*shape)]
+    ranges = [[b[0], -1.0, *b[1:4], 0.0, 0.0, 0.0, *b[4:]] for b in find_reachable_ranges(*shape)]
     return {
-        "goals": [*loop_tables(model, rules), *wished],
+        "goals": [*make_loop_tables(model, tables), *asked],
         "may_move": body["may_move"],
         "lower": np.array(model.lower),
         "upper": np.array(model.upper),
@@ -125,27 +125,27 @@ def problem_table(
         "posture_gain": gain,
         "posture_wanted": wanted,
         "posture_power": power,
-        "reachable": behind(len(rules.loops), ranges),
-        "prove": lambda: behind(len(rules.loops), remaining_ranges(*shape)),
-        "settings": settings(model, options, lightest(wished)),
+        "reachable": shift_goals(len(tables.loops), ranges),
+        "prove": lambda: shift_goals(len(tables.loops), find_other_ranges(*shape)),
+        "settings": list_settings(model, options, find_lightest(asked)),
         "strict": 0,
         "first": None,
-        **rules.native(model),
+        **tables.make_native(model),
     }
 
 
-def behind(loops: int, ranges: Iterable[list[float]]) -> list[list[float]]:
-    """Bounds with their goals counted behind the closed loops."""
+def shift_goals(loops: int, ranges: Iterable[list[float]]) -> list[list[float]]:
+    """Return bounds with their goals counted after the closed loops."""
     return [[goal + loops, other + loops if other >= 0 else -1, *rest] for goal, other, *rest in ranges]
 
 
-def body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> dict[str, NDArray[Any]]:
-    """What the kernels read of the body alone; it is kept for bodies of which nothing is said."""
-    return plain_body_table(model) if joints is None and stiff is None else make_body_table(model, joints, stiff)
+def find_body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> dict[str, NDArray[Any]]:
+    """Return what the kernels read of the body alone; it is remembered for bodies without options of their own."""
+    return recall_body_table(model) if joints is None and stiff is None else make_body_table(model, joints, stiff)
 
 
-def plain_body_table(model: Model) -> dict[str, NDArray[Any]]:
-    """The table of a body that may move as it is, made once."""
+def recall_body_table(model: Model) -> dict[str, NDArray[Any]]:
+    """Return the table of a body that may move as it is, made once."""
     table: dict[str, NDArray[Any]] | None = model._facts.get("body_table")
     if table is None:
         table = model._facts["body_table"] = make_body_table(model, None, None)
@@ -155,22 +155,22 @@ def plain_body_table(model: Model) -> dict[str, NDArray[Any]]:
 
 
 def make_body_table(model: Model, joints: Sequence[str] | None, stiff: Any) -> dict[str, NDArray[Any]]:
-    """Which velocities may move, what turns, and how heavy each is: by itself, and in units of the lightest."""
+    """Return which velocities may move, what turns, and how heavy each is: by itself, and in units of the lightest."""
     moves = may_move(model, joints)
-    weight = 1.0 + stiffness(model, stiff)
+    weight = 1.0 + read_stiffness(model, stiff)
     return {
         "moves": moves,
         "may_move": moves.astype(np.float64),
         "weight": weight,
-        "proportions": weight / least(weight, moves),
+        "proportions": weight / find_least(weight, moves),
         "turns": np.where(model.slides, 0.0, 1.0),
     }
 
 
-def goal_tables(
+def make_goal_tables(
     model: Model, goals: Mapping[str, Goal], rows: Mapping[str, GoalRows], scale_free: bool
 ) -> list[dict[str, Any]]:
-    """Every goal's numbers, in order; weights in units of the heaviest of their level."""
+    """Return every goal's numbers, in order; weights in units of the heaviest of their level."""
     units: dict[int, float] = {}
     for name, row in rows.items():
         level = int(goals[name].priority)
@@ -179,32 +179,33 @@ def goal_tables(
     for name, row in rows.items():
         goal = goals[name]
         level, tolerance = int(goal.priority), np.array(goal.tolerances(model, row.op in ANGULAR))
-        out.append(goal_table(model, name, row, tolerance, level, units[level] or 1.0 if scale_free else 1.0))
+        out.append(make_goal_table(model, name, row, tolerance, level, units[level] or 1.0 if scale_free else 1.0))
     return out
 
 
-def loop_tables(model: Model, rules: RuleTables) -> list[dict[str, Any]]:
+def make_loop_tables(model: Model, tables: LimitTables) -> list[dict[str, Any]]:
     """Return the numbers of every closed loop: goals on a level above all others."""
     tolerance = np.array([CLOSE * model.length, CLOSE])
     return [
-        goal_table(model, f"limit {name}", loop_goal(name, loop), tolerance, -1) for name, loop in rules.loops.items()
+        make_goal_table(model, f"limit {name}", make_loop_goal(name, loop), tolerance, -1)
+        for name, loop in tables.loops.items()
     ]
 
 
-def least(weights: NDArray[np.float64], moves: NDArray[np.bool_]) -> float:
-    """The smallest weight of what may move: a stiffness common to all joints then changes nothing."""
+def find_least(weights: NDArray[np.float64], moves: NDArray[np.bool_]) -> float:
+    """Return the smallest weight of what may move: a stiffness common to all joints then changes nothing."""
     return float(weights[moves].min()) if moves.any() else 1.0
 
 
-def goal_table(
+def make_goal_table(
     model: Model, name: str, rows: GoalRows, tolerance: NDArray[np.float64], level: int, unit: float = 1.0
 ) -> dict[str, Any]:
     """Return what `native.core.Solver` reads of one goal, its weights in units of the heaviest."""
     return {
         "name": name,
         "op": rows.op,
-        "frame": frame_index(model, rows.frame),
-        "base": frame_index(model, rows.base),
+        "frame": find_frame_index(model, rows.frame),
+        "base": find_frame_index(model, rows.base),
         "point": rows.point,
         "point2": rows.point2,
         "axis": rows.axis,
@@ -216,7 +217,7 @@ def goal_table(
         "local": int(rows.local),
         "ranged": int(rows.ranged),
         "size": rows.size,
-        "points": [(frame_index(model, frame), point) for frame, point in rows.points],
+        "points": [(find_frame_index(model, frame), point) for frame, point in rows.points],
         "level": level,
         "convert": rows.convert,
         "residual": rows.residual,
@@ -224,22 +225,22 @@ def goal_table(
     }
 
 
-def frame_index(model: Model, frame: str | None) -> int:
-    """Where a frame is in model.frames, -1 for none; NameNotFound with the closest names otherwise."""
+def find_frame_index(model: Model, frame: str | None) -> int:
+    """Return where a frame is in model.frames, -1 for None; raise NameNotFound with the closest names otherwise."""
     return -1 if frame is None else model.frames.index(model.frame(frame).name)
 
 
 LIGHT_DAMPING = 1e-2  # the damping that is left at the goal, per square of the lightest weight
 
 
-def lightest(wished: Sequence[Mapping[str, Any]]) -> float:
-    """The smallest weight that counts, in units of the heaviest; 1 for several levels, which look for their own."""
-    counted = [float(x) for goal in wished for x in np.ravel(goal["weight"]) if x > 0]
-    return min(counted, default=1.0) if len({goal["level"] for goal in wished}) == 1 else 1.0
+def find_lightest(asked: Sequence[Mapping[str, Any]]) -> float:
+    """Return the smallest weight that counts, in units of the heaviest; 1 for several levels, which find their own."""
+    counted = [float(x) for goal in asked for x in np.ravel(goal["weight"]) if x > 0]
+    return min(counted, default=1.0) if len({goal["level"] for goal in asked}) == 1 else 1.0
 
 
-def settings(model: Model, options: Options, least_weight: float = 1.0) -> dict[str, Any]:
-    """Options and method settings, numbers only.
+def list_settings(model: Model, options: Options, least_weight: float = 1.0) -> dict[str, Any]:
+    """Return options and method settings, numbers only.
 
     The damping that is left at the goal is far below the square of the lightest weight: a goal that weighs 1e-6 of
     another moves the body by 1e-12 of its matrix, and would else be damped away.
@@ -272,7 +273,7 @@ def settings(model: Model, options: Options, least_weight: float = 1.0) -> dict[
 
 
 def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
-    """Which degrees of freedom may change: those of the joints named, else of all that are not locked."""
+    """Return which degrees of freedom may change: those of the joints named, else of all that are not locked."""
     if joints is None:
         joints = [joint.name for joint in model.joints if joint.nv and not joint.locked]
     if isinstance(joints, str):
@@ -286,8 +287,8 @@ def may_move(model: Model, joints: Sequence[str] | None) -> NDArray[np.bool_]:
     return out
 
 
-def stiffness(model: Model, given: Any) -> NDArray[np.float64]:
-    """Stiffness of every degree of freedom: the model's own, unless {joint: value} or an array says otherwise."""
+def read_stiffness(model: Model, given: Any) -> NDArray[np.float64]:
+    """Return the stiffness of every degree of freedom: the model's own, unless {joint: value} or an array is given."""
     out = np.array(model.stiffness)
     if isinstance(given, Mapping):
         for name, value in given.items():
@@ -295,7 +296,7 @@ def stiffness(model: Model, given: Any) -> NDArray[np.float64]:
     elif isinstance(given, str):
         if given != "auto":
             raise InvalidValue(f"stiffness is {given!r}; give 'auto', {{joint: value}}, one number, or an array.")
-        out = automatic_stiffness(model)
+        out = find_stiffness(model)
     elif given is not None:
         values = np.asarray(given, dtype=np.float64)
         if values.shape not in ((), (model.nv,)):
@@ -306,8 +307,8 @@ def stiffness(model: Model, given: Any) -> NDArray[np.float64]:
     return out
 
 
-def automatic_stiffness(model: Model) -> NDArray[np.float64]:
-    """Stiffness from bone length: a joint that swings a long part of the body is stiffer (Welman 1993).
+def find_stiffness(model: Model) -> NDArray[np.float64]:
+    """Return stiffness from bone length: a joint that swings a long part of the body is stiffer (Welman 1993).
 
     A joint's swing is the longest way from it to a leaf; stiffness = (swing / mean swing)^2, so that equal steps sweep
     about equal lengths.
@@ -315,7 +316,7 @@ def automatic_stiffness(model: Model) -> NDArray[np.float64]:
     swing: dict[str | None, float] = {}
     for name in reversed([model._layout.frames[i] for i in model._layout.order]):
         frame = model.frame(name)
-        reach = swing.get(name, 0.0) + bone_length(model, frame)
+        reach = swing.get(name, 0.0) + measure_bone(model, frame)
         swing[frame.parent] = max(swing.get(frame.parent, 0.0), reach)
     out = np.zeros(model.nv)
     for joint in model.joints:
@@ -326,8 +327,8 @@ def automatic_stiffness(model: Model) -> NDArray[np.float64]:
     return squared
 
 
-def bone_length(model: Model, frame: Frame) -> float:
-    """From a frame's parent to the frame: the offset, and what a locked slide adds in the rest pose [m]."""
+def measure_bone(model: Model, frame: Frame) -> float:
+    """Return the length from a frame's parent to the frame: the offset, and what a locked slide adds at rest [m]."""
     length = float(np.linalg.norm(frame.offset.translation))
     joint = None if frame.joint is None else model.joint(frame.joint)
     if joint is None or not joint.locked or joint.kind not in ("prismatic", "translation3"):
@@ -335,8 +336,10 @@ def bone_length(model: Model, frame: Frame) -> float:
     return length + float(np.linalg.norm(joint.rest))
 
 
-def posture(model: Model, rests: Sequence[Rest]) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, int]:
-    """Gains, configuration and power of all postures together: their weighted mean, the largest gain made 1.
+def combine_postures(
+    model: Model, rests: Sequence[Rest]
+) -> tuple[NDArray[np.float64] | None, NDArray[np.float64] | None, int]:
+    """Return gains, configuration and power of all postures together: their weighted mean, the largest gain made 1.
 
     The posture lives strictly under the goals, so only the proportions of its gains matter.
     """

@@ -15,18 +15,18 @@ Array: TypeAlias = NDArray[np.float64]
 Index: TypeAlias = int | slice | EllipsisType | NDArray[Any] | list[int] | tuple[Any, ...] | None
 
 
-def numbers(x: object, tail: tuple[int, ...], name: str) -> Array:
-    """A fresh array of finite float64 whose last axes are ``tail``.
+def read_finite(x: object, tail: tuple[int, ...], name: str) -> Array:
+    """Return a new array of finite float64 whose last axes are ``tail``.
 
     Raises:
         ShapeMismatch: the last axes are others.
         InvalidValue: not real numbers, or not finite.
     """
-    return finite(shaped(real(x, name), tail, name), name)
+    return check_finite(check_shape(read_reals(x, name), tail, name), name)
 
 
-def real(x: object, name: str) -> Array:
-    """A fresh float64 array of what was given, finite or not."""
+def read_reals(x: object, name: str) -> Array:
+    """Return a new float64 array of what was given, finite or not."""
     if type(x) is np.ndarray and x.dtype == np.float64:
         return x.copy()
     found = ""
@@ -36,15 +36,15 @@ def real(x: object, name: str) -> Array:
             return np.asarray(array, dtype=np.float64, order="C")
     except (TypeError, ValueError) as error:
         found = f" ({error})"
-    raise InvalidValue(f"{name} is {_described(x)}{found}; it must be an array of real numbers.")
+    raise InvalidValue(f"{name} is {_describe(x)}{found}; it must be an array of real numbers.")
 
 
-def _described(x: object) -> str:
+def _describe(x: object) -> str:
     return repr(x) if x is None or isinstance(x, str) else f"a {type(x).__name__}"
 
 
-def shaped(array: Array, tail: tuple[int, ...], name: str) -> Array:
-    """The array itself, its last axes being ``tail``."""
+def check_shape(array: Array, tail: tuple[int, ...], name: str) -> Array:
+    """Return the array itself; its last axes must be ``tail``."""
     n = len(tail)
     if array.ndim < n or array.shape[array.ndim - n :] != tail:
         wanted = ", ".join(["...", *map(str, tail)])
@@ -52,8 +52,8 @@ def shaped(array: Array, tail: tuple[int, ...], name: str) -> Array:
     return array
 
 
-def finite(array: Array, name: str) -> Array:
-    """The array itself, without NaN and infinity; the refusal shows the first one with its index."""
+def check_finite(array: Array, name: str) -> Array:
+    """Return the array itself, without NaN and infinity; the error shows the first of those with its index."""
     # a few numbers are checked faster without numpy, and by their sum first, which is finite only where they all are
     if array.size <= 16:
         few = array.ravel().tolist()
@@ -62,23 +62,23 @@ def finite(array: Array, name: str) -> Array:
     elif np.isfinite(array).all():
         return array
     index = tuple(int(i) for i in np.argwhere(~np.isfinite(array))[0])
-    raise InvalidValue(f"{name}{at(index)} is {array[index]}; every number must be finite.")
+    raise InvalidValue(f"{name}{write_index(index)} is {array[index]}; every number must be finite.")
 
 
-def all_near(a: Array, b: Array, most: float) -> bool:
-    """Whether no number is further than ``most`` from its partner; NaN is."""
+def are_near(a: Array, b: Array, most: float) -> bool:
+    """Return whether no number is further than ``most`` from its partner; NaN counts as further."""
     if a.ndim == 1:  # a few numbers, again
         return all(abs(x - y) <= most for x, y in zip(a.tolist(), b.tolist(), strict=True))
     return bool((np.abs(a - b) <= most).all())
 
 
-def at(index: tuple[int, ...]) -> str:
-    """An index as it is typed; nothing where there is one only."""
+def write_index(index: tuple[int, ...]) -> str:
+    """Return an index as it is typed; empty for a single value."""
     return f"[{', '.join(map(str, index))}]" if index else ""
 
 
-def common_shape(a: tuple[int, ...], b: tuple[int, ...], names: str) -> tuple[int, ...]:
-    """Leading axes of two, by numpy's rules.
+def find_common_shape(a: tuple[int, ...], b: tuple[int, ...], names: str) -> tuple[int, ...]:
+    """Return the common leading axes of two arrays, by numpy's rules.
 
     Raises:
         ShapeMismatch: they do not broadcast together.
@@ -92,9 +92,9 @@ def common_shape(a: tuple[int, ...], b: tuple[int, ...], names: str) -> tuple[in
         raise ShapeMismatch(message) from None
 
 
-def beside(a: Array, b: Array, names: str) -> Array:
-    """Rows of ``a`` and ``b`` side by side, leading axes broadcast, as kernels of two arguments take them."""
-    lead = common_shape(a.shape[:-1], b.shape[:-1], names)
+def join_rows(a: Array, b: Array, names: str) -> Array:
+    """Return the rows of ``a`` and ``b`` side by side, leading axes broadcast, as kernels with two arguments need."""
+    lead = find_common_shape(a.shape[:-1], b.shape[:-1], names)
     split = a.shape[-1]
     rows = np.zeros((*lead, split + b.shape[-1]))
     rows[..., :split] = a
@@ -102,15 +102,15 @@ def beside(a: Array, b: Array, names: str) -> Array:
     return rows
 
 
-def leading(index: Index) -> tuple[Any, ...]:
-    """An index over the leading axes, completed so that the last axis stays whole."""
+def complete_index(index: Index) -> tuple[Any, ...]:
+    """Return an index over the leading axes, completed so that the last axis stays whole."""
     parts = index if isinstance(index, tuple) else (index,)
     if any(part is Ellipsis for part in parts):
         return (*parts, slice(None))
     return (*parts, Ellipsis, slice(None))
 
 
-def text(array: Array) -> str:
-    """An array in a repr: six digits, the middle of a long batch left out."""
+def write_array(array: Array) -> str:
+    """Return an array as a repr shows it: six digits, and the middle of a long batch left out."""
     shown = array + 0.0  # no zero has a sign
     return np.array2string(shown, precision=6, separator=", ", suppress_small=True, threshold=32, edgeitems=2)

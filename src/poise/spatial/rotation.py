@@ -10,7 +10,19 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.native import core
-from poise.spatial.arrays import Array, Index, all_near, at, beside, finite, leading, numbers, real, shaped, text
+from poise.spatial.arrays import (
+    Array,
+    Index,
+    are_near,
+    check_finite,
+    check_shape,
+    complete_index,
+    join_rows,
+    read_finite,
+    read_reals,
+    write_array,
+    write_index,
+)
 
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 _BACK = np.array([1.0, -1.0, -1.0, -1.0])
@@ -36,12 +48,12 @@ class Rotation:
     _wxyz: Array
 
     def __init__(self, wxyz: ArrayLike) -> None:
-        self._wxyz = _unit(numbers(wxyz, (4,), "wxyz"), "wxyz")
+        self._wxyz = _normalize_wxyz(read_finite(wxyz, (4,), "wxyz"), "wxyz")
         self._wxyz.setflags(write=False)
 
     @classmethod
-    def _of(cls, wxyz: Array) -> Rotation:
-        """Of quaternions that are unit already; takes the array over."""
+    def _wrap(cls, wxyz: Array) -> Rotation:
+        """Return a rotation of quaternions that are already unit; it keeps the array without a copy."""
         self = object.__new__(cls)
         wxyz.setflags(write=False)
         self._wxyz = wxyz
@@ -51,64 +63,64 @@ class Rotation:
 
     @classmethod
     def identity(cls, shape: tuple[int, ...] = ()) -> Rotation:
-        """No rotation."""
-        return cls._of(np.tile(_IDENTITY, (*shape, 1)) if shape else _IDENTITY.copy())
+        """Return the rotation that turns nothing."""
+        return cls._wrap(np.tile(_IDENTITY, (*shape, 1)) if shape else _IDENTITY.copy())
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Rotation:
-        """The rotation of ``(..., 3, 3)`` matrices; entries may be rounded to 6 digits, not to fewer.
+        """Return the rotation of ``(..., 3, 3)`` matrices; entries may be rounded to 6 digits, but not to fewer.
 
         Raises:
             ShapeMismatch: the last axes are not 3, 3.
             InvalidValue: a matrix is not orthonormal, or mirrors (determinant -1), or is not finite.
         """
-        return of_matrix(numbers(matrix, (3, 3), "matrix"), "matrix")
+        return convert_matrix(read_finite(matrix, (3, 3), "matrix"), "matrix")
 
     @classmethod
     def from_vector(cls, vector: ArrayLike) -> Rotation:
-        """The exponential: a turn by ``|vector|`` [rad] about ``vector``, ``(..., 3)``."""
-        return _exp(numbers(vector, (3,), "vector"), "vector")
+        """Return the exponential: a turn by ``|vector|`` [rad] about ``vector``, ``(..., 3)``."""
+        return _exp(read_finite(vector, (3,), "vector"), "vector")
 
     @classmethod
     def from_axis_angle(cls, axis: ArrayLike, angle: ArrayLike) -> Rotation:
-        """A turn by ``angle`` [rad] about ``axis`` ``(..., 3)``, of any length but zero."""
-        turns = beside(_direction(axis, "axis"), numbers(angle, (), "angle")[..., None], "axis and angle")
+        """Return a turn by ``angle`` [rad] about ``axis`` ``(..., 3)``, of any length but zero."""
+        turns = join_rows(_read_direction(axis, "axis"), read_finite(angle, (), "angle")[..., None], "axis and angle")
         return _exp(turns[..., :3] * turns[..., 3:], "angle")
 
     @classmethod
     def from_euler(cls, order: str, angles: ArrayLike) -> Rotation:
-        """Intrinsic Euler angles [rad] ``(..., 3)``: ``"ZXY"`` is ``Rz(a0) Rx(a1) Ry(a2)``. All 12 orders.
+        """Return the rotation of intrinsic Euler angles [rad] ``(..., 3)``: ``"ZXY"`` is ``Rz(a0) Rx(a1) Ry(a2)``.
 
         Raises:
             InvalidValue: ``order`` is not three of X, Y, Z, or has a letter twice in a row.
         """
-        axes = np.eye(3)[list(_euler_axes(order))]
-        turns = numbers(angles, (3,), "angles")
+        axes = np.eye(3)[list(_read_order(order))]
+        turns = read_finite(angles, (3,), "angles")
         a, b, c = (_exp(turns[..., i, None] * axes[i], "angles") for i in range(3))
         return a @ b @ c
 
     @classmethod
     def from_xyzw(cls, xyzw: ArrayLike) -> Rotation:
-        """Of quaternions whose real part comes last, as glTF, ROS and SciPy write them."""
-        return _of_xyzw(xyzw, "xyzw")
+        """Return the rotation of quaternions xyzw: the real part comes last, as glTF, ROS and SciPy write them."""
+        return _convert_xyzw(xyzw, "xyzw")
 
     @classmethod
     def between(cls, a: ArrayLike, b: ArrayLike) -> Rotation:
-        """The shortest rotation that turns direction ``a`` onto direction ``b``, both ``(..., 3)``.
+        """Return the shortest rotation that turns direction ``a`` onto direction ``b``, both ``(..., 3)``.
 
         Where they are opposite, a half turn about any normal is as short: one is chosen, always the same.
         """
-        pair = beside(_direction(a, "a"), _direction(b, "b"), "a and b")
+        pair = join_rows(_read_direction(a, "a"), _read_direction(b, "b"), "a and b")
         u = pair[..., :3]
-        middle = _bisector(u, pair[..., 3:])
+        middle = _bisect(u, pair[..., 3:])
         cosine = np.sum(u * middle, axis=-1, keepdims=True)
-        return cls._of(_unit(np.concatenate([cosine, np.cross(u, middle)], axis=-1), "a and b"))
+        return cls._wrap(_normalize_wxyz(np.concatenate([cosine, np.cross(u, middle)], axis=-1), "a and b"))
 
     @classmethod
     def random(cls, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Rotation:
-        """Uniform over all rotations."""
+        """Return random rotations, uniform over all rotations."""
         lead = () if size is None else (size,) if isinstance(size, SupportsIndex) else size
-        return cls._of(_unit(rng.standard_normal((*lead, 4)), "rng"))
+        return cls._wrap(_normalize_wxyz(rng.standard_normal((*lead, 4)), "rng"))
 
     # -------------------------------------------------------------------------------------- what it is
 
@@ -133,7 +145,7 @@ class Rotation:
         """The unit axis ``(..., 3)`` of the turn by ``angle``; z where there is no turn."""
         vector = np.where(self._wxyz[..., :1] < 0.0, -self._wxyz[..., 1:], self._wxyz[..., 1:])
         still = np.all(vector == 0.0, axis=-1, keepdims=True)
-        return _normalized(np.where(still, [0.0, 0.0, 1.0], vector))
+        return _normalize(np.where(still, [0.0, 0.0, 1.0], vector))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -141,40 +153,40 @@ class Rotation:
         return self._wxyz.shape[:-1]
 
     def log(self) -> Array:
-        """The rotation vector ``(..., 3)``: axis times angle, the angle in [0, pi]."""
+        """Return the rotation vector ``(..., 3)``: axis times angle, with the angle in [0, pi]."""
         return cast(Array, core.log_of_quaternion(self._wxyz))
 
     def to_euler(self, order: str) -> Array:
-        """Intrinsic Euler angles [rad] ``(..., 3)``, one a letter: the inverse of `from_euler`.
+        """Return intrinsic Euler angles [rad] ``(..., 3)``, one per letter: the inverse of `from_euler`.
 
         The outer two are in (-pi, pi]; the middle one is in [0, pi] where the first letter comes back last,
         else in [-pi/2, pi/2]. At gimbal lock, where only a sum of the outer two is known, the last is zero.
         """
-        return _euler_angles(self._wxyz, _euler_axes(order))
+        return _find_euler_angles(self._wxyz, _read_order(order))
 
     def adjoint(self) -> Array:
-        """What carries angular velocities along, ``(..., 3, 3)``: the matrix itself."""
+        """Return the matrix ``(..., 3, 3)`` that maps angular velocities between frames: the rotation matrix itself."""
         return self.matrix
 
     # -------------------------------------------------------------------------------------- what it does
 
     def inverse(self) -> Rotation:
-        """The rotation back."""
-        return Rotation._of(self._wxyz * _BACK)
+        """Return the rotation that undoes this one."""
+        return Rotation._wrap(self._wxyz * _BACK)
 
     def apply(self, points: ArrayLike) -> Array:
-        """Points or directions ``(..., 3)``, turned; leading axes broadcast."""
-        rows = beside(self._wxyz, numbers(points, (3,), "points"), "rotation and points")
+        """Turn points or directions ``(..., 3)``; leading axes broadcast."""
+        rows = join_rows(self._wxyz, read_finite(points, (3,), "points"), "rotation and points")
         return cast(Array, core.rotate_vector(rows))
 
     def slerp(self, other: Rotation | ArrayLike, t: ArrayLike) -> Rotation:
-        """At share ``t`` of the shortest way to ``other``: ``self exp(t log(self^-1 other))``."""
+        """Return the rotation at share ``t`` of the shortest way to ``other``: ``self exp(t log(self^-1 other))``."""
         way = (self.inverse() @ as_rotation(other, "other")).log()
-        parts = beside(way, numbers(t, (), "t")[..., None], "rotations and t")
+        parts = join_rows(way, read_finite(t, (), "t")[..., None], "rotations and t")
         return self @ _exp(parts[..., :3] * parts[..., 3:], "t")
 
     def almost_equal(self, other: Rotation | ArrayLike, tolerance: float = 1e-9) -> bool:
-        """Whether every turn from here to ``other`` is at most ``tolerance`` [rad]."""
+        """Return whether every turn from here to ``other`` is at most ``tolerance`` [rad]."""
         return bool(np.all((self.inverse() @ as_rotation(other, "other")).angle <= tolerance))
 
     @overload
@@ -183,8 +195,8 @@ class Rotation:
     def __matmul__(self, other: ArrayLike) -> Array: ...
     def __matmul__(self, other: Rotation | ArrayLike) -> Rotation | Array:
         if isinstance(other, Rotation):
-            rows = beside(self._wxyz, other._wxyz, "two rotations")
-            return Rotation._of(cast(Array, core.quaternion_product(rows)))
+            rows = join_rows(self._wxyz, other._wxyz, "two rotations")
+            return Rotation._wrap(cast(Array, core.quaternion_product(rows)))
         # numpy's own sign for "ask my reflected operator", which a Transform gives
         if getattr(other, "__array_ufunc__", True) is None:
             return NotImplemented
@@ -193,7 +205,7 @@ class Rotation:
     # -------------------------------------------------------------------------------------- as a value
 
     def __getitem__(self, index: Index) -> Rotation:
-        return Rotation._of(self._wxyz[leading(index)])
+        return Rotation._wrap(self._wxyz[complete_index(index)])
 
     def __len__(self) -> int:
         if not self.shape:
@@ -215,28 +227,28 @@ class Rotation:
         if not isinstance(other, Rotation):
             return NotImplemented
         same = np.array_equal(self._wxyz, other._wxyz)
-        return same or np.array_equal(self._one_sign(), other._one_sign())
+        return same or np.array_equal(self._choose_sign(), other._choose_sign())
 
     def __hash__(self) -> int:
-        return hash((self.shape, self._one_sign().tobytes()))
+        return hash((self.shape, self._choose_sign().tobytes()))
 
-    def _one_sign(self) -> Array:
-        """One of ``q`` and ``-q``: the first number that is not zero is positive, and no zero has a sign."""
+    def _choose_sign(self) -> Array:
+        """Return one of ``q`` and ``-q``: its first nonzero number is positive, and zeros have no sign."""
         first = np.argmax(self._wxyz != 0.0, axis=-1)[..., None]
         return self._wxyz * np.sign(np.take_along_axis(self._wxyz, first, axis=-1)) + 0.0
 
     def __reduce__(self) -> tuple[Callable[[Array], Rotation], tuple[Array]]:
-        return Rotation._of, (np.array(self._wxyz),)
+        return Rotation._wrap, (np.array(self._wxyz),)
 
     def __repr__(self) -> str:
-        return f"Rotation({text(self._wxyz)})"
+        return f"Rotation({write_array(self._wxyz)})"
 
 
 # ---------------------------------------------------------------------------------------- what counts as one
 
 
 def as_rotation(x: object, name: str = "rotation") -> Rotation:
-    """A Rotation of what was given: one itself, SciPy's, matrices ``(..., 3, 3)`` or wxyz ``(..., 4)``.
+    """Return a Rotation of what was given: a Rotation, SciPy's, ``(..., 3, 3)`` matrices or wxyz ``(..., 4)``.
 
     Raises:
         ShapeMismatch: an array of another shape; the message says ``name``.
@@ -245,34 +257,34 @@ def as_rotation(x: object, name: str = "rotation") -> Rotation:
     if isinstance(x, Rotation):
         return x
     if callable(as_quat := getattr(x, "as_quat", None)):
-        return _of_xyzw(as_quat(), name)
+        return _convert_xyzw(as_quat(), name)
     if callable(as_matrix := getattr(x, "as_matrix", None)):
         x = as_matrix()
-    array = real(x, name)
+    array = read_reals(x, name)
     if array.shape[-2:] == (3, 3):
-        return of_matrix(finite(array, name), name)
+        return convert_matrix(check_finite(array, name), name)
     if array.shape[-1:] == (4,) and array.shape[-2:] != (4, 4):
-        return Rotation._of(_unit(finite(array, name), name))
+        return Rotation._wrap(_normalize_wxyz(check_finite(array, name), name))
     wanted = "a Rotation, (..., 3, 3) matrices or (..., 4) quaternions wxyz"
     raise ShapeMismatch(f"{name} has shape {array.shape}; it must be {wanted}.")
 
 
-def of_matrix(matrix: Array, name: str) -> Rotation:
-    """Of finite matrices: one that is close to the rotation of its own quaternion is a rotation."""
-    rows = shaped(matrix, (3, 3), name).reshape(*matrix.shape[:-2], 9)
+def convert_matrix(matrix: Array, name: str) -> Rotation:
+    """Return the rotation of finite matrices; each must be close to the matrix of its own quaternion."""
+    rows = check_shape(matrix, (3, 3), name).reshape(*matrix.shape[:-2], 9)
     wxyz = cast(Array, core.quaternion_of_matrix(rows))
     try:
         turned = cast(Array, core.matrix_of_quaternion(wxyz))
     except InvalidValue:  # numbers so large that they overflowed
         turned = np.where(np.abs(rows) < 2.0, rows, 0.0)
-    if all_near(turned, rows, _FAR):
-        return Rotation._of(wxyz)
+    if are_near(turned, rows, _FAR):
+        return Rotation._wrap(wxyz)
     near = np.abs(turned - rows) <= _FAR
     index = tuple(int(i) for i in np.argwhere(~near.all(axis=-1))[0])
-    raise InvalidValue(f"{name}{at(index)} {_what_is_wrong(matrix[index])}")
+    raise InvalidValue(f"{name}{write_index(index)} {_explain_matrix(matrix[index])}")
 
 
-def _what_is_wrong(matrix: Array) -> str:
+def _explain_matrix(matrix: Array) -> str:
     with np.errstate(all="ignore"):
         off = float(np.abs(matrix @ matrix.T - np.eye(3)).max())
         mirrors = bool(np.linalg.det(matrix) < 0.0)
@@ -281,57 +293,57 @@ def _what_is_wrong(matrix: Array) -> str:
     return f"is not orthonormal: R R^T is off the identity by {off:.2g}, more than 6 digits explain."
 
 
-def _of_xyzw(xyzw: object, name: str) -> Rotation:
-    return Rotation._of(_unit(np.roll(numbers(xyzw, (4,), name), 1, axis=-1), name))
+def _convert_xyzw(xyzw: object, name: str) -> Rotation:
+    return Rotation._wrap(_normalize_wxyz(np.roll(read_finite(xyzw, (4,), name), 1, axis=-1), name))
 
 
-def _unit(wxyz: Array, name: str) -> Array:
-    """Quaternions made unit; those that are unit to rounding keep their bits, so that twice is once."""
+def _normalize_wxyz(wxyz: Array, name: str) -> Array:
+    """Normalize quaternions; those that are unit to rounding keep their bits, so that twice equals once."""
     if wxyz.ndim == 1:
         w, x, y, z = wxyz.tolist()
         squared = w * w + x * x + y * y + z * z
         if abs(squared - 1.0) < _UNIT:
             return wxyz
         if 1e-190 < squared < 1e190:  # the last line of this function, for one
-            return cast(Array, core.quaternion_product(beside(_IDENTITY, wxyz, name)))
+            return cast(Array, core.quaternion_product(join_rows(_IDENTITY, wxyz, name)))
     largest = np.max(np.abs(wxyz), axis=-1, keepdims=True)
     if not largest.all():
         index = tuple(int(i) for i in np.argwhere(largest[..., 0] == 0.0)[0])
-        raise InvalidValue(f"{name}{at(index)} is a quaternion of zeros, which is no rotation.")
+        raise InvalidValue(f"{name}{write_index(index)} is a quaternion of zeros, which is no rotation.")
 
     # lengths whose square would overflow or vanish are brought near one first; a product is made unit
     sane = np.where((largest > 1e-100) & (largest < 1e100), wxyz, wxyz / largest)
     w, x, y, z = np.moveaxis(sane, -1, 0)
     kept = np.abs(w * w + x * x + y * y + z * z - 1.0)[..., None] < _UNIT
-    return np.where(kept, sane, cast(Array, core.quaternion_product(beside(_IDENTITY, sane, name))))
+    return np.where(kept, sane, cast(Array, core.quaternion_product(join_rows(_IDENTITY, sane, name))))
 
 
 def _exp(vector: Array, name: str) -> Rotation:
     wxyz = cast(Array, core.quaternion_of_log(vector))
     if np.isnan(wxyz[..., 0]).any():
         raise InvalidValue(f"{name} is too large: the square of the angle overflows.")
-    return Rotation._of(wxyz)
+    return Rotation._wrap(wxyz)
 
 
 # ---------------------------------------------------------------------------------------- directions
 
 
-def _direction(x: ArrayLike, name: str) -> Array:
-    vector = numbers(x, (3,), name)
+def _read_direction(x: ArrayLike, name: str) -> Array:
+    vector = read_finite(x, (3,), name)
     if not vector.any(axis=-1).all():
         raise InvalidValue(f"{name} is zero; it must have a direction.")
-    return _normalized(vector)
+    return _normalize(vector)
 
 
-def _normalized(vector: Array) -> Array:
-    """Unit vectors; the largest number is divided out first, so that no length is too long or too short."""
+def _normalize(vector: Array) -> Array:
+    """Return unit vectors; the largest number is divided out first, so that no vector is too long or too short."""
     vector = vector / np.max(np.abs(vector), axis=-1, keepdims=True)
     length: Array = np.linalg.norm(vector, axis=-1, keepdims=True)
     return vector / length
 
 
-def _bisector(u: Array, v: Array) -> Array:
-    """The unit vector halfway between unit vectors: the turn from u to v is twice the turn from u to it.
+def _bisect(u: Array, v: Array) -> Array:
+    """Return the unit vector halfway between two: the turn from u to v is twice the turn from u to it.
 
     Where they are almost opposite, rounding tilts ``u + v`` towards one of them, so it is levelled against
     their difference; where nothing is left of it, the coordinate axis most across u is levelled instead.
@@ -346,13 +358,13 @@ def _bisector(u: Array, v: Array) -> Array:
     middle, spare = levelled(u + v), levelled(np.eye(3)[np.argmin(np.abs(u), axis=-1)])
     nothing = np.sum(middle * middle, axis=-1, keepdims=True) < _UNIT**2
     middle = np.where(nothing, spare, middle)
-    return _normalized(np.where(opposed < 0.5, u + v, middle))
+    return _normalize(np.where(opposed < 0.5, u + v, middle))
 
 
 # ---------------------------------------------------------------------------------------- Euler angles
 
 
-def _euler_axes(order: str) -> tuple[int, int, int]:
+def _read_order(order: str) -> tuple[int, int, int]:
     axes = tuple("XYZ".find(letter) for letter in str(order).upper())
     if len(axes) != 3 or -1 in axes or axes[0] == axes[1] or axes[1] == axes[2]:
         wanted = "three of the letters X, Y, Z, none twice in a row, such as 'ZXY'"
@@ -360,8 +372,8 @@ def _euler_axes(order: str) -> tuple[int, int, int]:
     return axes
 
 
-def _euler_angles(wxyz: Array, axes: tuple[int, int, int]) -> Array:
-    """Angles of unit quaternions ``(..., 4)``.
+def _find_euler_angles(wxyz: Array, axes: tuple[int, int, int]) -> Array:
+    """Return the angles of unit quaternions ``(..., 4)``.
 
     For axes i, j, i, with k the third one and e = (i x j) . k::
 
@@ -387,10 +399,10 @@ def _euler_angles(wxyz: Array, axes: tuple[int, int, int]) -> Array:
 
     middle = 2.0 * np.arctan2(sine, cosine)
     angles = np.stack([half_sum + half_difference, middle, half_sum - half_difference], axis=-1)
-    return _wrapped(angles * [1.0, 1.0, -e] - [0.0, np.pi / 2.0, 0.0] if three else angles)
+    return _wrap_angle(angles * [1.0, 1.0, -e] - [0.0, np.pi / 2.0, 0.0] if three else angles)
 
 
-def _wrapped(angle: Array) -> Array:
-    """The same angle in (-pi, pi]; one that is there already keeps its bits."""
+def _wrap_angle(angle: Array) -> Array:
+    """Return the same angle in (-pi, pi]; an angle that already lies there keeps its bits."""
     turned = angle - 2.0 * np.pi * np.ceil((angle - np.pi) / (2.0 * np.pi))
     return np.where((angle > -np.pi) & (angle <= np.pi), angle, turned) + 0.0

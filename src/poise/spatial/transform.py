@@ -10,8 +10,19 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.native import core
-from poise.spatial.arrays import Array, Index, all_near, beside, common_shape, finite, leading, numbers, real, text
-from poise.spatial.rotation import Rotation, as_rotation, of_matrix
+from poise.spatial.arrays import (
+    Array,
+    Index,
+    are_near,
+    check_finite,
+    complete_index,
+    find_common_shape,
+    join_rows,
+    read_finite,
+    read_reals,
+    write_array,
+)
+from poise.spatial.rotation import Rotation, as_rotation, convert_matrix
 
 _BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
 
@@ -40,16 +51,16 @@ class Transform:
 
     def __init__(self, rotation: object = None, translation: ArrayLike | None = None) -> None:
         turn = Rotation.identity() if rotation is None else as_rotation(rotation, "rotation")
-        shift = np.zeros(3) if translation is None else numbers(translation, (3,), "translation")
+        shift = np.zeros(3) if translation is None else read_finite(translation, (3,), "translation")
         if turn.shape != shift.shape[:-1]:
-            turn, shift = _widened(turn, shift)
+            turn, shift = _broadcast_parts(turn, shift)
         shift.setflags(write=False)
         self._rotation = turn
         self._translation = shift
 
     @classmethod
-    def _of(cls, rotation: Rotation, translation: Array) -> Transform:
-        """Of parts that are checked already and of one shape; takes the array over."""
+    def _wrap(cls, rotation: Rotation, translation: Array) -> Transform:
+        """Return a transform of parts that are already checked and of one shape; it keeps the array without a copy."""
         self = object.__new__(cls)
         translation.setflags(write=False)
         self._rotation = rotation
@@ -60,36 +71,36 @@ class Transform:
 
     @classmethod
     def identity(cls, shape: tuple[int, ...] = ()) -> Transform:
-        """No motion."""
-        return cls._of(Rotation.identity(shape), np.zeros((*shape, 3)))
+        """Return the transform that moves nothing."""
+        return cls._wrap(Rotation.identity(shape), np.zeros((*shape, 3)))
 
     @classmethod
     def from_matrix(cls, matrix: ArrayLike) -> Transform:
-        """Of ``(..., 4, 4)`` matrices ``[[R, p], [0, 1]]``.
+        """Return the transform of ``(..., 4, 4)`` matrices ``[[R, p], [0, 1]]``.
 
         Raises:
             ShapeMismatch: the last axes are not 4, 4.
             InvalidValue: the bottom row is not ``0 0 0 1``, or the upper left block is not a rotation.
         """
-        return _from_matrix(numbers(matrix, (4, 4), "matrix"), "matrix")
+        return _convert_matrix(read_finite(matrix, (4, 4), "matrix"), "matrix")
 
     @classmethod
     def from_translation(cls, translation: ArrayLike) -> Transform:
-        """A shift by ``(..., 3)`` [m]."""
+        """Return a shift by ``(..., 3)`` [m]."""
         return cls(None, translation)
 
     @classmethod
     def from_rotation(cls, rotation: Rotation | ArrayLike) -> Transform:
-        """A turn about the origin."""
+        """Return a turn about the origin."""
         return cls(rotation, None)
 
     @classmethod
     def exp(cls, twist: ArrayLike) -> Transform:
-        """The motion by a constant twist ``[linear; angular]`` ``(..., 6)`` for one unit of time.
+        """Return the motion of a constant twist ``[linear; angular]`` ``(..., 6)`` over one unit of time.
 
         ``R = exp([w]x)`` and ``p = V(w) v``, with V the left Jacobian of SO(3).
         """
-        return _exp(numbers(twist, (6,), "twist"), "twist")
+        return _exp(read_finite(twist, (6,), "twist"), "twist")
 
     # -------------------------------------------------------------------------------------- what it is
 
@@ -118,12 +129,12 @@ class Transform:
         return self._translation.shape[:-1]
 
     def log(self) -> Array:
-        """The twist ``[linear; angular]`` ``(..., 6)`` whose `exp` this is, its angle in [0, pi]."""
-        rows = beside(self._rotation.wxyz, self._translation, "rotation and translation")
+        """Return the twist ``[linear; angular]`` ``(..., 6)`` whose `exp` this is, with its angle in [0, pi]."""
+        rows = join_rows(self._rotation.wxyz, self._translation, "rotation and translation")
         return cast(Array, core.log_of_transform(rows))
 
     def adjoint(self) -> Array:
-        """What carries twists along, ``(..., 6, 6)``: ``[[R, [p]x R], [0, R]]``.
+        """Return the matrix ``(..., 6, 6)`` that maps twists between frames: ``[[R, [p]x R], [0, R]]``.
 
         ``T exp(x) T^-1 = exp(Ad x)``: for ``T_world_hand``, a hand's twist in its own axes to world's.
         """
@@ -137,33 +148,33 @@ class Transform:
     # -------------------------------------------------------------------------------------- what it does
 
     def inverse(self) -> Transform:
-        """The motion back: ``R^T, -R^T p``."""
+        """Return the transform that undoes this one: ``R^T, -R^T p``."""
         back = self._rotation.inverse()
-        return Transform._of(back, 0.0 - back.apply(self._translation))
+        return Transform._wrap(back, 0.0 - back.apply(self._translation))
 
     def apply(self, points: ArrayLike) -> Array:
-        """Points ``(..., 3)`` [m], moved: ``R x + p``; leading axes broadcast."""
-        return self._moved(numbers(points, (3,), "points"), "transform and points")
+        """Move points ``(..., 3)`` [m]: ``R x + p``; leading axes broadcast."""
+        return self._move(read_finite(points, (3,), "points"), "transform and points")
 
-    def _moved(self, points: Array, names: str) -> Array:
-        rows = beside(self._rotation.wxyz, points, names)
+    def _move(self, points: Array, names: str) -> Array:
+        rows = join_rows(self._rotation.wxyz, points, names)
         return cast(Array, core.rotate_vector(rows)) + self._translation
 
     def interpolate(self, other: Transform | ArrayLike, t: ArrayLike) -> Transform:
-        """At share ``t`` of the screw motion to ``other``: ``self exp(t log(self^-1 other))``.
+        """Return the transform at share ``t`` of the screw motion to ``other``: ``self exp(t log(self^-1 other))``.
 
         The twist is constant, so a turn bends the path. For a straight one interpolate the parts:
         `Rotation.slerp` and the line between the translations.
         """
         way = (self.inverse() @ as_transform(other, "other")).log()
-        parts = beside(way, numbers(t, (), "t")[..., None], "transforms and t")
+        parts = join_rows(way, read_finite(t, (), "t")[..., None], "transforms and t")
         return self @ _exp(parts[..., :6] * parts[..., 6:], "t")
 
     def almost_equal(self, other: object, tolerance: float | tuple[float, float] = 1e-9) -> bool:
-        """Whether every one is within ``tolerance`` of ``other``: a number, or ``(metres, radians)``."""
+        """Return whether every one is within ``tolerance`` of ``other``: a number, or ``(metres, radians)``."""
         metres, radians = tolerance if isinstance(tolerance, tuple) else (tolerance, tolerance)
         there = as_transform(other, "other")
-        common_shape(self.shape, there.shape, "two transforms")
+        find_common_shape(self.shape, there.shape, "two transforms")
         apart = np.linalg.norm(self._translation - there._translation, axis=-1)
         return bool(np.all(apart <= metres)) and self._rotation.almost_equal(there._rotation, radians)
 
@@ -173,23 +184,23 @@ class Transform:
     def __matmul__(self, other: ArrayLike) -> Any: ...
     def __matmul__(self, other: Transform | Rotation | ArrayLike) -> Any:
         if isinstance(other, Transform):
-            return _composed(self, other)
+            return _compose(self, other)
         if isinstance(other, Rotation):
-            return _composed(self, Transform(other))
-        array = real(other, "right-hand side")
+            return _compose(self, Transform(other))
+        array = read_reals(other, "right-hand side")
         if array.shape[-2:] == (4, 4):
-            return _composed(self, _from_matrix(finite(array, "right-hand side"), "right-hand side"))
+            return _compose(self, _convert_matrix(check_finite(array, "right-hand side"), "right-hand side"))
         return self.apply(array)
 
     def __rmatmul__(self, other: Rotation | ArrayLike) -> Transform:
         if isinstance(other, Rotation):
-            return _composed(Transform(other), self)
-        return _composed(_from_matrix(numbers(other, (4, 4), "left-hand side"), "left-hand side"), self)
+            return _compose(Transform(other), self)
+        return _compose(_convert_matrix(read_finite(other, (4, 4), "left-hand side"), "left-hand side"), self)
 
     # -------------------------------------------------------------------------------------- as a value
 
     def __getitem__(self, index: Index) -> Transform:
-        return Transform._of(self._rotation[index], self._translation[leading(index)])
+        return Transform._wrap(self._rotation[index], self._translation[complete_index(index)])
 
     def __len__(self) -> int:
         if not self.shape:
@@ -216,17 +227,17 @@ class Transform:
         return hash((self._rotation, (self._translation + 0.0).tobytes()))
 
     def __reduce__(self) -> tuple[Callable[[Rotation, Array], Transform], tuple[Rotation, Array]]:
-        return Transform._of, (self._rotation, np.array(self._translation))
+        return Transform._wrap, (self._rotation, np.array(self._translation))
 
     def __repr__(self) -> str:
-        return f"Transform({text(self._rotation.wxyz)}, {text(self._translation)})"
+        return f"Transform({write_array(self._rotation.wxyz)}, {write_array(self._translation)})"
 
 
 # ---------------------------------------------------------------------------------------- what counts as one
 
 
 def as_transform(x: object, name: str = "target") -> Transform:
-    """A Transform of what was given.
+    """Return a Transform of what was given.
 
     One itself, matrices ``(..., 4, 4)``, translations ``(..., 3)``, or an object with ``.rotation`` and
     ``.translation`` (Pinocchio's SE3, SciPy's RigidTransform), ``.homogeneous`` or ``.as_matrix()``.
@@ -240,60 +251,60 @@ def as_transform(x: object, name: str = "target") -> Transform:
     if isinstance(x, Rotation):
         raise InvalidValue(f"{name} is a Rotation, without a place; type Transform(rotation, translation).")
     if type(x) is not np.ndarray:
-        turn, shift = _field(x, "rotation"), _field(x, "translation")
+        turn, shift = _read_field(x, "rotation"), _read_field(x, "translation")
         if turn is not None and shift is not None:
             rotation = as_rotation(turn, f"{name}.rotation")
-            return Transform(rotation, numbers(shift, (3,), f"{name}.translation"))
-        x = _homogeneous(x)
-    array = real(x, name)
+            return Transform(rotation, read_finite(shift, (3,), f"{name}.translation"))
+        x = _find_matrix(x)
+    array = read_reals(x, name)
     if array.shape[-2:] == (4, 4):
-        return _from_matrix(finite(array, name), name)
+        return _convert_matrix(check_finite(array, name), name)
     if array.shape[-1:] == (3,):
-        return Transform(None, finite(array, name))
+        return Transform(None, check_finite(array, name))
     wanted = "a Transform, (..., 4, 4) matrices or (..., 3) translations"
     raise ShapeMismatch(f"{name} has shape {array.shape}; it must be {wanted}.")
 
 
-def _field(x: object, field: str) -> object:
-    """What an object holds under a name; nothing where that is a method."""
+def _read_field(x: object, field: str) -> object:
+    """Return what an object holds under a name; None if that is a method."""
     value = getattr(x, field, None)
     return None if callable(value) else value
 
 
-def _homogeneous(x: object) -> object:
-    """The matrix of an object that offers one, else the object."""
-    if (matrix := _field(x, "homogeneous")) is not None:
+def _find_matrix(x: object) -> object:
+    """Return the matrix of an object that offers one, else the object."""
+    if (matrix := _read_field(x, "homogeneous")) is not None:
         return matrix
     as_matrix = getattr(x, "as_matrix", None)
     return as_matrix() if callable(as_matrix) else x
 
 
-def _from_matrix(matrix: Array, name: str) -> Transform:
-    """Of finite matrices ``(..., 4, 4)``."""
+def _convert_matrix(matrix: Array, name: str) -> Transform:
+    """Return the transform of finite matrices ``(..., 4, 4)``."""
     bottom = matrix[..., 3, :]
-    if not all_near(bottom, _BOTTOM, 1e-9):
+    if not are_near(bottom, _BOTTOM, 1e-9):
         wrong = bottom.reshape(-1, 4)[(np.abs(bottom - _BOTTOM) > 1e-9).any(axis=-1).argmax()]
         raise InvalidValue(f"{name} has the bottom row {wrong.tolist()}; it must be [0, 0, 0, 1].")
-    rotation = of_matrix(matrix[..., :3, :3], f"the rotation in {name}")
-    return Transform._of(rotation, matrix[..., :3, 3].copy())
+    rotation = convert_matrix(matrix[..., :3, :3], f"the rotation in {name}")
+    return Transform._wrap(rotation, matrix[..., :3, 3].copy())
 
 
 # ---------------------------------------------------------------------------------------- the group
 
 
-def _composed(a: Transform, b: Transform) -> Transform:
-    return Transform._of(a._rotation @ b._rotation, a._moved(b._translation, "two transforms"))
+def _compose(a: Transform, b: Transform) -> Transform:
+    return Transform._wrap(a._rotation @ b._rotation, a._move(b._translation, "two transforms"))
 
 
 def _exp(twist: Array, name: str) -> Transform:
     rows = cast(Array, core.exp_of_twist(twist))
     if np.isnan(rows).any():
         raise InvalidValue(f"{name} is too large: the motion overflows.")
-    return Transform._of(Rotation._of(rows[..., :4].copy()), rows[..., 4:].copy())
+    return Transform._wrap(Rotation._wrap(rows[..., :4].copy()), rows[..., 4:].copy())
 
 
-def _widened(rotation: Rotation, translation: Array) -> tuple[Rotation, Array]:
-    """Both with their common leading shape."""
-    lead = common_shape(rotation.shape, translation.shape[:-1], "rotation and translation")
+def _broadcast_parts(rotation: Rotation, translation: Array) -> tuple[Rotation, Array]:
+    """Return both with their common leading shape."""
+    lead = find_common_shape(rotation.shape, translation.shape[:-1], "rotation and translation")
     wxyz = np.broadcast_to(rotation.wxyz, (*lead, 4))
-    return Rotation._of(wxyz), np.broadcast_to(translation, (*lead, 3))
+    return Rotation._wrap(wxyz), np.broadcast_to(translation, (*lead, 3))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import PoiseError
-from poise.methods import by_name, names
+from poise.methods import find_method, names
 from poise.pictures.flesh import Color
 from poise.studio.body_view import BodyView
 from poise.studio.charts import make_table
@@ -39,7 +39,7 @@ class RacingBody:
     def __init__(self, session: Session, method: str, place: Floats, color: Color, steps: int) -> None:
         self.method, self.color = method, color
         self.puppet = Puppet(session.model)
-        self.puppet.change(method=by_name(method), max_steps=steps)
+        self.puppet.change(method=find_method(method), max_steps=steps)
         self.view = BodyView(session.server.scene, f"/race/{method}", session.model, color=color, offset=place)
         self.label = session.server.scene.add_label(f"/race/{method}/name", method, anchor="bottom-center")
         self.refused = ""
@@ -129,7 +129,7 @@ class RaceTab:
         held = list(self.session.puppet.held) or list(frame.errors)
         rows, colors = [], []
         leader = [
-            by_name(self.session.puppet.settings.method).name + " (body)",
+            find_method(self.session.puppet.settings.method).name + " (body)",
             describe_error(frame, held),
             f"{1e6 * frame.seconds:.0f}",
         ]

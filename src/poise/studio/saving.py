@@ -12,7 +12,7 @@ import numpy as np
 
 from poise.errors import InvalidValue, MissingExtra
 from poise.formats import save
-from poise.formats.answers import pose_values
+from poise.formats.answers import list_pose_values
 from poise.formats.registry import knows_suffix
 from poise.kinematics import Pose
 from poise.model import Model
@@ -88,7 +88,7 @@ def take_picture(client: Any) -> bytes:
 
 def pose_to_json(pose: Pose) -> str:
     """Write a pose as joints by name: numbers as in q."""
-    return json.dumps(pose_values(pose), indent=1)
+    return json.dumps(list_pose_values(pose), indent=1)
 
 
 def pose_from_json(model: Model, text: str) -> Pose:

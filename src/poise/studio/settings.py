@@ -15,11 +15,11 @@ import numpy as np
 from poise.errors import InvalidValue
 from poise.goals import Balance, Goal, Reach, Rest
 from poise.limits import Clearance, Limit
-from poise.methods import Method, by_name
+from poise.methods import Method, find_method
 from poise.model import Model
 from poise.rig import RigProblem
 from poise.solvers import Solver
-from poise.solvers.serves import kind_of
+from poise.solvers.capability import name_kind
 
 __all__ = ["Settings", "StudioSolvers"]
 
@@ -44,7 +44,7 @@ class Settings:
         clearance: Keep the body's parts apart.
     """
 
-    method: Method = field(default_factory=lambda: by_name("auto"))
+    method: Method = field(default_factory=lambda: find_method("auto"))
     limit_handling: str = "active"
     step_limit: float = 0.2
     max_steps: int = STEPS
@@ -156,7 +156,7 @@ def fit_goals(method: Method, model: Model, goals: list[Goal], flat: bool = Fals
     kept: list[Goal] = []
     left_out: list[str] = []
     for goal in goals:
-        kind = "posture" if isinstance(goal, Rest) else kind_of(goal.rows(model))
+        kind = "posture" if isinstance(goal, Rest) else name_kind(goal.rows(model))
         if kind not in method.goal_kinds or kind == "posture":
             if kind != "posture":
                 left_out.append(goal.name or goal.default_name)

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import Any
 
 from poise.errors import PoiseError
-from poise.methods import Method, by_name, names
+from poise.methods import Method, find_method, names
 from poise.methods.ccd import ORDERS
 from poise.studio.session import Session
 
@@ -30,7 +30,7 @@ class SolverTab:
         self.session = session
         gui: Any = session.server.gui
         self.method = gui.add_dropdown("Method", names(), hint="auto is Levenberg-Marquardt with strict priorities")
-        self.about = gui.add_markdown(quote_method(by_name("auto")))
+        self.about = gui.add_markdown(quote_method(find_method("auto")))
         self.place = gui.add_folder("Its settings")
         self.inputs: list[Any] = []
         with gui.add_folder("Limits and steps"):
@@ -43,7 +43,7 @@ class SolverTab:
         with gui.add_folder("Stiffness", expand_by_default=False):
             self.joint = gui.add_dropdown("Joint", self.list_joints())
             self.stiffness = gui.add_number("Stiffness", 0.0, min=0.0, max=1000.0, step=0.5, hint="More moves less")
-        self.show_settings(by_name("auto"))
+        self.show_settings(find_method("auto"))
         self.method.on_update(self.on_method)
         for thing in (self.handling, self.clearance, self.step, self.balance, self.gaze):
             thing.on_update(lambda event: self.apply() if event.client is not None else None)
@@ -57,7 +57,7 @@ class SolverTab:
 
     def on_method(self, event: Any) -> None:
         """Use another method, with its own settings."""
-        method = by_name(self.method.value)
+        method = find_method(self.method.value)
         self.about.content = quote_method(method)
         self.show_settings(method)
         self.session.puppet.change(method=method)
@@ -114,7 +114,7 @@ class SolverTab:
     def change_body(self) -> None:
         """List other joints; the settings stay."""
         self.joint.options = self.list_joints()
-        self.session.puppet.change(method=by_name(self.method.value))
+        self.session.puppet.change(method=find_method(self.method.value))
         self.apply()
         self.show_stiffness()
 

@@ -30,7 +30,7 @@ def posture_cost(theta: ArrayLike, desired: ArrayLike, gains: ArrayLike = 1.0, p
     Raises:
         InvalidValue: ``power`` is not an even positive number.
     """
-    return float(np.sum(np.asarray(gains, dtype=float) * _deviation(theta, desired, power) ** power))
+    return float(np.sum(np.asarray(gains, dtype=float) * _find_deviation(theta, desired, power) ** power))
 
 
 def posture_gradient(theta: ArrayLike, desired: ArrayLike, gains: ArrayLike = 1.0, power: int = 2) -> Array:
@@ -38,7 +38,7 @@ def posture_gradient(theta: ArrayLike, desired: ArrayLike, gains: ArrayLike = 1.
 
     Parent's eq. 20 keeps the sum of eq. 19 in front, which would make a number of it. CIMAT takes ``gain
     (theta - desired)^2``, the cost itself: that is never negative, so it pushes every joint the same way
-    whichever side of its wish it is on.
+    whichever side of its desired value it is on.
 
     ``theta - desired`` are angles [rad] or distances [m]; for a body with ball joints give
     ``model.difference(desired, q)`` as ``theta`` and 0 as ``desired``.
@@ -46,7 +46,7 @@ def posture_gradient(theta: ArrayLike, desired: ArrayLike, gains: ArrayLike = 1.
     Raises:
         InvalidValue: ``power`` is not an even positive number.
     """
-    slope: Array = power * np.asarray(gains, dtype=float) * _deviation(theta, desired, power) ** (power - 1)
+    slope: Array = power * np.asarray(gains, dtype=float) * _find_deviation(theta, desired, power) ** (power - 1)
     return slope
 
 
@@ -67,7 +67,7 @@ def control_term(jacobian: ArrayLike, gradient: ArrayLike) -> Array:
 
     Source: Parent eq. 17 and 18.
     """
-    return -null_space_projector(jacobian) @ _per_column(jacobian, gradient, "gradient")
+    return -null_space_projector(jacobian) @ _check_columns(jacobian, gradient, "gradient")
 
 
 def controlled_step(jacobian: ArrayLike, error: ArrayLike, variation: ArrayLike) -> Array:
@@ -78,7 +78,7 @@ def controlled_step(jacobian: ArrayLike, error: ArrayLike, variation: ArrayLike)
     Raises:
         ShapeMismatch: ``variation`` does not have one number per column.
     """
-    wanted = _per_column(jacobian, variation, "variation")
+    wanted = _check_columns(jacobian, variation, "variation")
     served = truncated_svd_inverse(jacobian) @ np.asarray(error, dtype=float)
     return np.asarray(served + null_space_projector(jacobian) @ wanted)
 
@@ -96,18 +96,18 @@ def controlled_step_by_elimination(jacobian: ArrayLike, error: ArrayLike, gradie
         InvalidValue: J does not have full row rank.
         ShapeMismatch: ``error`` or ``gradient`` has the wrong length.
     """
-    slope = _per_column(jacobian, gradient, "gradient")
+    slope = _check_columns(jacobian, gradient, "gradient")
     pushed = np.asarray(error, dtype=float) + np.asarray(jacobian, dtype=float) @ slope
     return solve_lu(jacobian, pushed) - slope
 
 
-def _deviation(theta: ArrayLike, desired: ArrayLike, power: int) -> Array:
+def _find_deviation(theta: ArrayLike, desired: ArrayLike, power: int) -> Array:
     if power <= 0 or power % 2 != 0:
         raise InvalidValue(f"power is {power}; it is an even number, 2 or more, so that the cost has its least value")
     return np.asarray(np.asarray(theta, dtype=float) - np.asarray(desired, dtype=float))
 
 
-def _per_column(jacobian: ArrayLike, vector: ArrayLike, name: str) -> Array:
+def _check_columns(jacobian: ArrayLike, vector: ArrayLike, name: str) -> Array:
     array, columns = np.asarray(vector, dtype=float), np.shape(jacobian)[1]
     if array.shape != (columns,):
         raise ShapeMismatch(f"{name} has shape {array.shape}; J has {columns} columns")

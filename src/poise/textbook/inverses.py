@@ -25,7 +25,7 @@ def left_pseudoinverse(jacobian: ArrayLike) -> Array:
     Raises:
         InvalidValue: J does not have full column rank.
     """
-    j = _matrix(jacobian)
+    j = _check_matrix(jacobian)
     _need_rank(j, j.shape[1], "column", "right_pseudoinverse")
     return np.asarray(np.linalg.solve(j.T @ j, j.T), dtype=float)
 
@@ -39,7 +39,7 @@ def right_pseudoinverse(jacobian: ArrayLike) -> Array:
     Raises:
         InvalidValue: J does not have full row rank.
     """
-    j = _matrix(jacobian)
+    j = _check_matrix(jacobian)
     _need_rank(j, j.shape[0], "row", "left_pseudoinverse")
     return np.asarray(np.linalg.solve(j @ j.T, j).T, dtype=float)
 
@@ -55,7 +55,7 @@ def truncated_svd_inverse(jacobian: ArrayLike, threshold: float = 1e-9) -> Array
     """
     if not 0.0 <= threshold < 1.0:
         raise InvalidValue(f"threshold is {threshold}; it is a fraction of the largest singular value, in [0, 1)")
-    u, values, vt = np.linalg.svd(_matrix(jacobian), full_matrices=False)
+    u, values, vt = np.linalg.svd(_check_matrix(jacobian), full_matrices=False)
     keep = values > threshold * values.max(initial=0.0)
     return np.asarray(vt[keep].T / values[keep] @ u[:, keep].T)
 
@@ -72,7 +72,7 @@ def damped_inverse(jacobian: ArrayLike, damping: float) -> Array:
     Raises:
         InvalidValue: ``damping`` is not positive.
     """
-    j = _matrix(jacobian)
+    j = _check_matrix(jacobian)
     _need_damping(damping)
     return np.asarray(np.linalg.solve(j @ j.T + damping**2 * np.eye(j.shape[0]), j).T, dtype=float)
 
@@ -87,7 +87,7 @@ def damped_svd_inverse(jacobian: ArrayLike, damping: float) -> Array:
         InvalidValue: ``damping`` is not positive.
     """
     _need_damping(damping)
-    u, values, vt = np.linalg.svd(_matrix(jacobian), full_matrices=False)
+    u, values, vt = np.linalg.svd(_check_matrix(jacobian), full_matrices=False)
     return np.asarray(vt.T * (values / (values**2 + damping**2)) @ u.T)
 
 
@@ -102,7 +102,7 @@ def weighted_pseudoinverse(jacobian: ArrayLike, stiffness: ArrayLike) -> Array:
         InvalidValue: a stiffness is negative, or J does not have full row rank.
         ShapeMismatch: there is not one stiffness per column.
     """
-    j, s = _matrix(jacobian), np.asarray(stiffness, dtype=float)
+    j, s = _check_matrix(jacobian), np.asarray(stiffness, dtype=float)
     if s.shape != (j.shape[1],):
         raise ShapeMismatch(f"stiffness has shape {s.shape}; J has {j.shape[1]} columns")
     if not (s >= 0.0).all():
@@ -121,15 +121,15 @@ def solve_qr(jacobian: ArrayLike, error: ArrayLike) -> Array:
         InvalidValue: J does not have full rank.
         ShapeMismatch: ``error`` does not have one number per row.
     """
-    j = _matrix(jacobian)
-    e = _error(j, error)
+    j = _check_matrix(jacobian)
+    e = _check_error(j, error)
     _need_rank(j, min(j.shape), "full", "truncated_svd_inverse")
     if j.shape[0] >= j.shape[1]:
         q, r = np.linalg.qr(j)
-        return _back_substitute(r, q.T @ e)
+        return _substitute_back(r, q.T @ e)
     q, r = np.linalg.qr(j.T)
     # R^T is lower triangular: read it upside down to substitute backwards
-    return np.asarray(q @ _back_substitute(r.T[::-1, ::-1], e[::-1])[::-1])
+    return np.asarray(q @ _substitute_back(r.T[::-1, ::-1], e[::-1])[::-1])
 
 
 def solve_lu(jacobian: ArrayLike, error: ArrayLike, damping: float = 0.0) -> Array:
@@ -142,8 +142,8 @@ def solve_lu(jacobian: ArrayLike, error: ArrayLike, damping: float = 0.0) -> Arr
         InvalidValue: ``damping`` is negative, or zero where J does not have full row rank.
         ShapeMismatch: ``error`` does not have one number per row.
     """
-    j = _matrix(jacobian)
-    e = _error(j, error)
+    j = _check_matrix(jacobian)
+    e = _check_error(j, error)
     if damping == 0.0:
         _need_rank(j, j.shape[0], "row", "truncated_svd_inverse")
     else:
@@ -152,21 +152,21 @@ def solve_lu(jacobian: ArrayLike, error: ArrayLike, damping: float = 0.0) -> Arr
     return np.asarray(j.T @ beta)
 
 
-def _back_substitute(upper: Array, right: Array) -> Array:
+def _substitute_back(upper: Array, right: Array) -> Array:
     solution = np.zeros_like(right)
     for i in range(len(right) - 1, -1, -1):
         solution[i] = (right[i] - upper[i, i + 1 :] @ solution[i + 1 :]) / upper[i, i]
     return solution
 
 
-def _matrix(jacobian: ArrayLike) -> Array:
+def _check_matrix(jacobian: ArrayLike) -> Array:
     matrix = np.asarray(jacobian, dtype=float)
     if matrix.ndim != 2:
         raise ShapeMismatch(f"jacobian has shape {matrix.shape}; the textbook takes one matrix, (m, n)")
     return matrix
 
 
-def _error(jacobian: Array, error: ArrayLike) -> Array:
+def _check_error(jacobian: Array, error: ArrayLike) -> Array:
     vector = np.asarray(error, dtype=float)
     if vector.shape != (jacobian.shape[0],):
         raise ShapeMismatch(f"error has shape {vector.shape}; J has {jacobian.shape[0]} rows")

@@ -122,10 +122,10 @@ def best_axis_column(pivot: ArrayLike, effector: ArrayLike, goal: ArrayLike) -> 
     Source: UCSD, "Quaternion Joints".
     """
     r = np.asarray(pivot, dtype=float)
-    arm, wish = np.asarray(effector, dtype=float) - r, np.asarray(goal, dtype=float) - r
-    normal = np.cross(arm, wish)
+    arm, target = np.asarray(effector, dtype=float) - r, np.asarray(goal, dtype=float) - r
+    normal = np.cross(arm, target)
     length = float(np.linalg.norm(normal))
-    if length <= 1e-12 * np.linalg.norm(arm) * np.linalg.norm(wish):
+    if length <= 1e-12 * np.linalg.norm(arm) * np.linalg.norm(target):
         # in line: cross the arm with the coordinate axis that it is least along
         normal = np.cross(arm, np.eye(3)[np.argmin(np.abs(arm))])
         length = float(np.linalg.norm(normal))
@@ -143,8 +143,8 @@ def ccd_angle(axis: ArrayLike, pivot: ArrayLike, effector: ArrayLike, goal: Arra
     Source: DLUT, "Cyclic-Coordinate Descent"; CIMAT, "Cyclic Coordinate Descent method".
     """
     a, r = np.asarray(axis, dtype=float), np.asarray(pivot, dtype=float)
-    arm, wish = np.asarray(effector, dtype=float) - r, np.asarray(goal, dtype=float) - r
-    return float(np.arctan2(a @ np.cross(arm, wish), arm @ wish - (a @ arm) * (a @ wish)))
+    arm, target = np.asarray(effector, dtype=float) - r, np.asarray(goal, dtype=float) - r
+    return float(np.arctan2(a @ np.cross(arm, target), arm @ target - (a @ arm) * (a @ target)))
 
 
 def basic_ik(
@@ -169,7 +169,7 @@ def basic_ik(
     Raises:
         NameNotFound, ShapeMismatch, InvalidValue: see :func:`poise.textbook.path`.
     """
-    rule = step or _pseudoinverse_step
+    rule = step or _step_by_pseudoinverse
     here, errors = configuration(model, q), []
     for count in range(max_steps + 1):
         error = np.asarray(goal, dtype=float) - forward_kinematics(model, here, frame)[:3, 3]
@@ -180,5 +180,5 @@ def basic_ik(
     return Trace(here, tuple(errors))
 
 
-def _pseudoinverse_step(jacobian: Array, error: Array) -> Array:
+def _step_by_pseudoinverse(jacobian: Array, error: Array) -> Array:
     return truncated_svd_inverse(jacobian) @ error

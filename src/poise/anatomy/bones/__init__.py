@@ -75,7 +75,7 @@ class RoleReport:
 
 
 def find_roles(skeleton: Model | Mapping[str, str | None] | Iterable[str]) -> RoleReport:
-    """Which frames play which roles.
+    """Return which frames play which roles.
 
     Args:
         skeleton: A model, or frame names with their parents' names, or names alone.
@@ -97,7 +97,7 @@ def find_roles(skeleton: Model | Mapping[str, str | None] | Iterable[str]) -> Ro
 
 
 def roles_of_bone(scheme: str, bone: str) -> tuple[str, ...]:
-    """The roles of one bone in one table, such as ("VRM", "leftHand"); empty where it has none."""
+    """Return the roles of one bone in one table, such as ("VRM", "leftHand"); empty where it has none."""
     table = next((s for s in SCHEMES if s.name == scheme), None)
     return () if table is None else table.names.get(bone, ())
 
@@ -106,33 +106,33 @@ def roles_of_bone(scheme: str, bone: str) -> tuple[str, ...]:
 
 
 def unescaped(name: str) -> str:
-    """A name with the letters that Maya's FBX writes by their numbers: ``handFBXASC046L`` is ``hand.L``."""
+    """Return a name with the letters that Maya's FBX writes by their numbers: ``handFBXASC046L`` is ``hand.L``."""
     return _ESCAPED.sub(lambda found: chr(int(found[1])), name)
 
 
 def counted(written: Mapping[str, str]) -> bool:
-    """Whether most names end in a number of their own, as those of Sketchfab do: ``mixamorig:Hips_01``."""
+    """Return whether most names end in a number of their own, as those of Sketchfab do: ``mixamorig:Hips_01``."""
     return sum(bool(_NUMBERED.search(text)) for text in written.values()) > 0.6 * len(written)
 
 
 def uncounted(written: Mapping[str, str]) -> dict[str, str]:
-    """The names without those numbers."""
+    """Return the names without those numbers."""
     return {name: _NUMBERED.sub("", text) for name, text in written.items()}
 
 
 def folded(name: str) -> str:
-    """A name without case and separators."""
+    """Return a name without case and separators."""
     return _SEPARATORS.sub("", name).lower()
 
 
 def stripped(name: str, prefix: str) -> str:
-    """A name without its namespace and without the prefix that all have."""
+    """Return a name without its namespace and without the prefix that all have."""
     tail = re.split(r"[:|]", name)[-1].strip()
     return tail[len(prefix) :] if prefix and tail.startswith(prefix) else tail
 
 
 def prefixes(names: Iterable[str]) -> list[str]:
-    """The prefixes that many names share, such as "mixamorig_", "DEF-" or "Bip01 ", and none at all."""
+    """Return the prefixes that many names share, such as "mixamorig_", "DEF-" or "Bip01 ", and none at all."""
     tails = [stripped(name, "") for name in names]
     counts: dict[str, int] = {}
     for tail in tails:
@@ -148,7 +148,7 @@ Found = dict[str, tuple[str, float, str]]  # role to frame, confidence, why
 
 
 def match_scheme(plain: Mapping[str, str], scheme: Scheme) -> Found:
-    """The roles that a table gives; the first frame of a name wins."""
+    """Return the roles that a table gives; the first frame of a name wins."""
     exact = {bone: (bone, 1.0) for bone in scheme.names}
     loose = {folded(bone): (bone, 0.9) for bone in scheme.names}
     found: Found = {}
@@ -171,7 +171,7 @@ def match_scheme(plain: Mapping[str, str], scheme: Scheme) -> Found:
 
 
 def match_words(written: Mapping[str, str]) -> tuple[str, Found]:
-    """The roles that words suggest; of equal ones the last frame wins, which is the outermost of several joints."""
+    """Return the roles that words suggest; of equal ones the last frame wins, the outermost of several joints."""
     found: Found = {}
     for name, text in written.items():
         roles, sure = roles_by_words(text)
@@ -182,7 +182,7 @@ def match_words(written: Mapping[str, str]) -> tuple[str, Found]:
 
 
 def report(parents: Mapping[str, str | None], scheme: str, found: Found) -> RoleReport:
-    """The report of an attempt, the tree checked."""
+    """Return the report of an attempt, the tree checked."""
     matches = []
     for role, (frame, by_name, why) in found.items():
         wrong = hangs_wrong(role, frame, found, parents)
@@ -199,7 +199,7 @@ def report(parents: Mapping[str, str | None], scheme: str, found: Found) -> Role
 
 
 def hangs_wrong(role: str, frame: str, found: Found, parents: Mapping[str, str | None]) -> bool:
-    """Whether the frame is not under the frame of the role above it, where parents are known."""
+    """Return whether the frame is not under the frame of the role above it, where parents are known."""
     part, _, side = role.rpartition("_")
     above = PARENTS.get(role) or (PARENTS.get(part, "") if side in ("l", "r") else "")
     if above and above not in found:

@@ -53,7 +53,7 @@ _SIDED = {word: role for role, words in SIDED.items() for word in words.split()}
 
 
 def words_of(name: str) -> list[str]:
-    """The words of a name in lower case, namespaces and numbers left out."""
+    """Return the words of a name in lower case, namespaces and numbers left out."""
     tail = re.split(r"[:|/]", name)[-1]
     return [word for word in split_words(tail) if not word.isdigit()]
 
@@ -66,7 +66,7 @@ def find_sided_word(words: Sequence[str]) -> tuple[str, list[str]]:
 
 
 def roles_by_words(name: str) -> tuple[tuple[str, ...], float]:
-    """The roles that a name suggests, and how strongly; none and 0 where it suggests nothing."""
+    """Return the roles that a name suggests, and how strongly; none and 0 where it suggests nothing."""
     side, words = find_sided_word(words_of(name))
     plain = [word for word in words if word not in NOISE]
     still = [word for word in plain if word not in MOTIONS]

@@ -27,7 +27,7 @@ SUFFIXES = (".gltf", ".glb", ".vrm")
 
 
 def looks_like(head: bytes) -> bool:
-    """Whether a file begins as a GLB, or as JSON with one of glTF's own keys."""
+    """Return whether a file begins as a GLB, or as JSON with one of glTF's own keys."""
     if head[:4] == b"glTF":
         return True
     text = head.removeprefix(b"\xef\xbb\xbf").lstrip()

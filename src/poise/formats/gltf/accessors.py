@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.gltf.document import Document, Object, short
-from poise.formats.gltf.meshopt import FILTERS, unpacked
+from poise.formats.gltf.document import Document, Object, shorten
+from poise.formats.gltf.meshopt import FILTERS, unpack
 
-__all__ = ["UNPACK", "check_layout", "packed_by", "read_accessor", "read_indices", "read_quantized"]
+__all__ = ["UNPACK", "check_layout", "find_unknown_packing", "read_accessor", "read_indices", "read_quantized"]
 
 Floats = NDArray[np.float64]
 
@@ -36,52 +36,59 @@ MOST_NUMBERS = 20_000_000
 
 
 def check_layout(document: Document) -> None:
-    """Every bufferView lies in its buffer and every accessor in its bufferView, read or not."""
-    for i in range(len(document.items("buffers"))):
-        document.size(document.items("buffers")[i], "byteLength", f"buffers[{i}]")
-    for i in range(len(document.items("bufferViews"))):
-        view_span(document, i)
-    for i, accessor in enumerate(document.items("accessors")):
-        place(document, accessor, f"accessors[{i}]")
+    """Check that every bufferView lies in its buffer and every accessor in its bufferView, read or not."""
+    for i in range(len(document.read_items("buffers"))):
+        document.read_size(document.read_items("buffers")[i], "byteLength", f"buffers[{i}]")
+    for i in range(len(document.read_items("bufferViews"))):
+        find_span(document, i)
+    for i, accessor in enumerate(document.read_items("accessors")):
+        find_layout(document, accessor, f"accessors[{i}]")
 
 
-def view_span(document: Document, i: int) -> tuple[int, int, int, int]:
-    """A bufferView as (buffer, first byte, length, stride or 0)."""
-    where, view = f"bufferViews[{i}]", document.items("bufferViews")[i]
-    buffer = document.index(view.get("buffer"), "buffers", f"{where}.buffer")
-    offset, length = document.size(view, "byteOffset", where, 0), document.size(view, "byteLength", where)
-    stride = document.size(view, "byteStride", where, 0)
-    whole = document.size(document.items("buffers")[buffer], "byteLength", f"buffers[{buffer}]")
+def find_span(document: Document, i: int) -> tuple[int, int, int, int]:
+    """Return a bufferView as (buffer, first byte, length, stride or 0)."""
+    where, view = f"bufferViews[{i}]", document.read_items("bufferViews")[i]
+    buffer = document.read_index(view.get("buffer"), "buffers", f"{where}.buffer")
+    offset, length = document.read_size(view, "byteOffset", where, 0), document.read_size(view, "byteLength", where)
+    stride = document.read_size(view, "byteStride", where, 0)
+    whole = document.read_size(document.read_items("buffers")[buffer], "byteLength", f"buffers[{buffer}]")
     if offset + length > whole:
         raise document.fail(where, f"ends at byte {offset + length} of buffers[{buffer}], which has {whole}.")
     return buffer, offset, length, stride
 
 
-def place(document: Document, accessor: Object, where: str) -> tuple[str, int, int]:
-    """An accessor as (numpy type, numbers an element, elements), fitting in its bufferView where it has one."""
+def find_layout(document: Document, accessor: Object, where: str) -> tuple[str, int, int]:
+    """Return an accessor as (numpy type, numbers per element, elements), fitting in its bufferView if it has one."""
     kind, code = accessor.get("type"), accessor.get("componentType")
     if not isinstance(kind, str) or kind not in WIDTHS:
-        raise document.fail(f"{where}.type", f"is {short(kind)}; it must be one of {', '.join(WIDTHS)}.")
+        raise document.fail(f"{where}.type", f"is {shorten(kind)}; it must be one of {', '.join(WIDTHS)}.")
     if type(code) is not int or code not in COMPONENTS:
-        raise document.fail(f"{where}.componentType", f"is {short(code)}; it must be one of {sorted(COMPONENTS)}.")
-    count = document.size(accessor, "count", where)
+        raise document.fail(f"{where}.componentType", f"is {shorten(code)}; it must be one of {sorted(COMPONENTS)}.")
+    count = document.read_size(accessor, "count", where)
     if not 1 <= count <= 2**32:
         raise document.fail(f"{where}.count", f"is {count}; it must be 1 to {2**32}.")
     if accessor.get("bufferView") is not None:
-        view = document.index(accessor["bufferView"], "bufferViews", f"{where}.bufferView")
-        fits(document, view, document.size(accessor, "byteOffset", where, 0), element(kind, code), count, where)
+        view = document.read_index(accessor["bufferView"], "bufferViews", f"{where}.bufferView")
+        locate(
+            document,
+            view,
+            document.read_size(accessor, "byteOffset", where, 0),
+            measure_element(kind, code),
+            count,
+            where,
+        )
     return COMPONENTS[code], WIDTHS[kind], count
 
 
-def element(kind: str, code: int) -> int:
-    """Bytes of one element."""
+def measure_element(kind: str, code: int) -> int:
+    """Return the bytes of one element."""
     size = np.dtype(COMPONENTS[code]).itemsize
     return PADDED.get((kind, size), size * WIDTHS[kind])
 
 
-def fits(document: Document, view: int, offset: int, size: int, count: int, where: str) -> tuple[int, int, int]:
-    """(buffer, first byte, stride) of `count` elements of `size` bytes at `offset` of a bufferView."""
-    buffer, start, length, stride = view_span(document, view)
+def locate(document: Document, view: int, offset: int, size: int, count: int, where: str) -> tuple[int, int, int]:
+    """Return (buffer, first byte, stride) of `count` elements of `size` bytes at `offset` of a bufferView."""
+    buffer, start, length, stride = find_span(document, view)
     step = stride or size
     if step < size:
         raise document.fail(f"bufferViews[{view}].byteStride", f"is {step}; {where} has elements of {size} bytes.")
@@ -92,7 +99,7 @@ def fits(document: Document, view: int, offset: int, size: int, count: int, wher
 
 
 def read_accessor(document: Document, i: int, kind: str, where: str, *, integers: bool = False) -> Floats:
-    """The elements of an accessor as (count, numbers) in double precision.
+    """Read the elements of an accessor as (count, numbers) in double precision.
 
     Args:
         document: The file.
@@ -101,8 +108,8 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
         where: The element that asks, for messages.
         integers: Whether normalised integers are allowed beside floats.
     """
-    at, accessor = f"accessors[{i}]", document.items("accessors")[i]
-    dtype, _, _ = place(document, accessor, at)
+    at, accessor = f"accessors[{i}]", document.read_items("accessors")[i]
+    dtype, _, _ = find_layout(document, accessor, at)
     if accessor["type"] != kind:
         raise document.fail(at, f"is of type {accessor['type']}; {where} needs {kind}.")
     normalised = accessor.get("normalized", False) is True
@@ -125,22 +132,22 @@ def finite(document: Document, numbers: Floats, i: int, where: str) -> Floats:
 
 def elements(document: Document, i: int, where: str) -> NDArray[Any]:
     """The elements of an accessor as the file has them, (count, numbers), sparse replacements made."""
-    at, accessor = f"accessors[{i}]", document.items("accessors")[i]
-    dtype, width, count = place(document, accessor, at)
+    at, accessor = f"accessors[{i}]", document.read_items("accessors")[i]
+    dtype, width, count = find_layout(document, accessor, at)
     if count * width > MOST_NUMBERS:
         raise document.fail(f"{at}.count", f"is {count}; at most {MOST_NUMBERS // width} such are read ({where}).")
-    document.spend(count * width, at)
+    document.count_numbers(count * width, at)
     if accessor.get("bufferView") is None:
         values: NDArray[Any] = np.zeros((count, width), dtype)
     else:
-        values = view_elements(document, accessor["bufferView"], accessor.get("byteOffset", 0), dtype, width, count, at)
-    return overwritten(document, values, accessor, at) if "sparse" in accessor else values
+        values = copy_elements(document, accessor["bufferView"], accessor.get("byteOffset", 0), dtype, width, count, at)
+    return overwrite(document, values, accessor, at) if "sparse" in accessor else values
 
 
 def read_quantized(document: Document, i: int, kinds: tuple[str, ...], where: str) -> Floats:
     """The elements of an accessor of a mesh as doubles: floats, or integers, as KHR_mesh_quantization allows."""
-    accessor = document.items("accessors")[i]
-    place(document, accessor, f"accessors[{i}]")
+    accessor = document.read_items("accessors")[i]
+    find_layout(document, accessor, f"accessors[{i}]")
     if accessor["type"] not in kinds:
         raise document.fail(f"accessors[{i}]", f"is of type {accessor['type']}; {where} needs {' or '.join(kinds)}.")
     values = elements(document, i, where)
@@ -152,102 +159,102 @@ def read_quantized(document: Document, i: int, kinds: tuple[str, ...], where: st
 
 def read_indices(document: Document, i: int, kind: str, where: str) -> NDArray[np.int64]:
     """The elements of an accessor of unsigned integers, (count, numbers)."""
-    accessor = document.items("accessors")[i]
-    dtype, _, _ = place(document, accessor, f"accessors[{i}]")
+    accessor = document.read_items("accessors")[i]
+    dtype, _, _ = find_layout(document, accessor, f"accessors[{i}]")
     if accessor["type"] != kind or dtype not in ("<u1", "<u2", "<u4"):
         name = f"{accessor['type']} of {NAMES[accessor['componentType']]}"
         raise document.fail(f"accessors[{i}]", f"is a {name}; {where} needs {kind} of unsigned integers.")
     return elements(document, i, where).astype(np.int64)
 
 
-def packing(document: Document, view: int) -> tuple[str, Object]:
-    """The extension that packs a bufferView and what it says; "" and nothing for a plain one."""
-    extensions = document.object(document.items("bufferViews")[view], "extensions", f"bufferViews[{view}]")
+def find_packing(document: Document, view: int) -> tuple[str, Object]:
+    """Return the extension that packs a bufferView and what it says; "" and nothing for a plain one."""
+    extensions = document.read_object(document.read_items("bufferViews")[view], "extensions", f"bufferViews[{view}]")
     name = next((name for name in extensions if "compression" in name), "")
-    return name, document.object(extensions, name, f"bufferViews[{view}].extensions") if name else {}
+    return name, document.read_object(extensions, name, f"bufferViews[{view}].extensions") if name else {}
 
 
-def packed_by(document: Document, *accessors: int) -> str:
-    """The extension that packs one of these accessors in a way that is not read here; "" where none does."""
+def find_unknown_packing(document: Document, *accessors: int) -> str:
+    """Return the extension that packs one of these accessors in a way that is not read here; "" if none does."""
     for i in accessors:
-        view = document.items("accessors")[i].get("bufferView")
-        if type(view) is int and 0 <= view < len(document.items("bufferViews")):
-            name, about = packing(document, view)
-            if name and not known(name, about):
+        view = document.read_items("accessors")[i].get("bufferView")
+        if type(view) is int and 0 <= view < len(document.read_items("bufferViews")):
+            name, about = find_packing(document, view)
+            if name and not can_unpack(name, about):
                 return name
     return ""
 
 
-def known(name: str, about: Object) -> bool:
-    """Whether bytes that are packed so can be unpacked here."""
+def can_unpack(name: str, about: Object) -> bool:
+    """Return whether bytes that are packed in this way can be unpacked here."""
     plain = about.get("mode") == "ATTRIBUTES" and str(about.get("filter", "NONE")) in FILTERS
     return plain and name in ("EXT_meshopt_compression", "KHR_meshopt_compression")
 
 
-def view_elements(
+def copy_elements(
     document: Document, view: int, offset: Any, dtype: str, width: int, count: int, where: str
 ) -> NDArray[Any]:
-    """Elements of a bufferView, a copy."""
+    """Return a copy of the elements of a bufferView."""
     size = np.dtype(dtype).itemsize
-    buffer, start, step = fits(document, view, int(offset), size * width, count, where)
-    name, about = packing(document, view)
+    buffer, start, step = locate(document, view, int(offset), size * width, count, where)
+    name, about = find_packing(document, view)
     if name:
-        data, start = unpacked_view(document, view, name, about), int(offset)
+        data, start = unpack_view(document, view, name, about), int(offset)
     else:
-        data = document.buffer(buffer)
+        data = document.read_buffer(buffer)
     return np.array(np.ndarray((count, width), dtype, data, start, (step, size)))
 
 
-def unpacked_view(document: Document, view: int, name: str, about: Object) -> bytes:
-    """The bytes of a packed bufferView, all that it says it has."""
+def unpack_view(document: Document, view: int, name: str, about: Object) -> bytes:
+    """Return the bytes of a packed bufferView, all that it says it has."""
     if view in document.unpacked:
         return document.unpacked[view]
     where = f"bufferViews[{view}]"
-    if not known(name, about):
+    if not can_unpack(name, about):
         raise document.fail(where, f"is packed by {name}; {UNPACK}.")
     at = f"{where}.extensions.{name}"
-    buffer = document.buffer(document.index(about.get("buffer"), "buffers", f"{at}.buffer"))
-    offset, length = document.size(about, "byteOffset", at, 0), document.size(about, "byteLength", at)
-    count, stride = document.size(about, "count", at), document.size(about, "byteStride", at)
+    buffer = document.read_buffer(document.read_index(about.get("buffer"), "buffers", f"{at}.buffer"))
+    offset, length = document.read_size(about, "byteOffset", at, 0), document.read_size(about, "byteLength", at)
+    count, stride = document.read_size(about, "count", at), document.read_size(about, "byteStride", at)
     if offset + length > len(buffer):
         raise document.fail(at, f"ends at byte {offset + length} of its buffer, which has {len(buffer)}.")
-    document.spend(count * stride, at)
+    document.count_numbers(count * stride, at)
     try:
-        data = unpacked(buffer[offset : offset + length], count, stride, str(about.get("filter", "NONE")))
+        data = unpack(buffer[offset : offset + length], count, stride, str(about.get("filter", "NONE")))
     except ValueError as error:
         raise document.fail(at, f"cannot be unpacked: {error}; export it again.") from None
-    if len(data) < view_span(document, view)[2]:
+    if len(data) < find_span(document, view)[2]:
         raise document.fail(at, f"has {len(data)} bytes, fewer than its bufferView; export it again.")
     document.unpacked[view] = data
     return data
 
 
-def overwritten(document: Document, values: NDArray[Any], accessor: Object, where: str) -> NDArray[Any]:
-    """The values with a sparse accessor's replacements."""
+def overwrite(document: Document, values: NDArray[Any], accessor: Object, where: str) -> NDArray[Any]:
+    """Return the values with a sparse accessor's replacements."""
     where = f"{where}.sparse"
     sparse = accessor["sparse"]
     if not isinstance(sparse, dict):
         raise document.fail(where, "must be an object with count, indices and values.")
-    count = document.size(sparse, "count", where)
+    count = document.read_size(sparse, "count", where)
     if not 1 <= count <= len(values):
         raise document.fail(f"{where}.count", f"is {count}; it must be 1 to the accessor's {len(values)}.")
-    at, new = document.object(sparse, "indices", where), document.object(sparse, "values", where)
+    at, new = document.read_object(sparse, "indices", where), document.read_object(sparse, "values", where)
     code = at.get("componentType")
     if code not in (5121, 5123, 5125):
-        raise document.fail(f"{where}.indices.componentType", f"is {short(code)}; it must be 5121, 5123 or 5125.")
-    view = document.index(at.get("bufferView"), "bufferViews", f"{where}.indices.bufferView")
-    offset = document.size(at, "byteOffset", f"{where}.indices", 0)
-    rows = view_elements(document, view, offset, COMPONENTS[code], 1, count, f"{where}.indices")[:, 0].astype(np.int64)
+        raise document.fail(f"{where}.indices.componentType", f"is {shorten(code)}; it must be 5121, 5123 or 5125.")
+    view = document.read_index(at.get("bufferView"), "bufferViews", f"{where}.indices.bufferView")
+    offset = document.read_size(at, "byteOffset", f"{where}.indices", 0)
+    rows = copy_elements(document, view, offset, COMPONENTS[code], 1, count, f"{where}.indices")[:, 0].astype(np.int64)
     if rows[-1] >= len(values) or (np.diff(rows) <= 0).any():
         raise document.fail(f"{where}.indices", f"must rise strictly and stay below {len(values)}; export it again.")
-    view = document.index(new.get("bufferView"), "bufferViews", f"{where}.values.bufferView")
-    offset = document.size(new, "byteOffset", f"{where}.values", 0)
-    values[rows] = view_elements(document, view, offset, values.dtype.str, values.shape[1], count, f"{where}.values")
+    view = document.read_index(new.get("bufferView"), "bufferViews", f"{where}.values.bufferView")
+    offset = document.read_size(new, "byteOffset", f"{where}.values", 0)
+    values[rows] = copy_elements(document, view, offset, values.dtype.str, values.shape[1], count, f"{where}.values")
     return values
 
 
 def as_floats(values: NDArray[Any]) -> Floats:
-    """Doubles; integers are divided by their largest."""
+    """Return doubles; integers are divided by their largest."""
     with np.errstate(invalid="ignore"):  # a signalling NaN; the caller looks for it
         numbers = values.astype(np.float64)
     if values.dtype.kind == "f":

@@ -22,16 +22,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.gltf.accessors import UNPACK, packed_by
+from poise.formats.gltf.accessors import UNPACK, find_unknown_packing
 from poise.formats.gltf.clips import Clip, read_keys
 from poise.formats.gltf.document import Document
-from poise.formats.gltf.nodes import Node, nearest_turn
-from poise.formats.names import unused
+from poise.formats.gltf.nodes import Node, find_nearest_turn
+from poise.formats.names import reserve_name
 from poise.formats.source import ReadOptions
 from poise.model import ModelBuilder
 from poise.spatial import Rotation, Transform
 
-__all__ = ["TURN_UP", "Limb", "add_limbs", "joint_kinds", "make_limbs"]
+__all__ = ["TURN_UP", "NodeJoint", "add_joints", "choose_kinds", "make_joints"]
 
 Floats = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ TURN_UP = {None: np.eye(3), "y": np.eye(3), "z": np.array([[1.0, 0.0, 0.0], [0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Limb:
+class NodeJoint:
     """A node as a part of the body: it moves by ``[Y R G, A t]`` on its parent.
 
     Attributes:
@@ -74,41 +74,41 @@ class Limb:
         turn = self.before @ self.node.turn @ self.after
         return np.asarray(turn.T @ self.above @ self.node.turn @ self.node.stretch)
 
-    def turned(self, turn: Floats) -> Floats:
-        """R G of rotations (..., 3, 3): what a ball joint holds."""
+    def convert_rotation(self, turn: Floats) -> Floats:
+        """Return R G of rotations (..., 3, 3): what a ball joint holds."""
         return np.asarray(turn @ self.after)
 
-    def shifted(self, translation: Floats) -> Floats:
-        """What a free joint, or the translation of a shifted one, holds for translations (..., 3)."""
+    def convert_translation(self, translation: Floats) -> Floats:
+        """Return what a free joint, or the translation of a shifted one, holds for translations (..., 3)."""
         moved = translation if self.root else translation - self.node.translation
         return np.asarray(moved @ self.above.T @ self.before)
 
-    def offset(self) -> Transform:
-        """From the parent's frame to the joint; to the frame itself where nothing moves."""
+    def find_offset(self) -> Transform:
+        """Return the transform from the parent's frame to the joint; to the frame itself if nothing moves."""
         if self.kind == "fixed":
-            return rigid(self.before @ self.node.turn @ self.after, self.above @ self.node.translation)
-        return rigid(self.before, np.zeros(3) if self.root else self.above @ self.node.translation)
+            return make_rigid(self.before @ self.node.turn @ self.after, self.above @ self.node.translation)
+        return make_rigid(self.before, np.zeros(3) if self.root else self.above @ self.node.translation)
 
-    def rest(self) -> Floats:
-        """The joint's numbers in the file's pose."""
-        wxyz = Rotation.from_matrix(self.turned(self.node.turn)).wxyz
+    def find_rest(self) -> Floats:
+        """Return the joint's numbers in the file's pose."""
+        wxyz = Rotation.from_matrix(self.convert_rotation(self.node.turn)).wxyz
         if self.kind == "ball":
             return wxyz
-        return np.concatenate([self.shifted(self.node.translation), wxyz])
+        return np.concatenate([self.convert_translation(self.node.translation), wxyz])
 
 
-def rigid(turn: Floats, translation: Floats) -> Transform:
-    """A Transform of a rotation matrix and a translation."""
+def make_rigid(turn: Floats, translation: Floats) -> Transform:
+    """Return a Transform of a rotation matrix and a translation."""
     return Transform(Rotation.from_matrix(turn), translation)
 
 
 # ------------------------------------------------------------------------------------------- which nodes are joints
 
 
-def joint_kinds(
+def choose_kinds(
     document: Document, nodes: list[Node], order: list[int], core: Iterable[int], clips: list[Clip]
 ) -> tuple[list[str], set[int]]:
-    """The kind of each node, see `Limb`, and which of the free ones are roots."""
+    """Return the kind of each node, see `NodeJoint`, and which of the free ones are roots."""
     bones = set(core) or set(range(len(nodes)))
     kinds = ["ball" if i in bones else "fixed" for i in range(len(nodes))]
     below = [False] * len(nodes)
@@ -119,7 +119,7 @@ def joint_kinds(
         if i in bones and not below[i]:
             roots.add(i)
             kinds[i] = "free"
-    turning, sliding = moving(document, nodes, bones, roots, clips)
+    turning, sliding = find_moving(document, nodes, bones, roots, clips)
     for i in turning - bones:
         kinds[i] = "ball"
     for i in order:
@@ -130,10 +130,10 @@ def joint_kinds(
     return kinds, roots
 
 
-def moving(
+def find_moving(
     document: Document, nodes: list[Node], bones: set[int], roots: set[int], clips: list[Clip]
 ) -> tuple[set[int], set[int]]:
-    """Nodes that some clip turns, and those that one shifts, away from where the file has them.
+    """Return nodes that some clip turns, and those that one shifts, away from where the file has them.
 
     Every key of every clip is read for it, so a clip that cannot be is refused with its body; one that is packed is
     told of and passed over.
@@ -142,8 +142,10 @@ def moving(
     sliding: set[int] = set()
     largest = max(float(np.abs(node.translation).max()) for node in nodes)
     for channel in (channel for clip in clips for channel in clip.channels):
-        if packed := packed_by(document, channel.input, channel.output):
-            document.odd(f"packed by {packed}; the body was read without looking at its clips. {UNPACK}", channel.where)
+        if packed := find_unknown_packing(document, channel.input, channel.output):
+            document.note_oddity(
+                f"packed by {packed}; the body was read without looking at its clips. {UNPACK}", channel.where
+            )
             continue
         values, node = read_keys(document, channel).values, nodes[channel.node]
         if channel.path == "translation" and node.index not in sliding | roots:
@@ -160,13 +162,13 @@ def moving(
 # ------------------------------------------------------------------------------------------------ limbs
 
 
-def make_limbs(
+def make_joints(
     document: Document, nodes: list[Node], order: list[int], kinds: list[str], roots: set[int], options: ReadOptions
-) -> list[Limb]:
-    """Every node as a limb, in the order of `nodes`."""
+) -> list[NodeJoint]:
+    """Return every node as a joint, in the order of `nodes`."""
     assert not isinstance(options.scale, str)
     turn_up, size = TURN_UP[options.up], float(options.scale)
-    limbs: list[Limb | None] = [None] * len(nodes)
+    limbs: list[NodeJoint | None] = [None] * len(nodes)
     stretches: list[Floats] = [np.eye(3)] * len(nodes)
     uneven: set[int] = set()
     with np.errstate(over="ignore", invalid="ignore"):
@@ -174,15 +176,15 @@ def make_limbs(
             node = nodes[i]
             top = node.parent < 0
             above = turn_up * size if top else stretches[node.parent]
-            skewed = not top and not even(above)
-            after = signs(node.stretch)
-            before = turn_up if top else untwisted(above, node, after) if skewed else np.eye(3)
+            skewed = not top and not is_even(above)
+            after = find_signs(node.stretch)
+            before = turn_up if top else find_correction(above, node, after) if skewed else np.eye(3)
             stretches[i] = (before @ node.turn @ after).T @ above @ node.turn @ node.stretch
             if not np.isfinite(stretches[i]).all() or not np.isfinite(above @ node.translation).all():
                 raise document.fail(
                     f"nodes[{i}]", "is scaled out of the range of numbers; look at the scales above it."
                 )
-            limbs[i] = Limb(node, kinds[i], i in roots, before, after, above)
+            limbs[i] = NodeJoint(node, kinds[i], i in roots, before, after, above)
             if skewed and kinds[i] != "fixed":
                 uneven.add(i)
     made = [limb for limb in limbs if limb is not None]
@@ -190,30 +192,30 @@ def make_limbs(
     return made
 
 
-def even(stretch: Floats) -> bool:
-    """Whether a stretch is the same along all axes, so that turning changes no length."""
+def is_even(stretch: Floats) -> bool:
+    """Return whether a stretch is the same along all axes, so that turning changes no length."""
     mean = np.trace(stretch) / 3
     return bool(np.abs(stretch - mean * np.eye(3)).max() <= EVEN * abs(mean))
 
 
-def signs(stretch: Floats) -> Floats:
-    """G: the half turn that leaves a mirroring scale without mixed signs; nothing for ordinary ones."""
+def find_signs(stretch: Floats) -> Floats:
+    """Return G: the half turn that leaves a mirroring scale without mixed signs; the identity for ordinary ones."""
     flips = np.where(np.diag(stretch) < 0, -1.0, 1.0)
     return np.diag(flips if np.prod(flips) > 0 else -flips)
 
 
-def untwisted(above: Floats, node: Node, after: Floats) -> Floats:
-    """Y, such that ``Y R G`` is the rotation nearest to ``A R P``."""
-    turn = nearest_turn(above @ node.turn @ node.stretch)
+def find_correction(above: Floats, node: Node, after: Floats) -> Floats:
+    """Return Y, such that ``Y R G`` is the rotation nearest to ``A R P``."""
+    turn = find_nearest_turn(above @ node.turn @ node.stretch)
     return np.asarray(turn @ after.T @ node.turn.T)
 
 
-def tell_uneven(document: Document, limbs: list[Limb], stretches: list[Floats], uneven: set[int]) -> None:
-    """An uneven scale above a joint matters where something hangs from that joint at a distance."""
+def tell_uneven(document: Document, limbs: list[NodeJoint], stretches: list[Floats], uneven: set[int]) -> None:
+    """Report an uneven scale above a joint: it matters if something is attached to that joint at a distance."""
     length = max(float(np.abs(limb.above @ limb.node.translation).max()) for limb in limbs)
     carries = {limb.node.parent for limb in limbs if np.abs(limb.above @ limb.node.translation).max() > 1e-9 * length}
     for i in sorted(uneven & carries):
-        document.odd(
+        document.note_oddity(
             "it turns under an uneven scale; what hangs from it is exact in the file's pose and keeps its length when"
             " it turns, where glTF would stretch it",
             f"nodes[{i}]",
@@ -221,20 +223,20 @@ def tell_uneven(document: Document, limbs: list[Limb], stretches: list[Floats], 
     for i, stretch in enumerate(stretches):
         parent = limbs[i].node.parent
         if not stretch.any() and (parent < 0 or stretches[parent].any()):
-            document.odd("its scale is zero; all that hangs from it lies in one point", f"nodes[{i}]")
+            document.note_oddity("its scale is zero; all that hangs from it lies in one point", f"nodes[{i}]")
 
 
-def add_limbs(builder: ModelBuilder, limbs: list[Limb], order: list[int]) -> None:
-    """Joints and frames, parents first."""
+def add_joints(builder: ModelBuilder, limbs: list[NodeJoint], order: list[int]) -> None:
+    """Add joints and frames, parents first."""
     taken = {limb.name for limb in limbs}
     for limb in (limbs[i] for i in order):
         parent = None if limb.node.parent < 0 else limbs[limb.node.parent].name
         if limb.kind == "fixed":
-            builder.add_frame(limb.name, parent, limb.offset())
+            builder.add_frame(limb.name, parent, limb.find_offset())
         elif limb.kind == "shifted":
-            position = unused(f"{limb.name}_position", taken)
-            rest = limb.rest()
-            builder.add_joint(position, parent, "translation3", offset=limb.offset(), rest=rest[:3], locked=True)
+            position = reserve_name(f"{limb.name}_position", taken)
+            rest = limb.find_rest()
+            builder.add_joint(position, parent, "translation3", offset=limb.find_offset(), rest=rest[:3], locked=True)
             builder.add_joint(limb.name, position, "ball", rest=rest[3:])
         else:
-            builder.add_joint(limb.name, parent, limb.kind, offset=limb.offset(), rest=limb.rest())
+            builder.add_joint(limb.name, parent, limb.kind, offset=limb.find_offset(), rest=limb.find_rest())

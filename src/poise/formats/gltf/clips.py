@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, name_not_found
 from poise.formats.gltf.accessors import read_accessor
-from poise.formats.gltf.document import Document, Object, kind_of, short, written_by_us
+from poise.formats.gltf.document import Document, Object, name_kind, read_own_extras, shorten
 from poise.spatial import Rotation
 
 __all__ = ["Channel", "Clip", "Keys", "choose_clip", "read_clips", "read_keys", "sample"]
@@ -83,64 +83,64 @@ class Keys:
 
 
 def read_clips(document: Document) -> list[Clip]:
-    """All animations with their channels checked; their numbers are read later, by `read_keys`."""
+    """Read all animations with their channels checked; their numbers are read later, by `read_keys`."""
     clips = []
-    for i, item in enumerate(document.items("animations")):
+    for i, item in enumerate(document.read_items("animations")):
         name = item.get("name", "")
         if not isinstance(name, str):
-            raise document.fail(f"animations[{i}].name", f"is {kind_of(name)}; it must be text.")
+            raise document.fail(f"animations[{i}].name", f"is {name_kind(name)}; it must be text.")
         channels = read_channels(document, item, f"animations[{i}]")
-        fps = written_by_us(item).get("fps")
+        fps = read_own_extras(item).get("fps")
         stated = float(fps) if isinstance(fps, (int, float)) and 0 < fps < 1e6 else None
         clips.append(Clip(i, name or f"clip_{i}", channels, stated))
     return clips
 
 
 def read_channels(document: Document, animation: Object, where: str) -> tuple[Channel, ...]:
-    """The channels that move nodes; those of morph weights and of extensions are left out."""
-    samplers = document.objects(animation, "samplers", where)
+    """Read the channels that move nodes; those of morph weights and of extensions are left out."""
+    samplers = document.read_objects(animation, "samplers", where)
     channels: dict[tuple[int, str], Channel] = {}
-    for k, item in enumerate(document.objects(animation, "channels", where)):
+    for k, item in enumerate(document.read_objects(animation, "channels", where)):
         at = f"{where}.channels[{k}]"
-        target = document.object(item, "target", at)
+        target = document.read_object(item, "target", at)
         path = target.get("path") if isinstance(target.get("path"), str) else None
         if path in ("weights", "pointer") or (path in KINDS and "node" not in target):
             continue
         if path is None or path not in KINDS:
             raise document.fail(
-                f"{at}.target.path", f"is {short(target.get('path'))}; it must be one of {', '.join(KINDS)}, weights."
+                f"{at}.target.path", f"is {shorten(target.get('path'))}; it must be one of {', '.join(KINDS)}, weights."
             )
-        node = document.index(target["node"], "nodes", f"{at}.target.node")
+        node = document.read_index(target["node"], "nodes", f"{at}.target.node")
         if (node, path) in channels:
             raise document.fail(
                 at, f"moves the {path} of nodes[{node}] as {channels[node, path].where} does; keep one."
             )
         sampler = item.get("sampler")
         if type(sampler) is not int or not 0 <= sampler < len(samplers):
-            raise document.fail(f"{at}.sampler", f"is {short(sampler)}; {where} has {len(samplers)} samplers.")
+            raise document.fail(f"{at}.sampler", f"is {shorten(sampler)}; {where} has {len(samplers)} samplers.")
         channels[node, path] = read_channel(document, samplers[sampler], f"{where}.samplers[{sampler}]", at, node, path)
     return tuple(channels.values())
 
 
 def read_channel(document: Document, sampler: Object, where: str, at: str, node: int, path: str) -> Channel:
-    """One channel with its sampler."""
+    """Read one channel with its sampler."""
     mode = sampler.get("interpolation", "LINEAR")
     if mode not in MODES:
-        raise document.fail(f"{where}.interpolation", f"is {short(mode)}; it must be one of {', '.join(MODES)}.")
-    times = document.index(sampler.get("input"), "accessors", f"{where}.input")
-    values = document.index(sampler.get("output"), "accessors", f"{where}.output")
+        raise document.fail(f"{where}.interpolation", f"is {shorten(mode)}; it must be one of {', '.join(MODES)}.")
+    times = document.read_index(sampler.get("input"), "accessors", f"{where}.input")
+    values = document.read_index(sampler.get("output"), "accessors", f"{where}.output")
     return Channel(at, node, path, times, values, mode)
 
 
 def choose_clip(document: Document, clips: list[Clip], clip: str | int | None) -> Clip:
-    """The clip of that name or number; the first where None.
+    """Choose the clip of that name or number; the first where None.
 
     Raises:
         FormatError: The file has no animation.
         NameNotFound: It has none of that name.
     """
     if not clips:
-        raise document.source.error("has no animation; poise.load reads its body.")
+        raise document.source.make_error("has no animation; poise.load reads its body.")
     names = [item.name for item in clips]
     if clip is None:
         return clips[0]
@@ -157,7 +157,7 @@ def choose_clip(document: Document, clips: list[Clip], clip: str | int | None) -
 
 
 def read_keys(document: Document, channel: Channel) -> Keys:
-    """The keys of a channel.
+    """Read the keys of a channel.
 
     Raises:
         FormatError: Times that fall, values of another number, a quaternion of length zero.
@@ -167,9 +167,9 @@ def read_keys(document: Document, channel: Channel) -> Keys:
         k = int(np.argmax(np.diff(times) < 0)) + 1
         raise document.fail(f"accessors[{channel.input}]", f"has times that fall at key {k}; they must rise.")
     if (np.diff(times) == 0).any():
-        document.odd("two keys have one time; the later one counts", f"accessors[{channel.input}]")
+        document.note_oddity("two keys have one time; the later one counts", f"accessors[{channel.input}]")
     if times[0] < 0:
-        document.odd("times begin below zero; they were kept", f"accessors[{channel.input}]")
+        document.note_oddity("times begin below zero; they were kept", f"accessors[{channel.input}]")
     integers = channel.path != "translation"
     values = read_accessor(document, channel.output, KINDS[channel.path], channel.where, integers=integers)
     needed = len(times) * (3 if channel.mode == "CUBICSPLINE" else 1)
@@ -179,13 +179,13 @@ def read_keys(document: Document, channel: Channel) -> Keys:
             f"has {len(values)} values; {len(times)} keys of a {channel.mode} sampler need {needed} ({channel.where}).",
         )
     if channel.mode != "CUBICSPLINE":
-        return Keys(channel.mode, times, unit(document, channel, values))
+        return Keys(channel.mode, times, normalize(document, channel, values))
     before, middle, after = values[0::3], values[1::3], values[2::3]
-    return Keys(channel.mode, times, unit(document, channel, middle), before, after)
+    return Keys(channel.mode, times, normalize(document, channel, middle), before, after)
 
 
-def unit(document: Document, channel: Channel, values: Floats) -> Floats:
-    """Values of a channel, quaternions made unit."""
+def normalize(document: Document, channel: Channel, values: Floats) -> Floats:
+    """Return the values of a channel, quaternions made unit."""
     if channel.path != "rotation":
         return values
     lengths = np.linalg.norm(values, axis=1)
@@ -193,13 +193,15 @@ def unit(document: Document, channel: Channel, values: Floats) -> Floats:
         key = int(np.argmin(lengths))
         raise document.fail(f"accessors[{channel.output}]", f"has a quaternion of length zero at key {key}.")
     if np.abs(lengths - 1.0).max() > UNIT:
-        document.odd("quaternions are not of length 1; they were scaled to that", f"accessors[{channel.output}]")
+        document.note_oddity(
+            "quaternions are not of length 1; they were scaled to that", f"accessors[{channel.output}]"
+        )
     # tangents belong to the values as they are, so those of a spline stay
     return values if channel.mode == "CUBICSPLINE" else values / lengths[:, None]
 
 
 def sample(keys: Keys, times: Floats, *, rotation: bool) -> Floats:
-    """The values at some times, (times, k); rotations as unit quaternions xyzw."""
+    """Return the values at some times, (times, k); rotations as unit quaternions xyzw."""
     last = len(keys.times) - 1
     if last == 0:
         held = np.repeat(keys.values, len(times), axis=0)
@@ -211,21 +213,21 @@ def sample(keys: Keys, times: Floats, *, rotation: bool) -> Floats:
     if keys.mode == "STEP":
         values = keys.values[np.clip(right - 1, 0, last)]
     elif keys.mode == "CUBICSPLINE":
-        values = spline(keys, i, u, d[:, None])
+        values = follow_spline(keys, i, u, d[:, None])
     elif rotation:
-        values = arc(keys.values[i], keys.values[i + 1], u[:, 0])
+        values = follow_arc(keys.values[i], keys.values[i + 1], u[:, 0])
     else:
         values = (1 - u) * keys.values[i] + u * keys.values[i + 1]
     return values / np.linalg.norm(values, axis=1, keepdims=True) if rotation else values
 
 
-def arc(a: Floats, b: Floats, u: Floats) -> Floats:
-    """Along the shorter great arc from a to b."""
+def follow_arc(a: Floats, b: Floats, u: Floats) -> Floats:
+    """Return the rotation along the shorter great arc from a to b."""
     return Rotation.from_xyzw(a).slerp(Rotation.from_xyzw(b), u).wxyz[:, [1, 2, 3, 0]]
 
 
-def spline(keys: Keys, i: NDArray[np.intp], u: Floats, d: Floats) -> Floats:
-    """Hermite's cubic with the outgoing tangent of key i and the incoming one of the next."""
+def follow_spline(keys: Keys, i: NDArray[np.intp], u: Floats, d: Floats) -> Floats:
+    """Return Hermite's cubic with the outgoing tangent of key i and the incoming one of the next."""
     assert keys.before is not None
     assert keys.after is not None
     u2, u3 = u * u, u * u * u

@@ -21,7 +21,7 @@ from urllib.parse import unquote, unquote_to_bytes
 from poise.errors import FormatError
 from poise.formats.source import MOST_BYTES, Source
 
-__all__ = ["BIN", "JSON", "Document", "Object", "read_document", "written_by_us"]
+__all__ = ["BIN", "JSON", "Document", "Object", "read_document", "read_own_extras"]
 
 Object = dict[str, Any]
 
@@ -61,117 +61,119 @@ class Document:
     # ------------------------------------------------------------------------------------------ saying what is wrong
 
     def fail(self, where: str, message: str) -> FormatError:
-        """An error at an element, such as ``nodes[3].children[0]``, to be raised."""
-        return self.source.error(f"{where} {message}")
+        """Return an error at an element, such as ``nodes[3].children[0]``, to be raised."""
+        return self.source.make_error(f"{where} {message}")
 
-    def odd(self, what: str, where: str) -> None:
-        """Remembers an oddity; those of a kind are told together."""
+    def note_oddity(self, what: str, where: str) -> None:
+        """Remember an oddity; those of a kind are reported together."""
         self._odd.setdefault(what, []).append(where)
 
     def tell(self) -> None:
-        """Hands the oddities to the source, one line a kind."""
+        """Hand the oddities to the source, one line per kind."""
         for what, places in self._odd.items():
             more = f" and {len(places) - 3} more" if len(places) > 3 else ""
-            self.source.odd(f"{', '.join(places[:3])}{more}: {what}")
+            self.source.note_oddity(f"{', '.join(places[:3])}{more}: {what}")
         self._odd.clear()
 
     # ------------------------------------------------------------------------------------------ walking the JSON
 
-    def items(self, key: str) -> list[Object]:
-        """A top-level list of objects; empty where it is absent."""
+    def read_items(self, key: str) -> list[Object]:
+        """Return a top-level list of objects; empty if it is absent."""
         if key not in self._lists:
-            self._lists[key] = self.objects(self.json, key, "")
+            self._lists[key] = self.read_objects(self.json, key, "")
         return self._lists[key]
 
-    def objects(self, at: Object, key: str, where: str) -> list[Object]:
-        """A list of objects under `key`; empty where it is absent."""
+    def read_objects(self, at: Object, key: str, where: str) -> list[Object]:
+        """Return a list of objects under `key`; empty if it is absent."""
         place = f"{where}.{key}" if where else key
-        found = self.array(at.get(key, []), place)
+        found = self.read_list(at.get(key, []), place)
         for i, item in enumerate(found):
             if not isinstance(item, dict):
-                raise self.fail(f"{place}[{i}]", f"is {kind_of(item)}; it must be an object.")
+                raise self.fail(f"{place}[{i}]", f"is {name_kind(item)}; it must be an object.")
         return found
 
-    def array(self, value: Any, where: str) -> list[Any]:
-        """A list, of a bearable length."""
+    def read_list(self, value: Any, where: str) -> list[Any]:
+        """Return a JSON list, checked against MOST_ITEMS."""
         if not isinstance(value, list):
-            raise self.fail(where, f"is {kind_of(value)}; it must be a list.")
+            raise self.fail(where, f"is {name_kind(value)}; it must be a list.")
         if len(value) > MOST_ITEMS:
             raise self.fail(where, f"has {len(value)} entries; at most {MOST_ITEMS} are read.")
         return value
 
-    def object(self, at: Object, key: str, where: str) -> Object:
-        """An object under `key`; empty where it is absent."""
+    def read_object(self, at: Object, key: str, where: str) -> Object:
+        """Return an object under `key`; empty if it is absent."""
         value = at.get(key, {})
         if not isinstance(value, dict):
-            raise self.fail(f"{where}.{key}", f"is {kind_of(value)}; it must be an object.")
+            raise self.fail(f"{where}.{key}", f"is {name_kind(value)}; it must be an object.")
         return value
 
-    def index(self, value: Any, key: str, where: str) -> int:
-        """A number that points into the top-level list `key`."""
-        count = len(self.items(key))
+    def read_index(self, value: Any, key: str, where: str) -> int:
+        """Return a number that points into the top-level list `key`."""
+        count = len(self.read_items(key))
         if type(value) is not int or not 0 <= value < count:
             has = f"0 to {count - 1}" if count else "none at all"
-            raise self.fail(where, f"is {short(value)}; it must be the number of one of the {key}: {has}.")
+            raise self.fail(where, f"is {shorten(value)}; it must be the number of one of the {key}: {has}.")
         return value
 
-    def size(self, at: Object, key: str, where: str, default: int | None = None) -> int:
-        """A whole number, not negative."""
+    def read_size(self, at: Object, key: str, where: str, default: int | None = None) -> int:
+        """Return a whole number that is not negative."""
         value = at.get(key, default)
         if type(value) is float and value.is_integer() and abs(value) < 2**53:
             value = int(value)
         if type(value) is not int or value < 0:
-            given = "missing" if key not in at else short(value)
+            given = "missing" if key not in at else shorten(value)
             raise self.fail(f"{where}.{key}", f"is {given}; it must be a whole number, 0 or more.")
         return value
 
     # ------------------------------------------------------------------------------------------ bytes
 
-    def spend(self, count: int, where: str) -> None:
-        """Counts numbers that are about to be read, and refuses too many."""
+    def count_numbers(self, count: int, where: str) -> None:
+        """Count numbers that are about to be read, and refuse too many."""
         self._left -= count
         if self._left < 0:
             raise self.fail(where, f"needs more numbers than are read of one file ({MOST_NUMBERS}); split its clips.")
 
-    def buffer(self, i: int) -> bytes:
-        """The bytes of a buffer, at least `byteLength` of them."""
+    def read_buffer(self, i: int) -> bytes:
+        """Return the bytes of a buffer, at least `byteLength` of them."""
         if i not in self._buffers:
             self._buffers[i] = self._open_buffer(i)
         return self._buffers[i]
 
     def _open_buffer(self, i: int) -> bytes:
-        where, about = f"buffers[{i}]", self.items("buffers")[i]
-        length = self.size(about, "byteLength", where)
+        where, about = f"buffers[{i}]", self.read_items("buffers")[i]
+        length = self.read_size(about, "byteLength", where)
         uri = about.get("uri")
         if uri is None:
             if i > 0 or self.binary is None:
                 raise self.fail(where, "has no uri, and the file holds no binary chunk for it; export it again.")
             data = self.binary
         else:
-            data = self.resource(uri, f"{where}.uri")
+            data = self.read_resource(uri, f"{where}.uri")
         if len(data) < length:
             raise self.fail(where, f"says {length} bytes and has {len(data)}; the file is cut short. Export it again.")
         return data
 
-    def resource(self, uri: Any, where: str) -> bytes:
-        """What a uri refers to: data in itself, or a file in the same folder or below."""
+    def read_resource(self, uri: Any, where: str) -> bytes:
+        """Return what a uri refers to: data in itself, or a file in the same folder or below."""
         if not isinstance(uri, str):
-            raise self.fail(where, f"is {kind_of(uri)}; it must be text.")
+            raise self.fail(where, f"is {name_kind(uri)}; it must be text.")
         if uri[:5].lower() == "data:":
-            return self._embedded(uri, where)
+            return self._read_embedded(uri, where)
         try:
-            path = self.source.sibling(unquote(uri))
+            path = self.source.find_sibling(unquote(uri))
         except FormatError as error:
-            raise self.source.error(f"{where}: the file {error.message}") from None
+            raise self.source.make_error(f"{where}: the file {error.message}") from None
         try:
             return Source.open(path, limit=MOST_BYTES).data
         except FormatError as error:
-            raise self.fail(where, f"refers to {short(uri)}, which {error.message}") from None
+            raise self.fail(where, f"refers to {shorten(uri)}, which {error.message}") from None
 
-    def _embedded(self, uri: str, where: str) -> bytes:
+    def _read_embedded(self, uri: str, where: str) -> bytes:
         head = _DATA.match(uri)
         if head is None:
-            raise self.fail(where, f"is {short(uri)}, no data uri; it must begin data:application/octet-stream;base64,")
+            raise self.fail(
+                where, f"is {shorten(uri)}, no data uri; it must begin data:application/octet-stream;base64,"
+            )
         if not head[1]:
             return unquote_to_bytes(uri[head.end() :])
         text = unquote(uri[head.end() :]) if "%" in uri[head.end() :] else uri[head.end() :]
@@ -181,26 +183,26 @@ class Document:
             raise self.fail(where, f"is no valid base64 ({error}); export it again.") from None
 
 
-def kind_of(value: Any) -> str:
-    """What a JSON value is, in a word."""
+def name_kind(value: Any) -> str:
+    """Return what a JSON value is, in a word."""
     if value is None or isinstance(value, bool):
         return {None: "null", True: "true", False: "false"}[value]
     names = {dict: "an object", list: "a list", str: "text", int: "a number", float: "a number"}
     return names.get(type(value), type(value).__name__)
 
 
-def short(value: Any, longest: int = 48) -> str:
-    """A JSON value as the message shows it."""
+def shorten(value: Any, longest: int = 48) -> str:
+    """Return a JSON value as the message shows it."""
     if isinstance(value, (dict, list)):
-        return kind_of(value)
+        return name_kind(value)
     if isinstance(value, int) and abs(value) > 10**30:
         return "a number of more than 30 digits"
     text = json.dumps(value)
     return text if len(text) <= longest else text[: longest - 3] + "..."
 
 
-def written_by_us(item: Object) -> Object:
-    """What Poise left in the `extras` of an object; empty where others wrote it."""
+def read_own_extras(item: Object) -> Object:
+    """Return what Poise left in the `extras` of an object; empty if others wrote it."""
     extras = item.get("extras")
     ours = extras.get("poise") if isinstance(extras, dict) else None
     return ours if isinstance(ours, dict) else {}
@@ -210,7 +212,7 @@ def written_by_us(item: Object) -> Object:
 
 
 def read_document(source: Source) -> Document:
-    """The file, its container and JSON checked; nothing else is opened yet.
+    """Read the file, its container and JSON checked; nothing else is opened yet.
 
     Raises:
         FormatError: No glTF 2.0, cut short, or JSON that cannot be.
@@ -226,33 +228,35 @@ def read_document(source: Source) -> Document:
 
 
 def read_chunks(source: Source) -> tuple[bytes, bytes | None, list[tuple[int, bytes]]]:
-    """JSON, BIN and other chunks of a GLB."""
+    """Return JSON, BIN and other chunks of a GLB."""
     if len(source.data) < 20:
-        raise source.error("begins as a GLB and ends before its first chunk; it is cut short.")
+        raise source.make_error("begins as a GLB and ends before its first chunk; it is cut short.")
     _, version, length = struct.unpack_from("<4sII", source.data)
     if version != 2:
-        raise source.error(f"is a GLB of version {version}; version 2 is read. Convert it with gltf-pipeline.")
+        raise source.make_error(f"is a GLB of version {version}; version 2 is read. Convert it with gltf-pipeline.")
     if length > len(source.data):
-        raise source.error(f"says it has {length} bytes and has {len(source.data)}; it is cut short. Fetch it again.")
+        raise source.make_error(
+            f"says it has {length} bytes and has {len(source.data)}; it is cut short. Fetch it again."
+        )
     if length < len(source.data):
-        source.odd(f"{len(source.data) - length} bytes follow the end of the GLB; they were ignored")
+        source.note_oddity(f"{len(source.data) - length} bytes follow the end of the GLB; they were ignored")
     chunks = list(split_chunks(source, length))
     if not chunks or chunks[0][0] != JSON:
-        raise source.error("its first chunk is not JSON, as a GLB's must be; export it again.")
+        raise source.make_error("its first chunk is not JSON, as a GLB's must be; export it again.")
     binary = next((i for i, chunk in enumerate(chunks) if chunk[0] == BIN), 0)
     others = [chunk for i, chunk in enumerate(chunks) if i not in (0, binary)]
     return chunks[0][1].rstrip(b" \0"), chunks[binary][1] if binary else None, others
 
 
 def split_chunks(source: Source, length: int) -> Iterator[tuple[int, bytes]]:
-    """All chunks in order, as (type, bytes)."""
+    """Yield all chunks in order, as (type, bytes)."""
     at = 12
     while at < length:
         if at + 8 > length:
-            raise source.error(f"a chunk begins at byte {at} and its header is cut short; fetch the file again.")
+            raise source.make_error(f"a chunk begins at byte {at} and its header is cut short; fetch the file again.")
         size, kind = struct.unpack_from("<II", source.data, at)
         if at + 8 + size > length:
-            raise source.error(
+            raise source.make_error(
                 f"the chunk at byte {at} says {size} bytes where {length - at - 8} are left; fetch the file again."
             )
         yield kind, source.data[at + 8 : at + 8 + size]
@@ -260,47 +264,47 @@ def split_chunks(source: Source, length: int) -> Iterator[tuple[int, bytes]]:
 
 
 def parse(source: Source, data: bytes, where: str) -> Object:
-    """The root object of the JSON text; keys given twice, NaN and bottomless nesting are refused."""
+    """Return the root object of the JSON text; keys given twice, NaN and bottomless nesting are refused."""
 
     def refuse(word: str) -> NoReturn:
-        raise source.error(f"the JSON holds {word}, which is no JSON number; export it again.")
+        raise source.make_error(f"the JSON holds {word}, which is no JSON number; export it again.")
 
     def unique(pairs: list[tuple[str, Any]]) -> Object:
         made = dict(pairs)
         if len(made) < len(pairs):
             counts = Counter(key for key, _ in pairs)
             twice = counts.most_common(1)[0][0]
-            raise source.error(f"the JSON gives the key {short(twice)} twice in one object; keep one of them.")
+            raise source.make_error(f"the JSON gives the key {shorten(twice)} twice in one object; keep one of them.")
         return made
 
     place = f"{where}: " if where else ""
     try:
         root = json.loads(data.decode("utf-8"), object_pairs_hook=unique, parse_constant=refuse)
     except UnicodeDecodeError as error:
-        raise source.error(f"{place}byte {error.start} is not UTF-8, as the JSON of glTF must be.") from None
+        raise source.make_error(f"{place}byte {error.start} is not UTF-8, as the JSON of glTF must be.") from None
     except json.JSONDecodeError as error:
         line = None if where else error.lineno
-        raise source.error(f"{place}is no JSON: {error.msg} (column {error.colno}).", line) from None
+        raise source.make_error(f"{place}is no JSON: {error.msg} (column {error.colno}).", line) from None
     except RecursionError:
-        raise source.error(f"{place}the JSON is nested too deeply to be a glTF.") from None
+        raise source.make_error(f"{place}the JSON is nested too deeply to be a glTF.") from None
     except FormatError:
         raise
     except ValueError as error:  # a number of thousands of digits
-        raise source.error(f"{place}the JSON holds a number that cannot be: {error}.") from None
+        raise source.make_error(f"{place}the JSON holds a number that cannot be: {error}.") from None
     if not isinstance(root, dict):
-        raise source.error(f"{place}the JSON is {kind_of(root)}; a glTF is an object with an 'asset'.")
+        raise source.make_error(f"{place}the JSON is {name_kind(root)}; a glTF is an object with an 'asset'.")
     return root
 
 
 def check_asset(document: Document) -> None:
-    """Refuses what is not glTF 2."""
+    """Refuse what is not glTF 2."""
     asset = document.json.get("asset")
     if not isinstance(asset, dict):
         raise document.fail("asset", 'is missing; a glTF 2.0 file has "asset": {"version": "2.0"}.')
     version = asset.get("version")
     hint = " Convert it with gltf-pipeline." if isinstance(document.json.get("nodes"), dict) else ""  # as in glTF 1
     if not isinstance(version, str) or not re.fullmatch(r"[0-9]{1,9}\.[0-9]{1,9}", version):
-        raise document.fail("asset.version", f'is {short(version)}; it must be "2.0".{hint}')
+        raise document.fail("asset.version", f'is {shorten(version)}; it must be "2.0".{hint}')
     least = asset.get("minVersion", "2.0")
     if version.split(".")[0] != "2" or least != "2.0":
-        raise document.fail("asset.version", f"is {version} (at least {short(least)}); glTF 2.0 is read.{hint}")
+        raise document.fail("asset.version", f"is {version} (at least {shorten(least)}); glTF 2.0 is read.{hint}")

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.gltf.accessors import packed_by, read_accessor
-from poise.formats.gltf.body import Limb
+from poise.formats.gltf.accessors import find_unknown_packing, read_accessor
+from poise.formats.gltf.body import NodeJoint
 from poise.formats.gltf.document import Document, read_document
 from poise.formats.gltf.materials import Palette
 from poise.formats.gltf.meshes import Primitive, read_primitives
-from poise.formats.gltf.nodes import read_nodes, world_matrices
+from poise.formats.gltf.nodes import find_world_matrices, read_nodes
 from poise.formats.gltf.reading import read_body
 from poise.formats.source import ReadOptions, Source
 from poise.model.looks import Look, LookSource, Patch, Piece, Skin
@@ -42,10 +42,10 @@ def read_look(about: LookSource) -> Look:
     pieces: list[Piece] = []
     count = 0
     for i in body.order:
-        item = document.items("nodes")[i]
+        item = document.read_items("nodes")[i]
         if "mesh" not in item or i not in shown:
             continue
-        mesh = document.index(item["mesh"], "meshes", f"nodes[{i}].mesh")
+        mesh = document.read_index(item["mesh"], "meshes", f"nodes[{i}].mesh")
         for primitive in read_primitives(document, mesh, palette.missing):
             count += len(primitive.triangles)
             if count > MOST_TRIANGLES:
@@ -56,24 +56,24 @@ def read_look(about: LookSource) -> Look:
                 matrix = affine(about.size * body.limbs[i].stretch)
                 pieces.append(Piece(patch, body.limbs[i].name, matrix))
             else:
-                number = document.index(skin, "skins", f"nodes[{i}].skin")
+                number = document.read_index(skin, "skins", f"nodes[{i}].skin")
                 pieces.append(skinned(document, primitive, patch, number, body.limbs, about.size))
     return Look(tuple(pieces), notes=tuple(sorted(palette.missing)))
 
 
 def shown_nodes(document: Document) -> set[int]:
     """The nodes of the scene that the file shows first; all where it has no scene."""
-    scenes = document.items("scenes")
+    scenes = document.read_items("scenes")
     if not scenes:
-        return set(range(len(document.items("nodes"))))
-    first = document.index(document.json.get("scene", 0), "scenes", "scene")
+        return set(range(len(document.read_items("nodes"))))
+    first = document.read_index(document.json.get("scene", 0), "scenes", "scene")
     stack = list(scenes[first].get("nodes", []))
     seen: set[int] = set()
     while stack:
         i = stack.pop()
         if i not in seen:
             seen.add(i)
-            stack += document.items("nodes")[i].get("children", [])
+            stack += document.read_items("nodes")[i].get("children", [])
     return seen
 
 
@@ -97,11 +97,11 @@ def affine(linear: Any) -> Floats:
 
 
 def skinned(
-    document: Document, primitive: Primitive, patch: Patch, number: int, limbs: list[Limb], size: float
+    document: Document, primitive: Primitive, patch: Patch, number: int, limbs: list[NodeJoint], size: float
 ) -> Piece:
     """A primitive on the joints of a skin; those that move nothing are left out."""
-    where, item = f"skins[{number}]", document.items("skins")[number]
-    nodes = [document.index(j, "nodes", f"{where}.joints") for j in document.array(item.get("joints"), where)]
+    where, item = f"skins[{number}]", document.read_items("skins")[number]
+    nodes = [document.read_index(j, "nodes", f"{where}.joints") for j in document.read_list(item.get("joints"), where)]
     assert primitive.joints is not None
     assert primitive.weights is not None
     if primitive.joints.max(initial=0) >= len(nodes):
@@ -120,8 +120,8 @@ def inverse_binds(document: Document, item: dict[str, Any], count: int, where: s
     at = f"{where}.inverseBindMatrices"
     if "inverseBindMatrices" not in item:
         return np.repeat(np.eye(4)[None], count, axis=0)
-    accessor = document.index(item["inverseBindMatrices"], "accessors", at)
-    if packed := packed_by(document, accessor):
+    accessor = document.read_index(item["inverseBindMatrices"], "accessors", at)
+    if packed := find_unknown_packing(document, accessor):
         raise document.fail(at, f"are packed by {packed}, which is not read here.")
     values = read_accessor(document, accessor, "MAT4", at)
     if len(values) < count:
@@ -135,20 +135,20 @@ def read_still(source: Source) -> list[Patch]:
     """All meshes of a file as they stand, in the file's own axes: a glTF that is a link of a robot."""
     document = read_document(source)
     nodes, order = read_nodes(document)
-    palette, worlds, shown = Palette(document), world_matrices(nodes, order), shown_nodes(document)
+    palette, worlds, shown = Palette(document), find_world_matrices(nodes, order), shown_nodes(document)
     out: list[Patch] = []
     for i in order:
-        item = document.items("nodes")[i]
+        item = document.read_items("nodes")[i]
         if "mesh" not in item or i not in shown:
             continue
         for primitive in read_primitives(document, item["mesh"], palette.missing):
             if sum(len(patch.triangles) for patch in out) > MOST_TRIANGLES:
-                raise source.error(f"has more than {MOST_TRIANGLES} triangles.")
+                raise source.make_error(f"has more than {MOST_TRIANGLES} triangles.")
             T, patch = worlds[i], patch_of(primitive, palette)
             vertices = (primitive.points @ T[:3, :3].T + T[:3, 3]).astype(np.float32)
             flip = np.linalg.det(T[:3, :3]) < 0.0
             triangles = np.ascontiguousarray(patch.triangles[:, ::-1]) if flip else patch.triangles
             out.append(Patch(vertices, triangles, patch.material, patch.uv))
     if not out and palette.missing:
-        raise source.error("; ".join(sorted(palette.missing)))
+        raise source.make_error("; ".join(sorted(palette.missing)))
     return out

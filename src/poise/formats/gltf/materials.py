@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from poise.errors import FormatError
-from poise.formats.gltf.accessors import packing, unpacked_view, view_span
+from poise.formats.gltf.accessors import find_packing, find_span, unpack_view
 from poise.formats.gltf.document import Document, Object
 from poise.formats.gltf.meshes import base_texture
 from poise.model.looks import Material, Texture
@@ -45,7 +45,7 @@ class Palette:
         if i < 0:
             return Material(on_screen(0.8 * tint * (1, 1, 1, 1.25)))
         document, where = self.document, f"materials[{i}]"
-        item = document.items("materials")[i]
+        item = document.read_items("materials")[i]
         mode = item.get("alphaMode", "OPAQUE")
         cutoff = item.get("alphaCutoff", 0.5)
         cut = float(np.clip(cutoff, 0.0, 1.0)) if type(cutoff) in (int, float) else 0.5
@@ -58,8 +58,8 @@ class Palette:
 
     def _factor(self, item: Object, where: str) -> Any:
         """The factor of the base colour, linear, (4,)."""
-        old = self.document.object(item, "extensions", where).get("KHR_materials_pbrSpecularGlossiness")
-        basic = self.document.object(item, "pbrMetallicRoughness", where)
+        old = self.document.read_object(item, "extensions", where).get("KHR_materials_pbrSpecularGlossiness")
+        basic = self.document.read_object(item, "pbrMetallicRoughness", where)
         given = basic.get("baseColorFactor", old.get("diffuseFactor") if isinstance(old, dict) else None)
         if given is None:
             return np.ones(4)
@@ -73,23 +73,23 @@ class Palette:
         if not info:
             return None
         where = f"materials[{i}]: the texture of its colour"
-        item = self.document.items("textures")[self.document.index(info.get("index"), "textures", where)]
+        item = self.document.read_items("textures")[self.document.read_index(info.get("index"), "textures", where)]
         source = item.get("source")
-        for name, about in self.document.object(item, "extensions", where).items():
+        for name, about in self.document.read_object(item, "extensions", where).items():
             if source is None and isinstance(about, dict) and "source" in about and name != BASIS:
                 source = about["source"]
             elif source is None and name == BASIS:
                 self.missing.add(f"a texture is packed by {name} (KTX2), which is not read here; its colour is plain")
         if source is None:
             return None
-        number = self.document.index(source, "images", where)
+        number = self.document.read_index(source, "images", where)
         if number not in self._images:
             self._images[number] = self._image(number)
         return self._images[number]
 
     def _image(self, i: int) -> Texture | None:
         document, where = self.document, f"images[{i}]"
-        item = document.items("images")[i]
+        item = document.read_items("images")[i]
         try:
             data = self._image_bytes(item, where)
         except FormatError as error:
@@ -106,13 +106,13 @@ class Palette:
     def _image_bytes(self, item: Object, where: str) -> bytes:
         document = self.document
         if "bufferView" not in item:
-            return document.resource(item.get("uri"), f"{where}.uri")
-        view = document.index(item["bufferView"], "bufferViews", f"{where}.bufferView")
-        name, about = packing(document, view)
+            return document.read_resource(item.get("uri"), f"{where}.uri")
+        view = document.read_index(item["bufferView"], "bufferViews", f"{where}.bufferView")
+        name, about = find_packing(document, view)
         if name:
-            return unpacked_view(document, view, name, about)
-        buffer, start, length, _ = view_span(document, view)
-        return bytes(document.buffer(buffer)[start : start + length])
+            return unpack_view(document, view, name, about)
+        buffer, start, length, _ = find_span(document, view)
+        return bytes(document.read_buffer(buffer)[start : start + length])
 
 
 def on_screen(linear: Any) -> tuple[float, float, float, float]:

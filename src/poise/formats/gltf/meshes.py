@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.gltf.accessors import UNPACK, packed_by, read_indices, read_quantized
-from poise.formats.gltf.document import Document, Object, short
+from poise.formats.gltf.accessors import UNPACK, find_unknown_packing, read_indices, read_quantized
+from poise.formats.gltf.document import Document, Object, shorten
 from poise.model.looks import INFLUENCES
 
 __all__ = ["Primitive", "read_primitives"]
@@ -51,7 +51,7 @@ class Primitive:
 def read_primitives(document: Document, mesh: int, missing: set[str]) -> list[Primitive]:
     """The triangles of a mesh; what packs those that cannot be read goes to `missing`."""
     where, out = f"meshes[{mesh}]", []
-    for k, item in enumerate(document.objects(document.items("meshes")[mesh], "primitives", where)):
+    for k, item in enumerate(document.read_objects(document.read_items("meshes")[mesh], "primitives", where)):
         made = read_primitive(document, item, f"{where}.primitives[{k}]", missing)
         if made is not None and len(made.triangles):
             out.append(made)
@@ -60,24 +60,24 @@ def read_primitives(document: Document, mesh: int, missing: set[str]) -> list[Pr
 
 def read_primitive(document: Document, item: Object, where: str, missing: set[str]) -> Primitive | None:
     """One primitive; None where it has no triangles that can be read."""
-    extensions = document.object(item, "extensions", where)
+    extensions = document.read_object(item, "extensions", where)
     packed = next((name for name in extensions if "compression" in name), "")
     attributes = {
-        name: document.index(value, "accessors", f"{where}.attributes.{name[:40]}")
-        for name, value in document.object(item, "attributes", where).items()
+        name: document.read_index(value, "accessors", f"{where}.attributes.{name[:40]}")
+        for name, value in document.read_object(item, "attributes", where).items()
     }
     mode = item.get("mode", TRIANGLES)
     if mode not in (TRIANGLES, STRIP, FAN) or "POSITION" not in attributes:
         return None
-    index = document.index(item["indices"], "accessors", f"{where}.indices") if "indices" in item else None
-    packed = packed or packed_by(document, *attributes.values(), *([] if index is None else [index]))
+    index = document.read_index(item["indices"], "accessors", f"{where}.indices") if "indices" in item else None
+    packed = packed or find_unknown_packing(document, *attributes.values(), *([] if index is None else [index]))
     if packed:
         missing.add(f"a mesh is packed by {packed}, which is not read here; {UNPACK}")
         return None
     points = read_quantized(document, attributes["POSITION"], ("VEC3",), f"{where}.attributes.POSITION")
     if np.abs(points).max() > LARGEST:
         raise document.fail(f"{where}.attributes.POSITION", f"holds a number above {LARGEST:g}.")
-    material = document.index(item["material"], "materials", f"{where}.material") if "material" in item else -1
+    material = document.read_index(item["material"], "materials", f"{where}.material") if "material" in item else -1
     joints, weights = read_influences(document, attributes, len(points), where)
     return Primitive(
         points,
@@ -169,10 +169,10 @@ def read_uv(document: Document, attributes: dict[str, int], material: int, count
     if not info:
         return None
     at = f"materials[{material}]"
-    transform = document.object(document.object(info, "extensions", at), "KHR_texture_transform", at)
+    transform = document.read_object(document.read_object(info, "extensions", at), "KHR_texture_transform", at)
     which = transform.get("texCoord", info.get("texCoord", 0))
     if type(which) is not int:
-        raise document.fail(f"{at}: texCoord", f"is {short(which)}; it must be a whole number.")
+        raise document.fail(f"{at}: texCoord", f"is {shorten(which)}; it must be a whole number.")
     uv = read_attribute(document, attributes, f"TEXCOORD_{which}", ("VEC2",), count, where)
     return uv if uv is None or not transform else moved(document, uv, transform, at)
 
@@ -184,7 +184,7 @@ def moved(document: Document, uv: Floats, transform: Object, where: str) -> Floa
         given = transform.get(key, [default, default])
         fine = isinstance(given, list) and len(given) == 2 and all(type(x) in (int, float) for x in given)
         if not fine or not all(abs(x) < LARGEST for x in given):
-            raise document.fail(f"{where}: {key}", f"is {short(given)}; it must be two numbers.")
+            raise document.fail(f"{where}: {key}", f"is {shorten(given)}; it must be two numbers.")
         return np.array(given, np.float64)
 
     turn = transform.get("rotation", 0.0)
@@ -197,9 +197,9 @@ def base_texture(document: Document, material: int) -> Object:
     """What a material says of the texture of its base colour; empty where it has none."""
     if material < 0:
         return {}
-    where, item = f"materials[{material}]", document.items("materials")[material]
-    basic = document.object(document.object(item, "pbrMetallicRoughness", where), "baseColorTexture", where)
-    old = document.object(
-        document.object(item, "extensions", where), "KHR_materials_pbrSpecularGlossiness", f"{where}.extensions"
+    where, item = f"materials[{material}]", document.read_items("materials")[material]
+    basic = document.read_object(document.read_object(item, "pbrMetallicRoughness", where), "baseColorTexture", where)
+    old = document.read_object(
+        document.read_object(item, "extensions", where), "KHR_materials_pbrSpecularGlossiness", f"{where}.extensions"
     )
-    return basic or document.object(old, "diffuseTexture", where)
+    return basic or document.read_object(old, "diffuseTexture", where)

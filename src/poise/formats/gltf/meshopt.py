@@ -16,7 +16,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["FILTERS", "unpacked"]
+__all__ = ["FILTERS", "unpack"]
 
 Bytes = NDArray[np.uint8]
 
@@ -26,8 +26,8 @@ MOST_BYTES = 1 << 24
 """Bytes of one view above which it is not unpacked: some seconds."""
 
 
-def unpacked(data: bytes, count: int, stride: int, name: str) -> bytes:
-    """The elements, `count` of `stride` bytes, behind their filter.
+def unpack(data: bytes, count: int, stride: int, name: str) -> bytes:
+    """Return the elements, `count` of `stride` bytes, behind their filter.
 
     Raises:
         ValueError: The bytes are no such stream, or the filter is none of `FILTERS`.
@@ -37,13 +37,13 @@ def unpacked(data: bytes, count: int, stride: int, name: str) -> bytes:
     if name not in FILTERS:
         raise ValueError(f"its filter is {name}")
     try:
-        return np.ascontiguousarray(FILTERS[name](elements(data, count, stride))).tobytes()
+        return np.ascontiguousarray(FILTERS[name](read_elements(data, count, stride))).tobytes()
     except IndexError:
         raise ValueError("it is cut short") from None
 
 
-def elements(data: bytes, count: int, stride: int) -> Bytes:
-    """The stream's elements, (count, stride)."""
+def read_elements(data: bytes, count: int, stride: int) -> Bytes:
+    """Return the stream's elements, (count, stride)."""
     version = data[0] - 0xA0 if data else -1
     if version not in WIDTHS:
         raise ValueError("it is no stream of attributes")
@@ -62,17 +62,17 @@ def elements(data: bytes, count: int, stride: int) -> Bytes:
             raise ValueError("it is cut short")
         for k in range(stride):
             kind = control[k // 4] >> (k % 4 * 2) & 3
-            row, at = column(data, at, end, rows, kind, version)
+            row, at = read_column(data, at, end, rows, kind, version)
             out[begin : begin + rows, k] = row
         for k in range(0, stride, 4):
             block = out[begin : begin + rows, k : k + 4]
-            block[:] = summed(block, last[k : k + 4], channels[k // 4])
+            block[:] = sum_differences(block, last[k : k + 4], channels[k // 4])
         last = out[begin + rows - 1].copy()
     return out
 
 
-def column(data: bytes, at: int, end: int, rows: int, kind: int, version: int) -> tuple[Bytes, int]:
-    """One byte of all elements of a block, as differences, and where the next one begins."""
+def read_column(data: bytes, at: int, end: int, rows: int, kind: int, version: int) -> tuple[Bytes, int]:
+    """Return one byte of all elements of a block, as differences, and where the next one begins."""
     if kind == 2:
         return np.zeros(rows, np.uint8), at
     if kind == 3:
@@ -93,7 +93,7 @@ def column(data: bytes, at: int, end: int, rows: int, kind: int, version: int) -
 
 
 def group(data: bytes, at: int, bits: int, out: bytearray) -> int:
-    """Appends 16 differences; returns where they end."""
+    """Append 16 differences; returns where they end."""
     if bits in (0, 8):
         out += data[at : at + 16] if bits else bytes(16)
         return at + 2 * bits
@@ -107,8 +107,8 @@ def group(data: bytes, at: int, bits: int, out: bytearray) -> int:
     return behind
 
 
-def summed(block: Bytes, last: Bytes, channel: int) -> Bytes:
-    """Four bytes of the elements from their differences: of bytes, of pairs, or of the bits of all four."""
+def sum_differences(block: Bytes, last: Bytes, channel: int) -> Bytes:
+    """Return four bytes of the elements from their differences: of bytes, of pairs, or of the bits of all four."""
     kind = channel & 3
     if kind == 3:
         raise ValueError("it has a kind of differences that is not known")
@@ -126,8 +126,8 @@ def summed(block: Bytes, last: Bytes, channel: int) -> Bytes:
     return whole[1:].view(np.uint8)
 
 
-def quaternions(rows: Bytes) -> Bytes:
-    """Three parts of a rotation and which one is left out, as four normalised shorts."""
+def read_quaternions(rows: Bytes) -> Bytes:
+    """Return three parts of a rotation and which one is left out, as four normalised shorts."""
     if rows.shape[1] != 8:
         raise ValueError("its rotations have another size")
     shorts = rows.view("<i2")
@@ -140,8 +140,8 @@ def quaternions(rows: Bytes) -> Bytes:
     return np.asarray(out.view(np.uint8), np.uint8)
 
 
-def exponentials(rows: Bytes) -> Bytes:
-    """Numbers of 24 bits and a power of two, as floats."""
+def read_exponentials(rows: Bytes) -> Bytes:
+    """Return numbers of 24 bits and a power of two, as floats."""
     words = rows.view("<i4")
     with np.errstate(over="ignore"):
         numbers = np.ldexp((words << 8 >> 8).astype(np.float64), words >> 24).astype("<f4")
@@ -150,6 +150,6 @@ def exponentials(rows: Bytes) -> Bytes:
 
 FILTERS: dict[str, Callable[[Bytes], Bytes]] = {
     "NONE": np.asarray,
-    "QUATERNION": quaternions,
-    "EXPONENTIAL": exponentials,
+    "QUATERNION": read_quaternions,
+    "EXPONENTIAL": read_exponentials,
 }

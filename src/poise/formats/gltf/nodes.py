@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.gltf.document import Document, Object, kind_of, short
+from poise.formats.gltf.document import Document, Object, name_kind, shorten
 from poise.formats.source import LONGEST_NAME
 from poise.spatial import Rotation
 
-__all__ = ["Node", "nearest_turn", "read_nodes", "world_matrices"]
+__all__ = ["Node", "find_nearest_turn", "find_world_matrices", "read_nodes"]
 
 Floats = NDArray[np.float64]
 
@@ -60,31 +60,31 @@ class Node:
 
 
 def read_nodes(document: Document) -> tuple[list[Node], list[int]]:
-    """All nodes, and their numbers with parents first.
+    """Read all nodes, and their numbers with parents first.
 
     Raises:
         FormatError: A child that is not there, with two parents or above itself; numbers that cannot be.
     """
-    items = document.items("nodes")
+    items = document.read_items("nodes")
     if not items:
         raise document.fail("nodes", "are missing; a body is read from a tree of nodes.")
     if len(items) > MOST_NODES:
         raise document.fail("nodes", f"are {len(items)}; at most {MOST_NODES} are read.")
     parents = read_parents(document, items)
-    order = parents_first(document, parents)
-    names = unique_names(document, items)
+    order = order_nodes(document, parents)
+    names = name_nodes(document, items)
     nodes = [read_node(document, item, i, names[i], parents[i]) for i, item in enumerate(items)]
     check_scenes(document, parents)
     return nodes, order
 
 
 def read_parents(document: Document, items: list[Object]) -> list[int]:
-    """The parent of each node, -1 for none."""
+    """Read the parent of each node, -1 for none."""
     parents = [-1] * len(items)
     for i, item in enumerate(items):
         where = f"nodes[{i}].children"
-        for k, child in enumerate(document.array(item.get("children", []), where)):
-            j = document.index(child, "nodes", f"{where}[{k}]")
+        for k, child in enumerate(document.read_list(item.get("children", []), where)):
+            j = document.read_index(child, "nodes", f"{where}[{k}]")
             if j == i:
                 raise document.fail(f"{where}[{k}]", "is the node itself; take it out of its own children.")
             if parents[j] >= 0:
@@ -95,8 +95,8 @@ def read_parents(document: Document, items: list[Object]) -> list[int]:
     return parents
 
 
-def parents_first(document: Document, parents: list[int]) -> list[int]:
-    """All nodes, depth first; a circle is refused."""
+def order_nodes(document: Document, parents: list[int]) -> list[int]:
+    """Return all nodes, depth first; a circle is refused."""
     children: list[list[int]] = [[] for _ in parents]
     stack: list[int] = []
     for i in reversed(range(len(parents))):
@@ -112,13 +112,13 @@ def parents_first(document: Document, parents: list[int]) -> list[int]:
     return order
 
 
-def unique_names(document: Document, items: list[Object]) -> list[str]:
-    """A name for each node: its own; ``node_3`` where it has none, ``name#3`` where another node has it too."""
+def name_nodes(document: Document, items: list[Object]) -> list[str]:
+    """Return a name for each node: its own; ``node_3`` if it has none, ``name#3`` if another node has it too."""
     given: list[str] = []
     for i, item in enumerate(items):
         name = item.get("name", "")
         if not isinstance(name, str):
-            raise document.fail(f"nodes[{i}].name", f"is {kind_of(name)}; it must be text.")
+            raise document.fail(f"nodes[{i}].name", f"is {name_kind(name)}; it must be text.")
         if len(name) > LONGEST_NAME:
             raise document.fail(f"nodes[{i}].name", f"has {len(name)} letters; give it a shorter one.")
         given.append(name if name.strip() else f"node_{i}")
@@ -129,85 +129,89 @@ def unique_names(document: Document, items: list[Object]) -> list[str]:
         names = [name if counts[name] == 1 else f"{name}#{i}" for i, name in enumerate(names)]
     for i, name in enumerate(names):
         if name != given[i]:
-            document.odd("several nodes have one name; each got its number behind it, as in 'name#3'", f"nodes[{i}]")
+            document.note_oddity(
+                "several nodes have one name; each got its number behind it, as in 'name#3'", f"nodes[{i}]"
+            )
     return names
 
 
 def check_scenes(document: Document, parents: list[int]) -> None:
-    """Scenes name nodes that exist and that are roots."""
-    for i, scene in enumerate(document.items("scenes")):
-        for k, node in enumerate(document.array(scene.get("nodes", []), f"scenes[{i}].nodes")):
+    """Check that scenes name nodes that exist and that are roots."""
+    for i, scene in enumerate(document.read_items("scenes")):
+        for k, node in enumerate(document.read_list(scene.get("nodes", []), f"scenes[{i}].nodes")):
             where = f"scenes[{i}].nodes[{k}]"
-            if parents[document.index(node, "nodes", where)] >= 0:
-                document.odd("a scene lists a node that hangs from another; it was left where it hangs", where)
+            if parents[document.read_index(node, "nodes", where)] >= 0:
+                document.note_oddity("a scene lists a node that hangs from another; it was left where it hangs", where)
     if "scene" in document.json:
-        document.index(document.json["scene"], "scenes", "scene")
+        document.read_index(document.json["scene"], "scenes", "scene")
 
 
 # ------------------------------------------------------------------------------------------------ one node
 
 
 def read_node(document: Document, item: Object, i: int, name: str, parent: int) -> Node:
-    """A node with its numbers checked."""
+    """Read a node with its numbers checked."""
     where = f"nodes[{i}]"
     for key, list_key in (("mesh", "meshes"), ("skin", "skins"), ("camera", "cameras")):
         if key in item:
-            document.index(item[key], list_key, f"{where}.{key}")
+            document.read_index(item[key], list_key, f"{where}.{key}")
     if "matrix" in item:
         if any(key in item for key in ("translation", "rotation", "scale")):
             raise document.fail(where, "has a matrix and also a translation, rotation or scale; keep one of the two.")
-        return read_matrix(document, numbers(document, item, "matrix", 16, where, ()), i, name, parent)
-    translation = numbers(document, item, "translation", 3, where, (0.0, 0.0, 0.0))
-    xyzw = numbers(document, item, "rotation", 4, where, (0.0, 0.0, 0.0, 1.0))
-    scale = numbers(document, item, "scale", 3, where, (1.0, 1.0, 1.0))
+        return read_matrix(document, read_numbers(document, item, "matrix", 16, where, ()), i, name, parent)
+    translation = read_numbers(document, item, "translation", 3, where, (0.0, 0.0, 0.0))
+    xyzw = read_numbers(document, item, "rotation", 4, where, (0.0, 0.0, 0.0, 1.0))
+    scale = read_numbers(document, item, "scale", 3, where, (1.0, 1.0, 1.0))
     length = float(np.linalg.norm(xyzw))
     if length < 1e-6:
         raise document.fail(f"{where}.rotation", "is a quaternion of length zero; write [0, 0, 0, 1] for no rotation.")
     if abs(length - 1.0) > UNIT:
-        document.odd("a quaternion is not of length 1; it was scaled to that", f"{where}.rotation")
+        document.note_oddity("a quaternion is not of length 1; it was scaled to that", f"{where}.rotation")
     turn = Rotation.from_xyzw(xyzw / length).matrix
     return Node(i, name, parent, translation, turn, np.diag(scale), False)
 
 
-def numbers(document: Document, item: Object, key: str, count: int, where: str, default: Any) -> Floats:
-    """A list of finite numbers of a node."""
+def read_numbers(document: Document, item: Object, key: str, count: int, where: str, default: Any) -> Floats:
+    """Return a list of finite numbers of a node."""
     given = item.get(key, default)
     if not isinstance(given, (list, tuple)) or len(given) != count:
-        has = f"{len(given)} numbers" if isinstance(given, list) else kind_of(given)
+        has = f"{len(given)} numbers" if isinstance(given, list) else name_kind(given)
         raise document.fail(f"{where}.{key}", f"is {has}; it must be a list of {count} numbers.")
     for k, value in enumerate(given):
         if type(value) not in (int, float) or not abs(value) <= LARGEST:
-            raise document.fail(f"{where}.{key}[{k}]", f"is {short(value)}; it must be a number, at most {LARGEST:g}.")
+            raise document.fail(
+                f"{where}.{key}[{k}]", f"is {shorten(value)}; it must be a number, at most {LARGEST:g}."
+            )
     return np.array(given, dtype=np.float64)
 
 
 def read_matrix(document: Document, columns: Floats, i: int, name: str, parent: int) -> Node:
-    """A node given by a matrix, in columns."""
+    """Read a node given by a matrix, in columns."""
     matrix, where = columns.reshape(4, 4).T, f"nodes[{i}].matrix"
     if not np.allclose(matrix[3], (0, 0, 0, 1), rtol=0, atol=1e-6):
         raise document.fail(where, "has a last row other than 0 0 0 1 (numbers 3, 7, 11 and 15); it must be affine.")
-    turn, stretch = factors(matrix[:3, :3])
+    turn, stretch = factor_matrix(matrix[:3, :3])
     size = float(np.abs(stretch).max())
     if np.abs(stretch - np.diag(np.diag(stretch))).max() > 1e-4 * size:
-        document.odd("a matrix shears, as no joint can; its nearest rotation was taken", where)
+        document.note_oddity("a matrix shears, as no joint can; its nearest rotation was taken", where)
     return Node(i, name, parent, matrix[:3, 3].copy(), turn, stretch, True)
 
 
-def factors(linear: Floats) -> tuple[Floats, Floats]:
-    """``linear = R P``: by its columns where they are at right angles, else by the polar decomposition."""
+def factor_matrix(linear: Floats) -> tuple[Floats, Floats]:
+    """Return ``linear = R P``: by its columns if they are at right angles, else by the polar decomposition."""
     lengths = np.linalg.norm(linear, axis=0)
     gram = linear.T @ linear
     if lengths.min() > 1e-12 * max(lengths.max(), 1e-300):
         cosines = gram / np.outer(lengths, lengths) - np.eye(3)
         if np.abs(cosines).max() < 1e-5:
-            turn = nearest_turn(linear / lengths)
+            turn = find_nearest_turn(linear / lengths)
             return turn, turn.T @ linear
-    turn = nearest_turn(linear)
+    turn = find_nearest_turn(linear)
     return turn, turn.T @ linear
 
 
-def nearest_turn(linear: Floats) -> Floats:
-    """The rotation nearest to a matrix, or to its opposite where the matrix mirrors."""
+def find_nearest_turn(linear: Floats) -> Floats:
+    """Return the rotation nearest to a matrix, or to its opposite where the matrix mirrors."""
     size = float(np.abs(linear).max())
     if size == 0.0:
         return np.eye(3)
@@ -217,8 +221,8 @@ def nearest_turn(linear: Floats) -> Floats:
     return np.asarray(u @ vt)
 
 
-def world_matrices(nodes: list[Node], order: list[int]) -> Floats:
-    """Where every node is in the file's pose: the products of the nodes' matrices, (nodes, 4, 4)."""
+def find_world_matrices(nodes: list[Node], order: list[int]) -> Floats:
+    """Return where every node is in the file's pose: the products of the nodes' matrices, (nodes, 4, 4)."""
     out = np.empty((len(nodes), 4, 4))
     for i in order:
         local = nodes[i].local

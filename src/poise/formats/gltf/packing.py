@@ -31,7 +31,7 @@ class Parts:
     Attributes:
         document: The file that it is made from; None for a new one.
         json: The root object.
-        added: New bytes; the bufferViews of `view` count from their beginning until the file is written.
+        added: New bytes; the bufferViews of `add_view` count from their beginning until the file is written.
     """
 
     def __init__(self, root: Object, document: Document | None = None) -> None:
@@ -41,24 +41,24 @@ class Parts:
         self._views: list[int] = []
 
     def append(self, key: str, item: Object, *, first: bool = False) -> int:
-        """Adds to a top-level list (a copy of it); the number of the item."""
+        """Add to a top-level list (a copy of it); the number of the item."""
         items = list(self.json.get(key, []))
         items.insert(0 if first else len(items), item)
         self.json[key] = items
         return 0 if first else len(items) - 1
 
-    def view(self, data: bytes) -> int:
-        """Adds bytes as a bufferView."""
+    def add_view(self, data: bytes) -> int:
+        """Add bytes as a bufferView."""
         self.added += b"\0" * (-len(self.added) % 8)
         number = self.append("bufferViews", {"buffer": -1, "byteOffset": len(self.added), "byteLength": len(data)})
         self._views.append(number)
         self.added += data
         return number
 
-    def accessor(self, values: NDArray[np.float64], kind: str, *, bounds: bool = False) -> int:
-        """Adds rows of numbers, in single precision."""
+    def add_accessor(self, values: NDArray[np.float64], kind: str, *, bounds: bool = False) -> int:
+        """Add rows of numbers, in single precision."""
         single = np.ascontiguousarray(values, dtype="<f4")
-        about: Object = {"bufferView": self.view(single.tobytes()), "componentType": 5126, "count": len(single)}
+        about: Object = {"bufferView": self.add_view(single.tobytes()), "componentType": 5126, "count": len(single)}
         about["type"] = kind
         if bounds:
             rows = single.reshape(len(single), -1).astype(np.float64)
@@ -66,7 +66,7 @@ class Parts:
         return self.append("accessors", about)
 
     def settle(self, buffer: int, offset: int) -> None:
-        """Says where the added bytes came to lie."""
+        """Say where the added bytes came to lie."""
         views = list(self.json["bufferViews"])
         for i in self._views:
             views[i] = {**views[i], "buffer": buffer, "byteOffset": views[i]["byteOffset"] + offset}
@@ -74,17 +74,17 @@ class Parts:
 
 
 def write_parts(parts: Parts, target: Path) -> None:
-    """Writes the file: a GLB, or JSON where its name ends in ``.gltf``.
+    """Write the file: a GLB, or JSON where its name ends in ``.gltf``.
 
     Raises:
         FormatError: Something that the file refers to cannot be taken along, or it grows above 4 GiB.
     """
-    stays = parts.document is not None and same_folder(parts.document, target)
+    stays = parts.document is not None and is_same_folder(parts.document, target)
     target.write_bytes(as_text(parts, stays) if target.suffix.lower() == ".gltf" else as_chunks(parts, stays))
 
 
-def same_folder(document: Document, target: Path) -> bool:
-    """Whether relative references mean the same at both places."""
+def is_same_folder(document: Document, target: Path) -> bool:
+    """Return whether relative references mean the same at both places."""
     return Path(document.source.path).parent.resolve() == target.parent.resolve()
 
 
@@ -92,59 +92,59 @@ def same_folder(document: Document, target: Path) -> bool:
 
 
 def as_text(parts: Parts, stays: bool) -> bytes:
-    """JSON, all new bytes as data uris."""
+    """Return JSON, all new bytes as data uris."""
     document = parts.document
     buffers = [dict(item) for item in parts.json.get("buffers", [])]
     for i, item in enumerate(buffers):
         if document is not None and (
-            (i == 0 and "uri" not in item and document.binary is not None) or moves(item, stays)
+            (i == 0 and "uri" not in item and document.binary is not None) or must_move(item, stays)
         ):
-            item["uri"] = data_uri(document.buffer(i)[: item["byteLength"]], "application/octet-stream")
+            item["uri"] = make_data_uri(document.read_buffer(i)[: item["byteLength"]], "application/octet-stream")
     if parts.added:
         parts.settle(len(buffers), 0)
         data = bytes(parts.added)
-        buffers.append({"byteLength": len(data), "uri": data_uri(data, "application/octet-stream")})
+        buffers.append({"byteLength": len(data), "uri": make_data_uri(data, "application/octet-stream")})
     if buffers:
         parts.json["buffers"] = buffers
     if document is not None:
-        parts.json |= {key: [taken_in(document, item, stays) for item in parts.json[key]] for key in images(parts)}
-    return encoded(parts.json, indent=1)
+        parts.json |= {key: [take_in(document, item, stays) for item in parts.json[key]] for key in list_images(parts)}
+    return encode(parts.json, indent=1)
 
 
-def images(parts: Parts) -> list[str]:
-    """The list of images, where there is one."""
+def list_images(parts: Parts) -> list[str]:
+    """Return the list of images, where there is one."""
     return ["images"] if isinstance(parts.json.get("images"), list) else []
 
 
-def moves(item: Object, stays: bool) -> bool:
-    """Whether an item refers to a file that has to be taken along."""
+def must_move(item: Object, stays: bool) -> bool:
+    """Return whether an item refers to a file that has to be taken along."""
     uri = item.get("uri")
     return not stays and isinstance(uri, str) and uri[:5].lower() != "data:"
 
 
-def taken_in(document: Document, image: Any, stays: bool) -> Any:
-    """An image, as a data uri where its file would be out of reach."""
-    if not isinstance(image, dict) or not moves(image, stays):
+def take_in(document: Document, image: Any, stays: bool) -> Any:
+    """Return an image, as a data uri if its file would be out of reach."""
+    if not isinstance(image, dict) or not must_move(image, stays):
         return image
-    data = image_bytes(document, image)
-    return image if data is None else {**image, "uri": data_uri(data, mime_of(image, data))}
+    data = read_image(document, image)
+    return image if data is None else {**image, "uri": make_data_uri(data, find_mime(image, data))}
 
 
-def image_bytes(document: Document, image: Object) -> bytes | None:
-    """An image's file; None with a warning where it is not there, as the character was without it before."""
+def read_image(document: Document, image: Object) -> bytes | None:
+    """Return an image's file; None with a warning if it is not there, as the character was without it before."""
     try:
-        return document.resource(image["uri"], "an image")
+        return document.read_resource(image["uri"], "an image")
     except FormatError as error:
         warnings.warn(f"{document.source.path}: {error.message} Its name was kept.", FormatWarning, stacklevel=2)
         return None
 
 
-def data_uri(data: bytes, mime: str) -> str:
+def make_data_uri(data: bytes, mime: str) -> str:
     return f"data:{mime};base64,{base64.b64encode(data).decode('ascii')}"
 
 
-def mime_of(image: Object, data: bytes) -> str:
-    """The kind of an image: as stated, by its first bytes, or by its name."""
+def find_mime(image: Object, data: bytes) -> str:
+    """Return the kind of an image: as stated, by its first bytes, or by its name."""
     if isinstance(image.get("mimeType"), str):
         return str(image["mimeType"])
     by_name = "image/jpeg" if unquote(image["uri"]).lower().endswith((".jpg", ".jpeg")) else "image/png"
@@ -155,10 +155,10 @@ def mime_of(image: Object, data: bytes) -> str:
 
 
 def as_chunks(parts: Parts, stays: bool) -> bytes:
-    """A GLB: JSON, BIN, and the chunks that Poise does not know as they were."""
+    """Return a GLB: JSON, BIN, and the chunks that Poise does not know as they were."""
     document = parts.document
     if document is not None and document.binary is None and parts.json.get("buffers"):
-        binary = gathered(parts, document)
+        binary = gather_buffers(parts, document)
     else:
         binary = bytearray(document.binary or b"") if document is not None else bytearray()
         if document is not None:
@@ -173,18 +173,18 @@ def as_chunks(parts: Parts, stays: bool) -> bytes:
     if binary and (parts.added or not buffers):
         buffers[:1] = [{**(buffers[0] if buffers else {}), "byteLength": len(binary)}]
         parts.json["buffers"] = buffers
-    chunks = chunk(JSON, encoded(parts.json), b" ")
+    chunks = make_chunk(JSON, encode(parts.json), b" ")
     if binary:
-        chunks += chunk(BIN, bytes(binary), b"\0")
+        chunks += make_chunk(BIN, bytes(binary), b"\0")
     for kind, data in document.others if document is not None else ():
-        chunks += chunk(kind, data, b"\0")
+        chunks += make_chunk(kind, data, b"\0")
     if len(chunks) + 12 >= 1 << 32:
         raise FormatError("grows above 4 GiB, more than a GLB can hold; write a shorter motion.")
     return struct.pack("<4sII", b"glTF", 2, 12 + len(chunks)) + chunks
 
 
-def gathered(parts: Parts, document: Document) -> bytearray:
-    """All buffers of a `.gltf` one behind the other; its bufferViews follow them.
+def gather_buffers(parts: Parts, document: Document) -> bytearray:
+    """Return all buffers of a `.gltf` one behind the other; its bufferViews follow them.
 
     Buffers without bytes, which stand for what packed views unpack to, stay behind the first.
     """
@@ -197,8 +197,8 @@ def gathered(parts: Parts, document: Document) -> bytearray:
             continue
         binary += b"\0" * (-len(binary) % 8)
         starts[i], numbers[i] = len(binary), 0
-        binary += document.buffer(i)[: item["byteLength"]]
-    views = [moved(view, starts, numbers) for view in parts.json.get("bufferViews", [])]
+        binary += document.read_buffer(i)[: item["byteLength"]]
+    views = [move_view(view, starts, numbers) for view in parts.json.get("bufferViews", [])]
     if views:
         parts.json["bufferViews"] = views
     first: Object = next((item for item in parts.json["buffers"] if "uri" in item), {})
@@ -207,8 +207,8 @@ def gathered(parts: Parts, document: Document) -> bytearray:
     return binary
 
 
-def moved(view: Object, starts: dict[int, int], numbers: dict[int, int]) -> Object:
-    """A bufferView, and the packed bytes that it names, where its buffer came to lie."""
+def move_view(view: Object, starts: dict[int, int], numbers: dict[int, int]) -> Object:
+    """Return a bufferView, and the packed bytes that it names, at the new place of its buffer."""
     start, number = starts.get(view["buffer"], 0), numbers[view["buffer"]]
     out = view if number == view["buffer"] else {**view, "buffer": number}
     out = {**out, "byteOffset": out.get("byteOffset", 0) + start} if start else out
@@ -216,14 +216,14 @@ def moved(view: Object, starts: dict[int, int], numbers: dict[int, int]) -> Obje
     if not isinstance(given, dict):
         return out
     extensions = {
-        name: moved(about, starts, numbers) if "compression" in name and placed(about, numbers) else about
+        name: move_view(about, starts, numbers) if "compression" in name and has_buffer(about, numbers) else about
         for name, about in given.items()
     }
     return {**out, "extensions": extensions}
 
 
-def placed(about: Any, numbers: dict[int, int]) -> bool:
-    """Whether packed bytes are said to lie in a buffer that there is; those of meshes are not looked at."""
+def has_buffer(about: Any, numbers: dict[int, int]) -> bool:
+    """Return whether packed bytes are said to lie in a buffer that exists; those of meshes are not looked at."""
     if not isinstance(about, dict):
         return False
     buffer, offset = about.get("buffer"), about.get("byteOffset", 0)
@@ -231,36 +231,38 @@ def placed(about: Any, numbers: dict[int, int]) -> bool:
 
 
 def take_buffers(parts: Parts, document: Document, stays: bool) -> None:
-    """Further buffers of a GLB that lie in files, as data uris where the files would be out of reach."""
+    """Turn further buffers of a GLB that lie in files into data uris if the files would be out of reach."""
     buffers = parts.json.get("buffers", [])
-    if any(moves(item, stays) for item in buffers):
+    if any(must_move(item, stays) for item in buffers):
         parts.json["buffers"] = [
-            {**item, "uri": data_uri(document.buffer(i), "application/octet-stream")} if moves(item, stays) else item
+            {**item, "uri": make_data_uri(document.read_buffer(i), "application/octet-stream")}
+            if must_move(item, stays)
+            else item
             for i, item in enumerate(buffers)
         ]
 
 
 def take_images(parts: Parts, document: Document, stays: bool) -> None:
-    """Images in files become bytes of the GLB where they would be out of reach."""
-    for key in images(parts):
+    """Turn images in files into bytes of the GLB if they would be out of reach."""
+    for key in list_images(parts):
         items = list(parts.json[key])
         for i, image in enumerate(items):
-            if isinstance(image, dict) and moves(image, stays):
-                data = image_bytes(document, image)
+            if isinstance(image, dict) and must_move(image, stays):
+                data = read_image(document, image)
                 if data is None:
                     continue
                 kept = {name: value for name, value in image.items() if name != "uri"}
-                items[i] = {**kept, "mimeType": mime_of(image, data), "bufferView": parts.view(data)}
+                items[i] = {**kept, "mimeType": find_mime(image, data), "bufferView": parts.add_view(data)}
         parts.json[key] = items
 
 
-def chunk(kind: int, data: bytes, padding: bytes) -> bytes:
+def make_chunk(kind: int, data: bytes, padding: bytes) -> bytes:
     data += padding * (-len(data) % 4)
     return struct.pack("<II", len(data), kind) + data
 
 
-def encoded(root: Object, indent: int | None = None) -> bytes:
-    """JSON in UTF-8; text that UTF-8 cannot hold (half a surrogate pair) stays escaped."""
+def encode(root: Object, indent: int | None = None) -> bytes:
+    """Return JSON in UTF-8; text that UTF-8 cannot hold (half a surrogate pair) stays escaped."""
     separators = (",", ":") if indent is None else None
     text = json.dumps(root, ensure_ascii=False, allow_nan=False, separators=separators, indent=indent)
     try:

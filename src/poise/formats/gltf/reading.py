@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from poise.anatomy.bones import roles_of_bone
 from poise.errors import FormatError, PoiseError
 from poise.formats.gltf.accessors import check_layout
-from poise.formats.gltf.body import Limb, add_limbs, joint_kinds, make_limbs
+from poise.formats.gltf.body import NodeJoint, add_joints, choose_kinds, make_joints
 from poise.formats.gltf.clips import Channel, Clip, Keys, choose_clip, read_clips, read_keys, sample
-from poise.formats.gltf.document import Document, read_document, written_by_us
-from poise.formats.gltf.nodes import Node, nearest_turn, read_nodes, world_matrices
+from poise.formats.gltf.document import Document, read_document, read_own_extras
+from poise.formats.gltf.nodes import Node, find_nearest_turn, find_world_matrices, read_nodes
 from poise.formats.gltf.skins import Skin, read_bones, read_skins
 from poise.formats.gltf.timing import frame_times
 from poise.formats.known import give_roles
@@ -24,7 +24,7 @@ from poise.model import Model, ModelBuilder
 from poise.model.attached import UNITS
 from poise.spatial import Rotation
 
-__all__ = ["Body", "read_body", "read_model", "read_motion"]
+__all__ = ["Character", "read_body", "read_model", "read_motion"]
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ HARMLESS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class Character:
     """What a file holds, as it is read.
 
     Attributes:
@@ -54,7 +54,7 @@ class Body:
 
     document: Document
     options: ReadOptions
-    limbs: list[Limb]
+    limbs: list[NodeJoint]
     order: list[int]
     skins: list[Skin]
     bones: dict[str, int]
@@ -62,7 +62,7 @@ class Body:
 
 
 def read_model(source: Source, options: ReadOptions) -> Model:
-    """The body of a glTF, GLB or VRM file.
+    """Read the body of a glTF, GLB or VRM file.
 
     Raises:
         FormatError: The file is malformed; the message names the element.
@@ -70,46 +70,46 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     return build(read_body(source, options))
 
 
-def read_body(source: Source, options: ReadOptions) -> Body:
-    """The body with what its writer and its clips need."""
+def read_body(source: Source, options: ReadOptions) -> Character:
+    """Read the body with what its writer and its clips need."""
     document = read_document(source)
     check_layout(document)
     nodes, order = read_nodes(document)
     skins, bones, clips = read_skins(document), read_bones(document), read_clips(document)
     core = {joint for skin in skins for joint in skin.joints} | set(bones.values())
-    kinds, roots = joint_kinds(document, nodes, order, core, clips)
-    up = options.up or own_up(document)
-    options = replace(options, up=up, scale=metres(document, nodes, order, options))
-    limbs = make_limbs(document, nodes, order, kinds, roots, options)
+    kinds, roots = choose_kinds(document, nodes, order, core, clips)
+    up = options.up or read_up(document)
+    options = replace(options, up=up, scale=find_scale(document, nodes, order, options))
+    limbs = make_joints(document, nodes, order, kinds, roots, options)
     state(document, skins, bones, clips, options)
-    return Body(document, options, limbs, order, skins, bones, clips)
+    return Character(document, options, limbs, order, skins, bones, clips)
 
 
-def build(body: Body) -> Model:
-    """The model of all limbs, with the pose of binding, the roles of bones, and all notes so far."""
+def build(body: Character) -> Model:
+    """Build the model of all limbs, with the pose of binding, the roles of bones, and all notes so far."""
     source, limbs = body.document.source, body.limbs
     body.document.tell()
     builder = ModelBuilder(Path(source.path).stem or "character")
     builder.source, builder.up = source.path, body.options.up or "y"
-    builder.look = look_source(source, body.options) if body.document.items("meshes") else None
-    builder.units = own_units(body.document) if body.options.scale == 1.0 else "m"
+    builder.look = look_source(source, body.options) if body.document.read_items("meshes") else None
+    builder.units = read_units(body.document) if body.options.scale == 1.0 else "m"
     try:
-        add_limbs(builder, limbs, body.order)
-        bind = bind_pose(limbs, body.order, body.skins)
+        add_joints(builder, limbs, body.order)
+        bind = find_bind_pose(limbs, body.order, body.skins)
         if bind is not None:
             builder.add_pose("bind", bind)
-        for role, node in stated_roles(body.bones).items():
+        for role, node in read_roles(body.bones).items():
             builder.add_role(role, limbs[node].name)
         builder.notes.extend(source.notes)
         return give_roles(builder.build(), source)
     except FormatError:
         raise
     except PoiseError as error:
-        raise source.error(f"its nodes make no body: {error}") from error
+        raise source.make_error(f"its nodes make no body: {error}") from error
 
 
-def stated_roles(bones: dict[str, int]) -> dict[str, int]:
-    """The roles of the bones that a VRM names, to the numbers of nodes; the first bone of a role counts."""
+def read_roles(bones: dict[str, int]) -> dict[str, int]:
+    """Return the roles of the bones that a VRM names, to the numbers of nodes; the first bone of a role counts."""
     roles: dict[str, int] = {}
     for bone, node in bones.items():
         for role in roles_of_bone("VRM", bone):
@@ -117,13 +117,13 @@ def stated_roles(bones: dict[str, int]) -> dict[str, int]:
     return roles
 
 
-def metres(document: Document, nodes: list[Node], order: list[int], options: ReadOptions) -> float:
-    """The scale, guessed where it shall be."""
-    source, up, units = document.source, own_up(document), own_units(document)
+def find_scale(document: Document, nodes: list[Node], order: list[int], options: ReadOptions) -> float:
+    """Return the scale, guessed if it shall be."""
+    source, up, units = document.source, read_up(document), read_units(document)
     if options.scale not in ("auto", 1.0):
         return float(options.scale)
     with np.errstate(all="ignore"):
-        places = world_matrices(nodes, order)[:, :3, 3]
+        places = find_world_matrices(nodes, order)[:, :3, 3]
         extent = float(np.nan_to_num((places.max(axis=0) - places.min(axis=0)).max(), posinf=0.0))
     scale = 1.0 if extent <= TALL else 0.01 if extent <= TALL * 100 else 0.001
     if options.scale == "auto":
@@ -137,26 +137,26 @@ def metres(document: Document, nodes: list[Node], order: list[int], options: Rea
     return 1.0
 
 
-def own_up(document: Document) -> str:
-    """The axis that pointed up in the body that Poise wrote here; y, as glTF has it, in files of others."""
-    return "z" if written_by_us(document.json["asset"]).get("up") == "z" else "y"
+def read_up(document: Document) -> str:
+    """Return the axis that pointed up in the body that Poise wrote here; y, as glTF has it, in files of others."""
+    return "z" if read_own_extras(document.json["asset"]).get("up") == "z" else "y"
 
 
-def own_units(document: Document) -> str:
-    """What the lengths of a body that Poise wrote here are in; metres, as glTF has it, in files of others."""
-    units = written_by_us(document.json["asset"]).get("units")
+def read_units(document: Document) -> str:
+    """Return what the lengths of a body that Poise wrote here are in; metres, as glTF has it, in files of others."""
+    units = read_own_extras(document.json["asset"]).get("units")
     return units if units in UNITS else "m"
 
 
 def state(
     document: Document, skins: list[Skin], bones: dict[str, int], clips: list[Clip], options: ReadOptions
 ) -> None:
-    """Notes on what was found and assumed."""
+    """Note on what was found and assumed."""
     source = document.source
     if not skins and not bones:
         source.note("no skin: every node is a ball joint, and the topmost ones are free")
-    if len(document.items("scenes")) > 1:
-        source.note(f"{len(document.items('scenes'))} scenes: the nodes of all of them were read")
+    if len(document.read_items("scenes")) > 1:
+        source.note(f"{len(document.read_items('scenes'))} scenes: the nodes of all of them were read")
     if len(skins) > 1:
         source.note(f"{len(skins)} skins: their joints make one body")
     if clips:
@@ -164,17 +164,17 @@ def state(
         source.note(f"{len(clips)} clip{'s' if len(clips) > 1 else ''}: {names}")
     if options.base == "free":
         source.note("base='free' adds nothing: the root of the body is free already")
-    for name in document.array(document.json.get("extensionsRequired", []), "extensionsRequired"):
+    for name in document.read_list(document.json.get("extensionsRequired", []), "extensionsRequired"):
         if not isinstance(name, str):
             raise document.fail("extensionsRequired", "must be a list of names.")
         if name == "KHR_animation_pointer":
-            document.odd("animations of anything but nodes were left out", name)
+            document.note_oddity("animations of anything but nodes were left out", name)
         elif not name.startswith(HARMLESS):
-            document.odd("the file needs this extension, which is not known here; it was read without it", name)
+            document.note_oddity("the file needs this extension, which is not known here; it was read without it", name)
 
 
-def bind_pose(limbs: list[Limb], order: list[int], skins: list[Skin]) -> Floats | None:
-    """q in which the meshes were bound: the rotations between the bind matrices; None where the file does not say."""
+def find_bind_pose(limbs: list[NodeJoint], order: list[int], skins: list[Skin]) -> Floats | None:
+    """Return the q that the meshes were bound in, from the bind matrices; None if the file does not say."""
     bound = {joint: skin.bind[k] for skin in skins if skin.bind is not None for k, joint in enumerate(skin.joints)}
     if not bound:
         return None
@@ -186,11 +186,11 @@ def bind_pose(limbs: list[Limb], order: list[int], skins: list[Skin]) -> Floats 
         linear[i] = bound[i][:3, :3] if i in bound else up @ node.turn @ node.stretch
         if limb.kind == "fixed":
             continue
-        rest = limb.rest().copy()
+        rest = limb.find_rest().copy()
         turn = node.turn
         if i in bound and abs(np.linalg.det(node.stretch)) > 1e-12 and abs(np.linalg.det(up)) > 1e-30:
-            turn = nearest_turn(np.linalg.solve(up, linear[i]) @ np.linalg.inv(node.stretch))
-        rest[-4:] = Rotation.from_matrix(limb.turned(turn)).wxyz
+            turn = find_nearest_turn(np.linalg.solve(up, linear[i]) @ np.linalg.inv(node.stretch))
+        rest[-4:] = Rotation.from_matrix(limb.convert_rotation(turn)).wxyz
         numbers.append(rest)
     return np.concatenate(numbers) if numbers else None
 
@@ -199,7 +199,7 @@ def bind_pose(limbs: list[Limb], order: list[int], skins: list[Skin]) -> Floats 
 
 
 def read_motion(source: Source, options: ReadOptions) -> Motion:
-    """A clip of the file, sampled at an even rate.
+    """Read a clip of the file, sampled at an even rate.
 
     Raises:
         FormatError: The file is malformed, or has no animation.
@@ -214,7 +214,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     keys = {place: read_keys(document, channel) for place, channel in channels.items()}
     tell_scales(document, limbs, channels, keys)
     numbers = sum({"fixed": 0, "ball": 4, "free": 7, "shifted": 7}[limb.kind] for limb in limbs)
-    times, fps = frame_times(document, [each.times for each in keys.values()], numbers, clip)
+    times, fps = find_frame_times(document, [each.times for each in keys.values()], numbers, clip)
     model = build(body)
     q = np.tile(model.rest, (len(times), 1))
     for limb in (limb for limb in limbs if limb.kind != "fixed"):
@@ -222,35 +222,42 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
         turn, shift = keys.get((limb.node.index, "rotation")), keys.get((limb.node.index, "translation"))
         if turn is not None:
             wxyz = Rotation.from_xyzw(sample(turn, times, rotation=True)) @ Rotation.from_matrix(limb.after)
-            q[:, end - 4 : end] = steady(wxyz.wxyz)
+            q[:, end - 4 : end] = steady_signs(wxyz.wxyz)
         if shift is not None and limb.kind in ("free", "shifted"):
-            q[:, end - 7 : end - 4] = limb.shifted(sample(shift, times, rotation=False))
-    return Motion(same_body(model, options, source), q, fps)
+            q[:, end - 7 : end - 4] = limb.convert_translation(sample(shift, times, rotation=False))
+    return Motion(check_same_body(model, options, source), q, fps)
 
 
-def same_body(model: Model, options: ReadOptions, source: Source) -> Model:
-    """The model that the caller gave, where the file's is of the same joints."""
+def check_same_body(model: Model, options: ReadOptions, source: Source) -> Model:
+    """Return the model that the caller gave, if the file's has the same joints."""
     given = options.model
     if not isinstance(given, Model):
         return model
     if [(joint.name, joint.kind) for joint in given.joints] != [(joint.name, joint.kind) for joint in model.joints]:
-        raise source.error(f"moves other joints than those of model {given.name!r}; leave model= out, then retarget.")
+        raise source.make_error(
+            f"moves other joints than those of model {given.name!r}; leave model= out, then retarget."
+        )
     return given
 
 
-def steady(wxyz: Floats) -> Floats:
-    """The same rotations with signs that never jump from one frame to the next."""
+def steady_signs(wxyz: Floats) -> Floats:
+    """Return the same rotations with signs that never jump from one frame to the next."""
     along = np.einsum("ij,ij->i", wxyz[1:], wxyz[:-1])
     flips = np.concatenate([[1.0], np.cumprod(np.where(along < 0, -1.0, 1.0))])
     return np.asarray(wxyz * flips[:, None])
 
 
 def tell_scales(
-    document: Document, limbs: list[Limb], channels: dict[tuple[int, str], Channel], keys: dict[tuple[int, str], Keys]
+    document: Document,
+    limbs: list[NodeJoint],
+    channels: dict[tuple[int, str], Channel],
+    keys: dict[tuple[int, str], Keys],
 ) -> None:
-    """Scales that a clip changes are left out, as no joint can hold them."""
+    """Report scales that a clip changes: they are left out, since no joint can hold them."""
     for (node, path), channel in channels.items():
         if path == "scale":
             here = np.diag(limbs[node].node.stretch)
             if np.abs(keys[node, path].values - here).max() > 1e-4 * max(float(np.abs(here).max()), 1e-12):
-                document.odd("a clip changes the scale of a node, which was held as the file has it", channel.where)
+                document.note_oddity(
+                    "a clip changes the scale of a node, which was held as the file has it", channel.where
+                )

@@ -15,21 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatWarning
-from poise.formats.adjust import units_kept
+from poise.formats.adjust import warn_of_units
 from poise.formats.gltf.body import TURN_UP
 from poise.formats.gltf.document import Object
 from poise.formats.gltf.packing import Parts
 from poise.model import Joint, Model
 from poise.spatial import Rotation, Transform
 
-__all__ = ["bare", "node_parents", "tell_lost"]
+__all__ = ["find_node_parents", "make_bare_skeleton", "tell_lost"]
 
 Floats = NDArray[np.float64]
 
 
-def bare(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
-    """The skeleton in configuration q, and the nodes that move with their frames' names."""
-    above = node_parents(model)
+def make_bare_skeleton(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
+    """Return the skeleton in configuration q, and the nodes that move with their frames' names."""
+    above = find_node_parents(model)
     names = list(above)
     number = {name: i for i, name in enumerate(names)}
     parents = [-1 if parent is None else number[parent] for parent in above.values()]
@@ -37,7 +37,7 @@ def bare(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
     turn_up = np.eye(4)
     turn_up[:3, :3] = TURN_UP["z" if model.up == "z" else "y"].T
     worlds = turn_up @ worlds
-    nodes = [node_of(name, worlds, i, parents[i]) for i, name in enumerate(names)]
+    nodes = [make_node(name, worlds, i, parents[i]) for i, name in enumerate(names)]
     for i, parent in enumerate(parents):
         if parent >= 0:
             nodes[parent].setdefault("children", []).append(i)
@@ -45,7 +45,7 @@ def bare(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
     roots = [i for i, parent in enumerate(parents) if parent < 0]
     parts = Parts(
         {
-            "asset": {"version": "2.0", "generator": generator(), "extras": {"poise": about(model)}},
+            "asset": {"version": "2.0", "generator": name_generator(), "extras": {"poise": write_extras(model)}},
             "scene": 0,
             "scenes": [{"name": model.name, "nodes": roots}],
             "nodes": nodes,
@@ -55,8 +55,8 @@ def bare(model: Model, q: Floats) -> tuple[Parts, list[tuple[int, str]]]:
     return parts, [(i, names[i]) for i in joints]
 
 
-def node_parents(model: Model) -> dict[str, str | None]:
-    """The frames that become nodes, each with the one that its node hangs from."""
+def find_node_parents(model: Model) -> dict[str, str | None]:
+    """Return the frames that become nodes, each with the one that its node hangs from."""
     below: dict[str | None, list[str]] = {}
     for name in model.frames:
         below.setdefault(model.frame(name).parent, []).append(name)
@@ -72,23 +72,23 @@ def node_parents(model: Model) -> dict[str, str | None]:
 
 
 def carries_a_bone(model: Model, joint: Joint, below: list[str]) -> bool:
-    """Whether a joint is the translation of the one bone that stands on it."""
+    """Return whether a joint is the translation of the one bone that stands on it."""
     if not joint.locked or joint.kind not in ("translation3", "prismatic") or len(below) != 1:
         return False
     bone = model.frame(below[0])
     return bone.joint is not None and bone.offset == Transform.identity()
 
 
-def about(model: Model) -> Object:
-    """What glTF has no word for; lengths that are no metres are told of."""
+def write_extras(model: Model) -> Object:
+    """Return what glTF has no word for; lengths that are not in metres are reported."""
     if model.units == "m":
         return {"up": model.up}
-    warnings.warn(f"{model.name}: {units_kept(model, 'glTF')}", FormatWarning, stacklevel=6)
+    warnings.warn(f"{model.name}: {warn_of_units(model, 'glTF')}", FormatWarning, stacklevel=6)
     return {"up": model.up, "units": model.units}
 
 
-def node_of(name: str, worlds: Floats, i: int, parent: int) -> Object:
-    """A frame as a node on its parent's."""
+def make_node(name: str, worlds: Floats, i: int, parent: int) -> Object:
+    """Return a frame as a node on its parent's."""
     here = worlds[i]
     if parent >= 0:
         back = worlds[parent][:3, :3].T
@@ -100,7 +100,7 @@ def node_of(name: str, worlds: Floats, i: int, parent: int) -> Object:
 
 
 def add_skins(parts: Parts, joints: list[int], parents: list[int], worlds: Floats) -> None:
-    """A skin for each tree that has joints: bones are what readers make of a skin's joints."""
+    """Add a skin for each tree that has joints: bones are what readers make of a skin's joints."""
     trees: dict[int, list[int]] = {}
     for i in joints:
         top = i
@@ -110,12 +110,12 @@ def add_skins(parts: Parts, joints: list[int], parents: list[int], worlds: Float
     for bones in trees.values():
         inverse = np.linalg.inv(worlds[bones]).swapaxes(1, 2)
         inverse[:, :, 3] = (0.0, 0.0, 0.0, 1.0)
-        matrices = parts.accessor(np.asarray(inverse.reshape(-1, 16), np.float64), "MAT4")
+        matrices = parts.add_accessor(np.asarray(inverse.reshape(-1, 16), np.float64), "MAT4")
         parts.append("skins", {"joints": bones, "inverseBindMatrices": matrices})
 
 
 def tell_lost(model: Model) -> None:
-    """glTF knows nodes that turn and shift: what more a body has is named."""
+    """Name what glTF cannot hold: it knows nodes that turn and shift."""
     lost = []
     if any(joint.kind not in ("fixed", "ball", "free") and not joint.locked for joint in model.joints):
         lost.append("the kinds of joints (all come back as ball joints)")
@@ -133,8 +133,8 @@ def tell_lost(model: Model) -> None:
         )
 
 
-def generator() -> str:
-    """Who wrote the file."""
+def name_generator() -> str:
+    """Return who wrote the file."""
     try:
         return f"Poise {version('poise')}"
     except PackageNotFoundError:  # from a checkout that is not installed

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.gltf.accessors import UNPACK, packed_by, read_accessor
+from poise.formats.gltf.accessors import UNPACK, find_unknown_packing, read_accessor
 from poise.formats.gltf.document import Document
 
 __all__ = ["Skin", "read_bones", "read_skins"]
@@ -33,44 +33,44 @@ class Skin:
 
 
 def read_skins(document: Document) -> list[Skin]:
-    """All skins, checked."""
-    return [read_skin(document, i) for i in range(len(document.items("skins")))]
+    """Read all skins, checked."""
+    return [read_skin(document, i) for i in range(len(document.read_items("skins")))]
 
 
 def read_skin(document: Document, i: int) -> Skin:
-    """One skin."""
-    where, item = f"skins[{i}]", document.items("skins")[i]
-    given = document.array(item.get("joints"), f"{where}.joints")
+    """Read one skin."""
+    where, item = f"skins[{i}]", document.read_items("skins")[i]
+    given = document.read_list(item.get("joints"), f"{where}.joints")
     if not given:
         raise document.fail(f"{where}.joints", "is empty; a skin has at least one joint.")
-    joints = tuple(document.index(node, "nodes", f"{where}.joints[{k}]") for k, node in enumerate(given))
+    joints = tuple(document.read_index(node, "nodes", f"{where}.joints[{k}]") for k, node in enumerate(given))
     if len(set(joints)) < len(joints):
-        document.odd("a joint is listed twice in its skin", f"{where}.joints")
+        document.note_oddity("a joint is listed twice in its skin", f"{where}.joints")
     if "skeleton" in item:
-        document.index(item["skeleton"], "nodes", f"{where}.skeleton")
+        document.read_index(item["skeleton"], "nodes", f"{where}.skeleton")
     if "inverseBindMatrices" not in item:
         return Skin(joints, None)
     at = f"{where}.inverseBindMatrices"
-    matrices = document.index(item["inverseBindMatrices"], "accessors", at)
-    if packed := packed_by(document, matrices):
-        document.odd(f"packed by {packed}, so the bind pose was left out; {UNPACK}", at)
+    matrices = document.read_index(item["inverseBindMatrices"], "accessors", at)
+    if packed := find_unknown_packing(document, matrices):
+        document.note_oddity(f"packed by {packed}, so the bind pose was left out; {UNPACK}", at)
         return Skin(joints, None)
     inverse = read_accessor(document, matrices, "MAT4", at)
     if len(inverse) < len(joints):
         raise document.fail(at, f"are {len(inverse)}; the skin has {len(joints)} joints.")
-    return Skin(joints, bound(document, inverse[: len(joints)].reshape(-1, 4, 4).swapaxes(1, 2), at))
+    return Skin(joints, invert_binding(document, inverse[: len(joints)].reshape(-1, 4, 4).swapaxes(1, 2), at))
 
 
-def bound(document: Document, inverse: Floats, where: str) -> Floats | None:
-    """The bind matrices, or None where one of the inverses has no inverse."""
+def invert_binding(document: Document, inverse: Floats, where: str) -> Floats | None:
+    """Return the bind matrices, or None if one of the inverses has no inverse."""
     lengths = np.linalg.norm(inverse[:, :3, :3], axis=(1, 2))
     with np.errstate(all="ignore"):
         sound = np.abs(np.linalg.det(inverse[:, :3, :3] / np.maximum(lengths, 1e-300)[:, None, None])) > 1e-9
     if not sound.all():
-        document.odd("a matrix has no inverse; the bind pose was left out", f"{where}[{int(np.argmin(sound))}]")
+        document.note_oddity("a matrix has no inverse; the bind pose was left out", f"{where}[{int(np.argmin(sound))}]")
         return None
     if np.abs(inverse[:, 3] - (0, 0, 0, 1)).max() > 1e-4:
-        document.odd("the last row of a matrix is not 0 0 0 1; it was read as if it were", where)
+        document.note_oddity("the last row of a matrix is not 0 0 0 1; it was read as if it were", where)
     affine = inverse.copy()
     affine[:, 3] = (0, 0, 0, 1)
     with np.errstate(all="ignore"):
@@ -79,27 +79,27 @@ def bound(document: Document, inverse: Floats, where: str) -> Floats | None:
 
 
 def read_bones(document: Document) -> dict[str, int]:
-    """The humanoid bones of a VRM: its name for each (``leftUpperArm``) and the number of the node; empty if none.
+    """Read the humanoid bones of a VRM: its name for each (``leftUpperArm``) and the number of the node; empty if none.
 
     VRM 0.x keeps a list, ``extensions.VRM.humanoid.humanBones = [{"bone": "hips", "node": 3}, ...]``; VRM 1.0 an
     object, ``extensions.VRMC_vrm.humanoid.humanBones = {"hips": {"node": 3}, ...}``, as do its motions (``.vrma``)
     under ``VRMC_vrm_animation``.
     """
-    extensions = document.object(document.json, "extensions", "the file")
+    extensions = document.read_object(document.json, "extensions", "the file")
     bones: dict[str, int] = {}
     newer = next((name for name in ("VRMC_vrm", "VRMC_vrm_animation") if name in extensions), None)
     if newer is not None:
         where = f"extensions.{newer}"
-        humanoid = document.object(document.object(extensions, newer, "extensions"), "humanoid", where)
+        humanoid = document.read_object(document.read_object(extensions, newer, "extensions"), "humanoid", where)
         where += ".humanoid.humanBones"
-        for name, bone in document.object(humanoid, "humanBones", where.rpartition(".")[0]).items():
+        for name, bone in document.read_object(humanoid, "humanBones", where.rpartition(".")[0]).items():
             if not isinstance(bone, dict):
                 raise document.fail(f"{where}.{name}", "must be an object with a node.")
-            bones[name] = document.index(bone.get("node"), "nodes", f"{where}.{name}.node")
+            bones[name] = document.read_index(bone.get("node"), "nodes", f"{where}.{name}.node")
     elif "VRM" in extensions:
         where = "extensions.VRM"
-        humanoid = document.object(document.object(extensions, "VRM", "extensions"), "humanoid", where)
-        for k, bone in enumerate(document.objects(humanoid, "humanBones", f"{where}.humanoid")):
+        humanoid = document.read_object(document.read_object(extensions, "VRM", "extensions"), "humanoid", where)
+        for k, bone in enumerate(document.read_objects(humanoid, "humanBones", f"{where}.humanoid")):
             at = f"{where}.humanoid.humanBones[{k}]"
             given = bone.get("bone")
             if not isinstance(given, str):
@@ -107,6 +107,6 @@ def read_bones(document: Document) -> dict[str, int]:
             if bone.get("node") == -1:  # some exporters list the bones that a character lacks
                 continue
             if given in bones:
-                document.odd("a bone is named twice; the first one counts", at)
-            bones.setdefault(given, document.index(bone.get("node"), "nodes", f"{at}.node"))
+                document.note_oddity("a bone is named twice; the first one counts", at)
+            bones.setdefault(given, document.read_index(bone.get("node"), "nodes", f"{at}.node"))
     return bones

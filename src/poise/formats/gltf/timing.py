@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from poise.formats.gltf.clips import Clip
 from poise.formats.gltf.document import Document
 
-__all__ = ["frame_times"]
+__all__ = ["find_frame_times"]
 
 Floats = NDArray[np.float64]
 
@@ -26,8 +26,8 @@ DENSE = 20.0  # a rate above this is taken as it is; below, a usual one is made 
 OFF = 2e-3  # how far from its frame a key may be [frames]; times are single precision
 
 
-def frame_times(document: Document, keys: list[Floats], numbers: int, clip: Clip) -> tuple[Floats, float]:
-    """When the frames of a clip are [s], and how many there are in a second.
+def find_frame_times(document: Document, keys: list[Floats], numbers: int, clip: Clip) -> tuple[Floats, float]:
+    """Return when the frames of a clip are [s], and how many there are in a second.
 
     Args:
         document: The file.
@@ -40,8 +40,8 @@ def frame_times(document: Document, keys: list[Floats], numbers: int, clip: Clip
     if end <= start:
         return times[:1], clip.fps or 30.0
     where = clip.where
-    stated = clip.fps is not None and on_grid(times, clip.fps)
-    rate, fits = (clip.fps, True) if clip.fps is not None and stated else rate_of(times)
+    stated = clip.fps is not None and is_on_grid(times, clip.fps)
+    rate, fits = (clip.fps, True) if clip.fps is not None and stated else find_rate(times)
     frames = (end - start) * rate
     if frames * max(numbers, 1) > MOST_NUMBERS or frames > max(MOST_FRAMES, 20 * len(times)):
         raise document.fail(
@@ -53,11 +53,11 @@ def frame_times(document: Document, keys: list[Floats], numbers: int, clip: Clip
         document.source.note(f"{where}: its first key is at {start:g} s, which became the motion's time zero")
     count = round(frames) if fits else int(np.ceil(frames - OFF))
     grid = np.minimum(start + np.arange(count + 1) / rate, end)
-    return snapped(grid, times, OFF / rate), rate
+    return snap_times(grid, times, OFF / rate), rate
 
 
-def rate_of(times: Floats) -> tuple[float, bool]:
-    """The rate, and whether every key falls on a frame of it."""
+def find_rate(times: Floats) -> tuple[float, bool]:
+    """Return the rate, and whether every key falls on a frame of it."""
     start, steps = times[0], np.diff(times)
     own = (len(times) - 1) / float(times[-1] - start)
     slack = 2e-7 * float(np.abs(times).max()) + 1e-4 / own
@@ -65,20 +65,20 @@ def rate_of(times: Floats) -> tuple[float, bool]:
         whole = round(own)
         return (float(whole) if abs(own - whole) < 1e-4 * own and own < 1e4 else own), True
     for rate in USUAL:
-        if on_grid(times, rate):
+        if is_on_grid(times, rate):
             return rate, True
     return OTHERWISE, False
 
 
-def on_grid(times: Floats, rate: float) -> bool:
-    """Whether every key falls on a frame of its own, as nearly as single precision can say."""
+def is_on_grid(times: Floats, rate: float) -> bool:
+    """Return whether every key falls on a frame of its own, as nearly as single precision can say."""
     frames = (times - times[0]) * rate
     tolerance = min(OFF + 2e-7 * float(np.abs(times).max()) * rate, 0.05)
     return bool(np.abs(frames - np.round(frames)).max() <= tolerance and (np.diff(frames) > 0.5).all())
 
 
-def snapped(grid: Floats, times: Floats, reach: float) -> Floats:
-    """The grid with each time moved onto the key beside it, so that a STEP is not missed by a rounding."""
+def snap_times(grid: Floats, times: Floats, reach: float) -> Floats:
+    """Return the grid with each time moved onto the nearest key, so that a STEP is not missed by a rounding."""
     k = np.clip(np.searchsorted(times, grid), 1, len(times) - 1)
     nearest = np.where(grid - times[k - 1] < times[k] - grid, times[k - 1], times[k])
     return np.where(np.abs(nearest - grid) <= max(reach, 1e-6), nearest, grid)

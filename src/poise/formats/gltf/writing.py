@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError
-from poise.formats.gltf.body import TURN_UP, Limb
+from poise.formats.gltf.body import TURN_UP, NodeJoint
 from poise.formats.gltf.document import Object
 from poise.formats.gltf.packing import Parts, write_parts
-from poise.formats.gltf.reading import Body, read_body
-from poise.formats.gltf.skeleton import bare, node_parents, tell_lost
+from poise.formats.gltf.reading import Character, read_body
+from poise.formats.gltf.skeleton import find_node_parents, make_bare_skeleton, tell_lost
 from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion, Pose
 from poise.model import Model
@@ -36,60 +36,60 @@ OFF = 1e-5  # how far a bone's length may be from the file's, against the body
 
 
 def write_model(model: Model, target: Path, *, like: str | None = None) -> None:
-    """The body in its rest pose: in the character's own file if it came from one, else as a bare skeleton."""
-    character = own_file(model, like)
+    """Write the body in its rest pose: in the character's own file if it came from one, else as a bare skeleton."""
+    character = find_own_file(model, like)
     if character is None:
         tell_lost(model)
     write(model, model.rest[None], None, target, character)
 
 
 def write_pose(pose: Pose, target: Path, *, like: str | None = None) -> None:
-    """The pose as that of the character's nodes.
+    """Write the pose as that of the character's nodes.
 
     Args:
         pose: What to write.
         target: Where to.
         like: The character's file; the one that the body came from unless given; "" for a bare skeleton.
     """
-    write(pose.model, pose.q[None], None, target, own_file(pose.model, like))
+    write(pose.model, pose.q[None], None, target, find_own_file(pose.model, like))
 
 
 def write_motion(motion: Motion, target: Path, *, like: str | None = None) -> None:
-    """The motion as the first clip of the character's file; its other clips stay behind it."""
+    """Write the motion as the first clip of the character's file; its other clips stay behind it."""
     if not len(motion):
         raise FormatError("a motion without frames cannot be written; glTF clips have at least one key.")
-    write(motion.model, motion.q, motion.fps, target, own_file(motion.model, like))
+    write(motion.model, motion.q, motion.fps, target, find_own_file(motion.model, like))
 
 
-def own_file(model: Model, like: str | None) -> str | None:
-    """The file to write into, or None for a bare skeleton."""
+def find_own_file(model: Model, like: str | None) -> str | None:
+    """Return the file to write into, or None for a bare skeleton."""
     if like is None:
         return model.source if model.source.lower().endswith(SUFFIXES) else None
     return like or None
 
 
 def write(model: Model, q: Floats, fps: float | None, target: Path, character: str | None) -> None:
-    """The file: a pose where fps is None, else a motion."""
+    """Write the file: a pose where fps is None, else a motion."""
     if character is None:
-        parts, joints = bare(model, q[0] if fps is None else model.rest)
+        parts, joints = make_bare_skeleton(model, q[0] if fps is None else model.rest)
         if fps is not None:
-            above = node_parents(model)
-            add_clip(parts, [joint_motion(model, q, name, above[name], i) for i, name in joints], len(q), fps)
+            above = find_node_parents(model)
+            add_clip(parts, [find_joint_motion(model, q, name, above[name], i) for i, name in joints], len(q), fps)
         return write_parts(parts, target)
-    body = read_body(opened(character), ReadOptions(up="y"))
+    body = read_body(open_character(character), ReadOptions(up="y"))
     parts = Parts(body.document.json, body.document)
-    moved = node_motions(body, model, q)
+    moved = find_node_motions(body, model, q)
     if fps is None:
         set_nodes(parts, body, moved)
     else:
-        free_of_matrices(parts, body, [i for i, _, _ in moved])
+        replace_matrices(parts, body, [i for i, _, _ in moved])
         add_clip(parts, moved, len(q), fps)
     write_parts(parts, target)
     return None
 
 
-def opened(character: str) -> Source:
-    """The character's own file."""
+def open_character(character: str) -> Source:
+    """Return the character's own file."""
     try:
         return Source.open(character)
     except FormatError as error:
@@ -100,25 +100,25 @@ def opened(character: str) -> Source:
 # ------------------------------------------------------------------------------------------------ from frames to nodes
 
 
-def node_motions(body: Body, model: Model, q: Floats) -> list[Moved]:
-    """The nodes that leave the file's pose.
+def find_node_motions(body: Character, model: Model, q: Floats) -> list[Moved]:
+    """Return the nodes that leave the file's pose.
 
     Raises:
         FormatError: The body is not the file's: no frame in common, or bones of other lengths.
     """
     known = set(model.frames)
-    limbs = [limb for limb in body.limbs if limb.name in known and parent_known(body, limb, known)]
+    limbs = [limb for limb in body.limbs if limb.name in known and is_parent_known(body, limb, known)]
     if not limbs:
         raise FormatError(
             f"the frames of model {model.name!r} are none of the nodes of {body.document.source.path!r}; give its own"
             " file as like=, or like='' for a bare skeleton."
         )
     turn_up = TURN_UP["z"] if model.up == "z" else TURN_UP["y"]
-    size = size_of(body, limbs, model)
+    size = find_size(body, limbs, model)
     length = max(float(np.abs(limb.above @ limb.node.translation).max()) for limb in body.limbs) or 1.0
     out: list[Moved] = []
     for limb in limbs:
-        turn, shift = seen(body, limb, model, q, turn_up, size)
+        turn, shift = find_file_motion(body, limb, model, q, turn_up, size)
         rotation = limb.before.T @ turn @ limb.after.T
         strayed = float(np.abs(shift - limb.above @ limb.node.translation).max())
         if limb.kind not in SLIDING and strayed > OFF * length:
@@ -134,51 +134,53 @@ def node_motions(body: Body, model: Model, q: Floats) -> list[Moved]:
     return out
 
 
-def parent_known(body: Body, limb: Limb, known: set[str]) -> bool:
+def is_parent_known(body: Character, limb: NodeJoint, known: set[str]) -> bool:
     return limb.node.parent < 0 or body.limbs[limb.node.parent].name in known
 
 
-def seen(body: Body, limb: Limb, model: Model, q: Floats, turn_up: Floats, size: float) -> tuple[Floats, Floats]:
-    """A limb on its parent, as the file's own reading has it: rotations and translations over the frames."""
+def find_file_motion(
+    body: Character, limb: NodeJoint, model: Model, q: Floats, turn_up: Floats, size: float
+) -> tuple[Floats, Floats]:
+    """Return a joint on its parent, as the file's own reading has it: rotations and translations over the frames."""
     here = model.fk(q, limb.name)
     if limb.node.parent < 0:
         turn, shift = turn_up.T @ here[:, :3, :3], here[:, :3, 3] @ turn_up
     else:
-        turn, shift = on_parent(model.fk(q, body.limbs[limb.node.parent].name), here)
+        turn, shift = make_relative(model.fk(q, body.limbs[limb.node.parent].name), here)
     return np.asarray(turn), np.asarray(shift / size)
 
 
-def on_parent(parent: Floats, here: Floats) -> tuple[Floats, Floats]:
-    """Rotations and translations of frames on their parents."""
+def make_relative(parent: Floats, here: Floats) -> tuple[Floats, Floats]:
+    """Return rotations and translations of frames on their parents."""
     back = parent[:, :3, :3].swapaxes(1, 2)
     return back @ here[:, :3, :3], np.einsum("fij,fj->fi", back, here[:, :3, 3] - parent[:, :3, 3])
 
 
-def joint_motion(model: Model, q: Floats, name: str, parent: str | None, i: int) -> Moved:
-    """What a joint of any body does, where it does anything, to its node i, which hangs from the parent's."""
-    turns, shifts = local_motion(model, q, name, parent)
-    turn, shift = local_motion(model, model.rest[None], name, parent)
+def find_joint_motion(model: Model, q: Floats, name: str, parent: str | None, i: int) -> Moved:
+    """Return what a joint of any body does, if anything, to its node i, a child of the parent's."""
+    turns, shifts = find_local_motion(model, q, name, parent)
+    turn, shift = find_local_motion(model, model.rest[None], name, parent)
     turning = np.abs(turns - turn).max() > SAME
     sliding = np.abs(shifts - shift).max() > SAME * model.length
     return i, turns if turning else None, shifts if sliding else None
 
 
-def local_motion(model: Model, q: Floats, name: str, parent: str | None) -> tuple[Floats, Floats]:
-    """A frame of any body on its parent; in the world, turned y up, where it has none."""
+def find_local_motion(model: Model, q: Floats, name: str, parent: str | None) -> tuple[Floats, Floats]:
+    """Return a frame of any body on its parent; in the world, turned y up, if it has none."""
     here = model.fk(q, name)
     if parent is not None:
-        return on_parent(model.fk(q, parent), here)
+        return make_relative(model.fk(q, parent), here)
     turn_up = TURN_UP["z"] if model.up == "z" else TURN_UP["y"]
     return turn_up.T @ here[:, :3, :3], here[:, :3, 3] @ turn_up
 
 
-def size_of(body: Body, limbs: list[Limb], model: Model) -> float:
-    """The scale with which the model was read: the length of its bones against the file's."""
+def find_size(body: Character, limbs: list[NodeJoint], model: Model) -> float:
+    """Return the scale with which the model was read: the length of its bones against the file's."""
     ratios = []
     for limb in limbs:
         own = float(np.linalg.norm(limb.above @ limb.node.translation))
         if limb.node.parent >= 0 and limb.kind not in SLIDING and own > 0:
-            _, shift = seen(body, limb, model, model.rest[None], np.eye(3), 1.0)
+            _, shift = find_file_motion(body, limb, model, model.rest[None], np.eye(3), 1.0)
             ratios.append(float(np.linalg.norm(shift)) / own)
     size = float(np.median(ratios)) if ratios else 1.0
     return 1.0 if abs(size - 1.0) < 1e-9 or size == 0.0 else size
@@ -187,22 +189,22 @@ def size_of(body: Body, limbs: list[Limb], model: Model) -> float:
 # ------------------------------------------------------------------------------------------------ changing the file
 
 
-def set_nodes(parts: Parts, body: Body, moved: list[Moved]) -> None:
-    """Writes the first frame into the nodes."""
-    free_of_matrices(parts, body, [i for i, _, _ in moved])
+def set_nodes(parts: Parts, body: Character, moved: list[Moved]) -> None:
+    """Write the first frame into the nodes."""
+    replace_matrices(parts, body, [i for i, _, _ in moved])
     nodes = list(parts.json["nodes"])
     for i, turns, shifts in moved:
         node = dict(nodes[i])
         if turns is not None:
-            node["rotation"] = xyzw(turns)[0].tolist()
+            node["rotation"] = convert_to_xyzw(turns)[0].tolist()
         if shifts is not None:
             node["translation"] = shifts[0].tolist()
         nodes[i] = node
     parts.json["nodes"] = nodes
 
 
-def free_of_matrices(parts: Parts, body: Body, moved: list[int]) -> None:
-    """Nodes given by a matrix get a translation, a rotation and a scale, which can be moved."""
+def replace_matrices(parts: Parts, body: Character, moved: list[int]) -> None:
+    """Give nodes that have a matrix a translation, a rotation and a scale, which can be moved."""
     nodes = list(parts.json["nodes"])
     for i in moved:
         if "matrix" in nodes[i]:
@@ -212,26 +214,26 @@ def free_of_matrices(parts: Parts, body: Body, moved: list[int]) -> None:
             kept = {key: value for key, value in nodes[i].items() if key != "matrix"}
             nodes[i] = kept | {
                 "translation": node.translation.tolist(),
-                "rotation": xyzw(node.turn[None])[0].tolist(),
+                "rotation": convert_to_xyzw(node.turn[None])[0].tolist(),
                 "scale": np.diag(stretch).tolist(),
             }
     parts.json["nodes"] = nodes
 
 
 def add_clip(parts: Parts, moved: list[Moved], frames: int, fps: float) -> None:
-    """The motion as the first clip, with a key at each frame and LINEAR between; a clip has at least one channel."""
+    """Add the motion as the first clip, with a key per frame and LINEAR between; a clip has at least one channel."""
     if all(turns is None and shifts is None for _, turns, shifts in moved):
         held = parts.json["nodes"][0].get("rotation", [0.0, 0.0, 0.0, 1.0])
         moved = [(0, np.repeat(Rotation.from_xyzw(held).matrix[None], frames, axis=0), None)]
-    times = parts.accessor((np.arange(frames) / fps)[:, None], "SCALAR", bounds=True)
+    times = parts.add_accessor((np.arange(frames) / fps)[:, None], "SCALAR", bounds=True)
     channels: list[Object] = []
     samplers: list[Object] = []
     for i, turns, shifts in moved:
         for path, values in (("rotation", turns), ("translation", shifts)):
             if values is None:
                 continue
-            rows, kind = (xyzw(values), "VEC4") if path == "rotation" else (values, "VEC3")
-            samplers.append({"input": times, "interpolation": "LINEAR", "output": parts.accessor(rows, kind)})
+            rows, kind = (convert_to_xyzw(values), "VEC4") if path == "rotation" else (values, "VEC3")
+            samplers.append({"input": times, "interpolation": "LINEAR", "output": parts.add_accessor(rows, kind)})
             channels.append({"sampler": len(samplers) - 1, "target": {"node": i, "path": path}})
     names = {item.get("name") for item in parts.json.get("animations", [])}
     name, number = "poise", 1
@@ -242,8 +244,8 @@ def add_clip(parts: Parts, moved: list[Moved], frames: int, fps: float) -> None:
     parts.append("animations", clip, first=True)
 
 
-def xyzw(turns: Floats) -> Floats:
-    """Quaternions of rotations over the frames, without jumps of sign."""
+def convert_to_xyzw(turns: Floats) -> Floats:
+    """Return quaternions xyzw of rotations over the frames, without jumps of sign."""
     wxyz = Rotation.from_matrix(turns).wxyz
     along = np.einsum("ij,ij->i", wxyz[1:], wxyz[:-1])
     flips = np.concatenate([[1.0], np.cumprod(np.where(along < 0, -1.0, 1.0))])

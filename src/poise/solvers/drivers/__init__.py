@@ -9,7 +9,7 @@ from poise.goals import Goal
 from poise.model import Model
 from poise.native import core
 from poise.solvers.options import Options
-from poise.solvers.table import native_table
+from poise.solvers.table import make_native_table
 
 if TYPE_CHECKING:
     from poise.methods import Scipy, Sequential
@@ -18,7 +18,7 @@ __all__ = ["prepare"]
 
 
 def prepare(model: Model, goals: Mapping[str, Goal], options: Options) -> Any:
-    """A native solver, or what stands for one where a method drives several."""
+    """Return a native solver, or what stands in for one if a method drives several."""
     if options.method.name == "sequential":
         from poise.solvers.drivers.sequential import PartByPart
 
@@ -27,4 +27,4 @@ def prepare(model: Model, goals: Mapping[str, Goal], options: Options) -> Any:
         from poise.solvers.drivers.blackbox import BlackBox
 
         return BlackBox(model, goals, options, cast("Scipy", options.method))
-    return core.Solver(model._body, native_table(model, goals, options))
+    return core.Solver(model._body, make_native_table(model, goals, options))

@@ -18,7 +18,7 @@ from poise.native.answer import Answer, make_answer
 from poise.solvers.drivers.inside import bring_inside
 from poise.solvers.history import record_states
 from poise.solvers.options import MOST, Options
-from poise.solvers.table import native_table
+from poise.solvers.table import make_native_table
 
 __all__ = ["BlackBox"]
 
@@ -40,24 +40,24 @@ class Tried:
         self._least, self._most = np.inf, max_steps
 
     def is_last(self, x: Floats) -> bool:
-        """Whether x is where the residual was asked for last: a gradient asks at the same place again."""
+        """Return whether x is where the residual was asked for last: a gradient asks at the same place again."""
         return self.steps >= 0 and np.array_equal(x, self._last)
 
     def count(self) -> None:
-        """One more; raises Spent where that is too many."""
+        """Count one more call; raise Spent if that is too many."""
         if self.steps >= self._most:
             raise Spent
         self.steps += 1
 
     def keep(self, x: Floats, residual: Floats) -> None:
-        """What was found at x."""
+        """Keep what was found at x."""
         self._last, self.residual = x.copy(), residual
         cost = float(residual @ residual)
         if cost < self._least or not self.best.size:
             self.best, self._least = x.copy(), cost
 
-    def slope(self, x: Floats, find: Callable[[Floats], Floats]) -> Floats:
-        """The Jacobian at x, found once: a gradient and a second derivative ask for the same."""
+    def find_slope(self, x: Floats, find: Callable[[Floats], Floats]) -> Floats:
+        """Return the Jacobian at x, computed once: a gradient and a second derivative ask for the same one."""
         if self._slope is None or not np.array_equal(x, self._slope[0]):
             self._slope = x.copy(), find(x)
         return self._slope[1].copy()
@@ -74,7 +74,7 @@ class BlackBox:
         self._scipy = scipy.optimize
         self._model, self._options, self._method = model, options, method
         refuse_options(options)
-        table = native_table(model, goals, options)
+        table = make_native_table(model, goals, options)
         self._table = table
         self._native = core.Solver(model._body, table)
         self._seen: list[Mapping[str, Any]] = []
@@ -90,7 +90,7 @@ class BlackBox:
         self._seen = []
         moving = self._native.rows_jacobian(q0)[2]
         tried = Tried(self._options.max_steps)
-        moves = np.isin(np.arange(len(q0)), self._moving_coordinates(moving))
+        moves = np.isin(np.arange(len(q0)), self._find_moving(moving))
 
         def free(x: Floats) -> Floats:
             step = np.zeros(self._model.nv)
@@ -98,7 +98,7 @@ class BlackBox:
             return np.where(moves, self._model.integrate(q0, step), q0)
 
         def at(x: Floats) -> Floats:
-            return self._into_cones(free(x))
+            return self._clamp_to_cones(free(x))
 
         def residual(x: Floats) -> Floats:
             if not tried.is_last(x):
@@ -110,10 +110,10 @@ class BlackBox:
 
         def slope(x: Floats) -> Floats:
             J = self._native.rows_jacobian(at(x))[0]
-            return np.asarray(J @ self._differentiate_clamp(free(x), moving) @ self._turning(x, moving))
+            return np.asarray(J @ self._differentiate_clamp(free(x), moving) @ self._differentiate_velocity(x, moving))
 
         def jacobian(x: Floats) -> Floats:
-            return tried.slope(x, slope)
+            return tried.find_slope(x, slope)
 
         try:
             x, done = self._optimize(residual, jacobian, q0, moving)
@@ -121,10 +121,10 @@ class BlackBox:
             x, done = tried.best, False
         q = at(x)
         if self._options.limit_handling != "off":
-            inside = self._into_cones(self._model.clamp(q))
+            inside = self._clamp_to_cones(self._model.clamp(q))
             q = np.where(moves, inside, q0)
-        errors = self._errors(q)
-        reached = self._within(errors)
+        errors = self._find_errors(q)
+        reached = self._is_within(errors)
         outcome = Outcome.REACHED if reached else Outcome.STALLED if done else Outcome.OUT_OF_STEPS
         return make_answer(q, errors, outcome, tried.steps, time.perf_counter() - begun)
 
@@ -135,9 +135,9 @@ class BlackBox:
     # -------------------------------------------------------------------------------------------- inside
 
     def _optimize(self, residual: Any, jacobian: Any, q0: Floats, moving: list[int]) -> tuple[Floats, bool]:
-        """The step that SciPy finds, and whether it stopped by itself."""
+        """Return the step that SciPy finds, and whether it stopped by itself."""
         name = self._method.optimizer
-        low, high = self._bounds(q0, moving)
+        low, high = self._find_bounds(q0, moving)
         zero = np.clip(np.zeros(len(moving)), low, high)
         if name in LEAST_SQUARES:
             free = {} if name in WITHOUT_BOUNDS else {"bounds": (low, high)}
@@ -174,12 +174,12 @@ class BlackBox:
         )
         return np.asarray(found.x), bool(found.success)
 
-    def _bounds(self, q0: Floats, moving: list[int]) -> tuple[Floats, Floats]:
-        """Bounds of the step; none where limits are off, and never an empty range for a start outside."""
+    def _find_bounds(self, q0: Floats, moving: list[int]) -> tuple[Floats, Floats]:
+        """Return bounds of the step; none if limits are off, and never an empty range for a start outside."""
         low, high = np.full(len(moving), -np.inf), np.full(len(moving), np.inf)
         if self._options.limit_handling == "off":
             return low, high
-        coordinate = {v: q for joint in self._model.joints for q, v in plain_coordinates(joint)}
+        coordinate = {v: q for joint in self._model.joints for q, v in list_plain_coordinates(joint)}
         for k, v in enumerate(moving):
             if v in coordinate:
                 x = q0[coordinate[v]]
@@ -189,8 +189,8 @@ class BlackBox:
                     high[k] = low[k] + 1e-12
         return low, high
 
-    def _moving_coordinates(self, moving: list[int]) -> list[int]:
-        """Which numbers of q belong to the velocities that move."""
+    def _find_moving(self, moving: list[int]) -> list[int]:
+        """Return which numbers of q belong to the velocities that move."""
         chosen = set(moving)
         out: list[int] = []
         for joint in self._model.joints:
@@ -198,23 +198,23 @@ class BlackBox:
                 out.extend(range(joint.q.start, joint.q.stop))
         return out
 
-    def _turning(self, x: Floats, moving: list[int]) -> Floats:
-        """d(velocity) / dx: the identity, and the right Jacobian of SO(3) in the blocks of quaternions."""
+    def _differentiate_velocity(self, x: Floats, moving: list[int]) -> Floats:
+        """Return d(velocity) / dx: the identity, and the right Jacobian of SO(3) in the blocks of quaternions."""
         out = np.eye(len(moving))
         place = {v: k for k, v in enumerate(moving)}
         for joint in self._model.joints:
             if joint.nv and joint.quaternion and joint.v.stop - 1 in place:
                 at = [place[v] for v in range(joint.v.stop - 3, joint.v.stop)]
-                out[np.ix_(at, at)] = right_jacobian(x[at])
+                out[np.ix_(at, at)] = find_right_jacobian(x[at])
         return out
 
-    def _into_cones(self, q: Floats) -> Floats:
-        """The pose with every ball joint inside its cone: where SciPy leads out of it, it is shown the nearest one."""
+    def _clamp_to_cones(self, q: Floats) -> Floats:
+        """Return the nearest pose with every ball joint inside its cone; SciPy sees that one."""
         return np.asarray(self._native.into_cones(q)) if self._table["cones"] else q
 
     def _differentiate_clamp(self, q: Floats, moving: list[int]) -> Floats:
-        """How the velocities inside the cones answer to those before the pose was brought there, by differences."""
-        out, inside, h = np.eye(len(moving)), self._into_cones(q), 1e-6
+        """Return how velocities inside the cones respond to those before the pose was clamped, by differences."""
+        out, inside, h = np.eye(len(moving)), self._clamp_to_cones(q), 1e-6
         if np.array_equal(inside, q):
             return out
         place = {v: k for k, v in enumerate(moving)}
@@ -222,27 +222,27 @@ class BlackBox:
         for k in range(3):
             turn = np.zeros(self._model.nv)
             turn[[moving[ball[k]] for ball in balls]] = h
-            ends = [self._into_cones(self._model.integrate(q, sign * turn)) for sign in (-1.0, 1.0)]
+            ends = [self._clamp_to_cones(self._model.integrate(q, sign * turn)) for sign in (-1.0, 1.0)]
             change = (self._model.difference(inside, ends[1]) - self._model.difference(inside, ends[0])) / (2 * h)
             for ball in balls:
                 out[ball, ball[k]] = change[[moving[i] for i in ball]]
         return out
 
-    def _errors(self, q: Floats) -> Floats:
+    def _find_errors(self, q: Floats) -> Floats:
         self._native.restart(q, None)
         self._native.advance()
         return np.asarray(self._native.state()["errors"])
 
-    def _within(self, errors: Floats) -> bool:
+    def _is_within(self, errors: Floats) -> bool:
         tolerances = np.array([goal["tolerance"] for goal in self._table["goals"]])
         return bool((errors <= tolerances).all())
 
     def _note(self, q: Floats) -> None:
-        self._seen.append({"errors": self._errors(q), "cost": self._native.state()["cost"], "q": q})
+        self._seen.append({"errors": self._find_errors(q), "cost": self._native.state()["cost"], "q": q})
 
 
 def refuse_options(options: Options) -> None:
-    """SciPy's optimisers know nothing of these: refused by name rather than ignored."""
+    """Refuse options that SciPy's optimisers do not know, by name, rather than ignore them."""
     ignored = {
         "mode": options.mode == "continuous",
         "time_limit": options.time_limit is not None,
@@ -256,14 +256,14 @@ def refuse_options(options: Options) -> None:
             raise InvalidValue(f"methods.Scipy does not know {name}={value!r}; leave it out, or use method='lm'.")
 
 
-def plain_coordinates(joint: Any) -> list[tuple[int, int]]:
-    """(index in q, index in v) of a joint's numbers that are no quaternion."""
+def list_plain_coordinates(joint: Any) -> list[tuple[int, int]]:
+    """Return (index in q, index in v) of a joint's numbers that are not part of a quaternion."""
     plain = len(joint.coordinates)
     return [(joint.q.start + k, joint.v.start + k) for k in range(plain)]
 
 
-def right_jacobian(w: Floats) -> Floats:
-    """How exp(w) turns, in body axes, per change of w: I - (1 - cos a) / a^2 [w] + (a - sin a) / a^3 [w]^2."""
+def find_right_jacobian(w: Floats) -> Floats:
+    """Return how exp(w) turns, in body axes, per change of w: I - (1 - cos a) / a^2 [w] + (a - sin a) / a^3 [w]^2."""
     a = float(np.linalg.norm(w))
     wedge = np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]])
     if a < 1e-4:

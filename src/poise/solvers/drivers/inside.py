@@ -17,7 +17,7 @@ __all__ = ["bring_inside", "is_inside"]
 
 
 def bring_inside(model: Model, start: ArrayLike, options: Options) -> NDArray[np.float64]:
-    """The start with every joint that may move inside its range; in continuous mode within the bound of a call."""
+    """Return the start with all joints that may move inside their ranges; in continuous mode within a call's bound."""
     q = np.array(start, dtype=np.float64)
     if options.limit_handling == "off":
         return q
@@ -25,21 +25,21 @@ def bring_inside(model: Model, start: ArrayLike, options: Options) -> NDArray[np
     if options.mode == "continuous":
         most = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
         span = np.where(~model.slides, most, most * model.length) * (1 - 1e-12)  # rounding must not exceed it
-    for at, v in ranged(model, options):
+    for at, v in list_ranged(model, options):
         inside = np.clip(q[at], model.lower[v], model.upper[v])
         q[at] = np.clip(inside, q[at] - span[v], q[at] + span[v])
     return q
 
 
 def is_inside(model: Model, q: NDArray[np.float64], options: Options) -> bool:
-    """Whether every joint that may move is inside its range."""
+    """Return whether every joint that may move is inside its range."""
     if options.limit_handling == "off":
         return True
-    return all(model.lower[v] <= q[at] <= model.upper[v] for at, v in ranged(model, options))
+    return all(model.lower[v] <= q[at] <= model.upper[v] for at, v in list_ranged(model, options))
 
 
-def ranged(model: Model, options: Options) -> list[tuple[int, int]]:
-    """(index in q, index in v) of every plain coordinate that may move."""
+def list_ranged(model: Model, options: Options) -> list[tuple[int, int]]:
+    """Return (index in q, index in v) of every plain coordinate that may move."""
     moves = may_move(model, options.joints)
     pairs: list[tuple[int, int]] = []
     for joint in model.joints:

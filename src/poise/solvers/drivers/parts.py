@@ -30,19 +30,19 @@ class Parts:
 
 
 def find_parts(model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> Parts:
-    """Reads the parts of a body for goals on these frames.
+    """Read the parts of a body for goals on these frames.
 
     A limb is the way from the frame inward to the first frame from which something else branches off. Of the joints
     above all limbs, those before the first branch are the root and the others the spine.
     """
     joints_under: dict[str | None, list[Joint]] = {}
     for joint in model.joints:
-        joints_under.setdefault(_body(model, joint.parent), []).append(joint)
+        joints_under.setdefault(_find_carrier(model, joint.parent), []).append(joint)
     limbs: dict[tuple[str, ...], None] = {}
     above: dict[str, bool] = {}  # joints above limbs, and whether they come before the first branch
     for frame in frames:
         way = [joint for joint in model.joints_above(frame) if joint.nv]
-        branched = [len(joints_under.get(_body(model, joint.parent), ())) > 1 for joint in way]
+        branched = [len(joints_under.get(_find_carrier(model, joint.parent), ())) > 1 for joint in way]
         end = branched.index(True) + 1 if True in branched else len(way)
         limbs[tuple(joint.name for joint in reversed(way[:end]))] = None
         for k in range(end, len(way)):
@@ -58,7 +58,7 @@ def find_parts(model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) ->
     )
 
 
-def _body(model: Model, frame: str | None) -> str | None:
-    """The frame of the joint that carries this one: frames on one rigid body count as one place."""
+def _find_carrier(model: Model, frame: str | None) -> str | None:
+    """Return the frame of the joint that carries this one: frames on one rigid part count as one place."""
     above = [] if frame is None else model.joints_above(frame)
     return next((joint.frame for joint in above if joint.nv), None)

@@ -17,12 +17,12 @@ from poise.methods import LM, Method, Sequential, TwoBone
 from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer
+from poise.solvers.capability import check_serves
 from poise.solvers.drivers.inside import bring_inside, is_inside
 from poise.solvers.drivers.parts import find_parts
 from poise.solvers.history import record_states
 from poise.solvers.options import Options
-from poise.solvers.serves import check_serves
-from poise.solvers.table import may_move, native_table
+from poise.solvers.table import make_native_table, may_move
 
 __all__ = ["PartByPart"]
 
@@ -33,7 +33,7 @@ class Stage:
     """One part: the joints that move, and the solvers that are tried on it until one reaches its goals."""
 
     def __init__(self, model: Model, goals: Mapping[str, Goal], options: Options, joints: Sequence[str]) -> None:
-        moved = {name: goal for name, goal in goals.items() if _moves(model, goal, joints)}
+        moved = {name: goal for name, goal in goals.items() if _can_move(model, goal, joints)}
         rows = [name for name, goal in moved.items() if not isinstance(goal, Rest)]
         self.names = frozenset(rows)
         self.solvers: list[Any] = []
@@ -43,13 +43,13 @@ class Stage:
         for method in methods:
             chosen = replace(options, method=method, joints=tuple(joints), restarts=0, record=False)
             try:
-                table = native_table(model, moved, chosen)
+                table = make_native_table(model, moved, chosen)
             except InvalidValue:
                 continue  # no limb for the closed form
             self.solvers.append(core.Solver(model._body, table))
 
     def solve(self, q: NDArray[np.float64], targets: Mapping[str, Any]) -> tuple[NDArray[np.float64], int, int]:
-        """The pose that is best for this part's goals, the steps it took, and in how many searches."""
+        """Return the pose that is best for this part's goals, the steps it took, and in how many searches."""
         steps = searches = 0
         wanted = {name: target for name, target in targets.items() if name in self.names}
         best, least = q, np.inf
@@ -74,7 +74,9 @@ class PartByPart:
         rows = {name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)}
         moves = may_move(model, options.joints)
         check_serves(method, model, goals, rows, moves, options.limits)
-        self._whole = core.Solver(model._body, native_table(model, goals, replace(options, method=LM(), max_steps=1)))
+        self._whole = core.Solver(
+            model._body, make_native_table(model, goals, replace(options, method=LM(), max_steps=1))
+        )
         self._model = model
         self._options = options
         self._rounds = method.rounds
@@ -86,7 +88,7 @@ class PartByPart:
             self._order = [Stage(model, goals, options, part) for part in trunk] + self._first
             names = [name for part in (*trunk, *parts.limbs) for name in part]
         else:
-            given = [_named(model, part, moves) for part in method.parts]
+            given = [_list_joints(model, part, moves) for part in method.parts]
             self._first = []
             self._order = [Stage(model, goals, options, part) for part in given]
             names = [name for part in given for name in part]
@@ -104,19 +106,19 @@ class PartByPart:
         if self._options.mode != "continuous":
             passes = [self._first, *passes * self._rounds, self._last]
         for stages in passes:
-            if late or self._reached(best):
+            if late or self._is_reached(best):
                 break
             for stage in stages:
                 q, taken, searched = stage.solve(q, targets or {})
                 steps, searches = steps + taken, searches + searched
                 state = self._look(q, None)
-                if self._reached(state) or state["cost"] < best["cost"]:
+                if self._is_reached(state) or state["cost"] < best["cost"]:
                     best = state
                 limit = self._options.time_limit
                 late = limit is not None and time.perf_counter() - begun > limit
                 if late:
                     break
-        reached = self._reached(best)
+        reached = self._is_reached(best)
         unreachable = not reached and bool(self._whole.solve(best["q"], None).unreachable)
         outcome = Outcome.REACHED if reached else Outcome.STALLED
         seconds = time.perf_counter() - begun
@@ -132,7 +134,7 @@ class PartByPart:
         )
 
     def _look(self, q: ArrayLike, targets: Mapping[str, Any] | None) -> dict[str, Any]:
-        """Cost and errors of all goals at q."""
+        """Return cost and errors of all goals at q."""
         self._whole.restart(q, targets)
         self._whole.advance()
         state: dict[str, Any] = self._whole.state()
@@ -140,7 +142,7 @@ class PartByPart:
             self._seen.append(state)
         return state
 
-    def _reached(self, state: Mapping[str, Any]) -> bool:
+    def _is_reached(self, state: Mapping[str, Any]) -> bool:
         near = bool((state["errors"] <= self._tolerances).all())
         return near and is_inside(self._model, state["q"], self._options)
 
@@ -160,8 +162,8 @@ class PartByPart:
         return getattr(self._whole, name)  # advance, state, rows_jacobian, sizes: as the kernels do, for all goals
 
 
-def _moves(model: Model, goal: Goal, joints: Sequence[str]) -> bool:
-    """Whether one of the joints moves the goal's frame or what its target is given in; a posture is moved by all."""
+def _can_move(model: Model, goal: Goal, joints: Sequence[str]) -> bool:
+    """Return whether one of the joints moves the goal's frame or the frame of its target; all joints move a posture."""
     if isinstance(goal, Rest):
         return True
     row = goal.rows(model)
@@ -169,6 +171,6 @@ def _moves(model: Model, goal: Goal, joints: Sequence[str]) -> bool:
     return any(joint.name in joints for frame in frames for joint in model.joints_above(frame))
 
 
-def _named(model: Model, part: Sequence[str], moves: NDArray[np.bool_]) -> list[str]:
-    """The joints of a part that may move; NameNotFound where there is none of that name."""
+def _list_joints(model: Model, part: Sequence[str], moves: NDArray[np.bool_]) -> list[str]:
+    """Return the joints of a part that may move; raise NameNotFound if no joint has that name."""
     return [joint.name for joint in map(model.joint, part) if moves[joint.v].any()]

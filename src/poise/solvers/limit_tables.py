@@ -18,7 +18,7 @@ from poise.model import Model
 if TYPE_CHECKING:
     from poise.limits.skeleton import BodyCapsule
 
-__all__ = ["RuleTables", "loop_goal", "refuse_timed", "rule_tables", "timed"]
+__all__ = ["LimitTables", "find_timed", "gather_limits", "make_loop_goal", "refuse_timed"]
 
 
 class Rule(NamedTuple):
@@ -30,7 +30,7 @@ class Rule(NamedTuple):
 
 
 @dataclass(slots=True)
-class RuleTables:
+class LimitTables:
     """The limits of a problem.
 
     Attributes:
@@ -46,7 +46,7 @@ class RuleTables:
         """Whether there is anything beside joint ranges."""
         return bool(self.rows or self.loops)
 
-    def native(self, model: Model) -> dict[str, Any]:
+    def make_native(self, model: Model) -> dict[str, Any]:
         """Return what `native.core.Solver` reads: rows, and the capsules, cones and terms that they are about.
 
         Returns:
@@ -80,25 +80,25 @@ class RuleTables:
         return {"limits": limits, "capsules": placed, "cones": list(cones), "terms": terms}
 
 
-def timed(limits: Iterable[Limit]) -> tuple[str, ...]:
+def find_timed(limits: Iterable[Limit]) -> tuple[str, ...]:
     """Return the kinds of the limits that are about time."""
     return tuple(type(limit).__name__ for limit in limits if limit.timed)
 
 
 def refuse_timed(kinds: tuple[str, ...]) -> None:
-    """Limits about time have no meaning in a solve that runs to its end."""
+    """Refuse limits about time: they have no meaning in a solve that runs to its end."""
     if kinds:
         raise InvalidValue(
             f"{kinds[0]} is about time: it holds in solver.step(q, dt, ...), and has no meaning in solve."
         )
 
 
-def rule_tables(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.bool_]) -> RuleTables:
+def gather_limits(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.bool_]) -> LimitTables:
     """Gather what all limits say; those about time say nothing. `moves`: which velocities may change.
 
     Cones come first, then limits between surfaces, then the others, each in the order in which they were given.
     """
-    out = RuleTables()
+    out = LimitTables()
     given = [(limit.kind, name, limit.rows(model, moves)) for name, limit in limits.items()]
     given.sort(key=lambda rule: not any(row.capsules for row in rule[2].rows))
     own = (("cone", name, rows) for name, rows in cone_rows(model, limits, moves))
@@ -114,7 +114,7 @@ def name_loops(name: str, found: LimitRows) -> Iterator[tuple[str, LoopRow]]:
         yield name if k == 0 else f"{name}#{k + 1}", loop
 
 
-def loop_goal(name: str, loop: LoopRow) -> GoalRows:
+def make_loop_goal(name: str, loop: LoopRow) -> GoalRows:
     """Return a closed loop as the rows of a goal between two frames."""
 
     def refuse(_: Any) -> Any:

@@ -11,14 +11,14 @@ from poise.errors import InvalidValue
 from poise.goals import Goal
 from poise.goals.goal import GoalRows
 from poise.limits import Limit
-from poise.methods import Method, by_name, names
+from poise.methods import Method, find_method, names
 from poise.model import Model
 from poise.model.joint import Joint
 
-__all__ = ["check_serves", "joints_above", "kind_of"]
+__all__ = ["check_serves", "find_joints_above", "name_kind"]
 
 
-def kind_of(rows: GoalRows) -> str:
+def name_kind(rows: GoalRows) -> str:
     """Name the kind of a goal as methods list it: "position", "pose", "look" ..."""
     return rows.op.name.lower()
 
@@ -31,44 +31,44 @@ def check_serves(
     moves: NDArray[np.bool_],
     limits: Sequence[Limit] = (),
 ) -> None:
-    """Raises InvalidValue where the method cannot serve a goal, a joint on its way, or the body."""
+    """Raise InvalidValue where the method cannot serve a goal, a joint on its way, or the body."""
     for name in goals:
-        kind = kind_of(rows[name]) if name in rows else "posture"
+        kind = name_kind(rows[name]) if name in rows else "posture"
         if kind not in method.goal_kinds:
             article = "an" if kind[0] in "aeiou" else "a"
             what = f"goal {name!r} is {article} {kind} goal, which method {method.name!r} does not serve"
-            raise refusal(what, lambda other, kind=kind: kind in other.goal_kinds)  # type: ignore[misc]
+            raise make_refusal(what, lambda other, kind=kind: kind in other.goal_kinds)  # type: ignore[misc]
     levels = {int(goal.priority) for name, goal in goals.items() if name in rows}
     if len(levels) > 1 and not method.levels:
         what = f"method {method.name!r} serves goals of one priority only (weight=100 holds a pin)"
-        raise refusal(what, lambda other: other.levels)
+        raise make_refusal(what, lambda other: other.levels)
     beyond = [type(limit).__name__ for limit in limits if not limit.timed]
     if beyond and not method.levels:
         what = f"method {method.name!r} keeps joint ranges and the model's own cones, not {beyond[0]}"
-        raise refusal(what, lambda other: other.levels)
+        raise make_refusal(what, lambda other: other.levels)
     some = method.joint_kinds is not Method.joint_kinds  # a method that serves every kind need not look for them
     for row in rows.values() if some else ():
-        for joint in joints_above(model, row, moves):
+        for joint in find_joints_above(model, row, moves):
             kind = "mimic" if joint.mimic else joint.kind
             if kind not in method.joint_kinds:
                 what = f"joint {joint.name!r} is {kind}, which method {method.name!r} does not serve"
-                raise refusal(what, lambda other, kind=kind: kind in other.joint_kinds)  # type: ignore[misc]
+                raise make_refusal(what, lambda other, kind=kind: kind in other.joint_kinds)  # type: ignore[misc]
     frames = [row.frame for row in rows.values() if row.frame is not None]
     reason = method.refuse_body(model, frames, moves)
     if reason is not None:
         raise InvalidValue(reason)
 
 
-def refusal(what: str, serves: Callable[[Method], bool]) -> InvalidValue:
-    """The error, with the methods that do serve it."""
-    able = [name for name in names() if serves(by_name(name))]
+def make_refusal(what: str, serves: Callable[[Method], bool]) -> InvalidValue:
+    """Return the error, with the names of the methods that can do it."""
+    able = [name for name in names() if serves(find_method(name))]
     if not able:
         return InvalidValue(f"{what}; no method does yet.")
     return InvalidValue(f"{what}; {', '.join(able)} {'does' if len(able) == 1 else 'do'}.")
 
 
-def joints_above(model: Model, rows: GoalRows, moves: NDArray[np.bool_]) -> list[Joint]:
-    """The joints that move a goal's frame, or what its target is given in, and may move."""
+def find_joints_above(model: Model, rows: GoalRows, moves: NDArray[np.bool_]) -> list[Joint]:
+    """Return the joints that move a goal's frame, or the frame of its target, and may move."""
     found: dict[str, Joint] = {}
     for frame in (rows.frame, rows.base):
         above = [] if frame is None else model.joints_above(frame)
