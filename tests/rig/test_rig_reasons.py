@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import walkers
 
 import poise
+import walkers
 
 
 def pull(rig: poise.Rig, handle: str, way: tuple[float, float, float], frames: int = 60) -> None:
