@@ -9,8 +9,8 @@ from typing import Annotated
 
 import typer
 
-from poise.cli.files import Base, Clip, Packages, Scale, Tool, Up, everything, options
-from poise.cli.words import Body, complaints
+from poise.cli.files import Base, Clip, Packages, Scale, Tool, Up, load_all, read_options
+from poise.cli.words import Body, report_complaints
 
 __all__ = ["studio_command"]
 
@@ -35,9 +35,9 @@ def studio_command(
     """Drag a body in the browser, or play and edit a clip: handles, pins, methods, lessons, a race. Ctrl-C ends it."""
     from poise.studio.server import Studio
 
-    with complaints("studio"):
-        body, motion = everything(
-            model, options(base=base, scale=scale, up=up, package_path=package_path), clip, None, tool
+    with report_complaints("studio"):
+        body, motion = load_all(
+            model, read_options(base=base, scale=scale, up=up, package_path=package_path), clip, None, tool
         )
         studio = Studio(body if motion is None else motion, host=host, port=port, shadows=shadows, dark=dark)
     if as_json:

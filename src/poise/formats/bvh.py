@@ -95,7 +95,7 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, Clip | N
 def show_body(model: Model, columns: Columns, clip: Clip | None) -> Motion | None:
     """Return the first frame of a clip as a motion, which shows a body whose rest pose does not stand; None without."""
     try:
-        return None if clip is None else Motion(model, columns.configurations(clip.rows[:1].copy()))
+        return None if clip is None else Motion(model, columns.make_configurations(clip.rows[:1].copy()))
     except PoiseError:
         return None
 

@@ -29,7 +29,7 @@ from poise.anatomy.bones import ENOUGH
 from poise.errors import InvalidModel, InvalidValue, NameNotFound, ShapeMismatch
 from poise.formats.bvh_tree import Node
 from poise.formats.known import read_names
-from poise.formats.names import unused
+from poise.formats.names import reserve_name
 from poise.formats.source import ReadOptions, Source
 from poise.model import EULER_ORDERS, Model, ModelBuilder
 
@@ -118,7 +118,7 @@ def assemble(source: Source, nodes: list[Node], options: ReadOptions) -> tuple[M
         first += len(channels)
     add_ends(source, builder, nodes, scale, taken)
     if options.scale == 1.0:
-        builder.units = stated_unit(source, nodes if read_names(builder).confidence >= ENOUGH else [], up)
+        builder.units = state_unit(source, nodes if read_names(builder).confidence >= ENOUGH else [], up)
     builder.notes += source.notes
     return builder.build(), Columns(np.array(order, np.int64), np.array(factor))
 

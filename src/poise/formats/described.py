@@ -73,7 +73,7 @@ def describe_joint(spec: JointSpec) -> dict[str, Any]:
 def describe_shape(shape: Any) -> dict[str, Any]:
     """Return a solid with the name of its kind."""
     kind = type(shape.shape).__name__.lower()
-    words = {"kind": kind, "frame": shape.frame, "offset": transform_words(shape.offset)}
+    words = {"kind": kind, "frame": shape.frame, "offset": describe_transform(shape.offset)}
     return words | {"use": shape.use, "color": shape.color, "size": shape.shape.sizes}
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from poise.formats.adjust import adjusted
+from poise.formats.adjust import adjust_model
 from poise.formats.known import give_roles
 from poise.formats.mjcf_assets import Assets
 from poise.formats.mjcf_shapes import add_shapes
@@ -92,7 +92,7 @@ def build(compiled: SimpleNamespace, assets: Assets, source: Source, options: Re
     if options.scale == "auto":
         source.note("scale='auto': MJCF is in metres, so nothing was scaled")
         options = replace(options, scale=1.0)
-    return give_roles(adjusted(builder.build(), options, source), source)
+    return give_roles(adjust_model(builder.build(), options, source), source)
 
 
 @dataclass

@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import Any
 
 from poise.errors import FormatError, PoiseError, name_not_found
-from poise.formats.adjust import adjusted
+from poise.formats.adjust import adjust_model
 from poise.formats.known import give_roles
-from poise.formats.source import ReadOptions, Source, listed, look_source, parse_numbers, shown
+from poise.formats.source import ReadOptions, Source, look_source, parse_numbers, quote, quote_names
 from poise.formats.urdf_joints import JointElement, read_joint
 from poise.formats.urdf_links import LinkElement, read_link, read_materials
 from poise.formats.urdf_write import write_model
@@ -92,7 +92,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     try:
         model = builder.build()
         tell_held(source, model, joints)
-        return give_roles(adjusted(model, options, source), source)
+        return give_roles(adjust_model(model, options, source), source)
     except FormatError:
         raise
     except PoiseError as error:

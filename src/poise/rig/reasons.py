@@ -14,7 +14,7 @@ from poise.model import Model
 from poise.rig.state import Wish
 from poise.solvers import Solution
 from poise.solvers.findings import ActiveLimit
-from poise.solvers.show import length_text
+from poise.solvers.show import say_length
 
 __all__ = ["Miss", "Stop", "find_misses", "say_misses"]
 
@@ -104,7 +104,7 @@ def say_misses(misses: Sequence[Miss]) -> str:
 def say_miss(miss: Miss) -> str:
     """Say in words what a miss is."""
     turned = f" and {math.degrees(miss.radians):.0f} degrees" if miss.radians > 1e-3 else ""
-    text = f"{miss.handle} stays {length_text(miss.metres)}{turned} from where it is pulled"
+    text = f"{miss.handle} stays {say_length(miss.metres)}{turned} from where it is pulled"
     reasons = [say_stops(group) for group in group_stops(miss.stops)]
     text += f": {', '.join(reasons)}." if reasons else ": it does not reach so far."
     if miss.pinned:

@@ -16,7 +16,7 @@ from poise.formats.gltf.clips import Channel, Clip, Keys, choose_clip, read_clip
 from poise.formats.gltf.document import Document, read_document, read_own_extras
 from poise.formats.gltf.nodes import Node, find_nearest_turn, find_world_matrices, read_nodes
 from poise.formats.gltf.skins import Skin, read_bones, read_skins
-from poise.formats.gltf.timing import frame_times
+from poise.formats.gltf.timing import find_frame_times
 from poise.formats.known import give_roles
 from poise.formats.source import ReadOptions, Source, look_source
 from poise.kinematics import Motion
