@@ -12,7 +12,7 @@ from poise.goals.goal import GoalRows
 from poise.model.chain import Axis
 from poise.model.family import PLANS, Family, find_family, span
 from poise.native import core
-from poise.reach.bounds import Freedom, fixes_the_frame, kept
+from poise.reach.bounds import Freedom, fixes_the_frame, recall
 
 if TYPE_CHECKING:
     from poise.model import Model
@@ -79,7 +79,7 @@ def close_goal(model: Model, goal: GoalRows, freedom: Freedom) -> ClosedGoal | F
     if not fixes_the_frame(goal) or goal.base is not None:
         return None
     key = (model.frame(str(goal.frame)).name, tuple(goal.point.tolist()), freedom)
-    found: ClosedGoal | Family = kept(model, "closed", key, lambda: close_anew(model, *key))
+    found: ClosedGoal | Family = recall(model, "closed", key, lambda: close_anew(model, *key))
     return found
 
 

@@ -21,9 +21,9 @@ from poise.reach.bounds import fixes_the_frame
 from poise.reach.closed import ClosedGoal, close_goal
 from poise.solvers.answers import Answers, Arc, Excluded
 from poise.solvers.one_call import check_start
-from poise.solvers.options import whole
+from poise.solvers.options import check_whole
 from poise.solvers.polish import polish_poses
-from poise.solvers.proving import freedom_of
+from poise.solvers.proving import find_freedom
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 
@@ -60,7 +60,7 @@ def solve_all(
     Raises:
         InvalidValue: The goal asks for less than a transform, or the chain has no closed form; the message says why.
     """
-    whole("samples", samples, 1)
+    check_whole("samples", samples, 1)
     check_start(model, start)
     solver = Solver(model, goal, joints=joints, restarts=0)
     (name,) = solver.row_names
@@ -71,7 +71,7 @@ def solve_all(
             f"solve_all takes one Reach of a whole transform in the world, not {goal!r}; for other goals type: "
             "solve(model, goals, solutions=8)."
         )
-    closed = close_goal(model, rows, freedom_of(model, solver._options, begin, True))
+    closed = close_goal(model, rows, find_freedom(model, solver._options, begin, True))
     if not isinstance(closed, ClosedGoal):
         raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
     every = Every(solver, closed, rows.target[:9].copy(), rows.target[9:12].copy(), begin)
