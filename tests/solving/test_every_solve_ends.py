@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -200,8 +201,10 @@ def test_ctrl_c_is_heard(levels: int) -> None:
 @pytest.mark.parametrize("rows", [3, 40])
 def test_ctrl_c_is_heard_by_a_batch(rows: int) -> None:
     model, targets = poise.load("panda"), np.tile([0.3, 0.5, 0.4], (rows, 1))
+    begun = time.process_time()
     with pytest.raises(KeyboardInterrupt), alarm(0.3, interrupt):
         poise.solve_batch(model, Reach("panda_hand_tcp", np.zeros(3)), {"panda_hand_tcp": targets}, **endless())
+    assert time.process_time() - begun < 10.0  # and not when the search has made all its steps
 
 
 @pytest.mark.timing

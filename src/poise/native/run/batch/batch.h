@@ -86,6 +86,9 @@ struct Worker {
   Worker(BatchJob& shared, int lanes);
 };
 
+// Whether the batch has to end. A worker asks this in every round, however long a search is: that is how Ctrl-C is heard.
+bool is_called_off(Worker& worker);
+
 // the next row that can be searched, into the slot; false: none is left
 bool take_row(Worker& worker, Slot& slot);
 

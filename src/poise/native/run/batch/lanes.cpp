@@ -100,7 +100,7 @@ template <int M, class T, class P> void run_rows(Worker& worker, const LaneProbl
   };
   for (int lane = 0; lane < N; ++lane) give(lane);
   // ends: every search makes at most max_steps steps, every row has so many searches, and there are so many rows
-  while (busy && !worker.job.stop.load(std::memory_order_relaxed)) {
+  while (busy && !is_called_off(worker)) {
     const mask_t<S> done = advance_lanes<M>(problem, lanes.settings, posture, targets, lanes.fraction, state);
     if (!any(done)) continue;
     for (int lane = 0; lane < N; ++lane) {

@@ -267,6 +267,15 @@ bool read_row(Worker& worker, std::size_t& row) {
 
 }  // namespace
 
+bool is_called_off(Worker& worker) {
+  Watch& watch = worker.own.watch;
+  if (--watch.patience < 0) {
+    watch.patience = 256;
+    if (watch.called_off()) worker.job.stop = true;
+  }
+  return worker.job.stop.load(std::memory_order_relaxed);
+}
+
 bool take_row(Worker& worker, Slot& slot) {
   SolverData& own = worker.own;
   // ends: every round takes a row
@@ -290,10 +299,6 @@ bool take_row(Worker& worker, Slot& slot) {
 
 bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
   SolverData& own = worker.own;
-  if (--own.watch.patience < 0) {
-    own.watch.patience = 64;
-    if (own.watch.called_off()) worker.job.stop = true;
-  }
   const bool first = slot.searches++ == 0, closer = first || end.outside < slot.best_outside;
   slot.steps += end.steps;
   bool reached = end.reached;
