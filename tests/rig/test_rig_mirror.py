@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import poise
+from known_bodies import Maker, Plan, scramble
 from poise.errors import InvalidValue
 from poise.kinematics import Mirror
+from poise.model import Model
 from poise.names import find_other_side
+from poise.spatial import Rotation, Transform
 
 
 @pytest.mark.parametrize("name", ["humanoid", "quadruped"])
@@ -100,12 +105,65 @@ def test_a_body_without_two_sides_is_refused(name: str) -> None:
 def test_a_lopsided_body_is_refused() -> None:
     builder = poise.ModelBuilder("lopsided")
     builder.add_joint("root", None, "free")
-    builder.add_frame("hand_l", "root", (1.0, 0.0, 0.0))
-    builder.add_frame("hand_r", "root", (-1.0, 0.2, 0.0))
-    builder.add_frame("ear_l", "root", (0.3, 0.3, 0.0))
-    builder.add_frame("ear_r", "root", (-0.3, 0.3, 0.0))
+    for side, place in {"l": (1.0, 0.0, 0.0), "r": (-0.2, 0.6, 0.0)}.items():
+        builder.add_joint(f"hip_{side}", "root", "ball", offset=(np.sign(place[0]), 0.0, 0.0))
+        builder.add_joint(f"knee_{side}", f"hip_{side}", "ball", offset=place)
+        builder.add_joint(f"foot_{side}", f"knee_{side}", "ball", offset=place)
     with pytest.raises(InvalidValue, match="not symmetric"):
         Mirror(builder.build())
+
+
+def shake(model: Model, share: float, seed: int) -> Model:
+    """Return the body with every bone longer or shorter and moved by a share of the body's length, at random."""
+    rng = np.random.default_rng(seed)
+    specs = []
+    for spec in model._layout.specs:
+        moved = spec.offset.translation + share * model.length * rng.uniform(-1.0, 1.0, 3)
+        specs.append(spec if spec.parent is None else replace(spec, offset=Transform(spec.offset.rotation, moved)))
+    return Model(model.name, specs, attached=model._attached)
+
+
+def check_images(model: Model, seed: int, place: float) -> None:
+    """Every part of the image is turned as the image of its partner, exactly, and is where that is, nearly."""
+    mirror, rng = Mirror(model), np.random.default_rng(seed)
+    assert not mirror.odd
+    for q in model.random(rng, 5):
+        image = mirror.reflect_pose(q)
+        for joint in model.joints:
+            frame, other = joint.frame, mirror.partners[joint.frame]
+            wanted = mirror.reflect_transform(q, frame, model.fk(q, frame))
+            got = model.fk(image, other)
+            assert np.abs(got[:3, :3] - wanted[:3, :3]).max() < 1e-9
+            assert np.linalg.norm(got[:3, 3] - wanted[:3, 3]) < place * model.length
+        assert np.abs(model.difference(mirror.reflect_pose(image), q)).max() < 1e-9
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_measured_bodies_are_never_quite_the_same_on_both_sides(seed: int) -> None:
+    check_images(shake(poise.load("humanoid"), 0.004, seed), seed, 0.2)
+
+
+def test_roles_tell_the_sides_of_a_robot_whose_names_do_not() -> None:
+    robot, _ = Maker(Plan()).make()
+    scrambled, _ = scramble(robot, 0)
+    with pytest.raises(InvalidValue, match="roles"):
+        Mirror(scrambled)
+    check_images(scrambled.with_roles(poise.roles(scrambled)), 0, 1e-9)
+
+
+def test_a_body_that_is_its_own_image_in_the_rest_pose_alone() -> None:
+    """Bones of glTF carry their rest turn in q: with all turns at zero the body is a heap."""
+    builder, rng = poise.ModelBuilder("bones"), np.random.default_rng(2)
+    builder.add_joint("root", None, "free")
+    for side, sign in (("l", 1.0), ("r", -1.0)):
+        above, turned = "root", Rotation.identity()
+        for k, place in enumerate(((0.3, 0.1, 0.0), (0.5, 0.0, 0.1), (0.4, -0.2, 0.0))):
+            own = Rotation.random(rng)
+            local = turned.inverse().apply(np.array([sign * place[0], *place[1:]]))
+            rest = turned.inverse() @ own
+            builder.add_joint(f"bone_{k}_{side}", above, "ball", offset=local, rest=rest.wxyz)
+            above, turned = f"bone_{k}_{side}", own
+    check_images(builder.build(), 1, 1e-9)
 
 
 @pytest.mark.parametrize(

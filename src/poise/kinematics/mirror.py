@@ -3,9 +3,13 @@
     T'_g = P T_f S_f,   S_f = T_f0^-1 P0 T_g0             f a frame, g its partner; 0: in the zero pose
     X_g(q') = S_f^-1 X_f(q) S_f                           X the motion of the joint that carries the frame
 
-P0 is the plane in which the zero pose is its own image, P the upright plane in which the body's root stands and looks
-now. A turn by t about a becomes one by t about -S^-1 a, a slide along a one along S^-1 a, the vector part v of a
-quaternion -S^-1 v: the image of q is linear, q' = W q, and exact.
+P0 is the plane in which the zero pose is its own image (or the rest pose: `poise.kinematics.symmetry`), P the upright
+plane in which the body's root stands and looks now. A turn by t about a becomes one by t about -S^-1 a, a slide along a
+one along S^-1 a, the vector part v of a quaternion -S^-1 v: the image of q is linear. Every part is turned as the image
+of its partner, exactly; its place is the image where the bones of both sides are equally long.
+
+Measured bodies are never quite the same on both sides, and a robot's links begin where its makers put them, along the
+axis of a hinge: places may differ by a small part of the body's length. A joint that has no image keeps its numbers.
 """
 
 from __future__ import annotations
@@ -13,16 +17,16 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import InvalidValue
+from poise.kinematics.reflections import find_foot, find_normal, make_reflection
 from poise.kinematics.sides import pair_frames
-from poise.model import Joint, Model
-from poise.model.kinds import Primitive
+from poise.kinematics.symmetry import find_symmetry
+from poise.model import Model
 from poise.spatial import Rotation
 
 __all__ = ["Mirror"]
 
 Floats = NDArray[np.float64]
-SAME = 1e-6  # of L, and of unit vectors: what counts as symmetric
+SAME = 1e-6  # of unit vectors: what counts as upright
 
 
 class Mirror:
@@ -31,6 +35,7 @@ class Mirror:
     Attributes:
         partners: Frame to the frame on the other side; frames in the middle are their own.
         plane: P0, the reflection under which the zero pose is its own image, (4, 4).
+        odd: Joints that have no image and keep their numbers.
 
     Raises:
         InvalidValue: The body has no two sides, or they are not alike.
@@ -39,18 +44,15 @@ class Mirror:
     def __init__(self, model: Model) -> None:
         self.model = model
         self.partners = pair_frames(model)
-        zero = make_zero_pose(model)
-        self._zero = {name: model.fk(zero, name) for name in model.frames}
-        self.plane = self._find_own_plane()
-        self._local = {f: np.linalg.inv(self._zero[f]) @ self.plane @ self._zero[g] for f, g in self.partners.items()}
-        self._check_symmetry()
-        self._image = self._make_linear_map()
+        found = find_symmetry(model, self.partners)
+        self.plane, self.odd = found.plane, found.odd
+        self._zero, self._local, self._matrix, self._shift = found.zero, found.local, found.matrix, found.shift
         free = [joint for joint in model.joints if joint.kind == "free" and joint.parent is None]
         self._root = free[0] if free else None
 
     def reflect_pose(self, q: Floats, about: Floats | None = None) -> Floats:
         """Return the mirror image of a configuration, in the plane of its own root, or of the root of another one."""
-        out = self._image @ q
+        out = self._matrix @ q + self._shift
         if self._root is not None:
             at = self._root.q.start
             place = np.eye(4)
@@ -98,112 +100,3 @@ class Mirror:
         """Return the axis of the partner's frame that is the image of an axis of a frame."""
         out: Floats = self._local[frame][:3, :3].T @ axis
         return out
-
-    def _find_own_plane(self) -> Floats:
-        pairs = [(f, g) for f, g in self.partners.items() if f < g]
-        if not pairs:
-            raise InvalidValue(
-                f"model {self.model.name!r} has no two sides: no frame is called as another one with left for right."
-            )
-        a = np.array([self._zero[f][:3, 3] for f, _ in pairs])
-        b = np.array([self._zero[g][:3, 3] for _, g in pairs])
-        across = a - b
-        widest = across[int(np.argmax(np.linalg.norm(across, axis=1)))]
-        if not np.linalg.norm(widest) > SAME * self.model.length:
-            raise InvalidValue(f"model {self.model.name!r}: its left and its right side are at the same place.")
-        normal = widest / np.linalg.norm(widest)
-        if np.abs(normal).max() > 1.0 - 1e-9:
-            normal = np.round(normal)
-        return make_reflection(normal, normal * float((0.5 * (a + b) @ normal).mean()))
-
-    def _check_symmetry(self) -> None:
-        for frame, S in self._local.items():
-            off = float(np.linalg.norm(S[:3, 3]))
-            if off > SAME * self.model.length:
-                raise InvalidValue(
-                    f"model {self.model.name!r} is not symmetric: {frame!r} is {off:.3g} m away from the image of "
-                    f"{self.partners[frame]!r} in the zero pose."
-                )
-
-    def _make_linear_map(self) -> Floats:
-        W = np.zeros((self.model.nq, self.model.nq))
-        for joint in self.model.joints:
-            if joint.nq and not joint.mimic:
-                name = self.model.frame(self.partners[joint.frame]).joint
-                other = None if name is None else self.model.joint(name)
-                block = None if other is None else reflect_joint(joint, other, self._local[joint.frame][:3, :3])
-                if block is None or other is None:
-                    raise InvalidValue(
-                        f"model {self.model.name!r} is not symmetric: joint {joint.name!r} has no image."
-                    )
-                W[other.q, joint.q] = block
-        return W
-
-
-def reflect_joint(joint: Joint, other: Joint, S: Floats) -> Floats | None:
-    """Return the matrix that makes the image's q from a joint's q; None if the two are not images of each other."""
-    if joint.kind != other.kind or other.mimic:
-        return None
-    if joint.kind in ("free", "ball"):
-        turn = np.eye(4)
-        turn[1:, 1:] = -round_whole(S.T)
-        if joint.kind == "ball":
-            return turn
-        out = np.eye(7)
-        out[:3, :3], out[3:, 3:] = round_whole(S.T), turn
-        return out
-    if joint.kind == "translation3":
-        return round_whole(S.T)
-    signs = [find_sign(S, *pair) for pair in zip(list_motions(joint), list_motions(other), strict=True)]
-    if joint.kind == "screw" and joint.pitch + other.pitch != 0.0:
-        return None
-    return None if None in signs else np.diag(np.array(signs, dtype=np.float64))
-
-
-def list_motions(joint: Joint) -> list[tuple[Floats, bool]]:
-    """Return the axes of a joint in the order of its q, and whether each turns."""
-    return [(axis, primitive != Primitive.SLIDE) for primitive, axis in joint.motions]
-
-
-def find_sign(S: Floats, motion: tuple[Floats, bool], other: tuple[Floats, bool]) -> float | None:
-    """Return 1 if the image of a motion is the other motion, -1 if it is its reverse, None if it is neither."""
-    image = -S.T @ motion[0] if motion[1] else S.T @ motion[0]
-    along = float(image @ other[0])
-    return float(np.sign(along)) if abs(along) > 1.0 - SAME else None
-
-
-def make_zero_pose(model: Model) -> Floats:
-    """Return the configuration with all angles and slides zero."""
-    q = np.zeros(model.nq)
-    for joint in model.joints:
-        if joint.quaternion:
-            q[joint.q][-4] = 1.0  # a view
-    return q
-
-
-def make_reflection(normal: Floats, point: Floats) -> Floats:
-    """Return the reflection in a plane, (4, 4)."""
-    out = np.eye(4)
-    out[:3, :3] -= 2.0 * np.outer(normal, normal)
-    out[:3, 3] = 2.0 * float(normal @ point) * normal
-    return out
-
-
-def find_normal(plane: Floats) -> Floats:
-    """Return the normal of a reflection's plane."""
-    outer = 0.5 * (np.eye(3) - plane[:3, :3])
-    column = outer[:, int(np.argmax(np.diag(outer)))]
-    out: Floats = column / np.linalg.norm(column)
-    return out
-
-
-def find_foot(plane: Floats) -> Floats:
-    """Return the point of a reflection's plane that is nearest to the origin."""
-    out: Floats = 0.5 * plane[:3, 3]
-    return out
-
-
-def round_whole(S: Floats) -> Floats:
-    """Return S with its numbers rounded to -1, 0 or 1 where they nearly are, so that images of images are exact."""
-    whole = np.round(S)
-    return np.where(np.abs(S - whole) < 1e-12, whole, S)
