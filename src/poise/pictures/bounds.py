@@ -10,7 +10,7 @@ from poise.model.looks import deform
 from poise.pictures.bodies import find_pieces, sample_extremes
 from poise.pictures.solids import Solid, find_solids
 
-__all__ = ["find_floor", "sample_outline"]
+__all__ = ["find_floor", "outline_pieces", "sample_outline"]
 
 Floats = NDArray[np.float64]
 
@@ -23,15 +23,20 @@ CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 13)[:-1]), np.sin(t), 0
 def sample_outline(model: Model, q: NDArray[np.floating]) -> Floats:
     """Return the outermost points of a body over time, (frames, n, 3): of its meshes, else of its solids."""
     places = np.array(model.fk(np.atleast_2d(q)), np.float64)
-    if pieces := find_pieces(model):
-        if OUTLINE not in model._facts:
-            model._facts[OUTLINE] = [sample_extremes(piece) for piece in pieces]
-        few = model._facts[OUTLINE]
-        return np.concatenate([deform(piece, model.frames, places) for piece in few], axis=1)
+    if find_pieces(model):
+        return outline_pieces(model, places)
     solids = find_solids(model)
     if not solids:
         return places[:, :, :3, 3]
     return np.concatenate([outline_solid(model, solid, places) for solid in solids], axis=1)
+
+
+def outline_pieces(model: Model, places: Floats) -> Floats:
+    """Return the outermost points of a body's meshes, (..., n, 3), with its frames at `places`, (..., frames, 4, 4)."""
+    if OUTLINE not in model._facts:
+        model._facts[OUTLINE] = [sample_extremes(piece) for piece in find_pieces(model)]
+    few = model._facts[OUTLINE]
+    return np.concatenate([deform(piece, model.frames, places) for piece in few], axis=-2)
 
 
 def outline_solid(model: Model, solid: Solid, places: Floats) -> Floats:

@@ -11,8 +11,12 @@ from numpy.typing import NDArray
 
 from poise.kinematics.parts import rigid_parts
 from poise.model import Model
+from poise.pictures.bodies import find_hit
+from poise.pictures.bounds import outline_pieces
 from poise.pictures.flesh import Color, find_flesh
 from poise.spatial import Rotation
+from poise.studio.dress import Dress
+from poise.studio.dressed_view import DressedView
 
 if TYPE_CHECKING:
     import viser
@@ -28,7 +32,8 @@ class BodyView:
     """The surfaces of a body in the scene, under one name.
 
     Each part hangs on the part that carries it, as in the body itself: a joint that turns is one small message, and
-    what is fixed to a part (a handle) goes along for nothing.
+    what is fixed to a part (a handle) goes along for nothing. A body whose file brings meshes is dressed in them when
+    they have been read: its flesh is then seen no more, and still carries the handles.
     """
 
     def __init__(
@@ -53,7 +58,11 @@ class BodyView:
         self.plain = [part.color if color is None else color for part in self.flesh]
         self.nodes = [self.add(scene, k) for k in range(len(self.flesh))]
         self.lit: dict[int, Color] = {}
+        self.dressed: DressedView | None = None
+        self._name, self._scene = name, scene
+        self._opacity: float | None = None
         self._shown: tuple[Floats, Floats] | None = None
+        self._places: Floats | None = None
 
     def add(self, scene: viser.SceneApi, k: int) -> viser.MeshHandle:
         """Add one part to the scene."""
@@ -66,6 +75,16 @@ class BodyView:
             cast_shadow=True,
             receive_shadow=True,
         )
+
+    def dress(self, dress: Dress) -> None:
+        """Show the meshes of the body's own file from now on."""
+        self.dressed = DressedView(self._scene, self._name, self.model, dress)
+        for node in self.nodes:
+            node.vertices, node.faces = np.zeros((3, 3), np.float32), np.array([[0, 1, 2]], np.uint32)
+        if self._places is not None:
+            self.dressed.show(self._places)
+        if self._opacity is not None:
+            self.dressed.fade(self._opacity)
 
     def find_carrier(self, frame: str | None) -> int:
         """Find the part that a frame is fixed to or hangs on; -1 for none, and for what hangs on a very long chain."""
@@ -86,6 +105,9 @@ class BodyView:
 
     def show(self, T: Floats) -> None:
         """Move every part: T has all frames of the model, (frames, 4, 4). What has not moved is not sent."""
+        self._places = T
+        if self.dressed is not None:
+            self.dressed.show(T)
         at = T[self.rows]
         hung = np.array(self.above) >= 0
         local = at.copy()
@@ -109,6 +131,11 @@ class BodyView:
 
     def light(self, frames: Mapping[str, Color]) -> None:
         """Colour the parts that these frames belong to, and all others plainly."""
+        if self.dressed is not None:
+            parts = rigid_parts(self.model)
+            colors = {parts[name]: color for name, color in frames.items()}
+            self.dressed.light({f: colors[parts[f]] for f in self.dressed.carried if parts[f] in colors})
+            return
         lit = {k: color for k, part in enumerate(self.flesh) for name, color in frames.items() if name in part.parts}
         if lit == self.lit:
             return
@@ -118,6 +145,9 @@ class BodyView:
 
     def pick(self, tell: Callable[[str], None]) -> None:
         """Wait for a click on a part, and tell which frame moves it."""
+        if self.dressed is not None:
+            self.dressed.pick(tell, self.find_clicked)
+            return
 
         def end(frame: str, _: object) -> None:
             for node in self.nodes:
@@ -127,18 +157,29 @@ class BodyView:
         for node, part in zip(self.nodes, self.flesh, strict=True):
             node.on_click(partial(end, part.frame))
 
+    def find_clicked(self, origin: Floats, direction: Floats) -> str:
+        """Find the frame that moves what a ray meets first."""
+        T = self.model.fk(np.array(self.model.rest)) if self._places is None else self._places
+        return find_hit(self.model, T, origin - self.offset, direction) or self.model.frames[0]
+
     def fade(self, opacity: float | None) -> None:
         """Draw the body so faintly, or as it is."""
+        self._opacity = opacity
+        if self.dressed is not None:
+            self.dressed.fade(opacity)
+            return
         for node in self.nodes:
             node.opacity = opacity
 
     def sample_points(self, T: Floats) -> Floats:
         """Return a few hundred points of its surface in the world, (n, 3)."""
+        if self.dressed is not None:
+            return outline_pieces(self.model, T) + self.offset
         found = []
         for row, part in zip(self.rows, self.flesh, strict=True):
             some = part.surface.vertices[:: max(1, len(part.surface.vertices) // 60)]
             found.append(some @ T[row, :3, :3].T + T[row, :3, 3] + self.offset)
-        return np.concatenate(found)
+        return np.concatenate(found) if found else T[:, :3, 3] + self.offset
 
     def remove(self) -> None:
         """Remove it from the scene."""

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from poise.errors import FormatError, PoiseError
-from poise.formats import load, load_motion
+from poise.formats import load, load_motion, load_within
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 
@@ -35,8 +35,10 @@ class Opening:
     motion: Motion | None = None
 
 
-def read_opening(thing: Showable, known: Model | None = None) -> Opening:
+def read_opening(thing: Showable, known: Model | None = None, within: str = "") -> Opening:
     """Read what is to be shown; `known` is the body whose numbers a table holds.
+
+    Nothing outside of the folder `within` is opened, where one is given.
 
     Raises:
         FormatError: The file cannot be read.
@@ -48,7 +50,9 @@ def read_opening(thing: Showable, known: Model | None = None) -> Opening:
     if isinstance(thing, Motion):
         return open_motion(thing)
     motion = read_motion(thing, known) if isinstance(thing, (str, PathLike)) else None
-    return open_motion(motion) if motion is not None and len(motion) else Opening(load(thing))
+    if motion is not None and len(motion):
+        return open_motion(motion)
+    return Opening(load_within(thing, within) if within else load(thing))
 
 
 def open_motion(motion: Motion) -> Opening:

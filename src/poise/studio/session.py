@@ -8,6 +8,7 @@ it. The panel is built on top of this, in `poise.studio.panel`; what a session t
 from __future__ import annotations
 
 import threading
+import time
 import traceback
 from collections.abc import Callable
 from tempfile import TemporaryDirectory
@@ -17,10 +18,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import PoiseError
+from poise.formats.looks import look_of
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.solvers.explanation import Explanation
 from poise.studio.body_view import BodyView
+from poise.studio.dress import make_dress
 from poise.studio.grips import Grips
 from poise.studio.meter import Meter
 from poise.studio.opening import Opening, Showable, read_opening
@@ -39,6 +42,8 @@ CAMERA_PAUSE = 0.25  # [s] after which a camera below the floor is lifted: a han
 RATE = 60.0  # frames in a second while the body settles
 SETTLED = 2e-4  # [rad] less than this in a frame is standing still
 MOST_POSES = 40  # of a clip that are looked at to find its place on the stage
+QUICK = 0.6  # [s] that opening a body waits for its meshes
+LATE = 8.0  # [s] after which meshes that come do not move the camera any more
 PATIENCE = 0.35  # [s] of standing still with a handle missed before why() is asked
 
 
@@ -134,13 +139,17 @@ class Session:
         self.puppet.start_at(q)
         self.touch()
 
-    def show(self, thing: Showable) -> None:
+    def show(self, thing: Showable, within: str = "") -> None:
         """Show another body, pose or motion in the same window; a table moves the body that is shown.
+
+        Args:
+            thing: What is shown.
+            within: The folder outside of which a file opens nothing; "" for no such bound.
 
         Raises:
             FormatError: The file cannot be read; the old body stays.
         """
-        opening = read_opening(thing, self.model)
+        opening = read_opening(thing, self.model, within)
         self.player.open(None)
         if opening.motion is None or opening.model != self.model:
             with self.lock:
@@ -208,6 +217,7 @@ class Session:
         self.view.fade(0.35 if on else None)
 
     def _welcome(self, client: Any) -> None:
+        self._tell_missing(client)
         check = Pace(lambda: keep_above(client, self.model, self.floor, self.puppet.size), CAMERA_PAUSE)
         client.camera.on_update(lambda _: check.ask_later())
 
@@ -269,6 +279,40 @@ class Session:
             self.view.show(T)
             self.grips.show(T, self.last)
             self.set_stage()
+        self.look_notes: tuple[str, ...] = ()
+        if model._attached.look is not None:
+            read = threading.Event()
+            threading.Thread(target=self._read_look, args=(model, self._bodies, read), daemon=True).start()
+            if read.wait(QUICK):  # a small body is dressed before anybody sees it
+                with self.lock:
+                    self._put_on(model, self._bodies, camera=True)
+
+    def _read_look(self, model: Model, number: int, read: threading.Event) -> None:
+        """Read the meshes of a body's file, which may take a while, then show them instead of flesh."""
+        begun = time.monotonic()
+        make_dress(model)
+        read.set()
+        with self.lock:
+            self._put_on(model, number, camera=time.monotonic() - begun < LATE)
+
+    def _put_on(self, model: Model, number: int, *, camera: bool) -> None:
+        """Dress the body in its own meshes, and tell the viewers which could not be had; once."""
+        if self._bodies != number or self._stopping or self.view.dressed is not None:
+            return
+        dress = make_dress(model)
+        if dress is not None:
+            with self.server.atomic():
+                self.view.dress(dress)
+                self.set_stage(camera=camera)
+        if not self.look_notes:
+            self.look_notes = look_of(model).notes
+            for client in self.server.get_clients().values():
+                self._tell_missing(client)
+
+    def _tell_missing(self, client: Any) -> None:
+        """Tell a viewer, once, which meshes of the body could not be had."""
+        for note in self.look_notes:
+            client.add_notification("Not all of the body can be drawn", note, auto_close_seconds=20.0)
 
     def _select(self, viewer: int, name: str) -> None:
         if self.watcher is not None:

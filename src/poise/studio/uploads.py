@@ -61,7 +61,7 @@ def show_file(session: Session, path: Path, folder: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FormatWarning)  # they are in model.notes, which the viewer is told
         try:
-            session.show(path)
+            session.show(path, within=folder)
         except FormatError as error:
             where = path.name if error.path in ("", str(path)) else Path(error.path).name
             raise FormatError(error.message.replace(f"{folder}/", ""), where, error.line) from None

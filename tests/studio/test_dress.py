@@ -1,0 +1,193 @@
+"""A body's own meshes in the studio: viser's rigid bones bend them as skinning does, and little is sent."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import looks_files as made
+import poise
+from poise.model import Model
+from poise.model.looks import deform
+from poise.pictures.bodies import find_hit, find_pieces
+from poise.studio.dress import SkinPart, make_dress
+
+HALVES = made.png([[(200, 30, 30)] * 2 + [(30, 30, 200)] * 2] * 4)
+TOPS = [{}, {"scale": [2, 2, 2]}, {"scale": [0.01, 0.01, -0.01]}, {"scale": [1, 2, 1]}]
+
+
+def bent(part: SkinPart, model: Model, q: Any) -> np.ndarray:
+    """Where viser puts the vertices: sum_k w_k T_k C_k^-1 u."""
+    T = model.fk(q)[[model.frames.index(frame) for frame in part.frames]]
+    C = np.tile(np.eye(4), (len(part.frames), 1, 1))
+    C[:, :3, :3], C[:, :3, 3] = poise.Rotation(part.wxyz).matrix, part.positions
+    moves = T @ np.linalg.inv(C)
+    points = np.column_stack([part.vertices, np.ones(len(part.vertices))])
+    return np.einsum("nb,bij,nj->ni", part.table(), moves, points)[:, :3]
+
+
+def farthest(found: np.ndarray, among: np.ndarray) -> float:
+    return float(np.linalg.norm(found[:, None] - among[None], axis=-1).min(axis=1).max())
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+@pytest.mark.parametrize("top", TOPS)
+def test_skins_bend_as_linear_blend_skinning_does(top: dict[str, Any], tmp_path: Path) -> None:
+    file, *_ = made.strip(4, 4, **top)
+    path = file.glb(tmp_path / "strip.glb")
+    model, motion = poise.load(path), poise.load_motion(path)
+    dress = make_dress(model)
+    assert dress is not None
+    (part,) = dress.skins
+    (piece,) = find_pieces(model)
+    poses = [model.rest] if top.get("scale") == [1, 2, 1] else [model.rest, motion.q[len(motion) // 2]]
+    for q in poses:
+        wanted = deform(piece, model.frames, model.fk(q))
+        assert farthest(bent(part, model, q), wanted) < 1e-4 * np.ptp(wanted)
+
+
+def test_a_texture_becomes_parts_of_its_main_colors(tmp_path: Path) -> None:
+    pytest.importorskip("imageio")
+    file, *_ = made.strip(texture=HALVES)
+    model = poise.load(file.glb(tmp_path / "strip.glb"))
+    dress = make_dress(model)
+    assert dress is not None
+    assert 2 <= len(dress.skins) <= 5
+    colors = np.array([part.color for part in dress.skins])
+    for wanted in ((200, 30, 30), (30, 30, 200)):
+        assert np.abs(colors - wanted).max(axis=1).min() < 25
+    (piece,) = find_pieces(model)
+    whole = deform(piece, model.frames, model.fk(model.rest))
+    every = np.concatenate([bent(part, model, model.rest) for part in dress.skins])
+    np.testing.assert_allclose(
+        [every.min(axis=0), every.max(axis=0)], [whole.min(axis=0), whole.max(axis=0)], atol=1e-4
+    )
+
+
+def test_eight_influences_become_the_four_heaviest(tmp_path: Path) -> None:
+    file, *_ = made.strip(6, 8)
+    dress = make_dress(poise.load(file.glb(tmp_path / "strip.glb")))
+    assert dress is not None
+    for part in dress.skins:
+        assert part.joints.shape[1] == 4
+        np.testing.assert_allclose(part.weights.sum(axis=1), 1.0, atol=1e-5)
+
+
+def test_links_of_one_color_are_one_part(tmp_path: Path) -> None:
+    model = poise.load(made.robot(tmp_path), package_path=[tmp_path / "elsewhere"])
+    dress = make_dress(model)
+    assert dress is not None
+    assert sorted(part.frame for part in dress.rigid) == ["base", "hand", "lower", "upper"]
+    assert {part.color for part in dress.rigid if part.frame in ("base", "upper")} == {(0, 0, 255), (255, 0, 0)}
+    assert make_dress(poise.load("humanoid")) is None
+
+
+def test_a_ray_finds_the_frame_that_moves_what_it_meets(tmp_path: Path) -> None:
+    model = poise.load(made.robot(tmp_path), package_path=[tmp_path / "elsewhere"])
+    T = model.fk(model.rest)
+    for frame in ("base", "hand"):
+        place = T[model.frames.index(frame)][:3, 3]
+        start = place + np.array([-20.0, 0.0, 3.0 if frame == "hand" else 0.0])
+        assert find_hit(model, T, start, np.array([1.0, 0, 0])) == frame
+    assert find_hit(model, T, np.array([0.0, 90, 0]), np.array([1.0, 0, 0])) is None
+
+
+# ------------------------------------------------------------------------------------------------ in a studio
+
+
+@pytest.fixture
+def studio() -> Any:
+    from poise.studio.server import Studio
+
+    pytest.importorskip("viser")
+    opened: list[Any] = []
+
+    def open_studio(thing: Any) -> Any:
+        opened.append(Studio(thing, port=18480, shadows=False))
+        return opened[-1]
+
+    yield open_studio
+    for each in opened:
+        each.stop()
+
+
+def wait_for(truth: Any, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not truth():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.mark.slow
+def test_the_studio_dresses_a_body_and_sends_only_what_moves(tmp_path: Path, studio: Any) -> None:
+    file, *_ = made.strip(8, 4, texture=HALVES)
+    opened = studio(poise.load(file.glb(tmp_path / "strip.glb")))
+    wait_for(lambda: opened.view.dressed is not None)
+    view = opened.view.dressed
+    assert view.skins
+    assert all(len(node.faces) == 1 for node in opened.view.nodes), "the flesh below is seen no more"
+    model = opened.model
+    T = model.fk(model.rest)
+    view.show(T)
+    sent: list[int] = []
+    for k, bone in enumerate(view.bones):
+        kind = type(bone)
+        view.bones[k] = Noted(bone, sent)
+        assert kind is not Noted
+    view.show(T)
+    assert sent == []
+    q = np.array(model.rest)
+    q[model.joint("bone_7").q] = np.roll([0.3, 0, 0, 0.95], 1) / np.linalg.norm([0.3, 0, 0, 0.95])
+    view.show(model.fk(q))
+    assert 0 < len(sent) <= len(view.skins), "one bone turned: one message for each part that it moves"
+
+
+class Noted:
+    """A bone that notes what is sent to it."""
+
+    bone: Any
+    sent: list[int]
+
+    def __init__(self, bone: Any, sent: list[int]) -> None:
+        object.__setattr__(self, "bone", bone)
+        object.__setattr__(self, "sent", sent)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self.sent.append(1)
+        setattr(self.bone, name, value)
+
+
+@pytest.mark.slow
+def test_a_robot_is_dressed_lit_and_faded(tmp_path: Path, studio: Any) -> None:
+    opened = studio(poise.load(made.robot(tmp_path)))
+    wait_for(lambda: opened.view.dressed is not None)
+    view = opened.view
+    assert len(view.dressed.links) == 3, "three meshes; the hand is missing and has no length"
+    wait_for(lambda: bool(opened.look_notes))
+    assert "hand_description" in opened.look_notes[0]
+    view.light({"upper": (1, 2, 3)})
+    colors = {part.frame: node.color for part, node in zip(view.dressed.dress.rigid, view.dressed.links, strict=True)}
+    assert tuple(colors["upper"]) == (1, 2, 3)
+    view.light({})
+    view.fade(0.3)
+    assert all(node.opacity == 0.3 for node in view.dressed.links)
+    low = view.sample_points(opened.model.fk(opened.model.rest))[:, 2].min()
+    assert opened.floor == pytest.approx(low, abs=1e-6)
+
+
+@pytest.mark.slow
+def test_an_upload_opens_nothing_outside_of_itself(tmp_path, studio: Any, monkeypatch) -> None:
+    from poise.formats.looks import look_of
+    from poise.studio.uploads import open_upload
+
+    made.robot(tmp_path)
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "ws"))
+    opened = studio(poise.load("planar3"))
+    open_upload(opened, "arm.urdf", made.ROBOT.encode())
+    assert opened.model.name == "arm"
+    assert look_of(opened.model).pieces == ()
+    assert "uploaded" in look_of(opened.model).notes[0]
