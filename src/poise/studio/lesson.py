@@ -133,7 +133,7 @@ class Wanderer:
     def __init__(self, puppet: Puppet, handle: str, mode: int) -> None:
         self.model = puppet.model
         self.q = puppet.q
-        frames = [puppet.handles[handle].frame, *(puppet.handles[n].frame for n in puppet.pins if n != handle)]
+        frames = [puppet.handles[handle].frame, *(puppet.handles[n].frame for n in puppet.fixed if n != handle)]
         self.frames = list(dict.fromkeys(frames))
         goals = [Reach(frame, self.model.fk(self.q, frame), name=frame) for frame in self.frames]
         self.solver = Solver(self.model, goals, mode="continuous", restarts=0)

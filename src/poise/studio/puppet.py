@@ -70,8 +70,7 @@ class Puppet:
         self.lock = threading.RLock()
         self.solvers = StudioSolvers()
         self.rig = Rig(model, pose, make_solver=self.solvers)
-        for name in self.rig.standing:
-            self.rig.pin(name)
+        self.rig.stand()
         self.rig.mark_start()
         self.held: dict[str, Floats] = {}
         self.gaze = True
@@ -107,6 +106,16 @@ class Puppet:
         return self.rig.pinned
 
     @property
+    def planted(self) -> tuple[str, ...]:
+        """The feet that are planted."""
+        return self.rig.planted
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """The handles that hold where they are: pins and planted feet."""
+        return (*self.pins, *self.planted)
+
+    @property
     def settings(self) -> Settings:
         """How it is solved."""
         return self.solvers.settings
@@ -135,8 +144,9 @@ class Puppet:
         with self.lock:
             if self.held.pop(handle, None) is None:
                 return
-            if handle not in self.pins and self.rig.target(handle) is not None:
-                self.rig.reach(handle, self.transform(handle)[:3, 3])
+            if handle not in self.fixed and self.rig.target(handle) is not None:
+                T = self.transform(handle)
+                self.rig.reach(handle, T if self.handles[handle].tool else T[:3, 3])
             if not self.held:
                 self.rig.commit()
 
@@ -144,6 +154,11 @@ class Puppet:
         """Hold a handle where it is."""
         with self.lock:
             self.rig.pin(handle)
+
+    def plant(self, handle: str) -> None:
+        """Plant a foot where it is, and pin what is no foot."""
+        with self.lock:
+            (self.rig.plant if self.handles[handle].stands else self.rig.pin)(handle)
 
     def release(self, handle: str | None = None) -> None:
         """Release a handle from its pin or target; all of them where none is named."""
@@ -231,7 +246,7 @@ class Puppet:
         """Change some settings from the next frame on."""
         with self.lock:
             self.still = False
-            self.use(StudioSolvers(replace(self.settings, **settings), self.solvers.lifted))
+            self.use(StudioSolvers(replace(self.settings, **settings)))
 
     def use(self, solvers: StudioSolvers) -> None:
         """Let other solvers solve from the next frame on."""
@@ -250,9 +265,6 @@ class Puppet:
             held = dict(self.held)
             if self.still and not held:
                 return FrameResult(before)
-            lifted = frozenset(self.handles[name].frame for name in self.find_lifted())
-            if lifted != self.solvers.lifted:
-                self.use(StudioSolvers(self.settings, lifted))
             begun = time.perf_counter()
             if held:
                 self.rig.begin()
@@ -267,13 +279,6 @@ class Puppet:
         moved = float(np.abs(self.model.difference(before, q)).max(initial=0.0))
         steps = 0 if solution is None else solution.steps
         return FrameResult(q, seconds, moved, errors, self.find_missed(errors), steps, self.solvers.note)
-
-    def find_lifted(self) -> frozenset[str]:
-        """Find the pinned handles that are well above the lowest of them."""
-        axis = self.model.up_axis
-        heights = {name: float(self.transform(name)[axis, 3]) for name in self.pins}
-        low = min(heights.values(), default=0.0)
-        return frozenset(name for name, height in heights.items() if height > low + 0.04 * self.model.length)
 
     def look(self, held: Mapping[str, Floats]) -> None:
         """Turn the head to the hand that was taken last."""
@@ -315,7 +320,7 @@ class Puppet:
         """
         problem, at = self.rig.problem, self.rig.q  # nobody changes these: frames go on meanwhile
         chosen = {"mode": "nearest", "max_steps": 100, "step_limit": None, **options}
-        solver = StudioSolvers(self.settings, self.solvers.lifted).prepare(problem, flat=flat, **chosen)
+        solver = StudioSolvers(self.settings).prepare(problem, flat=flat, **chosen)
         targets = {name: target for name, target in problem.targets.items() if name in solver.goals}
         return solver.solve(at if start is None else start, targets)
 
