@@ -362,6 +362,10 @@ def test_methods_race_on_the_same_drag(studio):
     pull(studio, "hand_l", 1, "update", place + np.array((0.1, 0.2, 0.1)), place)
     assert wait_until(lambda: "dls" in race.table.content and "transpose" in race.table.content)
     assert wait_until(lambda: racer(race, "dls").last.errors.get("hand_l", (9, 9))[0] < 0.01)
+    assert wait_until(lambda: not race.is_moving())  # it goes on until the slowest stands still
+    slow = racer(race, "transpose")
+    assert slow.target.visible
+    assert slow.target.position == pytest.approx(studio.puppet.held["hand_l"] + slow.place)
     pull(studio, "hand_l", 1, "end", place)
     race.on.value = False
     assert wait_until(lambda: not race.racers)
