@@ -160,6 +160,11 @@ def test_methods_can_be_switched_while_a_handle_is_held(humanoid, method):
     for _ in range(60):
         frame = puppet.frame()
     assert frame.errors["hand_l"][0] < 2e-3
+    if method == "dls":  # far and at once, as a quick hand pulls
+        puppet.hold("hand_l", np.array([0.5, 1.35, 0.4]))
+        for _ in range(60):
+            frame = puppet.frame()
+        assert frame.errors["hand_l"][0] < 2e-3
     if not by_name(method).levels and method not in ("pseudoinverse", "svd", "qr", "dls", "sdls"):
         assert method in frame.note
 

@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 
 SEEN = 1.5e-3  # of L: a handle that is farther off than this is missed (2 mm on a person)
 SEEN_TURN = 0.02  # [rad]
+STRIDE = 0.1  # of the size of the body: how far a method of one level is asked to go at once
 SIGHT = 1.0  # [rad] from straight ahead: farther to the side the head does not follow
 
 
@@ -269,16 +270,36 @@ class Puppet:
             if held:
                 self.rig.begin()
                 self.look(held)
-                self.rig.drag(held)
+                self.rig.drag(held if self.settings.method.levels else self.bring_nearer(held))
             else:
                 self.rig.update()
             seconds = time.perf_counter() - begun
             q, solution = self.rig.q, self.rig.solution
             found = {} if solution is None else solution.errors
         errors = {name: error for name, error in found.items() if name in self.handles}
+        for name in held.keys() & errors.keys():  # to where the hand is, also where a nearer target was asked
+            errors[name] = (self.measure_gap(name, held[name]), errors[name][1])
         moved = float(np.abs(self.model.difference(before, q)).max(initial=0.0))
         steps = 0 if solution is None else solution.steps
         return FrameResult(q, seconds, moved, errors, self.find_missed(errors), steps, self.solvers.note)
+
+    def bring_nearer(self, held: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Return targets that are a part of the way off at most.
+
+        A method of one level refuses a step that makes the sum of all errors worse, which a far target often does.
+        """
+        out = {name: target.copy() for name, target in held.items()}
+        for name, target in out.items():
+            place = target if target.ndim == 1 else target[:3, 3]
+            here = self.transform(name)[:3, 3]
+            share = min(1.0, STRIDE * self.size / max(self.measure_gap(name, target), 1e-12))
+            place[:] = here + share * (place - here)
+        return out
+
+    def measure_gap(self, name: str, target: Floats) -> float:
+        """Return how far a handle is from a target [m]."""
+        place = target if target.ndim == 1 else target[:3, 3]
+        return float(np.linalg.norm(place - self.transform(name)[:3, 3]))
 
     def look(self, held: Mapping[str, Floats]) -> None:
         """Turn the head to the hand that was taken last."""
