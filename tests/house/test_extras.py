@@ -32,7 +32,7 @@ else:
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 USERS = {name: lines for name, lines in DECLARED.items() if name not in ("all", "peers")}
 FILES = sorted(SOURCES.rglob("*.py"))
-MODULES = {"cupy-cuda13x": "cupy"}  # the others are called as their package
+MODULES = {"imageio-ffmpeg": "imageio_ffmpeg", "cupy-cuda13x": "cupy"}  # the others are called as their package
 # What people have beside Poise, and what the extras bring with them.
 BESIDE = ("lxml", "pinocchio", "pygltflib", "ray", "torch", "yourdfpy", "rich", "click", "PIL")
 
@@ -215,9 +215,11 @@ def solve_with_scipy(_: Path) -> None:
 
 XACRO = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="a" value="1"/></robot>'
 MJCF = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
+MOVE = poise.Motion(poise.load("planar2"), [[0.0, 0.0], [0.1, 0.2]])
 DOORS: dict[str, Callable[[Path], Any]] = {
     "cupy": lambda _: gpu.cupy(),
     "imageio": lambda _: saving.take_picture(None),
+    "imageio_ffmpeg": lambda folder: poise.plot(MOVE, folder / "a.mp4"),
     "matplotlib": lambda folder: poise.plot(poise.load("planar2"), folder / "a.png"),
     "mujoco": lambda folder: load_text(folder, "a.xml", MJCF),
     "pyarrow": save_parquet,

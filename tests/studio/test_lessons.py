@@ -13,7 +13,7 @@ from poise import Solver, methods
 from poise.goals import Reach
 from poise.methods import DLS, LM, Method, find_method
 from poise.studio import lesson
-from poise.studio.charts import draw_bars
+from poise.studio.charts import EQUATIONS, describe_step, draw_bars
 from poise.studio.puppet import Puppet
 
 SHELF = (DOCS / "shelf.md").read_text("utf-8")
@@ -61,6 +61,45 @@ def test_nothing_to_do_is_not_damped() -> None:
     puppet = reaching(LM())
     there = puppet.solve(flat=True).q
     assert lesson.find_damping(puppet, there) is None
+
+
+# ------------------------------------------------------------------------------------------------ one step
+
+
+@pytest.mark.parametrize("name", ["transpose", "pseudoinverse", "dls", "lm"])
+def test_one_step_says_what_was_predicted_and_what_was_so(name: str) -> None:
+    puppet = reaching(by_name(name))
+    handle, model = next(iter(puppet.handles)), puppet.model
+    step = lesson.take_step(puppet, handle, np.array(model.rest))
+    assert step is not None
+    frame = puppet.handles[handle].frame
+    there, here = (model.fk(q, frame)[:3, 3] for q in (step.after, step.q))
+    assert step.moved == pytest.approx(there - here)
+    assert step.predicted == pytest.approx(model.jacobian(step.q, frame)[:3] @ step.dq)
+    assert step.left == pytest.approx(np.linalg.norm(puppet.find_target(handle)[:3] - there), abs=1e-9)
+    assert (step.damping is None) == (name in ("transpose", "pseudoinverse"))
+    told = describe_step(model, name, handle, step)
+    assert EQUATIONS[name] in told
+    assert f"{1e3 * step.moved[0]:.1f}" in told
+    assert f"{step.J[0, 0]:.3f}" in told
+    if step.damping is not None:
+        assert f"{step.damping:.3g} L" in told
+
+
+@pytest.mark.parametrize(("name", "modes", "turns"), [("planar2", 0, True), ("planar3", 1, True), ("panda", 1, False)])
+def test_planar_arms_have_a_null_space_too(name: str, modes: int, turns: bool) -> None:
+    puppet = Puppet(poise.load(name))
+    handle = next(iter(puppet.handles))
+    q = np.array(puppet.model.rest) + 0.3
+    puppet.place(puppet.model.clamp(q))
+    walk = lesson.Wanderer(puppet, handle, 0)
+    assert (walk.modes, walk.turns) == (modes, turns)
+    if modes:
+        before, frame = puppet.q, puppet.handles[handle].frame
+        after = walk.go(0.4)
+        assert np.abs(after - before).max() > 0.1
+        place, came = (puppet.model.fk(at, frame) for at in (before, after))
+        assert came[:3, 3] == pytest.approx(place[:3, 3], abs=1e-3)
 
 
 # ------------------------------------------------------------------------------------------------ settings on the page

@@ -149,7 +149,7 @@ def test_it_opens_with_words_and_a_body(page):
 
 
 def test_a_mouse_drags_the_hand_and_the_goal_is_reached(studio, page):
-    before, feet = studio.puppet.q, {n: studio.puppet.transform(n) for n in ("foot_l", "foot_r")}
+    before, feet = studio.puppet.q, {n: studio.pose.position(n) for n in ("ball_l", "ball_r")}
     drag(studio, page, "hand_l", 40, 90)
     still(studio, page)
     wanted = studio.puppet.held["hand_l"]
@@ -159,8 +159,8 @@ def test_a_mouse_drags_the_hand_and_the_goal_is_reached(studio, page):
     x, y = grip_at(studio, page, "hand_l")
     page.mouse.up()
     until(lambda: not studio.puppet.held, page)
-    for name, T in feet.items():
-        assert np.abs(studio.puppet.transform(name) - T).max() < 1e-6
+    for name, place in feet.items():
+        assert np.abs(studio.pose.position(name) - place).max() < 1e-6
     assert 0 < x < SIZE["width"]
     assert 0 < y < SIZE["height"]
 
@@ -175,9 +175,11 @@ def test_a_grip_that_wears_arrows_is_dragged_again_in_any_direction(studio, page
 
 def test_a_clicked_foot_is_let_go_and_pinned_again_and_stays(studio, page):
     page.mouse.click(*hover(studio, page, "foot_l"))
-    until(lambda: "foot_l" not in studio.puppet.pins, page)
+    until(lambda: "foot_l" not in studio.puppet.fixed, page)
     page.wait_for_timeout(300)
     page.mouse.click(*hover(studio, page, "foot_l"))
+    until(lambda: "foot_l" in studio.puppet.planted, page)
+    page.keyboard.press("p")
     until(lambda: "foot_l" in studio.puppet.pins, page)
     still(studio, page)
     pinned = studio.puppet.transform("foot_l")
@@ -231,11 +233,11 @@ def test_a_drag_is_one_undo_step_by_key(studio, page):
 def test_keys_turn_the_view_release_and_help(studio, page):
     camera = studio.server.get_clients()[page.viewer].camera
     page.mouse.click(*hover(studio, page, "foot_l"))
-    until(lambda: "foot_l" not in studio.puppet.pins, page)
+    until(lambda: "foot_l" not in studio.puppet.fixed, page)
     page.keyboard.press("p")
     until(lambda: "foot_l" in studio.puppet.pins, page)
     page.keyboard.press("Shift+r")
-    until(lambda: not studio.puppet.pins, page)
+    until(lambda: not studio.puppet.fixed, page)
     page.keyboard.press("3")
     until(lambda: camera.position[1] - camera.look_at[1] > 1.5, page)
     page.keyboard.press("1")

@@ -146,7 +146,7 @@ def test_a_typed_target_is_reached(studio: Studio) -> None:
     roll, pitch, yaw = (math.radians(x) for x in tab.turn.value)
     wanted = poise.Rotation.from_euler("ZYX", (yaw, pitch, roll)).matrix
     assert wait_until(lambda: np.abs(studio.puppet.transform(tip)[:3, :3] - wanted).max() < 1e-2)
-    assert studio.grips.find_state(tip, studio.last) == "placed"
+    assert wait_until(lambda: studio.grips.find_state(tip, studio.last) == "placed")
 
 
 def test_a_part_that_is_picked_leads_to_its_joint(studio: Studio) -> None:

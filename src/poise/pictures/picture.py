@@ -18,6 +18,7 @@ from poise.pictures.bounds import find_floor
 from poise.pictures.cloud import ReachCloud
 from poise.pictures.goal_errors import draw_goal_errors
 from poise.pictures.marks import find_marks
+from poise.pictures.movie import is_movie, write_movie
 from poise.pictures.plots import (
     draw_curves,
     draw_race,
@@ -71,7 +72,8 @@ def plot(
         thing: A `Solution` (the body, its goals, and how well each is served; how the errors fell, if it was
             recorded), a `Pose`, a `Model` (at rest), a `Motion` (as a strip), a `Race`, a reach cloud, or several
             solutions by name (how the error of each fell).
-        path: Where the picture goes, if it shall be written: png, pdf, svg.
+        path: Where the picture goes, if it shall be written: png, pdf, svg. A `Motion`, or the search of a recorded
+            `Solution`, moves as gif or mp4.
         title: A line above the picture.
         camera: From where; the body's own upward axis is up.
         style: "body", "stick", or "auto": sticks for a body that moves in a plane.
@@ -81,8 +83,10 @@ def plot(
 
     Raises:
         InvalidValue: It is nothing that can be drawn, or the style does not exist.
-        MissingExtra: matplotlib is not installed.
+        MissingExtra: matplotlib is not installed, or what an MP4 needs is not.
     """
+    if path is not None and is_movie(path):
+        return Picture(write_movie(thing, path, title=title, camera=camera, style=style))
     look = {"camera": camera, "style": style}
     made = draw_thing(thing, look)
     if title:

@@ -69,8 +69,8 @@ def save_figure(made: Any, path: str | PathLike[str]) -> Path:
     known = made.canvas.get_supported_filetypes()
     if ending and ending not in known:
         raise FormatError(
-            f"is no picture; end it in {', '.join('.' + name for name in PICTURES)}. What moves is a page: "
-            f"poise.show(thing, {str(Path(text).with_suffix('.html'))!r}).",
+            f"is no picture; end it in {', '.join('.' + name for name in PICTURES)}. What moves ends in .gif or .mp4, "
+            f"or is a page: poise.show(thing, {str(Path(text).with_suffix('.html'))!r}).",
             text,
         )
     with replace_file(text) as rough:

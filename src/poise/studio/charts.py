@@ -16,6 +16,19 @@ __all__ = ["describe_step", "draw_bars", "draw_errors", "make_table"]
 Floats = NDArray[np.float64]
 
 WIDTH = 262
+MOST_COLUMNS = 6  # of J that are written in numbers
+EQUATIONS = {
+    "transpose": "dq = &alpha; J<sup>T</sup> e",
+    "gradient": "dq = &alpha; J<sup>T</sup> e",
+    "inverse": "dq = J<sup>-1</sup> e",
+    "pseudoinverse": "dq = J<sup>+</sup> e",
+    "svd": "dq = J<sup>+</sup> e, J<sup>+</sup> = V &Sigma;<sup>+</sup> U<sup>T</sup>",
+    "qr": "dq = J<sup>+</sup> e, J<sup>T</sup> = Q R",
+    "dls": "dq = J<sup>T</sup> (J J<sup>T</sup> + &lambda;&sup2; I)<sup>-1</sup> e",
+    "sdls": "dq = &Sigma; v<sub>i</sub> &phi;<sub>i</sub>, each bounded along its singular vector",
+    "lm": "dq = J<sup>T</sup> (J J<sup>T</sup> + &lambda;&sup2; I)<sup>-1</sup> e, within the ranges",
+    "halley": "dq: as lm, with the second derivative of the place",
+}  # what each method of the shelf does with J and e
 
 
 def draw_bars(values: Floats, damping: tuple[float, float] | None) -> str:
@@ -91,26 +104,52 @@ def name_power(power: int) -> str:
     return {0: "1 m", -1: "10 cm", -2: "1 cm", -3: "1 mm", -6: "1 um", -9: "1 nm"}.get(power, f"1e{power} m")
 
 
-def describe_step(model: Model, handle: str, step: OneStep | None) -> str:
-    """Describe one iteration: e, J as a heat map, dq, and the joints that turned most."""
+def describe_step(model: Model, method: str, handle: str, step: OneStep | None) -> str:
+    """Describe one iteration: e, J, the equation that gives dq, and where the step was to lead and led."""
     if step is None:
         return f"<div style='font-size:12px'>Drag {html.escape(handle)} first: it asks for nothing.</div>"
     names = name_velocities(model)
-    most = np.argsort(-np.abs(step.dq))[:6]
     used = np.nonzero(np.linalg.norm(step.J, axis=0) > 0)[0]
-    e = ", ".join(f"{1e3 * v:.1f}" for v in step.e)
-    turned = "".join(
-        f"<tr><td>{html.escape(names[k])}</td><td style='text-align:right'>{step.dq[k]:+.4f}</td></tr>" for k in most
-    )
+    most = np.sort(used[np.argsort(-np.abs(step.dq[used]))[:MOST_COLUMNS]])
+    some = "" if len(most) == len(used) else f", the {len(most)} that move most of"
     return (
         "<div style='padding:2px 8px;font-size:12px;line-height:1.5;font-variant-numeric:tabular-nums'>"
-        f"<b>e</b> = ({e}) mm, |e| = {1e3 * np.linalg.norm(step.e):.2f} mm<br>"
-        f"<b>J</b>, 3 x {len(used)} columns that move it{draw_matrix(step.J[:, used], [names[k] for k in used])}"
-        f"<b>dq</b>, largest of {len(step.dq)} [rad or m]"
-        f"<table style='width:100%;font-size:12px'>{turned}</table>"
-        f"after it |e| = {1e3 * step.left:.2f} mm; <b>q</b> has {len(step.q)} numbers, "
-        f"first: {', '.join(f'{v:.3f}' for v in step.q[:4])}</div>"
+        f"<b>e</b> = {millimetres(step.e)}, |e| = {1e3 * np.linalg.norm(step.e):.2f} mm<br>"
+        f"<b>J</b> [m a radian]{some} {len(used)} columns"
+        f"{draw_matrix(step.J[:, used], [names[k] for k in used])}"
+        f"{tabulate_step(step, most, [names[k] for k in most])}"
+        f"<b>{EQUATIONS.get(method, 'dq: a sweep over the joints, no Jacobian')}</b>{describe_damping(step)}<br>"
+        f"predicted J dq = {millimetres(step.predicted)}<br>really moved = {millimetres(step.moved)}<br>"
+        f"after it |e| = {1e3 * step.left:.2f} mm</div>"
     )
+
+
+def millimetres(vector: Floats) -> str:
+    """Write a vector in millimetres."""
+    return "(" + ", ".join(f"{1e3 * v:.1f}" for v in vector) + ") mm"
+
+
+def describe_damping(step: OneStep) -> str:
+    """Say the damping that was used, if any was."""
+    return "" if step.damping is None else f", &lambda; = {step.damping:.3g} L"
+
+
+def tabulate_step(step: OneStep, columns: NDArray[np.intp], names: list[str]) -> str:
+    """Write columns of J with their names, and dq below them."""
+    cell = "text-align:right;padding:0 2px"
+    head = "".join(
+        f"<th style='{cell};max-width:44px;overflow:hidden;text-overflow:ellipsis' title='{html.escape(name)}'>"
+        f"{html.escape(name[-7:])}</th>"
+        for name in names
+    )
+    rows = [("xyz"[k], step.J[k, columns], "") for k in range(3)] + [("dq", step.dq[columns], "font-weight:600;")]
+    body = "".join(
+        f"<tr style='{style}'><td>{name}</td>"
+        + "".join(f"<td style='{cell}'>{value:.3f}</td>" for value in values)
+        + "</tr>"
+        for name, values, style in rows
+    )
+    return f"<table style='font-size:10px;border-spacing:0;margin:2px 0'><tr><th></th>{head}</tr>{body}</table>"
 
 
 def draw_matrix(J: Floats, names: list[str]) -> str:

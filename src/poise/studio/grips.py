@@ -34,6 +34,7 @@ Floats = NDArray[np.float64]
 COLORS: dict[str, Color] = {
     "free": (24, 168, 156),
     "placed": (120, 190, 60),
+    "planted": (52, 152, 219),
     "pinned": (60, 92, 214),
     "held": (245, 166, 35),
     "missed": (222, 52, 60),
@@ -153,13 +154,9 @@ class Grips:
         self.touch(now)
 
     def keep_rotation(self, name: str, target: Floats) -> Floats:
-        """Return the target of a dragged handle: feet, and what is pinned, keep their rotation.
-
-        Others are free to turn.
-        """
+        """Return the target of a dragged handle: feet, the head and what is pinned keep their rotation."""
         handle = self.puppet.handles[name]
-        free = handle.kind == "end" and not handle.stands and name not in self.puppet.pins
-        if handle.kind == "pole" or free:
+        if name not in self.puppet.fixed and not handle.stands and handle.kind != "gaze":
             return target
         held = self.puppet.held.get(name)
         out = self.puppet.transform(name) if held is None or held.ndim == 1 else held.copy()
@@ -176,10 +173,10 @@ class Grips:
         """Pin a grip, or release it; a grip in somebody's hand is left alone."""
         if name in self.owners or time.perf_counter() - self._ended.get(name, -1.0) < CLICK_PAUSE:
             return
-        if name in self.puppet.pins:
+        if name in self.puppet.fixed:
             self.puppet.release(name)
         else:
-            self.puppet.pin(name)
+            self.puppet.plant(name)
         self.choose(viewer, name)
         self.touch(time.perf_counter())
 
@@ -304,6 +301,8 @@ class Grips:
             return "missed"
         if name in self.puppet.held:
             return "held"
+        if name in self.puppet.planted:
+            return "planted"
         if name in self.puppet.pins:
             return "pinned"
         return "free" if self.puppet.find_target(name) is None else "placed"

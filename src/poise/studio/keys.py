@@ -43,6 +43,7 @@ KEYS = {
     "next": Key("Next frame of the clip", "N"),
     "previous": Key("Previous frame of the clip", "B"),
     "pin": Key("Pin the chosen handle", "P"),
+    "plant": Key("Plant the chosen foot", "T"),
     "release": Key("Release the chosen handle", "R"),
     "release_all": Key("Release all handles", "R", "shift"),
     "fit": Key("Fit the view", "F"),
@@ -77,7 +78,7 @@ class Keys:
         if name in VIEWS:
             return lambda: session.look(name, client)
         chosen = session.grips.chosen.get(-1 if client is None else client.client_id)
-        if name in ("pin", "release"):
+        if name in ("pin", "plant", "release"):
             do = getattr(session.puppet, name)
             return None if chosen is None else lambda: do(chosen)
         actions: dict[str, Callable[[], object]] = {

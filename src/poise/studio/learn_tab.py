@@ -46,6 +46,7 @@ class LearnTab:
         self.live = gui.add_checkbox("Singular values", True, hint="Beside the damping of the steps that were made")
         self.bars = gui.add_html("")
         with gui.add_folder("Null space"):
+            self.free = gui.add_markdown("*Choose a direction.*")
             self.mode = gui.add_slider("Direction", 1, 40, 1, 1)
             self.along = gui.add_slider("Move", -1.0, 1.0, 0.02, 0.0, hint="The body moves, the handle and pins do not")
         with gui.add_folder("One iteration"):
@@ -167,6 +168,17 @@ class LearnTab:
         except PoiseError:
             self.wanderer = None
         self.along.value = 0.0
+        self.show_modes()
+
+    def show_modes(self) -> None:
+        """Say how many directions there are, and what they keep."""
+        walk = self.wanderer
+        count = 0 if walk is None else walk.modes
+        self.mode.max = max(count, 2)
+        self.mode.disabled, self.along.disabled = count < 2, count == 0
+        kept = "its place" if walk is not None and walk.turns else "its place and rotation"
+        told = f"{count} direction{'s' if count != 1 else ''} in which {self.handle} keeps {kept}."
+        self.free.content = f"*{told if count else f'Nothing can move while {self.handle} stays.'}*"
 
     def on_along(self, event: Any) -> None:
         """Move the body along the null space; the handle stays."""
@@ -198,7 +210,7 @@ class LearnTab:
         except PoiseError as error:
             self.words.content = f"<div style='font-size:12px'>{html.escape(str(error))}</div>"
             return
-        self.words.content = describe_step(puppet.model, self.handle, step)
+        self.words.content = describe_step(puppet.model, puppet.settings.method.name, self.handle, step)
         if step is not None:
             self.go(step.after)
         self.draw_curve()

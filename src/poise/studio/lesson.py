@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from poise.goals import Reach
 from poise.kinematics import manipulability
 from poise.model import Model
-from poise.solvers import Solver
+from poise.solvers import Solution, Solver
 from poise.studio.puppet import Puppet
 
 __all__ = [
@@ -101,7 +101,12 @@ def find_damping(puppet: Puppet, start: Floats) -> tuple[float, float] | None:
 
     In units of L, as singular values are. None where the method has no damping, or no step was left to make.
     """
-    history = puppet.solve(start, record=True, flat=True).history
+    return read_damping(puppet.solve(start, record=True, flat=True))
+
+
+def read_damping(solution: Solution) -> tuple[float, float] | None:
+    """Return the largest and the smallest lambda that a recorded solution was damped with; None for none."""
+    history = solution.history
     used = np.zeros(0) if history is None else history.damping[history.damping > 0.0]  # lambda^2 of each step
     return (float(np.sqrt(used.max())), float(np.sqrt(used.min()))) if len(used) else None
 
@@ -125,25 +130,39 @@ def find_limited(model: Model, q: Floats) -> list[str]:
 
 
 class Wanderer:
-    """Moves a body along one direction of its null space: a frame and all pins stay where they are.
+    """Moves a body along one direction of its null space: a handle and all that is pinned or planted stay.
 
-    The direction is the `mode`-th right singular vector of the stacked Jacobian beyond its rank, carried along.
+    The direction is the `mode`-th right singular vector of the stacked Jacobian beyond its rank, carried along. Where
+    nothing can move while the handle keeps its place and rotation, as on a planar arm of three joints, it keeps its
+    place alone.
+
+    Attributes:
+        modes: How many directions there are.
+        turns: Whether the handle is free to turn.
     """
 
     def __init__(self, puppet: Puppet, handle: str, mode: int) -> None:
         self.model = puppet.model
         self.q = puppet.q
-        frames = [puppet.handles[handle].frame, *(puppet.handles[n].frame for n in puppet.pins if n != handle)]
+        frames = [puppet.handles[handle].frame, *(puppet.handles[n].frame for n in puppet.fixed if n != handle)]
         self.frames = list(dict.fromkeys(frames))
-        goals = [Reach(frame, self.model.fk(self.q, frame), name=frame) for frame in self.frames]
-        self.solver = Solver(self.model, goals, mode="continuous", restarts=0)
+        self.turns = False
         self.direction, self.modes = self.find_direction(mode)
+        if not self.modes:
+            self.turns = True
+            self.direction, self.modes = self.find_direction(mode)
+        places = {frame: self.model.fk(self.q, frame) for frame in self.frames}
+        if self.turns:
+            places[self.frames[0]] = places[self.frames[0]][:3, 3]
+        goals = [Reach(frame, place, name=frame) for frame, place in places.items()]
+        self.solver = Solver(self.model, goals, mode="continuous", restarts=0)
         self.at = 0.0
 
     def stack_jacobians(self, q: Floats) -> Floats:
         """Stack the Jacobians of all that must not move; lengths in units of L."""
         scale = np.array([1.0 / self.model.length] * 3 + [1.0] * 3)[:, None]
-        return np.concatenate([scale * self.model.jacobian(q, frame) for frame in self.frames])
+        rows = np.concatenate([scale * self.model.jacobian(q, frame) for frame in self.frames])
+        return np.delete(rows, (3, 4, 5), axis=0) if self.turns else rows
 
     def find_direction(self, mode: int) -> tuple[Floats, int]:
         """Return a unit step that moves nothing to first order, and how many there are."""
@@ -181,7 +200,8 @@ class OneStep:
         J: The place's Jacobian, (3, nv).
         dq: The step that the method took.
         after: Where it led.
-        left: |e| after it [m].
+        moved: How far the place really went [m]; J dq is what was predicted.
+        damping: The lambda of this step, in units of L; None where the method has none.
     """
 
     q: Floats
@@ -189,7 +209,19 @@ class OneStep:
     J: Floats
     dq: Floats
     after: Floats
-    left: float
+    moved: Floats
+    damping: float | None = None
+
+    @property
+    def predicted(self) -> Floats:
+        """Where the step leads to first order: J dq [m]."""
+        out: Floats = self.J @ self.dq
+        return out
+
+    @property
+    def left(self) -> float:
+        """The error after the step, |e - moved| [m]."""
+        return float(np.linalg.norm(self.e - self.moved))
 
 
 def take_step(puppet: Puppet, handle: str, start: Floats | None = None) -> OneStep | None:
@@ -200,11 +232,12 @@ def take_step(puppet: Puppet, handle: str, start: Floats | None = None) -> OneSt
     target = wanted if wanted.ndim == 1 else wanted[:3, 3]
     frame = puppet.handles[handle].frame
     q = puppet.q if start is None else start
-    after = puppet.solve(q, max_steps=1, flat=True).q
+    solution = puppet.solve(q, max_steps=1, flat=True, record=True)
+    after, damping = solution.q, read_damping(solution)
     place, came = (puppet.model.fk(at, frame)[:3, 3] for at in (q, after))
     dq = puppet.model.difference(q, after)
     J = puppet.model.jacobian(q, frame)[:3]
-    return OneStep(q, target - place, J, dq, after, float(np.linalg.norm(target - came)))
+    return OneStep(q, target - place, J, dq, after, came - place, None if damping is None else damping[0])
 
 
 def trace_error(puppet: Puppet, handle: str, start: Floats | None = None) -> Floats:

@@ -28,7 +28,8 @@ from poise.studio.solver_tab import SolverTab
 __all__ = ["Panel"]
 
 HELP = (
-    "<b>Drag</b> a handle and the body follows. <b>Click</b> it to pin it where it is, click again to let it go. "
+    "<b>Drag</b> a handle and the body follows. <b>Click</b> it to pin it where it is (a foot: to plant it), click "
+    "again to release it. "
     "The arrows and rings of the last handle move and turn it along one axis. Drag beside the body to look around, "
     "scroll to come nearer."
 )

@@ -180,7 +180,7 @@ class PoseTab:
         with self.handle_place:
             own = {
                 "name": client.gui.add_dropdown("Handle", names),
-                "pin": client.gui.add_button_group("Where it is", ("Pin", "Release")),
+                "pin": client.gui.add_button_group("Where it is", ("Pin", "Plant", "Release")),
                 "weight": client.gui.add_slider("Weight", 0.05, 3.0, 0.05, 1.0),
                 "level": client.gui.add_dropdown("Priority", tuple(LEVELS), initial_value="usual"),
             }
@@ -194,7 +194,8 @@ class PoseTab:
     def on_pin(self, own: dict[str, Any]) -> None:
         """Pin the chosen handle, or release it."""
         puppet = self.session.puppet
-        self.ask(puppet.pin if own["pin"].value == "Pin" else puppet.release, own["name"].value)
+        do = {"Pin": puppet.pin, "Plant": puppet.plant, "Release": puppet.release}[own["pin"].value]
+        self.try_to(None, lambda: self.ask(do, own["name"].value))
 
     def on_weight(self, own: dict[str, Any]) -> None:
         """Take how much the handle counts, and on which priority."""

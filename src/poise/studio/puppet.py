@@ -26,6 +26,7 @@ Floats = NDArray[np.float64]
 
 SEEN = 1.5e-3  # of L: a handle that is farther off than this is missed (2 mm on a person)
 SEEN_TURN = 0.02  # [rad]
+STRIDE = 0.1  # of the size of the body: how far a method of one level is asked to go at once
 SIGHT = 1.0  # [rad] from straight ahead: farther to the side the head does not follow
 
 
@@ -70,8 +71,7 @@ class Puppet:
         self.lock = threading.RLock()
         self.solvers = StudioSolvers()
         self.rig = Rig(model, pose, make_solver=self.solvers)
-        for name in self.rig.standing:
-            self.rig.pin(name)
+        self.rig.stand()
         self.rig.mark_start()
         self.held: dict[str, Floats] = {}
         self.gaze = True
@@ -107,6 +107,16 @@ class Puppet:
         return self.rig.pinned
 
     @property
+    def planted(self) -> tuple[str, ...]:
+        """The feet that are planted."""
+        return self.rig.planted
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """The handles that hold where they are: pins and planted feet."""
+        return (*self.pins, *self.planted)
+
+    @property
     def settings(self) -> Settings:
         """How it is solved."""
         return self.solvers.settings
@@ -135,8 +145,9 @@ class Puppet:
         with self.lock:
             if self.held.pop(handle, None) is None:
                 return
-            if handle not in self.pins and self.rig.target(handle) is not None:
-                self.rig.reach(handle, self.transform(handle)[:3, 3])
+            if handle not in self.fixed and self.rig.target(handle) is not None:
+                T = self.transform(handle)
+                self.rig.reach(handle, T if self.handles[handle].tool else T[:3, 3])
             if not self.held:
                 self.rig.commit()
 
@@ -144,6 +155,11 @@ class Puppet:
         """Hold a handle where it is."""
         with self.lock:
             self.rig.pin(handle)
+
+    def plant(self, handle: str) -> None:
+        """Plant a foot where it is, and pin what is no foot."""
+        with self.lock:
+            (self.rig.plant if self.handles[handle].stands else self.rig.pin)(handle)
 
     def release(self, handle: str | None = None) -> None:
         """Release a handle from its pin or target; all of them where none is named."""
@@ -231,7 +247,7 @@ class Puppet:
         """Change some settings from the next frame on."""
         with self.lock:
             self.still = False
-            self.use(StudioSolvers(replace(self.settings, **settings), self.solvers.lifted))
+            self.use(StudioSolvers(replace(self.settings, **settings)))
 
     def use(self, solvers: StudioSolvers) -> None:
         """Let other solvers solve from the next frame on."""
@@ -250,30 +266,40 @@ class Puppet:
             held = dict(self.held)
             if self.still and not held:
                 return FrameResult(before)
-            lifted = frozenset(self.handles[name].frame for name in self.find_lifted())
-            if lifted != self.solvers.lifted:
-                self.use(StudioSolvers(self.settings, lifted))
             begun = time.perf_counter()
             if held:
                 self.rig.begin()
                 self.look(held)
-                self.rig.drag(held)
+                self.rig.drag(held if self.settings.method.levels else self.bring_nearer(held))
             else:
                 self.rig.update()
             seconds = time.perf_counter() - begun
             q, solution = self.rig.q, self.rig.solution
             found = {} if solution is None else solution.errors
         errors = {name: error for name, error in found.items() if name in self.handles}
+        for name in held.keys() & errors.keys():  # to where the hand is, also where a nearer target was asked
+            errors[name] = (self.measure_gap(name, held[name]), errors[name][1])
         moved = float(np.abs(self.model.difference(before, q)).max(initial=0.0))
         steps = 0 if solution is None else solution.steps
         return FrameResult(q, seconds, moved, errors, self.find_missed(errors), steps, self.solvers.note)
 
-    def find_lifted(self) -> frozenset[str]:
-        """Find the pinned handles that are well above the lowest of them."""
-        axis = self.model.up_axis
-        heights = {name: float(self.transform(name)[axis, 3]) for name in self.pins}
-        low = min(heights.values(), default=0.0)
-        return frozenset(name for name, height in heights.items() if height > low + 0.04 * self.model.length)
+    def bring_nearer(self, held: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Return targets that are a part of the way off at most.
+
+        A method of one level refuses a step that makes the sum of all errors worse, which a far target often does.
+        """
+        out = {name: target.copy() for name, target in held.items()}
+        for name, target in out.items():
+            place = target if target.ndim == 1 else target[:3, 3]
+            here = self.transform(name)[:3, 3]
+            share = min(1.0, STRIDE * self.size / max(self.measure_gap(name, target), 1e-12))
+            place[:] = here + share * (place - here)
+        return out
+
+    def measure_gap(self, name: str, target: Floats) -> float:
+        """Return how far a handle is from a target [m]."""
+        place = target if target.ndim == 1 else target[:3, 3]
+        return float(np.linalg.norm(place - self.transform(name)[:3, 3]))
 
     def look(self, held: Mapping[str, Floats]) -> None:
         """Turn the head to the hand that was taken last."""
@@ -315,7 +341,7 @@ class Puppet:
         """
         problem, at = self.rig.problem, self.rig.q  # nobody changes these: frames go on meanwhile
         chosen = {"mode": "nearest", "max_steps": 100, "step_limit": None, **options}
-        solver = StudioSolvers(self.settings, self.solvers.lifted).prepare(problem, flat=flat, **chosen)
+        solver = StudioSolvers(self.settings).prepare(problem, flat=flat, **chosen)
         targets = {name: target for name, target in problem.targets.items() if name in solver.goals}
         return solver.solve(at if start is None else start, targets)
 

@@ -13,8 +13,9 @@ from poise.methods import find_method, names
 from poise.pictures.flesh import Color
 from poise.studio.body_view import BodyView
 from poise.studio.charts import make_table
+from poise.studio.grips import COLORS
 from poise.studio.puppet import FrameResult, Puppet
-from poise.studio.session import Session
+from poise.studio.session import SETTLED, Session
 from poise.studio.stage import point_camera
 
 __all__ = ["RaceTab"]
@@ -44,6 +45,11 @@ class RacingBody:
         self.label = session.server.scene.add_label(f"/race/{method}/name", method, anchor="bottom-center")
         self.refused = ""
         self.last = FrameResult(self.puppet.q)
+        self.place = place
+        self.target = session.server.scene.add_icosphere(
+            f"/race/{method}/target", radius=0.012 * session.puppet.size, color=COLORS["missed"], cast_shadow=False
+        )
+        self.target.visible = False
 
     def follow(self, leader: Puppet) -> None:
         """Make a frame with the leader's targets."""
@@ -54,12 +60,22 @@ class RacingBody:
             self.last, self.refused = self.puppet.frame(), ""
         except PoiseError as error:
             self.refused = str(error)
+        self.show_target(leader)
         T = self.puppet.model.fk(self.last.q)
         self.view.show(T)
         self.label.position = T[:, :3, 3].mean(axis=0) + np.ptp(T[:, :3, 3], axis=0) * leader.model.up_direction * 0.66
 
+    def show_target(self, leader: Puppet) -> None:
+        """Show where the handle should be that is raced for: the one in hand, or the one that is missed."""
+        names = list(leader.held) or sorted(self.last.missed)
+        wanted = leader.find_target(names[-1]) if names else None
+        self.target.visible = wanted is not None
+        if wanted is not None:
+            self.target.position = tuple((wanted if wanted.ndim == 1 else wanted[:3, 3]) + self.place)
+
     def remove(self) -> None:
         """Take the body out of the race."""
+        self.target.remove()
         self.label.remove()
         self.view.remove()
 
@@ -82,6 +98,7 @@ class RaceTab:
         for box in self.boxes.values():
             box.on_update(lambda _: self.line_up())
         session.listeners.append(self.show)
+        session.movers.append(self.is_moving)
 
     def line_up(self) -> None:
         """Put the chosen methods beside the body; none where the race is off."""
@@ -145,6 +162,10 @@ class RaceTab:
             rows.append([words[0], "refused", "", ""] if racer.refused else words)
             colors.append(f"rgb{racer.color}")
         self.table.content = make_table(["method", "error", "us", "steps"], rows, colors)
+
+    def is_moving(self) -> bool:
+        """Return whether a method is still on its way."""
+        return any(racer.last.moved > SETTLED and not racer.refused for racer in self.racers)
 
     def change_body(self) -> None:
         """Line up again with the body that is shown."""

@@ -23,7 +23,7 @@ __all__ = ["start_server"]
 TITLE = "<title>Viser</title>"
 OURS = """<title>Poise studio</title>
 <style>
-  .mantine-Tabs-tab { padding-left: 7px; padding-right: 7px; }
+  .mantine-Tabs-tab { padding-left: 7px !important; padding-right: 7px !important; }
 </style>
 <script>
 (function () {

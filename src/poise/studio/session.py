@@ -33,7 +33,7 @@ from poise.studio.puppet import FrameResult, Puppet
 from poise.studio.serve import start_server
 from poise.studio.stage import find_direction, find_view, keep_above, light_stage, move_camera, point_camera
 
-__all__ = ["Session", "Watcher"]
+__all__ = ["SETTLED", "Session", "Watcher"]
 
 Floats = NDArray[np.float64]
 
@@ -77,6 +77,7 @@ class Session:
         player: The clip that is open.
         meter: Figures of the last frames.
         listeners: Called after every frame, with what it came to and the transforms of all frames of the model.
+        movers: Asked after every frame whether something beside the body still moves.
         watcher: Who is told what happens; None until there is a panel.
         lock: Held while the scene is changed.
         last: The last frame.
@@ -96,6 +97,7 @@ class Session:
         self.set_theme()
         self.meter = Meter()
         self.listeners: list[Callable[[FrameResult, Floats], None]] = []
+        self.movers: list[Callable[[], bool]] = []
         self.watcher: Watcher | None = None
         self.lock = threading.RLock()
         self.player = Player(self.start_at, self.lock)
@@ -354,7 +356,8 @@ class Session:
         """Make frame after frame until nothing moves; what the mouse asks meanwhile is served at once."""
         for _ in range(400):
             moved = self._frame()
-            if self._stopping or (moved < SETTLED and not self._wake.is_set()):
+            settled = moved < SETTLED and not any(is_moving() for is_moving in self.movers)
+            if self._stopping or (settled and not self._wake.is_set()):
                 self._keep_edit()
                 return
             self._wake.wait(timeout=1.0 / RATE)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.goals import Balance, Goal, Reach, Rest
@@ -60,13 +61,11 @@ class StudioSolvers:
 
     Attributes:
         settings: How the body is solved.
-        lifted: Frames of pinned feet that are held in the air: nothing stands on them.
         note: What the method left out of the last problem, in words.
     """
 
-    def __init__(self, settings: Settings | None = None, lifted: frozenset[str] = frozenset()) -> None:
+    def __init__(self, settings: Settings | None = None) -> None:
         self.settings = Settings() if settings is None else settings
-        self.lifted = lifted
         self.note = ""
 
     def __call__(self, problem: RigProblem) -> Solver:
@@ -106,7 +105,7 @@ class StudioSolvers:
             "limits": self.find_limits(problem),
             "limit_handling": settings.limit_handling,
             "joints": problem.joints,
-            "stiffness": self.find_stiffness(problem),
+            "stiffness": find_stiffness(problem, settings.stiffness),
             "step_limit": settings.step_limit,
             "max_steps": settings.max_steps,
             "restarts": 0,
@@ -115,38 +114,36 @@ class StudioSolvers:
         return Solver(problem.model, goals, **{**chosen, **options})
 
     def find_limits(self, problem: RigProblem) -> tuple[Limit, ...]:
-        """Return the limits of the rig, as the floor under its feet, and of the panel; none for a simple method."""
+        """Return the limits that hold; methods without levels know the joints' own alone."""
         if not self.settings.method.levels:
             return ()
-        own = (problem.limits,) if isinstance(problem.limits, Limit) else tuple(problem.limits)
-        return (*own, Clearance()) if self.settings.clearance else own
-
-    def find_stiffness(self, problem: RigProblem) -> Any:
-        """Return how little each velocity moves: as the panel says, else as the rig does."""
-        out = np.array(problem.model.stiffness if problem.stiffness is None else problem.stiffness)
-        for name, value in self.settings.stiffness.items():
-            out[problem.model.joint(name).v] = value
-        return out
+        given = (problem.limits,) if isinstance(problem.limits, Limit) else tuple(problem.limits)
+        return (*given, Clearance()) if self.settings.clearance else given
 
     def change_goals(self, goals: tuple[Goal, ...]) -> list[Goal]:
-        """Return the goals with the weights and levels of the panel, and with balance over the feet that stand."""
+        """Return the goals with the weights and levels of the panel, and without balance where it is switched off."""
         weights, levels = self.settings.weights, self.settings.levels
         out: list[Goal] = []
         for goal in goals:
             name = str(goal.name)
-            if isinstance(goal, Balance):
-                out += self.keep_standing(goal)
-            elif name in weights or name in levels:
+            if isinstance(goal, Balance) and not self.settings.balance:
+                continue
+            if name in weights or name in levels:
                 weight, level = weights.get(name, goal.weight), levels.get(name, goal.priority)
                 out.append(replace(goal, weight=weight, priority=level))
             else:
                 out.append(goal)
         return out
 
-    def keep_standing(self, goal: Balance) -> list[Goal]:
-        """Return a balance without the feet in the air; nothing where it is switched off or none is left."""
-        feet = [foot for foot in goal.support if foot not in self.lifted]
-        return [replace(goal, support=feet)] if feet and self.settings.balance else []
+
+def find_stiffness(problem: RigProblem, changed: Mapping[str, float]) -> NDArray[np.float64] | None:
+    """Return the stiffness of every velocity: the rig's, with that of some joints changed."""
+    if not changed:
+        return problem.stiffness
+    out = np.array(problem.model.stiffness if problem.stiffness is None else problem.stiffness, dtype=np.float64)
+    for name, value in changed.items():
+        out[problem.model.joint(name).v] = value
+    return out
 
 
 def fit_goals(method: Method, model: Model, goals: list[Goal], flat: bool = False) -> tuple[list[Goal], list[str]]:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
+from poise.pictures.stick import is_planar
 
 if TYPE_CHECKING:
     import viser
@@ -77,6 +78,8 @@ class View:
 
 def find_direction(model: Model, name: str) -> Floats:
     """Return the direction in which the camera lies, seen from the body: a unit vector."""
+    if is_planar(model):  # flat as on paper: x to the right, y up
+        return np.array([0.0, -0.01, 1.0])
     up = model.up_direction
     ahead = np.roll(up, 1)  # a figure with y up looks along z, an arm with z up along x
     beside = np.cross(up, ahead)

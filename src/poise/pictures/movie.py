@@ -1,0 +1,161 @@
+"""Pictures that move: a motion, or the search of a recorded solution, as a GIF or an MP4.
+
+Every frame is a picture of `poise.plot`, in one view that holds the whole motion. GIFs are written by Pillow, which
+matplotlib brings; an MP4 needs ffmpeg, which imageio-ffmpeg brings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue, MissingExtra
+from poise.formats import path_text
+from poise.formats.target import replacing
+from poise.kinematics import Motion
+from poise.pictures.plots import draw_scene, make_figure
+from poise.pictures.stick import Camera, is_planar
+from poise.solvers.solution import Solution
+
+__all__ = ["MOVING", "find_motion", "is_movie", "write_movie"]
+
+Pixels = NDArray[np.uint8]
+
+MOVING = (".gif", ".mp4")
+FPS = {".gif": 20.0, ".mp4": 30.0}  # at most
+MOST_FRAMES = 600
+SEARCH_FPS = 8.0  # of the steps of a search
+MARGIN = 0.12  # around the motion, of its size
+DPI = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """What a movie shows: the camera, and the range of the picture.
+
+    Attributes:
+        camera: From where.
+        x: From left to right [m].
+        y: From bottom to top [m].
+    """
+
+    camera: Camera
+    x: tuple[float, float]
+    y: tuple[float, float]
+
+
+def is_movie(path: str | PathLike[str] | None) -> bool:
+    """Return whether a path is that of a picture that moves."""
+    return path is not None and Path(path_text(path)).suffix.lower() in MOVING
+
+
+def find_motion(thing: Any) -> Motion:
+    """Return the motion of what is to move: a motion, or a recorded solution, whose search is played.
+
+    Raises:
+        InvalidValue: It does not move.
+    """
+    if isinstance(thing, Solution) and thing.history is not None:
+        return Motion(thing.model, np.concatenate([thing.history.q, thing.q[None]]), SEARCH_FPS)
+    if not isinstance(thing, Motion):
+        hint = " Solve with record=True." if isinstance(thing, Solution) else ""
+        raise InvalidValue(f"a GIF or MP4 shows a Motion, or a Solution with its history, not {thing!r}.{hint}")
+    if not len(thing):
+        raise InvalidValue("the motion has no frames; there is nothing to show.")
+    return thing
+
+
+def write_movie(thing: Any, path: str | PathLike[str], *, title: str, camera: Camera | None, style: str) -> Any:
+    """Write a picture that moves, and return the figure of its last frame.
+
+    Raises:
+        MissingExtra: A package is missing; the message has the command.
+    """
+    text = path_text(path)
+    ending = Path(text).suffix.lower()
+    motion = thin(find_motion(thing), FPS[ending])
+    window = find_window(motion, camera)
+    figure, axes = make_figure(4.8, 4.8 * min(max(np.ptp(window.y) / np.ptp(window.x), 0.5), 1.4))
+    frames = draw_frames(figure, axes, motion, window, title, style)
+    with replacing(text) as rough:
+        (write_gif if ending == ".gif" else write_mp4)(rough, frames, motion.fps)
+    return figure
+
+
+def thin(motion: Motion, fps: float) -> Motion:
+    """Return the motion with no more frames a second than that, and no more than a movie holds."""
+    every = max(1, int(np.ceil(motion.fps / fps - 1e-9)), -(-len(motion) // MOST_FRAMES))
+    return Motion(motion.model, motion.q[::every], motion.fps / every)
+
+
+def find_window(motion: Motion, camera: Camera | None) -> Window:
+    """Find the view that holds the whole motion."""
+    model = motion.model
+    places = model.fk(motion.q)[..., :3, 3].reshape(-1, 3)
+    view = (camera or (Camera.above() if is_planar(model) else Camera())).on(model)
+    if view.floor == "lowest":
+        view = replace(view, floor=float(places[:, model.up_axis].min()))
+    flat = view.project(places)
+    low, high = flat.min(axis=0), flat.max(axis=0)
+    edge = MARGIN * max(float((high - low).max()), 0.2 * model.length)
+    return Window(view, (low[0] - edge, high[0] + edge), (low[1] - edge, high[1] + edge))
+
+
+def draw_frames(figure: Any, axes: Any, motion: Motion, window: Window, title: str, style: str) -> Iterator[Pixels]:
+    """Draw frame after frame, (height, width, 3) each, of even height and width."""
+    figure.set_dpi(DPI)
+    figure.set_layout_engine("none")  # the layout is the same in every frame
+    if not is_planar(motion.model):
+        axes.set_position((0.0, 0.0, 1.0, 0.93 if title else 1.0))
+    for pose in motion:
+        axes.clear()
+        draw_scene(axes, pose, camera=window.camera, style=style)
+        axes.set(xlim=window.x, ylim=window.y)
+        axes.set_title(title, loc="left", fontsize=11)
+        figure.canvas.draw()
+        pixels = np.asarray(figure.canvas.buffer_rgba())[..., :3]
+        yield np.ascontiguousarray(pixels[: pixels.shape[0] // 2 * 2, : pixels.shape[1] // 2 * 2])
+
+
+def write_gif(path: Path, frames: Iterator[Pixels], fps: float) -> None:
+    """Write a GIF that plays again and again; all frames have the colours of the first."""
+    from PIL import Image
+
+    images = [Image.fromarray(pixels) for pixels in frames]
+    first = keep_white(images[0].quantize(128))
+    rest = [image.quantize(palette=first, dither=Image.Dither.NONE) for image in images[1:]]
+    wait = max(20, round(1000 / fps / 10) * 10)  # GIF counts hundredths of a second, and browsers want two of them
+    first.save(path, format="GIF", save_all=True, append_images=rest, duration=wait, loop=0, optimize=False)
+
+
+def keep_white(image: Any) -> Any:
+    """Return an image with few colours whose ground is as white as it was."""
+    palette = np.array(image.getpalette(), dtype=np.uint8).reshape(-1, 3)
+    palette[(palette > 245).all(axis=1)] = 255
+    image.putpalette(palette.ravel().tolist())
+    return image
+
+
+def write_mp4(path: Path, frames: Iterator[Pixels], fps: float) -> None:
+    """Write an MP4 that every browser plays."""
+    try:
+        import imageio_ffmpeg
+    except ImportError:
+        told = "an MP4 needs ffmpeg. Type: pip install 'poise[studio]'; a GIF needs nothing more."
+        raise MissingExtra(told) from None
+    first = next(frames)
+    size = (first.shape[1], first.shape[0])
+    stream = imageio_ffmpeg.write_frames(str(path), size, fps=fps, codec="libx264", quality=8, macro_block_size=2)
+    stream.send(None)
+    try:
+        stream.send(first.tobytes())
+        for pixels in frames:
+            stream.send(pixels.tobytes())
+    finally:
+        stream.close()

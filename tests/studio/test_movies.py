@@ -1,0 +1,107 @@
+"""Pictures that move: every frame of a motion in one view, as GIF, and as MP4 where ffmpeg is there."""
+
+from __future__ import annotations
+
+import sys
+from itertools import pairwise
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from poise.errors import FormatError, InvalidValue, MissingExtra
+from poise.goals import Reach
+from poise.pictures.movie import find_window, thin
+
+PIL = pytest.importorskip("PIL.Image", reason="pictures need matplotlib: pip install 'poise[studio]'")
+
+
+def make_wave(frames: int = 8, fps: float = 10.0) -> poise.Motion:
+    """Make a planar arm that waves."""
+    model = poise.load("planar3")
+    return poise.Motion(model, 0.8 * np.sin(np.arange(frames)[:, None] / 3 + np.arange(3)), fps)
+
+
+def read_frames(path: Path) -> tuple[list[np.ndarray], int]:
+    """Read all frames of a GIF, and how long each is seen [ms]."""
+    with PIL.open(path) as image:
+        frames = []
+        for k in range(image.n_frames):
+            image.seek(k)
+            frames.append(np.asarray(image.convert("RGB"), dtype=int))
+        return frames, image.info["duration"]
+
+
+def test_a_motion_moves_in_one_view(tmp_path: Path) -> None:
+    motion = make_wave()
+    picture = poise.plot(motion, tmp_path / "wave.gif", title="A wave")
+    frames, wait = read_frames(tmp_path / "wave.gif")
+    assert len(frames) == len(motion)
+    assert wait == 100
+    assert all(frame.shape == frames[0].shape for frame in frames)
+    assert all(np.abs(a - b).max() > 100 for a, b in pairwise(frames))  # it moves
+    border = np.concatenate([frames[0][:40].reshape(-1, 3), frames[0][:, -4:].reshape(-1, 3)])
+    assert (np.median(border, axis=0) == 255).all()  # white stays white
+    assert picture.figure is not None
+    low_high = find_window(motion, None)
+    places = low_high.camera.project(motion.model.fk(motion.q)[..., :3, 3].reshape(-1, 3))
+    assert (places[:, 0] > low_high.x[0]).all()
+    assert (places[:, 0] < low_high.x[1]).all()
+    assert (places[:, 1] > low_high.y[0]).all()
+    assert (places[:, 1] < low_high.y[1]).all()
+
+
+def test_the_search_of_a_recorded_solution_moves(tmp_path: Path) -> None:
+    model = poise.load("planar2")
+    goal = Reach(model.frames[-1], (0.5, 0.9, 0.0))
+    poise.plot(poise.solve(model, goal, record=True), tmp_path / "search.gif")
+    assert len(read_frames(tmp_path / "search.gif")[0]) > 2
+    with pytest.raises(InvalidValue, match="record=True"):
+        poise.plot(poise.solve(model, goal), tmp_path / "none.gif")
+    with pytest.raises(InvalidValue, match="shows a Motion"):
+        poise.plot(model, tmp_path / "none.gif")
+    assert not (tmp_path / "none.gif").exists()
+
+
+def test_long_motions_are_thinned_and_keep_their_pace() -> None:
+    long = make_wave(frames=3000, fps=120.0)
+    short = thin(long, 20.0)
+    assert len(short) <= 600
+    assert len(short) / short.fps == pytest.approx(len(long) / long.fps, rel=0.01)
+
+
+def test_an_mp4_says_what_it_needs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'poise\[studio\]'"):
+        poise.plot(make_wave(), tmp_path / "wave.mp4")
+    assert not (tmp_path / "wave.mp4").exists()
+
+
+def test_an_mp4_is_given_every_frame(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[bytes] = []
+    asked: dict[str, Any] = {}
+
+    def write_frames(path: str, size: tuple[int, int], **options: Any) -> Any:
+        asked.update(size=size, **options)
+        while (pixels := (yield)) is not None:
+            sent.append(pixels)
+            Path(path).write_bytes(b"mp4")
+
+    fake = ModuleType("imageio_ffmpeg")
+    monkeypatch.setattr(fake, "write_frames", write_frames, raising=False)
+    monkeypatch.setitem(sys.modules, "imageio_ffmpeg", fake)
+    motion = make_wave()
+    poise.plot(motion, tmp_path / "wave.mp4")
+    assert len(sent) == len(motion)
+    assert asked["fps"] == motion.fps
+    assert asked["size"][0] % 2 == asked["size"][1] % 2 == 0
+    assert all(len(pixels) == 3 * asked["size"][0] * asked["size"][1] for pixels in sent)
+    assert (tmp_path / "wave.mp4").read_bytes() == b"mp4"
+
+
+def test_another_ending_is_refused_with_what_moves(tmp_path: Path) -> None:
+    with pytest.raises(FormatError, match=r"\.gif or \.mp4"):
+        poise.plot(make_wave(), tmp_path / "wave.avi")
