@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import poise
 import walkers
-from poise.rig.feet import place_of
+from poise.rig.soles import place_of
 
 Floats = NDArray[np.float64]
 BODIES = {
@@ -23,6 +23,7 @@ BODIES = {
     "balls": walkers.make_character,
     "euler": lambda: walkers.make_character("euler", bend=0.1),
     "centimetres": lambda: walkers.make_character("euler", scale=100.0),
+    "toeless": lambda: walkers.make_character(toes=False),
 }
 BENT = {
     "machine": lambda: walkers.make_machine(bend=0.2),
