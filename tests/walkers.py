@@ -96,8 +96,8 @@ def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0
         above, offset = "pelvis", (0.0, 0.1 * y, -0.03)
         for part, axis in THREE:
             above = hinge(f"{side}_hip_{part}", above, offset, axis, -2.2, 2.2, 1.5)
-            offset = (0.0, 0.0, 0.0)
-        above = hinge(f"{side}_knee", above, (0.0, 0.0, -0.4), "y", -0.1, 2.4, 2.0)
+            offset = (0.02, 0.0, 0.0)  # links that are not quite at one place
+        above = hinge(f"{side}_knee", above, (-0.04, 0.0, -0.4), "y", -0.1, 2.4, 2.0)
         above = hinge(f"{side}_ankle_pitch", above, (0.0, 0.0, -0.38), "y", -0.9, 0.6, 0.5)
         foot = hinge(f"{side}_foot", above, (0.0, 0.0, 0.0), "x", -0.4, 0.4, 0.5)
         builder.add_shape(name(foot), Box((0.2, 0.08, 0.02)), offset=(0.04, 0.0, -0.04))

@@ -96,7 +96,9 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> Foot:
     first, last = max(along.values()), min(along.values())
     if toes is None:
         front = [point for point in points if along[point] >= first - FRONT * (first - last)]
-        ball_at = np.mean([at[point] for point in front], axis=0)
+        side = np.cross(up, ahead)  # about the foremost edge, at the height of the lowest point, nothing goes deeper
+        low = min(float(place @ up) for place in at.values())
+        ball_at = first * ahead + low * up + float(np.mean([at[point] @ side for point in front])) * side
     else:
         ball_at = T[:3, :3].T @ (place_of(model, (toes, ORIGIN)) - T[:3, 3])
         front = [point for point in points if parts[point[0]] == toes]
