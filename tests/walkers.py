@@ -30,13 +30,14 @@ THREE = (("yaw", "z"), ("roll", "x"), ("pitch", "y"))
 AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
-def make_character(kind: str = "ball", *, scale: float = 1.0, bend: float = 0.0) -> poise.Model:
+def make_character(kind: str = "ball", *, scale: float = 1.0, bend: float = 0.0, toes: bool = True) -> poise.Model:
     """A figure as a file brings it, z up, looking along x: without ranges, masses and solids, its legs straight.
 
     Args:
         kind: The kind of its joints, "ball" or "euler".
         scale: How many units of the file a metre has.
         bend: How far its knees are bent in the rest pose, by Euler joints [rad].
+        toes: Give it toes; without them its legs end at the ankles.
     """
     builder = poise.ModelBuilder("character")
     builder.up = "z"
@@ -59,8 +60,9 @@ def make_character(kind: str = "ball", *, scale: float = 1.0, bend: float = 0.0)
         add(f"hip_{side}", "pelvis", (0.0, 0.1 * y, -0.05), -bend)
         add(f"knee_{side}", f"hip_{side}", (0.0, 0.0, -0.42), 2.0 * bend)
         add(f"foot_{side}", f"knee_{side}", (0.0, 0.0, -0.4), -bend)
-        add(f"toe_{side}", f"foot_{side}", (0.13, 0.0, -0.06))
-        builder.add_frame(f"toe_{side}_end", f"toe_{side}", (0.07 * scale, 0.0, 0.0))
+        if toes:
+            add(f"toe_{side}", f"foot_{side}", (0.13, 0.0, -0.06))
+            builder.add_frame(f"toe_{side}_end", f"toe_{side}", (0.07 * scale, 0.0, 0.0))
     return builder.build()
 
 
@@ -94,8 +96,8 @@ def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0
         above, offset = "pelvis", (0.0, 0.1 * y, -0.03)
         for part, axis in THREE:
             above = hinge(f"{side}_hip_{part}", above, offset, axis, -2.2, 2.2, 1.5)
-            offset = (0.0, 0.0, 0.0)
-        above = hinge(f"{side}_knee", above, (0.0, 0.0, -0.4), "y", -0.1, 2.4, 2.0)
+            offset = (0.02, 0.0, 0.0)  # links that are not quite at one place
+        above = hinge(f"{side}_knee", above, (-0.04, 0.0, -0.4), "y", -0.1, 2.4, 2.0)
         above = hinge(f"{side}_ankle_pitch", above, (0.0, 0.0, -0.38), "y", -0.9, 0.6, 0.5)
         foot = hinge(f"{side}_foot", above, (0.0, 0.0, 0.0), "x", -0.4, 0.4, 0.5)
         builder.add_shape(name(foot), Box((0.2, 0.08, 0.02)), offset=(0.04, 0.0, -0.04))

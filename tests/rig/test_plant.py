@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import poise
 import walkers
-from poise.rig.feet import place_of
+from poise.rig.soles import place_of
 
 Floats = NDArray[np.float64]
 BODIES = {
@@ -23,6 +23,7 @@ BODIES = {
     "balls": walkers.make_character,
     "euler": lambda: walkers.make_character("euler", bend=0.1),
     "centimetres": lambda: walkers.make_character("euler", scale=100.0),
+    "toeless": lambda: walkers.make_character(toes=False),
 }
 BENT = {
     "machine": lambda: walkers.make_machine(bend=0.2),
@@ -115,20 +116,22 @@ def test_planted_feet_stay_while_anything_is_dragged_anywhere(name: str) -> None
     assert watch.frames == 50
 
 
+@pytest.mark.parametrize("frames", [25, 80, 300])
 @pytest.mark.parametrize("name", PEOPLE)
-def test_a_pelvis_that_is_pulled_down_is_a_squat_with_the_knees_ahead(name: str) -> None:
+def test_a_pelvis_that_is_pulled_down_is_a_squat_with_the_knees_ahead(name: str, frames: int) -> None:
     rig, depth = make_rig(name), 0.4
     watch, body, unit = Watch(rig), find_body(rig), find_unit(rig)
     legs = [limb for limb in rig.limbs.values() if rig.handles[limb.handle].stands]
     assert len(legs) == 2
     before = np.zeros(2)
     upright = rig.transform(body).rotation.matrix
-    for frame, way in enumerate(follow(rig, body, lower(rig, depth, 80))):
+    for frame, way in enumerate(follow(rig, body, lower(rig, depth, frames))):
         watch.look()
         down = -float(way @ rig.model.up_direction)
         solution = rig.solution
         assert solution is not None
-        assert solution.errors[body][0] < 2e-3 * unit
+        most = 0.03 if frame < 6 else 2e-3  # a straight leg bends by 0.2 rad in a frame, and lags behind at first
+        assert solution.errors[body][0] < most * unit
         knees = np.array([measure_knee(rig, limb.name) for limb in legs]) / unit
         if frame > 2:
             assert (knees > before - 2e-3).all()  # they go ahead, and never back

@@ -6,7 +6,7 @@ A planted foot is a hinge. Its ball stays, and the heel rises about an axis acro
     s = u x f                    the axis about which the heel rises, u being up
     ball                         the joint of the toes; of a foot without such a joint, the middle of the front edge
 
-The points of the sole are the lowest places of the foot and of its toes (`poise.goals.contacts`). Where a skeleton has
+The points of the sole are the lowest places of the foot and of its toes, see soles.py. Where a skeleton has
 no point at the heel, it is put under the ankle and behind it by BEHIND of the way from there to the tip.
 """
 
@@ -18,22 +18,23 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.contacts import LAYER, Contact, distinct, parent_of, solid_points
+from poise.goals.contacts import LAYER, parent_of
 from poise.kinematics.parts import rigid_parts
 from poise.model import Model
+from poise.rig.ends import is_machine
+from poise.rig.soles import ORIGIN, Place, Triple, find_sole, place_of, triple
 from poise.rig.targets import find_ahead
 
-__all__ = ["Foot", "Place", "find_foot"]
+__all__ = ["Foot", "find_foot"]
 
 Floats = NDArray[np.float64]
-Triple = tuple[float, float, float]
-Place = tuple[str, Triple]
-
-ORIGIN: Triple = (0.0, 0.0, 0.0)
 BEHIND = 0.3  # of the way from the ankle to the tip: how far behind the ankle a heel is that no frame marks
 FRONT = 0.1  # of the length of a sole: so near to its foremost point is its front edge, to the last its rear edge
 SHORT = 0.01  # of L: a sole that is shorter is a point
-MOST = 8  # points of a sole
+TALL = 0.6  # of the height of the ankle: a sole that is shorter is the end of a leg, and a point
+HELD = 5  # velocities of a leg that can hold the ball of its foot and its side; with fewer the foot is a point
+ANKLE = 0.09  # of the length of a leg: how high a person's ankle is
+GUESSED = ((1.6, -0.8), (0.5, -0.5))  # of the ankle's height: a sole of which nothing is known, ahead and to the sides
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,12 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> Foot:
     toes = find_toes(model, parts, own)
     near = {parts[frame], parts[toes or frame]}
     points = find_sole(model, {name for name in model.frames if parts[name] in near})
+    points = points if len(points) > 1 or toes else [*points, *guess_sole(model, own, points[0])]
     T = model.fk(model.rest, own)
     at = {point: T[:3, :3].T @ (place_of(model, point) - T[:3, 3]) for point in points}  # in the foot's own axes
     up = T[:3, :3].T @ model.up_direction
     ahead = find_foot_ahead(model, own, toes, points)
-    if ahead is None:
+    if ahead is None or count_above(model, own) < HELD:
         ball = min(points, key=lambda point: float(at[point] @ up))
         return Foot(own, triple(at[ball]), None, None, triple(up), (ball,), ())
     ahead = T[:3, :3].T @ ahead
@@ -94,7 +96,9 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> Foot:
     first, last = max(along.values()), min(along.values())
     if toes is None:
         front = [point for point in points if along[point] >= first - FRONT * (first - last)]
-        ball_at = np.mean([at[point] for point in front], axis=0)
+        side = np.cross(up, ahead)  # about the foremost edge, at the height of the lowest point, nothing goes deeper
+        low = min(float(place @ up) for place in at.values())
+        ball_at = first * ahead + low * up + float(np.mean([at[point] @ side for point in front])) * side
     else:
         ball_at = T[:3, :3].T @ (place_of(model, (toes, ORIGIN)) - T[:3, 3])
         front = [point for point in points if parts[point[0]] == toes]
@@ -129,31 +133,46 @@ def find_upright(model: Model, own: str, ahead: Floats, q: Floats) -> Floats:
     return out
 
 
+def count_above(model: Model, frame: str) -> int:
+    """Return how many velocities move a frame against the root of the body."""
+    names = {model.frame(name).joint for name in model.ancestors(frame)}
+    own = [joint for joint in model.joints if joint.name in names and joint.parent is not None and not joint.mimic]
+    return sum(joint.nv for joint in own if joint.kind != "free")
+
+
+def guess_sole(model: Model, own: str, low: Place) -> list[Place]:
+    """Return the corners of a sole of which nothing is known but its lowest frame: a rectangle, by the ankle's height.
+
+    Where the foot of a figure ends at the ankle, its height is that of a person with such legs. No corners where the
+    body looks nowhere.
+    """
+    up, ahead = model.up_direction, find_ahead(model)
+    T = model.fk(model.rest, own)
+    height = float((T[:3, 3] - place_of(model, low)) @ up)
+    if height < SHORT * model.length and not is_machine(model):
+        height = ANKLE * measure_leg(model, own)
+    if ahead is None or height < SHORT * model.length:
+        return []
+    middle = T[:3, 3] - height * up
+    side = np.cross(up, ahead)
+    corners = [middle + height * (x * ahead + y * side) for x in GUESSED[0] for y in GUESSED[1]]
+    return [(own, triple(T[:3, :3].T @ (corner - T[:3, 3]))) for corner in corners]
+
+
+def measure_leg(model: Model, own: str) -> float:
+    """Return how long the leg above a foot is, from its hip to its ankle; 0 where it has no such roles."""
+    for side in ("l", "r"):
+        hip, knee = model.roles.get(f"hip_{side}"), model.roles.get(f"knee_{side}")
+        if hip is not None and knee in model.ancestors(own)[1:]:
+            places = [model.fk(model.rest, frame)[:3, 3] for frame in (hip, str(knee), own)]
+            return float(sum(np.linalg.norm(np.diff(places, axis=0), axis=1)))
+    return 0.0
+
+
 def find_toes(model: Model, parts: dict[str | None, str | None], own: str) -> str | None:
     """Return the frame of the one part that hangs on a foot; None where nothing does, or several do, as claws."""
     found = {root for root in parts.values() if root is not None and parts[parent_of(model, root)] == own}
     return found.pop() if len(found) == 1 else None
-
-
-def find_sole(model: Model, frames: set[str]) -> list[Place]:
-    """Return the lowest places of some frames in the rest pose: their origins and the corners of their solids."""
-    origins: list[Contact] = [(name, np.zeros(3)) for name in model.frames if name in frames]
-    places = [(frame, triple(point)) for frame, point in (*origins, *solid_points(model, frames))]
-    heights = [float(place_of(model, place) @ model.up_direction) for place in places]
-    ground = min(heights) + LAYER * model.length
-    low = [(frame, np.array(point)) for (frame, point), h in zip(places, heights, strict=True) if h <= ground]
-    return keep_corners(model, [(frame, triple(point)) for frame, point in distinct(model, low)])
-
-
-def keep_corners(model: Model, points: list[Place]) -> list[Place]:
-    """Return the outermost points, at most MOST of them."""
-    if len(points) <= MOST:
-        return points
-    one, other = across(model.up_direction)
-    at = np.array([place_of(model, point) for point in points])
-    turns = np.arange(MOST) * (2.0 * np.pi / MOST)
-    outermost = {int(np.argmax(at @ (np.cos(turn) * one + np.sin(turn) * other))) for turn in turns}
-    return [points[k] for k in sorted(outermost)]
 
 
 def find_foot_ahead(model: Model, own: str, toes: str | None, points: Sequence[Place]) -> Floats | None:
@@ -174,7 +193,8 @@ def find_foot_ahead(model: Model, own: str, toes: str | None, points: Sequence[P
     flat = places - np.outer(places @ up, up)
     longest = np.linalg.svd(flat - flat.mean(axis=0))[2][0]
     along = flat @ longest
-    if float(np.ptp(along)) < SHORT * model.length:
+    height = float((at - places.mean(axis=0)) @ up)
+    if float(np.ptp(along)) < max(SHORT * model.length, TALL * height):
         return None
     body = find_ahead(model)
     mean = float(longest @ body) if body is not None else 0.0
@@ -182,22 +202,3 @@ def find_foot_ahead(model: Model, own: str, toes: str | None, points: Sequence[P
         mean = float(along.max() + along.min() - 2.0 * (at @ longest))
     out: Floats = longest if mean >= 0.0 else -longest
     return out
-
-
-def across(up: Floats) -> tuple[Floats, Floats]:
-    """Return two directions across a direction."""
-    one = np.cross(up, np.eye(3)[int(np.argmin(np.abs(up)))])
-    one /= np.linalg.norm(one)
-    return one, np.cross(up, one)
-
-
-def place_of(model: Model, point: Place, q: Floats | None = None) -> Floats:
-    """Return where a point of a frame is, in the rest pose unless q is given."""
-    T = model.fk(model.rest if q is None else q, point[0])
-    out: Floats = T[:3, :3] @ np.array(point[1]) + T[:3, 3]
-    return out
-
-
-def triple(x: Floats) -> Triple:
-    """Return three plain numbers."""
-    return float(x[0]), float(x[1]), float(x[2])

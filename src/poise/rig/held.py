@@ -88,7 +88,8 @@ class Held:
             return ()
         q, axis = self._state.shown, self.model.up_axis
         ground = {name: self._feet.find_ground(name, q) for name in self._feet.names}
-        lowest = min((float(self.model.fk(q)[:, axis, 3].min()), *ground.values()))
+        others = [float(self.model.fk(q, handle.frame)[axis, 3]) for handle in self._handles.values()]
+        lowest = min((*others, *ground.values()), default=0.0)
         return tuple(name for name, height in ground.items() if height <= lowest + GROUND * self.model.length)
 
     @property

@@ -16,7 +16,6 @@ from poise.goals.goal import ANGULAR
 from poise.limits import Limit
 from poise.model import Model
 from poise.rig.asking import RigProblem, SolverMaker, make_solver
-from poise.rig.feet import Place
 from poise.rig.floor import Floor
 from poise.rig.handles import GROUND, Handle
 from poise.rig.levels import (
@@ -32,6 +31,7 @@ from poise.rig.levels import (
     near_pin,
 )
 from poise.rig.limbs import Limb
+from poise.rig.soles import Place
 from poise.rig.stance import Feet, Flat
 from poise.rig.state import Blend, State, Wish
 from poise.rig.stiffness import find_stiffness

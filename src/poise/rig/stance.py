@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from poise.goals import Align, Goal, Orient, Reach
 from poise.model import Model
-from poise.rig.feet import Foot, Place, find_foot, place_of
+from poise.rig.feet import Foot, find_foot
 from poise.rig.handles import Handle
 from poise.rig.levels import FLAT_WEIGHT, KEPT, PINS, near_pin
+from poise.rig.soles import Place, place_of
 from poise.spatial import Rotation
 
 __all__ = ["Feet", "Flat", "Stance", "flat_name", "side_name"]

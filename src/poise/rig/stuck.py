@@ -129,7 +129,7 @@ class Stuck:
             joint = hinge_joint(self.model, limb)
             if joint is not None:  # the foot is as far from where the way takes the hip, as it must be from the hip
                 end = self.model.fk(q, limb.end)[:3, 3] - way
-                dq[joint.v] = bend(self.model, q, limb, joint, limb.end, end)
+                dq[joint.v] = bend(self.model, q, limb, joint, limb.end, end, as_made=True)
             elif self.problems.looks(limb.handle):
                 side = self.problems.feet.find_side(limb.handle, q)
                 own, moved = bend_leg(self.model, q, limb, side, way)

@@ -38,20 +38,22 @@ def hinge_joint(model: Model, limb: Limb) -> Joint | None:
     return None if name is None else model.joint(name)
 
 
-def bend(model: Model, q: Floats, limb: Limb, joint: Joint, frame: str, target: Floats) -> float:
+def bend(
+    model: Model, q: Floats, limb: Limb, joint: Joint, frame: str, target: Floats, *, as_made: bool = False
+) -> float:
     """How far the hinge must turn for the frame to come as near to the limb's root as its target is; 0 for no turn.
 
     Only a limb that is longer than its target asks for is bent. Of two turns the smaller one is taken; where both are
-    about as far, as in a straight limb, the one that bends it the way it is made for.
+    about as far, as in a straight limb, or if `as_made` says so, the one that bends it the way it is made for.
     """
     A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, frame)[:3, 3]
     T = model.fk(q, str(limb.middle))
     turns = find_turns(C - A, C - T[:3, 3], T[:3, :3] @ np.asarray(joint.axis), float(np.linalg.norm(target - A)))
     now = float(q[joint.q][0])
     inside = [turn for turn in turns if float(joint.lower) <= now + turn <= float(joint.upper)]
-    least = min(map(abs, inside), default=0.0)
+    most = np.inf if as_made else min(map(abs, inside), default=0.0) + SAME
     made = 1.0 if limb.hinge is None or np.dot(limb.hinge, joint.axis) > 0.0 else -1.0
-    turn = max((turn for turn in inside if abs(turn) <= least + SAME), key=lambda turn: made * turn, default=0.0)
+    turn = max((turn for turn in inside if abs(turn) <= most), key=lambda turn: made * turn, default=0.0)
     return turn if abs(turn) > LEAST else 0.0
 
 
