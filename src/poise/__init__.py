@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from poise.pages import show
     from poise.pictures import plot
     from poise.rig import Rig
-    from poise.solvers import Solution, Solver, Status, solve
+    from poise.solvers import Answers, Solution, Solver, Status, solve, solve_all
     from poise.spatial import Rotation, Transform
 
 __version__ = "0.1.0"
@@ -61,6 +61,8 @@ _HOMES = {
     "Solver": "poise.solvers",
     "Status": "poise.solvers",
     "solve": "poise.solvers",
+    "solve_all": "poise.solvers",
+    "Answers": "poise.solvers",
     "Frame": "poise.model",
     "Joint": "poise.model",
     "Model": "poise.model",
@@ -84,6 +86,7 @@ _ROOMS = (
 )
 
 __all__ = [
+    "Answers",
     "BatchSolution",
     "Frame",
     "Joint",
@@ -119,6 +122,7 @@ __all__ = [
     "save",
     "show",
     "solve",
+    "solve_all",
     "solve_batch",
     "solvers",
     "spatial",

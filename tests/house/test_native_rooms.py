@@ -7,7 +7,7 @@ import re
 from paths import KERNELS, NATIVE
 
 ROOMS = ("bind", "run", "memory", "kernels")  # above first; what is deeper inside run/ belongs to it
-KERNEL_ROOMS = ("strict", "methods", "loop", "limits", "problem", "goals", "body", "algebra", "portable.h")
+KERNEL_ROOMS = ("strict", "methods", "loop", "limits", "problem", "goals", "body", "closed", "algebra", "portable.h")
 BESIDE = {"strict"}  # the strict step stands beside the methods: no method includes it, and it includes none
 GENERATED = {"levels.h"}  # by CMake
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)

@@ -73,7 +73,7 @@ class Axis:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Chain:
-    """The moving axes from the world to a frame, the innermost first, and where the frame stands while they are at zero.
+    """The moving axes from the world to a frame, the innermost first, and where the frame is while they are at zero.
 
     Attributes:
         axes: The axes. T: T_world_frame at zero. odd: Why the way is no chain of turns and slides; "" where it is.
@@ -106,7 +106,8 @@ def find_chain(
         way.append(at)
         at = rows["ints"][at][1]
     names = coordinate_names(model)
-    T, axes, odd = np.eye(4), [], ""
+    T, odd = np.eye(4), ""
+    axes: list[Axis] = []
     for i in reversed(way):
         kind, _, _, q_at, v_at = rows["ints"][i]
         gain, bias, pitch = map(float, rows["numbers"][i])

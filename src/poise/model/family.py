@@ -19,6 +19,7 @@ distance D by at most 2 a D + 2 d. The joints' errors add up. Proofs count them 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -104,7 +105,11 @@ def find_family(
         return Family("none", name, joints, reason=few)
     choices = [(0, chain.axes)] if n == 6 else [(2, chain.axes[:6]), (1, chain.axes[1:])]
     found = [(place, *best) for place, axes in choices if (best := read_six(axes, chain))]
-    found = [choice for choice in found if choice[0] == 0 or np.isfinite(scanned(chain, choice[0]).half) or turns(chain, choice[0])]
+    found = [
+        choice
+        for choice in found
+        if choice[0] == 0 or np.isfinite(scanned(chain, choice[0]).half) or turns(chain, choice[0])
+    ]
     if not found:
         return Family("none", name, joints, reason=describe_axes(chain.axes))
     place, six, metres, radians = min(found, key=lambda choice: choice[2] + choice[3])
@@ -199,8 +204,8 @@ def slanted(one: Axis, other: Axis) -> bool:
 def meeting_point(axes: Sequence[Axis]) -> Floats:
     """Return the point with the least sum of squared distances from the axes, which are not all parallel."""
     across = [np.eye(3) - np.outer(axis.h, axis.h) for axis in axes]
-    point: Floats = np.linalg.solve(sum(across), sum(a @ axis.p for a, axis in zip(across, axes, strict=True)))
-    return point
+    pulled = sum(a @ axis.p for a, axis in zip(across, axes, strict=True))
+    return np.asarray(np.linalg.solve(sum(across), pulled), dtype=np.float64)
 
 
 def shared_direction(axes: Sequence[Axis]) -> Floats:
@@ -214,7 +219,7 @@ def shared_direction(axes: Sequence[Axis]) -> Floats:
 
 
 def nearest_point(axis: Axis, other: Axis) -> Floats:
-    """Return the point of an axis that is nearest to another axis, or its own where they are parallel or the other slides."""
+    """Return the point of an axis that is nearest to another that turns; its own where they are parallel."""
     if other.slides or not slanted(axis, other):
         return axis.p
     n = np.cross(other.h, np.cross(other.h, axis.h))
@@ -225,7 +230,7 @@ def nearest_point(axis: Axis, other: Axis) -> Floats:
 def span(axes: Sequence[Axis], end: Floats) -> float:
     """Return the length of the way along the axes' points to `end`, slides at their farthest [m]."""
     points = [axis.p for axis in axes] + [end]
-    way = sum(float(np.linalg.norm(b - a)) for a, b in zip(points, points[1:], strict=False))
+    way = sum(float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(points))
     return way + sum(abs(axis.middle) + axis.half for axis in axes if axis.slides and np.isfinite(axis.half))
 
 

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from poise.errors import InvalidValue, name_not_found
 from poise.model import derive, show
 from poise.model.attached import Attached, read_only
+from poise.model.family import Family, family_of
 from poise.model.joint import Floats, Frame, Joint, name_of
 from poise.model.layout import Layout, lay_out
 from poise.model.members import body_length, make_frames, make_joints
@@ -221,6 +222,15 @@ class Model:
         """List the joints that carry a frame, the outermost first."""
         carried = (self.frame(name).joint for name in self.ancestors(frame))
         return [self.joint(name) for name in carried if name is not None]
+
+    def family(self, frame: str | Frame, joints: Sequence[str] | None = None) -> Family:
+        """Return which closed form the chain to a frame has, or why it has none; print it.
+
+        Args:
+            frame: Name of the frame.
+            joints: The only joints that may move; all that are not locked unless given. The others stand at rest.
+        """
+        return family_of(self, self.frame(frame).name, joints)
 
     @property
     def up_axis(self) -> int:

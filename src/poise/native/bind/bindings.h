@@ -12,5 +12,6 @@ void bind_solver(nb::module_& m);
 void bind_batch(nb::module_& m);
 void bind_gpu(nb::module_& m);
 void bind_geometry(nb::module_& m);
+void bind_family(nb::module_& m);
 
 }  // namespace poise

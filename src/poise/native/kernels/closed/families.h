@@ -15,7 +15,7 @@
 // the joint's range: where nothing is left, no pose exists. `room` stands for rounding: a hundred thousand times what a few dozen
 // operations in double can lose.
 #pragma once
-#include "subproblems.h"
+#include "kernels/closed/subproblems.h"
 
 namespace poise {
 
@@ -52,7 +52,7 @@ template <class T> struct FamilyAsked {
 };
 
 template <class T> struct FamilyLeaf {
-  Turn<T> turn[6];
+  Known<T> turn[6];
   T sine[6], cosine[6];
   int branch;
   bool certain;  // it exists for everything within the errors
@@ -61,7 +61,7 @@ template <class T> struct FamilyLeaf {
 constexpr double family_room = 1e-11;
 
 // how far the joint is outside its range whatever the turn within its slack [rad or m]; not positive: it may be inside
-template <class T> POISE_FN T excess_of_range(const FamilyAxis<T>& axis, const Turn<T>& turn) {
+template <class T> POISE_FN T excess_of_range(const FamilyAxis<T>& axis, const Known<T>& turn) {
   T off = turn.at - axis.middle;
   if (!axis.slides) {
     const T turns = off * T(0.5 / one_pi);
@@ -71,8 +71,8 @@ template <class T> POISE_FN T excess_of_range(const FamilyAxis<T>& axis, const T
 }
 
 // whether it is inside for every turn within the slack
-template <class T> POISE_FN bool surely_inside(const FamilyAxis<T>& axis, const Turn<T>& turn) {
-  return excess_of_range(axis, Turn<T>{turn.at, T(0)}) + turn.slack + T(4 * family_room) <= T(0) ||
+template <class T> POISE_FN bool surely_inside(const FamilyAxis<T>& axis, const Known<T>& turn) {
+  return excess_of_range(axis, Known<T>{turn.at, T(0)}) + turn.slack + T(4 * family_room) <= T(0) ||
          (!axis.slides && axis.half >= T(one_pi));
 }
 
@@ -82,7 +82,7 @@ template <class T> struct FamilyWalk {
   FamilyLeaf<T> leaf;
 
   // notes a joint; false if it is outside its range
-  POISE_FN bool put(int joint, const Turn<T>& turn) {
+  POISE_FN bool put(int joint, const Known<T>& turn) {
     leaf.turn[joint] = turn;
     if (!chain.axes[joint].slides) sine_cosine(turn.at, leaf.sine[joint], leaf.cosine[joint]);
     return !chain.prune || !(excess_of_range(chain.axes[joint], turn) > T(0));
@@ -105,7 +105,7 @@ template <class T> struct FamilyWalk {
   // within its slack
   POISE_FN T move_by(int joint, T sign, const T* x, T* out) const {
     const FamilyAxis<T>& axis = chain.axes[joint];
-    const Turn<T>& turn = leaf.turn[joint];
+    const Known<T>& turn = leaf.turn[joint];
     if (axis.slides) {
       for (int i = 0; i < 3; ++i) out[i] = x[i] + sign * turn.at * axis.h[i];
       return turn.slack;
@@ -139,7 +139,7 @@ template <class T, class F> POISE_FN bool walk_both(FamilyWalk<T>& walk, int joi
     const int side = i & 1;
     walk.leaf.certain = known && two.certain && pieces == 1;
     walk.leaf.branch = 2 * branch + side;
-    Turn<T> turn = two.turn[side];
+    Known<T> turn = two.turn[side];
     if (pieces > 1) {
       const T from = two.least + width * (T(i / 2) + T(0.5));
       turn = {two.middle + (side ? from : -from), T(0.5001) * width};
@@ -176,8 +176,8 @@ template <class T, class F> POISE_FN bool walk_wrist(FamilyWalk<T>& walk, F&& vi
     w.turn_by(4, T(1), h6, bent);
     w.turn_by(4, T(-1), h4, unbent);
     const T slack = w.leaf.turn[4].slack;
-    Turn<T> four = turn_onto(h4, bent, forth, slack * norm(near), error);
-    Turn<T> six = turn_onto(h6, back, unbent, error, slack * norm(far));
+    Known<T> four = turn_onto(h4, bent, forth, slack * norm(near), error);
+    Known<T> six = turn_onto(h6, back, unbent, error, slack * norm(far));
     const bool apart = alone && fourth.certain && sixth.certain;
     if (apart) {  // each answer stays with its root, as in first_turn_onto
       four.slack = minimum(four.slack, fourth.turn[0].slack);
@@ -227,13 +227,13 @@ template <class T, class F> POISE_FN bool walk_parallel(FamilyWalk<T>& walk, int
 }
 
 // the slide along h1 that brings a point to a height along h: (value, slack); no answer where they are across
-template <class T> POISE_FN Turn<T> slide_to_height(const T* h1, const T* h, T height, T error) {
+template <class T> POISE_FN Known<T> slide_to_height(const T* h1, const T* h, T height, T error) {
   const T slope = dot(h1, h);
   return {height / slope, error / absolute(slope)};
 }
 
 // as walk_both with one answer
-template <class T, class F> POISE_FN bool walk_one(FamilyWalk<T>& walk, int joint, const Turn<T>& turn, F&& then) {
+template <class T, class F> POISE_FN bool walk_one(FamilyWalk<T>& walk, int joint, const Known<T>& turn, F&& then) {
   walk.leaf.branch *= 2;
   const bool stop = walk.put(joint, turn) && then(walk, true);
   walk.leaf.branch /= 2;
@@ -405,7 +405,7 @@ template <class T, class F> POISE_FN bool walk_planar(FamilyWalk<T>& walk, const
     return walk_both(w, 4, fifth, [&](FamilyWalk<T>& inner, bool alone) {
       inner.leaf.certain = inner.leaf.certain && sixth.certain;
       inner.turn_by(4, T(-1), h, bent);
-      Turn<T> last = turn_onto(six.h, y, bent, error, inner.leaf.turn[4].slack * norm(side));
+      Known<T> last = turn_onto(six.h, y, bent, error, inner.leaf.turn[4].slack * norm(side));
       if (alone && sixth.certain) last.slack = minimum(last.slack, sixth.turn[0].slack);
       return inner.put(5, last) && position(inner);
     });

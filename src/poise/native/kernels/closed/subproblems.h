@@ -11,19 +11,19 @@
 //
 // Arithmetic by selects: float, double and packs.
 #pragma once
-#include "rotation.h"
+#include "kernels/algebra/rotation.h"
 
 namespace poise {
 
 constexpr double one_pi = 3.1415926535897932385;
 
 // a turn [rad] (or a slide [m]) and how far from it the true one can be
-template <class S> struct Turn { S at, slack; };
+template <class S> struct Known { S at, slack; };
 
 // The two answers of what has two, as far before `middle` as behind it; they are one where it just touches. For every input within the
 // distances given they are from `least` to `widest` of the middle, and if it is `certain` there are two.
 template <class S> struct TwoTurns {
-  Turn<S> turn[2];
+  Known<S> turn[2];
   S middle, least, widest;
   mask_t<S> found, certain;
 };
@@ -90,7 +90,7 @@ template <class S> POISE_FN TwoTurns<S> solve_line(S a, S b, S c, S low, S high)
 }
 
 // Subproblem 1: the turn about k that brings p into the half plane of k and q; both may be off by so much.
-template <class S> POISE_FN Turn<S> turn_onto(const S* k, const S* p, const S* q, S p_error, S q_error) {
+template <class S> POISE_FN Known<S> turn_onto(const S* k, const S* p, const S* q, S p_error, S q_error) {
   S a[3], b[3], n[3];
   across(k, p, a);
   across(k, q, b);
@@ -155,13 +155,13 @@ POISE_FN TwoTurns<S> direct_first_turn(const S* k1, const S* k2, const S* p, con
   const S back[3] = {S(real_t<S>(0)) - k1[0], S(real_t<S>(0)) - k1[1], S(real_t<S>(0)) - k1[2]};
   return turn_to_height(k2, back, q, dot(k2, p), p_error + q_error);
 }
-template <class S> POISE_FN Turn<S> first_turn_onto(const S* k1, const S* k2, const S* p, const S* q, S p_error,
-                                                    S q_error, const Turn<S>& second, const TwoTurns<S>& direct,
+template <class S> POISE_FN Known<S> first_turn_onto(const S* k1, const S* k2, const S* p, const S* q, S p_error,
+                                                    S q_error, const Known<S>& second, const TwoTurns<S>& direct,
                                                     mask_t<S> apart) {
   S side[3], turned[3];
   across(k2, p, side);
   turn_about(k2, second.at, p, turned);
-  Turn<S> first = turn_onto(k1, turned, q, p_error + second.slack * norm(side), q_error);
+  Known<S> first = turn_onto(k1, turned, q, p_error + second.slack * norm(side), q_error);
   first.slack = select(apart & direct.certain, minimum(first.slack, direct.turn[0].slack), first.slack);
   return first;
 }

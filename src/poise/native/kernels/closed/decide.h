@@ -4,7 +4,7 @@
 // For a whole cell the free joint is known within half the cell, which is one more error of what the other six are asked for; a cell
 // in which every branch is ruled out holds no pose, a cell that is left is cut in two. When none is left there is no pose anywhere.
 #pragma once
-#include "families.h"
+#include "kernels/closed/families.h"
 
 namespace poise {
 

@@ -1,0 +1,122 @@
+"""Closed forms of a goal: the family of its chain, ready for the kernels, and what q its joints' values mean."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals.goal import GoalRows
+from poise.model.chain import Axis
+from poise.model.family import PLANS, Family, find_family, span
+from poise.native import core
+from poise.reach.bounds import Freedom, fixes_the_frame, kept
+
+if TYPE_CHECKING:
+    from poise.model import Model
+
+__all__ = ["ClosedGoal", "close_goal", "family_table"]
+
+Floats = NDArray[np.float64]
+TURN = 2.0 * np.pi
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClosedGoal:
+    """A goal that asks for all of a transform, and the closed form of its chain.
+
+    Attributes:
+        family: The family. form: The kernels' side. axes: The chain's axes, in the order of the joints' values.
+    """
+
+    family: Family
+    form: core.ClosedForm
+    axes: tuple[Axis, ...]
+
+    @property
+    def free(self) -> int | None:
+        """Which of the values is the free joint's; None of six joints."""
+        return {0: None, 1: 0, 2: 6}[self.family.place]
+
+    def read(self, values: Floats, start: Floats) -> Floats:
+        """Return q (k, nq) of joints' values (k, n): by whole turns inside the range and nearest to the start."""
+        q = np.tile(np.asarray(start, dtype=np.float64), (len(values), 1))
+        for k, axis in enumerate(self.axes):
+            v = values[:, k]
+            if not axis.slides:
+                v = bring_near(v, axis, axis.gain * float(start[axis.q]) + axis.bias)
+            q[:, axis.q] = (v - axis.bias) / axis.gain
+        return q
+
+    def excess(self, values: Floats) -> Floats:
+        """Return how far each joint is outside its range, (k, n): radians or metres, negative inside."""
+        out = np.empty((len(values), len(self.axes)))
+        for k, axis in enumerate(self.axes):
+            off = values[:, k] - axis.middle
+            if not axis.slides:
+                off = off - TURN * np.round(off / TURN)
+            out[:, k] = np.abs(off) - axis.half
+            if axis.slides and not np.isfinite(axis.half):
+                out[:, k] = np.maximum(axis.lower - values[:, k], values[:, k] - axis.upper)
+        return out
+
+
+def bring_near(v: Floats, axis: Axis, near: float) -> Floats:
+    """Return angles moved by whole turns: inside the range where that is possible, and there as near as can be."""
+    close = v + TURN * np.round((near - v) / TURN)
+    if np.isfinite(axis.upper):
+        close = close - TURN * np.ceil(np.maximum(close - axis.upper, 0.0) / TURN - 1e-12)
+    if np.isfinite(axis.lower):
+        up = close + TURN * np.ceil(np.maximum(axis.lower - close, 0.0) / TURN - 1e-12)
+        close = np.where(up <= axis.upper + 1e-9, up, np.where(axis.lower - close < up - axis.upper, close, up))
+    return np.asarray(close)
+
+
+def close_goal(model: Model, goal: GoalRows, freedom: Freedom) -> ClosedGoal | Family | None:
+    """Return a goal's closed form; its family where that has none; None where it asks for something else."""
+    if not fixes_the_frame(goal) or goal.base is not None:
+        return None
+    key = (model.frame(str(goal.frame)).name, tuple(goal.point.tolist()), freedom)
+    found: ClosedGoal | Family = kept(model, "closed", key, lambda: close_anew(model, *key))
+    return found
+
+
+def close_anew(model: Model, frame: str, point: tuple[float, ...], freedom: Freedom) -> ClosedGoal | Family:
+    """What `close_goal` keeps."""
+    moves = np.frombuffer(freedom.moves, dtype=bool)
+    q = np.asarray(model.rest) if freedom.q is None else np.frombuffer(freedom.q)
+    family = find_family(model, frame, moves, q, limited=freedom.limited)
+    if not family or family.chain is None:
+        return family
+    return ClosedGoal(family, core.ClosedForm(family_table(family, np.array(point))), family.chain.axes)
+
+
+def family_table(family: Family, point: Floats) -> dict[str, Any]:
+    """Return a family as the kernels read it, for a goal about a point of the frame."""
+    six, chain = family.six, family.chain
+    assert six is not None
+    assert chain is not None
+    T = chain.T
+    p = T[:3, :3] @ point + T[:3, 3]
+    lever = float(np.linalg.norm(point))
+    return {
+        "axes": [axis_row(axis) for axis in six.axes],
+        "free": axis_row(chain.axes[0 if family.place == 1 else -1]),
+        "center": six.center.tolist(),
+        "meet": six.meet.tolist(),
+        "R0": T[:3, :3].ravel().tolist(),
+        "p0": p.tolist(),
+        "plan": PLANS.index(six.plan),
+        "length": span(chain.axes, p) + float(np.linalg.norm(chain.axes[0].p)),
+        "backwards": int(six.backwards),
+        "free_joint": family.place,
+        "point_error": family.point_error + family.turn_error * lever,
+        "turn_error": family.turn_error,
+    }
+
+
+def axis_row(axis: Axis) -> list[float]:
+    """Return an axis in numbers."""
+    return [*axis.h.tolist(), *axis.p.tolist(), axis.middle, axis.half, float(axis.slides)]

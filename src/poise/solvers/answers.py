@@ -1,0 +1,133 @@
+"""Answers: every pose that a transform has, where a closed form lists them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import degrees
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from poise.model.family import Family
+    from poise.solvers.solution import Solution
+
+__all__ = ["Answers", "Arc", "Excluded"]
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """An interval of the free joint in which one branch keeps every joint inside its range.
+
+    Attributes:
+        branch: Number of the branch, 0 to 7. joint: The free joint. low: Where the arc begins [rad or m]. high: Where
+            it ends.
+    """
+
+    branch: int
+    joint: str
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """How wide it is [rad or m]."""
+        return self.high - self.low
+
+
+@dataclass(frozen=True, slots=True)
+class Excluded:
+    """A branch that exists but lies outside the ranges.
+
+    Attributes:
+        branch: Its number. joint: The joint that is farthest outside. excess: By how much [rad or m]. slides: Whether
+            that is a length. at: Value of the free joint at which it is least; None of six joints.
+    """
+
+    branch: int
+    joint: str
+    excess: float
+    slides: bool
+    at: float | None = None
+
+    def __str__(self) -> str:
+        by = f"{self.excess:.4g} m" if self.slides else f"{degrees(self.excess):.3g} degrees"
+        where = "" if self.at is None else f" at best, with the free joint at {degrees(self.at):.1f} degrees"
+        return f"branch {self.branch}: {self.joint!r} is outside its range by {by}{where}"
+
+
+class Answers(Sequence["Solution"]):
+    """The poses of a transform inside the limits, nearest to the start first.
+
+    Six joints: every branch once; poses that differ by whole turns of a joint are one, the one nearest to the start.
+    Seven joints: of each arc its nearest pose, and samples along it.
+
+    Attributes:
+        family: Which closed form listed them.
+        arcs: Every interval of the free joint, for each branch, that keeps all joints inside; none of six joints.
+        complete: Whether it is established that every branch, or every arc wider than 1e-6, is listed. Never guessed:
+            False where two branches are so near to being one, or a joint so near to its limit, that rounding decides.
+        excluded: The branches that exist but lie outside the ranges.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        solutions: Sequence[Solution],
+        arcs: Sequence[Arc],
+        complete: bool,
+        excluded: Callable[[], tuple[Excluded, ...]],
+        at: Callable[[float], list[Solution]] | None,
+    ) -> None:
+        self.family = family
+        self.arcs = tuple(arcs)
+        self.complete = complete
+        self._solutions = tuple(solutions)
+        self._excluded = excluded
+        self._at = at
+
+    @property
+    def excluded(self) -> tuple[Excluded, ...]:
+        """The branches that exist but lie outside the ranges, the nearest to being inside first."""
+        return self._excluded()
+
+    def at(self, angle: float) -> list[Solution]:
+        """Return one solution for each branch that is inside the ranges with the free joint at a value [rad or m].
+
+        Args:
+            angle: Of the free joint; six joints have none and are refused.
+        """
+        if self._at is None:
+            from poise.errors import InvalidValue
+
+            raise InvalidValue(
+                "at() needs a free joint, and a chain of six joints has none; the answers are all there is."
+            )
+        return self._at(float(angle))
+
+    def why(self) -> str:
+        """Why there is no answer: which joint excludes which branch and by how much; "" where there is one."""
+        if self._solutions:
+            return ""
+        excluded = self.excluded
+        if not excluded:
+            return "No branch exists: whatever the joint limits, the chain cannot bring its frame there."
+        return "Every branch is outside the joint limits.\n" + "\n".join(f"  {one}" for one in excluded)
+
+    @overload
+    def __getitem__(self, index: int) -> Solution: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Solution, ...]: ...
+    def __getitem__(self, index: int | slice) -> Solution | tuple[Solution, ...]:
+        return self._solutions[index]
+
+    def __len__(self) -> int:
+        return len(self._solutions)
+
+    def __repr__(self) -> str:
+        arcs = f", {len(self.arcs)} arcs" if self.family.free else ""
+        return f"<Answers: {len(self)}{arcs}, {'complete' if self.complete else 'perhaps not all'}>"
+
+    def __str__(self) -> str:
+        from poise.solvers.show_answers import table
+
+        return table(self)

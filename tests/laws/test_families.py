@@ -1,0 +1,140 @@
+"""Laws of closed forms: arms of random geometry in every family, at limits and singularities as everywhere."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from family_arms import KINDS, Line, build_arm, draw_arm, draw_lines, draw_poses, shake
+from poise.goals import Reach
+from poise.model import Model
+from poise.reach.bounds import Freedom
+from poise.reach.closed import ClosedGoal, close_goal
+
+NAMES = {True: "spherical shoulder", False: "spherical wrist"}
+CASES = [(kind, mirrored, joints) for kind in KINDS for mirrored in (False, True) for joints in (6, 7)]
+PROVED, FOUND, OPEN = range(3)
+
+
+def close(model: Model, frame: str = "tool") -> ClosedGoal:
+    moves = np.ones(model.nv, dtype=bool)
+    closed = close_goal(model, Reach(frame, np.eye(4)).rows(model), Freedom(moves.tobytes(), True))
+    assert isinstance(closed, ClosedGoal), closed
+    return closed
+
+
+def decide(model: Model, T: np.ndarray, metres: float, radians: float, most: int = 400) -> np.ndarray:
+    form = close(model).form
+    return np.asarray(
+        form.decide(np.ascontiguousarray(T[:, :3, :3]), np.ascontiguousarray(T[:, :3, 3]), metres, radians, most)
+    )
+
+
+def turned(a: np.ndarray, b: np.ndarray, model: Model) -> np.ndarray:
+    """Differences of poses, whole turns aside."""
+    d = np.abs(a - b)
+    return np.where(model.slides, d, np.minimum(d, np.abs(d - 2 * np.pi)))
+
+
+@pytest.mark.parametrize(("kind", "mirrored", "joints"), CASES)
+def test_the_family_is_read_from_the_axes(kind, mirrored, joints) -> None:
+    for seed in range(5):
+        model = draw_arm(np.random.default_rng(seed), kind, mirrored=mirrored, joints=joints)
+        family = model.family("tool")
+        assert family, str(family)
+        assert family.name == ("three parallel axes" if kind.startswith("planar") else NAMES[mirrored])
+        assert (family.free is None) == (joints == 6)
+        assert family.point_error < 1e-9
+        assert family.turn_error < 1e-9
+
+
+@pytest.mark.parametrize(("kind", "mirrored", "joints"), CASES)
+def test_no_pose_within_the_tolerances_is_proved_away(kind, mirrored, joints) -> None:
+    """Targets are poses' own, moved by up to the tolerances: from those of a solve to some that are huge."""
+    rng = np.random.default_rng(3)
+    found = 0
+    for metres, radians in ((0.0, 0.0), (1e-4, 1e-3), (1e-2, 3e-2), (0.1, 0.3)):
+        model = draw_arm(rng, kind, mirrored=mirrored, joints=joints)
+        T = shake(model.fk(draw_poses(model, rng, 150), "tool"), rng, metres, radians)
+        verdict = decide(model, T, metres, radians)[:, 0]
+        assert not (verdict == PROVED).any()
+        found += int((verdict == FOUND).sum())
+    assert found > 200
+
+
+@pytest.mark.parametrize("joints", [6, 7])
+def test_the_law_above_notices_tolerances_that_are_too_small(joints) -> None:
+    rng = np.random.default_rng(8)
+    proved = 0
+    for kind in KINDS:
+        model = draw_arm(rng, kind, joints=joints)
+        T = shake(model.fk(draw_poses(model, rng, 100), "tool"), rng, 1e-2, 3e-2)
+        proved += int((decide(model, T, 2e-3, 6e-3)[:, 0] == PROVED).sum())
+    assert proved > 10
+
+
+@pytest.mark.parametrize(("kind", "mirrored", "joints"), CASES)
+def test_every_pose_is_among_the_branches_of_its_transform(kind, mirrored, joints) -> None:
+    rng = np.random.default_rng(4)
+    model = draw_arm(rng, kind, mirrored=mirrored, joints=joints)
+    closed = close(model)
+    poses = model.random(rng, 100)
+    worst = 0.0
+    for q, T in zip(poses, model.fk(poses, "tool"), strict=True):
+        free = 0.0 if closed.free is None else q[closed.free]
+        rows = closed.form.branches(T[:3, :3].copy(), T[:3, 3].copy(), np.array([free]), True)
+        listed = closed.read(rows[:, 3 : 3 + model.nv], q)
+        assert np.isfinite(rows).all()
+        reached = model.fk(listed, "tool")
+        assert np.abs(reached - T).max() < 1e-6 * (1.0 if rows[:, 2].all() else 1e3)
+        worst = max(worst, float(turned(listed, q, model).max(axis=1).min()))
+    assert worst < 1e-5
+
+
+@pytest.mark.parametrize(("kind", "mirrored", "joints"), CASES)
+def test_what_is_proved_away_no_search_reaches(kind, mirrored, joints) -> None:
+    rng = np.random.default_rng(5)
+    model = draw_arm(rng, kind, mirrored=mirrored, joints=joints)
+    T = shake(model.fk(model.random(rng, 60), "tool"), rng, 0.4, 1.5)
+    verdict = decide(model, T, 1e-4, 1e-3, 2000)[:, 0]
+    reached = poise.solve_batch(model, Reach("tool", np.eye(4), tolerance=(1e-4, 1e-3)), T, threads=1).reached
+    assert not (reached & (verdict == PROVED)).any()
+    assert (verdict == PROVED).any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_axes_that_a_file_has_rounded_are_in_the_family_still(kind) -> None:
+    rng = np.random.default_rng(6)
+    lines = [
+        Line(line.slides, line.h + 2e-6 * rng.normal(size=3), line.p + 2e-6 * rng.normal(size=3))
+        for line in draw_lines(rng, kind)
+    ]
+    model = build_arm(lines, rng)
+    family = model.family("tool")
+    assert family
+    assert family.turn_error < 1e-3
+    assert 1e-9 < family.point_error < 1e-3
+    assert "off by up to" in str(family)
+    T = shake(model.fk(draw_poses(model, rng, 300), "tool"), rng, 1e-6, 1e-6)
+    assert not (decide(model, T, 1e-6, 1e-6)[:, 0] == PROVED).any()
+
+
+def test_general_axes_have_no_family_and_say_so() -> None:
+    rng = np.random.default_rng(7)
+    lines = [Line(False, rng.normal(size=3), rng.normal(size=3)) for _ in range(6)]
+    family = build_arm(lines, rng).family("tool")
+    assert not family
+    assert "no three neighbouring axes" in str(family)
+    assert "fewer than six" in str(build_arm(lines[:4], rng).family("tool"))
+    assert "more than seven" in str(build_arm(lines + lines[:2], rng).family("tool"))
+
+
+def test_joints_that_stand_still_are_part_of_the_chain() -> None:
+    """A locked joint of seven leaves six: their family is that of the axes as they stand then."""
+    model = poise.load("panda")
+    family = model.family("panda_hand_tcp", joints=[f"panda_joint{k}" for k in range(1, 7)])
+    assert family.name == "spherical shoulder"
+    assert family.free is None
+    assert len(family.joints) == 6
+    assert not model.family("panda_hand_tcp", joints=["panda_joint1"])

@@ -1,0 +1,153 @@
+"""solve_all: every pose of a transform, told apart, sorted, inside the limits, and complete where it says so."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from family_arms import KINDS, draw_arm, shake
+from poise.errors import InvalidValue, NameNotFound
+from poise.goals import Orient, Reach
+from poise.model import Model
+
+ARMS = {"ur5e": "tool0", "panda": "panda_hand_tcp", "iiwa14": "iiwa_link_ee"}
+
+
+def has(answers: poise.Answers, q: np.ndarray, model: Model, near: float) -> bool:
+    """Whether a pose is listed, whole turns aside."""
+    d = np.abs(np.array([answer.q for answer in answers]).reshape(-1, model.nq) - q)
+    d = np.where(model.slides, d, np.minimum(d, np.abs(d - 2 * np.pi)))
+    return bool((d.max(axis=1) < near).any()) if len(d) else False
+
+
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_complete_list_of_six_joints_lacks_nothing_that_searches_find(kind, mirrored) -> None:
+    rng = np.random.default_rng(11)
+    model = draw_arm(rng, kind, mirrored=mirrored)
+    complete = 0
+    for q in model.random(rng, 8):
+        T = model.fk(q, "tool")
+        goal = Reach("tool", T, tolerance=(1e-9, 1e-9))
+        answers = poise.solve_all(model, goal, q)
+        assert has(answers, q, model, 1e-5)
+        for answer in answers:
+            assert answer.reached
+            assert (answer.q >= model.lower).all()
+            assert (answer.q <= model.upper).all()
+        complete += answers.complete
+        for other in poise.solve(model, goal, q, solutions=8, restarts=30) if answers.complete else ():
+            assert not other.reached or has(answers, other.q, model, 1e-3)
+    assert complete >= 6
+
+
+@pytest.mark.parametrize(("name", "frame"), ARMS.items())
+def test_answers_are_sorted_distinct_and_exact(name, frame) -> None:
+    model = poise.load(name)
+    rng = np.random.default_rng(12)
+    q = model.random(rng)
+    answers = poise.solve_all(model, Reach(frame, model.fk(q, frame)), q, samples=4)
+    ways = [float(np.abs(answer.q - q).max()) for answer in answers]
+    assert ways == sorted(ways)
+    assert ways[0] < 1e-6
+    assert all(max(answer.errors[frame]) < 1e-9 for answer in answers)
+    assert answers.complete
+    assert answers.why() == ""
+    assert answers.family.name in str(answers)
+    assert "complete" in repr(answers)
+
+
+@pytest.mark.parametrize("name", ["panda", "iiwa14"])
+def test_arcs_hold_every_pose_and_their_ends_are_ends(name) -> None:
+    model, frame = poise.load(name), ARMS[name]
+    rng = np.random.default_rng(13)
+    free = model.joint(model.family(frame).free or "").q.start
+    for q in model.random(rng, 3):
+        answers = poise.solve_all(model, Reach(frame, model.fk(q, frame)), q, samples=2)
+        assert any(arc.low - 1e-6 <= q[free] <= arc.high + 1e-6 for arc in answers.arcs)
+        assert has(answers, q, model, 1e-4)
+        at = answers.at(q[free])
+        assert any(np.abs(one.q - q).max() < 1e-5 for one in at)
+        assert all(abs(one.q[free] - q[free]) < 1e-9 for one in at)
+        for arc in answers.arcs:
+            assert arc.width > 0.0
+            inside = answers.at(0.5 * (arc.low + arc.high))
+            assert inside
+            assert all(one.reached for one in inside)
+            counts = [
+                len(answers.at(end)) for end in (arc.low - 1e-4, arc.low + 1e-4, arc.high - 1e-4, arc.high + 1e-4)
+            ]
+            if arc.width > 1e-3 and alone(arc, answers.arcs):
+                assert counts[0] < counts[1]
+                assert counts[2] > counts[3]
+
+
+def alone(arc: object, arcs: tuple[object, ...]) -> bool:
+    """Whether no other arc ends near the ends of one."""
+    ends = [end for other in arcs if other is not arc for end in (other.low, other.high)]
+    return all(abs(end - own) > 1e-3 for end in ends for own in (arc.low, arc.high))
+
+
+def test_an_empty_list_says_which_joint_excludes_which_branch() -> None:
+    model = poise.load("ur5e").with_frame("tip", "tool0")
+    far = poise.solve_all(model, Reach("tip", poise.Transform(translation=(5.0, 0.0, 0.0))))
+    assert not far
+    assert far.complete
+    assert "No branch exists" in far.why()
+    rng = np.random.default_rng(14)
+    seen = 0
+    for seed in range(20):
+        arm = draw_arm(np.random.default_rng(seed), "parallel last")
+        T = shake(arm.fk(arm.random(rng, 1), "tool"), rng, 0.2, 1.0)[0]
+        answers = poise.solve_all(arm, Reach("tool", T))
+        if answers or not answers.excluded:
+            continue
+        seen += 1
+        assert all(one.excess > 0.0 and one.joint in answers.family.joints for one in answers.excluded)
+        assert answers.excluded[0].joint in answers.why()
+        assert "degrees" in answers.why()
+    assert seen > 3
+
+
+def test_seven_joints_say_how_near_each_branch_comes() -> None:
+    rng = np.random.default_rng(16)
+    model = draw_arm(rng, "meet first", mirrored=True, joints=7)
+    seen = 0
+    for T in shake(model.fk(model.random(rng, 20), "tool"), rng, 0.4, 3.0):
+        answers = poise.solve_all(model, Reach("tool", T), samples=1)
+        if answers or not answers.excluded:
+            continue
+        seen += 1
+        assert answers.complete
+        assert all(one.excess > 0.0 and one.at is not None for one in answers.excluded)
+        assert "at best, with the free joint at" in answers.why()
+    assert seen > 3
+
+
+def test_joints_that_may_not_move_stand_as_in_the_start() -> None:
+    model = poise.load("panda")
+    rng = np.random.default_rng(15)
+    q = model.random(rng)
+    goal = Reach("panda_hand_tcp", model.fk(q, "panda_hand_tcp"))
+    six = [f"panda_joint{k}" for k in range(1, 7)]
+    answers = poise.solve_all(model, goal, q, joints=six)
+    assert answers.family.free is None
+    assert has(answers, q, model, 1e-5)
+    assert all(answer.q[6] == q[6] for answer in answers)
+    with pytest.raises(InvalidValue, match="free joint"):
+        answers.at(0.0)
+
+
+def test_what_has_no_list_is_refused_by_name() -> None:
+    model = poise.load("panda")
+    with pytest.raises(InvalidValue, match="whole transform"):
+        poise.solve_all(model, Reach("panda_hand", (0.4, 0.0, 0.4)))
+    with pytest.raises(InvalidValue, match="whole transform"):
+        poise.solve_all(model, Orient("panda_hand", np.eye(3)))
+    with pytest.raises(InvalidValue, match="fewer than six"):
+        poise.solve_all(model, Reach("panda_link3", np.eye(4)))
+    with pytest.raises(InvalidValue, match="samples"):
+        poise.solve_all(model, Reach("panda_hand", np.eye(4)), samples=0)
+    with pytest.raises(NameNotFound):
+        poise.solve_all(model, Reach("hand", np.eye(4)))
