@@ -21,6 +21,7 @@ from poise.methods import Method
 from poise.model import Model
 from poise.native import core
 from poise.solvers import Solver
+from poise.solvers.keywords import refuse_unknown
 from poise.solvers.limit_tables import refuse_timed
 from poise.solvers.one_call import check_start
 from poise.solvers.several import Explorer, check_several
@@ -201,6 +202,7 @@ def read_dtype(dtype: Any) -> np.dtype[Any]:
     return DTYPES[name]
 
 
+@refuse_unknown
 def solve_batch(
     model: Model,
     goals: Iterable[Goal] | Goal,
@@ -259,7 +261,7 @@ def solve_batch(
         raise InvalidValue(
             "targets is a goal; put all goals in one list: solve_batch(model, [goal, goal, ...], targets)."
         )
-    check_start(model, starts)
+    check_start(model, starts, stacklevel=4)
     solver = BatchSolver(
         model,
         goals,

@@ -16,6 +16,7 @@ from poise.limits import Limit
 from poise.methods import Method
 from poise.model import Model
 from poise.model.degrees import FEWEST, doubted_start
+from poise.solvers.keywords import refuse_unknown
 from poise.solvers.options import SolveOptions, check_whole
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
@@ -48,6 +49,7 @@ def solve(
 ) -> list[Solution]: ...
 
 
+@refuse_unknown
 def solve(
     model: Model,
     goals: Iterable[Goal] | Goal,
@@ -93,7 +95,7 @@ def solve(
         The Solution; print it, or ask it `why()`. With `solutions` a list of them, nearest to the start first;
         where none is reached, the one that came nearest to its goals.
     """
-    check_start(model, start)
+    check_start(model, start, stacklevel=4)
     solver = Solver(
         model,
         goals,

@@ -16,6 +16,7 @@ from poise.errors import InvalidValue, name_not_found
 from poise.limits.limit import Limit, name_limits
 from poise.methods import Method, find_method
 from poise.native import core
+from poise.solvers.keywords import make_unknown_argument
 
 __all__ = [
     "CONTINUOUS_SPAN",
@@ -94,10 +95,10 @@ class Options:
 
     @classmethod
     def read(cls, given: SolveOptions, caller: str) -> Options:
-        """Make options of keyword arguments; an unknown one is refused in the caller's name, as Python would."""
-        for name in given:
+        """Make options of keyword arguments; an unknown one is refused in the caller's name, with what to type."""
+        for name, value in given.items():
             if name not in cls.__slots__:
-                raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
+                raise make_unknown_argument(caller, name, value, cls.__slots__)
         return cls(**given)  # type: ignore[arg-type]  # what is given is settled in __post_init__
 
     def as_dict(self) -> SolveOptions:
