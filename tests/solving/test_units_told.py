@@ -10,14 +10,15 @@ import poise
 from poise.goals import Reach
 
 
+Z = (0.0, 0.0, 1.0)
+
+
 def build(units: str, size: float) -> poise.Model:
     """Build an arm of two links, `size` long each."""
     builder = poise.ModelBuilder("arm")
     builder.units = units
-    builder.add_joint("shoulder", None, "revolute", axis=(0.0, 0.0, 1.0), lower=-3.0, upper=3.0)
-    builder.add_joint(
-        "elbow", "shoulder", "revolute", offset=(size, 0.0, 0.0), axis=(0.0, 0.0, 1.0), lower=-2.0, upper=2.0
-    )
+    builder.add_joint("shoulder", None, "revolute", axis=Z, lower=-3.0, upper=3.0)
+    builder.add_joint("elbow", "shoulder", "revolute", offset=(size, 0.0, 0.0), axis=Z, lower=-2.0, upper=2.0)
     builder.add_frame("tip", "elbow", (size, 0.0, 0.0))
     return builder.build()
 

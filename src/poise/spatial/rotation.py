@@ -309,9 +309,7 @@ def _normalize_wxyz(wxyz: Array, name: str) -> Array:
     largest = np.max(np.abs(wxyz), axis=-1, keepdims=True)
     if not largest.all():
         index = tuple(int(i) for i in np.argwhere(largest[..., 0] == 0.0)[0])
-        raise InvalidValue(
-            f"{name}{write_index(index)} is a quaternion wxyz of zeros, which is not a rotation (Rotation.from_xyzw takes xyzw)."
-        )
+        raise InvalidValue(f"{name}{write_index(index)} is a quaternion wxyz of zeros; that is not a rotation.")
 
     # lengths whose square would overflow or vanish are brought near one first; a product is made unit
     sane = np.where((largest > 1e-100) & (largest < 1e100), wxyz, wxyz / largest)
