@@ -94,7 +94,7 @@ def solve_command(
     ] = None,
     rest: Annotated[bool, typer.Option(help="Stay close to the rest pose in what freedom is left.")] = True,
     weight: Annotated[list[str] | None, make_goal_option("A goal's weight.", "GOAL NUMBER")] = None,
-    priority: Annotated[list[str] | None, make_goal_option("A goal's level; 0 is served first.", "GOAL LEVEL")] = None,
+    priority: Annotated[list[str] | None, make_goal_option("A goal's level; 0 comes first.", "GOAL LEVEL")] = None,
     clearance: Annotated[bool, typer.Option("--clearance", help="Keep parts of the body apart.")] = False,
     start: Annotated[str | None, typer.Option(help="A named pose of the model, or a JSON file from --out.")] = None,
     method: Annotated[str, typer.Option(help="One of the solver shelf.", autocompletion=complete_method)] = "auto",

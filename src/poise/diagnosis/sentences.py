@@ -116,12 +116,12 @@ def say_proof(solution: Solution, cause: Cause) -> str:
 
 
 def say_first(solution: Solution, one: str, other: str) -> str:
-    """Say which of two goals is served first, if they differ in that."""
+    """Say which of two goals comes first, if they differ in that."""
     goals = solution._solver.goals
     first, last = sorted((one, other), key=lambda name: int(goals[name].priority))
     if goals[first].priority == goals[last].priority:
         return ""
-    return f" {last!r} gives way, since {first!r} is served first."
+    return f" {last!r} gives way, since {first!r} comes first."
 
 
 def say_locked(_: Solution, cause: Cause) -> str:
@@ -179,7 +179,7 @@ def say_conflict(solution: Solution, cause: Cause) -> str:
 def say_giving(solution: Solution, cause: Cause) -> str:
     """Say that a goal gives way, and what that costs it."""
     name, other = cause.goals
-    return f"{name!r} gives way to {other!r}, which is served first: {say_gain(solution, cause, name, other)}."
+    return f"{name!r} gives way to {other!r}, which comes first: {say_gain(solution, cause, name, other)}."
 
 
 def say_gain(solution: Solution, cause: Cause, name: str, without: str) -> str:

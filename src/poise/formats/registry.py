@@ -1,6 +1,6 @@
 """Which module reads or writes which file: by its suffix, and by its content where the suffix leaves it open.
 
-A format is a module of this room with `NAME`, `SUFFIXES`, `looks_like(head)` and some of `read_model`,
+A format is a module of this package with `NAME`, `SUFFIXES`, `looks_like(head)` and some of `read_model`,
 `read_motion`, `write_model`, `write_motion`, `write_pose`. To add one, write the module and list it here.
 """
 
