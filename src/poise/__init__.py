@@ -144,7 +144,7 @@ def __getattr__(name: str) -> Any:
 
 
 def find_elsewhere(name: str) -> str:
-    """Return which room has the name, in words; empty if none has."""
+    """Return which package has the name, in words; empty if none has."""
     if name.startswith("_"):
         return ""
     for room in ("goals", "limits", "methods", "model", "kinematics", "solvers", "batch", "errors", "textbook"):

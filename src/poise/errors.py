@@ -7,6 +7,7 @@
     |- InvalidModel (ValueError)      a body that cannot be: loops, duplicate names, impossible mimics
     |- ModelMismatch (ValueError)     things of two different models mixed
     |- FormatError (ValueError)       a file that cannot be read, with its path and line
+    |- UnknownArgument (TypeError)    a keyword that a call does not have; the message has the one that does it
     |- SolverInUse (RuntimeError)     a Solver that another thread is using; `.copy()` makes another
     |- MissingExtra (ImportError)     an optional package is not installed; the message has the command
     `- GoalsMissed (RuntimeError)     raised only by Solution.raise_if_missed()
@@ -36,6 +37,7 @@ __all__ = [
     "ShapeMismatch",
     "SolverInUse",
     "UnitWarning",
+    "UnknownArgument",
     "name_not_found",
 ]
 
@@ -99,6 +101,10 @@ class UnitWarning(UserWarning):
 
 class MissingExtra(PoiseError, ImportError):
     """An optional package is missing; the message has the command that installs it."""
+
+
+class UnknownArgument(PoiseError, TypeError):
+    """A keyword argument that a call does not have."""
 
 
 class SolverInUse(PoiseError, RuntimeError):

@@ -47,7 +47,7 @@ def swap_side(name: str) -> str:
 
 
 def find_other_side(name: str, names: Container[str]) -> str | None:
-    """Return the one of `names` that is on the other side, as RightArm for LeftArm; None where there is none."""
+    """Return the one of `names` that is on the other side, as RightArm for LeftArm; None if there is none."""
     return next((other for other in swap_each_side(name) if other in names), None)
 
 

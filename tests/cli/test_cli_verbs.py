@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -94,6 +95,16 @@ def test_solve_says_reached_and_exits_with_0() -> None:
     shown = typed("solve", "humanoid", "--reach", "hand_l", *BALL, "--look-at", "eyes", *BALL, *FEET)
     assert shown.exit_code == 0, shown.output
     assert shown.stdout.startswith("reached: ")
+
+
+def test_solve_prints_q_and_degrees() -> None:
+    shown = typed("solve", "panda", "--reach", "panda_hand_tcp", "0.4", "0", "0.4")
+    q = json.loads(re.search(r"^q = (\[.*\])$", shown.stdout, re.MULTILINE)[1])  # type: ignore[index]
+    answer = json.loads(typed("solve", "panda", "--reach", "panda_hand_tcp", "0.4", "0", "0.4", "--json").stdout)
+    assert np.allclose(q, answer["q"], atol=1e-4)
+    told = re.search(r"^degrees: (.*)$", shown.stdout, re.MULTILINE)[1].split(", ")  # type: ignore[index]
+    assert [name for name, _ in map(str.split, told)] == [f"panda_joint{k}" for k in range(1, 8)]
+    assert np.allclose([float(x) for _, x in map(str.split, told)], np.degrees(answer["q"]), atol=0.06)
 
 
 def test_solve_explains_a_miss_and_exits_with_1() -> None:

@@ -199,6 +199,9 @@ def test_what_is_no_file(tmp_path: Path) -> None:
     (tmp_path / "x.unknown").write_text("hello")
     with pytest.raises(FormatError, match="no known format"):
         poise.load(tmp_path / "x.unknown")
+    (tmp_path / "x.fbx").write_bytes(b"Kaydara FBX Binary")
+    with pytest.raises(FormatError, match=r"FBX is not read here: import it in Blender .* glTF 2\.0"):
+        poise.load(tmp_path / "x.fbx")
 
 
 # ------------------------------------------------------------------------------------------------ xacro

@@ -76,7 +76,7 @@ def test_a_step_is_no_longer_than_its_method_says(method: str, step_limit: float
             solution = poise.solve(
                 model, Reach("tip", target), method=method, step_limit=step_limit, record=True, max_steps=30
             )
-        except poise.errors.InvalidValue:  # a body or a goal that the method does not serve
+        except poise.errors.InvalidValue:  # a body or a goal that the method does not support
             return
         longest = max(longest, longest_step(model, solution))
     assert longest <= most + 1e-9

@@ -1,4 +1,4 @@
-"""What a GPU does not serve is refused by the name of what it is, and by nothing else."""
+"""What a GPU does not support is refused by the name of what it is, and by nothing else."""
 
 from __future__ import annotations
 

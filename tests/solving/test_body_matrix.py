@@ -1,7 +1,7 @@
 """The matrix of whole bodies: goal x method x limit x level, each cell tried, printed after the tests.
 
 A cell that works is solved on a small figure with two arms, from a bent start to a pose nearby, and keeps the limit;
-one that is refused names the method and what it does not serve.
+one that is refused names the method and what it does not support.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def test_no_method_makes_more_steps_than_it_may(method: str, handling: str) -> N
                     options: dict[str, Any] = {"max_steps": most, "mode": mode, "limit_handling": handling}
                     solution = poise.solve(model, goal, method=method, restarts=0, **options)
                 except PoiseError:
-                    continue  # what a method does not serve, it refuses
+                    continue  # what a method does not support, it refuses
                 tried += 1
                 assert solution.steps <= most * solution.searches
                 assert solution.searches == 1 or method == "sequential"

@@ -43,7 +43,7 @@ def test_every_option_is_documented(doc: str) -> None:
 
 def test_an_unknown_option_is_refused_in_the_name_of_what_was_called() -> None:
     model = poise.load("planar3")
-    with pytest.raises(TypeError, match=r"Solver\(\) got an unexpected keyword argument 'methd'"):
+    with pytest.raises(TypeError, match=r"Solver\(\) has no argument 'methd'; did you mean 'method'\?"):
         poise.Solver(model, Reach(model.frames[-1], (1, 0, 0)), methd="lm")  # type: ignore[call-arg]
 
 

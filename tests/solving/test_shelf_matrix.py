@@ -1,7 +1,7 @@
 """The solver shelf's matrix: method x joint kind x goal x limit handling, each cell tried, printed after the tests.
 
 A cell that works is solved on a small body of joints of that kind, inside their ranges; one that is refused names the
-method and what it does not serve. Starts are well bent, targets near: the table says what is served. How methods fare
+method and what it does not support. Starts are well bent, targets near: the table says what is served. How methods fare
 from far away is for the race of all of them on the Panda, printed below it.
 """
 

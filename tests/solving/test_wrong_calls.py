@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import fields, replace
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -12,8 +14,9 @@ import poise
 from goal_cases import GOALS
 from poise import Solver, methods
 from poise.errors import InvalidValue, NameNotFound, PoiseError, ShapeMismatch
-from poise.goals import Goal, Rest
+from poise.goals import Goal, Orient, Reach, Rest
 from poise.methods import Method
+from poise.solvers.keywords import ADVICE, SAYINGS
 
 RAGGED = [[1.0, 2.0], [3.0]]
 JUNK: dict[str, Any] = {
@@ -99,3 +102,51 @@ def test_what_all_goals_have_is_checked_in_all_of_them(name: str, argument: str,
         replace(goal, **{argument: value})
     assert told in str(caught.value)
     assert str(caught.value).startswith(type(goal).__name__)
+
+
+# ------------------------------------------------------------------------------------------ words of other libraries
+
+
+ARM = poise.load("panda")
+TIP = Reach("panda_hand_tcp", (0.4, 0.0, 0.4))
+CALLS: dict[str, Any] = {
+    "solve": lambda **given: poise.solve(ARM, TIP, **given),
+    "Solver": lambda **given: poise.Solver(ARM, TIP, **given),
+    "solve_batch": lambda **given: poise.solve_batch(ARM, TIP, np.zeros((2, 3)), **given),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"max_iterations": 10}, "type max_steps=10."),
+        ({"damping": 0.1}, "type method=poise.methods.DLS(damping=0.1)."),
+        ({"tolerance": 0.1}, "tolerance=0.1), in the goal."),
+        ({"restart": 3}, "did you mean 'restarts'?"),
+        ({"zzz": 3}, "it has: "),
+    ],
+)
+def test_a_keyword_of_another_library_is_answered_with_what_to_type(
+    call: str, given: dict[str, Any], told: str
+) -> None:
+    with pytest.raises(TypeError) as caught:
+        CALLS[call](**given)
+    assert isinstance(caught.value, PoiseError)
+    assert str(caught.value).startswith(f"{call}() has no argument {next(iter(given))!r}; ")
+    assert told in str(caught.value)
+
+
+def test_every_advised_keyword_exists_and_no_advice_hides_one() -> None:
+    taken = {name for call in (poise.solve, poise.Solver, poise.solve_batch) for name in signature(call).parameters}
+    typed = {advice.partition("=")[0] for advice in SAYINGS if re.match(r"\w+=", advice)}
+    assert len(typed) >= 8
+    assert typed <= taken
+    assert set(ADVICE) & taken == {"targets"}  # solve_batch has it; the others learn where it belongs
+
+
+def test_seven_numbers_are_answered_with_the_order_of_a_quaternion() -> None:
+    with pytest.raises(ShapeMismatch, match=r"Transform\(wxyz, xyz\), or Transform\(Rotation.from_xyzw\(xyzw\), xyz\)"):
+        Reach("panda_hand_tcp", (0.4, 0.0, 0.4, 1.0, 0.0, 0.0, 0.0))
+    with pytest.raises(ShapeMismatch, match=r"wxyz \(Rotation.from_xyzw takes xyzw\)"):
+        Orient("panda_hand_tcp", np.zeros(5))

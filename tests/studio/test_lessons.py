@@ -68,7 +68,7 @@ def test_nothing_to_do_is_not_damped() -> None:
 
 @pytest.mark.parametrize("name", ["transpose", "pseudoinverse", "dls", "lm"])
 def test_one_step_says_what_was_predicted_and_what_was_so(name: str) -> None:
-    puppet = reaching(by_name(name))
+    puppet = reaching(find_method(name))
     handle, model = next(iter(puppet.handles)), puppet.model
     step = lesson.take_step(puppet, handle, np.array(model.rest))
     assert step is not None

@@ -114,7 +114,7 @@ def convert_one_by_one(name: str, value: Any, row: GoalRows) -> Rows:
 
 
 def read_starts(model: Model, starts: Any) -> Rows:
-    """Start (..., nq); the rest pose where there are none."""
+    """Start (..., nq); the rest pose if there are none."""
     if starts is None:
         starts = model.rest
     elif isinstance(starts, (Pose, Motion)):
@@ -132,7 +132,7 @@ def read_reals(value: Any, what: str) -> NDArray[Any]:
     try:
         array = np.asarray(value)
     except (TypeError, ValueError) as error:  # rows of different lengths
-        raise ShapeMismatch(f"{what} is no array: {error}. Give every row the same shape.") from None
+        raise ShapeMismatch(f"{what} is not an array: {error}. Give every row the same shape.") from None
     if array.dtype.kind not in "fiu":
         given = repr(value) if value is None or isinstance(value, str) else f"an array of {array.dtype}"
         raise InvalidValue(f"{what} is {given}; give real numbers.")

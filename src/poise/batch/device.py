@@ -23,9 +23,9 @@ __all__ = ["DeviceBatch", "is_on_device"]
 METHOD = 5
 REFUSALS = {  # by the number of `Refusal` in native/run/batch/batch.h
     1: "closed loops have no kernel on a GPU",
-    2: "{goal}, and a GPU serves Reach and Orient alone",
+    2: "{goal}, and a GPU supports only Reach and Orient",
     3: "{goal} with a Range, which has no kernel on a GPU",
-    4: "{goal} of another priority than goal {first}, and a GPU serves one priority",
+    4: "{goal} of another priority than goal {first}, and a GPU supports only one priority",
     METHOD: "method {method} has no kernel on a GPU, where the default method runs",
     6: "limit_handling={handling} has no kernel on a GPU; 'active', 'clamp' and 'off' have",
     7: "joint {joint} has a cone, and a GPU keeps joint ranges alone",

@@ -21,6 +21,7 @@ from poise.methods import Method
 from poise.model import Model
 from poise.native import core
 from poise.solvers import Solver
+from poise.solvers.keywords import refuse_unknown
 from poise.solvers.limit_tables import refuse_timed
 from poise.solvers.one_call import check_start
 from poise.solvers.several import Explorer, check_several
@@ -38,12 +39,12 @@ class BatchSolver:
 
     Args:
         model: The body.
-        goals: One goal or several; their own targets serve where a batch gives none.
+        goals: One goal or several; their own targets count where a batch gives none.
         restarts: How many more searches from spread seeds after a failed one.
         seed: Seed of the restarts; the same seed gives the same answer.
-        threads: How many; all cores unless given. The answers do not depend on it.
-        dtype: "float64", which is what numpy arrays get unless said otherwise, or "float32": searched and returned in
-            float32, judged in float64; arrays on a GPU always are.
+        threads: How many threads (default: one per core). The answers do not depend on it.
+        dtype: "float64" (the default for numpy arrays), or "float32": searched and returned in float32, judged in
+            float64. Arrays on a GPU always use float32.
         solutions: Up to so many distinct answers a row, nearest to its start first.
         options: method, limits, limit_handling, joints, stiffness, max_steps, time_limit, step_limit and mode, as in
             `poise.solve`.
@@ -90,11 +91,11 @@ class BatchSolver:
 
         Args:
             targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, or {goal name: array}; more leading axes, and
-                broadcasting between goals and starts, as in numpy. A row that is no target (NaN, no rotation) becomes
-                INVALID; its neighbours are not touched.
+                broadcasting between goals and starts, as in numpy. A row that is not a target (NaN, not a rotation)
+                becomes INVALID; its neighbours are not affected.
             starts: (B, nq) or (nq,), a Pose or a Motion; the rest pose unless given.
-            out: An array for `q`, {field: array}, or a BatchSolution to fill again. They must fit exactly.
-            progress: Called with (rows done, rows) now and then, and at the end.
+            out: Arrays to fill: one for `q`, {field: array}, or a BatchSolution to reuse. They must fit exactly.
+            progress: A function called with (rows done, rows) from time to time, and at the end.
         """
         given = name_targets(targets, self.rows)
         if any(is_on_device(x) for x in given.values()):
@@ -201,6 +202,7 @@ def read_dtype(dtype: Any) -> np.dtype[Any]:
     return DTYPES[name]
 
 
+@refuse_unknown
 def solve_batch(
     model: Model,
     goals: Iterable[Goal] | Goal,
@@ -230,26 +232,26 @@ def solve_batch(
 
     Args:
         model: The body.
-        goals: One goal or several; what they hold as targets serves where `targets` says nothing.
-        targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, or {goal name: array}. A bad row is INVALID, its
-            neighbours are not touched.
-        starts: (B, nq) or (nq,); the rest pose unless given.
-        restarts: How many more searches from spread seeds after a failed one; "auto" lets the method decide.
+        goals: One goal or several; their own targets count where `targets` has none.
+        targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, or {goal name: array}. A bad row becomes INVALID; its
+            neighbours are not affected.
+        starts: (B, nq) or (nq,) (default: the rest pose).
+        restarts: How many further searches follow a failed one, from spread seeds; "auto" lets the method decide.
         seed: Seed of the restarts; the same seed gives the same answer.
-        threads: How many; all cores unless given. The answers do not depend on it.
-        dtype: "float64", which is what numpy arrays get unless said otherwise, or "float32": searched and returned in
-            float32, judged in float64; arrays on a GPU always are.
-        solutions: Up to so many distinct answers a row, nearest to its start first; arrays become (B, k, ...).
-        out: An array for `q`, {field: array}, or a BatchSolution to fill again.
-        progress: Called with (rows done, rows) now and then, and at the end.
-        method: As in `poise.solve`; so are those that follow.
+        threads: How many threads (default: one per core). The answers do not depend on it.
+        dtype: "float64" (the default for numpy arrays), or "float32": searched and returned in float32, judged in
+            float64. Arrays on a GPU always use float32.
+        solutions: Up to this many distinct answers per row, nearest to its start first; arrays become (B, k, ...).
+        out: Arrays to fill: one for `q`, {field: array}, or a BatchSolution to reuse.
+        progress: A function called with (rows done, rows) from time to time, and at the end.
+        method: A name from `poise.methods.names()`, or a method with settings.
         limits: Further limits, such as `Clearance`; they are never broken.
         limit_handling: "active", "freeze", "penalty", "clamp" or "off".
         joints: The only joints that may move.
-        stiffness: The larger, the less a joint moves in a step.
-        max_steps: Most steps in one search.
-        time_limit: Most seconds for one row.
-        step_limit: Most radians (times L: metres) in one step.
+        stiffness: A stiffer joint moves less in a step.
+        max_steps: The largest number of steps in one search.
+        time_limit: Time limit for one row, in seconds.
+        step_limit: Largest motion of a joint per step, in radians (slides: times the body's length L, in metres).
         mode: "nearest", "repeatable" or "continuous".
 
     Returns:
@@ -259,7 +261,7 @@ def solve_batch(
         raise InvalidValue(
             "targets is a goal; put all goals in one list: solve_batch(model, [goal, goal, ...], targets)."
         )
-    check_start(model, starts)
+    check_start(model, starts, stacklevel=4)
     solver = BatchSolver(
         model,
         goals,

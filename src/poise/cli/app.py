@@ -1,4 +1,4 @@
-"""The verbs. Typer and Rich are loaded by this room and nowhere else."""
+"""The verbs. Typer and Rich are loaded by this package and nowhere else."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """`poise bench`: a minute of figures to keep, and to compare with those of another day.
 
-Beside other libraries Poise is measured by `make bench` in its repository. This is Poise beside itself: the same work
-on the same machine, before and after a change. Every line is the least time of many short rounds, which other work on
+In the repository, `make bench` compares Poise with other libraries. This compares Poise with itself: the same work on
+the same machine, before and after a change. Every line is the least time of many short rounds, which other work on
 the machine disturbs least.
 """
 

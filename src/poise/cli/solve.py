@@ -7,6 +7,7 @@ they are joined by commas before it reads them; written with commas they mean th
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,6 +22,7 @@ from poise.errors import FormatError, InvalidValue, name_not_found
 from poise.formats.registry import knows_suffix
 from poise.goals import Balance, LookAt, Reach, Rest
 from poise.goals.goal import Goal
+from poise.kinematics import Pose
 from poise.limits import Clearance
 from poise.model import Model
 from poise.solvers.solution import Solution
@@ -40,7 +42,7 @@ class GoalCommand(TyperCommand):
     """A command whose goals may be written with spaces."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Join what belongs to a goal, then reads on."""
+        """Join what belongs to a goal, then read on."""
         return super().parse_args(ctx, join_numbers(args))
 
 
@@ -92,7 +94,7 @@ def solve_command(
     ] = None,
     rest: Annotated[bool, typer.Option(help="Stay close to the rest pose in what freedom is left.")] = True,
     weight: Annotated[list[str] | None, make_goal_option("A goal's weight.", "GOAL NUMBER")] = None,
-    priority: Annotated[list[str] | None, make_goal_option("A goal's level; 0 is served first.", "GOAL LEVEL")] = None,
+    priority: Annotated[list[str] | None, make_goal_option("A goal's level; 0 comes first.", "GOAL LEVEL")] = None,
     clearance: Annotated[bool, typer.Option("--clearance", help="Keep parts of the body apart.")] = False,
     start: Annotated[str | None, typer.Option(help="A named pose of the model, or a JSON file from --out.")] = None,
     method: Annotated[str, typer.Option(help="One of the solver shelf.", autocompletion=complete_method)] = "auto",
@@ -131,6 +133,7 @@ def solve_command(
         typer.echo(json.dumps(solution.plain_values(), indent=2))
     else:
         typer.echo(str(solution))
+        typer.echo(write_numbers(solution.pose))
         if not solution.reached:
             typer.echo(f"\n{solution.why()}")
     raise typer.Exit(REACHED if solution.reached else MISSED)
@@ -219,3 +222,16 @@ def write(solution: Solution, path: Path) -> None:
             others = "page (.html), picture (.png .pdf .svg)"
             raise FormatError(f"{error.message[:-1]}, {others}.", str(path)) from None
     say_written(path)
+
+
+def write_numbers(pose: Pose) -> str:
+    """Return q as it is typed again, and its angles in degrees by the names of their coordinates."""
+    numbers = ", ".join(f"{x:.6g}" for x in pose.q)
+    turning = [
+        (joint.name_coordinate(k), float(pose.q[joint.q.start + k]))
+        for joint in pose.model.joints
+        for k, coordinate in enumerate(joint.coordinates if joint.nq else ())
+        if not coordinate.slides
+    ]
+    degrees = ", ".join(f"{name} {math.degrees(angle):.1f}" for name, angle in turning)
+    return f"q = [{numbers}]" + (f"\ndegrees: {degrees}" if degrees else "")

@@ -1,6 +1,6 @@
 """Why goals were missed, what holds the body back, and what would help: data first, words second.
 
-`Solution` looks this room up through the one door upwards, `poise.doors`: these functions are what it asks for.
+`Solution` looks this package up through the one door upwards, `poise.doors`: these functions are what it asks for.
 """
 
 from poise.diagnosis.binding import find_active_limits

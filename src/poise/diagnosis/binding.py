@@ -30,7 +30,7 @@ from poise.solvers.table import may_move
 
 __all__ = ["find_active_limits", "find_broken_limits"]
 
-AT_BOUND = 1e-12  # radians, or of L: a joint that is so near to the end of its range stands at it
+AT_BOUND = 1e-12  # radians, or of L: a joint that is so near to the end of its range counts as at it
 NOTHING = 1e-12  # of the pull: rounding
 
 

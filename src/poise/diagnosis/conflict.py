@@ -1,4 +1,4 @@
-"""Goals that stand in each other's way: of one level, and of a level that is served first.
+"""Goals that stand in each other's way: of one level, and of a level that comes first.
 
 What the one costs the other is found by solving again without it.
 """

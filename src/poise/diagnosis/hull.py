@@ -1,4 +1,4 @@
-"""Where a centre of mass is beside its support: the shortest way from the hull of the contacts to it.
+"""Where a centre of mass is relative to its support: the shortest way from the hull of the contacts to it.
 
 The kernels (`hull_of` in `native/kernels/goals/balance.h`) know the edges of the hull and how far each is, which is
 what a solve needs. Which way the centre of mass lies is asked for in words alone, and found here, from the points

@@ -28,7 +28,7 @@ class Linearisation:
         r: (rows,): target minus current.
         velocities: The model's velocity that each column belongs to.
         spans: For each goal, its rows.
-        levels: The goals of each level, the first to be served first.
+        levels: The goals of each level, the highest priority first.
         loops: The rows of each closed loop; they come first.
         gaps: What is left of every limit beyond the joint ranges [rad, or in units of L].
         normals: How each of them changes with the velocities of the problem.

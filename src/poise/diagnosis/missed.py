@@ -24,6 +24,6 @@ def is_missed(solution: Solution, name: str) -> bool:
 
 
 def find_proof(solution: Solution, *, limited: bool = True) -> Proof | None:
-    """Return the proof with the largest excess; None where there is none. `limited`: inside the joint ranges."""
+    """Return the proof with the largest excess; None if there is none. `limited`: inside the joint ranges."""
     solver = solution._solver
     return prove(solver.model, solver.goals, solver._options, solution._list_rows(), solution.q, limited=limited)

@@ -209,7 +209,7 @@ def propose_effort(solution: Solution) -> Iterator[Relaxation]:
 
 
 def is_strict(solution: Solution) -> bool:
-    """Return whether levels or limits are served one after the other, with a few searches at most."""
+    """Return whether levels or limits are solved one after the other, with a few searches at most."""
     goals = solution._solver.goals
     levels = {int(goals[name].priority) for name in solution._solver.row_names}
     limits = solution._solver._options.limits

@@ -23,12 +23,12 @@ from poise.diagnosis.words import (
     say_limit,
     say_needed_tolerance,
     say_part,
+    say_size,
     say_vector,
 )
 from poise.solvers.explanation import Cause, CauseKind, WayOut, WayOutKind
 from poise.solvers.findings import ActiveLimit, Conditioning
 from poise.solvers.limit_tables import find_timed
-from poise.solvers.show import say_length
 from poise.solvers.solution import Solution
 
 __all__ = ["CAUSES", "WAYS_OUT", "say_cause", "say_reached", "say_ways_out"]
@@ -72,7 +72,7 @@ def say_broken(solution: Solution, cause: Cause) -> str:
     (limit,) = cause.limits
     below = limit.side == "lower"
     if limit.kind == "closed":
-        apart = say_length(limit.value)
+        apart = say_size(solution, limit.value)
         return f"The loop {limit.limit!r} is still open, by {apart}: start from a pose where it is closed."
     if limit.kind == "clearance":
         one, other = limit.between
@@ -92,12 +92,12 @@ def say_proof(solution: Solution, cause: Cause) -> str:
     """Say a proof, and whether the limits are part of it."""
     numbers = cause.numbers
     far = numbers["distance"] > numbers["farthest"]
-    bound = say_length(numbers["farthest" if far else "nearest"], 4)
-    distance, most = say_length(numbers["distance"], 4), "at most" if far else "at least"
+    bound = say_size(solution, numbers["farthest" if far else "nearest"], 4)
+    distance, most = say_size(solution, numbers["distance"], 4), "at most" if far else "at least"
     ranges = " inside the joint limits" if numbers["limited"] else ""
-    gap = f"{say_length(numbers['excess'])} too {'far' if far else 'close'}"
+    gap = f"{say_size(solution, numbers['excess'])} too {'far' if far else 'close'}"
     odd = numbers["distance"] > OTHER_UNIT * numbers["farthest"] > 0
-    unit = " Lengths are in metres: were millimetres meant?" if odd else ""
+    unit = " Lengths are in metres: were millimetres meant?" if odd and solution.model.units == "m" else ""
     if cause.vector is None:
         one, other = cause.goals
         return (
@@ -116,12 +116,12 @@ def say_proof(solution: Solution, cause: Cause) -> str:
 
 
 def say_first(solution: Solution, one: str, other: str) -> str:
-    """Say which of two goals is served first, if they differ in that."""
+    """Say which of two goals comes first, if they differ in that."""
     goals = solution._solver.goals
     first, last = sorted((one, other), key=lambda name: int(goals[name].priority))
     if goals[first].priority == goals[last].priority:
         return ""
-    return f" {last!r} gives way, since {first!r} is served first."
+    return f" {last!r} gives way, since {first!r} comes first."
 
 
 def say_locked(_: Solution, cause: Cause) -> str:
@@ -179,7 +179,7 @@ def say_conflict(solution: Solution, cause: Cause) -> str:
 def say_giving(solution: Solution, cause: Cause) -> str:
     """Say that a goal gives way, and what that costs it."""
     name, other = cause.goals
-    return f"{name!r} gives way to {other!r}, which is served first: {say_gain(solution, cause, name, other)}."
+    return f"{name!r} gives way to {other!r}, which comes first: {say_gain(solution, cause, name, other)}."
 
 
 def say_gain(solution: Solution, cause: Cause, name: str, without: str) -> str:
@@ -253,7 +253,7 @@ def say_move(solution: Solution, way: WayOut) -> str:
     proof = solution.proof
     if proof is None:
         return "no single limit, goal or option that was tried is enough; move the target"
-    far, by = proof.distance > proof.farthest, say_length(way.numbers["metres"])
+    far, by = proof.distance > proof.farthest, say_size(solution, way.numbers["metres"])
     if len(way.goals) == 2:
         one, other = way.goals
         return (

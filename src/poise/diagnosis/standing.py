@@ -1,4 +1,4 @@
-"""Limits beyond the joint ranges that an answer stands at: cones, clearances, coupled sums, closed loops, by name."""
+"""Limits beyond the joint ranges that an answer touches: cones, clearances, coupled sums, closed loops, by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from poise.solvers.solution import Solution
 
 __all__ = ["Standing", "find_touched"]
 
-TOUCHES = 1e-6  # radians, or of L: what is left of a limit that a pose stands at
+TOUCHES = 1e-6  # radians, or of L: what is left of a limit that a pose touches
 
 
 @dataclass(frozen=True, slots=True)

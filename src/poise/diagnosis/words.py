@@ -47,8 +47,9 @@ def say_errors(solution: Solution, name: str, errors: tuple[float, float], *, al
     row = solution._list_rows()[name]
     out = []
     if row.op not in ANGULAR and not (allowed and metres <= bounds[0]):
-        text = f"{metres:.3g}" if row.op == CUSTOM else say_length(metres)  # a user's own number has a user's unit
-        most = f"{bounds[0]:.3g}" if row.op == CUSTOM else say_length(bounds[0])
+        # a user's own number has a user's unit
+        text = f"{metres:.3g}" if row.op == CUSTOM else say_size(solution, metres)
+        most = f"{bounds[0]:.3g}" if row.op == CUSTOM else say_size(solution, bounds[0])
         out.append(text + (f" (allowed: {most})" if allowed else ""))
     if (row.weight[3:] > 0).any() and not (allowed and radians <= bounds[1]):
         out.append(say_angle(radians) + (f" (allowed: {bounds[1]:.3g} rad)" if allowed else ""))
@@ -61,7 +62,7 @@ def say_needed_tolerance(solution: Solution, name: str) -> str:
     own_unit = solution._list_rows()[name].op == CUSTOM  # a user's own number has a user's unit
     out = []
     if metres > bounds[0]:
-        unit, size = ("", 1.0) if own_unit else choose_unit(metres)
+        unit, size = ("", 1.0) if own_unit else choose_unit(metres, solution.model.units)
         out.append(f"{round_up(metres, size)} {unit}".rstrip())
     if radians > bounds[1]:
         degrees = round_up(math.degrees(radians))
@@ -100,7 +101,7 @@ def say_missed_by(solution: Solution, name: str) -> str:
 def say_balance(solution: Solution, row: GoalRows) -> str:
     """Return where the centre of mass is relative to the support."""
     away, margin = measure_excess(solution, row), float(row.target[12])
-    inside = f", or less than the {say_length(margin)} inside it that are asked for" if margin else ""
+    inside = f", or less than the {say_size(solution, margin)} inside it that are asked for" if margin else ""
     return f"the centre of mass is {{by}} outside the support{inside}, towards {say_direction(away)}"
 
 
@@ -110,10 +111,10 @@ def say_distance(solution: Solution, row: GoalRows) -> str:
     one = find_place(solution, row.frame, row.point)
     other = row.target[9:12] if row.base is None else find_place(solution, row.base, row.point2)
     apart, low, high = float(np.linalg.norm(one - other)), float(row.target[12]), float(row.target[18])
-    wanted = say_length(low) if low == high else f"{say_length(low)} to {say_length(high)}"
+    wanted = say_size(solution, low) if low == high else f"{say_size(solution, low)} to {say_size(solution, high)}"
     if math.isinf(high):
-        wanted = f"at least {say_length(low)}"
-    return f"the two points are {say_length(apart)} apart and should be {wanted}, which is off by {{by}}"
+        wanted = f"at least {say_size(solution, low)}"
+    return f"the two points are {say_size(solution, apart)} apart and should be {wanted}, which is off by {{by}}"
 
 
 def say_angle_goal(_: Solution, row: GoalRows) -> str:
@@ -143,7 +144,7 @@ def say_limit(solution: Solution, limit: ActiveLimit) -> str:
     if limit.kind == "clearance":
         one, other = (what if what.startswith("a ") else repr(what) for what in limit.between)
         if limit.end:
-            return f"{one} is as close to {other} as {limit.limit!r} allows, {say_length(limit.end)}"
+            return f"{one} is as close to {other} as {limit.limit!r} allows, {say_size(solution, limit.end)}"
         return f"{one} touches {other}, and {limit.limit!r} keeps them apart"
     if limit.kind == "closed":
         return f"{limit.limit!r} has to stay closed"
@@ -172,7 +173,7 @@ def name_value(limit: ActiveLimit) -> str:
 
 def say_joint_value(solution: Solution, limit: ActiveLimit, value: float) -> str:
     """Return a joint's value with its unit."""
-    return say_angle(value) if is_angle(solution, limit) else f"{value:.4g} m"
+    return say_angle(value) if is_angle(solution, limit) else f"{value:.4g} {choose_unit(1.0, solution.model.units)[0]}"
 
 
 def is_angle(solution: Solution, limit: ActiveLimit) -> bool:
@@ -181,6 +182,11 @@ def is_angle(solution: Solution, limit: ActiveLimit) -> bool:
 
 
 # ------------------------------------------------------------------------------------------------ numbers
+
+
+def say_size(solution: Solution, length: float, digits: int = 3) -> str:
+    """Return a length of the body with the unit that its lengths are in."""
+    return say_length(length, digits, solution.model.units)
 
 
 def say_angle(radians: float) -> str:

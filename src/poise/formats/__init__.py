@@ -38,7 +38,7 @@ def load(
 
     Args:
         path_or_name: "humanoid" or another of `poise.models.names()`; else a file: URDF, MJCF, BVH, glTF, a DH table.
-        base: "free" puts a joint with six degrees of freedom under the root.
+        base: "fixed", or "free": a joint with six degrees of freedom under the root.
         scale: Metres per unit of the file; "auto" guesses, and says so in `model.notes`.
         up: "y" or "z" turns the body so that this axis points up; None keeps the file's axes.
         package_path: Folders that hold the packages which a URDF names (``package://name/...``), searched before the
@@ -46,11 +46,11 @@ def load(
 
     Raises:
         NameNotFound: Neither a file nor a built-in body has this name.
-        FormatError: The file is missing, malformed, or of no known format.
+        FormatError: The file is missing, malformed, or has no known format.
         MissingExtra: Its reader needs a package; the message has the command.
     """
     text = convert_path(path_or_name)
-    options = check_options(ReadOptions(base=base, scale=scale, up=up, package_path=folders(package_path)))
+    options = check_options(ReadOptions(base=base, scale=scale, up=up, package_path=list_folders(package_path)))
     if isinstance(path_or_name, str) and not Path(text).suffix and not set(text) & {"/", "\\"}:
         if text in models.names():
             return load_built_in(text, options)
@@ -69,18 +69,18 @@ def convert_path(path: object) -> str:
         raise InvalidValue(f"a path must be a string or a pathlib.Path, not {path!r}.") from None
 
 
-def folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
-    """The folders of `package_path=`, as text.
+def list_folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
+    """Return the folders of `package_path=`, as text.
 
     Raises:
-        InvalidValue: It is no list of folders, or one of them is not there.
+        InvalidValue: It is not a list of folders, or one of them is not there.
     """
     if isinstance(paths, (str, PathLike)):
         raise InvalidValue(f"package_path is {paths!r}; it must be a list of folders: package_path=[{str(paths)!r}].")
     out = tuple(convert_path(path) for path in paths)
     for folder in out:
         if not is_there(folder) or not Path(folder).is_dir():
-            raise InvalidValue(f"package_path names {folder!r}, which is no folder.")
+            raise InvalidValue(f"package_path names {folder!r}, which is not a folder.")
     return out
 
 
@@ -120,10 +120,10 @@ def load_motion(
 
     Args:
         path: The file.
-        scale: As in `load`.
-        up: As in `load`.
-        clip: Which animation of several, by name or number; the first unless given.
-        model: The body it is for, where the file holds numbers only.
+        scale: Metres per unit of the file; "auto" guesses, and says so in `model.notes`.
+        up: "y" or "z" turns the body so that this axis points up; None keeps the file's axes.
+        clip: Which animation, by name or number, if the file has several (default: the first).
+        model: The body that it is for, if the file holds only numbers.
 
     Raises:
         FormatError: The file is missing, malformed, or has no motion.
@@ -140,11 +140,11 @@ def save(
 ) -> Path:
     """Write a model, motion, pose or solution; the suffix of `path` says how.
 
-    The file appears whole or not at all: it is written under another name beside its place, then renamed.
+    The file appears whole or not at all: it is written under another name in the same folder, then renamed.
 
     Args:
         thing: A `Model`, `Motion`, `Pose` or `Solution`.
-        path: Where to; its folder must exist.
+        path: The file to write; its folder must exist.
         overwrite: False refuses to replace a file.
         like: A file whose character (mesh, materials, skin) the pose or motion is put into; glTF only.
 
@@ -152,7 +152,7 @@ def save(
         The path.
 
     Raises:
-        FormatError: The format cannot hold it, the suffix is unknown, or the place cannot be written.
+        FormatError: The format cannot hold it, the suffix is unknown, or the file cannot be written.
     """
     text = convert_path(path)
     verb, value = choose_writer(thing, text)

@@ -127,7 +127,7 @@ def read_translations(source: Source, arrays: dict[str, NDArray[np.float64]]) ->
 def read_reals(source: Source, name: str, array: NDArray[np.float64]) -> Floats:
     """Finite numbers."""
     if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
-        raise source.make_error(f"array {name!r} holds something that is no number.")
+        raise source.make_error(f"array {name!r} holds something that is not a number.")
     out = array.astype(np.float64)
     if np.abs(out).max(initial=0.0) > 1e6:
         raise source.make_error(f"array {name!r} holds {np.abs(out).max():g}, which is neither radians nor metres.")

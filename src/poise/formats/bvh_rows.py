@@ -87,7 +87,7 @@ def read_numbers(block: bytes, count: int) -> Floats:
     """Return the numbers of a block, by numpy where its lines are alike, one by one where they are not.
 
     Raises:
-        ValueError: A word is no number.
+        ValueError: A word is not a number.
     """
     if count:
         with contextlib.suppress(ValueError):
@@ -176,7 +176,7 @@ class Rows:
         word = block[first : first + LONGEST].split(maxsplit=1)[0].decode("utf-8", "replace")
         hint = " Use a decimal point." if "," in word else ""
         line = self.line + block.count(b"\n", 0, place)
-        raise self.source.make_error(f"{quote(word)} is no number; the motion is plain numbers.{hint}", line)
+        raise self.source.make_error(f"{quote(word)} is not a number; the motion is plain numbers.{hint}", line)
 
     def _watch(self, starts: Places, breaks: Places) -> None:
         """Follow the ends of lines through a block."""

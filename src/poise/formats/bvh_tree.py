@@ -125,7 +125,7 @@ def read_tree(source: Source, text: str) -> list[Node]:
             close_joint(source, nodes[path.pop()], line)
         else:
             raise source.make_error(
-                f"{quote(word)} is no word of a BVH hierarchy (joint {quote(nodes[path[-1]].name)}).", line
+                f"{quote(word)} is not a word of a BVH hierarchy (joint {quote(nodes[path[-1]].name)}).", line
             )
     if path:
         node = nodes[path[-1]]

@@ -22,7 +22,7 @@ from poise.model import Joint, Model
 __all__ = ["RESERVED", "make_unique", "name_columns"]
 
 RESERVED = ("time", "fps", "reached", "status", "steps", "searches", "seconds")
-"""Columns that are no joints."""
+"""Columns that are not joints."""
 
 _QUATERNION = ("qw", "qx", "qy", "qz")
 

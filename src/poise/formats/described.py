@@ -1,6 +1,6 @@
 """A model in plain words: nested lists, mappings, numbers and text, from which the same model is built again.
 
-Tables carry it along, so that a motion in a file needs nothing beside it. Numbers keep their bits.
+Tables carry it along, so that a motion in a file needs no other file. Numbers keep their bits.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def read_description(text: str) -> Model:
     try:
         words = json.loads(text, parse_constant=refuse_number, parse_float=read_sane, parse_int=read_sane)
         if not isinstance(words, Mapping) or len(words["parts"]) > MOST_PARTS:
-            raise FormatError("its description of the model is no mapping, or has too many parts.")
+            raise FormatError("its description of the model is not a mapping, or has too many parts.")
         return rebuild(words)
     except FormatError:
         raise
@@ -112,7 +112,7 @@ def read_sane(word: str) -> float:
 
 def refuse_number(word: str) -> float:
     """Refuse NaN and infinity: JSON has neither."""
-    raise ValueError(f"{word} is no number")
+    raise ValueError(f"{word} is not a number")
 
 
 def rebuild(words: Mapping[str, Any]) -> Model:

@@ -169,7 +169,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     """Read the arm of a CSV file.
 
     Raises:
-        FormatError: No line of column names, a missing column, a cell that is no number, too many rows.
+        FormatError: No line of column names, a missing column, a cell that is not a number, too many rows.
     """
     from pathlib import Path
 

@@ -14,11 +14,11 @@ __all__ = ["give_roles", "read_names"]
 
 SURE = 0.35  # a role that is less sure is told by `poise.roles` and not given to the model
 WHOLE = 12  # a file that states as many roles has stated all of them
-PLAIN = 0.9  # names as sure as this need no shape beside them
+PLAIN = 0.9  # names as sure as this need no evidence of shape
 
 
 def give_roles(model: Model, source: Source, clip: Motion | None = None) -> Model:
-    """Return the model with the roles that were found, and a note on them; as it is where it is no known kind of body.
+    """Return the model with the roles that were found, and a note on them; unchanged if nothing is known of it.
 
     Args:
         model: The body as read.
@@ -42,7 +42,7 @@ def give_roles(model: Model, source: Source, clip: Motion | None = None) -> Mode
 
 
 def find_new_roles(model: Model, clip: Motion | None) -> tuple[dict[str, str], str]:
-    """Find the roles that a model does not have yet, and say where they come from; no words where there are none."""
+    """Find the roles that a model does not have yet, and say where they come from; empty if there are none."""
     names = find_roles(model)
     if names.confidence >= PLAIN and names.scheme != "words" and not names.missing:
         new = {role: frame for role, frame in names.roles.items() if role not in model.roles}

@@ -54,7 +54,7 @@ def parse_words(source: Source, words: list[bytes]) -> Floats:
     try:
         return np.array(words, "S32").astype(np.float64)
     except ValueError as error:
-        raise source.make_error(f"holds what is no number: {error}.") from None
+        raise source.make_error(f"holds something that is not a number: {error}.") from None
 
 
 def join_corners(corners: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:

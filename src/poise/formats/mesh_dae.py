@@ -87,7 +87,7 @@ def numbers_of(source: Source, text: str | None, what: str) -> Floats:
     try:
         return np.array((text or "").split(), np.float64)
     except ValueError as error:
-        raise source.make_error(f"{what} holds what is no number: {error}.") from None
+        raise source.make_error(f"{what} holds something that is not a number: {error}.") from None
 
 
 def unit_of(source: Source, root: Element) -> float:
@@ -256,7 +256,7 @@ def corner_numbers(scene: Scene, p: Element, width: int, at: int) -> NDArray[np.
     """The numbers of the vertices in a <p>."""
     values = numbers_of(scene.source, p.text, "a <p>")
     if len(values) and not (np.abs(values) < 2**31).all():
-        raise scene.source.make_error("a <p> holds a number that is no index.", p.sourceline)
+        raise scene.source.make_error("a <p> holds a number that is not an index.", p.sourceline)
     return values[: len(values) // width * width].astype(np.int64).reshape(-1, width)[:, at]
 
 

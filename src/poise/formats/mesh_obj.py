@@ -60,13 +60,13 @@ def corners_of(source: Source, faces: list[bytes], seen: list[int]) -> NDArray[n
     try:
         index = np.array(flat, "S20").astype(np.int64)
     except ValueError as error:
-        raise source.make_error(f"a face names a vertex by what is no number: {error}.") from None
+        raise source.make_error(f"a face names a vertex by something that is not a number: {error}.") from None
     index = np.where(index < 0, index + np.repeat(seen, sizes), index - 1)
     return make_fans(index, sizes)
 
 
 def read_colors(source: Source, name: str) -> dict[str, Material]:
-    """The colours of an MTL file beside the OBJ; none where it is not there."""
+    """The colours of an MTL file next to the OBJ; none if it is missing."""
     try:
         text = Source.open(source.find_sibling(name), limit=MOST_COLORS).data
     except FormatError:

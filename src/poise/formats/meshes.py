@@ -1,7 +1,7 @@
 """Meshes of other files: STL, OBJ, DAE, GLB and MuJoCo's own, as triangles or as bare vertices.
 
 The readers are ours: they need no package, look at every count before they take memory for it, check every number and
-every index, and open nothing but the file and, for an OBJ, the colours beside it. Vertices keep the file's units
+every index, and open nothing but the file and, for an OBJ, the colours next to it. Vertices keep the file's units
 (a DAE's are brought to metres, as every program for robots does).
 """
 
@@ -46,7 +46,7 @@ def read_mesh(path: str | Path) -> tuple[Patch, ...]:
     readers = mesh_readers()
     suffix = Path(path).suffix.lower()
     if suffix not in readers:
-        raise source.make_error(f"is no mesh that is read here; these are: {' '.join(MESHES)}.")
+        raise source.make_error(f"is not a mesh that Poise reads; it reads: {' '.join(MESHES)}.")
     try:
         patches = readers[suffix](source)
     except FormatError:

@@ -64,7 +64,7 @@ class MeshFile:
 
 @dataclass
 class Assets:
-    """What MuJoCo is handed beside the XML.
+    """What MuJoCo is handed along with the XML.
 
     Attributes:
         use_meshes: Whether masses may come from the true files.

@@ -42,7 +42,7 @@ MOST_BODIES = 5_000  # after replicate, composite, flexcomp and attach; MuJoCo's
 MOST_COPIES = 25_000  # elements, likewise
 MOST_COUNT = 1_000_000  # the largest size that any element may ask for
 NO_FILE = "made by a plugin"
-NOT_THERE = "is not there, or is no plain file; looked beside"
+NOT_THERE = "is not there, or is not a plain file; looked next to"
 BEGIN, END = b"<mujoco", b"</mujoco>"
 EXTRA_END = re.compile(rb"</mujoco>\s*</mujoco>\s*\Z")
 XML = (".xml", ".mjcf")  # what an include may climb out of the folder to
@@ -103,7 +103,7 @@ class Folder:
             except FormatError as error:
                 raise self.make_error(element, error.message) from None
             except (OSError, ValueError, RuntimeError):  # a name too long, a loop of links
-                raise self.make_error(element, f"{quote(reference)} is no file name.") from None
+                raise self.make_error(element, f"{quote(reference)} is not a file name.") from None
             if there:
                 return path, (base / plain).parent
         return None

@@ -1,7 +1,7 @@
 """Arrays from an NPZ file that nobody vouches for.
 
 `numpy.load` trusts the sizes that a header declares and allocates them. Here every member is held against what the
-archive holds before a byte is made room for, pickles are never read, nothing is ever extracted to the disk, and an
+archive holds before memory is reserved, pickles are never read, nothing is ever extracted to the disk, and an
 archive that grows out of proportion is refused.
 """
 
@@ -56,7 +56,7 @@ def read_members(source: Source, archive: zipfile.ZipFile, wanted: Container[str
         if name in chosen:
             raise source.make_error(f"holds {quote(name)} twice; which one counts?")
         if not info.filename.endswith(".npy"):
-            raise source.make_error(f"holds {quote(info.filename)}, which is no array.")
+            raise source.make_error(f"holds {quote(info.filename)}, which is not an array.")
         chosen[name] = info
     total = 0
     for name, info in chosen.items():

@@ -1,7 +1,7 @@
 """Where the mesh is that a robot's file names: ``package://name/meshes/link.stl``, ``file://``, or a path.
 
 A package is looked for, in this order, in the folders that `package_path=` names, above the file (a folder of its
-name, or beside one), in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and among installed Python packages
+name, or next to one), in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH, and among installed Python packages
 (`example-robot-data` brings its robots so). Where no folder has its name, the rest of the path is tried from the
 folders right above the file: people rename what they download. Only files with a mesh's suffix are looked at, and,
 where the file came by upload, only those inside the upload.
@@ -121,7 +121,7 @@ class Finder:
             return f"{first} Only what was uploaded with the file is looked at."
         looked = [str(self.folder)]
         if not names:
-            return f"{first} Looked beside the file, in {looked[0]!r}."
+            return f"{first} Looked next to the file, in {looked[0]!r}."
         looked = [f"in and above {looked[0]!r}", *(repr(folder) for folder in self.about.packages)]
         looked += ["in ROS_PACKAGE_PATH" if os.environ.get("ROS_PACKAGE_PATH") else "(ROS_PACKAGE_PATH is not set)"]
         one = sorted(names)[0]

@@ -1,6 +1,6 @@
 """Which module reads or writes which file: by its suffix, and by its content where the suffix leaves it open.
 
-A format is a module of this room with `NAME`, `SUFFIXES`, `looks_like(head)` and some of `read_model`,
+A format is a module of this package with `NAME`, `SUFFIXES`, `looks_like(head)` and some of `read_model`,
 `read_motion`, `write_model`, `write_motion`, `write_pose`. To add one, write the module and list it here.
 """
 
@@ -22,6 +22,17 @@ HEAD = 1 << 16  # bytes that `looks_like` sees
 OPEN = ("", ".xml", ".txt", ".json", ".bin", ".dat")  # suffixes that say nothing
 
 Module = Any
+
+
+_EXPORT = "import it in Blender (File > Import), and write a .glb (File > Export > glTF 2.0)"
+ELSEWHERE = {  # files of other programs, and how to come from there
+    ".fbx": f" FBX is not read here: {_EXPORT}.",
+    ".blend": " In Blender, write a .glb: File > Export > glTF 2.0.",
+    **dict.fromkeys((".ma", ".mb", ".max", ".c4d"), f" Export it as FBX, then {_EXPORT}."),
+    **dict.fromkeys((".usd", ".usda", ".usdc", ".usdz"), f" USD is not read here: {_EXPORT}."),
+    ".sdf": " SDF is not read here: convert it to URDF or MJCF.",
+    **dict.fromkeys((".obj", ".stl", ".dae", ".ply"), " That is a mesh without joints: name it in a URDF or MJCF."),
+}
 
 
 @cache
@@ -57,7 +68,8 @@ def find_reader(source: Source, verb: str) -> Module:
     for module in list_formats():
         if suffix in module.SUFFIXES or module.looks_like(head):
             raise source.make_error(f"holds {module.NAME}, from which no {what} is read; {name_formats(verb)} can be.")
-    raise source.make_error(f"is of no known format; a {what} is read from {name_formats(verb)}.")
+    advice = ELSEWHERE.get(suffix, "")
+    raise source.make_error(f"has no known format; a {what} is read from {name_formats(verb)}.{advice}")
 
 
 def find_writer(path: str, verb: str) -> Module:

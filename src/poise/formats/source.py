@@ -26,12 +26,12 @@ MOST_BYTES = 1 << 29
 MOST_NOTES = 40
 """A file with more oddities than this gets a count of the rest."""
 
-# no digit can be taken in two ways, so that a long one that is no number is refused in one pass
+# no digit can be taken in two ways, so that a long one that is not a number is refused in one pass
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?", re.ASCII)
 _PLAIN = re.compile(r"[0-9eE+.\s-]*", re.ASCII)
 LONGEST_NUMBER = 1000
 LONGEST_NAME = 1000
-"""Letters of a name; one with more is no name, and would flood every message."""
+"""Letters of a name; one with more is not a name, and would flood every message."""
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 
 
@@ -112,7 +112,7 @@ class Source:
         text = self._decode()
         if "\0" in text:
             line = text.count("\n", 0, text.index("\0")) + 1
-            raise self.make_error("holds NUL characters, so it is no text file, or a damaged one.", line)
+            raise self.make_error("holds NUL characters, so it is not a text file, or a damaged one.", line)
         return text
 
     def _decode(self) -> str:
@@ -159,16 +159,16 @@ class Source:
             FormatError: The reference is absolute, has a scheme, or leads out of the folder (links included).
         """
         if not reference or "\0" in reference:
-            raise self.make_error(f"refers to a file by {reference!r}, which is no name.")
+            raise self.make_error(f"refers to a file by {reference!r}, which is not a file name.")
         plain = reference.replace("\\", "/")
         if plain.startswith("/") or _SCHEME.match(plain):
-            raise self.make_error(f"refers to {reference!r}; only files beside it are read. Write a relative path.")
+            raise self.make_error(f"refers to {reference!r}; only files next to it are read. Write a relative path.")
         folder = Path(self.path).parent.resolve()
         path = (folder / plain).resolve()
         if path.is_relative_to(folder):
             return path
         if not above or ".." not in plain.split("/"):
-            raise self.make_error(f"refers to {reference!r}, which leads out of its folder; put that file beside it.")
+            raise self.make_error(f"refers to {reference!r}, which leads out of its folder; put that file next to it.")
         if path.suffix.lower() not in above:
             kinds = " or ".join(above)
             raise self.make_error(f"refers to {reference!r}, which leads out of its folder and to no {kinds} file.")
@@ -226,7 +226,7 @@ def parse_numbers(text: str, count: int | None, what: str, source: Source, line:
     """`count` finite numbers (any number of them where None), separated by white space.
 
     Raises:
-        FormatError: Too many, too few, or one that is no number.
+        FormatError: Too many, too few, or one that is not a number.
     """
     words = text.split()
     if len(text) <= LONGEST_NUMBER and _PLAIN.fullmatch(text) is not None and (count is None or len(words) == count):

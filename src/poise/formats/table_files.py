@@ -35,7 +35,7 @@ def choose_reader(source: Source) -> Callable[[Source], tuple[Columns, str]]:
     if source.data.startswith(b"PK"):
         return read_npz
     if Path(source.path).suffix.lower() in (".npz", ".parquet"):
-        raise source.make_error(f"is no {Path(source.path).suffix.lower()} file; it begins with other bytes.")
+        raise source.make_error(f"is not a {Path(source.path).suffix.lower()} file; it begins with other bytes.")
     return read_csv
 
 
@@ -83,7 +83,7 @@ def read_csv(source: Source) -> tuple[Columns, str]:
         check_header(source, names, start + 1)
         blocks = [read_block(source, names, block) for block in split_blocks(source, rows, len(names), start)]
     except csv.Error as error:
-        raise source.make_error(f"is no CSV: {error}.", start + rows.line_num) from error
+        raise source.make_error(f"is not a CSV file: {error}.", start + rows.line_num) from error
     whole = {name: [block[i] for block in blocks] for i, name in enumerate(names)}
     return {name: join_blocks(source, name, parts) for name, parts in whole.items()}, ""
 
@@ -128,7 +128,7 @@ def read_block(source: Source, names: list[str], block: tuple[int, list[list[str
         odd = next((k for k, cell in enumerate(cells) if "_" in cell or not cell.isascii()), None)
         if odd is not None or not np.isfinite(values).all():
             at = odd if odd is not None else int(np.argmax(~np.isfinite(values)))
-            raise source.make_error(f"{quote(cells[at])} in column {quote(name)} is no number.", first + at)
+            raise source.make_error(f"{quote(cells[at])} in column {quote(name)} is not a number.", first + at)
         out.append(values)
     return out
 
@@ -157,7 +157,7 @@ def write_npz(columns: Columns, facts: str, target: Path) -> None:
 
 
 def is_fact(name: str) -> bool:
-    """Return whether a column is no joint, or is not known to be one."""
+    """Return whether a column is not a joint, or is not known to be one."""
     return name in RESERVED or name.startswith("error.")
 
 

@@ -141,7 +141,7 @@ def open_table(source: Source) -> Table:
         except (ValueError, RecursionError):
             facts = None
     if not isinstance(facts, dict):
-        raise source.make_error("what it says of itself under 'poise' is no JSON object.")
+        raise source.make_error("what it says of itself under 'poise' is not a JSON object.")
     return Table(columns, facts)
 
 
@@ -163,7 +163,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     names = name_columns(model)
     others = [name for name in table.columns if name not in set(names) and not is_known(name)]
     if others:
-        source.note_oddity(f"columns {quote_names(others)} are no joints of model {model.name!r}; they were left out")
+        source.note_oddity(f"columns {quote_names(others)} are not joints of model {model.name!r}; they were left out")
     q = [read_numbers(source, table, name) for name in names]
     fps = read_fps(source, table)
     try:
@@ -199,7 +199,7 @@ def read_numbers(source: Source, table: Table, name: str) -> NDArray[np.float64]
         raise source.make_error(f"has no column {quote(name)}; it has {quote_names(table.columns)}.")
     column = table.columns[name]
     if column.dtype.kind not in "fiu" or not np.isfinite(column).all():
-        raise source.make_error(f"column {quote(name)} holds something that is no number.")
+        raise source.make_error(f"column {quote(name)} holds something that is not a number.")
     return column.astype(np.float64)
 
 

@@ -1,4 +1,4 @@
-"""Where a file is written: beside its target under another name, and renamed when it is whole."""
+"""Where a file is written: next to its target under another name, and renamed when it is complete."""
 
 from __future__ import annotations
 

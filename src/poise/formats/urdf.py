@@ -147,7 +147,7 @@ def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict
         elif strip_prefix(tag) == "include":
             source.note_oddity(f"<{tag}> was not followed: a URDF is one file", element.sourceline)
         elif tag not in IGNORED and ":" not in tag:
-            source.note_oddity(f"<{quote(tag)[1:-1]}> is no part of URDF; it was passed over", element.sourceline)
+            source.note_oddity(f"<{quote(tag)[1:-1]}> is not part of URDF; it was passed over", element.sourceline)
     if not links:
         macros = any("xacrodoc" in note for note in source.notes)
         hint = " Its macros make none; load the file that calls them." if macros else ""

@@ -82,7 +82,7 @@ def list_children(
         if tag not in known:
             if tag not in foreign and ":" not in tag:
                 source.note_oddity(
-                    f"{where}: <{quote(tag)[1:-1]}> is no part of URDF; it was passed over", child.sourceline
+                    f"{where}: <{quote(tag)[1:-1]}> is not part of URDF; it was passed over", child.sourceline
                 )
         elif found.setdefault(tag, child) is not child:
             if tag in FIRST_COUNTS:

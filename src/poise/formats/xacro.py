@@ -26,7 +26,7 @@ ASKED = re.compile(r"Undefined substitution argument (\w+)")
 MACRO = re.compile(rb"""=\s*["'][^"'<>$]*\$[{(]""")
 
 # package:// references stay as they are: nothing here needs the packages of meshes. A package that $(find ...) wants
-# and ROS does not know is looked for by its name: a folder above the file that is called so, or one beside such a one.
+# and ROS does not know is looked for by its name: a folder of that name above the file, or next to one of those.
 PROGRAM = """
 import sys
 try:
@@ -106,7 +106,7 @@ def expand(source: Source) -> Source:
         words = " ".join(done.stderr.decode("utf-8", "replace").split()) or "it ended without a word"
         if lost := LOST.search(words):
             raise source.make_error(
-                f"it needs the ROS package {lost[1][:80]!r}, which was not found; put a folder of that name beside its"
+                f"it needs the ROS package {lost[1][:80]!r}, which was not found; put a folder of that name next to its"
                 " own package, or run xacro where it is installed."
             )
         asked = ASKED.search(words)

@@ -141,6 +141,9 @@ def refuse_shape(shape: tuple[int, ...]) -> None:
     hint = "For many targets, use solve_batch, or make a Solver once and call solver.solve(start, {name: target})."
     if shape == (3, 3):
         hint = f"A rotation alone is Orient(frame, rotation); with a place it is Transform(rotation, place). {hint}"
+    if shape == (7,):
+        xyzw = "Transform(Rotation.from_xyzw(xyzw), xyz)"
+        hint = f"For a place and a quaternion type Transform(wxyz, xyz), or {xyzw} where the real part comes last."
     raise ShapeMismatch(f"target has shape {shape}; give 3 numbers [m] or one 4x4 transform. {hint}")
 
 

@@ -1,4 +1,4 @@
-"""The solver shelf: one method a file, each with its settings, its source, and what it serves.
+"""The solver shelf: one method a file, each with its settings, its source, and what it supports.
 
 Each loads when it is first used.
 """

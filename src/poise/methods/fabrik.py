@@ -17,7 +17,7 @@ Where axes or ranges keep a joint from pointing where it should, the iteration m
 from the same pose is made too, and the better of the two is taken. Chains of free balls, and of hinges in a plane,
 never need it.
 
-When it fails: it reasons about places, so it serves positions and turning joints alone; with tight ranges, or hinges
+When it fails: it reasons about places, so it supports positions and turning joints alone; with tight ranges, or hinges
 whose axes all differ, it is no better than CCD and costs more.
 """
 

@@ -1,6 +1,6 @@
 """Method: how a step is made.
 
-The arithmetic is in native/kernels; a method holds settings, documentation and what it serves.
+The arithmetic is in native/kernels; a method holds settings, documentation and what it supports.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Method:
     scale_free: ClassVar[bool] = False  # whether only the proportions of weights and stiffness matter to it
     longest_step: ClassVar[float] = 1.0  # radians in one step, and times L metres, where no step_limit is given
 
-    # what it serves; the rest is refused by name
+    # what it supports; the rest is refused by name
     joint_kinds: ClassVar[frozenset[str]] = frozenset({*KINDS, "mimic"})  # of the joints that move a goal
     goal_kinds: ClassVar[frozenset[str]] = frozenset({*(op.name.lower() for op in core.GoalOp), "posture"})
     levels: ClassVar[bool] = False  # goals of several priorities, and limits beyond joint ranges

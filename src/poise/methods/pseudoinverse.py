@@ -1,4 +1,4 @@
-"""Pseudo-inverse: the shortest step that serves the goals best.
+"""Pseudo-inverse: the shortest of the steps that are best for the goals.
 
     dq = J# r + (I - J# J) z,     J# = W^-1/2 (J W^-1/2)^+
 

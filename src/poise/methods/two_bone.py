@@ -14,7 +14,7 @@ hinge, then the frame, with or without a wrist. Joints above it keep still. One 
 ranges cut the exact pose, the limb first looks for another turn of the elbow about the line (unless there is
 a pole), then sweeps of CCD over the limb do what can be done.
 
-Along the pole's line the pole says nothing, and beside it its plane turns as fast as one likes. There (z = sin 15
+Along the pole's line the pole says nothing, and near it its plane turns as fast as one likes. There (z = sin 15
 degrees, s the sine of the angle between the line to the target and the pole's) the elbow keeps the plane of the start
 and is drawn to the pole only as the line turns, by an angle m: started from pose to pose along a path that crosses the
 pole's line, the elbow turns by at most about 5.4 / z radians for a radian of the line, and is exact again where it

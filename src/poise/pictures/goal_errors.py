@@ -27,7 +27,9 @@ def draw_goal_errors(axes: Any, solution: Solution) -> None:
         place = max(part, LEAST)
         axes.plot([LEAST, place], [k, k], color=color, linewidth=2.2, solid_capstyle="round")
         axes.plot(place, k, "o", color=color, markersize=7)
-        words = [say_length(errors[0])] * (errors[0] > 0) + [say_radians(errors[1])] * (errors[1] > 0)
+        words = [say_length(errors[0], units=solution.model.units)] * (errors[0] > 0) + [say_radians(errors[1])] * (
+            errors[1] > 0
+        )
         axes.annotate(", ".join(words), (place, k), (9, 0), textcoords="offset points", va="center", fontsize=8.5)
     axes.axvline(1.0, color="#888888", linewidth=1, linestyle="--")
     axes.set_xscale("log")

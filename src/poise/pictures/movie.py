@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, MissingExtra
-from poise.formats import path_text
-from poise.formats.target import replacing
+from poise.formats import convert_path
+from poise.formats.target import replace_file
 from poise.kinematics import Motion
 from poise.pictures.plots import draw_scene, make_figure
 from poise.pictures.stick import Camera, is_planar
@@ -52,7 +52,7 @@ class Window:
 
 def is_movie(path: str | PathLike[str] | None) -> bool:
     """Return whether a path is that of a picture that moves."""
-    return path is not None and Path(path_text(path)).suffix.lower() in MOVING
+    return path is not None and Path(convert_path(path)).suffix.lower() in MOVING
 
 
 def find_motion(thing: Any) -> Motion:
@@ -77,13 +77,13 @@ def write_movie(thing: Any, path: str | PathLike[str], *, title: str, camera: Ca
     Raises:
         MissingExtra: A package is missing; the message has the command.
     """
-    text = path_text(path)
+    text = convert_path(path)
     ending = Path(text).suffix.lower()
     motion = thin(find_motion(thing), FPS[ending])
     window = find_window(motion, camera)
     figure, axes = make_figure(4.8, 4.8 * min(max(np.ptp(window.y) / np.ptp(window.x), 0.5), 1.4))
     frames = draw_frames(figure, axes, motion, window, title, style)
-    with replacing(text) as rough:
+    with replace_file(text) as rough:
         (write_gif if ending == ".gif" else write_mp4)(rough, frames, motion.fps)
     return figure
 

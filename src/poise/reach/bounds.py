@@ -214,7 +214,7 @@ def drop_shared(one: list[int], other: list[int]) -> tuple[list[int], list[int]]
 class Drawing(NamedTuple):
     """A body in one configuration: where its frames are and what each primitive may do from there.
 
-    Joints that may move stand at zero (slides in the middle of their range), the others where `q` says.
+    Joints that may move are at zero (slides in the middle of their range), the others where `q` says.
     """
 
     motions: list[list[JointMotion]]  # for each primitive

@@ -1,4 +1,4 @@
-"""Proof: a reason why no pose inside the limits can serve the goals, in numbers.
+"""Proof: a reason why no pose inside the limits can reach the goals, in numbers.
 
 Three kinds of distance are bounded (see bounds.py): of a goal's point from a centre that cannot move; of the last
 pivot from that centre, where a goal asks for a whole transform and so says where this pivot must be; and of two

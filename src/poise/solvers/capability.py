@@ -1,4 +1,4 @@
-"""What a method serves: goals, the joints that move them, and whole bodies; the rest is refused by name."""
+"""What a method supports: goals, the joints that move them, and whole bodies; the rest is refused by name."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ def check_serves(
     moves: NDArray[np.bool_],
     limits: Sequence[Limit] = (),
 ) -> None:
-    """Raise InvalidValue where the method cannot serve a goal, a joint on its way, or the body."""
+    """Raise InvalidValue where the method cannot handle a goal, a joint on its way, or the body."""
     for name in goals:
         kind = name_kind(rows[name]) if name in rows else "posture"
         if kind not in method.goal_kinds:
             article = "an" if kind[0] in "aeiou" else "a"
-            what = f"goal {name!r} is {article} {kind} goal, which method {method.name!r} does not serve"
+            what = f"goal {name!r} is {article} {kind} goal, which method {method.name!r} does not support"
             raise make_refusal(what, lambda other, kind=kind: kind in other.goal_kinds)  # type: ignore[misc]
     levels = {int(goal.priority) for name, goal in goals.items() if name in rows}
     if len(levels) > 1 and not method.levels:
-        what = f"method {method.name!r} serves goals of one priority only (weight=100 holds a pin)"
+        what = f"method {method.name!r} supports goals of one priority only (weight=100 holds a pin)"
         raise make_refusal(what, lambda other: other.levels)
     beyond = [type(limit).__name__ for limit in limits if not limit.timed]
     if beyond and not method.levels:
         what = f"method {method.name!r} keeps joint ranges and the model's own cones, not {beyond[0]}"
         raise make_refusal(what, lambda other: other.levels)
-    some = method.joint_kinds is not Method.joint_kinds  # a method that serves every kind need not look for them
+    some = method.joint_kinds is not Method.joint_kinds  # a method that supports every kind need not look for them
     for row in rows.values() if some else ():
         for joint in find_joints_above(model, row, moves):
             kind = "mimic" if joint.mimic else joint.kind
             if kind not in method.joint_kinds:
-                what = f"joint {joint.name!r} is {kind}, which method {method.name!r} does not serve"
+                what = f"joint {joint.name!r} is {kind}, which method {method.name!r} does not support"
                 raise make_refusal(what, lambda other, kind=kind: kind in other.joint_kinds)  # type: ignore[misc]
     frames = [row.frame for row in rows.values() if row.frame is not None]
     reason = method.refuse_body(model, frames, moves)

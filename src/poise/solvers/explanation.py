@@ -30,7 +30,7 @@ class CauseKind(Enum):
         BRANCH_ENDS: No small motion leads on, and this mode never jumps to another branch.
         LIMITS: Limits that hold the goals back.
         CONFLICT: Two goals of one priority whose pulls oppose each other.
-        GIVES_WAY: A goal that gives way to one that is served first.
+        GIVES_WAY: A goal that gives way to one that comes first.
         LOCAL_MINIMUM: No small step makes the error less.
         NO_JOINT_MOVES: No joint that may move changes what is left of the goal.
         SINGULAR: A direction in which the pose cannot move; told on the line of the local minimum.
@@ -128,8 +128,8 @@ class Cause:
             "<goal>.radians": what would be left of that goal without the other. Of a proof "limited" and "pivot", 1 or
             0: whether the joint ranges are part of it, and whether it is about the last joint before the goal's frame.
         vector: Of a proof the point that its distance is measured from; else the direction in which the rest of a goal
-            points, or in which a singular pose cannot move. None where there is no such thing.
-        motion: "move" or "turn" where `vector` is a direction; "change" where a goal is no vector.
+            points, or in which a singular pose cannot move. None if there is none.
+        motion: "move" or "turn" where `vector` is a direction; "change" where a goal is not about a vector.
         text: The same in words.
     """
 

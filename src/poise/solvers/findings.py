@@ -16,14 +16,14 @@ SINGULAR = 1e-3  # of the largest singular value: less is no way to move
 
 @dataclass(frozen=True, slots=True)
 class ActiveLimit:
-    """A limit that the pose stands at, or a joint beyond the end of its range.
+    """A limit that the pose touches, or a joint beyond the end of its range.
 
     Attributes:
         joint: The joint's name; empty for a clearance, a coupled range and a closed loop, which are about several.
         side: "lower" or "upper".
         value: Where the joint is, the turn of a cone, or the sum of a coupled range [rad, m]; of a clearance the gap
             between the two surfaces [m]; of a closed loop how far it is open [m].
-        multiplier: What the cost would fall by per radian (metre) of more room; 0 where the limit only touches.
+        multiplier: What the cost would fall by per radian (metre) of additional range; 0 where the limit only touches.
         part: Which coordinate of a joint with several, as `joint.coordinates` names it: "rx", "x", "angle" ...;
             "swing", "twist" or "angle" of a cone; empty otherwise.
         exempt: Whether it lies outside its range because the solver could not move it, or ranges were off.
@@ -32,7 +32,7 @@ class ActiveLimit:
         limit: The name of the limit; empty for ranges and the model's own cones.
         between: Of a clearance: the two things that it keeps apart.
         rule: Its index among the limits of its kind in the kernels, -1 for a joint range.
-        level: Of the goals that it holds back, the priority that is served first; -1 where it holds nothing back.
+        level: Of the goals that it holds back, the priority that comes first; -1 where it holds nothing back.
         end: The value that it must not pass [rad, m]; of a closed loop 0.
         unit: How many radians or metres the kernels call 1.
         about: What has the value, as a sentence would name it; empty where the limit's own name says it.
@@ -70,7 +70,7 @@ class Conditioning:
         singular_values: Of the goals' weighted Jacobian (lengths in units of L), descending.
         condition: Largest over smallest; infinite where a direction is lost.
         goal: The goal that the weakest direction is mostly about.
-        kind: "move", "turn", or "change" for a goal that is no vector (a distance, an angle, a balance).
+        kind: "move", "turn", or "change" for a goal that is not about a vector (a distance, an angle, a balance).
         direction: That direction, a unit vector; zero for "change".
     """
 

@@ -43,7 +43,7 @@ class LimitTables:
 
     @property
     def any(self) -> bool:
-        """Whether there is anything beside joint ranges."""
+        """Whether there is anything other than joint ranges."""
         return bool(self.rows or self.loops)
 
     def make_native(self, model: Model) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from poise.limits import Limit
 from poise.methods import Method
 from poise.model import Model
 from poise.model.degrees import FEWEST, doubted_start
+from poise.solvers.keywords import refuse_unknown
 from poise.solvers.options import SolveOptions, check_whole
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
@@ -48,6 +49,7 @@ def solve(
 ) -> list[Solution]: ...
 
 
+@refuse_unknown
 def solve(
     model: Model,
     goals: Iterable[Goal] | Goal,
@@ -67,33 +69,34 @@ def solve(
     record: bool = False,
     solutions: int | None = None,
 ) -> Solution | list[Solution]:
-    """Find a pose that serves the goals, keeps the joint ranges, and says why where it cannot.
+    """Find a pose that reaches the goals and keeps the limits; the solution says why if it cannot.
 
     Args:
         model: The body.
         goals: One goal or several.
-        start: Where to start, a Pose or q; the rest pose unless given. May lie outside the limits.
+        start: Where to start, a Pose or q (default: the rest pose). It may lie outside the limits.
         method: A name from `poise.methods.names()`, or a method with settings.
         limits: Further limits, such as `Clearance`; they are never broken.
         limit_handling: "active" (inside the solve), "freeze", "penalty", "clamp" or "off".
-        joints: The only joints that may move (all but locked ones unless given); the others keep every bit.
-        stiffness: {joint: value}, an array of nv, one number, or "auto" (from bone lengths); the larger, the
-            less a joint moves in a step.
-        max_steps: Most steps in one search.
-        time_limit: Most seconds; the best pose so far is returned.
-        step_limit: Most radians (times L: metres) in one step; in one call where mode is "continuous".
-        restarts: How many more searches from spread seeds after a failed one; "auto" lets the method decide.
+        joints: The only joints that may move (default: all but locked ones); the others do not change at all.
+        stiffness: {joint: value}, an array of nv numbers, one number, or "auto" (from bone lengths); a stiffer joint
+            moves less in a step.
+        max_steps: The largest number of steps in one search.
+        time_limit: Time limit in seconds; the best pose so far is returned.
+        step_limit: Largest motion of a joint per step, in radians (slides: times the body's length L, in metres). In
+            continuous mode it is the limit per call.
+        restarts: How many further searches follow a failed one, from spread seeds; "auto" lets the method decide.
         seed: Seed of the restarts; the same seed gives the same answer.
-        mode: "nearest" (from start), "repeatable" (history-free, from the rest pose) or "continuous" (no jumps: at most
-            0.2 rad a call, or `step_limit`).
+        mode: "nearest" (from start), "repeatable" (independent of start, from the rest pose) or "continuous" (no jumps:
+            at most 0.2 rad per call, or `step_limit`).
         record: Keep every step in `solution.history`.
-        solutions: Asks for up to so many distinct answers: poses that differ by more than 0.1 rad (0.1 L) in a joint.
+        solutions: Return up to this many distinct answers: poses that differ by more than 0.1 rad (0.1 L) in a joint.
 
     Returns:
-        The Solution; print it, or ask it `why()`. With `solutions` a list of them, nearest to the start first;
-        where none is reached, the one that came nearest to its goals.
+        The Solution; print it, or ask it `why()`. With `solutions`, a list of them, nearest to the start first;
+        if none is reached, the one that came nearest to its goals.
     """
-    check_start(model, start)
+    check_start(model, start, stacklevel=4)
     solver = Solver(
         model,
         goals,

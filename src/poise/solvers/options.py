@@ -16,6 +16,7 @@ from poise.errors import InvalidValue, name_not_found
 from poise.limits.limit import Limit, name_limits
 from poise.methods import Method, find_method
 from poise.native import core
+from poise.solvers.keywords import make_unknown_argument
 
 __all__ = [
     "CONTINUOUS_SPAN",
@@ -64,10 +65,11 @@ class Options:
         joints: The only joints that may move; all but locked ones if None.
         stiffness: {joint: value}, an array of nv, one number, "auto", or None for the model's own; the larger, the less
             a joint moves in a step.
-        max_steps: Most steps in one search.
-        time_limit: Most seconds; the best pose so far is returned.
-        step_limit: Largest motion of a joint in one step, in radians (times L: metres); in continuous mode in one call.
-        restarts: How many more searches follow a failed one; "auto" lets the method decide.
+        max_steps: The largest number of steps in one search.
+        time_limit: Time limit in seconds; the best pose so far is returned.
+        step_limit: Largest motion of a joint per step, in radians (slides: times the body's length L, in metres). In
+            continuous mode it is the limit per call.
+        restarts: How many further searches follow a failed one; "auto" lets the method decide.
         seed: Seed of the restarts; the same seed gives the same answer.
         mode: "nearest", "repeatable" or "continuous".
         record: Whether every step is kept in `solution.history`.
@@ -94,10 +96,10 @@ class Options:
 
     @classmethod
     def read(cls, given: SolveOptions, caller: str) -> Options:
-        """Make options of keyword arguments; an unknown one is refused in the caller's name, as Python would."""
-        for name in given:
+        """Make options of keyword arguments; an unknown one is refused in the caller's name, with what to type."""
+        for name, value in given.items():
             if name not in cls.__slots__:
-                raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
+                raise make_unknown_argument(caller, name, value, cls.__slots__)
         return cls(**given)  # type: ignore[arg-type]  # what is given is settled in __post_init__
 
     def as_dict(self) -> SolveOptions:

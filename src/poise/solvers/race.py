@@ -36,7 +36,7 @@ class Racer:
         microseconds: Mean time inside the kernels.
         arithmetic: Multiplications from the Jacobian to the step, where the method has such a count.
         curve: Mean error [m, or rad where larger] by step over the recorded problems, each held at its end.
-        refused: Why it does not serve this problem, in its own words; empty if it does.
+        refused: Why it does not support this problem, in its own words; empty if it does.
         watched: Its answer to the first recorded problem, with every step in its history.
     """
 

@@ -32,7 +32,7 @@ class Found:
     """What an exploration came to.
 
     Attributes:
-        solutions: The distinct answers, nearest to the start first; where there is none, the best that was missed.
+        solutions: The distinct answers, nearest to the start first; if there is none, the best that was missed.
         steps: Steps of all searches together.
         searches: Searches made.
     """

@@ -5,6 +5,8 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from poise.formats.answers import list_pose_values
 from poise.goals.goal import ANGULAR
 
@@ -28,22 +30,28 @@ def make_goal_row(solution: Solution, name: str, metres: float, radians: float) 
     goal = solution._solver.goals[name]
     kind = goal.rows(solution.model)
     allowed = goal.tolerances(solution.model, kind.op in ANGULAR)
-    position = say_length(metres) if (kind.weight[:3] > 0).any() else ""
+    position = say_length(metres, units=solution.model.units) if (kind.weight[:3] > 0).any() else ""
     rotation = say_radians(radians) if (kind.weight[3:] > 0).any() else ""
     return name, position, rotation, "yes" if metres <= allowed[0] and radians <= allowed[1] else "no"
 
 
-def say_length(metres: float, digits: int = 3) -> str:
-    """Return a length in the unit that reads best; below a picometre it is rounding, and 0."""
-    if metres < 1e-12:
-        return "0 m"
-    unit, size = choose_unit(metres)
-    return f"{metres / size:.{digits}g} {unit}"
+def say_length(length: float, digits: int = 3, units: str = "m") -> str:
+    """Return a length with its unit; below 1e-12 it is rounding, and 0.
+
+    Args:
+        length: A number in `units`.
+        digits: How many digits are shown.
+        units: What the lengths of the body are in, `model.units`.
+    """
+    unit, size = choose_unit(length, units)
+    return f"{length / size:.{digits}g} {unit}"
 
 
-def choose_unit(metres: float) -> tuple[str, float]:
-    """Return the unit in which a length reads best, and its size [m]."""
-    return next(((unit, size) for unit, size in UNITS if 1.0005 * metres >= size), UNITS[-1])
+def choose_unit(length: float, units: str = "m") -> tuple[str, float]:
+    """Return the unit in which a length reads best, and its size: of metres a part, of a file's own unit itself."""
+    if units != "m" or length < 1e-12:
+        return ("units" if units == "unknown" else units), 1.0 if length >= 1e-12 else np.inf
+    return next(((unit, size) for unit, size in UNITS if 1.0005 * length >= size), UNITS[-1])
 
 
 def say_radians(radians: float) -> str:

@@ -44,7 +44,7 @@ _UNKNOWN: Any = _Unknown
 
 
 class Diagnosis(Protocol):
-    """What a solution asks of the room above it, `poise.diagnosis`, through the door of that name."""
+    """What a solution asks of the package above it, `poise.diagnosis`, through the door of that name."""
 
     def find_active_limits(self, solution: Solution) -> tuple[ActiveLimit, ...]:
         """Return the limits that the pose touches."""
@@ -127,7 +127,7 @@ class Solution(Drawn):
 
     @property
     def proof(self) -> Proof | None:
-        """The distance that proves that no pose inside the limits serves the goals; None where nothing is proved."""
+        """The distance that proves that no pose inside the limits reaches the goals; None where nothing is proved."""
         if self._proof is _UNKNOWN:
             from poise.solvers.proving import prove
 
@@ -152,12 +152,12 @@ class Solution(Drawn):
 
     @property
     def active_limits(self) -> tuple[ActiveLimit, ...]:
-        """Limits that the pose stands at, strongest first; then those that joints not in `joints=` lie beyond."""
+        """Limits that the pose touches, strongest first; then those that joints not in `joints=` lie beyond."""
         return load_diagnosis().find_active_limits(self)
 
     @property
     def multipliers(self) -> dict[str, float]:
-        """How strongly each active limit holds the goals back: fall of the cost per radian or metre of more room."""
+        """How strongly each active limit holds the goals back: fall of the cost per radian or metre of more range."""
         return {limit.name: limit.multiplier for limit in self.active_limits if not limit.exempt}
 
     @property

@@ -44,7 +44,9 @@ class Solver:
     Args:
         model: The body.
         goals: One goal or several.
-        options: How to solve; `poise.solve` says what each of them means.
+        options: How to solve, by keyword. They are those of `poise.solve`, which says what each of them means:
+            `method`, `limits`, `limit_handling`, `joints`, `stiffness`, `max_steps`, `time_limit`, `step_limit`,
+            `restarts`, `seed`, `mode`, `record`.
     """
 
     __slots__ = ("_ahead", "_native", "_options", "_start", "_targets", "_timed", "goals", "model", "row_names")
@@ -71,8 +73,8 @@ class Solver:
         """Solve from `start` (the rest pose unless given), with new targets for some goals if given.
 
         Args:
-            start: A Pose or q; may lie outside the limits. Ignored in mode="repeatable".
-            targets: Goal name to a new target of the same kind; it stays until replaced.
+            start: A Pose or q; it may lie outside the limits. Ignored in mode="repeatable".
+            targets: {goal name: new target of the same kind}; a target stays until it is replaced.
         """
         if self._timed:
             refuse_timed(self._timed)
@@ -95,8 +97,8 @@ class Solver:
         Args:
             q: Where the body is, a Pose or q.
             dt: How long the step is [s].
-            targets: Goal name to a new target of the same kind; it stays until replaced.
-            velocity: The `.velocity` of the step before, for `Acceleration`; standing still unless given.
+            targets: {goal name: new target of the same kind}; a target stays until it is replaced.
+            velocity: The `.velocity` of the step before, for `Acceleration` (default: standing still).
 
         Returns:
             The Solution, with `.velocity`: q of the solution is `model.integrate(q, velocity * dt)`.

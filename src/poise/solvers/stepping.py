@@ -77,7 +77,7 @@ def find_stopping_speed(acceleration: Floats, way: Floats, dt: float) -> Floats:
 
 
 def bound_rates(model: Model, limits: Sequence[Limit]) -> tuple[Floats, Floats]:
-    """Return the tightest bounds of every velocity, and of its change in a second; infinite where there is none."""
+    """Return the tightest bounds of every velocity, and of its change in a second; infinite if there is none."""
     speed, acceleration = np.full(model.nv, np.inf), np.full(model.nv, np.inf)
     for rates in (limit.bound_rates(model) for limit in limits if limit.timed):
         if rates.speed is not None:

@@ -1,4 +1,4 @@
-"""The door of this room: a user's numbers become float64 arrays, or a refusal that names the argument."""
+"""Arguments of this package: a user's numbers become float64 arrays, or a refusal that names the argument."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class Rotation:
 
     @property
     def wxyz(self) -> Array:
-        """Unit quaternions ``(..., 4)``, read-only."""
+        """Unit quaternions wxyz ``(..., 4)``, read-only; `Rotation.from_xyzw` reads the other order."""
         return self._wxyz
 
     @property
@@ -265,7 +265,7 @@ def as_rotation(x: object, name: str = "rotation") -> Rotation:
         return convert_matrix(check_finite(array, name), name)
     if array.shape[-1:] == (4,) and array.shape[-2:] != (4, 4):
         return Rotation._wrap(_normalize_wxyz(check_finite(array, name), name))
-    wanted = "a Rotation, (..., 3, 3) matrices or (..., 4) quaternions wxyz"
+    wanted = "a Rotation, (..., 3, 3) matrices or (..., 4) quaternions wxyz (Rotation.from_xyzw takes xyzw)"
     raise ShapeMismatch(f"{name} has shape {array.shape}; it must be {wanted}.")
 
 
@@ -309,7 +309,7 @@ def _normalize_wxyz(wxyz: Array, name: str) -> Array:
     largest = np.max(np.abs(wxyz), axis=-1, keepdims=True)
     if not largest.all():
         index = tuple(int(i) for i in np.argwhere(largest[..., 0] == 0.0)[0])
-        raise InvalidValue(f"{name}{write_index(index)} is a quaternion of zeros, which is no rotation.")
+        raise InvalidValue(f"{name}{write_index(index)} is a quaternion wxyz of zeros; that is not a rotation.")
 
     # lengths whose square would overflow or vanish are brought near one first; a product is made unit
     sane = np.where((largest > 1e-100) & (largest < 1e100), wxyz, wxyz / largest)

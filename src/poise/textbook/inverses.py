@@ -178,7 +178,7 @@ def _need_rank(jacobian: Array, needed: int, which: str, instead: str) -> None:
     if rank < needed:
         raise InvalidValue(
             f"J is {jacobian.shape[0]} x {jacobian.shape[1]} and has rank {rank};"
-            f" {which} rank {needed} is needed here. Try {instead}, or damped_inverse, which serves any rank"
+            f" {which} rank {needed} is needed here. Try {instead}, or damped_inverse, which works for any rank"
         )
 
 

@@ -34,7 +34,7 @@ def simple_jacobian(model: Model, q: ArrayLike, frame: str) -> Array:
 
     A joint's axes are first turned as its Euler order asks (:func:`poise.textbook.euler_axes`). Printed for
     revolute, continuous, universal, Euler and ball joints (a ball as the three axes of its child) and for the
-    root's translation (free, translation3: identity blocks); served here for every kind, slides by UCSD's
+    root's translation (free, translation3: identity blocks); given here for every kind, slides by UCSD's
     rule.
 
     Source: Rabbani procedure 1, eq. 16 to 26; UCSD "Rotational" and "Translational DOFs"; Parent figure 1.
@@ -169,5 +169,5 @@ def _refuse_ordered_angles(joint: Joint) -> None:
     if joint.kind in ("euler", "universal"):
         raise InvalidValue(
             f"joint {joint.name!r} is of kind {joint.kind!r}, whose angles act in an order: "
-            "procedure 2 does not serve it, use poise.textbook.adjusted_jacobian (procedure 3)"
+            "procedure 2 does not support it, use poise.textbook.adjusted_jacobian (procedure 3)"
         )

@@ -106,7 +106,7 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
         i: Which accessor.
         kind: The `type` that it must have.
         where: The element that asks, for messages.
-        integers: Whether normalised integers are allowed beside floats.
+        integers: Whether normalised integers are allowed as well as floats.
     """
     at, accessor = f"accessors[{i}]", document.read_items("accessors")[i]
     dtype, _, _ = find_layout(document, accessor, at)

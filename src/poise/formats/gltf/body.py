@@ -1,7 +1,7 @@
 """From nodes to a body: which nodes turn, which also slide, and how scale becomes rigid.
 
 **Joints.** Joints of skins and bones of a VRM humanoid are ball joints; the topmost of each tree is free, so that its
-translation can move. In a file without either, every node is a joint so. A node beside them that some clip turns or
+translation can move. In a file without either, every node is a joint so. Another node that some clip turns or
 shifts is a joint too; all others are frames. A joint's q is the node's own rotation, as wxyz; a root's is the node's
 own translation before it. Below another joint, a node that some clip shifts is two joints: ``<name>_position``, a
 `translation3` that counts from the file's translation and is locked, since a solver shall not stretch a bone; and the

@@ -42,7 +42,7 @@ class Document:
     Attributes:
         source: The file, which collects notes and oddities.
         json: The root object, never changed by readers.
-        binary: The BIN chunk of a GLB; None where there is none.
+        binary: The BIN chunk of a GLB; None if there is none.
         others: Chunks of other kinds (type, bytes), kept for writing.
         unpacked: Bytes of packed bufferViews, by their numbers, as far as they were needed.
     """
@@ -180,7 +180,7 @@ class Document:
         try:
             return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
         except (binascii.Error, ValueError) as error:
-            raise self.fail(where, f"is no valid base64 ({error}); export it again.") from None
+            raise self.fail(where, f"is not valid base64 ({error}); export it again.") from None
 
 
 def name_kind(value: Any) -> str:
@@ -267,7 +267,7 @@ def parse(source: Source, data: bytes, where: str) -> Object:
     """Return the root object of the JSON text; keys given twice, NaN and bottomless nesting are refused."""
 
     def refuse(word: str) -> NoReturn:
-        raise source.make_error(f"the JSON holds {word}, which is no JSON number; export it again.")
+        raise source.make_error(f"the JSON holds {word}, which is not a JSON number; export it again.")
 
     def unique(pairs: list[tuple[str, Any]]) -> Object:
         made = dict(pairs)
@@ -284,7 +284,7 @@ def parse(source: Source, data: bytes, where: str) -> Object:
         raise source.make_error(f"{place}byte {error.start} is not UTF-8, as the JSON of glTF must be.") from None
     except json.JSONDecodeError as error:
         line = None if where else error.lineno
-        raise source.make_error(f"{place}is no JSON: {error.msg} (column {error.colno}).", line) from None
+        raise source.make_error(f"{place}is not JSON: {error.msg} (column {error.colno}).", line) from None
     except RecursionError:
         raise source.make_error(f"{place}the JSON is nested too deeply to be a glTF.") from None
     except FormatError:

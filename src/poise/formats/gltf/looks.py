@@ -1,6 +1,6 @@
 """What a glTF character looks like: its meshes, skinned to the frames of the model that was read from it.
 
-A node of the file stands at ``T_world_frame [A', 0]``, with A' the stretch that its limb has left (see `body`). So a
+A node of the file is at ``T_world_frame [A', 0]``, with A' the stretch that its limb has left (see `body`). So a
 vertex that hangs on a joint goes through ``B = [A', 0] M``, M the joint's inverse bind matrix, and one of a mesh
 without a skin through ``[A', 0]`` alone.
 """

@@ -98,7 +98,7 @@ class Palette:
         kind = next((kind for head, kind in KINDS.items() if data.startswith(head)), "")
         self._bytes += len(data)
         if not kind or kind == "image/ktx2" or len(data) > MOST_IMAGE or self._bytes > MOST_IMAGES:
-            why = "is a KTX2 image" if kind == "image/ktx2" else "is no PNG, JPEG or WebP, or too large"
+            why = "is a KTX2 image" if kind == "image/ktx2" else "is not a PNG, JPEG or WebP, or is too large"
             self.missing.add(f"a texture {why}, which is not read here; its colour is plain")
             return None
         return Texture(data, kind)

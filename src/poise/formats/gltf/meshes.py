@@ -128,7 +128,7 @@ def read_attribute(
 def read_influences(
     document: Document, attributes: dict[str, int], count: int, where: str
 ) -> tuple[NDArray[np.int64] | None, Floats | None]:
-    """Joints and weights of every vertex, the eight heaviest, weights summing to one; None where there are none."""
+    """Joints and weights of every vertex, the eight heaviest, weights summing to one; None if there are none."""
     joints, weights = [], []
     for k in range(len(attributes)):
         if f"JOINTS_{k}" not in attributes or f"WEIGHTS_{k}" not in attributes:
@@ -155,7 +155,7 @@ def read_influences(
 
 
 def mean_color(document: Document, attributes: dict[str, int], count: int, where: str) -> Floats:
-    """The mean of the vertex colours; white where there are none."""
+    """The mean of the vertex colours; white if there are none."""
     values = read_attribute(document, attributes, "COLOR_0", ("VEC3", "VEC4"), count, where)
     if values is None or not len(values):
         return np.ones(4)

@@ -30,7 +30,7 @@ def unpack(data: bytes, count: int, stride: int, name: str) -> bytes:
     """Return the elements, `count` of `stride` bytes, behind their filter.
 
     Raises:
-        ValueError: The bytes are no such stream, or the filter is none of `FILTERS`.
+        ValueError: The bytes are not such a stream, or the filter is none of `FILTERS`.
     """
     if not 0 < stride <= 256 or stride % 4 or count < 1 or count * stride > MOST_BYTES:
         raise ValueError(f"{count} elements of {stride} bytes cannot be unpacked")
@@ -46,7 +46,7 @@ def read_elements(data: bytes, count: int, stride: int) -> Bytes:
     """Return the stream's elements, (count, stride)."""
     version = data[0] - 0xA0 if data else -1
     if version not in WIDTHS:
-        raise ValueError("it is no stream of attributes")
+        raise ValueError("it is not a stream of attributes")
     tail = stride + (stride // 4 if version else 0)
     end = len(data) - max(tail, TAIL[version])
     if end < 1:

@@ -1,7 +1,7 @@
 """Files put together again: the JSON as it was, changed where it must be, and bytes behind the bytes that were there.
 
 A GLB keeps its BIN chunk and grows at its end; a `.gltf` keeps its buffers and gets one more, as a data uri. What the
-file refers to beside it (buffers, images) stays where the result lies in the same folder, and is taken in elsewhere.
+file refers to (buffers, images) stays where the result lies in the same folder, and is taken in elsewhere.
 """
 
 from __future__ import annotations

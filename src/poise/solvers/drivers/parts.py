@@ -16,7 +16,7 @@ __all__ = ["Parts", "find_parts"]
 
 @dataclass(frozen=True)
 class Parts:
-    """Joint names of each part; empty where there is none.
+    """Joint names of each part; empty if there is none.
 
     Attributes:
         root: What carries the whole body.

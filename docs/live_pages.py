@@ -1,0 +1,110 @@
+"""A hook of mkdocs: makes the pages of `poise.show` that the documentation embeds, site/live/*.html.
+
+They are made while the site is built, so they cannot differ from what Poise does. Where Poise itself is not built, a
+page says so and shows its picture instead; the rest of the site needs no more than the sources.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).resolve().parent
+
+
+def follow_ball() -> Any:
+    """The built-in figure follows a ball with a hand and its eyes, its feet where they stand."""
+    import poise
+    from poise.cli.demo import follow
+
+    return follow(poise.load("humanoid"))
+
+
+def search_ball() -> Any:
+    """One search, step by step."""
+    import poise
+    from poise.cli.demo import make_goals
+
+    model = poise.load("humanoid")
+    return poise.solve(model, make_goals(model), record=True)
+
+
+def follow_path() -> Any:
+    """An arm draws a circle, its tool kept upright."""
+    import numpy as np
+
+    import poise
+    from poise.goals import Orient, Reach, Rest
+
+    arm = poise.load("panda")
+    down = arm.fk(arm.rest, "panda_hand_tcp")[:3, :3]
+    goals = [Reach("panda_hand_tcp", (0.45, 0.0, 0.35)), Orient("panda_hand_tcp", down), Rest()]
+    solver = poise.Solver(arm, goals, mode="continuous", step_limit=0.2)
+    q, found = poise.solve(arm, goals).q, []
+    for turn in np.linspace(0.0, 2.0 * np.pi, 90):
+        place = (0.45 + 0.12 * np.cos(turn), 0.2 * np.sin(turn), 0.35)
+        found.append(solver.solve(q, {"panda_hand_tcp": place}))
+        q = found[-1].q
+    return found
+
+
+def crouch() -> Any:
+    """A dog lowers its body over four feet that stay."""
+    import numpy as np
+
+    import poise
+
+    rig = poise.Rig(poise.load("quadruped"))
+    feet = [name for name in rig.handles if name.startswith("foot")]
+    for foot in feet:
+        rig.pin(foot)
+    x, y, z = rig.pose.position("pelvis")
+    poses = []
+    for turn in np.linspace(0.0, 2.0 * np.pi, 60):
+        poses.append(rig.drag("pelvis", (x + 0.04 * np.sin(2 * turn), y - 0.05 * (1 - np.cos(turn)), z)).q)
+    return poise.Motion(rig.model, np.array(poses), fps=30)
+
+
+def bend_snake() -> Any:
+    """A hundred joints find their target."""
+    import poise
+    from poise.goals import Reach
+
+    return poise.solve(poise.load("snake100"), Reach("tip", (2.0, 1.5, 2.5)), record=True)
+
+
+def race_methods() -> Any:
+    """All methods on the same targets, side by side."""
+    import poise
+    from poise.solvers import race
+
+    return race(poise.load("panda"), problems=8, methods=("transpose", "dls", "sdls", "lm", "ccd", "fabrik"))
+
+
+PAGES: dict[str, tuple[Callable[[], Any], str]] = {
+    "follow": (follow_ball, "hero.png"),
+    "search": (search_ball, "demo.png"),
+    "path": (follow_path, "hero.png"),
+    "crouch": (crouch, "hero.png"),
+    "snake": (bend_snake, "hero.png"),
+    "race": (race_methods, "race.png"),
+}
+
+
+def on_post_build(config: Any) -> None:
+    """Make every page, or say why it is not there."""
+    folder = Path(config["site_dir"]) / "live"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (make, picture) in PAGES.items():
+        (folder / f"{name}.html").write_text(make_page(make, picture), "utf-8")
+
+
+def make_page(make: Callable[[], Any], picture: str) -> str:
+    """Return the page, or a picture in its place if Poise is not built here."""
+    try:
+        import poise
+        from poise.native import core  # noqa: F401
+    except ImportError:
+        return f'<!doctype html><title>Poise</title><img src="../pictures/{picture}" alt="" style="width: 100%">'
+    return poise.show(make(), browser=False).html

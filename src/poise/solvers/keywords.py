@@ -1,0 +1,62 @@
+"""Keywords that people bring along from other libraries, and what does the same in Poise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from difflib import get_close_matches
+from functools import wraps
+from inspect import signature
+from typing import Any, TypeVar
+
+from poise.errors import UnknownArgument
+
+__all__ = ["make_unknown_argument", "refuse_unknown"]
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+
+# what to type -> the words for it in other libraries; {value} is what was given
+SAYINGS = {
+    "max_steps={value}": "max_iterations max_iteration max_iters max_iter maxiter iterations n_iter num_iterations",
+    "method=poise.methods.DLS(damping={value})": "damping lambda_ lm_damping solver_damping",
+    "Reach(frame, target, tolerance={value}), in the goal": "tolerance tolerances tol eps epsilon atol xtol ftol",
+    "Reach(frame, target, weight={value}), in the goal": "weight weights cost costs",
+    "Reach(frame, target, priority={value}), in the goal": "priority priorities",
+    "Reach(frame, target), in the goal": "target targets goal",
+    "start=...": "q0 x0 q_init initial initial_guess init guess seed_state q",
+    "time_limit={value}": "timeout max_time time",
+    "seed=..., a whole number": "rng random_state random_seed",
+    "restarts={value}": "num_seeds max_restarts tries n_restarts attempts",
+    "method=..., one of poise.methods.names()": "solver algorithm backend",
+    "step_limit={value}": "max_step step_size max_delta",
+    "limits=[poise.limits.Clearance()]": "collision collisions self_collision avoid",
+    "Solver(model, goals).step(q, dt)": "dt timestep",
+    "joints={value}": "active_joints free_joints joint_names",
+    "solve_batch(..., threads={value})": "num_threads n_jobs workers parallel",
+    "solutions={value}": "num_solutions n_solutions return_all",
+}
+ADVICE = {word: typed for typed, words in SAYINGS.items() for word in words.split()}
+
+
+def make_unknown_argument(caller: str, name: str, value: Any, known: Collection[str]) -> UnknownArgument:
+    """Return the error for a keyword that a call does not have: what does the same, the closest name, or all names."""
+    begin = f"{caller}() has no argument {name!r}"
+    if name in ADVICE:
+        return UnknownArgument(f"{begin}; type {ADVICE[name].format(value=repr(value))}.")
+    close = get_close_matches(name, known, n=1)
+    if close:
+        return UnknownArgument(f"{begin}; did you mean {close[0]!r}?")
+    return UnknownArgument(f"{begin}; it has: {', '.join(known)}.")
+
+
+def refuse_unknown(function: _Function) -> _Function:
+    """Let a function refuse keywords that it does not have with words that help."""
+    known = dict.fromkeys(signature(function).parameters)
+
+    @wraps(function)
+    def call(*args: Any, **given: Any) -> Any:
+        for name, value in given.items():
+            if name not in known:
+                raise make_unknown_argument(function.__name__, name, value, known)
+        return function(*args, **given)
+
+    return call  # type: ignore[return-value]  # it takes what the function takes
