@@ -9,10 +9,12 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InvalidValue
+from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
+from poise.kinematics import editing
 from poise.kinematics.drawn import Drawn
 from poise.kinematics.pose import Floats, Pose, checked_configuration
-from poise.model import Model
+from poise.model import Frame, Model
+from poise.spatial.arrays import finite, numbers, real
 
 __all__ = ["Motion"]
 
@@ -35,9 +37,7 @@ class Motion(Drawn):
     def __init__(self, model: Model, q: ArrayLike, fps: float = 30.0) -> None:
         object.__setattr__(self, "q", checked_configuration(model, q, 2))
         object.__setattr__(self, "model", model)
-        if not (isinstance(fps, Real) and np.isfinite(fps) and fps > 0):
-            raise InvalidValue(f"fps is {fps!r}; it must be a positive number.")
-        object.__setattr__(self, "fps", float(fps))
+        object.__setattr__(self, "fps", check_rate(fps))
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a Motion is frozen: {name!r} cannot be set.")
@@ -77,5 +77,125 @@ class Motion(Drawn):
     def __iter__(self) -> Iterator[Pose]:
         return (self[i] for i in range(len(self)))
 
+    # ------------------------------------------------------------------------------------------------ arrays
+
+    def positions(self, frame: str | Frame, point: ArrayLike | None = None) -> Floats:
+        """Return where a frame's origin, or a point given in its axes, is over time [m], (frames, 3)."""
+        T = self.model.fk(self.q, frame)
+        local = np.zeros(3) if point is None else finite(numbers(point, (3,), "point"), "point")
+        return np.array(T[:, :3, :3] @ local + T[:, :3, 3])
+
+    def velocities(self, frame: str | Frame | None = None, point: ArrayLike | None = None) -> Floats:
+        """Return the velocities of the joints, (frames, nv), or of a frame's origin or point [m/s], (frames, 3).
+
+        They are central differences, of second order at the ends too; a clip of one frame stands still.
+        """
+        if frame is None:
+            return editing.measure_speeds(self.model, self.q, self.fps)
+        places = self.positions(frame, point)
+        if len(places) < 3:
+            return (
+                np.repeat(np.diff(places, axis=0) if len(places) == 2 else np.zeros((1, 3)), len(places), 0) * self.fps
+            )
+        steps = np.diff(places, axis=0)
+        return self.fps * editing.take_central(steps, places[2:3] - places[:1], places[-1:] - places[-3:-2])
+
+    def mean(self) -> Pose:
+        """Return the mean pose: the one from which the steps to all frames cancel, with rotations as rotations."""
+        return Pose(self.model, editing.average(self.model, self._filled("mean").q))
+
+    # ------------------------------------------------------------------------------------------------ edits
+
+    def resampled(self, fps: float) -> Motion:
+        """Return the same motion at another frame rate, over the same time.
+
+        The new frames lie on a smooth curve through the old ones. A clip whose length is no whole number of new frames
+        ends with the last new frame that lies inside.
+        """
+        rate = check_rate(fps)
+        at = np.arange(int((len(self) - 1) * rate / self.fps + 1e-9) + 1) * (self.fps / rate)
+        return Motion(self.model, editing.sample(self.model, self._filled("resampled").q, snap(at)), rate)
+
+    def warped(self, times: ArrayLike) -> Motion:
+        """Return the motion played at other times: frame i of the result is this motion at `times[i]` seconds.
+
+        Args:
+            times: Seconds from the first frame, one for each frame of the result; what lies outside shows the first or
+                the last frame.
+        """
+        at = real(times, "times")
+        if at.ndim != 1 or not np.isfinite(at).all():
+            raise ShapeMismatch(
+                f"times has shape {at.shape}; it must be a row of finite seconds, one for each new frame."
+            )
+        return Motion(self.model, editing.sample(self.model, self._filled("warped").q, snap(at * self.fps)), self.fps)
+
+    def reversed(self) -> Motion:
+        """Return the motion backwards in time."""
+        return Motion(self.model, self.q[::-1], self.fps)
+
+    def smoothed(self, cutoff_hz: float) -> Motion:
+        """Return the motion without what is faster than a cutoff frequency, without delay.
+
+        It is the low-pass filter of biomechanics: Butterworth, of second order, forwards and backwards; 6 Hz is usual
+        for walking. Contacts slip a little: hold them again with `poise.motion.lock`.
+        """
+        if not (isinstance(cutoff_hz, Real) and np.isfinite(cutoff_hz) and cutoff_hz > 0):
+            raise InvalidValue(f"cutoff_hz is {cutoff_hz!r}; it must be a positive number of cycles a second.")
+        return Motion(self.model, editing.smooth(self.model, self.q, self.fps, float(cutoff_hz)), self.fps)
+
+    def joined(self, other: Motion, blend: float = 0.3) -> Motion:
+        """Return this motion and then another one of the same body, which fade into each other.
+
+        A body that moves through the world goes on where this motion ends: the other one is shifted over the ground and
+        turned about the upright axis. It is resampled where its frame rate differs.
+
+        Args:
+            other: What follows.
+            blend: How long the end of this motion and the beginning of the other overlap [s].
+        """
+        if not isinstance(other, Motion) or other.model != self.model:
+            raise ModelMismatch(
+                f"only motions of one body can be joined, and {other!r} is none of {self.model.name!r}."
+            )
+        following = other if other.fps == self.fps else other.resampled(self.fps)
+        overlap = self._count_overlap(blend, min(len(self._filled("joined")), len(following._filled("joined"))))
+        return Motion(self.model, editing.join(self.model, self.q, following.q, overlap), self.fps)
+
+    def looped(self, blend: float = 0.3) -> Motion:
+        """Return the motion made cyclic: its last frame goes on with its first one, a step further over the ground.
+
+        Args:
+            blend: How long the end fades into the beginning [s]; the result is shorter by as much.
+        """
+        overlap = self._count_overlap(blend, len(self._filled("looped")) - 1)
+        return Motion(self.model, editing.loop(self.model, self.q, overlap), self.fps)
+
+    def _filled(self, edit: str) -> Motion:
+        if not len(self):
+            raise InvalidValue(f"{edit}() needs a frame, and this motion has none.")
+        return self
+
+    def _count_overlap(self, blend: float, most: int) -> int:
+        if not (isinstance(blend, Real) and np.isfinite(blend) and blend >= 0):
+            raise InvalidValue(f"blend is {blend!r}; it must be a number of seconds, 0 or more.")
+        overlap = round(float(blend) * self.fps)
+        if overlap > most:
+            raise InvalidValue(f"blend={blend:g} s is {overlap} frames, and the motion allows at most {most}.")
+        return overlap
+
     def __repr__(self) -> str:
         return f"<Motion of {self.model.name!r}: {len(self)} frames at {self.fps:g} fps>"
+
+
+def check_rate(fps: object) -> float:
+    """Return a frame rate as a number, or refuse it."""
+    if not (isinstance(fps, Real) and np.isfinite(fps) and fps > 0):
+        raise InvalidValue(f"fps is {fps!r}; it must be a positive number.")
+    return float(fps)
+
+
+def snap(at: Floats) -> Floats:
+    """Return places between frames, with those that are a rounding away from a frame put on it."""
+    whole = np.rint(at)
+    return np.where(np.abs(at - whole) < 1e-9, whole, at)

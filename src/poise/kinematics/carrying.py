@@ -1,0 +1,89 @@
+"""Carry a whole body through the world: its root is moved, nothing else changes.
+
+    T_world_root' = G T_world_root
+
+The root is a `free` joint, or a `translation3` that carries a joint which turns in all directions (`ball` or `euler`),
+as the roots of BVH files are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.kinematics.samples import TURNS_FREELY, name_angles
+from poise.model import Joint, Model
+from poise.spatial import Rotation
+
+__all__ = ["Root", "carry", "find_root", "level_motion"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """The joints that carry a body through the world.
+
+    Attributes:
+        slide: The joint whose first three numbers are the place.
+        turn: The joint that turns; the same one where it is a free joint.
+    """
+
+    slide: Joint
+    turn: Joint
+
+    @property
+    def frame(self) -> str:
+        """The frame that the root carries."""
+        return self.turn.frame
+
+
+def find_root(model: Model) -> Root | None:
+    """Return the joints that carry the whole body freely, or None where it stands fixed or moves in part."""
+    first = [joint for joint in model.joints if joint.nq and not model.joints_above(joint.frame)[1:]]
+    if len(first) != 1 or first[0].mimic:
+        return None
+    if first[0].kind == "free":
+        return Root(first[0], first[0])
+    if first[0].kind != "translation3":
+        return None
+    second = [joint for joint in model.joints if joint.nq and joint.parent == first[0].frame]
+    turns = len(second) == 1 and second[0].kind in TURNS_FREELY and not second[0].mimic
+    return Root(first[0], second[0]) if turns else None
+
+
+def carry(root: Root, q: Floats, motion: Floats) -> Floats:
+    """Return configurations (frames, nq) of the body carried by a rigid motion of the world, (4, 4)."""
+    out = np.array(q)
+    base = root.slide.offset.matrix
+    G = np.linalg.inv(base) @ motion @ base
+    at = slice(root.slide.q.start, root.slide.q.start + 3)
+    between = np.eye(4) if root.slide is root.turn else root.turn.offset.matrix
+    offset = between[:3, 3]
+    out[:, at] = (q[:, at] + offset) @ G[:3, :3].T + G[:3, 3] - offset
+    turn = Rotation.from_matrix(between[:3, :3].T @ G[:3, :3] @ between[:3, :3])
+    if root.turn.quaternion:
+        quaternion = slice(root.turn.q.stop - 4, root.turn.q.stop)
+        out[:, quaternion] = (turn @ Rotation(q[:, quaternion])).wxyz
+    else:
+        turned = turn @ Rotation.from_euler(root.turn.order, q[:, root.turn.q])
+        out[:, root.turn.q] = name_angles(turned, root.turn.order, q[:, root.turn.q])
+    return out
+
+
+def level_motion(start: Floats, end: Floats, up: Floats) -> Floats:
+    """Return the motion of the ground, (4, 4), that brings transform `start` above `end`, heading the same way.
+
+    It turns about `up` and shifts across it: heights stay.
+    """
+    turn = end[:3, :3] @ start[:3, :3].T
+    w, vector = np.split(Rotation.from_matrix(turn).wxyz, [1])
+    twist = np.concatenate([w, (vector @ up) * up])
+    out = np.eye(4)
+    if np.linalg.norm(twist) > 1e-9:  # else it is upside down: every heading is as good
+        out[:3, :3] = Rotation(twist).matrix
+    shift = end[:3, 3] - out[:3, :3] @ start[:3, 3]
+    out[:3, 3] = shift - (shift @ up) * up
+    return out
