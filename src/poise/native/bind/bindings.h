@@ -13,5 +13,6 @@ void bind_batch(nb::module_& m);
 void bind_gpu(nb::module_& m);
 void bind_geometry(nb::module_& m);
 void bind_family(nb::module_& m);
+void bind_clips(nb::module_& m);
 
 }  // namespace poise

@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "levels.h"
+#include "memory/clip_data.h"
 #include "run/batch/batch.h"
 #include "run/level_names.h"
 #include "run/ops.h"
@@ -15,6 +16,7 @@ namespace poise {
   }                                    \
   namespace solver {                   \
   extern const SolverOps solver_table; \
+  extern const ClipOps clip_table;     \
   }
 POISE_FOR_EACH_LEVEL(POISE_DECLARE)
 #undef POISE_DECLARE
@@ -26,12 +28,14 @@ struct Level {
   const OpsTable* ops;
   const SolverOps* solver;
   const BatchOps* batch;
+  const ClipOps* clip;
 };
 
 Level best_level() {
   Level best{};
 #define POISE_TRY(level, solver) \
-  if (machine_runs_##level()) best = {#level, &level::table, &solver::solver_table, &level::batch_table};
+  if (machine_runs_##level())    \
+    best = {#level, &level::table, &solver::solver_table, &level::batch_table, &solver::clip_table};
   POISE_FOR_EACH_LEVEL(POISE_TRY)
 #undef POISE_TRY
   return best;
@@ -47,10 +51,12 @@ const SolverOps& solver_ops() { return *chosen.solver; }
 
 const BatchOps& batch_ops() { return *chosen.batch; }
 
+const ClipOps& clip_ops() { return *chosen.clip; }
+
 void choose_level(const char* name) {
 #define POISE_TRY(level, solver)                                \
   if (std::strcmp(name, #level) == 0 && machine_runs_##level()) \
-    chosen = {#level, &level::table, &solver::solver_table, &level::batch_table};
+    chosen = {#level, &level::table, &solver::solver_table, &level::batch_table, &solver::clip_table};
   POISE_FOR_EACH_LEVEL(POISE_TRY)
 #undef POISE_TRY
 }

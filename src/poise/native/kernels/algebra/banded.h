@@ -1,0 +1,131 @@
+// banded.h: one linear system over all frames of a clip, in which a frame meets the two before and the two after it.
+//
+// A block of n rows for each frame; coupling between frames is diagonal, as the second difference of every velocity over time is:
+//
+//     [A_0 e_0 f_0            ]
+//     [e_0 A_1 e_1 f_1        ]  x = b,     A_t dense, symmetric, positive;  e_t, f_t diagonal
+//     [f_0 e_1 A_2 e_2 f_2 ...]
+//
+// Factored as L D L^T frame by frame, in a front of three frames: the columns of the first are eliminated, what they leave of the next
+// two stays in the front. The cost is linear in frames, the order of all sums is fixed, and the arithmetic is that of blocks.h: a block
+// of W x W numbers stays in registers while columns stream past it. One more block of rows carries the right side.
+#pragma once
+#include "kernels/algebra/blocks.h"
+
+namespace poise {
+
+POISE_FN constexpr int frames_met = 3;  // a frame and the two after it
+
+template <class S> POISE_FN constexpr int band_block(int n) { return tall_of<S>(n); }
+template <class S> POISE_FN constexpr int band_stride(int n) {
+  return frames_met * band_block<S>(n) + Strip<S>::padding;
+}
+// numbers of the front, and of what is kept of each frame for the way back
+template <class S> POISE_FN constexpr int size_of_front(int n) {
+  return frames_met * band_block<S>(n) * band_stride<S>(n) + Strip<S>::width * band_stride<S>(n) +
+         frames_met * band_block<S>(n);
+}
+template <class S> POISE_FN constexpr int size_of_band_frame(int n) { return band_block<S>(n) * band_stride<S>(n); }
+
+// The front: columns of three frames, each of `stride` rows: three blocks and the right side.
+template <class S> struct BandFront {
+  S *A, *scaled, *inverse;
+  int n, block, stride;
+};
+
+template <class S> POISE_FN BandFront<S> make_front(int n, S* memory) {
+  const int block = band_block<S>(n), stride = band_stride<S>(n);
+  S* scaled = memory + frames_met * block * stride;
+  return {memory, scaled, scaled + Strip<S>::width * stride, n, block, stride};
+}
+
+// the columns of one of the three frames made empty: ones on the diagonal of the padding
+template <class S> POISE_FN void clear_frame(const BandFront<S>& front, int which) {
+  using T = real_t<S>;
+  for (int j = which * front.block; j < (which + 1) * front.block; ++j) {
+    for (int i = 0; i < front.stride; ++i) front.A[j * front.stride + i] = S(T(0));
+    if (j - which * front.block >= front.n) front.A[j * front.stride + j] = S(T(1));
+  }
+}
+
+// The front moves on by one frame: what the eliminated frame left of the next two comes first.
+template <class S> POISE_FN void shift_front(const BandFront<S>& front) {
+  const int b = front.block, stride = front.stride;
+  for (int j = 0; j < 2 * b; ++j) {
+    const S* from = front.A + (j + b) * stride + b;
+    S* to = front.A + j * stride;
+    for (int i = 0; i < 2 * b; ++i) to[i] = from[i];
+    for (int i = 2 * b; i < 3 * b; ++i) to[i] = S(real_t<S>(0));
+    for (int i = 3 * b; i < stride; ++i) to[i] = front.A[(j + b) * stride + i];
+  }
+  clear_frame(front, 2);
+}
+
+// Eliminates the first frame's columns; `kept` (size_of_band_frame numbers) is given its L and the reduced right side.
+template <class S> POISE_LARGE_FN void eliminate_frame(const BandFront<S>& front, real_t<S> floor, S* kept) {
+  using T = real_t<S>;
+  using Row = typename Strip<S>::Row;
+  constexpr int W = Strip<S>::width;
+  const int b = front.block, stride = front.stride;
+  S* A = front.A;
+  for (int k = 0; k < b; k += W) {
+    factor_corner(A, k, stride, floor, front.inverse);
+    for (int i = k + W; i < stride; i += W) {
+      Row g[W];
+      POISE_UNROLL
+      for (int c = 0; c < W; ++c) {
+        g[c] = load_rows(A + (k + c) * stride + i);
+        POISE_UNROLL
+        for (int l = 0; l < c; ++l) g[c] -= g[l] * Row(A[(k + l) * stride + k + c]);
+      }
+      POISE_UNROLL
+      for (int c = 0; c < W; ++c) {
+        store_rows(front.scaled + c * stride + i, g[c]);
+        store_rows(A + (k + c) * stride + i, g[c] * Row(front.inverse[k + c]));
+      }
+    }
+    // the rest of the first frame's own columns
+    for (int j = k + W; j < b; j += W) {
+      for (int i = j; i < stride; i += W) {
+        Row rest[W];
+        POISE_UNROLL
+        for (int c = 0; c < W; ++c) rest[c] = load_rows(A + (j + c) * stride + i);
+        POISE_UNROLL
+        for (int l = 0; l < W; ++l) {
+          const Row x = load_rows(front.scaled + l * stride + i);
+          POISE_UNROLL
+          for (int c = 0; c < W; ++c) rest[c] -= x * Row(A[(k + l) * stride + j + c]);
+        }
+        POISE_UNROLL
+        for (int c = 0; c < W; ++c) store_rows(A + (j + c) * stride + i, rest[c]);
+      }
+    }
+  }
+
+  // the next two frames: A -= L D L^T, all columns of L at once
+  S* minus = front.inverse + b;
+  for (int c = 0; c < b; ++c) minus[c] = S(T(-1)) / front.inverse[c];
+  for (int j = b; j < 3 * b; j += W) {
+    for (int i = j; i < stride; i += W) add_block(A, minus, 0, b, i, j, stride, A);
+  }
+  for (int k = 0; k < b * stride; ++k) kept[k] = A[k];
+}
+
+// x of a frame from its L and the x of the two frames after it (null beyond the last one)
+template <class S> POISE_LARGE_FN void substitute_frame(int n, const S* kept, const S* next, const S* after, S* x) {
+  const int b = band_block<S>(n), stride = band_stride<S>(n);
+  for (int j = n - 1; j >= 0; --j) {
+    const S* column = kept + j * stride;
+    S sum = column[3 * b];
+    for (int i = j + 1; i < n; ++i) sum -= column[i] * x[i];
+    if (next) {
+      for (int i = 0; i < n; ++i) sum -= column[b + i] * next[i];
+    }
+    if (after) {
+      for (int i = 0; i < n; ++i) sum -= column[2 * b + i] * after[i];
+    }
+    x[j] = sum;
+  }
+}
+
+}  // namespace poise

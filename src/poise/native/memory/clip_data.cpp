@@ -1,0 +1,27 @@
+// clip_data.cpp: gives a clip its memory.
+#include "memory/clip_data.h"
+
+#include "kernels/algebra/banded.h"
+#include "kernels/algebra/factor.h"
+
+namespace poise {
+
+void allot(ClipData& clip) {
+  const SolverData& s = *clip.solver;
+  const auto frames = static_cast<std::size_t>(clip.frames), n = static_cast<std::size_t>(s.n_v);
+  const auto m = static_cast<std::size_t>(s.n_rows), block = static_cast<std::size_t>(band_block<double>(s.n_v));
+  clip.trial = clip.q;
+  clip.displacement.assign(frames * n, 0.0);
+  clip.step.assign(frames * n, 0.0);
+  clip.gradient.assign(frames * n, 0.0);
+  clip.held.assign(frames * n, 0);
+  clip.rows.assign(m, 0.0);
+  clip.J.assign(m * n, 0.0);
+  clip.front.assign(static_cast<std::size_t>(size_of_front<double>(s.n_v)), 0.0);
+  clip.factors.assign(frames * static_cast<std::size_t>(size_of_band_frame<double>(s.n_v)), 0.0);
+  const auto correction = m * n + m + static_cast<std::size_t>(qr_workspace(s.n_rows, s.n_v));
+  clip.scratch.assign(correction > m * block ? correction : m * block, 0.0);
+  clip.errors.assign(frames * s.goals.size() * 2, 0.0);
+}
+
+}  // namespace poise
