@@ -1,5 +1,8 @@
 // clip.cpp: the door to the solver of whole clips. It takes a prepared Solver, for its goals, and arrays over frames.
 #define NO_IMPORT_ARRAY
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
 #include "bind/bindings.h"
 #include "bind/prepared.h"
 #include "memory/clip_data.h"
@@ -75,9 +78,12 @@ AnyTuple solve_clip(PreparedSolver& solver, nb::handle q, nb::handle guide, nb::
                         array_of(clip.errors, {frames, goals, 2}).release(), clip.steps, clip.cost, clip.settled);
 }
 
-// a frame's targets in the kernels' numbers, all goals one after the other, as they are now
-NumpyArray targets_of(const PreparedSolver& solver) {
-  return array_of(solver.data.targets, {static_cast<npy_intp>(solver.data.targets.size())}).release();
+// the goals of a solver as a clip lists them: their names, where the target of each begins, all targets as they are now
+AnyTuple goals_of(const PreparedSolver& solver) {
+  std::vector<int> first;
+  for (const GoalSpec<double>& goal : solver.data.goals) first.push_back(goal.target);
+  const auto size = static_cast<npy_intp>(solver.data.targets.size());
+  return nb::make_tuple(solver.names, first, array_of(solver.data.targets, {size}).release());
 }
 
 }  // namespace
@@ -86,7 +92,7 @@ void bind_clips(nb::module_& m) {
   m.def("solve_clip", solve_clip, nb::arg("solver"), nb::arg("q"), nb::arg("guide"), nb::arg("targets"),
         nb::arg("weights"), nb::arg("hard"), nb::arg("frozen"), nb::arg("hold"), nb::arg("smooth"),
         nb::arg("max_steps"));
-  m.def("targets_of", targets_of, nb::arg("solver"));
+  m.def("goals_of_clip", goals_of, nb::arg("solver"));
 }
 
 }  // namespace poise

@@ -1,0 +1,179 @@
+"""Contacts: which point of a body stands still, where, and from when to when.
+
+The ledger of a clip's contacts is found by `contacts`, and may be read, corrected, saved and given to whatever holds
+them: `lock`, `track`, `quality`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import KW_ONLY, asdict, dataclass, replace
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from poise.errors import FormatError, InvalidValue
+
+__all__ = ["Contact", "Contacts"]
+
+KIND = "poise contacts"
+Place = tuple[float, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Contact:
+    """One point of the body that stands still for a while.
+
+    Attributes:
+        frame: The frame that the point is fixed to.
+        start: The first frame of the clip in contact.
+        end: The first frame after it: `end - start` frames are in contact.
+        place: Where the point stands in the world [m]; None: where it is on average.
+        point: The point in the frame's own axes [m].
+        name: What the point is called: "heel_l", "toe_r", or the frame's name.
+    """
+
+    frame: str
+    start: int
+    end: int
+    _: KW_ONLY
+    place: Place | None = None
+    point: Place = (0.0, 0.0, 0.0)
+    name: str = ""
+
+    def __post_init__(self) -> None:
+        for what in ("start", "end"):
+            if not isinstance(getattr(self, what), (int, np.integer)) or isinstance(getattr(self, what), bool):
+                raise InvalidValue(f"Contact: {what} is {getattr(self, what)!r}; it must be a whole number of frames.")
+        if not 0 <= self.start < self.end:
+            raise InvalidValue(f"Contact: it lasts from frame {self.start} to {self.end}; the end must come later.")
+        object.__setattr__(self, "point", read_place(self.point, "point"))
+        if self.place is not None:
+            object.__setattr__(self, "place", read_place(self.place, "place"))
+        if not self.name:
+            object.__setattr__(self, "name", self.frame)
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Contacts:
+    """The contacts of a clip, in the order in which they begin; frozen: every change returns another one.
+
+    Attributes:
+        intervals: The contacts.
+        frames: How many frames the clip has.
+        fps: Its frame rate.
+        floor: The height of the ground [m]; None where it is not known.
+    """
+
+    intervals: tuple[Contact, ...]
+    frames: int
+    fps: float
+    floor: float | None = None
+
+    def __post_init__(self) -> None:
+        ordered = tuple(sorted(self.intervals, key=lambda c: (c.start, c.name, c.end)))
+        object.__setattr__(self, "intervals", ordered)
+        for contact in ordered:
+            if contact.end > self.frames:
+                raise InvalidValue(f"{contact.name!r} is in contact until frame {contact.end} of {self.frames}.")
+        self._refuse_overlaps()
+
+    def __len__(self) -> int:
+        return len(self.intervals)
+
+    def __iter__(self) -> Iterator[Contact]:
+        return iter(self.intervals)
+
+    def __getitem__(self, index: int) -> Contact:
+        return self.intervals[index]
+
+    def add(self, contact: Contact) -> Contacts:
+        """Return the ledger with one more contact."""
+        return replace(self, intervals=(*self.intervals, contact))
+
+    def remove(self, index: int) -> Contacts:
+        """Return the ledger without the contact of a line."""
+        self._check_line(index)
+        return replace(self, intervals=tuple(c for i, c in enumerate(self.intervals) if i != index % len(self)))
+
+    def replace(self, index: int, **changes: Any) -> Contacts:
+        """Return the ledger with a contact changed: `contacts.replace(3, start=41, end=58)`."""
+        self._check_line(index)
+        changed = replace(self.intervals[index], **changes)
+        return replace(self, intervals=tuple(changed if i == index % len(self) else c for i, c in enumerate(self)))
+
+    def at(self, frame: int) -> list[Contact]:
+        """List the contacts of one frame of the clip."""
+        return [contact for contact in self if contact.start <= frame < contact.end]
+
+    def _check_line(self, index: int) -> None:
+        if not -len(self) <= index < len(self):
+            raise InvalidValue(f"there is no contact {index}: the ledger has {len(self)}, from 0.")
+
+    def _refuse_overlaps(self) -> None:
+        last: dict[tuple[str, Place], Contact] = {}
+        for contact in self.intervals:
+            before = last.get((contact.frame, contact.point))
+            if before is not None and before.end > contact.start:
+                raise InvalidValue(
+                    f"{contact.name!r} is in contact twice at frame {contact.start}: frames {before.start} to "
+                    f"{before.end} and {contact.start} to {contact.end}. Remove or shorten one of them."
+                )
+            last[contact.frame, contact.point] = contact
+
+    def __str__(self) -> str:
+        height = "" if self.floor is None else f", floor at {self.floor:.3f} m"
+        lines = [f"{len(self)} contacts in {self.frames} frames at {self.fps:g} fps{height}"]
+        lines += [f"{i:4d}  {describe(contact, self.fps)}" for i, contact in enumerate(self)]
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """Return the ledger as the text of a JSON file, one contact a line."""
+        rows = [json.dumps(asdict(contact)) for contact in self]
+        head = {"kind": KIND, "version": 1, "frames": self.frames, "fps": self.fps, "floor": self.floor}
+        return json.dumps(head)[:-1] + ', "contacts": [\n' + ",\n".join(rows) + "\n]}\n"
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Contacts:
+        """Read a ledger that `poise.save` wrote, corrected by hand or not.
+
+        Raises:
+            FormatError: The file is missing, or is not such a ledger.
+        """
+        try:
+            given = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise FormatError(f"cannot be read: {error.strerror}.", str(path)) from None
+        except (ValueError, UnicodeDecodeError) as error:
+            raise FormatError(f"is not JSON: {error}.", str(path)) from None
+        if not isinstance(given, dict) or given.get("kind") != KIND:
+            raise FormatError(f'is not a ledger of contacts: it must say "kind": "{KIND}".', str(path))
+        try:
+            intervals = tuple(Contact(**row) for row in given["contacts"])
+            return cls(intervals, int(given["frames"]), float(given["fps"]), given.get("floor"))
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"has a contact that cannot be read: {error}", str(path)) from None
+
+
+def describe(contact: Contact, fps: float) -> str:
+    """Return one line of the ledger."""
+    place = "" if contact.place is None else "at " + " ".join(f"{x:8.3f}" for x in contact.place)
+    when = f"{contact.start:6d} to {contact.end:6d}  ({contact.start / fps:7.2f} to {contact.end / fps:7.2f} s)"
+    return f"{contact.name:<16}{when}  {place}".rstrip()
+
+
+def read_place(given: Any, what: str) -> Place:
+    """Return three finite numbers as a tuple, or refuse them."""
+    try:
+        x = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        x = np.zeros(0)
+    if x.shape != (3,) or not np.isfinite(x).all():
+        raise InvalidValue(f"Contact: {what} is {given!r}; it must be three finite numbers.")
+    return float(x[0]), float(x[1]), float(x[2])

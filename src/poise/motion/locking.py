@@ -1,0 +1,248 @@
+"""Lock: hold the contacts of a clip exactly, and change nothing else more than that needs.
+
+The displacement from the clip is made as small and as smooth over time as the contacts allow, root first, because a
+metre of it costs no more than a radian of a joint. A place that cannot be held for all of a contact is shifted to where
+the body came; what still does not hold is let go, and told. Kovar, Schreiner and Gleicher, Footskate cleanup for motion
+capture editing (2002), solve the same problem frame by frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.goals import HalfSpace, Inside, Reach
+from poise.kinematics import Motion
+from poise.motion.ledger import Contact, Contacts, Place
+from poise.motion.finding import contacts as find_contacts
+from poise.motion.finding import find_runs
+from poise.motion.result import HOLDS, Released, Track
+from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
+
+__all__ = ["lock"]
+
+Floats = NDArray[np.float64]
+Key = tuple[str, Place]
+SHIFTS = 3  # rounds in which places are shifted to where the body came
+ROUNDS = 3  # rounds in which contacts that do not hold are let go
+NEAR = 0.05  # m: a point that never comes nearer to the floor cannot sink into it
+TOLERANCE = 1e-5, 1e-3
+
+
+def lock(
+    clip: Motion,
+    contacts: Contacts | str = "auto",
+    ground: float | None = None,
+    *,
+    smooth: float = 1.0,
+    joints: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Track:
+    """Return a clip whose contacts stand exactly still, on the ground, and whose soles do not sink into it.
+
+    Args:
+        clip: The motion.
+        contacts: What stands still and when; "auto" finds it.
+        ground: The height of the ground [m]; where the clip stands unless given.
+        smooth: Over how long a correction spreads; 1 is about a tenth of a second before and after a contact.
+        joints: The only joints that may move; all of them unless given.
+        progress: Called with the frames that are done, and all of them.
+
+    Raises:
+        InvalidValue: The clip has no frame, the contacts are those of another clip, or the body has no feet.
+    """
+    if not isinstance(clip, Motion) or not len(clip):
+        raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
+    ledger = read_contacts(clip, contacts)
+    if ground is not None:
+        ledger = move_ground(ledger, float(ground), clip.model.up_direction)
+    ledger = fill_places(clip, ledger)
+    return hold_contacts(clip, ledger, smooth=smooth, joints=joints, progress=progress)
+
+
+def hold_contacts(
+    clip: Motion, ledger: Contacts, *, smooth: float, joints: Sequence[str] | None, progress: Progress | None
+) -> Track:
+    """Return the clip with its contacts held; those that do not hold are let go, in rounds."""
+    released: list[Released] = []
+    q: Floats | None = None
+    for _ in range(ROUNDS):
+        ledger, q, errors = shift_places(clip, ledger, q, smooth, joints, progress)
+        kept, let_go = part_held(clip, ledger, errors, q)
+        if not let_go:
+            break
+        released += let_go
+        ledger = replace(ledger, intervals=tuple(kept))
+    assert q is not None
+    names = {contact.name: errors.get((contact.frame, contact.point)) for contact in ledger}
+    asked = {name: flag_contact(ledger, name) for name in names}
+    return Track(
+        Motion(clip.model, q, clip.fps),
+        {name: error for name, error in names.items() if error is not None},
+        dict.fromkeys(names, TOLERANCE),
+        ledger,
+        tuple(released),
+        clip,
+        asked,
+    )
+
+
+def shift_places(
+    clip: Motion,
+    ledger: Contacts,
+    start: Floats | None,
+    smooth: float,
+    joints: Sequence[str] | None,
+    progress: Progress | None,
+) -> tuple[Contacts, Floats, dict[Key, Floats]]:
+    """Return the ledger with places that the body can hold together, the clip that does, and what is left over.
+
+    Heel and toe of one foot are places that must fit each other: where they do not, each moves to the mean of where the
+    body brought it.
+    """
+    q = clip.q if start is None else start
+    errors: dict[Key, Floats] = {}
+    for round_ in range(SHIFTS):
+        goals = list_goals(clip, ledger)
+        if not goals:
+            return ledger, q, {}
+        answer = solve_whole(clip, goals, start=q, smooth=smooth, joints=joints, progress=progress)
+        q = answer.q
+        keys = list_keys(ledger)
+        errors = {key: answer.errors[:, i] for i, key in enumerate(keys)}
+        off = [errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger]
+        if round_ + 1 == SHIFTS or max(off, default=0.0) <= 1e-9:
+            break
+        moved = Motion(clip.model, q, clip.fps)
+        ledger = replace(ledger, intervals=tuple(recentre(moved, c, far) for c, far in zip(ledger, off, strict=True)))
+    return ledger, q, errors
+
+
+def recentre(moved: Motion, contact: Contact, off: float) -> Contact:
+    """Return a contact whose place is where the body holds the point on average, at the same height."""
+    if off <= 1e-9 or contact.place is None:
+        return contact
+    up = moved.model.up_direction
+    path = moved[contact.start : contact.end].positions(contact.frame, contact.point)
+    shift = path.mean(axis=0) - np.array(contact.place)
+    place = np.array(contact.place) + shift - (shift @ up) * up
+    return replace(contact, place=(place[0], place[1], place[2]))
+
+
+def list_keys(ledger: Contacts) -> list[Key]:
+    """List the points of a ledger, each once."""
+    return list(dict.fromkeys((contact.frame, contact.point) for contact in ledger))
+
+
+def list_goals(clip: Motion, ledger: Contacts) -> list[ClipGoal]:
+    """List what a ledger asks of every frame: points at their places, and no sole below the floor."""
+    up = clip.model.up_direction
+    held, above = [], []
+    for frame, point in list_keys(ledger):
+        path = clip.positions(frame, point)
+        targets, weights = np.zeros((len(clip), 12)), np.zeros(len(clip))
+        targets[:, [0, 4, 8]] = 1.0
+        targets[:, 9:] = path
+        levels = []
+        for contact in ledger:
+            if (contact.frame, contact.point) == (frame, point) and contact.place is not None:
+                targets[contact.start : contact.end, 9:] = contact.place
+                weights[contact.start : contact.end] = 1.0
+                levels.append(float(np.array(contact.place) @ up))
+        name = f"{frame} {point}"
+        held.append(ClipGoal(Reach(frame, path[0], point=point, name=name), targets, weights, hard=True))
+        floor = min(levels)
+        near = (path @ up < floor + NEAR) & (weights == 0.0)
+        if near.any():
+            region = HalfSpace(floor * up, -up)
+            goal = Inside(frame, region, point=point, name=f"{name} above the floor")
+            above.append(ClipGoal(goal, None, near.astype(np.float64), hard=True))
+    return held + above
+
+
+def part_held(
+    clip: Motion, ledger: Contacts, errors: dict[Key, Floats], q: Floats
+) -> tuple[list[Contact], list[Released]]:
+    """Part contacts into stretches that hold and stretches that do not, those with the reason."""
+    kept: list[Contact] = []
+    let_go: list[Released] = []
+    shortest = max(2, round(0.1 * clip.fps))
+    for contact in ledger:
+        far = errors[contact.frame, contact.point][contact.start : contact.end, 0]
+        holds = far <= HOLDS
+        for a, b in find_runs(holds):
+            if b - a >= shortest or (b - a) == len(contact):
+                kept.append(replace(contact, start=contact.start + a, end=contact.start + b))
+            else:
+                holds[a:b] = False
+        for a, b in find_runs(~holds):
+            piece = replace(contact, start=contact.start + a, end=contact.start + b)
+            worst = contact.start + a + int(np.argmax(far[a:b]))
+            let_go.append(Released(piece, explain(clip, contact, float(far[a:b].max()), q[worst])))
+    return kept, let_go
+
+
+def explain(clip: Motion, contact: Contact, far: float, q: Floats) -> str:
+    """Return why a contact does not hold, in words: what is at the end of its range above it, and how far it is off."""
+    model = clip.model
+    at_end = []
+    for joint in model.joints_above(contact.frame):
+        if joint.nv and not joint.quaternion and not joint.mimic:
+            x = q[joint.q]
+            if ((x <= model.lower[joint.v]) | (x >= model.upper[joint.v])).any():
+                at_end.append(joint.name)
+    by = f"it is {1e3 * far:.2f} mm out of reach"
+    return f"{by}, {' and '.join(at_end)} at the end of the range" if at_end else f"{by} beside the other contacts"
+
+
+def read_contacts(clip: Motion, given: Contacts | str) -> Contacts:
+    """Return the contacts of a clip, found where they are to be found."""
+    if isinstance(given, Contacts):
+        if given.frames != len(clip):
+            raise InvalidValue(f"contacts are of a clip of {given.frames} frames; this one has {len(clip)}.")
+        for contact in given:
+            clip.model.frame(contact.frame)
+        return given
+    if given != "auto":
+        raise InvalidValue(
+            f"contacts is {given!r}; it must be 'auto' or Contacts, as poise.motion.contacts finds them."
+        )
+    return find_contacts(clip)
+
+
+def fill_places(clip: Motion, ledger: Contacts) -> Contacts:
+    """Return the ledger with a place for every contact: where the point is on average, if none was given."""
+
+    def fill(contact: Contact) -> Contact:
+        if contact.place is not None:
+            return contact
+        x = clip[contact.start : contact.end].positions(contact.frame, contact.point).mean(axis=0)
+        return replace(contact, place=(x[0], x[1], x[2]))
+
+    return replace(ledger, intervals=tuple(map(fill, ledger)))
+
+
+def move_ground(ledger: Contacts, ground: float, up: Floats) -> Contacts:
+    """Return the ledger with everything that stands on the floor moved to another height."""
+    shift = 0.0 if ledger.floor is None else ground - ledger.floor
+
+    def lift(contact: Contact) -> Contact:
+        if contact.place is None:
+            return contact
+        place = np.array(contact.place) + shift * up
+        return replace(contact, place=(place[0], place[1], place[2]))
+
+    return replace(ledger, intervals=tuple(map(lift, ledger)), floor=ground)
+
+
+def flag_contact(ledger: Contacts, name: str) -> NDArray[np.bool_]:
+    """Return at which frames a point is in contact."""
+    out = np.zeros(ledger.frames, dtype=bool)
+    for contact in ledger:
+        if contact.name == name:
+            out[contact.start : contact.end] = True
+    return out

@@ -1,0 +1,250 @@
+"""Quality: how good a clip is, in numbers with units.
+
+    slip    horizontal motion of a contact point from frame to frame, inside one contact     mm a frame
+    drift   its largest distance from the contact's median place                              mm
+    height  of the contact points over the floor, in contact                                  mm
+    sink    how far a sole point is below the floor, in any frame                             mm
+    step    largest motion of a joint from one frame to the next                              rad
+    jerk    third difference of the joints, root apart, root mean square over joints          rad/s^3
+    limits  how far a joint is outside its range                                              rad
+
+Contacts are those of the source, where there is one: who judges a result by contacts that were found in the result sees
+only the feet that happen to stand.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.kinematics import Motion
+from poise.kinematics.carrying import find_root
+from poise.kinematics.editing import follow_branches
+from poise.motion.ledger import Contact, Contacts
+from poise.motion.finding import contacts as find_contacts
+from poise.motion.soles import find_soles
+
+__all__ = ["Quality", "quality"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class Quality:
+    """How good a clip is; lengths in millimetres, angles in radians.
+
+    Attributes:
+        frames: How many frames it has.
+        fps: Its frame rate.
+        contact_share: The share of frames in which something is in contact.
+        slip_mean: Mean horizontal motion of contact points [mm a frame].
+        slip_p95: Its 95th percentile.
+        slip_max: Its largest.
+        drift_mean: Mean over contacts of the largest distance from the median place [mm].
+        drift_max: The largest.
+        height_mean: Mean distance of contact points from the floor, in contact [mm].
+        sink_max: Deepest that a sole point is below the floor [mm]; 0 where none is.
+        sink_share: The share of frames with a sole point deeper than 1 mm.
+        step_max: Largest motion of a joint in one frame [rad].
+        jerk_mean: Mean jerk [rad/s^3].
+        jerk_p95: Its 95th percentile.
+        speed_max: Largest speed of a joint [rad/s].
+        limits_max: Furthest that a joint is outside its range [rad, m]; 0 where all keep it.
+        limits_share: The share of frames in which some joint is at the end of its range.
+        tracking_mean: Mean distance of frames of the same name from those of the source [mm]; None without a source.
+        tracking_p95: Its 95th percentile.
+    """
+
+    frames: int
+    fps: float
+    contact_share: float
+    slip_mean: float
+    slip_p95: float
+    slip_max: float
+    drift_mean: float
+    drift_max: float
+    height_mean: float
+    sink_max: float
+    sink_share: float
+    step_max: float
+    jerk_mean: float
+    jerk_p95: float
+    speed_max: float
+    limits_max: float
+    limits_share: float
+    tracking_mean: float | None = None
+    tracking_p95: float | None = None
+
+    def __str__(self) -> str:
+        def line(what: str, text: str) -> str:
+            return f"{what:<10}{text}"
+
+        percent = 100.0 * self.contact_share
+        lines = [
+            line("frames", f"{self.frames} at {self.fps:g} fps, in contact in {percent:.0f} % of them"),
+            line("slip", f"mean {self.slip_mean:.3f}, p95 {self.slip_p95:.3f}, max {self.slip_max:.3f} mm a frame"),
+            line("drift", f"mean {self.drift_mean:.2f}, max {self.drift_max:.2f} mm"),
+            line("floor", f"{self.height_mean:.2f} mm off in contact, {self.sink_max:.2f} mm deep at most"),
+            line("step", f"{self.step_max:.3f} rad at most, speed {self.speed_max:.2f} rad/s"),
+            line("jerk", f"mean {self.jerk_mean:.0f}, p95 {self.jerk_p95:.0f} rad/s^3"),
+            line("limits", f"{self.limits_max:.3g} outside, at an end in {100.0 * self.limits_share:.0f} % of frames"),
+        ]
+        if self.tracking_mean is not None:
+            lines.append(line("tracking", f"mean {self.tracking_mean:.1f}, p95 {self.tracking_p95:.1f} mm"))
+        return "\n".join(lines)
+
+    def to_dict(self) -> dict[str, float | int | None]:
+        """Return the numbers by name, for JSON and tables."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def quality(clip: Motion, source: Motion | None = None, contacts: Contacts | None = None) -> Quality:
+    """Measure how good a clip is.
+
+    Args:
+        clip: The motion.
+        source: What it was made from, of the same body or with frames of the same names: contacts are found there, and
+            distances told from it.
+        contacts: The contacts to judge by; found in the source, else in the clip.
+
+    Raises:
+        InvalidValue: The clip has no frame, or the source another number of them.
+    """
+    if not isinstance(clip, Motion) or not len(clip):
+        raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
+    if source is not None and len(source) != len(clip):
+        raise InvalidValue(f"source has {len(source)} frames and the clip {len(clip)}.")
+    ledger = find_ledger(clip, source, contacts)
+    paths = [(contact, clip.positions(contact.frame, contact.point)[contact.start : contact.end]) for contact in ledger]
+    joints = measure_joints(clip)
+    return Quality(
+        len(clip),
+        clip.fps,
+        **measure_slip(clip, paths, len(clip)),
+        **measure_floor(clip, ledger, paths),
+        **joints,
+        **measure_tracking(clip, source),
+    )
+
+
+def find_ledger(clip: Motion, source: Motion | None, contacts: Contacts | None) -> Contacts:
+    """Return the contacts to judge by; none where the body has no feet."""
+    if contacts is not None:
+        return contacts
+    try:
+        return find_contacts(clip if source is None or source.model != clip.model else source)
+    except InvalidValue:
+        return Contacts((), len(clip), clip.fps)
+
+
+def measure_slip(clip: Motion, paths: list[tuple[Contact, Floats]], frames: int) -> dict[str, float]:
+    """Return slip and drift of the contact points, in millimetres."""
+    up = clip.model.up_direction
+    across = [path - np.outer(path @ up, up) for _, path in paths]
+    slips = np.concatenate([np.linalg.norm(np.diff(path, axis=0), axis=1) for path in across] or [np.zeros(0)])
+    drifts = [np.linalg.norm(path - np.median(path, axis=0), axis=1).max() for path in across]
+    touched = np.zeros(frames, dtype=bool)
+    for contact, _ in paths:
+        touched[contact.start : contact.end] = True
+    slips, drift = (slips if slips.size else np.zeros(1)), (np.array(drifts) if drifts else np.zeros(1))
+    return {
+        "contact_share": float(touched.mean()),
+        "slip_mean": 1e3 * float(slips.mean()),
+        "slip_p95": 1e3 * float(np.percentile(slips, 95.0)),
+        "slip_max": 1e3 * float(slips.max()),
+        "drift_mean": 1e3 * float(drift.mean()),
+        "drift_max": 1e3 * float(drift.max()),
+    }
+
+
+def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Floats]]) -> dict[str, float]:
+    """Return how far contact points are from their height, and how deep sole points sink, in millimetres."""
+    up = clip.model.up_direction
+    heights = []
+    for contact, path in paths:
+        level = np.median(path @ up) if contact.place is None else np.array(contact.place) @ up
+        heights.append(np.abs(path @ up - level))
+    off = np.concatenate(heights) if heights else np.zeros(1)
+    lowest = find_lowest(ledger, up)
+    depths = np.zeros(len(clip))
+    for frame, point, floor in lowest:
+        depths = np.maximum(depths, floor - clip.positions(frame, point) @ up)
+    return {
+        "height_mean": 1e3 * float(off.mean()),
+        "sink_max": 1e3 * float(depths.max()),
+        "sink_share": float((depths > 1e-3).mean()),
+    }
+
+
+def find_lowest(ledger: Contacts, up: Floats) -> list[tuple[str, tuple[float, float, float], float]]:
+    """List every point of the ledger with the lowest height at which it stands."""
+    lowest: dict[tuple[str, tuple[float, float, float]], float] = {}
+    for contact in ledger:
+        if contact.place is not None:
+            key, height = (contact.frame, contact.point), float(np.array(contact.place) @ up)
+            lowest[key] = min(lowest.get(key, height), height)
+    return [(frame, point, height) for (frame, point), height in lowest.items()]
+
+
+def measure_joints(clip: Motion) -> dict[str, float]:
+    """Return steps, jerk and speed of the joints, root apart, and how they keep their ranges."""
+    model = clip.model
+    q = follow_branches(model, clip.q)
+    inner = list_inner(clip)
+    steps = model.difference(q[:-1], q[1:])[:, inner] if len(clip) > 1 else np.zeros((1, len(inner)))
+    jerks = np.sqrt((np.diff(steps, 2, axis=0) ** 2).mean(axis=1)) * clip.fps**3 if len(steps) > 2 else np.zeros(1)
+    if not inner:
+        steps, jerks = np.zeros((1, 1)), np.zeros(1)
+    low, high, x = [], [], []
+    for joint in model.joints:
+        if joint.nq and not joint.mimic and not joint.quaternion:
+            x.append(clip.q[:, joint.q])
+            low.append(model.lower[joint.v])
+            high.append(model.upper[joint.v])
+    if not x:
+        outside, at_end = np.zeros(1), np.zeros(1, dtype=bool)
+    else:
+        value, lower, upper = np.concatenate(x, axis=1), np.concatenate(low), np.concatenate(high)
+        outside = np.maximum(np.maximum(lower - value, value - upper), 0.0)
+        at_end = ((value <= lower) | (value >= upper)).any(axis=1)
+    return {
+        "step_max": float(np.abs(steps).max()),
+        "jerk_mean": float(jerks.mean()),
+        "jerk_p95": float(np.percentile(jerks, 95.0)),
+        "speed_max": float(np.abs(steps).max() * clip.fps),
+        "limits_max": float(outside.max(initial=0.0)),
+        "limits_share": float(at_end.mean()),
+    }
+
+
+def list_inner(clip: Motion) -> list[int]:
+    """List the velocities that turn, without those of the root and without bones that are shifted."""
+    root = find_root(clip.model)
+    carried = set() if root is None else {root.slide.name, root.turn.name}
+    out: list[int] = []
+    for joint in clip.model.joints:
+        if joint.nv and not joint.mimic and joint.name not in carried:
+            out += [joint.v.start + k for k, slides in enumerate(joint.slides) if not slides]
+    return out
+
+
+def measure_tracking(clip: Motion, source: Motion | None) -> dict[str, float | None]:
+    """Return how far frames are from those of the same name in the source, in millimetres."""
+    if source is None:
+        return {}
+    names = [name for name in clip.model.frames if name in source.model.frames]
+    if not names:
+        return {}
+    far = np.stack([np.linalg.norm(clip.positions(n) - source.positions(n), axis=1) for n in names])
+    return {"tracking_mean": 1e3 * float(far.mean()), "tracking_p95": 1e3 * float(np.percentile(far, 95.0))}
+
+
+def list_sole_points(clip: Motion) -> list[str]:
+    """Name the points with which a body stands; none where it has no feet."""
+    try:
+        return [sole.name for sole in find_soles(clip.model)]
+    except InvalidValue:
+        return []

@@ -1,0 +1,67 @@
+"""The points with which a body may stand: heels and toes, or what it has instead of them.
+
+They are the frames that say so by name or role: `heel_l` and `toe_l`, else the foot itself.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.errors import InvalidValue
+from poise.kinematics import Motion
+from poise.model import Model
+
+__all__ = ["SolePoint", "find_soles", "measure_size"]
+
+
+@dataclass(frozen=True, slots=True)
+class SolePoint:
+    """A point with which a body may stand.
+
+    Attributes:
+        name: "heel_l", "toe_r", or the name of the frame.
+        frame: What it is fixed to.
+        point: Where, in the frame's own axes [m].
+    """
+
+    name: str
+    frame: str
+    point: tuple[float, float, float] = (0.0, 0.0, 0.0)
+
+
+def find_soles(model: Model, given: object = None) -> list[SolePoint]:
+    """List the points with which a body stands, or those of the frames that were given.
+
+    Raises:
+        InvalidValue: The body has no feet that can be told; name its frames.
+    """
+    if given is not None:
+        names = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
+        return [SolePoint(str(name), model.frame(name).name) for name in names]
+    roles = dict(model.roles)
+    found = []
+    for side in ("l", "r", "fl", "fr", "bl", "br"):
+        for part in (("heel", "toe"), ("ankle", "toe"), ("foot", "toe"), ("foot",), ("ankle",)):
+            names = [f"{name}_{side}" for name in part]
+            frames = [roles.get(name) or (name if name in model.frames else None) for name in names]
+            if all(frames) and len(set(frames)) == len(frames):
+                found += [SolePoint(name, str(frame)) for name, frame in zip(names, frames, strict=True)]
+                break
+    if not found:
+        raise InvalidValue(
+            f"model {model.name!r} has no feet that can be told by their names: say which frames stand, "
+            f"such as points=['left_foot', 'right_foot']."
+        )
+    return found
+
+
+def measure_size(clip: Motion) -> float:
+    """Return how large a body is beside a person of 1.75 m, whose frames span 1.6 m; thresholds grow with it.
+
+    It is measured where the clip stands tallest, because the rest pose of many files lies down.
+    """
+    heights = clip.model.fk(clip.q[:: max(1, len(clip) // 100)])[:, :, :3, 3] @ clip.model.up_direction
+    tall = float(np.percentile(np.ptp(heights, axis=1), 90.0)) if heights.size else 0.0
+    return max(tall, 0.5 * clip.model.length, 1e-9) / 1.6
