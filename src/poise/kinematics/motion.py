@@ -190,9 +190,10 @@ class Motion(Drawn):
 
 def check_rate(fps: object) -> float:
     """Return a frame rate as a number, or refuse it."""
-    if not (isinstance(fps, Real) and np.isfinite(fps) and fps > 0):
+    rate = float(fps) if isinstance(fps, Real) else np.nan
+    if not (np.isfinite(rate) and rate > 0.0):
         raise InvalidValue(f"fps is {fps!r}; it must be a positive number.")
-    return float(fps)
+    return rate
 
 
 def snap(at: Floats) -> Floats:

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.goals import HalfSpace, Inside, Reach
 from poise.kinematics import Motion
-from poise.motion.ledger import Contact, Contacts, Place
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.finding import find_runs
+from poise.motion.ledger import Contact, Contacts, Place
 from poise.motion.result import HOLDS, Released, Track
 from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
 

@@ -23,8 +23,8 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.kinematics.carrying import find_root
 from poise.kinematics.editing import follow_branches
-from poise.motion.ledger import Contact, Contacts
 from poise.motion.finding import contacts as find_contacts
+from poise.motion.ledger import Contact, Contacts
 from poise.motion.soles import find_soles
 
 __all__ = ["Quality", "quality"]

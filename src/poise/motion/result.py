@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.kinematics import Motion
-from poise.motion.ledger import Contact, Contacts, describe
 from poise.motion.finding import find_runs
+from poise.motion.ledger import Contact, Contacts, describe
 from poise.motion.measures import Quality, quality
 
 __all__ = ["Released", "Track"]
