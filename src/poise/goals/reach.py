@@ -28,7 +28,7 @@ from poise.kinematics.regions import LARGEST, read_position
 from poise.model import Model
 from poise.spatial import Transform, as_transform
 
-__all__ = ["Reach"]
+__all__ = ["OverTime", "Reach"]
 
 
 WEIGHT = (
@@ -36,6 +36,29 @@ WEIGHT = (
     "frame that the target is given in); or for a transform 6, the last 3 about the target's own axes. 0 leaves a "
     "component free. The cost is sum |w r|^2, with r in units of the body's length L and in radians."
 )
+
+
+MANY = (
+    "For many targets, use solve_batch, or make a Solver once and call solver.solve(start, {name: target}); for those "
+    "of the frames of a motion, use poise.motion.track."
+)
+
+
+class OverTime:
+    """Targets of the frames of a motion: points (frames, 3) or transforms (frames, 4, 4), for `poise.motion.track`.
+
+    Attributes:
+        values: The targets, read-only.
+    """
+
+    __slots__ = ("values",)
+
+    def __init__(self, values: NDArray[np.float64]) -> None:
+        self.values = read_numbers(values, "target", "give points (frames, 3) or transforms (frames, 4, 4)")
+        self.values.setflags(write=False)
+
+    def __repr__(self) -> str:
+        return f"<{len(self.values)} targets over time>"
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +92,8 @@ class Reach(Goal, words={"weight": WEIGHT}):
     @property
     def with_rotation(self) -> bool:
         """Whether the target fixes the rotation too."""
+        if isinstance(self.target, OverTime):
+            return self.target.values.ndim == 3
         return isinstance(self.target, Transform)
 
     @property
@@ -78,6 +103,8 @@ class Reach(Goal, words={"weight": WEIGHT}):
 
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
+        if isinstance(self.target, OverTime):
+            refuse_shape(self.target.values.shape)
         count = 6 if self.with_rotation else 3
         weight = six_weights(self.weight, 0, count, "Reach")
         even = type(self.weight) is float
@@ -114,7 +141,11 @@ class Reach(Goal, words={"weight": WEIGHT}):
 
 
 def read_target(target: Any) -> Any:
-    """A point (3,), three coordinates with a Range among them, or one Transform."""
+    """Return a point (3,), three coordinates with a Range among them, one Transform, or targets over time."""
+    if type(target) is np.ndarray and (
+        target.shape[1:] == (4, 4) or (target.ndim == 2 and target.shape[1] == 3 != len(target))
+    ):
+        return OverTime(target)
     if isinstance(target, (tuple, list)) and any(isinstance(part, Range) for part in target):
         return read_place(target, "target")
     if type(target) is np.ndarray and target.shape == (4, 4):
@@ -134,11 +165,16 @@ def read_target(target: Any) -> Any:
     return transform
 
 
+def is_over_time(shape: tuple[int, ...]) -> bool:
+    """Return whether an array holds transforms (frames, 4, 4), or points (frames, 3); (3, 3) may be a rotation."""
+    return shape[1:] == (4, 4) or (len(shape) == 2 and shape[1] == 3 != shape[0])
+
+
 def refuse_shape(shape: tuple[int, ...]) -> None:
     """Refuses arrays that are neither a point nor a transform, with what to type for what they may be."""
     if shape in ((3,), (4, 4)):
         return
-    hint = "For many targets, use solve_batch, or make a Solver once and call solver.solve(start, {name: target})."
+    hint = MANY
     if shape == (3, 3):
         hint = f"A rotation alone is Orient(frame, rotation); with a place it is Transform(rotation, place). {hint}"
     if shape == (7,):

@@ -153,7 +153,7 @@ def join(model: Model, first: Floats, second: Floats, overlap: int) -> Floats:
         return np.concatenate([first, second])
     layout = Layout.of(model)
     ending, beginning = first[len(first) - overlap :], second[:overlap]
-    share = ease((np.arange(overlap) + 1.0) / (overlap + 1.0))
+    share = ease((np.arange(overlap, dtype=np.float64) + 1.0) / (overlap + 1.0))
     faded = layout.read(ending).blend(layout.read(beginning), share)
     near = np.where((share < 0.5)[:, None], ending, beginning)
     return np.concatenate([first[: len(first) - overlap], layout.write(faded, near), second[overlap:]])

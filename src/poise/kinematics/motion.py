@@ -113,7 +113,7 @@ class Motion(Drawn):
         ends with the last new frame that lies inside.
         """
         rate = check_rate(fps)
-        at = np.arange(int((len(self) - 1) * rate / self.fps + 1e-9) + 1) * (self.fps / rate)
+        at = np.arange(int((len(self) - 1) * rate / self.fps + 1e-9) + 1, dtype=np.float64) * (self.fps / rate)
         return Motion(self.model, editing.sample(self.model, self._filled("resampled").q, snap(at)), rate)
 
     def warped(self, times: ArrayLike) -> Motion:

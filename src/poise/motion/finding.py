@@ -12,6 +12,7 @@ percentile of the heights of all points.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -82,8 +83,6 @@ def find_contacts_of(sole: SolePoint, path: Floats, fps: float, size: float, hei
 
 def level(found: list[Contact], up: Floats) -> list[Contact]:
     """Return contacts of a kind of point at one height, the median of theirs, unless they stand on something else."""
-    from dataclasses import replace
-
     out = []
     for contact in found:
         kind = contact.name.rpartition("_")[0] or contact.name
@@ -100,7 +99,8 @@ def measure_speed(path: Floats, fps: float) -> Floats:
     if len(path) == 1:
         return np.zeros(1)
     steps = np.linalg.norm(np.diff(path, axis=0), axis=1) * fps
-    return np.maximum(np.concatenate([steps[:1], steps]), np.concatenate([steps, steps[-1:]]))
+    fastest: Floats = np.maximum(np.concatenate([steps[:1], steps]), np.concatenate([steps, steps[-1:]]))
+    return fastest
 
 
 def find_runs(flags: NDArray[np.bool_]) -> list[tuple[int, int]]:

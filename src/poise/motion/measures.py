@@ -25,7 +25,6 @@ from poise.kinematics.carrying import find_root
 from poise.kinematics.editing import follow_branches
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.ledger import Contact, Contacts
-from poise.motion.soles import find_soles
 
 __all__ = ["Quality", "quality"]
 
@@ -119,14 +118,15 @@ def quality(clip: Motion, source: Motion | None = None, contacts: Contacts | Non
         raise InvalidValue(f"source has {len(source)} frames and the clip {len(clip)}.")
     ledger = find_ledger(clip, source, contacts)
     paths = [(contact, clip.positions(contact.frame, contact.point)[contact.start : contact.end]) for contact in ledger]
-    joints = measure_joints(clip)
+    mean, p95 = measure_tracking(clip, source)
     return Quality(
         len(clip),
         clip.fps,
         **measure_slip(clip, paths, len(clip)),
         **measure_floor(clip, ledger, paths),
-        **joints,
-        **measure_tracking(clip, source),
+        **measure_joints(clip),
+        tracking_mean=mean,
+        tracking_p95=p95,
     )
 
 
@@ -198,18 +198,7 @@ def measure_joints(clip: Motion) -> dict[str, float]:
     jerks = np.sqrt((np.diff(steps, 2, axis=0) ** 2).mean(axis=1)) * clip.fps**3 if len(steps) > 2 else np.zeros(1)
     if not inner:
         steps, jerks = np.zeros((1, 1)), np.zeros(1)
-    low, high, x = [], [], []
-    for joint in model.joints:
-        if joint.nq and not joint.mimic and not joint.quaternion:
-            x.append(clip.q[:, joint.q])
-            low.append(model.lower[joint.v])
-            high.append(model.upper[joint.v])
-    if not x:
-        outside, at_end = np.zeros(1), np.zeros(1, dtype=bool)
-    else:
-        value, lower, upper = np.concatenate(x, axis=1), np.concatenate(low), np.concatenate(high)
-        outside = np.maximum(np.maximum(lower - value, value - upper), 0.0)
-        at_end = ((value <= lower) | (value >= upper)).any(axis=1)
+    outside, at_end = measure_ranges(clip)
     return {
         "step_max": float(np.abs(steps).max()),
         "jerk_mean": float(jerks.mean()),
@@ -218,6 +207,18 @@ def measure_joints(clip: Motion) -> dict[str, float]:
         "limits_max": float(outside.max(initial=0.0)),
         "limits_share": float(at_end.mean()),
     }
+
+
+def measure_ranges(clip: Motion) -> tuple[Floats, NDArray[np.bool_]]:
+    """Return how far each number is outside its range, and at which frames one is at an end of it."""
+    model = clip.model
+    outside, at_end = np.zeros(len(clip)), np.zeros(len(clip), dtype=bool)
+    for joint in model.joints:
+        if joint.nq and not joint.mimic and not joint.quaternion:
+            x, low, high = clip.q[:, joint.q], model.lower[joint.v], model.upper[joint.v]
+            outside = np.maximum(outside, np.maximum(low - x, x - high).max(axis=1))
+            at_end |= np.asarray(((x <= low) | (x >= high)).any(axis=1))
+    return outside, at_end
 
 
 def list_inner(clip: Motion) -> list[int]:
@@ -231,20 +232,10 @@ def list_inner(clip: Motion) -> list[int]:
     return out
 
 
-def measure_tracking(clip: Motion, source: Motion | None) -> dict[str, float | None]:
-    """Return how far frames are from those of the same name in the source, in millimetres."""
-    if source is None:
-        return {}
-    names = [name for name in clip.model.frames if name in source.model.frames]
-    if not names:
-        return {}
+def measure_tracking(clip: Motion, source: Motion | None) -> tuple[float | None, float | None]:
+    """Return how far frames are from those of the same name in the source: mean and 95th percentile, in millimetres."""
+    names = [] if source is None else [name for name in clip.model.frames if name in source.model.frames]
+    if source is None or not names:
+        return None, None
     far = np.stack([np.linalg.norm(clip.positions(n) - source.positions(n), axis=1) for n in names])
-    return {"tracking_mean": 1e3 * float(far.mean()), "tracking_p95": 1e3 * float(np.percentile(far, 95.0))}
-
-
-def list_sole_points(clip: Motion) -> list[str]:
-    """Name the points with which a body stands; none where it has no feet."""
-    try:
-        return [sole.name for sole in find_soles(clip.model)]
-    except InvalidValue:
-        return []
+    return 1e3 * float(far.mean()), 1e3 * float(np.percentile(far, 95.0))

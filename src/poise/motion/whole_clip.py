@@ -3,8 +3,8 @@
     minimise  sum_t |w r(q_t)|^2 + hold |d_t|^2 + hold (tau fps)^4 |d_{t-1} - 2 d_t + d_{t+1}|^2,   d_t = q_t - guide_t
 
 Displacements d are told from a guide, so a clip keeps its style and its ends are free. The second difference counts per
-second, so 30 and 120 frames a second give the same motion; tau is the time over which a displacement spreads. Slides are
-measured in the body's length L.
+second, so 30 and 120 frames a second give the same motion; tau is the time over which a displacement spreads. Slides
+are measured in the body's length L.
 """
 
 from __future__ import annotations

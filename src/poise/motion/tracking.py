@@ -1,0 +1,171 @@
+"""Track: goals along a whole motion.
+
+In clip mode every frame is first solved by itself, so the answer does not depend on the first frame; then frames that
+took another branch than the ones before them are brought to theirs; then all frames are solved at once, with contacts
+held exactly. In online mode frames come one by one, and none sees what follows it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.batch import solve_batch
+from poise.errors import InvalidValue, ShapeMismatch, name_not_found
+from poise.goals import Goal
+from poise.goals.reach import OverTime, Reach
+from poise.kinematics import Motion, Pose
+from poise.kinematics.motion import check_rate
+from poise.limits import Limit
+from poise.model import Model
+from poise.motion.editing import refuse_postures
+from poise.motion.ledger import Contacts
+from poise.motion.locking import fill_places, list_goals, read_contacts
+from poise.motion.online import follow
+from poise.motion.result import Track
+from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
+from poise.solvers import Solver
+from poise.solvers.table import name_goals
+
+__all__ = ["track"]
+
+Floats = NDArray[np.float64]
+HOLD = 1e-6  # what a displacement from the first guess costs beside a goal's residual
+JUMP = 0.6  # rad in one frame: the pose took another branch
+CUTOFF = 3.0  # Hz of the guide: what is faster is told from it
+
+
+def track(
+    model: Model,
+    goals: Goal | Iterable[Goal],
+    *,
+    fps: float,
+    targets: Mapping[str, ArrayLike] | None = None,
+    start: ArrayLike | Pose | None = None,
+    contacts: Contacts | None = None,
+    limits: Iterable[Limit] = (),
+    smooth: float = 1.0,
+    mode: str = "clip",
+    progress: Progress | None = None,
+) -> Track:
+    """Return the motion that serves goals whose targets move.
+
+    Args:
+        model: The body.
+        goals: One goal or several. A target over time has one axis more than usual: `Reach("tcp", transforms)` with
+            transforms (frames, 4, 4), or points (frames, 3).
+        fps: Frames per second of the targets.
+        targets: Targets over time by the name of a goal, (frames, ...), as in `solve_batch`.
+        start: Where every frame's search begins, or the first frame in online mode; the rest pose unless given.
+        contacts: Points that stand exactly still.
+        limits: More limits than the joints' own ranges; in online mode only.
+        smooth: Over how long changes spread; 1 is a tenth of a second.
+        mode: "clip" solves all frames at once; "online" one after the other, without a look ahead.
+        progress: Called with the frames that are done, and all of them.
+
+    Raises:
+        InvalidValue: No target moves, an option is unknown, or a goal cannot be asked of the frames of a clip.
+        ShapeMismatch: Targets have different numbers of frames.
+    """
+    if mode not in ("clip", "online"):
+        raise InvalidValue(f"mode is {mode!r}; it must be 'clip' or 'online'.")
+    rate = check_rate(fps)
+    named = name_goals([goals] if isinstance(goals, Goal) else goals)
+    moving, frames = read_paths(named, targets or {})
+    still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
+    rules = tuple(limits)
+    if mode == "online":
+        ledger = Contacts((), frames, rate) if contacts is None else contacts
+        return follow(model, still, moving, rate, start, ledger, rules, progress)
+    if rules:
+        raise InvalidValue("limits= are kept in mode='online' only; a whole clip keeps the joints' own ranges.")
+    guess = guess_frames(model, still, moving, start)
+    return solve_frames(Motion(model, guess, rate), still, moving, contacts, smooth, progress)
+
+
+def read_paths(named: Mapping[str, Goal], targets: Mapping[str, ArrayLike]) -> tuple[dict[str, Floats], int]:
+    """Return the targets over time by the name of their goal, and how many frames they have."""
+    for name in targets:
+        if name not in named:
+            raise name_not_found("goal", name, named)
+    own = {name: getattr(goal, "target", None) for name, goal in named.items()}
+    paths = {name: target.values for name, target in own.items() if isinstance(target, OverTime)}
+    paths |= {name: np.asarray(values, dtype=np.float64) for name, values in targets.items()}
+    lengths = {name: len(values) for name, values in paths.items() if values.ndim > 1}
+    if not lengths:
+        raise InvalidValue("no target moves: give a goal an array with a row for each frame, or targets={name: array}.")
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name!r} {count}" for name, count in lengths.items())
+        raise ShapeMismatch(f"targets have different numbers of frames: {told}.")
+    for name, values in paths.items():
+        if not np.isfinite(values).all():
+            frame = int(np.argwhere(~np.isfinite(values))[0][0])
+            raise InvalidValue(f"the target of {name!r} is not finite at frame {frame}; leave such frames out.")
+    frames = next(iter(lengths.values()))
+    if not frames:
+        raise InvalidValue("the targets have no frame.")
+    return paths, frames
+
+
+def aim_first(goal: Goal, path: Floats | None) -> Goal:
+    """Return a goal with the target of its first frame in place of a whole path."""
+    if path is None or not isinstance(goal, Reach):
+        return goal
+    return replace(goal, target=path[0])
+
+
+def guess_frames(
+    model: Model, goals: Mapping[str, Goal], paths: Mapping[str, Floats], start: ArrayLike | Pose | None
+) -> Floats:
+    """Return every frame solved by itself, then along time wherever a frame took another branch."""
+    listed = [replace(goal, name=name) for name, goal in goals.items()]
+    first = start.q if isinstance(start, Pose) else start
+    batch = solve_batch(model, listed, dict(paths), first)
+    q, reached = np.array(batch.q), np.array(batch.reached)
+    solver = Solver(model, listed)
+    for t in range(1, len(q)):
+        if np.abs(model.difference(q[t - 1], q[t])).max(initial=0.0) > JUMP:
+            again = solver.solve(q[t - 1], {name: path[t] for name, path in paths.items()})
+            nearer = np.abs(model.difference(q[t - 1], again.q)).max() < np.abs(model.difference(q[t - 1], q[t])).max()
+            if nearer and (again.reached or not reached[t]):
+                q[t] = again.q
+    return q
+
+
+def solve_frames(
+    guess: Motion,
+    goals: Mapping[str, Goal],
+    paths: Mapping[str, Floats],
+    contacts: Contacts | None,
+    smooth: float,
+    progress: Progress | None,
+) -> Track:
+    """Return all frames solved at once, from a first guess of each."""
+    model, frames = guess.model, len(guess)
+    wanted = []
+    for name, goal in goals.items():
+        refuse_postures(name, goal)
+        numbers = None if name not in paths else convert_path(model, goal, paths[name])
+        wanted.append(ClipGoal(replace(goal, name=name), numbers, np.ones(frames)))
+    guide = guess.smoothed(CUTOFF) if frames > 2 else guess
+    ledger = Contacts((), frames, guess.fps)
+    if contacts is not None:
+        ledger = fill_places(guess, read_contacts(guess, contacts))
+        wanted += list_goals(guess, ledger)
+    answer = solve_whole(guide, wanted, start=guess.q, hold=HOLD, smooth=smooth, progress=progress)
+    names = list(goals)
+    return Track(
+        Motion(model, answer.q, guess.fps),
+        {name: answer.errors[:, i] for i, name in enumerate(names)},
+        {name: goal.tolerances(model, False) for name, goal in goals.items()},
+        ledger,
+    )
+
+
+def convert_path(model: Model, goal: Goal, path: Floats) -> Floats:
+    """Return the targets of a goal over time in the kernels' numbers, (frames, n)."""
+    convert = goal.rows(model).convert
+    return np.stack([np.asarray(convert(target), dtype=np.float64) for target in path])
