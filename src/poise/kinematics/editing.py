@@ -89,7 +89,7 @@ def follow_branches(model: Model, q: Floats) -> Floats:
     for start, order in layout.eulers:
         angles = out[:, start : start + 3]
         jumps = np.abs(np.diff(angles, axis=0)).sum(axis=1) > 0.5 * np.pi
-        for i in range(int(np.argmax(jumps)) + 1, len(angles) if jumps.any() else 0):
+        for i in range(int(np.argmax(jumps)) + 1 if jumps.any() else len(angles), len(angles)):
             angles[i] = name_angles(Rotation.from_euler(order, angles[i]), order, angles[i - 1])
     return out
 

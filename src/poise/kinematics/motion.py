@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.kinematics import editing
 from poise.kinematics.drawn import Drawn
+from poise.kinematics.mirror import Mirror
 from poise.kinematics.pose import Floats, Pose, checked_configuration
 from poise.model import Frame, Model
-from poise.spatial.arrays import finite, numbers, real
+from poise.spatial.arrays import read_finite, read_reals
 
 __all__ = ["Motion"]
 
@@ -82,7 +83,7 @@ class Motion(Drawn):
     def positions(self, frame: str | Frame, point: ArrayLike | None = None) -> Floats:
         """Return where a frame's origin, or a point given in its axes, is over time [m], (frames, 3)."""
         T = self.model.fk(self.q, frame)
-        local = np.zeros(3) if point is None else finite(numbers(point, (3,), "point"), "point")
+        local = np.zeros(3) if point is None else read_finite(point, (3,), "point")
         return np.array(T[:, :3, :3] @ local + T[:, :3, 3])
 
     def velocities(self, frame: str | Frame | None = None, point: ArrayLike | None = None) -> Floats:
@@ -93,11 +94,9 @@ class Motion(Drawn):
         if frame is None:
             return editing.measure_speeds(self.model, self.q, self.fps)
         places = self.positions(frame, point)
+        steps = np.diff(places, axis=0) if len(places) > 1 else np.zeros((1, 3))
         if len(places) < 3:
-            return (
-                np.repeat(np.diff(places, axis=0) if len(places) == 2 else np.zeros((1, 3)), len(places), 0) * self.fps
-            )
-        steps = np.diff(places, axis=0)
+            return self.fps * np.repeat(steps, len(places), axis=0)
         return self.fps * editing.take_central(steps, places[2:3] - places[:1], places[-1:] - places[-3:-2])
 
     def mean(self) -> Pose:
@@ -123,7 +122,7 @@ class Motion(Drawn):
             times: Seconds from the first frame, one for each frame of the result; what lies outside shows the first or
                 the last frame.
         """
-        at = real(times, "times")
+        at = read_reals(times, "times")
         if at.ndim != 1 or not np.isfinite(at).all():
             raise ShapeMismatch(
                 f"times has shape {at.shape}; it must be a row of finite seconds, one for each new frame."
@@ -133,6 +132,15 @@ class Motion(Drawn):
     def reversed(self) -> Motion:
         """Return the motion backwards in time."""
         return Motion(self.model, self.q[::-1], self.fps)
+
+    def mirrored(self) -> Motion:
+        """Return the mirror image: left and right swapped, in the upright plane in which the body stands at first.
+
+        Raises:
+            InvalidValue: The body has no two sides that are alike.
+        """
+        mirror, first = Mirror(self.model), self._filled("mirrored").q[0]
+        return Motion(self.model, np.stack([mirror.reflect_pose(q, first) for q in self.q]), self.fps)
 
     def smoothed(self, cutoff_hz: float) -> Motion:
         """Return the motion without what is faster than a cutoff frequency, without delay.

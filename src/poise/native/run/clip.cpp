@@ -25,11 +25,13 @@ struct ClipTuning {
   S first_weight =
       1e2;         // of hard goals in the first step, squared: more would forbid the turn by which a leg gets there
   S growth = 1e2;  // from step to step
-  S last_weight = 1e8;    // leaves some 1e-8 of the length, and keeps ten digits for the rest
-  S most_turn = 0.6;      // radians in one step: beyond it the rows' own slope is of no use
-  int corrections = 12;   // steps by which a frame comes to its hard goals; two or three are enough unless it cannot
-  int rounds = 4;         // of one such step: joints that have no room are left out, one round after the other
-  S exact = 1e-13;        // of the length: come to them
+  S last_weight = 1e6;   // leaves about a millionth of the length, which each frame then makes good by itself
+  S most_turn = 0.6;     // radians in one step: beyond it the rows' own slope is of no use
+  int corrections = 12;  // steps by which a frame comes to its hard goals; two or three are enough unless it cannot
+  int rounds = 4;        // of one such step: joints that have no room are left out, one round after the other
+  S exact = 1e-13;       // of the length: come to them
+  S dependent =
+      2e-3;  // of the longest row: what less is left of is not corrected; a straight limb would be bent for nothing
   S least_gain = 1e-10;   // of the cost: less is rest
   int most_dampings = 6;  // tries with more damping before a step is given up
 };
@@ -343,7 +345,7 @@ class Clip {
     char* held = d.held.data() + at(t) * at(n);
     for (int round = 0; round < tuning.rounds; ++round) {
       const int count = gather_hard_rows(t, held, rows, r);
-      minimum_norm(count, n, rows, r, 1e-9, r + m, x);
+      minimum_norm(count, n, rows, r, tuning.dependent, r + m, x);
       bool again = false;
       for (int c = 0; c < n; ++c) {
         x[c] = held[c] ? 0.0 : x[c] * size_in_cost(c);

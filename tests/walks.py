@@ -1,0 +1,70 @@
+"""A walk that the tests make, whose contacts are known, and the same walk with skate put in on purpose."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+import poise
+from poise import Motion, Solver
+from poise.goals import Orient, Reach, Rest
+
+__all__ = ["PERIOD", "STANCE", "make_walk", "put_skate_in", "stands"]
+
+PERIOD, STANCE, STRIDE, LIFT = 1.2, 0.62, 0.45, 0.09  # s, share of the period, m a period, m
+PHASES = {"l": 0.0, "r": 0.5}
+
+
+def place_foot(
+    phase: float, start: NDArray[np.float64], forward: NDArray[np.float64], up: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Where a foot is: still for its stance, then on a smooth arc to the next place."""
+    step, u = np.floor(phase), phase - np.floor(phase)
+    T = start.copy()
+    if u < STANCE:
+        T[:3, 3] += forward * STRIDE * step
+        return T
+    v = (u - STANCE) / (1.0 - STANCE)
+    along = v * v * v * (10.0 + v * (6.0 * v - 15.0))
+    T[:3, 3] += forward * STRIDE * (step + along) + up * LIFT * np.sin(np.pi * v) ** 2
+    return T
+
+
+def stands(side: str, frames: int, fps: float) -> NDArray[np.bool_]:
+    """Which frames a foot stands in."""
+    phase = np.arange(frames) / fps / PERIOD + PHASES[side]
+    found: NDArray[np.bool_] = phase - np.floor(phase) < STANCE
+    return found
+
+
+@lru_cache
+def make_walk(frames: int = 120, fps: float = 30.0) -> Motion:
+    """A walk of the built-in humanoid, its feet flat on the floor in their stances."""
+    model = poise.load("humanoid")
+    up, forward = model.up_direction, np.array([0.0, 0.0, 1.0])
+    feet = {side: model.fk(model.rest, f"foot_{side}") for side in PHASES}
+    pelvis = model.fk(model.rest, "pelvis")
+    goals = [Reach(f"foot_{side}", feet[side], name=side) for side in PHASES]
+    goals += [Reach("pelvis", pelvis[:3, 3], name="pelvis", priority=1), Rest(weight=1.0)]
+    solver = Solver(model, [*goals, Orient("pelvis", pelvis[:3, :3], name="upright", priority=1)])
+    q, out = model.rest, []
+    for t in np.arange(frames) / fps:
+        targets = {side: place_foot(t / PERIOD + phase, feet[side], forward, up) for side, phase in PHASES.items()}
+        targets["pelvis"] = pelvis[:3, 3] + forward * STRIDE * (t / PERIOD - 0.06) - 0.06 * up
+        q = solver.solve(q, targets).q
+        out.append(q)
+    return Motion(model, np.array(out), fps)
+
+
+def put_skate_in(walk: Motion, size: float = 0.002, seed: int = 1) -> Motion:
+    """The walk with every joint swaying a little, so that the feet slip and leave the floor by millimetres."""
+    model, t = walk.model, walk.times[:, None]
+    rng = np.random.default_rng(seed)
+    scale = np.where(np.arange(model.nv) < 3, 0.5, 1.0) * size
+    sway = sum(
+        scale * rng.normal(size=model.nv) * np.sin(2.0 * np.pi * (hz * t + rng.random(model.nv)))
+        for hz in (0.5, 1.0, 2.0)
+    )
+    return Motion(model, model.clamp(model.integrate(walk.q, sway)), walk.fps)
