@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 import poise
 from poise import Motion, Solver
-from poise.goals import Orient, Reach, Rest
+from poise.goals import Goal, Orient, Reach, Rest
 
 __all__ = ["PERIOD", "STANCE", "make_walk", "put_skate_in", "stands"]
 
+Floats = NDArray[np.float64]
 PERIOD, STANCE, STRIDE, LIFT = 1.2, 0.62, 0.45, 0.09  # s, share of the period, m a period, m
 PHASES = {"l": 0.0, "r": 0.5}
 
@@ -46,7 +47,7 @@ def make_walk(frames: int = 120, fps: float = 30.0) -> Motion:
     up, forward = model.up_direction, np.array([0.0, 0.0, 1.0])
     feet = {side: model.fk(model.rest, f"foot_{side}") for side in PHASES}
     pelvis = model.fk(model.rest, "pelvis")
-    goals = [Reach(f"foot_{side}", feet[side], name=side) for side in PHASES]
+    goals: list[Goal] = [Reach(f"foot_{side}", feet[side], name=side) for side in PHASES]
     goals += [Reach("pelvis", pelvis[:3, 3], name="pelvis", priority=1), Rest(weight=1.0)]
     solver = Solver(model, [*goals, Orient("pelvis", pelvis[:3, :3], name="upright", priority=1)])
     q, out = model.rest, []

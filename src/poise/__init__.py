@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         methods,
         model,
         models,
+        motion,
         pages,
         pictures,
         rig,
@@ -82,7 +83,7 @@ _HOMES = {
 }
 _ROOMS = (
     *("anatomy", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model"),
-    *("models", "pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
+    *("models", "motion", "pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
 )
 
 __all__ = [
@@ -114,6 +115,7 @@ __all__ = [
     "methods",
     "model",
     "models",
+    "motion",
     "pages",
     "pictures",
     "plot",

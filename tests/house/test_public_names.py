@@ -17,7 +17,7 @@ NAMES = {
 }
 ROOMS = {
     *("anatomy", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model"),
-    *("models", "pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
+    *("models", "motion", "pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
 }
 
 

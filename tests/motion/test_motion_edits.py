@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from tests.bodies import random_model
 
 import poise
+from bodies import random_model
 from poise import Motion, Rotation
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 

@@ -8,6 +8,7 @@ import typer
 
 import poise
 from poise.cli.bench import bench_command
+from poise.cli.clips import lock_command, quality_command, track_command
 from poise.cli.demo import demo_command
 from poise.cli.doctor import doctor_command
 from poise.cli.files import convert_command, info_command
@@ -72,6 +73,20 @@ app.command(
     "convert",
     epilog=write_examples("poise convert robot.urdf.xacro robot.urdf", "poise convert walk.bvh walk.csv"),
 )(convert_command)
+app.command(
+    "lock",
+    epilog=write_examples(
+        "poise lock walk.bvh --scale 0.01 --out locked.bvh",
+        "poise lock dancer.glb --out locked.glb --save-contacts feet.json",
+        "poise lock walk.bvh --contacts feet.json --out locked.bvh",
+    ),
+)(lock_command)
+app.command(
+    "quality", epilog=write_examples("poise quality walk.bvh", "poise quality locked.bvh --source walk.bvh --json")
+)(quality_command)
+app.command("track", epilog=write_examples("poise track panda path.csv --frame panda_hand_tcp --fps 100 --out q.csv"))(
+    track_command
+)
 app.command(
     "race",
     epilog=write_examples(

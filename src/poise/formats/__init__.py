@@ -138,12 +138,12 @@ def load_motion(
 def save(
     thing: Any, path: str | PathLike[str], *, overwrite: bool = True, like: str | PathLike[str] | None = None
 ) -> Path:
-    """Write a model, motion, pose or solution; the suffix of `path` says how.
+    """Write a model, motion, pose, solution or solved clip, or a ledger of contacts; the suffix of `path` says how.
 
     The file appears whole or not at all: it is written under another name in the same folder, then renamed.
 
     Args:
-        thing: A `Model`, `Motion`, `Pose` or `Solution`.
+        thing: A `Model`, `Motion`, `Pose`, `Solution` or `Track`; `Contacts` as JSON.
         path: The file to write; its folder must exist.
         overwrite: False refuses to replace a file.
         like: A file whose character (mesh, materials, skin) the pose or motion is put into; glTF only.
@@ -155,6 +155,8 @@ def save(
         FormatError: The format cannot hold it, the suffix is unknown, or the file cannot be written.
     """
     text = convert_path(path)
+    if hasattr(thing, "to_json"):
+        return save_json(thing, text, overwrite=overwrite)
     verb, value = choose_writer(thing, text)
     module = registry.find_writer(text, verb)
     write = getattr(module, verb)
@@ -168,6 +170,16 @@ def save(
     return Path(text)
 
 
+def save_json(thing: Any, path: str, *, overwrite: bool) -> Path:
+    """Write what knows its own JSON text; its class reads it again."""
+    if Path(path).suffix != ".json":
+        name = type(thing).__name__
+        raise FormatError(f"{name} is saved as JSON: give the path the suffix .json.", path)
+    with replace_file(path, overwrite=overwrite) as temporary:
+        temporary.write_text(thing.to_json(), encoding="utf-8")
+    return Path(path)
+
+
 def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
     """Return which writer a thing needs, and what it is given; a solution counts as its table, else as its pose."""
     if isinstance(thing, Model):
@@ -176,11 +188,15 @@ def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
         return "write_motion", thing
     if isinstance(thing, Pose):
         return "write_pose", thing
+    if isinstance(getattr(thing, "motion", None), Motion):
+        return "write_motion", thing.motion
     if isinstance(getattr(thing, "pose", None), Pose):
         wanted = registry.find_suffix(path)
         whole = any(wanted in m.SUFFIXES and hasattr(m, "write_solution") for m in registry.list_formats())
         return ("write_solution", thing) if whole else ("write_pose", thing.pose)
-    raise InvalidValue(f"only a Model, Motion, Pose or Solution can be saved, not {type(thing).__name__}.")
+    raise InvalidValue(
+        f"only a Model, Motion, Pose, Solution, Track or Contacts can be saved, not {type(thing).__name__}."
+    )
 
 
 def check_options(options: ReadOptions) -> ReadOptions:

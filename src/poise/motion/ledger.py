@@ -108,7 +108,7 @@ class Contacts:
         changed = replace(self.intervals[index], **changes)
         return replace(self, intervals=tuple(changed if i == index % len(self) else c for i, c in enumerate(self)))
 
-    def at(self, frame: int) -> list[Contact]:
+    def list_at(self, frame: int) -> list[Contact]:
         """List the contacts of one frame of the clip."""
         return [contact for contact in self if contact.start <= frame < contact.end]
 
