@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from poise.anatomy import roles as find_roles
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.model import Model
@@ -40,9 +41,9 @@ def find_soles(model: Model, given: object = None) -> list[SolePoint]:
     if given is not None:
         names = [given] if isinstance(given, str) else list(given)  # type: ignore[call-overload]
         return [SolePoint(str(name), model.frame(name).name) for name in names]
-    roles = dict(model.roles)
+    roles = find_roles(model)
     found = []
-    for side in ("l", "r", "fl", "fr", "bl", "br"):
+    for side in ("l", "r", "fl", "fr", "hl", "hr"):
         for part in (("heel", "toe"), ("ankle", "toe"), ("foot", "toe"), ("foot",), ("ankle",)):
             names = [f"{name}_{side}" for name in part]
             frames = [roles.get(name) or (name if name in model.frames else None) for name in names]
