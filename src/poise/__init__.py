@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 
 __version__ = "0.1.0"
 
+lead("meshes", "poise.formats.mesh_points")  # see `poise.anatomy.contacts`
 lead("diagnosis", "poise.diagnosis")  # see `poise.solvers.solution.Diagnosis`
 lead("pictures", "poise.pictures")  # see `poise.kinematics.drawn`
 lead("pages", "poise.pages")

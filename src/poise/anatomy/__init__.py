@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from poise.anatomy.bones import RoleMatch, RoleReport, find_roles
+from poise.anatomy.contacts import ContactPoint
 from poise.anatomy.finding import roles
 from poise.anatomy.report import Role, Roles
 
-__all__ = ["Role", "RoleMatch", "RoleReport", "Roles", "find_roles", "roles"]
+__all__ = ["ContactPoint", "Role", "RoleMatch", "RoleReport", "Roles", "find_roles", "roles"]

@@ -35,11 +35,10 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
         raise ModelMismatch(
             f"the clip is of {clip.model.name!r}, not of {model.name!r}; give a clip of the model itself."
         )
-    key = "roles" if clip is None else "roles in a clip"
-    if clip is None and key in model._facts:
-        kept: Roles = model._facts[key]
+    if clip is None and "roles" in model._facts:
+        kept: Roles = model._facts["roles"]
         return kept
-    names, shape = find_roles(model), read_best_shape(model, clip)
+    names, shape = find_roles(model), read_best_shape(model, model._facts.get("shown") if clip is None else clip)
     weighed, shape = weigh(model, names, shape)
     found = keep_stated(model, weighed.found)
     out = Roles(
@@ -49,9 +48,11 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
         found=tuple(sorted(found, key=lambda role: order_of(role.role))),
         notes=tuple(note for note in shape.notes if note.split()[0] not in {role.role for role in found}),
         disagreements=tuple(weighed.disagreements),
-        facing=look_of(shape),
+        facing=look_of(shape, weighed.turned),
+        _seen=(model, shape.body),
     )
-    model._facts[key] = out
+    if clip is None:
+        model._facts["roles"] = out
     return out
 
 
@@ -64,9 +65,9 @@ def keep_stated(model: Model, found: list[Role]) -> list[Role]:
     return [*kept, *given]
 
 
-def look_of(shape: Shape) -> tuple[float, float, float] | None:
-    """Return the way that a body looks, a unit vector of the world; None where its shape has no middle plane."""
+def look_of(shape: Shape, turned: bool) -> tuple[float, float, float] | None:
+    """Return the way that a body looks; None where its shape has no middle plane. Names may have turned it round."""
     if shape.facing is None:
         return None
-    x, y, z = (float(value) for value in shape.facing.forward)
+    x, y, z = (float(value) for value in (-shape.facing.forward if turned else shape.facing.forward))
     return x, y, z

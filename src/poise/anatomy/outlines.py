@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from poise.model import Box, Capsule, Cylinder, Model, Sphere
 from poise.model.shapes import Geometry
 
-__all__ = ["half_extent", "outline"]
+__all__ = ["CORNERS", "half_extent", "outline"]
 
 Floats = NDArray[np.float64]
 CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
+import numpy as np
+
 from poise.anatomy.bones import CORE
+from poise.anatomy.contacts import ContactPoint, find_contacts
 from poise.errors import name_not_found
 
 __all__ = ["Role", "Roles", "order_of"]
@@ -46,6 +51,7 @@ class Roles(Mapping[str, str]):
         found: All roles, the trunk first.
         notes: What is worth knowing: parts that have no frame of their own, wheels for legs, the way it looks.
         disagreements: Where names and shape say different things, and which of them was followed.
+        facing: The way that the body looks, a unit vector of the world; None where its shape does not tell.
     """
 
     model_name: str
@@ -55,6 +61,7 @@ class Roles(Mapping[str, str]):
     notes: tuple[str, ...] = ()
     disagreements: tuple[str, ...] = ()
     facing: tuple[float, float, float] | None = None
+    _seen: Any = field(default=None, compare=False)  # the model, and its parts in the pose that was looked at
     _frames: dict[str, str] = field(init=False, compare=False, default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -93,6 +100,16 @@ class Roles(Mapping[str, str]):
     def of(self, frame: str) -> tuple[str, ...]:
         """Return the roles that a frame plays."""
         return tuple(role.role for role in self.found if role.frame == frame)
+
+    @cached_property
+    def contacts(self) -> Mapping[str, ContactPoint]:
+        """Where the body touches the world: heel_l, toe_l, the corners sole_1_l to sole_4_l, palm_l, and their like.
+
+        From the solids of feet and hands, else from their meshes (which are read now), else from the bones.
+        """
+        model, body = self._seen
+        ahead = body.up[[1, 2, 0]] if self.facing is None else np.array(self.facing)
+        return MappingProxyType(find_contacts(model, self._frames, body, ahead))
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -29,10 +29,11 @@ Claims = dict[str, dict[str, tuple[float, str]]]
 
 @dataclass
 class Weighed:
-    """Roles that were found, and where names and shape disagree."""
+    """Roles that were found, where names and shape disagree, and whether names say that it looks the other way."""
 
     found: list[Role] = field(default_factory=list)
     disagreements: list[str] = field(default_factory=list)
+    turned: bool = False
 
 
 def weigh(model: Model, names: RoleReport, shape: Shape) -> tuple[Weighed, Shape]:
@@ -98,6 +99,7 @@ def follow_sides(shape: Shape, out: Weighed) -> Shape:
             against += side not in ("", limb_name[-1])
     if against <= agree:
         return shape
+    out.turned = True
     why = "" if shape.facing is None else f", by {shape.facing.why}"
     out.disagreements.append(f"what names call left is right by shape{why}; the names were followed")
     roles = {swap(role): replace(guess, certainty=0.8 * guess.certainty) for role, guess in shape.roles.items()}

@@ -36,8 +36,8 @@ def give_roles(model: Model, source: Source, clip: Motion | None = None) -> Mode
     if not found and not notes:
         return model
     out = with_roles(model, found, notes)
-    if clip is not None and (kept := model._facts.get("roles in a clip")):
-        out._facts["roles"] = kept  # what the clip told, for who asks again
+    if clip is not None:
+        out._facts["shown"] = clip  # for `poise.roles`, which looks there where the rest pose does not stand
     return out
 
 

@@ -1,0 +1,192 @@
+"""Contact points: where a body touches the world, by its shapes, its meshes, or its bones.
+
+Of a foot and its toes, in the pose in which the body stands:
+
+    sole       the places within 1 % of the body's height above the lowest
+    heel, toe  the middle of the rear and of the front edge of the sole
+    sole_1..4  its corners: front left, front right, back right, back left, seen from above
+
+A foot that stands on a point has sole_1 alone. A skeleton has no sole: its toe is the end of the foot, its heel lies
+behind the ankle by BEHIND of the way to the toe, both at the height of the lowest place. A palm is the middle of the
+hand, or of what is beyond the elbow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from poise.anatomy.outlines import CORNERS, half_extent
+from poise.anatomy.parts import Body, Floats
+from poise.doors import open_door
+from poise.model import Capsule, Model, Sphere
+
+__all__ = ["ContactPoint", "find_contacts"]
+
+LAYER = 0.01  # of the body's height
+EDGE = 0.15  # of the length of a sole: what belongs to its front or rear edge
+BEHIND = 0.3
+FEET = ("l", "r", "fl", "fr", "hl", "hr")
+
+
+@dataclass(frozen=True, slots=True)
+class ContactPoint:
+    """A point of the body that touches the world.
+
+    Attributes:
+        name: What it is: heel_l, toe_r, sole_1_l, palm_r.
+        frame: The frame that it is fixed to.
+        point: Where on the frame [m].
+        evidence: What tells: "frame", "shapes", "mesh" or "bones".
+    """
+
+    name: str
+    frame: str
+    point: tuple[float, float, float]
+    evidence: str
+
+
+def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats) -> dict[str, ContactPoint]:
+    """Find the contact points of a body whose roles are known; `ahead` is where it looks in the pose of `body`."""
+    found: dict[str, ContactPoint] = {}
+    owners = {name: part.index for part in body.parts for name in part.frames}
+    heights = [body.height(T[:3, 3]) for T in body.places.values()]
+    tall = max(heights) - min(heights)
+    for side in FEET:
+        foot = roles.get(f"foot_{side}") or roles.get(f"ankle_{side}") or roles.get(f"knee_{side}")
+        if foot is not None:
+            found.update(Foot(model, roles, body, owners, side, foot, ahead, tall).touch())
+    for side in "lr":
+        hand = roles.get(f"hand_{side}") or roles.get(f"wrist_{side}") or roles.get(f"elbow_{side}")
+        if hand is not None and f"shoulder_{side}" in roles:
+            found[f"palm_{side}"] = find_palm(model, roles, body, owners, side, hand)
+    return found
+
+
+def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, str]:
+    """List the places of what is fixed to some frames, in the world: solids, else meshes, else the frames."""
+    solids = []
+    for shape in model.shapes:
+        half = half_extent(shape.shape) if shape.frame in frames else None
+        if half is not None and shape.use != "visual":
+            T = body.places[shape.frame] @ shape.offset.matrix
+            if isinstance(shape.shape, (Sphere, Capsule)):  # round: its lowest place, not the corner of a box around it
+                bar = 0.5 * shape.shape.length if isinstance(shape.shape, Capsule) else 0.0
+                ends = T[:3, 3] + np.outer((-bar, bar), T[:3, 2]) - shape.shape.radius * body.up
+            else:
+                ends = CORNERS * half @ T[:3, :3].T + T[:3, 3]
+            solids.append(ends)
+    if solids:
+        return np.concatenate(solids), "shapes"
+    meshes: dict[str, Floats] = open_door("meshes").read_points(model, frames)
+    if meshes:
+        return np.concatenate([v @ body.places[f][:3, :3].T + body.places[f][:3, 3] for f, v in meshes.items()]), "mesh"
+    return np.array([body.places[name][:3, 3] for name in frames]), "bones"
+
+
+@dataclass
+class Foot:
+    """A foot whose sole is looked for."""
+
+    model: Model
+    roles: Mapping[str, str]
+    body: Body
+    owners: dict[str, int]
+    side: str
+    frame: str
+    ahead: Floats
+    tall: float
+
+    def touch(self) -> dict[str, ContactPoint]:
+        """Return the points of the sole, heel and toe first."""
+        own = self.owners[self.frame]
+        frames = [name for k in self.body.below(own) for name in self.body.parts[k].frames]
+        points, evidence = list_points(self.model, self.body, frames)
+        ahead = self.find_ahead()
+        across = np.cross(self.body.up, ahead)
+        heights = points @ self.body.up
+        floor = float(heights.min())
+        sole = points[heights < floor + LAYER * self.tall]
+        if evidence == "bones":
+            sole = self.lay_sole(points, floor, ahead)
+        along = sole @ ahead
+        span = float(np.ptp(along))
+        front, rear = sole[along >= along.max() - EDGE * span], sole[along <= along.min() + EDGE * span]
+        out = {}
+        if span < LAYER * self.tall:  # it stands on a point
+            name = f"sole_1_{self.side}"
+            return {name: self.fix(name, sole.mean(axis=0), evidence)}
+        for name, edge in ((f"toe_{self.side}", front), (f"heel_{self.side}", rear)):
+            given = self.roles.get(name)
+            if given is not None and self.model.frame(given).joint is None:  # a frame that marks the place itself
+                out[name] = ContactPoint(name, given, (0.0, 0.0, 0.0), "frame")
+            else:
+                out[name] = self.fix(name, middle(edge, across), evidence)
+        if evidence != "bones":
+            ways = (ahead + across, ahead - across, -ahead - across, -ahead + across)
+            for k, way in enumerate(ways, 1):
+                place = sole[int(np.argmax(sole @ way))]
+                out[f"sole_{k}_{self.side}"] = self.fix(f"sole_{k}_{self.side}", place, evidence)
+        return out
+
+    def find_ahead(self) -> Floats:
+        """Return where the foot points to, level: to its toes where it has some, else where the body looks."""
+        toe = self.roles.get(f"toe_{self.side}") or self.roles.get(f"ball_{self.side}")
+        up, at = self.body.up, self.body.places[self.frame][:3, 3]
+        if toe is not None and toe != self.frame:
+            way = self.body.places[toe][:3, 3] - at
+            way = way - (way @ up) * up
+            if float(np.linalg.norm(way)) > 0.01 * self.tall:
+                return np.array(way / np.linalg.norm(way))
+        level = self.ahead - (self.ahead @ up) * up
+        return np.array(level / max(float(np.linalg.norm(level)), 1e-12))
+
+    def lay_sole(self, points: Floats, floor: float, ahead: Floats) -> Floats:
+        """Return a toe and a heel for a foot of bones alone, at the height of its lowest place."""
+        at = self.body.places[self.body.parts[self.owners[self.frame]].frame][:3, 3]
+        far = float(((points - at) @ ahead).max())
+        down = (floor - self.body.height(at)) * self.body.up
+        back = float(((points - at) @ ahead).min())
+        rear = back if back < -0.05 * max(far, 1e-12) else -BEHIND * far
+        return np.array([at + down + far * ahead, at + down + rear * ahead])
+
+    def fix(self, name: str, place: Floats, evidence: str) -> ContactPoint:
+        """Return a place of the world as a point of the foot, or of its toes where it is beyond their joint."""
+        frame = self.body.parts[self.owners[self.frame]].frame
+        toe = self.roles.get(f"toe_{self.side}") or self.roles.get(f"ball_{self.side}")
+        if toe is not None and self.owners[toe] != self.owners[self.frame]:
+            joint = self.body.parts[self.owners[toe]].place
+            if float((place - joint) @ self.find_ahead()) > 0.0:
+                frame = self.body.parts[self.owners[toe]].frame
+        return ContactPoint(name, frame, into(self.body, frame, place), evidence)
+
+
+def find_palm(
+    model: Model, roles: Mapping[str, str], body: Body, owners: dict[str, int], side: str, hand: str
+) -> ContactPoint:
+    """Find the middle of a hand; beyond an elbow without a hand, the end of the forearm."""
+    own = body.parts[owners[hand]]
+    points, evidence = list_points(model, body, list(own.frames))
+    begins = [body.parts[k].place for k in body.children[own.index]]
+    if evidence == "bones" and begins:
+        points = np.array([own.place, *begins])
+    if f"hand_{side}" not in roles:
+        off = np.linalg.norm(points - own.place, axis=1)
+        points = points[off >= 0.8 * off.max()]
+    place = 0.5 * (points.min(axis=0) + points.max(axis=0))
+    return ContactPoint(f"palm_{side}", own.frame, into(body, own.frame, place), evidence)
+
+
+def middle(points: Floats, across: Floats) -> Floats:
+    """Return the middle of an edge: halfway between its ends."""
+    along = points @ across
+    return np.array(0.5 * (points[int(np.argmin(along))] + points[int(np.argmax(along))]))
+
+
+def into(body: Body, frame: str, place: Floats) -> tuple[float, float, float]:
+    """Return a place of the world in the axes of a frame."""
+    T = body.places[frame]
+    x, y, z = (float(value) for value in T[:3, :3].T @ (place - T[:3, 3]))
+    return x, y, z

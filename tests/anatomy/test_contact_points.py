@@ -1,0 +1,112 @@
+"""Contact points: on the sole of the foot and in the hand, from solids, from meshes, from bones."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poise
+from known_bodies import Maker, Plan, scramble
+from poise.anatomy import ContactPoint
+from poise.model import Box, Model, Sphere
+
+SIZE = np.array([0.24, 0.1, 0.04])  # of a foot [m]
+MIDDLE = np.array([0.05, 0.0, -0.06])  # of it, from the ankle
+CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)]) * SIZE + MIDDLE
+
+
+def place(model: Model, contact: ContactPoint) -> np.ndarray:
+    """Where a contact point is in the rest pose."""
+    T = model.fk(model.rest, contact.frame)
+    return T[:3, :3] @ np.array(contact.point) + T[:3, 3]
+
+
+def check_sole(model: Model, contacts: dict[str, ContactPoint], evidence: str) -> None:
+    """The points of a box for a foot, under the ankles of a made robot."""
+    for side, sign in (("l", 1.0), ("r", -1.0)):
+        ankle = np.array([0.0, sign * 0.1, 0.9 - 0.05 - 0.38 - 0.38])
+        toe, heel = (place(model, contacts[f"{name}_{side}"]) - ankle for name in ("toe", "heel"))
+        assert np.allclose(toe, (0.17, 0.0, -0.08))
+        assert np.allclose(heel, (-0.07, 0.0, -0.08))
+        corners = [place(model, contacts[f"sole_{k}_{side}"]) - ankle for k in (1, 2, 3, 4)]
+        around = ((0.17, 0.05), (0.17, -0.05), (-0.07, -0.05), (-0.07, 0.05))
+        assert np.allclose(corners, [(x, y, -0.08) for x, y in around])
+        assert {contacts[f"{name}_{side}"].evidence for name in ("toe", "heel", "sole_1")} == {evidence}
+
+
+def test_the_corners_of_a_box_are_a_sole() -> None:
+    maker = Maker(Plan())
+    maker.make()
+    for side in "lr":
+        maker.builder.add_shape(maker.roles[f"foot_{side}"], Box(tuple(SIZE)), offset=tuple(MIDDLE))
+    model, _ = scramble(maker.builder.build(), 0)
+    check_sole(model, dict(poise.roles(model).contacts), "shapes")
+
+
+@pytest.mark.parametrize("kind", ["binary.stl", "words.stl", "words.obj"])
+def test_the_bounds_of_a_mesh_are_a_sole(tmp_path: Path, kind: str) -> None:
+    write_box(tmp_path / kind)
+    maker = Maker(Plan())
+    model, roles = maker.make()
+    poise.save(model, tmp_path / "robot.urdf")
+    text = (tmp_path / "robot.urdf").read_text()
+    mesh = f'<visual><geometry><mesh filename="{kind}" scale="0.001 0.001 0.001"/></geometry></visual>'
+    for side in "lr":
+        name = f'<link name="{roles[f"foot_{side}"]}">'
+        assert name in text
+        text = text.replace(name, name + mesh)
+    (tmp_path / "robot.urdf").write_text(text)
+    read = poise.load(tmp_path / "robot.urdf")
+    check_sole(read, dict(poise.roles(read).contacts), "mesh")
+
+
+def write_box(path: Path) -> None:
+    """Write the box of a foot in millimetres."""
+    v = 1000.0 * CORNERS
+    f = [(0, 1, 3), (0, 3, 2), (4, 6, 7), (4, 7, 5), (0, 4, 5), (0, 5, 1), (2, 3, 7), (2, 7, 6), (0, 2, 6), (0, 6, 4)]
+    f += [(1, 5, 7), (1, 7, 3)]
+    if path.suffix == ".obj":
+        lines = [f"v {x} {y} {z}" for x, y, z in v] + [f"f {a + 1} {b + 1} {c + 1}" for a, b, c in f]
+        path.write_text("\n".join(lines) + "\n")
+    elif path.name.startswith("words"):
+        loops = ["".join(f"vertex {x} {y} {z}\n" for x, y, z in v[list(t)]) for t in f]
+        body = "".join(f"facet normal 0 0 0\nouter loop\n{loop}endloop\nendfacet\n" for loop in loops)
+        path.write_text(f"solid foot\n{body}endsolid foot\n")
+    else:
+        rows = b"".join(struct.pack("<12fH", 0.0, 0.0, 0.0, *v[list(t)].ravel(), 0) for t in f)
+        path.write_bytes(b"\0" * 80 + struct.pack("<I", len(f)) + rows)
+
+
+def test_a_ball_for_a_foot_is_one_point() -> None:
+    builder = poise.ModelBuilder("dog")
+    builder.add_joint("base", None, "free", offset=(0.0, 0.0, 0.4), mass=10.0)
+    for name, x, y in (("a", 0.2, 0.1), ("b", 0.2, -0.1), ("c", -0.25, 0.1), ("d", -0.25, -0.1)):
+        span = {"lower": -2.0, "upper": 2.0}
+        builder.add_joint(f"{name}0", "base", "revolute", offset=(x, y, 0.0), axis=(1, 0, 0), mass=0.5, **span)
+        builder.add_joint(f"{name}1", f"{name}0", "revolute", offset=(0, 0, 0), axis=(0, 1, 0), mass=0.5, **span)
+        builder.add_joint(f"{name}2", f"{name}1", "revolute", offset=(0, 0, -0.2), axis=(0, 1, 0), mass=0.3, **span)
+        builder.add_shape(f"{name}2", Sphere(0.02), offset=(0.0, 0.0, -0.18))
+    model = builder.build()
+    found = poise.roles(model)
+    assert found.kind == "quadruped"
+    assert found["knee_fl"] == "a2"
+    assert {name for name in found.contacts if name.endswith("fl")} == {"sole_1_fl"}
+    assert np.allclose(place(model, found.contacts["sole_1_fl"]), (0.2, 0.1, 0.0))
+
+
+def test_bones_have_a_heel_behind_the_ankle_and_a_toe_at_their_end() -> None:
+    human = poise.load("humanoid")
+    model, old = scramble(human, 4)
+    contacts = poise.roles(model).contacts
+    for side in "lr":
+        toe, heel = (place(model, contacts[f"{name}_{side}"]) for name in ("toe", "heel"))
+        assert np.linalg.norm(toe - human.fk(human.rest, f"toe_{side}")[:3, 3]) < 0.03
+        assert np.linalg.norm(heel - human.fk(human.rest, f"heel_{side}")[:3, 3]) < 0.03
+        assert old[contacts[f"toe_{side}"].frame] == f"ball_{side}"
+        assert old[contacts[f"heel_{side}"].frame] == f"ankle_{side}"
+        palm = place(model, contacts[f"palm_{side}"])
+        assert np.linalg.norm(palm - human.fk(human.rest, f"hand_{side}")[:3, 3]) < 0.05
+    assert poise.roles(human).contacts["heel_l"] == ContactPoint("heel_l", "heel_l", (0.0, 0.0, 0.0), "frame")
