@@ -84,7 +84,9 @@ def measure_growth() -> None:
         begun = time.process_time()
         track = lock(clip)
         seconds = time.process_time() - begun
-        print(f"{frames:8d} frames {frames / seconds:8.0f} a second, slip at most {track.quality.slip_max:.5f} mm a frame")
+        print(
+            f"{frames:8d} frames {frames / seconds:8.0f} a second, slip at most {track.quality.slip_max:.5f} mm a frame"
+        )
 
 
 def main() -> None:
@@ -97,7 +99,9 @@ def main() -> None:
         print("No --data: LAFAN1's clips are not measured.")
     else:
         head = "clip          locked    slip  slip max    drift  height    sink    step    jerk     fps  let go"
-        print(f"{head}\n{'':<14}{'of plain':>8}{'before':>8}{'mm':>10}{'mm':>9}{'mm':>8}{'mm':>8}{'ratio':>8}{'ratio':>8}")
+        print(
+            f"{head}\n{'':<14}{'of plain':>8}{'before':>8}{'mm':>10}{'mm':>9}{'mm':>8}{'mm':>8}{'ratio':>8}{'ratio':>8}"
+        )
         for path in sorted(options.data.glob("*.bvh")):
             try:
                 measure_file(path, options.frames)

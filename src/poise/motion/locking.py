@@ -19,6 +19,7 @@ from poise.goals import HalfSpace, Inside, Reach
 from poise.kinematics import Motion
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.finding import find_runs
+from poise.motion.fitting import fit_places
 from poise.motion.ledger import Contact, Contacts, Place
 from poise.motion.result import HOLDS, Released, Track
 from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
@@ -60,7 +61,7 @@ def lock(
     ledger = read_contacts(clip, contacts)
     if ground is not None:
         ledger = move_ground(ledger, float(ground), clip.model.up_direction)
-    ledger = fill_places(clip, ledger)
+    ledger = fit_places(clip, fill_places(clip, ledger))
     return hold_contacts(clip, ledger, smooth=smooth, joints=joints, progress=progress)
 
 
@@ -118,7 +119,8 @@ def shift_places(
         if round_ + 1 == SHIFTS or max(off, default=0.0) <= 1e-9:
             break
         moved = Motion(clip.model, q, clip.fps)
-        ledger = replace(ledger, intervals=tuple(recentre(moved, c, far) for c, far in zip(ledger, off, strict=True)))
+        shifted = tuple(recentre(moved, c, far) for c, far in zip(ledger, off, strict=True))
+        ledger = fit_places(clip, replace(ledger, intervals=shifted))
     return ledger, q, errors
 
 

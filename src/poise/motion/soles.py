@@ -1,6 +1,6 @@
 """The points with which a body may stand: heels and toes, or what it has instead of them.
 
-They are the frames that say so by name or role: `heel_l` and `toe_l`, else the foot itself.
+They are contact points of `poise.roles`: the heel and the toe of every foot, or the one point that it stands on.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from poise.anatomy import Roles
 from poise.anatomy import roles as find_roles
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
@@ -44,18 +45,22 @@ def find_soles(model: Model, given: object = None) -> list[SolePoint]:
     roles = find_roles(model)
     found = []
     for side in ("l", "r", "fl", "fr", "hl", "hr"):
-        for part in (("heel", "toe"), ("ankle", "toe"), ("foot", "toe"), ("foot",), ("ankle",)):
-            names = [f"{name}_{side}" for name in part]
-            frames = [roles.get(name) or (name if name in model.frames else None) for name in names]
-            if all(frames) and len(set(frames)) == len(frames):
-                found += [SolePoint(name, str(frame)) for name, frame in zip(names, frames, strict=True)]
-                break
+        names = [name for name in (f"heel_{side}", f"toe_{side}") if name in roles.contacts] or [f"sole_1_{side}"]
+        found += [choose_point(roles, name) for name in names if name in roles.contacts]
     if not found:
         raise InvalidValue(
             f"model {model.name!r} has no feet that can be told by their names: say which frames stand, "
             f"such as points=['left_foot', 'right_foot']."
         )
     return found
+
+
+def choose_point(roles: Roles, name: str) -> SolePoint:
+    """Return a contact point; of a toe that only bones tell of, the joint itself, where recordings are exact."""
+    known = roles.contacts[name]
+    if known.evidence == "bones" and name in roles:
+        return SolePoint(name, roles[name])
+    return SolePoint(name, known.frame, known.point)
 
 
 def measure_size(clip: Motion) -> float:
