@@ -3,8 +3,8 @@
     python benchmarks/clips.py                    # the walk that the tests make, 100 to 20,000 frames
     python benchmarks/clips.py --data DIR         # every BVH of a folder, as LAFAN1's
 
-Contacts are judged by a rule that is not ours: a toe slower than 0.15 m/s (the larger of the two one-sided differences) and
-lower than the floor + 5 cm (floor: 2nd percentile of both toes), for at least 4 frames.
+Contacts are judged by a rule that is not ours: a toe slower than 0.15 m/s (the larger of the two one-sided differences)
+and lower than the floor + 5 cm (floor: 2nd percentile of both toes), for at least 4 frames.
 """
 
 from __future__ import annotations
