@@ -3,7 +3,7 @@
 Targets are tool frames of random poses inside the ranges, made by the DH tables of robots.py. "Mixed" ones are drawn
 evenly from the ball that the arm reaches, with any rotation, so that many of them cannot be reached: a row that
 misses has been searched from every seed. Every search starts in the rest pose. The lines "one by one" are a loop in
-Python over the first reachable targets: a prepared `Solver`, and `poise.solve`, which prepares one for each.
+Python over the first reachable targets: a prepared `Solver`, and `poise.solve`, which reads a new goal for each.
 
 An answer counts if the FK of those tables finds it within 1e-4 m, 1e-3 rad and the ranges. "a second" is by the wall
 clock, the best of some runs; "CPU us" is the process's own time for a target, the best too, which neighbours on the

@@ -136,7 +136,7 @@ class Goal:
             raise InvalidValue(f"{what}: priority is {self.priority!r}; it must be 0, 1, 2, ...")
         if self.name is not None and (not isinstance(self.name, str) or not self.name):
             raise InvalidValue(f"{what}: name must be a non-empty string, not {self.name!r}.")
-        if self.tolerance is not None:
+        if self.tolerance is not None and not is_plain(self.tolerance):
             wanted = "give a number [m; rad for rotations], or (metres, radians)"
             values = np.atleast_1d(read_numbers(self.tolerance, f"{what}: tolerance", wanted))
             if values.shape not in ((1,), (2,)) or not np.isfinite(values).all() or (values < 0).any():
@@ -157,10 +157,19 @@ class Goal:
         defaults = (1e-4 * min(1.0, model.length), 1e-3)
         if self.tolerance is None:
             return defaults
-        values = np.atleast_1d(np.asarray(self.tolerance, dtype=np.float64))
+        given = self.tolerance
+        values = np.atleast_1d(np.asarray(given, dtype=np.float64)).tolist() if not is_plain(given) else given
+        if isinstance(values, float):
+            values = (values,)
         if len(values) == 2:
-            return float(values[0]), float(values[1])
-        return (defaults[0], float(values[0])) if angular else (float(values[0]), defaults[1])
+            return values[0], values[1]
+        return (defaults[0], values[0]) if angular else (values[0], defaults[1])
+
+
+def is_plain(tolerance: Any) -> bool:
+    """Whether a tolerance is a float or two, finite and not negative: the usual case is not worth an array."""
+    parts = tolerance if type(tolerance) is tuple and len(tolerance) == 2 else (tolerance,)
+    return all(type(part) is float and 0.0 <= part < np.inf for part in parts)
 
 
 def with_common(doc: str | None, words: Mapping[str, str]) -> str | None:

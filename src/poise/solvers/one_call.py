@@ -97,28 +97,26 @@ def solve(
         if none is reached, the one that came nearest to its goals.
     """
     check_start(model, start, stacklevel=4)
-    solver = Solver(
-        model,
-        goals,
-        method=method,
-        limits=limits,
-        limit_handling=limit_handling,
-        joints=joints,
-        stiffness=stiffness,
-        max_steps=max_steps,
-        time_limit=time_limit,
-        step_limit=step_limit,
-        restarts=restarts,
-        seed=seed,
-        mode=mode,
-        record=record,
-    )
+    given: dict[str, Any] = {
+        "method": method,
+        "limits": limits,
+        "limit_handling": limit_handling,
+        "joints": tuple(joints) if isinstance(joints, list) else joints,
+        "stiffness": stiffness,
+        "max_steps": max_steps,
+        "time_limit": time_limit,
+        "step_limit": step_limit,
+        "restarts": restarts,
+        "seed": seed,
+        "mode": mode,
+        "record": record,
+    }
     if solutions is not None:
         check_whole("solutions", solutions, 1)
         from poise.solvers.several import Explorer
 
-        return Explorer(solver).find(start, None, solutions).solutions
-    return solver.solve(start)
+        return Explorer(Solver(model, goals, **given)).find(start, None, solutions).solutions
+    return Solver._solve_once(model, goals, start, given)
 
 
 def check_start(model: Model, start: Any, *, stacklevel: int = 3) -> None:

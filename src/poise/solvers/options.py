@@ -102,6 +102,13 @@ class Options:
                 raise make_unknown_argument(caller, name, value, cls.__slots__)
         return cls(**given)  # type: ignore[arg-type]  # what is given is settled in __post_init__
 
+    @classmethod
+    def make(cls, **given: Any) -> Options:
+        """Make options that have been checked."""
+        options = cls(**given)
+        options.check()
+        return options
+
     def as_dict(self) -> SolveOptions:
         """Return the options as keyword arguments."""
         return cast(SolveOptions, {name: getattr(self, name) for name in self.__slots__})

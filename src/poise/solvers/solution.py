@@ -68,57 +68,54 @@ class Solution(Drawn):
         q: The best configuration, always there, and inside the limits (unless limit_handling is "off"; joints that
             `joints=` excludes stay where they are).
         reached: Whether every goal is within its tolerance.
-        steps: Steps taken, over all searches.
-        searches: Searches made; more than one means that it restarted from a seed.
-        seconds: How long it took inside the kernels.
         history: Every evaluated pose, if the solver was asked to record; else None.
         velocity: Of `Solver.step`: the velocity that led here, (nv,); else None.
     """
 
-    __slots__ = (
-        "_dt",
-        "_errors",
-        "_outcome",
-        "_proof",
-        "_solver",
-        "_targets",
-        "history",
-        "q",
-        "reached",
-        "searches",
-        "seconds",
-        "steps",
-        "velocity",
-    )
+    __slots__ = ("_answer", "_dt", "_proof", "_solver", "_targets", "history", "q", "reached", "velocity")
 
     q: NDArray[np.float64]
     reached: bool
-    steps: int
-    searches: int
-    seconds: float
     history: History | None
     velocity: NDArray[np.float64] | None
+    _answer: Answer
     _dt: float  # of `Solver.step` alone
-    _outcome: Status
     _proof: Proof | None
     _targets: Mapping[str, Any]
 
     def __init__(self, solver: Solver, answer: Answer, history: History | None = None) -> None:
-        self.q, errors, outcome, self.steps, self.searches, _, self.seconds, late, unreachable = answer
-        loops = len(errors) - len(solver.row_names)  # they come first
-        self._errors = errors[loops:] if loops else errors
+        self._answer = answer
         self._solver = solver
-        self.velocity = None
         self._targets = solver._targets
+        self.q = answer[0]
+        self.reached = reached = answer[2] == _REACHED
+        self._proof = None if reached else _UNKNOWN
         self.history = history
-        self.reached = outcome == _REACHED
-        self._proof = None if self.reached else _UNKNOWN
+        self.velocity = None
+
+    @property
+    def steps(self) -> int:
+        """Steps taken, over all searches."""
+        return self._answer[3]
+
+    @property
+    def searches(self) -> int:
+        """Searches made; more than one means that it restarted from a seed."""
+        return self._answer[4]
+
+    @property
+    def seconds(self) -> float:
+        """How long it took inside the kernels."""
+        return self._answer[6]
+
+    @property
+    def _outcome(self) -> Status:
+        """How the kernels say that it ended."""
         if self.reached:
-            self._outcome = Status.REACHED
-        elif unreachable:
-            self._outcome = Status.UNREACHABLE
-        else:
-            self._outcome = Status.OUT_OF_TIME if late else _OUTCOMES.get(outcome, Status.STALLED)
+            return Status.REACHED
+        if self._answer.unreachable:
+            return Status.UNREACHABLE
+        return Status.OUT_OF_TIME if self._answer.late else _OUTCOMES.get(self._answer.outcome, Status.STALLED)
 
     @property
     def status(self) -> Status:
@@ -148,7 +145,9 @@ class Solution(Drawn):
     @property
     def errors(self) -> dict[str, tuple[float, float]]:
         """What is left of each goal: (metres, radians) by name."""
-        return {name: (float(e[0]), float(e[1])) for name, e in zip(self._solver.row_names, self._errors, strict=True)}
+        errors = self._answer.errors.tolist()
+        names = self._solver.row_names
+        return {name: (e[0], e[1]) for name, e in zip(names, errors[len(errors) - len(names) :], strict=True)}
 
     @property
     def active_limits(self) -> tuple[ActiveLimit, ...]:

@@ -19,6 +19,7 @@ from poise.solvers.drivers import prepare
 from poise.solvers.history import History
 from poise.solvers.limit_tables import find_timed, refuse_timed
 from poise.solvers.options import Options, SolveOptions, show_options
+from poise.solvers.ready import identify, join_targets, put_back, read_options, take
 from poise.solvers.solution import Solution
 from poise.solvers.stepping import check_time_step, find_window
 from poise.solvers.table import name_goals, order_goals
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Solver"]
 
 _ARRAY = np.ndarray
+_copy = core.copy_targets
 
 
 class Solver:
@@ -49,25 +51,67 @@ class Solver:
             `restarts`, `seed`, `mode`, `record`.
     """
 
-    __slots__ = ("_ahead", "_native", "_options", "_start", "_targets", "_timed", "goals", "model", "row_names")
+    __slots__ = (
+        "_ahead",
+        "_free",
+        "_native",
+        "_options",
+        "_start",
+        "_targets",
+        "_timed",
+        "goals",
+        "model",
+        "row_names",
+    )
 
     @show_options
     def __init__(self, model: Model, goals: Iterable[Goal] | Goal, **options: Unpack[SolveOptions]) -> None:
+        self._read(model, goals, Options.read(options, "Solver"))
+        self._native = self._prepare()
+
+    def _read(self, model: Model, goals: Iterable[Goal] | Goal, options: Options) -> None:
+        """Take the problem in, without preparing it."""
         if not isinstance(model, Model):
             hint = f"; type: poise.load({model!r})" if isinstance(model, str) else ""
             raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}{hint}.")
         self.model = model
         self.goals = name_goals([goals] if isinstance(goals, Goal) else goals)
         self.row_names = order_goals(self.goals)
-        self._options = Options.read(options, "Solver")
-        self._native = prepare(model, self.goals, self._options)
-        refused = self._options.method.refuse(*self._native.sizes())
-        if refused is not None:
-            raise InvalidValue(refused)
-        self._start = np.array(model.rest)
-        self._timed = find_timed(self._options.limits)
+        self._options = options
+        self._start = model.rest
+        self._timed = find_timed(options.limits) if options.limits else ()
+        self._free = not self._timed and options.mode != "repeatable"  # to start from any q
         self._ahead: Solver | None = None  # for steps with Acceleration
         self._targets: Mapping[str, Any] = {}  # those given to solve, which replace the goals' own
+
+    def _prepare(self) -> Any:
+        """Return what the kernels hold of the problem."""
+        native = prepare(self.model, self.goals, self._options)
+        refused = self._options.method.refuse(*native.sizes())
+        if refused is not None:
+            raise InvalidValue(refused)
+        return native
+
+    @classmethod
+    def _solve_once(
+        cls, model: Model, goals: Iterable[Goal] | Goal, start: ArrayLike | Pose | None, given: dict[str, Any]
+    ) -> Solution:
+        """Solve a problem as a new solver does; one that differs in its targets alone is not prepared again."""
+        self = cls.__new__(cls)
+        options, lasting = read_options(given)
+        self._read(model, goals, options)
+        rows = [(name, self.goals[name].rows(model)) for name in self.row_names]
+        key = identify(model, self.goals, rows, options) if lasting and rows else None
+        native = None if key is None else take(model, key)
+        if native is None:
+            self._native = native = self._prepare()
+            solution = self.solve(start)
+        else:
+            solution = Solution(self, native.solve(self._read_start(start), join_targets(rows)))
+        if key is not None and isinstance(native, core.Solver):
+            self._native = None
+            put_back(model, key, options, native)
+        return solution
 
     def solve(self, start: ArrayLike | Pose | None = None, targets: Mapping[str, Any] | None = None) -> Solution:
         """Solve from `start` (the rest pose unless given), with new targets for some goals if given.
@@ -76,13 +120,16 @@ class Solver:
             start: A Pose or q; it may lie outside the limits. Ignored in mode="repeatable".
             targets: {goal name: new target of the same kind}; a target stays until it is replaced.
         """
-        if self._timed:
-            refuse_timed(self._timed)
-        if start is None or self._options.mode == "repeatable":
-            start = self._start
-        elif type(start) is not np.ndarray and isinstance(start, Pose):
-            start = self._read_numbers(start, "start")
+        if type(start) is not _ARRAY or not self._free:
+            start = self._read_start(start)
         return self._run(start, targets)
+
+    def _read_start(self, start: ArrayLike | Pose | None) -> Any:
+        """Return where a solve starts; what is no Pose is read by the kernels' door."""
+        refuse_timed(self._timed)
+        if start is None or self._options.mode == "repeatable":
+            return self._start
+        return self._read_numbers(start, "start") if isinstance(start, Pose) else start
 
     def step(
         self,
@@ -136,7 +183,7 @@ class Solver:
                 self._native.solve(start, targets) if window is None else self._native.solve(start, targets, window)
             )
         else:
-            own = copy_targets(targets)
+            own = _copy(targets) if type(targets) is dict else copy_targets(targets)
             answer = self._native.solve(start, own) if window is None else self._native.solve(start, own, window)
             self._targets = own if len(own) == len(self.goals) else {**self._targets, **own}
         return Solution(self, answer, History(self) if self._options.record else None)
@@ -177,10 +224,6 @@ def remake(model: Model, goals: Mapping[str, Goal], options: dict[str, Any], tar
 
 def copy_targets(targets: Mapping[str, Any]) -> dict[str, Any]:
     """Return the targets with their arrays copied: callers may change theirs while a solution still refers to them."""
-    if type(targets) is not dict and not isinstance(targets, Mapping):
+    if not isinstance(targets, Mapping):
         raise InvalidValue(f"targets must be {{goal name: target}}, not {targets!r}.")
-    own = dict(targets)
-    for name, x in own.items():
-        if type(x) is _ARRAY:
-            own[name] = x.copy()
-    return own
+    return _copy(dict(targets))

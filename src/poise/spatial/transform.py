@@ -22,7 +22,7 @@ from poise.spatial.arrays import (
     read_reals,
     write_array,
 )
-from poise.spatial.rotation import Rotation, as_rotation, convert_matrix
+from poise.spatial.rotation import _FAR, Rotation, as_rotation, convert_matrix
 
 _BOTTOM = np.array([0.0, 0.0, 0.0, 1.0])
 
@@ -250,7 +250,11 @@ def as_transform(x: object, name: str = "target") -> Transform:
         return x
     if isinstance(x, Rotation):
         raise InvalidValue(f"{name} is a Rotation, without a place; type Transform(rotation, translation).")
-    if type(x) is not np.ndarray:
+    if type(x) is np.ndarray:
+        parts = core.transform_of_matrix(x, _FAR)
+        if parts is not None:  # one plain matrix, which is most of them
+            return Transform._wrap(Rotation._wrap(parts[0]), parts[1])
+    else:
         turn, shift = _read_field(x, "rotation"), _read_field(x, "translation")
         if turn is not None and shift is not None:
             rotation = as_rotation(turn, f"{name}.rotation")

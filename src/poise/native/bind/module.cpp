@@ -259,6 +259,42 @@ template <SpatialOps::Map SpatialOps::* map, int n_in, int n_out> NumpyArray spa
   return out.release();
 }
 
+// The unit quaternion and the translation of one 4x4 whose entries are within `far` of a transform's; None where it is not that, or no plain
+// array, which Python then reads or refuses in words.
+nb::object transform_of_matrix(nb::handle x, double far) {
+  if (!PyArray_CheckExact(x.ptr())) return nb::none();
+  auto* array = reinterpret_cast<PyArrayObject*>(x.ptr());
+  const bool plain = PyArray_TYPE(array) == NPY_DOUBLE && PyArray_ISCARRAY_RO(array) && PyArray_NDIM(array) == 2;
+  if (!plain || PyArray_DIM(array, 0) != 4 || PyArray_DIM(array, 1) != 4) return nb::none();
+  const auto* T = static_cast<const double*>(PyArray_DATA(array));
+  const double most[4] = {T[12], T[13], T[14], T[15] - 1.0};
+  bool good = true;
+  for (double off : most) good = good && absolute(off) <= 1e-9;
+  double R[9], turned[9];
+  npy_intp four = 4, three = 3;
+  Array wxyz(PyArray_SimpleNew(1, &four, NPY_DOUBLE)), p(PyArray_SimpleNew(1, &three, NPY_DOUBLE));
+  for (int r = 0; r < 3; ++r) {
+    for (int c = 0; c < 3; ++c) R[3 * r + c] = T[4 * r + c];
+    p.data<double>()[r] = T[4 * r + 3];
+    good = good && T[4 * r + 3] - T[4 * r + 3] == 0.0;
+  }
+  ops().spatial.quaternion_of_matrix(R, 1, wxyz.data<double>(), scratch());
+  ops().spatial.matrix_of_quaternion(wxyz.data<double>(), 1, turned, scratch());
+  for (int k = 0; k < 9; ++k) good = good && absolute(turned[k] - R[k]) <= far;
+  if (!good) return nb::none();
+  return nb::make_tuple(wxyz.release(), p.release());
+}
+
+// a dictionary of its own with copies of the arrays: a caller may change those while a solution still refers to them
+nb::dict copy_targets(const nb::dict& targets) {
+  nb::dict own = nb::steal<nb::dict>(PyDict_Copy(targets.ptr()));
+  for (auto [name, x] : targets) {
+    if (PyArray_CheckExact(x.ptr()))
+      own[name] = nb::steal(PyArray_NewCopy(reinterpret_cast<PyArrayObject*>(x.ptr()), NPY_CORDER));
+  }
+  return own;
+}
+
 }  // namespace
 }  // namespace poise
 
@@ -292,6 +328,11 @@ NB_MODULE(_core, m) {
   m.def("log_of_transform", spatial_rows<&SpatialOps::log_of_transform, 7, 6>, nb::arg("rows"));
   m.def("quaternion_product", spatial_rows<&SpatialOps::quaternion_product, 8, 4>, nb::arg("rows"));
   m.def("rotate_vector", spatial_rows<&SpatialOps::rotate_vector, 7, 3>, nb::arg("rows"));
+
+  m.def("transform_of_matrix", transform_of_matrix, nb::arg("matrix"), nb::arg("far"),
+        nb::sig("def transform_of_matrix(matrix: object, far: float) -> typing.Any"));
+  m.def("copy_targets", copy_targets, nb::arg("targets"),
+        nb::sig("def copy_targets(targets: dict[str, typing.Any]) -> dict[str, typing.Any]"));
 
   bind_codes(m);
   bind_solver(m);

@@ -74,6 +74,13 @@ void read_targets(PreparedSolver& solver, const nb::dict& targets) {
   solver.data.targets.swap(solver.pending);
 }
 
+// new numbers for all goals at once, in order, as the table has them
+void take_numbers(PreparedSolver& solver, const Array& all) {
+  const auto n = static_cast<npy_intp>(solver.data.targets.size());
+  if (all.size() != n) refuse("ShapeMismatch", "targets must be " + std::to_string(n) + " numbers.");
+  std::copy_n(all.data<double>(), all.size(), solver.data.targets.begin());
+}
+
 void read_start(PreparedSolver& solver, nb::handle start) {
   const Array q = as_array<double>(start, "start");
   if (q.ndim() != 1 || q.dim(0) != solver.data.n_q) {
@@ -101,9 +108,10 @@ void read_start(PreparedSolver& solver, nb::handle start) {
 
 std::vector<double> listed(const double* x, int n) { return {x, x + n}; }
 
-Array fresh(const std::vector<double>& from, std::vector<npy_intp> shape) {
-  Array out(PyArray_SimpleNew(static_cast<int>(shape.size()), shape.data(), NPY_DOUBLE));
-  for (std::size_t k = 0; k < from.size(); ++k) out.data<double>()[k] = from[k];
+Array fresh(const std::vector<double>& from, std::initializer_list<npy_intp> shape) {
+  auto* dims = const_cast<npy_intp*>(shape.begin());  // numpy only reads them
+  Array out(PyArray_SimpleNew(static_cast<int>(shape.size()), dims, NPY_DOUBLE));
+  std::copy(from.begin(), from.end(), out.data<double>());
   return out;
 }
 
@@ -141,7 +149,11 @@ AnyTuple solve(PreparedSolver& solver, nb::handle start, nb::handle targets, nb:
   const Use use(solver);
   solver.solved_by = std::this_thread::get_id();
   read_start(solver, start);
-  if (!targets.is_none()) read_targets(solver, nb::cast<nb::dict>(targets));
+  if (PyArray_Check(targets.ptr())) {
+    take_numbers(solver, as_array<double>(targets, "targets"));
+  } else if (!targets.is_none()) {
+    read_targets(solver, nb::cast<nb::dict>(targets));
+  }
   read_window(solver, window);
   SolverData& data = solver.data;
   const Mode mode = data.mode;
@@ -185,14 +197,14 @@ AnyDict history_of(const PreparedSolver& solver) {
   const std::size_t width = history_width(d), poses = d.history.size() / width;
   const auto rows = static_cast<npy_intp>(poses), goals = static_cast<npy_intp>(d.goals.size());
   nb::dict out;
-  const auto give = [&](const char* name, std::size_t first, std::size_t count, std::vector<npy_intp> shape) {
+  const auto give = [&](const char* name, std::size_t first, std::size_t count, std::initializer_list<npy_intp> shape) {
     std::vector<double> numbers;
     numbers.reserve(poses * count);
     for (std::size_t i = 0; i < poses; ++i) {
       const double* from = d.history.data() + i * width + first;
       numbers.insert(numbers.end(), from, from + count);
     }
-    out[name] = fresh(numbers, std::move(shape)).release();
+    out[name] = fresh(numbers, shape).release();
   };
   give("search", HISTORY_SEARCH, 1, {rows});
   give("cost", HISTORY_COST, 1, {rows});
