@@ -118,21 +118,15 @@ def find_lengths(model: Model, q: Floats | None = None) -> list[tuple[Floats, Fl
 
 def draw_labels(axes: Any, pose: Pose, camera: Camera) -> None:
     """Write the angle of each joint and the length of each bone beside them."""
+    style = {"textcoords": "offset points", "ha": "center", "va": "center", "zorder": 6}
+    style["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
     for place, angle in find_angles(pose.model, pose.q):
-        x, y = camera.project(place)
-        axes.annotate(
-            f"{math.degrees(angle):.0f}\N{DEGREE SIGN}",
-            (x, y),
-            (7, 6),
-            textcoords="offset points",
-            fontsize=9,
-            zorder=6,
-        )
+        text = f"{math.degrees(angle):.0f}\N{DEGREE SIGN}"
+        axes.annotate(text, camera.project(place), (0, -13), fontsize=9, **style)
     for a, b, length in find_lengths(pose.model, pose.q):
-        x, y = camera.project((a + b) / 2)
-        axes.annotate(
-            f"{length:.3g} m", (x, y), (6, -11), textcoords="offset points", fontsize=8, color="#777777", zorder=6
-        )
+        start, end = camera.project(a), camera.project(b)
+        across = np.array([start[1] - end[1], end[0] - start[0]]) / max(float(np.linalg.norm(end - start)), 1e-12)
+        axes.annotate(f"{length:.3g} m", (start + end) / 2, tuple(13 * across), fontsize=8, color="#777777", **style)
 
 
 def draw_pose(axes: Any, pose: Pose, camera: Camera, *, color: str, ghost: bool = False) -> None:
