@@ -53,7 +53,7 @@ class PlanarMarks:
             end = 0.25 * size * np.array(way, dtype=np.float64)
             line = np.array([[np.zeros(3), end]], dtype=np.float32)
             self.nodes.append(scene.add_line_segments(f"/planar/{name}", line, color, thickness=3.0))
-            self.nodes.append(scene.add_label(f"/planar/{name}/name", name, position=tuple(end)))
+            self.nodes.append(scene.add_label(f"/planar/name_{name}", name, position=tuple(end)))
         arm = 0.03 * size
         ends = np.array([[[-arm, -arm, 0], [arm, arm, 0]], [[-arm, arm, 0], [arm, -arm, 0]]], dtype=np.float32)
         self.cross = scene.add_line_segments("/planar/target", ends, COLORS["missed"], thickness=4.0, visible=False)
