@@ -131,7 +131,7 @@ def test_sliders_follow_the_handles_and_handles_the_sliders(studio: Studio) -> N
             for value, slider in zip(studio.puppet.q, tab.sliders, strict=True)
         )
     )
-    assert f"{math.degrees(studio.puppet.q[0]):.1f}&deg;" in tab.pose.content
+    assert wait_until(lambda: f"{math.degrees(studio.puppet.q[0]):.1f}&deg;" in tab.pose.content)
 
 
 def test_a_typed_target_is_reached(studio: Studio) -> None:

@@ -94,9 +94,9 @@ def show(
 
 
 def write_html(data: dict[str, Any]) -> str:
-    """Write the page around a scene. Text cannot leave the script element that holds it.
+    """Write the page around a scene.
 
-    Every < is written as an escape.
+    Text cannot leave the script element that holds it: every < is written as an escape.
     """
     text = json.dumps(data, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
     script = "\n".join((HERE / name).read_text("utf-8") for name in ("viewer.js", "meshes.js", "player.js"))

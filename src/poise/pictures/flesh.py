@@ -21,6 +21,7 @@ from poise.limits.skeleton import BodyCapsule
 from poise.model import Model
 from poise.model.shapes import Shape
 from poise.pictures.primitives import mesh_solid
+from poise.pictures.stick import is_planar
 from poise.pictures.surface import RoundCone, Surface, round_surface
 
 __all__ = ["Flesh", "find_flesh"]
@@ -29,6 +30,7 @@ Floats = NDArray[np.float64]
 Color = tuple[int, int, int]
 Cones = Iterator[tuple[str, RoundCone]]
 
+PLANAR = 0.02  # of L: half as thick as a bone of a planar arm is drawn
 SKIN: Color = (222, 214, 203)
 JOINTED: Color = (196, 203, 209)
 HAND = ("wrist", "hand", "fingertip", "thumb")
@@ -105,6 +107,7 @@ def taper_capsules(model: Model) -> Cones:
     capsules = body_capsules(model)
     parts = rigid_parts(model)
     T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
+    least = PLANAR * model.length if is_planar(model) else 0.0  # an arm on paper is a thick line
     person_like = all(role in model.roles for role in PERSON)
     thick: dict[str | None, float] = {}
     for capsule in capsules:
@@ -118,7 +121,7 @@ def taper_capsules(model: Model) -> Cones:
         if person_like and capsule.frame in find_person_parts(model):
             continue
         start = start if above in thick else max(capsule.radius, end)
-        yield capsule.frame, RoundCone(capsule.a, capsule.b, start, end)
+        yield capsule.frame, RoundCone(capsule.a, capsule.b, max(start, least), max(end, least))
 
 
 def find_joint_at(

@@ -121,7 +121,7 @@ def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
 def draw_one(pose: Pose, look: dict[str, Any]) -> Any:
     """Draw a body alone."""
     made, axes = make_figure(*(5.0, 4.2) if is_planar(pose.model) else (4.6, 5.0))
-    draw_scene(axes, pose, **look)
+    draw_scene(axes, pose, labels=True, **look)
     return made
 
 
@@ -130,7 +130,7 @@ def draw_solution(solution: Solution, look: dict[str, Any]) -> Any:
     made, (left, right) = make_figure(8.6, 4.6, panels=2, widths=(1.0, 1.15))
     flat = is_planar(solution.model)
     targets = [mark.points[0] for mark in find_marks(solution) if mark.kind == "place"] if flat else []
-    draw_scene(left, solution.pose, targets=targets, marks=() if flat else find_marks(solution), **look)
+    draw_scene(left, solution.pose, targets=targets, marks=() if flat else find_marks(solution), labels=True, **look)
     if solution.history is not None and len(solution.history) > 1:
         draw_curves(right, dict(trace_goals(solution)))
     else:

@@ -21,7 +21,7 @@ from poise.pictures.clay import BODY, GHOST, draw_clay, draw_marks
 from poise.pictures.marks import Mark
 from poise.pictures.mesh_picture import draw_meshes
 from poise.pictures.solids import find_solids
-from poise.pictures.stick import Camera, draw_pose, draw_targets, is_planar
+from poise.pictures.stick import Camera, draw_labels, draw_pose, draw_targets, is_planar
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
 
@@ -32,6 +32,7 @@ COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#00
 DASHES = ("-", "--", ":")
 LEAST = 1e-12  # what an error of nothing is drawn as
 PICTURES = ("png", "pdf", "svg", "jpg")
+MOST_LABELS = 8  # joints of a planar arm whose angles are written
 STYLES = ("auto", "body", "stick")
 
 
@@ -134,6 +135,7 @@ def draw_scene(
     camera: Camera | None = None,
     color: str | None = None,
     style: str = "auto",
+    labels: bool = False,
 ) -> None:
     """Draw a pose, its ghosts, its targets and the goals of a solution, in equal units on both axes.
 
@@ -149,6 +151,8 @@ def draw_scene(
         for ghost in ghosts:
             draw_pose(axes, ghost, view, color=color or COLORS[0], ghost=True)
         draw_pose(axes, pose, view, color=color or COLORS[0])
+        if labels and flat and len(pose.model.joints) <= MOST_LABELS:
+            draw_labels(axes, pose, view)
     else:
         for ghost in ghosts:
             draw_body(axes, ghost, view, color or GHOST, ghost=True)

@@ -19,7 +19,7 @@ from poise.kinematics import Pose
 from poise.model import Model
 from poise.model.kinds import Primitive
 
-__all__ = ["Camera", "draw_pose", "draw_targets", "is_planar"]
+__all__ = ["Camera", "draw_labels", "draw_pose", "draw_targets", "find_angles", "find_lengths", "is_planar"]
 
 Floats = NDArray[np.float64]
 
@@ -102,21 +102,48 @@ def find_bones(model: Model) -> list[tuple[int, int]]:
     return [(place[parent], k) for parent, k in parents if parent is not None]
 
 
-def draw_pose(axes: Any, pose: Pose, camera: Camera, *, color: str, ghost: bool = False) -> None:
-    """Draw one pose: its bones, its joints and, where there is a floor, its shadow. Of a ghost.
+def find_angles(model: Model, q: Floats) -> list[tuple[Floats, float]]:
+    """Return where each turning joint is, and its angle [rad]."""
+    places = model.fk(q)[:, :3, 3]
+    turning = [j for j in model.joints if j.nv == 1 and not j.mimic and not model.slides[j.v.start]]
+    return [(places[model.frames.index(joint.frame)], float(q[joint.q.start])) for joint in turning]
 
-    The bones alone, pale.
-    """
+
+def find_lengths(model: Model, q: Floats | None = None) -> list[tuple[Floats, Floats, float]]:
+    """Return both ends of each bone, and how long it is [m]; bones of no length are left out."""
+    places = model.fk(np.array(model.rest) if q is None else q)[:, :3, 3]
+    ends = [(places[a], places[b], float(np.linalg.norm(places[a] - places[b]))) for a, b in find_bones(model)]
+    return [end for end in ends if end[2] > 1e-6 * model.length]
+
+
+def draw_labels(axes: Any, pose: Pose, camera: Camera) -> None:
+    """Write the angle of each joint and the length of each bone beside them."""
+    style = {"textcoords": "offset points", "ha": "center", "va": "center", "zorder": 6}
+    style["bbox"] = {"facecolor": "white", "edgecolor": "none", "alpha": 0.75, "pad": 0.6}
+    for place, angle in find_angles(pose.model, pose.q):
+        text = f"{math.degrees(angle):.0f}\N{DEGREE SIGN}"
+        axes.annotate(text, camera.project(place), (0, -13), fontsize=9, **style)
+    for a, b, length in find_lengths(pose.model, pose.q):
+        start, end = camera.project(a), camera.project(b)
+        across = np.array([start[1] - end[1], end[0] - start[0]]) / max(float(np.linalg.norm(end - start)), 1e-12)
+        axes.annotate(f"{length:.3g} m", (start + end) / 2, tuple(13 * across), fontsize=8, color="#777777", **style)
+
+
+def draw_pose(axes: Any, pose: Pose, camera: Camera, *, color: str, ghost: bool = False) -> None:
+    """Draw one pose: its bones, its joints and, where there is a floor, its shadow; of a ghost the bones, pale."""
     points: Floats = pose.model.fk(pose.q)[:, :3, 3]
     lines = find_bones(pose.model)
     if camera.floor is not None and not ghost:
         draw_lines(axes, camera.cast_shadow(points), lines, color=SHADOW, linewidth=5, zorder=1)
-    width, alpha = (1.6, 0.35) if ghost else (3.2, 1.0)
+    thick = 2.0 if is_planar(pose.model) else 1.0  # a drawing of an arm, not the bones of a figure
+    width, alpha = (1.6 * thick, 0.35) if ghost else (3.2 * thick, 1.0)
     draw_lines(axes, camera.project(points), lines, color=color, linewidth=width, alpha=alpha, zorder=2 if ghost else 3)
     if not ghost:
         moving = [pose.model.frames.index(joint.frame) for joint in pose.model.joints if joint.nv]
         x, y = camera.project(points[moving]).T
-        axes.plot(x, y, "o", markersize=5.5, color="white", markeredgecolor=color, markeredgewidth=1.5, zorder=4)
+        axes.plot(
+            x, y, "o", markersize=5.5 * thick**0.5, color="white", markeredgecolor=color, markeredgewidth=1.5, zorder=4
+        )
 
 
 def draw_lines(axes: Any, flat: Floats, lines: Sequence[tuple[int, int]], **style: Any) -> None:

@@ -30,7 +30,7 @@ COLORS = ((235, 52, 92), (38, 176, 96), (44, 118, 240))  # x, y, z
 def find_outward_signs(model: Model, frame: str, q: Floats, unit: float) -> Floats:
     """Return 1 for each axis of a frame, or -1 where the axis leads into the limb that carries it.
 
-    So that its arrow points out.
+    With this sign the arrow of an axis points out of the limb.
     """
     T = model.fk(q, frame)
     for above in model.ancestors(frame)[1:]:

@@ -32,9 +32,9 @@ class Look:
 
 
 def shape_grip(model: Model, handle: Handle, q: Floats, size: float) -> Look:
-    """Shape the grip of a handle: a bubble around hands and feet, a halo over the head.
+    """Shape the grip of a handle: a bubble, a halo, a belt or a diamond.
 
-    A belt around the pelvis, a diamond at knees.
+    Bubbles are around hands and feet, the halo over the head, the belt around the pelvis, diamonds at knees and elbows.
     """
     T = model.fk(q)[model.frames.index(handle.frame)]
     unit = UNIT * size

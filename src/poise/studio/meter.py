@@ -23,7 +23,7 @@ class Meter:
     def add(self, solve: float, event: float | None) -> None:
         """Count a frame that went out: how long its solve took, and when the mouse asked for it (`perf_counter`).
 
-        If it did.
+        `event` is None where no mouse asked.
         """
         now = time.perf_counter()
         with self._lock:

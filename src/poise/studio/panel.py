@@ -18,6 +18,7 @@ from poise.studio.joints_tab import JointsTab
 from poise.studio.keys import Keys, describe_keys
 from poise.studio.learn_tab import LearnTab
 from poise.studio.motion_tab import MotionTab
+from poise.studio.planar_marks import PlanarMarks
 from poise.studio.pose_tab import PoseTab
 from poise.studio.puppet import FrameResult
 from poise.studio.race_tab import RaceTab
@@ -87,11 +88,12 @@ class Panel:
             self.motion = MotionTab(session)
         self.figures = gui.add_html(shrink_words("&nbsp;"))
         self.keys = Keys(session)
+        self.planar = PlanarMarks(session)
         session.server.on_client_connect(self.pose.join)
 
     def change_body(self) -> None:
         """Turn every tab to another body."""
-        for tab in (self.pose, self.joints, self.solver, self.learn, self.race, self.motion):
+        for tab in (self.pose, self.joints, self.solver, self.learn, self.race, self.motion, self.planar):
             tab.change_body()
         self.say(Topic.HELP, HELP + KEYBOARD, CALM)
 

@@ -23,7 +23,7 @@ __all__ = ["start_server"]
 TITLE = "<title>Viser</title>"
 OURS = """<title>Poise studio</title>
 <style>
-  .mantine-Tabs-tab { padding-left: 7px !important; padding-right: 7px !important; }
+  [role="tab"] { padding-left: 6px !important; padding-right: 6px !important; }  /* all tabs in one row */
 </style>
 <script>
 (function () {
