@@ -40,6 +40,7 @@ help:
 	@echo "make fuzz      look for files that break a reader, for a minute (ARGS=-max_total_time=3600 for an hour)"
 	@echo "make gltf-check     written glTF files through the Khronos validator (needs node and npm)"
 	@echo "make blender-check  written GLB and BVH files imported in headless Blender, joints compared"
+	@echo "make gallery   open every file of a folder (FILES=folder) and put what is seen on sheets in build/gallery/"
 	@echo "make studio    drag a body in the browser (ARGS=robot.urdf for your own)"
 	@echo "make wheels    the sdist and the Linux wheels of a release into dist/: built, repaired, checked, run"
 	@echo "make clean     remove everything that make made"
@@ -103,6 +104,11 @@ studio: $(STAMPS)/studio
 docs: $(STAMPS)/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "Open site/index.html; with a search box: $(BIN)/python -m http.server --directory site"
+
+.PHONY: gallery
+gallery: $(STAMPS)/studio
+	@test -n "$(FILES)" || { echo "Say which folder: make gallery FILES=folder"; exit 2; }
+	$(BIN)/python tools/gallery.py "$(FILES)" --out build/gallery $(ARGS)
 
 # The validator's package lands in build/, and nothing of the project needs it otherwise.
 .PHONY: gltf-check blender-check

@@ -1,0 +1,289 @@
+"""Open every file of a folder as somebody would who has just installed Poise, and look at the result.
+
+    python tools/gallery.py folder [--out build/gallery]        or: make gallery FILES=folder
+
+Each file is opened in a studio (without a browser), in a process of its own, with a bound on time. Four questions:
+
+    drawn       is the body seen, by its own meshes where its file has some?
+    framed      does the studio's camera see all of it, neither cut off nor tiny, and does it stand on the floor?
+    draggable   does a handle that is pulled come along, by at least half the way, and do bones keep their lengths?
+    saved       does what the studio saves read back as the same pose?
+
+The answers go to `table.md` and `table.json`, the pictures to `sheet_*.png`, 30 to a sheet.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+SUFFIXES = (".urdf", ".xacro", ".xml", ".mjcf", ".bvh", ".glb", ".gltf", ".vrm")
+QUESTIONS = ("drawn", "framed", "draggable", "saved")
+PATIENCE = 300.0  # [s] for one file
+ACROSS, DOWN = 6, 5  # pictures on a sheet
+TILE = (300, 360)
+
+Floats = NDArray[np.float64]
+
+
+def main() -> None:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path, help="where the files are; folders in it are looked into")
+    parser.add_argument("--out", type=Path, default=Path("build/gallery"), help="where the sheets go")
+    parser.add_argument("--one", type=Path, default=None, help=argparse.SUPPRESS)
+    told = parser.parse_args()
+    if told.one is not None:
+        print(json.dumps(look_at(told.folder, told.one)))
+        return
+    told.out.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for k, path in enumerate(find_files(told.folder)):
+        row = ask(path, told.out / f"{k:03d}.png")
+        rows.append({"file": str(path.relative_to(told.folder)), "picture": f"{k:03d}.png", **row})
+        marks = " ".join(f"{name} {'yes' if row.get(name) else 'NO'}" for name in QUESTIONS)
+        print(f"{rows[-1]['file']}: {marks}  {row.get('look', '')}  {row.get('problem', '')}", flush=True)
+    (told.out / "table.json").write_text(json.dumps(rows, indent=1), "utf-8")
+    (told.out / "table.md").write_text(write_table(rows), "utf-8")
+    draw_sheets(rows, told.out)
+    print(count_words(rows))
+
+
+def find_files(folder: Path) -> list[Path]:
+    """Return the bodies in a folder; of XML files those that are MJCF and stand for themselves."""
+    found = [path for path in sorted(folder.rglob("*")) if path.suffix.lower() in SUFFIXES and path.is_file()]
+    return [path for path in found if path.suffix.lower() != ".xml" or is_scene(path)]
+
+
+def is_scene(path: Path) -> bool:
+    """Return whether an XML file is an MJCF model with a body, or one that includes such."""
+    head = path.read_bytes()[: 1 << 20]
+    return b"<mujoco" in head and b"<mujocoinclude" not in head and (b"<body" in head or b"<include" in head)
+
+
+def ask(path: Path, picture: Path) -> dict[str, Any]:
+    """Ask the questions of one file, in a process of its own."""
+    command = [sys.executable, __file__, str(path), "--one", str(picture)]
+    begun = time.monotonic()
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        row = json.loads(done.stdout.strip().splitlines()[-1])
+    except subprocess.TimeoutExpired:
+        row = {"problem": f"takes more than {PATIENCE:g} s"}
+    except (ValueError, IndexError):
+        row = {"problem": f"breaks down: {done.stderr.strip().splitlines()[-1:]}"}
+    return {**row, "seconds": round(time.monotonic() - begun, 1)}
+
+
+# ------------------------------------------------------------------------------------------------ one file
+
+
+def look_at(path: Path, picture: Path) -> dict[str, Any]:
+    """Open a file in a studio, and answer the questions."""
+    warnings.simplefilter("ignore")
+    out: dict[str, Any] = {}
+    try:
+        from poise.studio.server import Studio
+
+        studio = Studio(str(path), port=18700 + os.getpid() % 200, shadows=False)
+    except Exception as error:
+        return {"problem": f"{type(error).__name__}: {error}"[:300]}
+    try:
+        studio.player.stop()
+        out["look"] = wait_for_look(studio)
+        for name, question in (("drawn", draw), ("framed", frame), ("draggable", drag), ("saved", save)):
+            try:
+                answer = question(studio, picture)
+            except Exception as error:
+                answer = f"{name}: {type(error).__name__}: {error}"[:200]
+                traceback.print_exc()
+            out[name] = answer is True
+            if answer is not True:
+                out["problem"] = f"{out.get('problem', '')} {answer}".strip()
+    finally:
+        studio.stop()
+    return out
+
+
+def wait_for_look(studio: Any) -> str:
+    """Wait until the meshes have been read, and say what is drawn."""
+    from poise.formats.looks import look_of
+
+    look = look_of(studio.model)
+    end = time.monotonic() + 120.0
+    while look.pieces and studio.view.dressed is None and time.monotonic() < end:
+        time.sleep(0.05)
+    notes = f" ({'; '.join(look.notes)[:160]})" if look.notes else ""
+    if not look.pieces:
+        return f"flesh{notes}"
+    skinned = sum(piece.skin is not None for piece in look.pieces)
+    kind = "skin" if skinned == len(look.pieces) else "meshes" if not skinned else "skin and meshes"
+    return f"{kind}, {look.triangles} triangles{notes}"
+
+
+def draw(studio: Any, picture: Path) -> Any:
+    """Draw the pose; it must cover a part of the picture, by its own meshes where it has some."""
+    import poise
+
+    made = poise.plot(studio.pose)
+    made.save(picture)
+    made.figure.canvas.draw()
+    pixels = np.asarray(made.figure.canvas.buffer_rgba())[..., :3].astype(int)
+    covered = float((pixels.min(axis=-1) < 225).mean())
+    if covered < 0.004:
+        return f"hardly anything is seen ({100 * covered:.1f} %)"
+    meshes = any(hasattr(shape.shape, "path") and shape.use != "collision" for shape in studio.model.shapes)
+    if meshes and studio.view.dressed is None:
+        return "its meshes are not seen"
+    return True
+
+
+def frame(studio: Any, _: Path) -> Any:
+    """Project the body through the studio's first camera: all of it is inside, large enough, and on the floor."""
+    points = studio.find_points()
+    camera = studio.server.initial_camera
+    eye, at, up = (np.array(x, float) for x in (camera.position, camera.look_at, camera.up))
+    ahead = (at - eye) / np.linalg.norm(at - eye)
+    right = np.cross(ahead, up) / np.linalg.norm(np.cross(ahead, up))
+    above = np.cross(right, ahead)
+    far = (points - eye) @ ahead
+    if far.min() <= 0.0:
+        return "the camera stands inside of it"
+    tall = np.abs((points - eye) @ above) / far / np.tan(0.36)
+    wide = np.abs((points - eye) @ right) / far / np.tan(0.36) / 1.6
+    if max(tall.max(), wide.max()) > 1.0:
+        return "it is cut off"
+    if max(np.ptp((points - eye) @ above / far), np.ptp((points - eye) @ right / far)) < 0.2 * np.tan(0.36):
+        return "it is tiny"
+    lowest = float(points[:, studio.model.up_axis].min())
+    size = float(np.ptp(points, axis=0).max())
+    return True if abs(lowest - studio.floor) < 0.01 * size else "it does not stand on the floor"
+
+
+def drag(studio: Any, _: Path) -> Any:
+    """Pull a handle by a twelfth of the body's size; it must come at least half the way, and no bone may stretch."""
+    puppet = studio.puppet
+    names = sorted(puppet.handles, key=lambda name: puppet.handles[name].kind != "end")
+    if not names:
+        return "it has no handles"
+    bones = measure_bones(studio.model, puppet.q)
+    rng = np.random.default_rng(0)
+    best = 0.0
+    for name in names[:4]:
+        start = puppet.transform(name)[:3, 3].copy()
+        for _attempt in range(3):
+            step = rng.normal(size=3)
+            step *= puppet.size / 12 / np.linalg.norm(step)
+            with studio.lock:
+                for k in range(1, 21):
+                    puppet.hold(name, start + step * k / 20)
+                    puppet.frame()
+                came = puppet.transform(name)[:3, 3] - start
+                puppet.let_go(name)
+            best = max(best, float(came @ step / (step @ step)))
+            if best > 0.5:
+                break
+        if best > 0.5:
+            break
+    if best <= 0.5:
+        return f"a handle that is pulled comes {100 * best:.0f} % of the way"
+    stretch = float(np.abs(measure_bones(studio.model, puppet.q) - bones).max(initial=0.0))
+    return True if stretch < 1e-6 * max(puppet.size, 1e-9) else f"a bone changes its length by {stretch:.3g}"
+
+
+def measure_bones(model: Any, q: Floats) -> Floats:
+    """Return the lengths of the ways between frames whose joints turn only."""
+    T = dict(zip(model.frames, model.fk(q), strict=True))
+    pairs = [
+        (joint.frame, joint.parent)
+        for joint in model.joints
+        if joint.parent is not None and joint.nv and not any(joint.slides)
+    ]
+    return np.array([np.linalg.norm(T[a][:3, 3] - T[b][:3, 3]) for a, b in pairs])
+
+
+def save(studio: Any, _: Path) -> Any:
+    """Save what is seen as the studio offers it first, and read it back."""
+    import poise
+    from poise.studio.opening import read_opening
+    from poise.studio.saving import find_kind, make_file, name_file, pose_from_json
+
+    studio.player.open(None)
+    kind = find_kind(studio.model)
+    data = make_file(studio, kind)
+    if kind == "Pose":
+        back = pose_from_json(studio.model, data.decode())
+    else:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder) / name_file(studio, kind)
+            path.write_bytes(data)
+            back = poise.Pose(poise.load(path)) if kind != "BVH" else read_opening(str(path)).pose
+    common = [name for name in studio.model.frames if name in back.model.frames]
+    here, there = (np.array([pose.position(name) for name in common]) for pose in (studio.pose, back))
+    off = float(np.abs(here - there).max(initial=0.0)) / max(studio.puppet.size, 1e-9)
+    return True if common and off < 1e-3 else f"saved as {kind} it comes back {100 * off:.2g} % off"
+
+
+# ------------------------------------------------------------------------------------------------ sheets
+
+
+def write_table(rows: list[dict[str, Any]]) -> str:
+    """Write the answers as a table."""
+    head = f"| file | {' | '.join(QUESTIONS)} | look | problem |\n|{'---|' * (len(QUESTIONS) + 3)}\n"
+    lines = [
+        f"| {row['file']} | {' | '.join('yes' if row.get(q) else 'no' for q in QUESTIONS)} |"
+        f" {row.get('look', '')} | {row.get('problem', '')} |"
+        for row in rows
+    ]
+    return head + "\n".join(lines) + f"\n\n{count_words(rows)}\n"
+
+
+def count_words(rows: list[dict[str, Any]]) -> str:
+    """Count the answers of each kind of file."""
+    kinds = Counter(Path(row["file"]).suffix.lower() for row in rows)
+    lines = []
+    for kind, count in sorted(kinds.items()):
+        own = [row for row in rows if Path(row["file"]).suffix.lower() == kind]
+        words = ", ".join(f"{name} {sum(bool(row.get(name)) for row in own)}" for name in QUESTIONS)
+        lines.append(f"{kind} {count}: {words}")
+    return "\n".join(lines)
+
+
+def draw_sheets(rows: list[dict[str, Any]], out: Path) -> None:
+    """Put the pictures on sheets, each with its name and its answers below."""
+    from PIL import Image, ImageDraw
+
+    each = ACROSS * DOWN
+    for number in range(-(-len(rows) // each)):
+        some = rows[number * each : (number + 1) * each]
+        sheet = Image.new("RGB", (ACROSS * TILE[0], -(-len(some) // ACROSS) * TILE[1]), "white")
+        pen = ImageDraw.Draw(sheet)
+        for k, row in enumerate(some):
+            left, top = (k % ACROSS) * TILE[0], (k // ACROSS) * TILE[1]
+            picture = out / row["picture"]
+            if picture.is_file():
+                with Image.open(picture) as image:
+                    image.thumbnail((TILE[0] - 8, TILE[1] - 48))
+                    sheet.paste(image.convert("RGB"), (left + 4, top + 4))
+            pen.text((left + 6, top + TILE[1] - 40), Path(row["file"]).name[:44], fill="black")
+            for j, name in enumerate(QUESTIONS):
+                tone = "#0a7a4f" if row.get(name) else "#c02020"
+                pen.text((left + 6 + 72 * j, top + TILE[1] - 24), name, fill=tone)
+        sheet.save(out / f"sheet_{number}.png")
+
+
+if __name__ == "__main__":
+    main()
