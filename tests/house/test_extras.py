@@ -216,7 +216,7 @@ def solve_with_scipy(_: Path) -> None:
 XACRO = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="a" value="1"/></robot>'
 MJCF = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
 DOORS: dict[str, Callable[[Path], Any]] = {
-    "cupy": lambda _: gpu.cupy(),
+    "cupy": lambda _: gpu.load_cupy(),
     "imageio": lambda _: saving.take_picture(None),
     "matplotlib": lambda folder: poise.plot(poise.load("planar2"), folder / "a.png"),
     "mujoco": lambda folder: load_text(folder, "a.xml", MJCF),

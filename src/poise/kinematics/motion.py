@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue
 from poise.kinematics.drawn import Drawn
-from poise.kinematics.pose import Floats, Pose, checked_configuration
+from poise.kinematics.pose import Floats, Pose, check_configuration
 from poise.model import Model
 
 __all__ = ["Motion"]
@@ -33,7 +33,7 @@ class Motion(Drawn):
     fps: float
 
     def __init__(self, model: Model, q: ArrayLike, fps: float = 30.0) -> None:
-        object.__setattr__(self, "q", checked_configuration(model, q, 2))
+        object.__setattr__(self, "q", check_configuration(model, q, 2))
         object.__setattr__(self, "model", model)
         if not (isinstance(fps, Real) and np.isfinite(fps) and fps > 0):
             raise InvalidValue(f"fps is {fps!r}; it must be a positive number.")

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model.kinds import Primitive
-from poise.model.primitives import kernel_table
+from poise.model.primitives import make_kernel_table
 
 if TYPE_CHECKING:
     from poise.model.model import Model
@@ -97,7 +97,7 @@ def find_chain(
         limited: Whether joint ranges hold.
         table: The kernels' table of the model, where it is at hand.
     """
-    rows = kernel_table(model._layout) if table is None else table
+    rows = make_kernel_table(model._layout) if table is None else table
     assert isinstance(rows, dict)
     index = rows["frame_names"].index(model.frame(frame).name)
     at = rows["frame_primitive"][index]

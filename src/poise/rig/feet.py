@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.contacts import LAYER, Contact, distinct, parent_of, solid_points
-from poise.kinematics.parts import rigid_parts
+from poise.goals.contacts import LAYER, Contact, drop_repeated, find_parent, list_corners
+from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.rig.targets import find_ahead
 
@@ -75,7 +75,7 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> Foot:
         q: A pose in which it stands, the rest pose unless given. The points of a sole say how it lies; where they are
             in one line, as of a skeleton, they say nothing of how it rolls to a side: in this pose it does not.
     """
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     own = str(parts[frame] or frame)
     toes = find_toes(model, parts, own)
     near = {parts[frame], parts[toes or frame]}
@@ -131,18 +131,18 @@ def find_upright(model: Model, own: str, ahead: Floats, q: Floats) -> Floats:
 
 def find_toes(model: Model, parts: dict[str | None, str | None], own: str) -> str | None:
     """Return the frame of the one part that hangs on a foot; None where nothing does, or several do, as claws."""
-    found = {root for root in parts.values() if root is not None and parts[parent_of(model, root)] == own}
+    found = {root for root in parts.values() if root is not None and parts[find_parent(model, root)] == own}
     return found.pop() if len(found) == 1 else None
 
 
 def find_sole(model: Model, frames: set[str]) -> list[Place]:
     """Return the lowest places of some frames in the rest pose: their origins and the corners of their solids."""
     origins: list[Contact] = [(name, np.zeros(3)) for name in model.frames if name in frames]
-    places = [(frame, triple(point)) for frame, point in (*origins, *solid_points(model, frames))]
+    places = [(frame, triple(point)) for frame, point in (*origins, *list_corners(model, frames))]
     heights = [float(place_of(model, place) @ model.up_direction) for place in places]
     ground = min(heights) + LAYER * model.length
     low = [(frame, np.array(point)) for (frame, point), h in zip(places, heights, strict=True) if h <= ground]
-    return keep_corners(model, [(frame, triple(point)) for frame, point in distinct(model, low)])
+    return keep_corners(model, [(frame, triple(point)) for frame, point in drop_repeated(model, low)])
 
 
 def keep_corners(model: Model, points: list[Place]) -> list[Place]:
@@ -164,7 +164,7 @@ def find_foot_ahead(model: Model, own: str, toes: str | None, points: Sequence[P
     """
     up, at = model.up_direction, place_of(model, (own, ORIGIN))
     if toes is not None:
-        parts = rigid_parts(model)
+        parts = find_rigid_parts(model)
         tips = [place_of(model, point) - at for point in ((toes, ORIGIN), *points) if parts[point[0]] == toes]
         ways = [way - (way @ up) * up for way in tips]
         way = max(ways, key=lambda way: float(np.linalg.norm(way)))
