@@ -40,7 +40,7 @@ from poise.goals import (
     Relative,
     Rest,
 )
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 
 Floats = NDArray[np.float64]
 Rows = Callable[[Floats], Floats]
@@ -75,7 +75,7 @@ def random_body(seed: int, at_pose: bool) -> tuple[Body, Floats]:
     """A body and a pose; the goals of the body are served in that pose if asked for."""
     model = random_model(seed, joints=13)
     rng = np.random.default_rng(seed + 1)
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     moving = [frame for frame in model.frames if parts[frame] is not None]
     a = str(rng.choice(moving))
     b = str(rng.choice([frame for frame in moving if parts[frame] != parts[a]]))

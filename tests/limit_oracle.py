@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 import poise
 from poise.limits import Box, Capsule, Clearance, Closed, Coupled, HalfSpace, Limit, Sphere
-from poise.limits.cone import cones
+from poise.limits.cone import find_cones
 from poise.model.joint import BallRange
 
 Floats = NDArray[np.float64]
@@ -114,7 +114,7 @@ def clearance_gaps(model: poise.Model, limit: Clearance, q: Floats) -> Iterator[
         start, end = placed[j]
         apart = least_along(placed[i][0], placed[i][1], partial(from_segment, start, end))
         yield apart - capsules[i].radius - capsules[j].radius - limit.distance
-    still = {frame for frame, part in poise.kinematics.parts.rigid_parts(model).items() if part is None}
+    still = {frame for frame, part in poise.kinematics.parts.find_rigid_parts(model).items() if part is None}
     for capsule, ends in zip(capsules, placed, strict=True):
         if model.frame(capsule.frame).name in still:
             continue
@@ -137,7 +137,7 @@ def limits_broken(model: poise.Model, limits: Iterable[Limit], q: Floats) -> dic
     """By how much each limit is broken; loops beyond 1e-9."""
     limits = tuple(limits)
     out = {"ranges": ranges_broken(model, q)}
-    for name, cone in cones(model, limits).items():
+    for name, cone in find_cones(model, limits).items():
         out[f"cone {name}"] = cone_broken(cone, q[model.joint(name).q])
     for k, limit in enumerate(limits):
         if isinstance(limit, Coupled):

@@ -137,7 +137,7 @@ def solve_batches() -> Iterator[Answer]:
 
 def drag_rigs() -> Iterator[Answer]:
     """Drag hands and feet of the figures that have handles."""
-    for name, handle, way in (("humanoid", "hand_l", (0.3, 0.4, 0.2)), ("quadruped", "toe_fl", (0.1, 0.1, 0.0))):
+    for name, handle, way in (("humanoid", "hand_l", (0.3, 0.4, 0.2)), ("quadruped", "foot_fl", (0.1, 0.1, 0.0))):
         model = poise.load(name)
         rig = poise.Rig(model)
         start = np.array(rig.pose.position(handle))

@@ -349,13 +349,14 @@ def test_long_clips_are_quick(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("offset", ["0 0 0", "0 30 0"])
 def test_six_channels_and_empty_end_sites_have_bones(offset: str, tmp_path: Path) -> None:
-    from poise.limits.skeleton import skeleton_capsules
+    from poise.limits.skeleton import make_skeleton_capsules
 
     path = tmp_path / "six.bvh"
     path.write_text(six_channels(offset))
     motion = poise.load_motion(path)
     bones = {
-        capsule.frame: np.linalg.norm(np.subtract(capsule.b, capsule.a)) for capsule in skeleton_capsules(motion.model)
+        capsule.frame: np.linalg.norm(np.subtract(capsule.b, capsule.a))
+        for capsule in make_skeleton_capsules(motion.model)
     }
     assert {"Hips", "Spine", "LeftLeg"} <= bones.keys(), "a bone to each joint that hangs on another"
     assert min(bones.values()) > 20.0

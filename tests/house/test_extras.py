@@ -217,7 +217,7 @@ XACRO = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:prop
 MJCF = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
 MOVE = poise.Motion(poise.load("planar2"), [[0.0, 0.0], [0.1, 0.2]])
 DOORS: dict[str, Callable[[Path], Any]] = {
-    "cupy": lambda _: gpu.cupy(),
+    "cupy": lambda _: gpu.load_cupy(),
     "imageio": lambda _: saving.take_picture(None),
     "imageio_ffmpeg": lambda folder: poise.plot(MOVE, folder / "a.mp4"),
     "matplotlib": lambda folder: poise.plot(poise.load("planar2"), folder / "a.png"),

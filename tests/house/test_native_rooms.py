@@ -35,7 +35,8 @@ def test_includes_point_down() -> None:
 def test_kernels_include_what_is_below_them() -> None:
     rank = {room: k for k, room in enumerate(KERNEL_ROOMS)}
     inside = [(a.split("/")[1], b.split("/")[1]) for a, b in read_includes() if a.startswith("kernels/")]
-    assert {room for pair in inside for room in pair} == set(KERNEL_ROOMS)
+    assert len(inside) > 40
+    assert {room for pair in inside for room in pair} <= set(KERNEL_ROOMS), "give a new room its place"
     assert [pair for pair in inside if rank[pair[0]] > rank[pair[1]]] == []
     assert [pair for pair in inside if pair[0] in BESIDE and pair[1] == "methods"] == []
 

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 import poise
 from bodies import random_model
 from poise.errors import InvalidValue, NameNotFound, PoiseError, ShapeMismatch
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.limits import (
     Acceleration,
     Box,
@@ -28,9 +28,9 @@ from poise.limits import (
     Speed,
     Sphere,
 )
-from poise.limits.capsules import automatic_pairs, body_capsules, capsule_distances, capsule_of
-from poise.limits.clearance import clearance_table
-from poise.limits.cone import cones
+from poise.limits.capsules import body_capsules, capsule_distances, choose_pairs, cover_solid
+from poise.limits.clearance import make_clearance_table
+from poise.limits.cone import find_cones
 from poise.limits.limit import name_limits
 from poise.limits.skeleton import BodyCapsule
 from poise.model import BallRange
@@ -135,7 +135,7 @@ def test_cones_are_put_over_the_models_own() -> None:
     builder.add_joint("b", "a", "ball")
     builder.add_joint("c", "b", "ball")
     model = builder.build()
-    found = cones(model, [Cone("a", swing=(0.2, 0.3)), Cone("b", angle=1.0), Cone("b", twist=(0, 1))])
+    found = find_cones(model, [Cone("a", swing=(0.2, 0.3)), Cone("b", angle=1.0), Cone("b", twist=(0, 1))])
     assert found == {
         "a": BallRange(swing=(0.2, 0.3), twist=(-1.0, 1.0), axis=(1.0, 0.0, 0.0)),
         "b": BallRange(twist=(0.0, 1.0), angle=1.0),
@@ -209,7 +209,7 @@ def test_a_figures_capsules_look_human(figure: poise.Model) -> None:
     ]:
         assert low < thick[frame] < high, frame
     assert thick["shoulder_l"] == pytest.approx(thick["shoulder_r"])
-    moving = set(rigid_parts(figure).values()) - {None}
+    moving = set(find_rigid_parts(figure).values()) - {None}
     assert {capsule.frame for capsule in capsules} == moving
     lowest = min(
         (figure.fk(figure.rest, c.frame)[:3] @ np.append(end, 1.0))[1] - c.radius
@@ -221,19 +221,19 @@ def test_a_figures_capsules_look_human(figure: poise.Model) -> None:
 
 def test_automatic_pairs_are_apart_at_rest_and_not_neighbours(figure: poise.Model) -> None:
     capsules = body_capsules(figure)
-    pairs = automatic_pairs(figure, capsules, 0.0)
+    pairs = choose_pairs(figure, capsules, 0.0)
     names = {frozenset((capsules[i].frame, capsules[j].frame)) for i, j in pairs}
     assert capsule_distances(figure, capsules, pairs, figure.rest).min() > 0.0
     for one, other in [("hip_l", "hip_r"), ("wrist_l", "head"), ("wrist_l", "wrist_r"), ("forearm_l", "chest")]:
         assert frozenset((one, other)) in names
     for one, other in [("hip_l", "knee_l"), ("pelvis", "hip_l"), ("head", "neck"), ("chest", "clavicle_l")]:
         assert frozenset((one, other)) not in names
-    far = automatic_pairs(figure, capsules, 0.05)
+    far = choose_pairs(figure, capsules, 0.05)
     assert len(far) < len(pairs)
 
 
 def test_a_hand_in_the_chest_is_seen(figure: poise.Model) -> None:
-    table = clearance_table(figure, Clearance([("hand_l", "chest")]))
+    table = make_clearance_table(figure, Clearance([("hand_l", "chest")]))
     solution = poise.solve(figure, poise.goals.Relative("hand_l", "chest", (0.0, 0.1, 0.05)))
     gaps = capsule_distances(figure, body_capsules(figure), table["pairs"], solution.q)
     assert solution.reached
@@ -258,7 +258,7 @@ def test_a_solids_capsule_covers_it(solid: Any) -> None:
     T[:3, 3] = (0.1, 0.2, 0.3)
     builder = poise.ModelBuilder("one").add_joint("a", None, "free")
     builder.add_shape("a", solid, offset=T)
-    capsule = capsule_of(builder.build().shapes[0])
+    capsule = cover_solid(builder.build().shapes[0])
     a, b = np.array(capsule.a), np.array(capsule.b)
     world = points + T[:3, 3]
     gaps = core.segment_distances(world, world, np.broadcast_to(a, world.shape), np.broadcast_to(b, world.shape))
@@ -292,7 +292,7 @@ def test_solids_of_the_body_come_before_its_skeleton() -> None:
 
 def test_the_table_has_every_region_and_pair(figure: poise.Model) -> None:
     world = [GROUND, Sphere((0, 1, 1), 0.2), Box((0, 0, 3), (1, 2, 3)), Capsule((0, 0, 0), (1, 0, 0), 0.1)]
-    table = clearance_table(figure, Clearance(distance=0.01, world=world[::-1]))
+    table = make_clearance_table(figure, Clearance(distance=0.01, world=world[::-1]))
     n = len(table["frames"])
     assert (table["a"].shape, table["b"].shape, table["radius"].shape) == ((n, 3), (n, 3), (n,))
     assert table["pairs"].max() < n
@@ -302,7 +302,7 @@ def test_the_table_has_every_region_and_pair(figure: poise.Model) -> None:
     np.testing.assert_array_equal(table["boxes"], [[1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 3, 0.5, 1, 1.5]])
     np.testing.assert_array_equal(table["capsules"], [[0, 0, 0, 1, 0, 0, 0.1]])
     assert table["world"] == world
-    empty = clearance_table(figure, Clearance())
+    empty = make_clearance_table(figure, Clearance())
     assert empty["boxes"].shape == (0, 15)
 
 
@@ -312,10 +312,10 @@ def test_every_body_has_sound_capsules(seed: int) -> None:
     for capsule in body_capsules(model):
         assert np.isfinite([*capsule.a, *capsule.b, capsule.radius]).all()
         assert 0.0 <= capsule.radius <= 0.08 * model.length + 1e-12
-    automatic_pairs(model, body_capsules(model), 0.0)
+    choose_pairs(model, body_capsules(model), 0.0)
 
 
 def test_a_body_without_size_is_refused() -> None:
     model = poise.ModelBuilder("nothing").add_joint("a", None, "revolute").build()
     with pytest.raises(InvalidValue, match="has no size"):
-        clearance_table(model, Clearance())
+        make_clearance_table(model, Clearance())

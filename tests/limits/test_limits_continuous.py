@@ -10,7 +10,7 @@ from limit_oracle import cone_broken
 from poise.diagnosis import CauseKind
 from poise.goals import Reach
 from poise.limits import Speed
-from poise.limits.cone import cones
+from poise.limits.cone import find_cones
 from poise.model.joint import BallRange
 
 ROUNDING = 1e-14  # what NumPy and the kernels may differ by
@@ -38,7 +38,9 @@ def test_ball_joints_in_their_cones_move_no_farther_than_a_call_may_lead(method:
         before, q = q, solver.solve(q, {"tip": target}).q
         moved = float(np.abs(model.difference(before, q)).max())
         assert moved <= span + ROUNDING
-        assert max(cone_broken(cone, q[model.joint(name).q]) for name, cone in cones(model, ()).items()) <= ROUNDING
+        assert (
+            max(cone_broken(cone, q[model.joint(name).q]) for name, cone in find_cones(model, ()).items()) <= ROUNDING
+        )
         farthest = max(farthest, moved)
     assert farthest > 0.9 * span
 

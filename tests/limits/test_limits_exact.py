@@ -27,7 +27,7 @@ from poise.limits import (
     Speed,
     Sphere,
 )
-from poise.limits.cone import cones
+from poise.limits.cone import find_cones
 
 Floats = NDArray[np.float64]
 ROUNDING = 1e-14  # what NumPy and the kernels may differ by
@@ -130,7 +130,7 @@ def test_cones_are_exact_and_a_pose_rests_a_hair_inside(limits: list[Limit], lev
     for target in far_targets(1, 10, 0.6):
         goals = [Reach("tip", target), LookAt("tip", -target, priority=levels - 1)]
         q = poise.solve(model, goals, limits=limits).q
-        broken = [cone_broken(cone, q[model.joint(name).q]) for name, cone in cones(model, limits).items()]
+        broken = [cone_broken(cone, q[model.joint(name).q]) for name, cone in find_cones(model, limits).items()]
         assert max(broken) <= 0.0
         resting += any(rests(gap) for gap in broken)
     assert resting >= 5
@@ -140,7 +140,7 @@ def test_cones_are_exact_and_a_pose_rests_a_hair_inside(limits: list[Limit], lev
 def test_a_ball_joint_outside_its_cone_comes_back(limits: list[Limit]) -> None:
     model = ball_arm()
     start = turned((0.9, 0.5, 0.2), (0.3, 0.9, -0.6), (0.1, 0.2, 0.4))
-    ranges = cones(model, limits)
+    ranges = find_cones(model, limits)
     solution = poise.solve(model, [Reach("tip", (0.3, 0.2, 0.4))], start, limits=limits, step_limit=0.05, record=True)
     poses = first_search(solution)
     worst = [max(cone_broken(cone, q[model.joint(name).q]) for name, cone in ranges.items()) for q in poses]
@@ -160,7 +160,7 @@ def test_a_range_of_one_number_is_held_to_rounding() -> None:
     model, limit = ball_arm(), Cone("c", twist=(0.2, 0.2))
     start = turned((0.9, 0.5, 0.2), (0.3, 0.9, -0.6), (0.1, 0.2, -0.4))
     q = poise.solve(model, Reach("tip", (0.3, 0.2, 0.4)), start, limits=[limit]).q
-    assert cone_broken(cones(model, [limit])["c"], q[model.joint("c").q]) <= 1e-12
+    assert cone_broken(find_cones(model, [limit])["c"], q[model.joint("c").q]) <= 1e-12
     panda = poise.load("panda")
     one, other = (joint.name for joint in panda.joints[:2])
     even = Coupled({one: 1.0, other: -1.0}, 0.3, 0.3, name="sum")

@@ -370,9 +370,9 @@ def test_five_thousand_joints_in_one_chain() -> None:
 @pytest.mark.timing
 def test_building_is_linear_in_the_number_of_joints() -> None:
     def seconds(count: int) -> float:
-        start = time.perf_counter()
+        start = time.process_time()
         chain(count).build()
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     seconds(100)
     short, long = min(seconds(1000) for _ in range(3)), min(seconds(4000) for _ in range(2))

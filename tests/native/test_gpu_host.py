@@ -19,7 +19,7 @@ from paths import NATIVE_TESTS
 from poise.goals import Goal, Orient, Reach, Rest
 from poise.native import core
 from poise.native.gpu.device import OPTIONS, DeviceProblem
-from poise.native.gpu.source import KERNEL_NAMES, ROOT, coarse, compact, problem_source
+from poise.native.gpu.source import KERNEL_NAMES, ROOT, coarsen, list_places, write_problem
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +92,7 @@ def build(folder: Path, solver: poise.Solver, finish: bool) -> None:
     if compiler is None:
         pytest.skip("no C++ compiler on this machine: apt-get install g++")
     f32, f64 = (core.problem_of(solver._native, single) for single in (True, False))
-    given = problem_source(coarse(f32) if finish else f32, "f32", "float") + problem_source(f64, "f64", "double")
+    given = write_problem(coarsen(f32) if finish else f32, "f32", "float") + write_problem(f64, "f64", "double")
     (folder / "given.h").write_text(given)
     flags = ["-std=c++20", "-O1", "-fno-math-errno", "-I", str(ROOT), "-I", str(folder)]
     subprocess.run([compiler, *flags, str(NATIVE_TESTS / "gpu_entry.cpp"), "-o", str(folder / "program")], check=True)
@@ -101,7 +101,7 @@ def build(folder: Path, solver: poise.Solver, finish: bool) -> None:
 def run(folder: Path, solver: poise.Solver, targets: dict[str, Any], starts: Any, early: int, finish: bool) -> Answers:
     """What the program answers."""
     model, names = solver.model, solver.row_names
-    places = compact(core.problem_of(solver._native, True))
+    places = list_places(core.problem_of(solver._native, True))
     seeds = np.vstack([core.seeds_of(solver._native)[:, places], np.zeros((1, len(places)))]).astype(np.float32)
     data = [np.ascontiguousarray(targets[name]) for name in names]
     (folder / "in").write_bytes(b"".join(x.tobytes() for x in (*data, starts, seeds)))
@@ -124,7 +124,7 @@ def test_the_device_code_answers_as_the_cpu_does(built: tuple[Any, ...], early: 
     _, folder, solver, targets = built
     model, names = solver.model, solver.row_names
     starts = np.tile(model.rest, (ROWS, 1))
-    held = set(compact(core.problem_of(solver._native, True)))
+    held = set(list_places(core.problem_of(solver._native, True)))
     idle = [k for joint in model.joints if joint.nq == joint.nv for k in range(model.nq)[joint.q] if k not in held]
     starts[20:, idle] = np.random.default_rng(3).uniform(-4.0, 4.0, (ROWS - 20, len(idle)))  # outside most ranges
     starts[7, -1] = np.nan

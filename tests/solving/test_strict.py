@@ -20,7 +20,7 @@ from goal_cases import CASES, Body
 from limit_oracle import loop_broken
 from poise.errors import InvalidValue
 from poise.goals import Align, Goal, LookAt, MidRange, OnPlane, Orient, Reach, Rest
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.limits import Box, Capsule, Clearance, Closed, Cone, Coupled, HalfSpace, Limit, Sphere
 from tiers import mostly_slow
 
@@ -121,7 +121,7 @@ def to_the_bounds(model: poise.Model, q: Floats, rng: np.random.Generator) -> Fl
 
 def random_level(model: poise.Model, rng: np.random.Generator, start: Floats, level: int) -> tuple[Goal, ...]:
     """Goals of any kind at places that are served at the start, somewhere else, or perhaps nowhere."""
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     moving = [frame for frame in model.frames if parts[frame] is not None]
     elsewhere = np.asarray(model.random(rng))
     goals: list[Goal] = []
@@ -160,7 +160,7 @@ def random_limits(model: poise.Model, rng: np.random.Generator, start: Floats) -
 
 def random_loop(model: poise.Model, rng: np.random.Generator, start: Floats) -> Iterator[Limit]:
     """Two frames held together as they are at the start."""
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     moving = [frame for frame in model.frames if parts[frame] is not None]
     one = str(rng.choice(moving))
     other = str(rng.choice([frame for frame in moving if parts[frame] != parts[one]]))

@@ -15,7 +15,7 @@ from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.goal import GoalRows
 from poise.native import core
-from poise.native.gpu import DeviceProblem, cupy, is_on_device
+from poise.native.gpu import DeviceProblem, is_on_device, load_cupy
 from poise.solvers import Solver
 
 __all__ = ["DeviceBatch", "is_on_device"]
@@ -63,21 +63,21 @@ class DeviceBatch:
             try:
                 outputs = self._make_outputs(lead, out)
                 self._run(parts, begin, lead, outputs.places)
-            except cupy().cuda.memory.OutOfMemoryError as full:
+            except load_cupy().cuda.memory.OutOfMemoryError as full:
                 need = prod(lead) * (self.dtype.itemsize * self.model.nq + 16 * len(self.rows) + 10) / 2**30
                 raise InvalidValue(
                     f"{prod(lead)} rows need {need:.2f} GiB for the answers alone, which the device has not; "
                     "give smaller batches (BatchSolver.stream)."
                 ) from full
             if progress is not None:
-                cupy().cuda.get_current_stream().synchronize()
+                load_cupy().cuda.get_current_stream().synchronize()
                 progress(prod(lead), prod(lead))
         return outputs.make_solution(self.model, tuple(self.rows), find_way_back(first))
 
     def _make_outputs(self, lead: tuple[int, ...], out: Any) -> Outputs | Block:
         if out is None and prod(lead) <= SMALL:
-            return Block(lead, self.model, len(self.rows), self.dtype, cupy())
-        return Outputs.make(lead, self.model, len(self.rows), self.dtype, 1, view_outputs(out), xp=cupy())
+            return Block(lead, self.model, len(self.rows), self.dtype, load_cupy())
+        return Outputs.make(lead, self.model, len(self.rows), self.dtype, 1, view_outputs(out), xp=load_cupy())
 
     def _run(
         self, parts: list[Rows], begin: Rows, lead: tuple[int, ...], places: Mapping[str, tuple[int, int]]
@@ -111,13 +111,13 @@ class DeviceBatch:
             R, p = row.target[:9].reshape(3, 3), row.target[9:]
             T = np.eye(4)
             T[:3, :3], T[:3, 3] = R, p
-            self._own[name] = cupy().asarray({3: p, 9: R, 16: T}[prod(TAILS[row.op])])
+            self._own[name] = load_cupy().asarray({3: p, 9: R, 16: T}[prod(TAILS[row.op])])
         return Rows(name, self._own[name], (), prod(TAILS[self.rows[name].op]))
 
     def _read_starts(self, starts: Any) -> Rows:
         if starts is None:
             if self._rest is None:
-                self._rest = cupy().asarray(self.model.rest)
+                self._rest = load_cupy().asarray(self.model.rest)
             return Rows("starts", self._rest, (), self.model.nq)
         array = view_on_device(starts, "starts")
         if array.ndim == 0 or array.shape[-1] != self.model.nq:
@@ -148,7 +148,7 @@ def view_on_device(value: Any, what: str) -> Any:
     """Return the array as CuPy sees it: the same memory, never a copy."""
     if not is_on_device(value):
         raise InvalidValue(f"{what} is not on the GPU where the other arrays are; move it there, or the others here.")
-    xp = cupy()
+    xp = load_cupy()
     array = value if isinstance(value, xp.ndarray) else xp.from_dlpack(value)
     if array.dtype.kind != "f" or array.dtype.itemsize not in (4, 8):
         raise InvalidValue(f"{what} is an array of {array.dtype}; on a GPU it must be float32 or float64.")
@@ -172,7 +172,7 @@ def as_cupy(array: Any, what: str) -> Any:
     """Return the same memory as a CuPy array."""
     if not is_on_device(array):
         raise InvalidValue(f"{what} is not on the GPU where the targets are.")
-    xp = cupy()
+    xp = load_cupy()
     return array if isinstance(array, xp.ndarray) else xp.from_dlpack(array)
 
 
@@ -181,10 +181,10 @@ def find_stream(array: Any) -> AbstractContextManager[Any]:
     if type(array).__module__.split(".")[0] == "torch":
         import torch
 
-        stream = cupy().cuda.Stream
+        stream = load_cupy().cuda.Stream
         if hasattr(stream, "from_external"):  # CuPy 14
             return stream.from_external(torch.cuda.current_stream())  # type: ignore[no-any-return]
-        return cupy().cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)  # type: ignore[no-any-return]
+        return load_cupy().cuda.ExternalStream(torch.cuda.current_stream().cuda_stream)  # type: ignore[no-any-return]
     return nullcontext()
 
 

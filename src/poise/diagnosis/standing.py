@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from poise.diagnosis.linear import Linearisation, find_limit_tables
-from poise.limits.cone import cones
+from poise.limits.cone import find_cones
 from poise.limits.limit import Limit, LoopRow, name_limits
 from poise.solvers.limit_tables import Rule
 from poise.solvers.solution import Solution
@@ -57,7 +57,7 @@ def place_limit(solution: Solution, rule: Rule, index: int, gap: float) -> Stand
 
 def measure_swing(solution: Solution, limits: dict[str, Limit], name: str) -> float:
     """Return how far a ball joint swings its axis [rad]."""
-    axis = np.asarray(cones(solution.model, limits.values())[name].axis)
+    axis = np.asarray(find_cones(solution.model, limits.values())[name].axis)
     w, *vector = solution.q[solution.model.joint(name).q].tolist()
     along = float(axis @ vector)
     return 2.0 * math.atan2(float(np.linalg.norm(vector - along * axis)), math.hypot(w, along))

@@ -13,7 +13,7 @@ from poise.model.attached import Attached
 from poise.model.joint import Floats, Mimic
 from poise.model.kinds import KINDS
 from poise.model.layout import Layout
-from poise.model.spec import FrameSpec, JointSpec, frozen
+from poise.model.spec import FrameSpec, JointSpec, freeze
 from poise.spatial import Rotation, Transform
 
 __all__ = ["add_free_root", "adjust_model", "guess_scale", "scale_model", "with_up"]
@@ -73,7 +73,7 @@ def scale_model(model: Model, factor: float) -> Model:
 
 def scale_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
     offset = Transform(spec.offset.rotation, spec.offset.translation * factor)
-    center = frozen(spec.center * factor)
+    center = freeze(spec.center * factor)
     if isinstance(spec, FrameSpec):
         return replace(spec, offset=offset, center=center)
     by = scale_velocities(spec.kind, factor)
@@ -81,9 +81,9 @@ def scale_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
         spec,
         offset=offset,
         center=center,
-        lower=frozen(spec.lower * by[: len(spec.lower)]),
-        upper=frozen(spec.upper * by[: len(spec.upper)]),
-        rest=frozen(spec.rest * scale_numbers(spec.kind, factor)),
+        lower=freeze(spec.lower * by[: len(spec.lower)]),
+        upper=freeze(spec.upper * by[: len(spec.upper)]),
+        rest=freeze(spec.rest * scale_numbers(spec.kind, factor)),
         pitch=spec.pitch * factor,
         mimic=scale_mimic(spec, layout, factor),
     )
@@ -117,7 +117,7 @@ def scale_q(layout: Layout, q: Floats, factor: float) -> Floats:
     for spec in layout.joints:
         if spec.name not in layout.mimics:
             out[layout.q_slices[spec.name]] *= scale_numbers(spec.kind, factor)
-    return frozen(out)
+    return freeze(out)
 
 
 def scale_shape(shape: Shape, factor: float) -> Shape:

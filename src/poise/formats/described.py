@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from poise.errors import FormatError, PoiseError
 from poise.model import BallRange, Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Sphere
-from poise.model.spec import FrameSpec, JointSpec, frozen
+from poise.model.spec import FrameSpec, JointSpec, freeze
 from poise.spatial import Rotation, Transform
 
 __all__ = ["describe_model", "read_description"]
@@ -136,14 +136,14 @@ def rebuild(words: Mapping[str, Any]) -> Model:
 def read_frame(words: Mapping[str, Any]) -> FrameSpec:
     """Return a frame."""
     offset = read_transform(words["offset"])
-    return FrameSpec.checked(words["frame"], words["parent"], offset, words["mass"], words["center"])
+    return FrameSpec.make(words["frame"], words["parent"], offset, words["mass"], words["center"])
 
 
 def read_joint(words: Mapping[str, Any]) -> JointSpec:
     """Return a joint; axes and rest keep the bits that a second normalisation would change."""
     kind = words["kind"]
     cone = words.get("cone")
-    spec = JointSpec.checked(
+    spec = JointSpec.make(
         words["name"],
         words["parent"],
         kind,
@@ -174,7 +174,7 @@ def read_joint(words: Mapping[str, Any]) -> JointSpec:
 def keep_bits(found: NDArray[np.float64], written: Any) -> NDArray[np.float64]:
     """Return the numbers as written, if they mean the same."""
     given = np.array(written, np.float64)
-    return frozen(given) if given.shape == found.shape and np.allclose(given, found, 1e-14, 1e-14) else found
+    return freeze(given) if given.shape == found.shape and np.allclose(given, found, 1e-14, 1e-14) else found
 
 
 def read_bound(values: Any, nothing: float) -> list[float] | None:

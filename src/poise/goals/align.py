@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.goals.direction import read_axis
-from poise.goals.goal import ALIGN, TURNED, Goal, GoalRows, one_weight, pack_target
+from poise.goals.goal import ALIGN, TURNED, Goal, GoalRows, pack_target, read_one_weight
 from poise.model import Model
 
 __all__ = ["Align"]
@@ -48,7 +48,7 @@ class Align(Goal, words=TURNED):
         self.check_common()
         object.__setattr__(self, "axis", read_axis(self.axis, "Align: axis"))
         object.__setattr__(self, "direction", read_axis(self.direction, "Align: direction"))
-        one_weight(self.weight, 3, "Align")
+        read_one_weight(self.weight, 3, "Align")
 
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
@@ -57,7 +57,7 @@ class Align(Goal, words=TURNED):
             frame=self.frame,
             base=self.relative_to,
             point=np.zeros(3),
-            weight=one_weight(self.weight, slice(3, 6), "Align"),
+            weight=read_one_weight(self.weight, slice(3, 6), "Align"),
             target=self._convert(self.direction),
             exact=False,
             convert=self._convert,

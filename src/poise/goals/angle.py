@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.goals.direction import read_axis
 from poise.goals.distance import pack_span
-from poise.goals.goal import ANGLE, TURNED, Goal, GoalRows, one_weight
+from poise.goals.goal import ANGLE, TURNED, Goal, GoalRows, read_one_weight
 from poise.goals.range import Range, read_range
 from poise.model import Model
-from poise.model.joint import name_of
+from poise.model.joint import get_name
 
 __all__ = ["Angle"]
 
@@ -53,9 +53,9 @@ class Angle(Goal, words=TURNED):
         object.__setattr__(self, "axis_a", read_axis(self.axis_a, "Angle: axis_a"))
         object.__setattr__(self, "axis_b", read_axis(self.axis_b, "Angle: axis_b"))
         object.__setattr__(self, "angle", read_angle(self.angle))
-        if self.frame_b is not None and name_of(self.frame_b) == name_of(self.frame_a):
+        if self.frame_b is not None and get_name(self.frame_b) == get_name(self.frame_a):
             raise InvalidValue(f"Angle: both axes are of frame {self.frame_a!r}; the angle between them cannot change.")
-        one_weight(self.weight, 3, "Angle")
+        read_one_weight(self.weight, 3, "Angle")
 
     @property
     def frame(self) -> str:
@@ -69,7 +69,7 @@ class Angle(Goal, words=TURNED):
             frame=self.frame_a,
             base=self.frame_b,
             point=np.zeros(3),
-            weight=one_weight(self.weight, 3, "Angle"),
+            weight=read_one_weight(self.weight, 3, "Angle"),
             target=self._convert(self.angle),
             exact=False,
             convert=self._convert,
@@ -84,5 +84,5 @@ class Angle(Goal, words=TURNED):
 
 
 def read_angle(angle: Any) -> Range:
-    """A range of angles."""
+    """Return a range of angles."""
     return read_range(angle, "Angle: angle", 0.0, math.pi)

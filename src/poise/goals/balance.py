@@ -21,11 +21,11 @@ import numpy as np
 
 from poise.errors import InvalidValue
 from poise.goals.center_of_mass import require_mass
-from poise.goals.contacts import Contact, support_points
-from poise.goals.goal import BALANCE, Goal, GoalRows, one_weight, pack_target
+from poise.goals.contacts import Contact, find_supports
+from poise.goals.goal import BALANCE, Goal, GoalRows, pack_target, read_one_weight
 from poise.kinematics.regions import read_length, read_position
 from poise.model import Model
-from poise.model.joint import name_of
+from poise.model.joint import get_name
 
 __all__ = ["Balance"]
 
@@ -53,11 +53,11 @@ class Balance(Goal):
         self.check_common()
         object.__setattr__(self, "support", read_support(self.support))
         object.__setattr__(self, "margin", read_length(self.margin, "Balance: margin"))
-        one_weight(self.weight, 0, "Balance")
+        read_one_weight(self.weight, 0, "Balance")
 
     def contacts(self, model: Model) -> tuple[Contact, ...]:
-        """The contact points: frames and points on them."""
-        return support_points(model, self.support)
+        """Return the contact points: frames and points on them."""
+        return find_supports(model, self.support)
 
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
@@ -73,7 +73,7 @@ class Balance(Goal):
             frame=None,
             base=None,
             point=np.zeros(3),
-            weight=one_weight(self.weight, 0, "Balance"),
+            weight=read_one_weight(self.weight, 0, "Balance"),
             target=np.append(pack_target(None, model.up_direction), self.margin),
             exact=False,
             convert=lambda margin: np.append(
@@ -85,7 +85,7 @@ class Balance(Goal):
 
 
 def read_support(support: Any) -> tuple[Any, ...]:
-    """Frames, and pairs of frame and point."""
+    """Return a support as frames, and pairs of frame and point."""
     name = support if isinstance(support, str) else getattr(support, "name", None)
     if isinstance(name, str):
         raise InvalidValue(
@@ -103,16 +103,16 @@ def read_support(support: Any) -> tuple[Any, ...]:
 
 
 def is_point(x: Any) -> bool:
-    """Whether it is three numbers, and not a support of its own."""
+    """Tell whether it is three numbers, and not a support of its own."""
     return isinstance(x, (tuple, list, np.ndarray)) and len(x) == 3 and all(np.ndim(part) == 0 for part in x)
 
 
 def read_part(part: Any) -> Any:
-    """One support."""
+    """Return one part of a support."""
     if isinstance(part, (tuple, list)):
         if len(part) != 2:
             raise InvalidValue(f"Balance: {part!r} is no support; give a frame, or (frame, point).")
-        return name_of(part[0]), read_position(part[1], f"Balance: support {name_of(part[0])!r}: its point")
+        return get_name(part[0]), read_position(part[1], f"Balance: support {get_name(part[0])!r}: its point")
     if not isinstance(part, str) and not hasattr(part, "name"):
         raise InvalidValue(f"Balance: {part!r} is no support; give a frame, or (frame, point).")
-    return name_of(part)
+    return get_name(part)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.goals.goal import COM, Goal, GoalRows, six_weights
+from poise.goals.goal import COM, Goal, GoalRows, read_weights
 from poise.goals.range import pack_place, read_place
 from poise.model import Model
 
@@ -44,7 +44,7 @@ class CenterOfMass(Goal, words={"weight": WEIGHT}):
     def __post_init__(self) -> None:
         self.check_common()
         object.__setattr__(self, "target", read_place(self.target, "CenterOfMass: target"))
-        six_weights(self.weight, 0, 3, "CenterOfMass")
+        read_weights(self.weight, 0, 3, "CenterOfMass")
 
     @property
     def ranged(self) -> bool:
@@ -59,7 +59,7 @@ class CenterOfMass(Goal, words={"weight": WEIGHT}):
             frame=None,
             base=None,
             point=np.zeros(3),
-            weight=six_weights(self.weight, 0, 3, "CenterOfMass"),
+            weight=read_weights(self.weight, 0, 3, "CenterOfMass"),
             target=self._convert(self.target),
             exact=False,
             convert=self._convert,
@@ -75,6 +75,6 @@ class CenterOfMass(Goal, words={"weight": WEIGHT}):
 
 
 def require_mass(model: Model, what: str) -> None:
-    """Refuses bodies without mass."""
+    """Refuse a body without mass."""
     if model.mass <= 0.0:
         raise InvalidValue(f"{what}: model {model.name!r} has no mass; give its joints mass=.")

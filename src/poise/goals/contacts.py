@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Geometry, Sphere
 
-__all__ = ["Contact", "contact_points", "support_points"]
+__all__ = ["Contact", "find_contacts", "find_supports"]
 
 Floats = NDArray[np.float64]
 Contact = tuple[str, Floats]
@@ -29,64 +29,64 @@ SAME = 1e-6  # of L: nearer than this, two points are one
 
 
 @lru_cache(maxsize=32)
-def support_points(model: Model, support: tuple[Any, ...]) -> tuple[Contact, ...]:
-    """The contacts of frames and of pairs of frame and point. Remembered: a problem is prepared often."""
+def find_supports(model: Model, support: tuple[Any, ...]) -> tuple[Contact, ...]:
+    """Return the contacts of frames and of pairs of frame and point; they are remembered for the next problem."""
     found: list[Contact] = []
     for part in support:
         if isinstance(part, tuple):
             found.append((model.frame(part[0]).name, np.array(part[1])))
         else:
-            found.extend(contact_points(model, part))
-    return tuple(distinct(model, found))
+            found.extend(find_contacts(model, part))
+    return tuple(drop_repeated(model, found))
 
 
-def contact_points(model: Model, support: str) -> list[Contact]:
-    """Where a support touches the ground: frames and points on them."""
+def find_contacts(model: Model, support: str) -> list[Contact]:
+    """Return where a support touches the ground: frames and points on them."""
     frame = model.frame(support).name
-    parts = rigid_parts(model)
-    below = {root for root in parts.values() if root is not None and parts[parent_of(model, root)] == parts[frame]}
+    parts = find_rigid_parts(model)
+    below = {root for root in parts.values() if root is not None and parts[find_parent(model, root)] == parts[frame]}
     near = [name for name in model.frames if parts[name] == parts[frame] or parts[name] in below]
-    candidates = [(name, np.zeros(3)) for name in near] + list(solid_points(model, set(near)))
-    heights = [float(place(model, contact) @ model.up_direction) for contact in candidates]
+    candidates = [(name, np.zeros(3)) for name in near] + list(list_corners(model, set(near)))
+    heights = [float(place_contact(model, contact) @ model.up_direction) for contact in candidates]
     ground = min(heights) + LAYER * model.length
     lowest = [contact for contact, height in zip(candidates, heights, strict=True) if height <= ground]
-    return distinct(model, [(frame, np.zeros(3)), *lowest])
+    return drop_repeated(model, [(frame, np.zeros(3)), *lowest])
 
 
-def parent_of(model: Model, frame: str) -> str | None:
-    """The frame above."""
+def find_parent(model: Model, frame: str) -> str | None:
+    """Return the frame above."""
     return model.frame(frame).parent
 
 
-def place(model: Model, contact: Contact) -> Floats:
-    """Where a contact is in the rest pose."""
+def place_contact(model: Model, contact: Contact) -> Floats:
+    """Return where a contact is in the rest pose."""
     T = model.fk(model.rest, contact[0])
     moved: Floats = T[:3, :3] @ contact[1] + T[:3, 3]
     return moved
 
 
-def distinct(model: Model, contacts: Iterable[Contact]) -> list[Contact]:
-    """The contacts without those that are at the place of an earlier one."""
+def drop_repeated(model: Model, contacts: Iterable[Contact]) -> list[Contact]:
+    """Return the contacts without those at the place of an earlier one."""
     found: list[Contact] = []
     places: list[Floats] = []
     for contact in contacts:
-        at = place(model, contact)
+        at = place_contact(model, contact)
         if all(np.linalg.norm(at - other) > SAME * model.length for other in places):
             found.append(contact)
             places.append(at)
     return found
 
 
-def solid_points(model: Model, frames: set[str]) -> Iterable[Contact]:
-    """Corners and ends of the collision solids of some frames, in those frames."""
+def list_corners(model: Model, frames: set[str]) -> Iterable[Contact]:
+    """Return the corners and ends of the collision solids of some frames, in those frames."""
     for shape in model.shapes:
         if shape.frame in frames and shape.use in ("both", "collision"):
-            for point in ends_of(shape.shape):
+            for point in find_ends(shape.shape):
                 yield shape.frame, np.asarray(shape.offset.apply(point))
 
 
-def ends_of(solid: Geometry) -> Iterable[Floats]:
-    """Where a solid would touch the ground: the corners of a box, the ends of a capsule, the rim of a cylinder."""
+def find_ends(solid: Geometry) -> Iterable[Floats]:
+    """Return where a solid may touch the ground: corners of a box, ends of a capsule, rim of a cylinder."""
     if isinstance(solid, Box):
         signs = itertools.product((-0.5, 0.5), repeat=3)
         return [np.array(sign) * np.array(solid.size) for sign in signs]

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.goals.goal import CUSTOM, Goal, GoalRows, one_weight, pack_target
+from poise.goals.goal import CUSTOM, Goal, GoalRows, pack_target, read_one_weight
 from poise.model import Model
 
 __all__ = ["Custom"]
@@ -61,7 +61,7 @@ class Custom(Goal):
         whole = isinstance(self.size, (int, np.integer)) and not isinstance(self.size, bool)
         if not whole or not 1 <= self.size <= MOST_ROWS:
             raise InvalidValue(f"Custom: size is {self.size!r}; it must be a whole number from 1 to {MOST_ROWS}.")
-        one_weight(self.weight, 0, "Custom")
+        read_one_weight(self.weight, 0, "Custom")
 
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
@@ -71,7 +71,7 @@ class Custom(Goal):
             frame=None,
             base=None,
             point=np.zeros(3),
-            weight=one_weight(self.weight, 0, "Custom"),
+            weight=read_one_weight(self.weight, 0, "Custom"),
             target=pack_target(None, None),
             exact=False,
             convert=self._convert,
@@ -81,7 +81,7 @@ class Custom(Goal):
         )
 
     def tolerances(self, model: Model, angular: bool) -> tuple[float, float]:
-        """Of the residual's length, in its own units."""
+        """Return the tolerance of the residual's length, in its own units."""
         values = np.atleast_1d(np.asarray(TOLERANCE if self.tolerance is None else self.tolerance, dtype=np.float64))
         return float(values[0]), 1e-3
 
@@ -89,58 +89,58 @@ class Custom(Goal):
         raise InvalidValue(f"Custom: it has no target to be {target!r}; let the residual read what changes.")
 
     def _residual(self, q: Any) -> Floats:
-        return checked(self.residual(own(q)), (int(self.size),), "residual")
+        return check_returned(self.residual(copy_array(q)), (int(self.size),), "residual")
 
     def _jacobian(self, model: Model, q: Any) -> Floats:
         if self.jacobian is None:
-            return self._differences(model, own(q))
-        return checked(self.jacobian(own(q)), (int(self.size), model.nv), "jacobian")
+            return self._differences(model, copy_array(q))
+        return check_returned(self.jacobian(copy_array(q)), (int(self.size), model.nv), "jacobian")
 
     def _differences(self, model: Model, q: Floats) -> Floats:
         ahead, behind = self._moved(model, q)
-        return (ahead - behind) / (2.0 * steps(model))
+        return (ahead - behind) / (2.0 * choose_steps(model))
 
     def _moved(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
-        """The residual a step ahead and a step behind along each velocity, (size, nv) each."""
-        moves = np.diag(steps(model))
+        """Return the residual a step ahead and a step behind along each velocity, (size, nv) each."""
+        moves = np.diag(choose_steps(model))
         sides = [[self._residual(model.integrate(q, sign * move)) for move in moves] for sign in (1.0, -1.0)]
         shape = (model.nv, int(self.size))
         return np.reshape(sides[0], shape).T, np.reshape(sides[1], shape).T
 
     def _check(self, model: Model) -> None:
-        """Holds the residual and its Jacobian against each other, once for a model."""
+        """Check the residual and its Jacobian against each other, once for each model."""
         if self.__dict__.get("_checked") is model:
             return
-        for q in trial_poses(model):
+        for q in make_trial_poses(model):
             here = self._residual(q)
             if self.jacobian is not None:
                 ahead, behind = self._moved(model, q)
-                compare(self._jacobian(model, q), here, ahead, behind, steps(model), model)
+                compare_jacobians(self._jacobian(model, q), here, ahead, behind, choose_steps(model), model)
         object.__setattr__(self, "_checked", model)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_checked"}
 
 
-def own(q: Any) -> Floats:
-    """A copy, which the user's function may change."""
+def copy_array(q: Any) -> Floats:
+    """Return a copy, which the user's function may change."""
     return np.array(q, dtype=np.float64)
 
 
-def steps(model: Model) -> Floats:
-    """The step of differences along each velocity: radians, or metres in proportion to the body."""
+def choose_steps(model: Model) -> Floats:
+    """Return the step of differences along each velocity: radians, or metres in proportion to the body."""
     return np.where(model.slides, STEP * model.length, STEP)
 
 
-def trial_poses(model: Model) -> list[Floats]:
-    """The rest pose, and one near it without its symmetries, inside the ranges."""
+def make_trial_poses(model: Model) -> list[Floats]:
+    """Return the rest pose, and one near it without its symmetries, inside the ranges."""
     rest = np.array(model.rest)
-    turn = 0.3 * np.sin(1.0 + 2.7 * np.arange(model.nv)) * steps(model) / STEP
+    turn = 0.3 * np.sin(1.0 + 2.7 * np.arange(model.nv)) * choose_steps(model) / STEP
     return [rest, np.array(model.clamp(model.integrate(rest, turn)))]
 
 
-def checked(values: Any, shape: tuple[int, ...], what: str) -> Floats:
-    """What a user's function returned, as float64 of that shape."""
+def check_returned(values: Any, shape: tuple[int, ...], what: str) -> Floats:
+    """Return what a user's function returned, as float64 of that shape."""
     try:
         out = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -154,8 +154,8 @@ def checked(values: Any, shape: tuple[int, ...], what: str) -> Floats:
     return out
 
 
-def compare(given: Floats, here: Floats, ahead: Floats, behind: Floats, step: Floats, model: Model) -> None:
-    """Refuses a Jacobian that neither central nor one-sided differences confirm; a kink is not held against it."""
+def compare_jacobians(given: Floats, here: Floats, ahead: Floats, behind: Floats, step: Floats, model: Model) -> None:
+    """Refuse a Jacobian that neither central nor one-sided differences confirm; a kink is allowed."""
     both = (ahead - behind) / (2.0 * step)
     sides = [(ahead - here[:, None]) / step, (here[:, None] - behind) / step]
     misses = np.minimum.reduce([np.abs(given - difference) for difference in (both, *sides)])
@@ -166,11 +166,11 @@ def compare(given: Floats, here: Floats, ahead: Floats, behind: Floats, step: Fl
         row, column = (int(i) for i in np.unravel_index(np.argmax(np.where(wrong, misses, 0.0)), wrong.shape))
         raise InvalidValue(
             f"Custom: jacobian[{row}, {column}] is {given[row, column]:.6g} but differences of the residual give "
-            f"{both[row, column]:.6g} (velocity {column} is of joint {joint_of(model, column)!r}). Columns are "
+            f"{both[row, column]:.6g} (velocity {column} is of joint {find_joint(model, column)!r}). Columns are "
             "derivatives per velocity (nv), not per number of q; leave jacobian out to have differences used."
         )
 
 
-def joint_of(model: Model, column: int) -> str:
-    """The joint that a velocity belongs to."""
+def find_joint(model: Model, column: int) -> str:
+    """Return the joint that a velocity belongs to."""
     return next(j.name for j in model.joints if not j.mimic and j.v.start <= column < j.v.stop)

@@ -9,9 +9,9 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.kinematics.regions import Triple, make_triple, read_position
-from poise.model.spec import unit
+from poise.model.spec import read_unit
 
-__all__ = ["LETTERS", "beside", "read_axis", "read_point"]
+__all__ = ["LETTERS", "place_on_frame", "read_axis", "read_point"]
 
 LETTERS = {
     sign + letter: tuple(float(x) for x in factor * np.eye(3)[k])
@@ -21,19 +21,19 @@ LETTERS = {
 
 
 def read_axis(axis: Any, what: str) -> Triple:
-    """A unit vector."""
+    """Return a unit vector."""
     if isinstance(axis, str):
         if axis.lower() not in LETTERS:
             raise InvalidValue(f"{what} is {axis!r}; give a letter such as 'z' or '-y', or 3 numbers.")
         return make_triple(np.array(LETTERS[axis.lower()]))
-    return make_triple(unit(axis, what))
+    return make_triple(read_unit(axis, what))
 
 
 def read_point(point: Any, what: str) -> Triple | None:
-    """A point of a frame; None stays None, its origin."""
+    """Return a point of a frame; None, its origin, stays None."""
     return None if point is None else read_position(point, what)
 
 
-def beside(point: Triple | None) -> NDArray[np.float64]:
-    """The point as an array; zeros for a frame's origin."""
+def place_on_frame(point: Triple | None) -> NDArray[np.float64]:
+    """Return the point as an array; zeros for a frame's origin."""
     return np.zeros(3) if point is None else np.array(point)

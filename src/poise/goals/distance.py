@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
-from poise.goals.direction import beside, read_point
-from poise.goals.goal import DISTANCE, Goal, GoalRows, one_weight, pack_target
+from poise.goals.direction import place_on_frame, read_point
+from poise.goals.goal import DISTANCE, Goal, GoalRows, pack_target, read_one_weight
 from poise.goals.range import Range, read_range
 from poise.kinematics.regions import LARGEST, read_position
 from poise.model import Model
@@ -56,7 +56,7 @@ class Distance(Goal):
             object.__setattr__(self, "frame_b", read_position(self.frame_b, "Distance: frame_b, a place,"))
             if self.point_b is not None:
                 raise InvalidValue("Distance: frame_b is a place, so it has no point_b; leave that out.")
-        one_weight(self.weight, 0, "Distance")
+        read_one_weight(self.weight, 0, "Distance")
 
     @property
     def frame(self) -> str:
@@ -70,28 +70,28 @@ class Distance(Goal):
             op=DISTANCE,
             frame=self.frame_a,
             base=None if fixed else self.frame_b,
-            point=beside(self.point_a),
-            weight=one_weight(self.weight, 0, "Distance"),
+            point=place_on_frame(self.point_a),
+            weight=read_one_weight(self.weight, 0, "Distance"),
             target=self._convert(self.distance),
             exact=False,
             convert=self._convert,
-            point2=beside(self.point_b),
+            point2=place_on_frame(self.point_b),
             ranged=True,
             size=1,
         )
 
     def _convert(self, distance: Any) -> NDArray[np.float64]:
-        fixed = beside(self.frame_b if isinstance(self.frame_b, tuple) else None)
+        fixed = place_on_frame(self.frame_b if isinstance(self.frame_b, tuple) else None)
         return pack_span(fixed, read_distance(distance))
 
 
 def read_distance(distance: Any) -> Range:
-    """A range of lengths."""
+    """Return a range of lengths."""
     return read_range(distance, "Distance: distance", 0.0, math.nextafter(LARGEST, 0.0))
 
 
 def pack_span(place: NDArray[np.float64] | None, span: Range, least: float = 0.0) -> NDArray[np.float64]:
-    """Target numbers of one row: the range is absolute, in the first place of each half."""
+    """Return the target numbers of one row: the range is absolute, in the first place of each half."""
     low, high = np.zeros(6), np.zeros(6)
     low[0], high[0] = max(least, span.ends[0]), span.ends[1]
     return np.concatenate([pack_target(None, place), low, high])

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.model import Model
-from poise.model.spec import floats
+from poise.model.spec import read_floats
 from poise.native import core
 
 # what every goal's help says of the keywords that all goals have; a goal's own words take their place
@@ -106,15 +106,15 @@ class Goal:
     tolerance: Tolerance = None
 
     def __init_subclass__(cls, words: Mapping[str, str] | None = None, **rest: Any) -> None:
-        """Adds the common keywords to the help of every goal, with its own words where it has some."""
+        """Add the common keywords to the help of every goal, with its own words if it has some."""
         super().__init_subclass__(**rest)
-        cls.__doc__ = with_common(cls.__doc__, {**COMMON, **(words or {})})
+        cls.__doc__ = add_common_words(cls.__doc__, {**COMMON, **(words or {})})
 
     default_name = "goal"
     counts = True  # whether it must be within its tolerance for a solution to be reached
 
     def rows(self, model: Model) -> GoalRows:
-        """The goal in the kernels' words."""
+        """Return the goal in the kernels' words."""
         raise TypeError(f"{type(self).__name__} has no rows of its own.")
 
     def _key(self) -> tuple[Any, ...]:
@@ -128,7 +128,7 @@ class Goal:
         return hash((type(self), self.name, getattr(self, "frame", None)))
 
     def check_common(self) -> None:
-        """Refuses weights, priorities and tolerances that cannot be."""
+        """Refuse weights, priorities and tolerances that cannot be."""
         what = type(self).__name__
         if not (type(self.weight) is float and 0.0 <= self.weight < np.inf):  # the usual case is not worth an array
             self._check_weights(what)
@@ -153,7 +153,7 @@ class Goal:
             raise InvalidValue(f"{what}: weight is {self.weight}; weights must be finite and not negative.")
 
     def tolerances(self, model: Model, angular: bool) -> tuple[float, float]:
-        """Metres and radians; a lone number is metres, or radians for a goal that only turns."""
+        """Return metres and radians; a lone number is metres, or radians for a goal that only turns."""
         defaults = (1e-4 * min(1.0, model.length), 1e-3)
         if self.tolerance is None:
             return defaults
@@ -172,8 +172,8 @@ def is_plain(tolerance: Any) -> bool:
     return all(type(part) is float and 0.0 <= part < np.inf for part in parts)
 
 
-def with_common(doc: str | None, words: Mapping[str, str]) -> str | None:
-    """A docstring with the words of the common keywords at the end of its attributes; those it has already stay."""
+def add_common_words(doc: str | None, words: Mapping[str, str]) -> str | None:
+    """Return a docstring with the common keywords at the end of its attributes; those it has already stay."""
     if doc is None:
         return None
     head = doc.rstrip() if "Attributes:" in doc else f"{doc.rstrip()}\n\n    Attributes:"
@@ -183,15 +183,15 @@ def with_common(doc: str | None, words: Mapping[str, str]) -> str | None:
 
 
 def read_numbers(value: Any, what: str, wanted: str) -> NDArray[np.float64]:
-    """An array of its own of what was given, of any shape; refused with what is wanted where it is not numbers."""
+    """Return what was given as an array of its own, of any shape; refuse what is not numbers."""
     try:
-        return floats(value, 1, what)
+        return read_floats(value, 1, what)
     except InvalidValue:
         raise InvalidValue(f"{what} is {value!r}; {wanted}.") from None
 
 
-def one_weight(weight: float | ArrayLike, components: slice | int, what: str) -> NDArray[np.float64]:
-    """Six weights: the same number for some components, zero for the others."""
+def read_one_weight(weight: float | ArrayLike, components: slice | int, what: str) -> NDArray[np.float64]:
+    """Return six weights: the same number for some components, zero for the others."""
     if np.ndim(weight) != 0:
         raise ShapeMismatch(f"{what}: weight has {np.size(weight)} numbers; give one.")
     out = np.zeros(6)
@@ -199,8 +199,8 @@ def one_weight(weight: float | ArrayLike, components: slice | int, what: str) ->
     return out
 
 
-def six_weights(weight: float | ArrayLike, first: int, count: int, what: str) -> NDArray[np.float64]:
-    """Weights of components first ... first + count: one number for all, one each, or six of which these are taken."""
+def read_weights(weight: float | ArrayLike, first: int, count: int, what: str) -> NDArray[np.float64]:
+    """Return the weights of `count` components from `first`: one number for all, one each, or taken from six."""
     out = np.zeros(6)
     if type(weight) is float:
         out[first : first + count] = weight
@@ -219,7 +219,7 @@ _UNTURNED = np.eye(3).ravel()
 
 
 def pack_target(rotation: ArrayLike | None, position: ArrayLike | None) -> NDArray[np.float64]:
-    """Rotation (9) and position (3) in one array; identity and zero where not given."""
+    """Return rotation (9) and position (3) in one array; identity and zero unless given."""
     out = np.zeros(12)
     out[:9] = _UNTURNED if rotation is None else np.asarray(rotation, dtype=np.float64).ravel()
     if position is not None:

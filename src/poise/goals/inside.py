@@ -17,9 +17,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
-from poise.goals.direction import beside, read_point
+from poise.goals.direction import place_on_frame, read_point
 from poise.goals.distance import pack_span
-from poise.goals.goal import DISTANCE, PLANES, POSITION, Goal, GoalRows, one_weight, pack_target
+from poise.goals.goal import DISTANCE, PLANES, POSITION, Goal, GoalRows, pack_target, read_one_weight
 from poise.goals.range import Range
 from poise.kinematics.regions import Ball, Box, HalfSpace
 from poise.model import Model
@@ -48,7 +48,7 @@ class Inside(Goal):
         self.check_common()
         object.__setattr__(self, "region", read_region(self.region))
         object.__setattr__(self, "point", read_point(self.point, "Inside: point"))
-        one_weight(self.weight, 0, "Inside")
+        read_one_weight(self.weight, 0, "Inside")
 
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
@@ -57,8 +57,8 @@ class Inside(Goal):
             op=POSITION if box else DISTANCE if isinstance(self.region, Ball) else PLANES,
             frame=self.frame,
             base=None,
-            point=beside(self.point),
-            weight=one_weight(self.weight, slice(0, 3) if box else 0, "Inside"),
+            point=place_on_frame(self.point),
+            weight=read_one_weight(self.weight, slice(0, 3) if box else 0, "Inside"),
             target=self._convert(self.region),
             exact=False,
             convert=self._convert,

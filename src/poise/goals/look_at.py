@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.direction import beside, read_axis, read_point
-from poise.goals.goal import LOOK, TURNED, Goal, GoalRows, one_weight, pack_target
+from poise.goals.direction import place_on_frame, read_axis, read_point
+from poise.goals.goal import LOOK, TURNED, Goal, GoalRows, pack_target, read_one_weight
 from poise.kinematics.regions import read_position
 from poise.model import Model
 
@@ -52,7 +52,7 @@ class LookAt(Goal, words=TURNED):
         object.__setattr__(self, "target", read_position(self.target, "LookAt: target"))
         object.__setattr__(self, "axis", read_axis(self.axis, "LookAt: axis"))
         object.__setattr__(self, "point", read_point(self.point, "LookAt: point"))
-        one_weight(self.weight, 3, "LookAt")
+        read_one_weight(self.weight, 3, "LookAt")
 
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
@@ -60,8 +60,8 @@ class LookAt(Goal, words=TURNED):
             op=LOOK,
             frame=self.frame,
             base=self.relative_to,
-            point=beside(self.point),
-            weight=one_weight(self.weight, slice(3, 6), "LookAt"),
+            point=place_on_frame(self.point),
+            weight=read_one_weight(self.weight, slice(3, 6), "LookAt"),
             target=self._convert(self.target),
             exact=False,
             convert=self._convert,

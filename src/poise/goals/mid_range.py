@@ -34,25 +34,25 @@ class MidRange(Rest, words=POSTURE):
     default_name = "mid_range"
 
     def wanted(self, model: Model) -> NDArray[np.float64]:
-        """The middle of every range; the rest pose where there is none."""
+        """Return the middle of every range; the rest pose if there is none."""
         out = np.array(model.rest)
         for joint in model.joints:
             if joint.nv and not joint.quaternion:
-                half = half_range(model)[joint.v]
+                half = halve_ranges(model)[joint.v]
                 ranged = np.isfinite(half)
                 middle = model.lower[joint.v] + np.where(ranged, half, 0.0)
                 out[joint.q] = np.where(ranged, middle, out[joint.q])
         return out
 
     def gain(self, model: Model) -> NDArray[np.float64]:
-        """The gain of every degree of freedom, the weight included; slides in units of L."""
-        half = half_range(model)
+        """Return the gain of every degree of freedom, the weight included; slides in units of L."""
+        half = halve_ranges(model)
         unit = np.where(model.slides, model.length, 1.0)
         scale = np.where(np.isfinite(half) & (half > 0), unit / np.where(half > 0, half, 1.0), 0.0)
         out: NDArray[np.float64] = super().gain(model) * scale**self.power
         return out
 
 
-def half_range(model: Model) -> NDArray[np.float64]:
-    """Half of each range; infinite where an end is open."""
+def halve_ranges(model: Model) -> NDArray[np.float64]:
+    """Return half of each range; infinite where an end is open."""
     return np.where(np.isfinite(model.lower) & np.isfinite(model.upper), (model.upper - model.lower) / 2, np.inf)

@@ -17,8 +17,8 @@ from typing import Any
 from numpy import float64
 from numpy.typing import NDArray
 
-from poise.goals.direction import beside, read_axis, read_point
-from poise.goals.goal import POSITION, Goal, GoalRows, one_weight
+from poise.goals.direction import place_on_frame, read_axis, read_point
+from poise.goals.goal import POSITION, Goal, GoalRows, read_one_weight
 from poise.goals.on_plane import pack_axis, read_pair
 from poise.kinematics.regions import read_position
 from poise.model import Model
@@ -52,7 +52,7 @@ class OnLine(Goal):
         object.__setattr__(self, "point", read_position(self.point, "OnLine: point"))
         object.__setattr__(self, "direction", read_axis(self.direction, "OnLine: direction"))
         object.__setattr__(self, "at", read_point(self.at, "OnLine: at"))
-        one_weight(self.weight, 0, "OnLine")
+        read_one_weight(self.weight, 0, "OnLine")
 
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
@@ -60,8 +60,8 @@ class OnLine(Goal):
             op=POSITION,
             frame=self.frame,
             base=self.relative_to,
-            point=beside(self.at),
-            weight=one_weight(self.weight, slice(0, 2), "OnLine"),
+            point=place_on_frame(self.at),
+            weight=read_one_weight(self.weight, slice(0, 2), "OnLine"),
             target=pack_axis(self.point, self.direction),
             exact=False,
             convert=self._convert,

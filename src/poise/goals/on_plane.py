@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
-from poise.goals.direction import beside, read_axis, read_point
-from poise.goals.goal import POSITION, Goal, GoalRows, one_weight, pack_target
+from poise.goals.direction import place_on_frame, read_axis, read_point
+from poise.goals.goal import POSITION, Goal, GoalRows, pack_target, read_one_weight
 from poise.kinematics.regions import Triple, read_position
 from poise.model import Model
 from poise.spatial import Rotation
@@ -52,7 +52,7 @@ class OnPlane(Goal):
         object.__setattr__(self, "point", read_position(self.point, "OnPlane: point"))
         object.__setattr__(self, "normal", read_axis(self.normal, "OnPlane: normal"))
         object.__setattr__(self, "at", read_point(self.at, "OnPlane: at"))
-        one_weight(self.weight, 2, "OnPlane")
+        read_one_weight(self.weight, 2, "OnPlane")
 
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
@@ -60,8 +60,8 @@ class OnPlane(Goal):
             op=POSITION,
             frame=self.frame,
             base=self.relative_to,
-            point=beside(self.at),
-            weight=one_weight(self.weight, 2, "OnPlane"),
+            point=place_on_frame(self.at),
+            weight=read_one_weight(self.weight, 2, "OnPlane"),
             target=pack_axis(self.point, self.normal),
             exact=False,
             convert=self._convert,
@@ -74,12 +74,12 @@ class OnPlane(Goal):
 
 
 def pack_axis(point: Triple, axis: Triple) -> NDArray[np.float64]:
-    """Target numbers of a place whose third axis points along `axis`."""
+    """Return the target numbers of a place whose third axis points along `axis`."""
     return pack_target(Rotation.between((0.0, 0.0, 1.0), axis).matrix, point)
 
 
 def read_pair(target: Any, axis: Triple, what: str, second: str) -> tuple[Triple, Triple]:
-    """A new target: a point, the axis as before; or (point, axis)."""
+    """Return a new target: a point, with the axis as before, or (point, axis)."""
     given = tuple(target) if isinstance(target, (tuple, list, np.ndarray)) else ()
     if len(given) == 3 and all(np.ndim(part) == 0 and not isinstance(part, str) for part in given):
         return read_position(target, f"{what}: point"), axis

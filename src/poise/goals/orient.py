@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.goals.goal import ROTATION, TURNED, Goal, GoalRows, pack_target, read_numbers, six_weights
+from poise.goals.goal import ROTATION, TURNED, Goal, GoalRows, pack_target, read_numbers, read_weights
 from poise.goals.range import Range
 from poise.model import Model
 from poise.spatial import Rotation, as_rotation
@@ -68,7 +68,7 @@ class Orient(Goal, words={**TURNED, "weight": WEIGHT}):
 
     def rows(self, model: Model) -> GoalRows:
         """See Goal.rows."""
-        weight = six_weights(self.weight, 3, 3, "Orient")
+        weight = read_weights(self.weight, 3, 3, "Orient")
         weight[3:] *= [axis in self.axes.lower() for axis in "xyz"]
         return GoalRows(
             op=ROTATION,
@@ -92,19 +92,19 @@ class Orient(Goal, words={**TURNED, "weight": WEIGHT}):
 
 
 def read_play(within: Any) -> tuple[Range, Range, Range]:
-    """Three ranges of angles that hold zero."""
+    """Return three ranges of angles that hold zero."""
     given = within if isinstance(within, (tuple, list, np.ndarray)) else (within,) * 3
     if len(given) != 3:
         raise ShapeMismatch(f"Orient: within has {len(given)} angles; give one, or three.")
-    x, y, z = (play if isinstance(play, Range) else both_sides(play) for play in given)
+    x, y, z = (play if isinstance(play, Range) else make_play(play) for play in given)
     for play in (x, y, z):
         if not play.ends[0] <= 0.0 <= play.ends[1]:
             raise InvalidValue(f"Orient: within has {play}; the target itself must be inside: low <= 0 <= high.")
     return x, y, z
 
 
-def both_sides(angle: Any) -> Range:
-    """From -angle to angle."""
+def make_play(angle: Any) -> Range:
+    """Return the range from -angle to angle."""
     size = math.inf if angle is None else float(read_angle(angle))
     if not size >= 0.0:
         raise InvalidValue(f"Orient: within is {angle!r}; an angle must be zero or more [rad].")
@@ -112,7 +112,7 @@ def both_sides(angle: Any) -> Range:
 
 
 def read_angle(angle: Any) -> float:
-    """One number [rad]; it may be infinite."""
+    """Return one number [rad], which may be infinite."""
     found = read_numbers(angle, "Orient: within", "give an angle [rad], three of them, or Ranges")
     if found.ndim:
         raise ShapeMismatch(f"Orient: within is {angle!r}; give one angle, or three.")
@@ -120,7 +120,7 @@ def read_angle(angle: Any) -> float:
 
 
 def read_rotation(rotation: Any) -> Rotation:
-    """One rotation."""
+    """Return one rotation."""
     turn = as_rotation(rotation, "rotation")
     if turn.wxyz.shape != (4,):
         raise ShapeMismatch(f"rotation must be one rotation, not {turn.wxyz.shape[:-1]} of them.")

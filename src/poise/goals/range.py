@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, PoiseError
 from poise.goals.goal import pack_target
 from poise.kinematics.regions import LARGEST
-from poise.model.spec import number, vector
+from poise.model.spec import read_number, read_vector
 
 __all__ = ["Range", "pack_place", "read_place", "read_range"]
 
@@ -32,8 +32,8 @@ class Range:
     high: float | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "low", end(self.low, -math.inf, "low"))
-        object.__setattr__(self, "high", end(self.high, math.inf, "high"))
+        object.__setattr__(self, "low", read_end(self.low, -math.inf, "low"))
+        object.__setattr__(self, "high", read_end(self.high, math.inf, "high"))
         low, high = self.ends
         if low > high:
             raise InvalidValue(f"Range: low is {low} and high is {high}; low must not be above high.")
@@ -55,13 +55,13 @@ class Range:
         return low if math.isinf(high) else low + 0.5 * (high - low)
 
     def around(self, center: float) -> tuple[float, float]:
-        """Lowest and highest deviation from `center`."""
+        """Return the lowest and highest deviation from `center`."""
         low, high = self.ends
         return low - center, high - center
 
 
-def end(value: Any, open_end: float, what: str) -> float | None:
-    """One end as a number; None where it is open."""
+def read_end(value: Any, open_end: float, what: str) -> float | None:
+    """Return one end as a number; None if it is open."""
     if value is None:
         return None
     try:
@@ -69,14 +69,14 @@ def end(value: Any, open_end: float, what: str) -> float | None:
             return None
     except (TypeError, ValueError):
         pass
-    found = number(value, f"Range: {what}")
+    found = read_number(value, f"Range: {what}")
     if abs(found) >= LARGEST:
         raise InvalidValue(f"Range: {what} is {found}; it must be below {LARGEST:g}.")
     return found
 
 
 def read_range(value: Any, what: str, least: float, most: float) -> Range:
-    """A number, a Range or (low, high), as a Range inside [least, most]."""
+    """Return a number, a Range or (low, high) as a Range inside [least, most]."""
     if isinstance(value, Range):
         found = value
     elif isinstance(value, (tuple, list)) and len(value) == 2:
@@ -85,7 +85,7 @@ def read_range(value: Any, what: str, least: float, most: float) -> Range:
         except PoiseError as error:
             raise InvalidValue(f"{what} is {value!r}; give a number, a Range or (low, high). {error}") from None
     else:
-        exact = number(value, what)
+        exact = read_number(value, what)
         found = Range(exact, exact)
     for side, bound in zip(("low", "high"), (found.low, found.high), strict=True):
         if bound is not None and not least <= bound <= most:
@@ -95,28 +95,28 @@ def read_range(value: Any, what: str, least: float, most: float) -> Range:
 
 
 def read_place(target: Any, what: str) -> Place:
-    """Three coordinates [m]: an array; or a tuple of numbers and Ranges where there is a Range among them."""
+    """Return three coordinates [m]: an array, or a tuple of numbers and Ranges if a Range is among them."""
     if isinstance(target, (tuple, list)) and any(isinstance(x, Range) for x in target):
         if len(target) != 3:
             raise InvalidValue(f"{what} has {len(target)} coordinates; it must have 3.")
-        x, y, z = (part if isinstance(part, Range) else float(one(part, what)) for part in target)
+        x, y, z = (part if isinstance(part, Range) else float(read_coordinate(part, what)) for part in target)
         return x, y, z
-    point = vector(target, 3, what)
+    point = read_vector(target, 3, what)
     if not (np.abs(point) < LARGEST).all():
         raise InvalidValue(f"{what} is {point.tolist()}; every number must be finite (and below {LARGEST:g}).")
     return point
 
 
-def one(value: Any, what: str) -> float:
-    """One coordinate."""
-    found = number(value, f"{what}: a coordinate")
+def read_coordinate(value: Any, what: str) -> float:
+    """Return one coordinate."""
+    found = read_number(value, f"{what}: a coordinate")
     if abs(found) >= LARGEST:
         raise InvalidValue(f"{what}: a coordinate is {found}; it must be below {LARGEST:g}.")
     return found
 
 
 def pack_place(place: Place, ranged: bool) -> NDArray[np.float64]:
-    """Target numbers of a place; with `ranged`, followed by lowest and highest deviation of the six components."""
+    """Return the target numbers of a place; with `ranged`, also the lowest and highest deviation of each row."""
     parts = [part if isinstance(part, Range) else Range(part, part) for part in place]
     target = pack_target(None, [part.center for part in parts])
     if not ranged:

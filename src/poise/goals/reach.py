@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.goals.goal import POSE, POSITION, Goal, GoalRows, pack_target, read_numbers, six_weights
+from poise.goals.goal import POSE, POSITION, Goal, GoalRows, pack_target, read_numbers, read_weights
 from poise.goals.range import Range, pack_place, read_place
 from poise.kinematics.regions import LARGEST, read_position
 from poise.model import Model
@@ -84,7 +84,7 @@ class Reach(Goal, words={"weight": WEIGHT}):
         self.check_common()
         object.__setattr__(self, "target", read_target(self.target))
         if type(self.weight) is not float:
-            six_weights(self.weight, 0, 6 if self.with_rotation else 3, "Reach")
+            read_weights(self.weight, 0, 6 if self.with_rotation else 3, "Reach")
         if self.point is not None:
             object.__setattr__(self, "point", np.array(read_position(self.point, "Reach: point")))
             self.point.setflags(write=False)  # type: ignore[union-attr]
@@ -106,7 +106,7 @@ class Reach(Goal, words={"weight": WEIGHT}):
         if isinstance(self.target, OverTime):
             refuse_shape(self.target.values.shape)
         count = 6 if self.with_rotation else 3
-        weight = six_weights(self.weight, 0, count, "Reach")
+        weight = read_weights(self.weight, 0, count, "Reach")
         even = type(self.weight) is float
         return GoalRows(
             op=POSE if self.with_rotation else POSITION,
@@ -130,21 +130,19 @@ class Reach(Goal, words={"weight": WEIGHT}):
         return self._pack(read)
 
     def _pack(self, read: Any) -> NDArray[np.float64]:
-        """The numbers of a target that has been read."""
+        """Return the numbers of a target that has been read."""
         if self.ranged:
             return pack_place(read, ranged=True)
         if isinstance(read, tuple):
             raise ShapeMismatch(
                 f"goal on {self.frame!r}: it was made for a point without ranges; the new target must be one too."
             )
-        return numbers(read)
+        return pack_transform(read)
 
 
 def read_target(target: Any) -> Any:
     """Return a point (3,), three coordinates with a Range among them, one Transform, or targets over time."""
-    if type(target) is np.ndarray and (
-        target.shape[1:] == (4, 4) or (target.ndim == 2 and target.shape[1] == 3 != len(target))
-    ):
+    if type(target) is np.ndarray and is_over_time(target.shape):
         return OverTime(target)
     if isinstance(target, (tuple, list)) and any(isinstance(part, Range) for part in target):
         return read_place(target, "target")
@@ -171,7 +169,7 @@ def is_over_time(shape: tuple[int, ...]) -> bool:
 
 
 def refuse_shape(shape: tuple[int, ...]) -> None:
-    """Refuses arrays that are neither a point nor a transform, with what to type for what they may be."""
+    """Refuse arrays that are neither a point nor a transform, with what to type for what they may be."""
     if shape in ((3,), (4, 4)):
         return
     hint = MANY
@@ -184,13 +182,13 @@ def refuse_shape(shape: tuple[int, ...]) -> None:
 
 
 def check_lengths(values: NDArray[np.float64], what: str) -> None:
-    """Refuses numbers that are not finite, or so large that their squares would not be."""
+    """Refuse numbers that are not finite, or so large that their squares would not be."""
     if not all(abs(x) < LARGEST for x in values.tolist()):
         raise InvalidValue(f"{what} is {values.tolist()}; every number must be finite (and below {LARGEST:g}).")
 
 
-def numbers(target: NDArray[np.float64] | Transform) -> NDArray[np.float64]:
-    """The target's 12 numbers."""
+def pack_transform(target: NDArray[np.float64] | Transform) -> NDArray[np.float64]:
+    """Return the target's 12 numbers."""
     if isinstance(target, Transform):
         return pack_target(target.rotation.matrix, target.translation)
     return pack_target(None, target)

@@ -47,7 +47,7 @@ class Relative(Goal, words={"weight": WEIGHT}):
         self.reach()
 
     def reach(self) -> Reach:
-        """The same wish as a Reach."""
+        """Return the same goal as a Reach."""
         return Reach(self.frame, self.transform, point=self.point, relative_to=self.other, weight=self.weight)
 
     def rows(self, model: Model) -> GoalRows:

@@ -62,7 +62,7 @@ class Rest(Goal, words=POSTURE):
             raise InvalidValue(f"{what}: weight must be one number; use gains for single joints.")
 
     def wanted(self, model: Model) -> NDArray[np.float64]:
-        """The configuration to rest in."""
+        """Return the configuration to rest in."""
         if self.pose is None:
             return np.array(model.rest)
         if isinstance(self.pose, Pose):
@@ -75,7 +75,7 @@ class Rest(Goal, words=POSTURE):
             raise type(error)(f"Rest: pose is no Pose and no q of {model.name!r}: {error}") from None
 
     def gain(self, model: Model) -> NDArray[np.float64]:
-        """The gain of every degree of freedom, the weight included."""
+        """Return the gain of every degree of freedom, the weight included."""
         out = np.ones(model.nv)
         if isinstance(self.gains, Mapping):
             for name, gain in self.gains.items():
@@ -92,7 +92,7 @@ class Rest(Goal, words=POSTURE):
 
 
 def check_gain(gain: Any) -> float:
-    """A finite gain that is not negative."""
+    """Return a finite gain that is not negative."""
     value = read_numbers(gain, "Rest: gains", "a gain is one number")
     if value.ndim or not np.isfinite(value) or value < 0:
         raise InvalidValue(f"Rest: a gain is {gain!r}; gains must be finite and not negative.")

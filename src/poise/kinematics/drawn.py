@@ -20,9 +20,9 @@ class Drawn:
     __slots__ = ()
 
     def plot(self, path: str | PathLike[str] | None = None, **options: Any) -> Any:
-        """A picture with matplotlib: `poise.plot` of this."""
+        """Draw this with matplotlib, as `poise.plot` does."""
         return open_door("pictures").plot(self, path, **options)
 
     def show(self, path: str | PathLike[str] | None = None, **options: Any) -> Any:
-        """A page to turn and play: `poise.show` of this."""
+        """Show this on a page to turn and play, as `poise.show` does."""
         return open_door("pages").show(self, path, **options)

@@ -37,7 +37,7 @@ class Manipulability:
 
 
 def manipulability(model: Model, q: ArrayLike, frame: str | Frame, *, rows: str = "linear") -> Manipulability:
-    """Manipulability of a frame in configuration q; joints that are locked do not count.
+    """Return the manipulability of a frame in configuration q; locked joints do not count.
 
     Args:
         model: The body.

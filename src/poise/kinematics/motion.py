@@ -13,7 +13,7 @@ from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.kinematics import editing
 from poise.kinematics.drawn import Drawn
 from poise.kinematics.mirror import Mirror
-from poise.kinematics.pose import Floats, Pose, checked_configuration
+from poise.kinematics.pose import Floats, Pose, check_configuration
 from poise.model import Frame, Model
 from poise.spatial.arrays import read_finite, read_reals
 
@@ -36,7 +36,7 @@ class Motion(Drawn):
     fps: float
 
     def __init__(self, model: Model, q: ArrayLike, fps: float = 30.0) -> None:
-        object.__setattr__(self, "q", checked_configuration(model, q, 2))
+        object.__setattr__(self, "q", check_configuration(model, q, 2))
         object.__setattr__(self, "model", model)
         object.__setattr__(self, "fps", check_rate(fps))
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from poise.model import Model
 
-__all__ = ["rigid_parts"]
+__all__ = ["find_rigid_parts"]
 
 
-def rigid_parts(model: Model) -> dict[str | None, str | None]:
-    """Each frame to the one that carries its rigid part, the child of the last joint that moves; None is the world."""
+def find_rigid_parts(model: Model) -> dict[str | None, str | None]:
+    """Return for each frame the one that carries its rigid part: the child of the last joint that moves, or None."""
     out: dict[str | None, str | None] = {None: None}
     for name in (model._layout.frames[i] for i in model._layout.order):
         frame = model.frame(name)

@@ -14,13 +14,13 @@ from poise.model import Frame, Model
 from poise.spatial import Transform
 from poise.spatial.arrays import read_reals
 
-__all__ = ["Pose", "checked_configuration"]
+__all__ = ["Pose", "check_configuration"]
 
 Floats = NDArray[np.float64]
 
 
-def checked_configuration(model: Model, q: ArrayLike | None, ndim: int) -> Floats:
-    """A read-only copy of q with quaternions made unit; `ndim` axes, the last of length nq."""
+def check_configuration(model: Model, q: ArrayLike | None, ndim: int) -> Floats:
+    """Return a read-only copy of q with quaternions made unit; `ndim` axes, the last of length nq."""
     if not isinstance(model, Model):
         raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}.")
     given = read_reals(q, "q")
@@ -52,7 +52,7 @@ class Pose(Drawn):
     def __init__(self, model: Model, q: ArrayLike | None = None) -> None:
         if q is None and isinstance(model, Model):
             q = model.rest
-        object.__setattr__(self, "q", checked_configuration(model, q, 1))
+        object.__setattr__(self, "q", check_configuration(model, q, 1))
         object.__setattr__(self, "model", model)
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -73,15 +73,15 @@ class Pose(Drawn):
         return hash((self.model, self.q.tobytes()))
 
     def transform(self, frame: str | Frame) -> Transform:
-        """T_world_frame."""
+        """Return T_world_frame."""
         return Transform.from_matrix(self.model.fk(self.q, frame))
 
     def position(self, frame: str | Frame) -> Floats:
-        """Where the frame's origin is in the world [m], (3,)."""
+        """Return where the frame's origin is in the world [m], (3,)."""
         return np.array(self.model.fk(self.q, frame)[:3, 3])
 
     def replace(self, joints: Mapping[str, ArrayLike]) -> Pose:
-        """The pose with some joints set: name to a number, or to as many as the joint has in q.
+        """Return the pose with some joints set: name to a number, or to as many as the joint has in q.
 
         Raises:
             NameNotFound: There is no such joint.

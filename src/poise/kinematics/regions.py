@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from poise.model.solids import LARGEST, Box, Capsule, Sphere, Triple, make_triple, read_length, read_position, settle
-from poise.model.spec import unit
+from poise.model.spec import read_unit
 
 __all__ = [
     "LARGEST",
@@ -43,7 +43,7 @@ class HalfSpace:
 
     def __post_init__(self) -> None:
         settle(self, point=read_position(self.point, "HalfSpace: point"))
-        settle(self, normal=make_triple(unit(self.normal, "HalfSpace: normal")))
+        settle(self, normal=make_triple(read_unit(self.normal, "HalfSpace: normal")))
 
     @property
     def offset(self) -> float:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.limits.limit import Limit, RateBounds
-from poise.limits.speed import most_of_each, read_most
+from poise.limits.speed import bound_each, read_most
 from poise.model import Model
 
 __all__ = ["Acceleration"]
@@ -39,7 +39,7 @@ class Acceleration(Limit):
 
     def bounds(self, model: Model) -> NDArray[np.float64]:
         """Return the largest change of rate of every velocity, per second; infinite where there is no bound."""
-        return most_of_each(model, self.max, "Acceleration")
+        return bound_each(model, self.max, "Acceleration")
 
     def bound_rates(self, model: Model) -> RateBounds:
         """See Limit.bound_rates."""

@@ -15,13 +15,13 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kinematics.parts import rigid_parts
-from poise.limits.skeleton import BodyCapsule, skeleton_capsules, triple
+from poise.kinematics.parts import find_rigid_parts
+from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules, make_triple
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from poise.native import core
 
-__all__ = ["BodyCapsule", "automatic_pairs", "body_capsules", "capsule_distances"]
+__all__ = ["BodyCapsule", "body_capsules", "capsule_distances", "choose_pairs"]
 
 Floats = NDArray[np.float64]
 Pairs = NDArray[np.int64]
@@ -31,41 +31,41 @@ TOUCH = 1e-6  # of L: gaps that are this small are rounding
 
 @lru_cache(maxsize=16)
 def body_capsules(model: Model) -> tuple[BodyCapsule, ...]:
-    """All capsules of a body."""
+    """Return all capsules of a body."""
     solids = [shape for shape in model.shapes if shape.use in ("both", "collision")]
     if all(isinstance(shape.shape, Mesh) for shape in solids):
-        parts = rigid_parts(model)
+        parts = find_rigid_parts(model)
         meshed = {parts[model.frame(shape.frame).name] for shape in solids}
-        return tuple(skeleton_capsules(model, meshed if meshed else None))
-    parts = rigid_parts(model)
-    found = [capsule_of(shape) for shape in solids if not isinstance(shape.shape, Mesh)]
+        return tuple(make_skeleton_capsules(model, meshed if meshed else None))
+    parts = find_rigid_parts(model)
+    found = [cover_solid(shape) for shape in solids if not isinstance(shape.shape, Mesh)]
     served = {parts[model.frame(capsule.frame).name] for capsule in found}
     meshed = {parts[model.frame(shape.frame).name] for shape in solids} - served
-    return (*found, *skeleton_capsules(model, meshed))
+    return (*found, *make_skeleton_capsules(model, meshed))
 
 
-def capsule_of(shape: Shape) -> BodyCapsule:
-    """A solid as a capsule that covers it."""
+def cover_solid(shape: Shape) -> BodyCapsule:
+    """Return a capsule that covers a solid."""
     solid, axis = shape.shape, np.array([0.0, 0.0, 1.0])
     if isinstance(solid, Sphere):
         half, radius = 0.0, solid.radius
     elif isinstance(solid, Capsule):
         half, radius = solid.length / 2, solid.radius
     elif isinstance(solid, Cylinder):
-        half, radius = covering(solid.radius, solid.length)
+        half, radius = cover_cylinder(solid.radius, solid.length)
     elif isinstance(solid, Box):
         longest = int(np.argmax(solid.size))
         axis = np.eye(3)[longest]
         across = np.delete(np.array(solid.size), longest)
-        half, radius = covering(float(np.linalg.norm(across)) / 2, solid.size[longest])
+        half, radius = cover_cylinder(float(np.linalg.norm(across)) / 2, solid.size[longest])
     else:
         raise TypeError(f"{solid!r} is no solid.")
-    a, b = (triple(np.asarray(shape.offset.apply(sign * half * axis))) for sign in (-1.0, 1.0))
+    a, b = (make_triple(np.asarray(shape.offset.apply(sign * half * axis))) for sign in (-1.0, 1.0))
     return BodyCapsule(shape.frame, a, b, float(radius))
 
 
-def covering(radius: float, length: float) -> tuple[float, float]:
-    """Half the segment and the radius of the smallest capsule around a cylinder, by volume."""
+def cover_cylinder(radius: float, length: float) -> tuple[float, float]:
+    """Return half the segment and the radius of the smallest capsule around a cylinder, by volume."""
     half = np.linspace(0.0, length / 2, 65)
     around = np.hypot(radius, length / 2 - half)
     best = int(np.argmin(around**2 * (2.0 * half + 4.0 / 3.0 * around)))
@@ -73,16 +73,16 @@ def covering(radius: float, length: float) -> tuple[float, float]:
 
 
 def capsule_distances(model: Model, capsules: tuple[BodyCapsule, ...], pairs: Pairs, q: Floats) -> Floats:
-    """Gaps between the surfaces of pairs of capsules in a pose; negative where they overlap [m]."""
-    a, b = placed(model, capsules, q)
+    """Return the gaps between the surfaces of pairs of capsules in a pose [m], negative where they overlap."""
+    a, b = place_capsules(model, capsules, q)
     radius = np.array([capsule.radius for capsule in capsules])
     one, other = pairs[:, 0], pairs[:, 1]
     gaps: Floats = core.segment_distances(a[one], b[one], a[other], b[other]) - radius[one] - radius[other]
     return gaps
 
 
-def placed(model: Model, capsules: tuple[BodyCapsule, ...], q: Floats) -> tuple[Floats, Floats]:
-    """Both ends of every capsule in the world, (n, 3) each."""
+def place_capsules(model: Model, capsules: tuple[BodyCapsule, ...], q: Floats) -> tuple[Floats, Floats]:
+    """Return both ends of every capsule in the world, (n, 3) each."""
     T = model.fk(q)[[model.frames.index(capsule.frame) for capsule in capsules]]
     ends = np.array([(capsule.a, capsule.b) for capsule in capsules])
     world = np.einsum("nij,nkj->nki", T[:, :3, :3], ends) + T[:, None, :3, 3]
@@ -90,11 +90,11 @@ def placed(model: Model, capsules: tuple[BodyCapsule, ...], q: Floats) -> tuple[
 
 
 @lru_cache(maxsize=16)
-def automatic_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: float) -> Pairs:
+def choose_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: float) -> Pairs:
     """Return the pairs of capsules worth keeping apart, (m, 2); the array is kept, and cannot be written."""
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     of = [parts[model.frame(capsule.frame).name] for capsule in capsules]
-    above = next_above(model, parts, set(of))
+    above = find_next_above(model, parts, set(of))
     pairs = np.array(
         [
             (i, j)
@@ -115,10 +115,10 @@ def automatic_pairs(model: Model, capsules: tuple[BodyCapsule, ...], distance: f
     return apart
 
 
-def next_above(
+def find_next_above(
     model: Model, parts: dict[str | None, str | None], drawn: set[str | None]
 ) -> dict[str | None, str | None]:
-    """Each part to the next one above it that has capsules; parts without any do not keep two others apart."""
+    """Return for each part the next one above it that has capsules; a part without any keeps no others apart."""
     out: dict[str | None, str | None] = {}
     for part in drawn - {None}:
         assert part is not None

@@ -18,14 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.kinematics.regions import Ball, Box, Capsule, HalfSpace, Region, read_length
-from poise.limits.capsules import BodyCapsule, automatic_pairs, body_capsules
+from poise.limits.capsules import BodyCapsule, body_capsules, choose_pairs
 from poise.limits.limit import Limit, LimitRow, LimitRows
 from poise.model import Model
 from poise.native import core
 
-__all__ = ["Clearance", "clearance_table"]
+__all__ = ["Clearance", "make_clearance_table"]
 
 Op = core.LimitOp
 
@@ -56,12 +56,12 @@ class Clearance(Limit):
             raise InvalidValue("Clearance: it limits nothing; give pairs=, or world=[...].")
 
     def capsules(self, model: Model) -> tuple[BodyCapsule, ...]:
-        """The capsules that the body is made of."""
+        """Return the capsules that the body is made of."""
         return body_capsules(model)
 
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
         """Return a row for each pair of capsules, and for each capsule and what is in the world."""
-        capsules, table = self.capsules(model), clearance_table(model, self)
+        capsules, table = self.capsules(model), make_clearance_table(model, self)
         found, distance, unit = [], self.distance, model.length
 
         def add(op: core.LimitOp, parts: tuple[BodyCapsule, ...], what: str, numbers: Any = (), which: int = 0) -> None:
@@ -72,18 +72,18 @@ class Clearance(Limit):
 
         for i, j in table["pairs"].tolist():
             add(Op.PAIR, (capsules[i], capsules[j]), capsules[j].frame)
-        around = list(world_rules(table))
+        around = list(list_world_rules(table))
         for i in np.flatnonzero(table["moves"]).tolist():
             for op, end, numbers, what in around:
                 add(op, (capsules[i],), what, numbers, end)
         return LimitRows(tuple(found))
 
     def index_pairs(self, model: Model) -> NDArray[np.int64]:
-        """Which capsules are kept apart, (m, 2)."""
+        """Return which capsules are kept apart, (m, 2)."""
         capsules = self.capsules(model)
         if self.pairs == "auto":
-            return automatic_pairs(model, capsules, self.distance)
-        parts = rigid_parts(model)
+            return choose_pairs(model, capsules, self.distance)
+        parts = find_rigid_parts(model)
         of = [parts[model.frame(capsule.frame).name] for capsule in capsules]
         found: dict[tuple[int, int], None] = {}
         for names in self.pairs:
@@ -103,7 +103,7 @@ class Clearance(Limit):
 
 
 def read_pairs(pairs: Any) -> Any:
-    """The word auto, or pairs of names."""
+    """Return the word auto, or pairs of names."""
     if isinstance(pairs, str):
         if pairs != "auto":
             raise InvalidValue(f"Clearance: pairs is {pairs!r}; give 'auto' or a list of pairs of frames.")
@@ -118,15 +118,15 @@ def read_pairs(pairs: Any) -> Any:
 
 
 def read_world(world: Any) -> tuple[Region, ...]:
-    """Regions, one or several."""
+    """Return regions, one or several, as a tuple."""
     given = (world,) if isinstance(world, Region) else tuple(world) if isinstance(world, Iterable) else None
     if given is None or not all(isinstance(region, Region) for region in given):
         raise InvalidValue(f"Clearance: world is {world!r}; give a list of HalfSpace, Sphere, Box and Capsule.")
     return given
 
 
-def clearance_table(model: Model, clearance: Clearance) -> dict[str, Any]:
-    """The rule in numbers.
+def make_clearance_table(model: Model, clearance: Clearance) -> dict[str, Any]:
+    """Return the limit in numbers.
 
     Returns:
         frames: Index of each capsule's frame, (n,).
@@ -141,7 +141,7 @@ def clearance_table(model: Model, clearance: Clearance) -> dict[str, Any]:
         names: Name of each capsule's frame.
         world: The regions, in the order half-spaces, spheres, boxes, capsules.
     """
-    capsules, parts = clearance.capsules(model), rigid_parts(model)
+    capsules, parts = clearance.capsules(model), find_rigid_parts(model)
     if not capsules:
         raise InvalidValue(f"Clearance: model {model.name!r} has no size: no solids, no bones, no mass.")
     kinds: dict[type, list[Any]] = {HalfSpace: [], Ball: [], Box: [], Capsule: []}
@@ -155,17 +155,17 @@ def clearance_table(model: Model, clearance: Clearance) -> dict[str, Any]:
         "moves": np.array([parts[model.frame(c.frame).name] is not None for c in capsules]),
         "pairs": clearance.index_pairs(model),
         "distance": clearance.distance,
-        "halfspaces": rows(((*r.normal, r.offset) for r in kinds[HalfSpace]), 4),
-        "spheres": rows(((*r.center, r.radius) for r in kinds[Ball]), 4),
-        "boxes": rows(((*r.matrix.ravel(), *r.center, *(np.array(r.size) / 2)) for r in kinds[Box]), 15),
-        "capsules": rows(((*r.start, *r.end, r.radius) for r in kinds[Capsule]), 7),
+        "halfspaces": make_rows(((*r.normal, r.offset) for r in kinds[HalfSpace]), 4),
+        "spheres": make_rows(((*r.center, r.radius) for r in kinds[Ball]), 4),
+        "boxes": make_rows(((*r.matrix.ravel(), *r.center, *(np.array(r.size) / 2)) for r in kinds[Box]), 15),
+        "capsules": make_rows(((*r.start, *r.end, r.radius) for r in kinds[Capsule]), 7),
         "names": [c.frame for c in capsules],
         "world": [region for regions in kinds.values() for region in regions],
     }
 
 
-def world_rules(table: Mapping[str, Any]) -> Iterator[tuple[core.LimitOp, int, tuple[float, ...], str]]:
-    """Yield the rules that one capsule has with the world: operation, which end of it, numbers, what it is."""
+def list_world_rules(table: Mapping[str, Any]) -> Iterator[tuple[core.LimitOp, int, tuple[float, ...], str]]:
+    """Yield what one capsule keeps clear of in the world: operation, end of the capsule, numbers, name."""
     for plane in table["halfspaces"].tolist():  # solid where n . x <= d
         for end in (0, 1):
             yield Op.PLANE, end, tuple(plane), "a half-space"
@@ -177,6 +177,6 @@ def world_rules(table: Mapping[str, Any]) -> Iterator[tuple[core.LimitOp, int, t
         yield Op.SEGMENT, 0, tuple(capsule), "a capsule"
 
 
-def rows(values: Iterable[Sequence[float]], width: int) -> NDArray[np.float64]:
-    """A table of numbers, empty ones included."""
+def make_rows(values: Iterable[Sequence[float]], width: int) -> NDArray[np.float64]:
+    """Return a table of numbers, which may be empty."""
     return np.array(list(values), dtype=np.float64).reshape(-1, width)

@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.kinematics.regions import read_position
 from poise.limits.limit import CLOSE, Limit, LimitRows, LoopRow
 from poise.model import Model
-from poise.model.joint import name_of
+from poise.model.joint import get_name
 from poise.spatial import Transform, as_transform
 
 __all__ = ["CLOSE", "Closed"]
@@ -45,8 +45,8 @@ class Closed(Limit):
     point: Any = None
 
     def __post_init__(self) -> None:
-        if name_of(self.frame) == name_of(self.other):
-            raise InvalidValue(f"Closed: frame and other are both {name_of(self.frame)!r}; a loop needs two frames.")
+        if get_name(self.frame) == get_name(self.other):
+            raise InvalidValue(f"Closed: frame and other are both {get_name(self.frame)!r}; a loop needs two frames.")
         self.settle(
             f"closed {self.frame} {self.other}",
             transform=read_transform(self.transform),
@@ -58,9 +58,9 @@ class Closed(Limit):
         return LimitRows(loops=(self.row(model),))
 
     def row(self, model: Model) -> LoopRow:
-        """Return the rule in numbers."""
+        """Return the loop in numbers."""
         frame, other = model.frame(self.frame).name, model.frame(self.other).name
-        parts = rigid_parts(model)
+        parts = find_rigid_parts(model)
         if parts[frame] == parts[other]:
             raise InvalidValue(f"Closed: {frame!r} and {other!r} are on the same rigid part, so there is no loop.")
         turns = isinstance(self.transform, Transform)
@@ -76,7 +76,7 @@ class Closed(Limit):
 
 
 def read_transform(transform: Any) -> Transform | tuple[float, float, float]:
-    """One transform, or a point."""
+    """Return one transform, or a point."""
     if transform is None:
         return Transform.identity()
     if not isinstance(transform, Transform) and np.shape(transform) == (3,):

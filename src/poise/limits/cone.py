@@ -23,12 +23,12 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.limits.limit import ROUNDING, Limit, LimitRow, LimitRows
 from poise.model import Joint, Model
-from poise.model.degrees import doubted_cone
+from poise.model.degrees import doubt_cone
 from poise.model.joint import BallRange
 from poise.model.spec import check_cone
 from poise.native import core
 
-__all__ = ["Cone", "cone_rows", "cones"]
+__all__ = ["Cone", "find_cones", "make_cone_rows"]
 
 OPEN = core.OPEN
 PARTS = (("swing", "upper"), ("twist", "lower"), ("twist", "upper"), ("angle", "upper"))  # in the kernels' order
@@ -59,9 +59,9 @@ class Cone(Limit):
         if self.swing is None and self.twist is None and self.angle is None:
             raise InvalidValue(f"{where}: it limits nothing; give swing=, twist= or angle= [rad].")
         axis = (0.0, 0.0, 1.0) if self.axis is None else self.axis
-        given = BallRange(as_tuple(self.swing), as_tuple(self.twist), axis, self.angle)
+        given = BallRange(read_angles(self.swing), read_angles(self.twist), axis, self.angle)
         found = check_cone("ball", given, where)
-        for doubt in doubted_cone(given, where):
+        for doubt in doubt_cone(given, where):
             raise InvalidValue(doubt)
         assert found is not None
         if found.swing is not None and np.min(found.swing) <= 0.0:
@@ -80,7 +80,7 @@ class Cone(Limit):
         return {name: self.range(model, cones.get(name))}
 
     def range(self, model: Model, base: BallRange | None = None) -> BallRange:
-        """The joint's range with this cone: what is not given here is the model's own (or that of `base`)."""
+        """Return the joint's range with this cone; what is not given here is the model's own (or that of `base`)."""
         joint = model.joint(self.joint)
         if joint.kind != "ball":
             raise InvalidValue(f"Cone: joint {joint.name!r} is {joint.kind}; only ball joints have cones.")
@@ -89,25 +89,27 @@ class Cone(Limit):
         return replace(own, **{key: value for key, value in given.items() if value is not None})
 
 
-def as_tuple(values: Any) -> Any:
-    """Two angles as a tuple; one stays itself."""
+def read_angles(values: Any) -> Any:
+    """Return two angles as a tuple; one stays itself."""
     return tuple(values) if np.ndim(values) == 1 else values
 
 
-def cones(model: Model, limits: Iterable[Limit] = ()) -> dict[str, BallRange]:
-    """The range of every ball joint that has one: the model's own, with the cones among the limits put over them."""
+def find_cones(model: Model, limits: Iterable[Limit] = ()) -> dict[str, BallRange]:
+    """Return the range of every ball joint that has one: the model's own, replaced by cones among the limits."""
     found = {joint.name: joint.cone for joint in model.joints if joint.cone is not None}
     for limit in limits:
         found |= limit.change_cones(model, found)
     return found
 
 
-def cone_rows(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.bool_]) -> Iterator[tuple[str, LimitRows]]:
+def make_cone_rows(
+    model: Model, limits: Mapping[str, Limit], moves: NDArray[np.bool_]
+) -> Iterator[tuple[str, LimitRows]]:
     """Yield, for each ball joint with a range that may move, its limit's name (empty: the model's own) and rows.
 
     Which rules a cone has is decided here: the kernels compute the rows that they are given.
     """
-    found = cones(model)
+    found = find_cones(model)
     owners: dict[str, str] = {}
     for name, limit in limits.items():
         changed = limit.change_cones(model, found)
@@ -115,12 +117,12 @@ def cone_rows(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.bool_
         owners |= dict.fromkeys(changed, name)
     for joint in map(model.joint, found):
         if moves[joint.v].any():
-            yield owners.get(joint.name, ""), LimitRows(tuple(rows_of_joint(joint, found[joint.name])))
+            yield owners.get(joint.name, ""), LimitRows(tuple(make_joint_rows(joint, found[joint.name])))
 
 
-def rows_of_joint(joint: Joint, cone: BallRange) -> Iterator[LimitRow]:
-    """Yield one row for each rule that the range has."""
-    numbers = cone_numbers(cone)
+def make_joint_rows(joint: Joint, cone: BallRange) -> Iterator[LimitRow]:
+    """Yield one row for each bound that the range has."""
+    numbers = pack_cone(cone)
     given = (joint.q.start, joint.v.start, numbers)
     ends = (min(numbers[9:11]), *numbers[11:14])
     for which, (part, side) in enumerate(PARTS):
@@ -130,19 +132,19 @@ def rows_of_joint(joint: Joint, cone: BallRange) -> Iterator[LimitRow]:
             )
 
 
-def cone_numbers(cone: BallRange) -> tuple[float, ...]:
+def pack_cone(cone: BallRange) -> tuple[float, ...]:
     """Return axis, two directions across it, swing (2), twist (2), angle; x and y are across z."""
     axis = np.asarray(cone.axis, dtype=np.float64)
     flat = np.array([1.0, 0.0, 0.0]) if abs(axis[0]) < 0.9 else np.array([0.0, 1.0, 0.0])
     first = flat - axis * (flat @ axis)
     first /= np.linalg.norm(first)
     swing = (OPEN, OPEN) if cone.swing is None else np.broadcast_to(cone.swing, (2,)).tolist()
-    twist = (-OPEN, OPEN) if cone.twist is None else wide_enough(*cone.twist)
+    twist = (-OPEN, OPEN) if cone.twist is None else widen_range(*cone.twist)
     angle = OPEN if cone.angle is None else cone.angle
     return (*axis.tolist(), *first.tolist(), *np.cross(axis, first).tolist(), *swing, *twist, angle)
 
 
-def wide_enough(low: float, high: float) -> tuple[float, float]:
-    """Return a range with the rounding that an angle has, where it would else be a single number."""
+def widen_range(low: float, high: float) -> tuple[float, float]:
+    """Return a range widened by the rounding of an angle if it would otherwise be a single number."""
     slack = max(ROUNDING - (high - low) / 2, 0.0)
     return low - slack, high + slack

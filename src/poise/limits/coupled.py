@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, name_not_found
 from poise.limits.limit import ROUNDING, Limit, LimitRow, LimitRows
 from poise.model import Joint, Model
-from poise.model.joint import name_of
-from poise.model.spec import number
+from poise.model.joint import get_name
+from poise.model.spec import read_number
 from poise.native import core
 
 __all__ = ["Coupled", "CoupledRow"]
@@ -63,13 +63,13 @@ class Coupled(Limit):
     def __post_init__(self) -> None:
         pairs = self.joints.items() if isinstance(self.joints, Mapping) else self.joints
         try:
-            named = [(name_of(name), value) for name, value in pairs]
-            given = tuple((name, number(value, f"Coupled: the coefficient of {name!r}")) for name, value in named)
+            named = [(get_name(name), value) for name, value in pairs]
+            given = tuple((name, read_number(value, f"Coupled: the coefficient of {name!r}")) for name, value in named)
         except TypeError:
             raise InvalidValue(f"Coupled: joints must be {{joint: coefficient}}, not {self.joints!r}.") from None
         if not any(value for _, value in given):
             raise InvalidValue(f"Coupled: joints is {self.joints!r}; give at least one coefficient that is not zero.")
-        low, high = bound(self.lower, "lower", -math.inf), bound(self.upper, "upper", math.inf)
+        low, high = read_end(self.lower, "lower", -math.inf), read_end(self.upper, "upper", math.inf)
         if low > high:
             raise InvalidValue(f"Coupled: lower is {low} and upper is {high}; lower must not be above upper.")
         if math.isinf(low) and math.isinf(high):
@@ -79,7 +79,7 @@ class Coupled(Limit):
     def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
         """Return one row for each end of the range, whatever may move."""
         row = self.row(model)
-        unit = unit_of_sum(model, row)
+        unit = find_unit(model, row)
         factors = (row.coefficients / unit).tolist()
         terms = tuple(zip(row.q_index.tolist(), row.v_index.tolist(), factors, strict=True))
         slack = ROUNDING * (unit + abs(row.lower)) if row.lower == row.upper else 0.0
@@ -110,7 +110,7 @@ class Coupled(Limit):
         return out
 
     def row(self, model: Model) -> CoupledRow:
-        """Return the rule in numbers.
+        """Return the sum and its range in numbers.
 
         Raises:
             NameNotFound: A joint or part that is not there.
@@ -132,7 +132,7 @@ class Coupled(Limit):
         return row
 
 
-def unit_of_sum(model: Model, row: CoupledRow) -> float:
+def find_unit(model: Model, row: CoupledRow) -> float:
     """Return what a sum of coordinates is measured in: about what it changes by per radian, or per L of a slide.
 
     A power of two, so that nothing is rounded. No less than a sixteenth of its bounds, or rounding would be more than
@@ -144,15 +144,15 @@ def unit_of_sum(model: Model, row: CoupledRow) -> float:
     return math.ldexp(1.0, round(math.log2(size))) if size > 0 else 1.0
 
 
-def bound(value: Any, what: str, open_end: float) -> float:
-    """One end; its own infinity is allowed."""
+def read_end(value: Any, what: str, open_end: float) -> float:
+    """Return one end of the range; infinity on its own side is allowed."""
     if value is None or (isinstance(value, (int, float)) and value == open_end):
         return open_end
-    return number(value, f"Coupled: {what}")
+    return read_number(value, f"Coupled: {what}")
 
 
 def find_coordinate(model: Model, name: str) -> tuple[Joint, int]:
-    """The joint that a name means, and which of its coordinates."""
+    """Return the joint that a name means, and which of its coordinates."""
     known = {joint.name for joint in model.joints}
     stem, dot, part = (name, "", "") if name in known else name.rpartition(".")
     if not dot and name not in known:
@@ -165,12 +165,12 @@ def find_coordinate(model: Model, name: str) -> tuple[Joint, int]:
             shown = ", ".join(joint.name_coordinate(k) for k in range(len(joint.coordinates)))
             raise InvalidValue(f"Coupled: joint {joint.name!r} has several coordinates; name one of: {shown}.")
         return joint, 0
-    if part not in part_names(joint):
-        raise name_not_found(f"coordinate of joint {joint.name!r}", part, part_names(joint))
-    return joint, part_names(joint)[part]
+    if part not in name_parts(joint):
+        raise name_not_found(f"coordinate of joint {joint.name!r}", part, name_parts(joint))
+    return joint, name_parts(joint)[part]
 
 
-def part_names(joint: Joint) -> dict[str, int]:
+def name_parts(joint: Joint) -> dict[str, int]:
     """Map what each coordinate of a joint is called to its place; a number, or an axis letter, is understood too."""
     names = {coordinate.name: k for k, coordinate in enumerate(joint.coordinates)}
     letters = {letter.lower(): k for k, letter in enumerate(joint.order)} if len(set(joint.order)) == 3 else {}
@@ -178,7 +178,7 @@ def part_names(joint: Joint) -> dict[str, int]:
 
 
 def check_meets(model: Model, row: CoupledRow, name: str) -> None:
-    """Refuses a range that no pose inside the joint ranges has."""
+    """Refuse a range that no pose inside the joint ranges has."""
     ends = np.stack([model.lower[row.v_index] * row.coefficients, model.upper[row.v_index] * row.coefficients])
     ends[:, row.coefficients == 0.0] = 0.0
     least, most = float(ends.min(axis=0).sum()), float(ends.max(axis=0).sum())

@@ -17,11 +17,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.model.joint import Joint
 
-__all__ = ["BodyCapsule", "skeleton_capsules"]
+__all__ = ["BodyCapsule", "make_skeleton_capsules"]
 
 Floats = NDArray[np.float64]
 Triple = tuple[float, float, float]
@@ -68,7 +68,7 @@ class Skeleton:
 
     def __init__(self, model: Model) -> None:
         self.model = model
-        self.roots = rigid_parts(model)
+        self.roots = find_rigid_parts(model)
         self.places = dict(zip(model.frames, model.fk(model.rest), strict=True))
         self.frames: dict[str | None, list[str]] = {}
         for name in model.frames:
@@ -81,17 +81,17 @@ class Skeleton:
         self.bones = {part: self.find_bones(part) for part in self.frames}
 
     def carrier(self, part: str | None) -> str:
-        """The frame in which a part's points are given."""
+        """Return the frame in which a part's points are given."""
         return self.frames[part][0] if part is None else part
 
     def inside(self, part: str | None, point: Floats) -> Floats:
-        """A point of the rest pose in the part's own frame."""
+        """Return a point of the rest pose in the part's own frame."""
         T = self.places[self.carrier(part)]
         out: Floats = T[:3, :3].T @ (point - T[:3, 3])
         return out
 
     def origin(self, joint: Joint) -> Floats:
-        """Where a joint sits in the rest pose, itself at zero; one that is the length of a bone, where it leads to."""
+        """Return where a joint is in the rest pose, itself at zero; of the length of a bone, where it leads to."""
         if joint.locked:
             return np.array(self.places[joint.frame][:3, 3])
         if joint.parent is None:
@@ -101,7 +101,7 @@ class Skeleton:
         return out
 
     def find_bones(self, part: str | None) -> list[Bone]:
-        """The bones of one part."""
+        """Return the bones of one part."""
         parents = {self.model.frame(name).parent for name in self.model.frames}
         ends = [(self.origin(joint), False) for joint in self.joints.get(part, ()) if joint.parent is not None]
         tips = [name for name in self.frames[part] if name not in parents]
@@ -115,11 +115,11 @@ class Skeleton:
         return bones
 
     def mass(self, part: str | None) -> float:
-        """All mass of a part [kg]."""
+        """Return all mass of a part [kg]."""
         return sum(self.model.frame(name).mass for name in self.frames[part])
 
     def center(self, part: str | None) -> Floats:
-        """A part's centre of mass, in its own frame."""
+        """Return a part's centre of mass, in its own frame."""
         total = np.zeros(3)
         for name in self.frames[part]:
             frame, T = self.model.frame(name), self.places[name]
@@ -127,7 +127,7 @@ class Skeleton:
         return self.inside(part, total / self.mass(part))
 
     def room(self, part: str | None) -> float:
-        """Half the way to the nearest joint beside its own [m]."""
+        """Return half the way to the nearest joint other than its own [m]."""
         if part is None:
             return np.inf
         beside = self.joints.get(self.parents[part], [])
@@ -136,25 +136,25 @@ class Skeleton:
         return min((gap / 2 for gap in gaps if gap > SHORT * self.model.length), default=np.inf)
 
     def radius(self, part: str | None) -> float:
-        """How thick a part is [m]."""
+        """Return how thick a part is [m]."""
         longest = max((bone.length for bone in self.bones[part]), default=0.0)
         most = min(THICKEST * self.model.length, self.room(part))
         if self.mass(part) > 0.0:
-            return min(water_radius(self.mass(part), sum(bone.length for bone in self.bones[part])), most)
+            return min(find_water_radius(self.mass(part), sum(bone.length for bone in self.bones[part])), most)
         near: list[str | None] = [joint.frame for joint in self.joints.get(part, ())]
         near = near or [self.parents.get(part or "")]
         thick = [self.radius(other) for other in near if other is not None and self.mass(other) > 0.0]
         return min(max(thick), longest / 2, most) if thick else min(SLENDER * longest, most)
 
 
-def water_radius(mass: float, length: float) -> float:
-    """The radius of a capsule of that mass and length, made of water [m]."""
+def find_water_radius(mass: float, length: float) -> float:
+    """Return the radius of a capsule of that mass and length, made of water [m]."""
     roots = np.roots([4.0 / 3.0 * np.pi, np.pi * length, 0.0, -mass / WATER])
     return float(max(root.real for root in roots if abs(root.imag) < 1e-9 * abs(root)))
 
 
-def skeleton_capsules(model: Model, parts: set[str | None] | None = None) -> list[BodyCapsule]:
-    """Capsules around the bones of some parts, all unless named; a heavy part without bones is a ball."""
+def make_skeleton_capsules(model: Model, parts: set[str | None] | None = None) -> list[BodyCapsule]:
+    """Return capsules around the bones of some parts, all unless named; a heavy part without bones is a ball."""
     skeleton = Skeleton(model)
     up = model.up_direction
     ground = min((float(T[:3, 3] @ up) for T in skeleton.places.values()), default=0.0)
@@ -164,29 +164,29 @@ def skeleton_capsules(model: Model, parts: set[str | None] | None = None) -> lis
             continue
         frame, radius = skeleton.carrier(part), skeleton.radius(part)
         T = skeleton.places[frame]
-        segments = [drawn(bone, radius) for bone in bones]
+        segments = [shorten_segment(bone, radius) for bone in bones]
         if not bones and skeleton.mass(part) > 0.0:
             segments = [(skeleton.center(part),) * 2]
         for ends in segments:
-            a, b = (triple(standing(end, radius, T, up, ground)) for end in ends)
+            a, b = (make_triple(lift_point(end, radius, T, up, ground)) for end in ends)
             found.append(BodyCapsule(frame, a, b, radius))
     return found
 
 
-def drawn(bone: Bone, radius: float) -> tuple[Floats, Floats]:
-    """The segment in a bone: it stops a radius before a tip, so that the round end touches it."""
+def shorten_segment(bone: Bone, radius: float) -> tuple[Floats, Floats]:
+    """Return the segment in a bone, which stops a radius before a tip, so that the round end touches it."""
     back = min(radius, bone.length) if bone.tip else 0.0
     return bone.start, bone.end - back / bone.length * (bone.end - bone.start)
 
 
-def standing(point: Floats, radius: float, T: Floats, up: Floats, ground: float) -> Floats:
-    """The point, lifted where a ball around it would reach below the ground."""
+def lift_point(point: Floats, radius: float, T: Floats, up: Floats, ground: float) -> Floats:
+    """Return the point, lifted if a ball around it would reach below the ground."""
     height = float((T[:3, :3] @ point + T[:3, 3]) @ up)
     lifted: Floats = point + max(0.0, ground + radius - height) * (T[:3, :3].T @ up)
     return lifted
 
 
-def triple(point: Floats) -> Triple:
-    """Three numbers as a tuple."""
+def make_triple(point: Floats) -> Triple:
+    """Return three numbers as a tuple."""
     x, y, z = (point + 0.0).tolist()
     return x, y, z

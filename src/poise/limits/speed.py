@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.limits.limit import Limit, RateBounds
 from poise.model import Model
-from poise.model.joint import name_of
+from poise.model.joint import get_name
 
-__all__ = ["Speed", "most_of_each", "read_most"]
+__all__ = ["Speed", "bound_each", "read_most"]
 
 Most = float | tuple[tuple[str, tuple[float, ...]], ...]
 
@@ -43,7 +43,7 @@ class Speed(Limit):
 
     def bounds(self, model: Model) -> NDArray[np.float64]:
         """Return the largest rate of every velocity; infinite where there is no bound."""
-        return most_of_each(model, self.max, "Speed")
+        return bound_each(model, self.max, "Speed")
 
     def bound_rates(self, model: Model) -> RateBounds:
         """See Limit.bound_rates."""
@@ -51,24 +51,26 @@ class Speed(Limit):
 
 
 def read_most(given: Any, what: str) -> Most:
-    """A positive number; or pairs of joint and positive numbers."""
+    """Return a positive number, or pairs of joint and positive numbers."""
     if not isinstance(given, Mapping):
-        return positive(given, f"{what}: max")
+        return read_positive(given, f"{what}: max")
     if not given:
         raise InvalidValue(f"{what}: max is empty; give a number, or {{joint: number}}.")
-    return tuple((name_of(name), numbers(value, f"{what} of joint {name_of(name)!r}")) for name, value in given.items())
+    return tuple(
+        (get_name(name), read_rates(value, f"{what} of joint {get_name(name)!r}")) for name, value in given.items()
+    )
 
 
-def numbers(value: Any, what: str) -> tuple[float, ...]:
-    """One positive number or several."""
+def read_rates(value: Any, what: str) -> tuple[float, ...]:
+    """Return one positive number or several, as a tuple."""
     parts = value if np.ndim(value) == 1 else (value,)
     if not len(parts):
         raise InvalidValue(f"{what} is empty; give a number.")
-    return tuple(positive(part, what) for part in parts)
+    return tuple(read_positive(part, what) for part in parts)
 
 
-def positive(value: Any, what: str) -> float:
-    """A number above zero; infinity is no bound."""
+def read_positive(value: Any, what: str) -> float:
+    """Return a number above zero; infinity bounds nothing."""
     try:
         found = float(value)
     except (TypeError, ValueError):
@@ -78,13 +80,13 @@ def positive(value: Any, what: str) -> float:
     return found
 
 
-def most_of_each(model: Model, most: Most, what: str) -> NDArray[np.float64]:
-    """The bound of every velocity; a follower's is pulled back onto its leader."""
+def bound_each(model: Model, most: Most, what: str) -> NDArray[np.float64]:
+    """Return the bound of every velocity; that of a follower is pulled back onto its leader."""
     if isinstance(most, float):
         out = np.full(model.nv, most)
         for joint in model.joints:
             if joint.mimic:
-                out[joint.v] = np.minimum(out[joint.v], pulled_back(most, joint.mimic.ratio))
+                out[joint.v] = np.minimum(out[joint.v], pull_back(most, joint.mimic.ratio))
         return out
     out = np.full(model.nv, math.inf)
     for name, values in most:
@@ -92,11 +94,11 @@ def most_of_each(model: Model, most: Most, what: str) -> NDArray[np.float64]:
         count = joint.v.stop - joint.v.start
         if len(values) not in (1, count):
             raise ShapeMismatch(f"{what} of joint {joint.name!r} has {len(values)} numbers; it has {count} velocities.")
-        own = np.array(values) if joint.mimic is None else pulled_back(np.array(values), joint.mimic.ratio)
+        own = np.array(values) if joint.mimic is None else pull_back(np.array(values), joint.mimic.ratio)
         out[joint.v] = np.minimum(out[joint.v], own)
     return out
 
 
-def pulled_back(most: Any, ratio: float) -> Any:
-    """The leader's bound that keeps its follower's."""
+def pull_back(most: Any, ratio: float) -> Any:
+    """Return the leader's bound that keeps its follower's."""
     return most / abs(ratio) if ratio else math.inf

@@ -39,7 +39,7 @@ from poise.errors import InvalidValue
 from poise.methods.method import Method, check_positive
 from poise.model import Model
 from poise.model.joint import Joint
-from poise.model.spec import unit
+from poise.model.spec import read_unit
 from poise.native import core
 
 __all__ = ["TwoBone"]
@@ -71,11 +71,11 @@ class TwoBone(Method):
         if check_positive(self.soften, "TwoBone: soften") > 1:
             raise InvalidValue(f"TwoBone: soften is {self.soften!r}; it must be above 0 and at most 1.")
         if self.pole is not None:
-            unit(self.pole, "TwoBone: pole")
+            read_unit(self.pole, "TwoBone: pole")
 
     def settings(self) -> dict[str, Any]:
         """Return what the kernels read; see Method.settings."""
-        pole = np.zeros(3) if self.pole is None else unit(self.pole, "TwoBone: pole")
+        pole = np.zeros(3) if self.pole is None else read_unit(self.pole, "TwoBone: pole")
         return {"damping": 0.0, "damping_floor": 0.0, "rounds": 0, "options": np.append(pole, self.soften)}
 
     def refuse_body(self, model: Model, frames: Sequence[str], moves: NDArray[np.bool_]) -> str | None:

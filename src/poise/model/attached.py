@@ -16,9 +16,9 @@ from poise.model.kinds import KINDS
 from poise.model.layout import Layout
 from poise.model.looks import LookSource
 from poise.model.shapes import Shape
-from poise.model.spec import frozen, vector
+from poise.model.spec import freeze, read_vector
 
-__all__ = ["Attached", "read_only"]
+__all__ = ["Attached", "freeze_mapping"]
 
 UPS = ("x", "y", "z")
 UNITS = ("m", "dm", "cm", "mm", "in", "ft", "unknown")
@@ -44,8 +44,8 @@ class Attached:
     units: str = "m"
     look: LookSource | None = None
 
-    def settled(self, layout: Layout) -> Attached:
-        """The same with every name and number held against the tree.
+    def check(self, layout: Layout) -> Attached:
+        """Return the same with every name and number checked against the tree.
 
         Raises:
             NameNotFound: A shape or role names a frame that is not there.
@@ -61,33 +61,35 @@ class Attached:
         names = joints | {name: name for name in layout.frames}
         return replace(
             self,
-            shapes=tuple(replace(shape, frame=known(names, shape.frame)) for shape in self.shapes),
-            poses=tuple((name, checked_pose(layout, name, q)) for name, q in self.poses),
-            roles=tuple((role, known(names, frame) if frame else "") for role, frame in self.roles),
+            shapes=tuple(replace(shape, frame=find_frame_name(names, shape.frame)) for shape in self.shapes),
+            poses=tuple((name, check_pose(layout, name, q)) for name, q in self.poses),
+            roles=tuple((role, find_frame_name(names, frame) if frame else "") for role, frame in self.roles),
         )
 
     def key(self) -> tuple[Any, ...]:
-        """Everything that makes it what it is, comparable."""
-        poses = tuple((name, (np.asarray(q, np.float64) + 0.0).tobytes()) for name, q in sorted(self.poses, key=first))
+        """Return everything that makes it what it is, in a form that can be compared."""
+        poses = tuple(
+            (name, (np.asarray(q, np.float64) + 0.0).tobytes()) for name, q in sorted(self.poses, key=take_name)
+        )
         return self.shapes, poses, tuple(sorted(self.roles)), self.up, self.units
 
 
-def first(pair: tuple[str, Any]) -> str:
-    """The name of a named thing."""
+def take_name(pair: tuple[str, Any]) -> str:
+    """Return the name of a named thing."""
     return pair[0]
 
 
-def known(names: Mapping[str, str], name: str) -> str:
-    """The frame that the name means."""
+def find_frame_name(names: Mapping[str, str], name: str) -> str:
+    """Return the frame that the name means."""
     if name not in names:
         raise name_not_found("frame", name, names)
     return names[name]
 
 
-def checked_pose(layout: Layout, name: str, q: ArrayLike) -> Floats:
-    """A configuration of this tree, its quaternions made unit; it may lie outside the ranges."""
+def check_pose(layout: Layout, name: str, q: ArrayLike) -> Floats:
+    """Return a configuration of this tree with its quaternions made unit; it may lie outside the ranges."""
     own = [spec for spec in layout.joints if spec.name not in layout.mimics]
-    values = np.array(vector(q, sum(KINDS[spec.kind].nq for spec in own), f"pose {name!r}"))
+    values = np.array(read_vector(q, sum(KINDS[spec.kind].nq for spec in own), f"pose {name!r}"))
     for spec in own:
         if KINDS[spec.kind].quaternion:
             turn = values[layout.q_slices[spec.name]][-4:]  # a view
@@ -96,9 +98,9 @@ def checked_pose(layout: Layout, name: str, q: ArrayLike) -> Floats:
                 raise InvalidValue(f"pose {name!r}: joint {spec.name!r} has a quaternion of length {length}.")
             if abs(length - 1.0) > 1e-15:
                 turn /= length
-    return frozen(values)
+    return freeze(values)
 
 
-def read_only(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
-    """A mapping that nobody can change."""
+def freeze_mapping(pairs: Sequence[tuple[str, Any]]) -> Mapping[str, Any]:
+    """Return a mapping that nobody can change."""
     return MappingProxyType(dict(pairs))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InvalidModel, UnitWarning
 from poise.model.attached import Attached
-from poise.model.degrees import doubted_bounds, doubted_cone
+from poise.model.degrees import doubt_bounds, doubt_cone
 from poise.model.joint import BallRange, Mimic
 from poise.model.looks import LookSource
 from poise.model.model import Model
@@ -72,7 +72,7 @@ class ModelBuilder:
         cone: BallRange | None = None,
         locked: bool = False,
     ) -> ModelBuilder:
-        """Adds a joint and the frame that moves with it.
+        """Add a joint and the frame that moves with it.
 
         Args:
             name: The joint's name, unique among joints.
@@ -104,7 +104,7 @@ class ModelBuilder:
             InvalidValue: A number cannot be (non-finite, zero axis, lower above upper, ...).
             ShapeMismatch: Too many or too few numbers.
         """
-        spec = JointSpec.checked(
+        spec = JointSpec.make(
             name,
             parent,
             kind,
@@ -126,7 +126,7 @@ class ModelBuilder:
         )
         self._extend([spec])
         where = f"joint {name!r}"
-        self._doubts += [*doubted_bounds(kind, spec.lower, spec.upper, where), *doubted_cone(cone, where)]
+        self._doubts += [*doubt_bounds(kind, spec.lower, spec.upper, where), *doubt_cone(cone, where)]
         return self
 
     def add_frame(
@@ -138,8 +138,8 @@ class ModelBuilder:
         mass: float = 0.0,
         center: ArrayLike = (0.0, 0.0, 0.0),
     ) -> ModelBuilder:
-        """Adds a named place, fixed to `parent` (None: the world), and mass that sits there."""
-        self._extend([FrameSpec.checked(name, parent, offset, mass, center)])
+        """Add a named place, fixed to `parent` (None: the world), and the mass that sits there."""
+        self._extend([FrameSpec.make(name, parent, offset, mass, center)])
         return self
 
     def add_shape(
@@ -151,7 +151,7 @@ class ModelBuilder:
         use: str = "both",
         color: Sequence[float] | None = None,
     ) -> ModelBuilder:
-        """Adds a solid or a mesh that moves with a frame.
+        """Add a solid or a mesh that moves with a frame.
 
         Args:
             frame: Name of the frame (or joint, meaning its frame). May be added later.
@@ -164,21 +164,21 @@ class ModelBuilder:
         return self
 
     def add_pose(self, name: str, q: ArrayLike) -> ModelBuilder:
-        """Adds a named configuration of the whole body, (nq,); its length is checked by `build`."""
+        """Add a named configuration of the whole body, (nq,); `build` checks its length."""
         if check_name(name, "pose") in self._poses:
             raise InvalidModel(f"two poses are called {name!r}; rename one.")
         self._poses[name] = q
         return self
 
     def add_role(self, role: str, frame: str) -> ModelBuilder:
-        """Says which frame plays a role on a body, such as "hand_l"; each role once."""
+        """Say which frame plays a role on a body, such as "hand_l"; each role is given once."""
         if check_name(role, "role") in self._roles:
             raise InvalidModel(f"the role {role!r} is given twice, to {self._roles[role]!r} and {frame!r}.")
         self._roles[role] = check_name(getattr(frame, "name", frame), "frame")
         return self
 
     def build(self) -> Model:
-        """The model, frozen.
+        """Return the model, which can no longer be changed.
 
         Raises:
             InvalidModel: No joint or frame, a loop in the parents, a mimic that cannot be.

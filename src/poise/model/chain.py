@@ -10,16 +10,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import cos, inf, sin
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.model.kinds import Primitive
-from poise.model.primitives import kernel_table
-
-if TYPE_CHECKING:
-    from poise.model.model import Model
+from poise.model.primitives import make_kernel_table
+from poise.model.tree import Tree
 
 __all__ = ["Axis", "Chain", "find_chain"]
 
@@ -85,7 +82,7 @@ class Chain:
 
 
 def find_chain(
-    model: Model, frame: str, moves: NDArray[np.bool_], q: Floats, *, limited: bool = True, table: object = None
+    model: Tree, frame: str, moves: NDArray[np.bool_], q: Floats, *, limited: bool = True, table: object = None
 ) -> Chain:
     """Return the chain to a frame.
 
@@ -97,7 +94,7 @@ def find_chain(
         limited: Whether joint ranges hold.
         table: The kernels' table of the model, where it is at hand.
     """
-    rows = kernel_table(model._layout) if table is None else table
+    rows = make_kernel_table(model._layout) if table is None else table
     assert isinstance(rows, dict)
     index = rows["frame_names"].index(model.frame(frame).name)
     at = rows["frame_primitive"][index]
@@ -129,7 +126,7 @@ def find_chain(
     return Chain(tuple(axes), T @ placement(rows["frame_R"][index], rows["frame_p"][index]), odd)
 
 
-def coordinate_names(model: Model) -> dict[int, str]:
+def coordinate_names(model: Tree) -> dict[int, str]:
     """Return the joint to which each number of q belongs."""
     return {i: joint.name for joint in model.joints if joint.nv for i in range(joint.q.start, joint.q.stop)}
 

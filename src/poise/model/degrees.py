@@ -16,7 +16,7 @@ import numpy as np
 
 from poise.model.joint import BallRange, Joint
 
-__all__ = ["doubted_bounds", "doubted_cone", "doubted_start", "is_doubtful", "what_to_type"]
+__all__ = ["advise_radians", "doubt_bounds", "doubt_cone", "doubt_start", "is_doubtful"]
 
 FEWEST, MOST = 4 * math.pi, 720.0
 TURNS = {
@@ -28,41 +28,41 @@ TURNS = {
 
 
 def is_doubtful(angle: float) -> bool:
-    """Whether a number looks like degrees: more than two turns as radians, at most two as degrees."""
+    """Tell whether a number looks like degrees: more than two turns as radians, at most two as degrees."""
     quarters = abs(angle) / (math.pi / 2)
     return FEWEST < abs(angle) <= MOST and abs(quarters - round(quarters)) > 1e-4 * quarters
 
 
-def what_to_type(angle: float) -> str:
-    """The advice for one such number."""
+def advise_radians(angle: float) -> str:
+    """Return what to type instead of one such number."""
     return f"angles are in radians; for {angle:g} degrees type math.radians({angle:g}), for an array np.deg2rad(...)"
 
 
-def doubted_bounds(kind: str, lower: Iterable[float], upper: Iterable[float], where: str) -> Iterator[str]:
-    """Words about the bounds of a joint that look like degrees."""
+def doubt_bounds(kind: str, lower: Iterable[float], upper: Iterable[float], where: str) -> Iterator[str]:
+    """Yield a warning for each bound of a joint that looks like degrees."""
     for side, values in (("lower", list(lower)), ("upper", list(upper))):
         for k in TURNS.get(kind, ()):
             if is_doubtful(values[k]):
                 turns = abs(values[k]) / (2 * math.pi)
-                yield f"{where}: {side} is {values[k]:g}, {turns:.1f} turns; {what_to_type(values[k])}."
+                yield f"{where}: {side} is {values[k]:g}, {turns:.1f} turns; {advise_radians(values[k])}."
 
 
-def doubted_cone(cone: BallRange | None, where: str) -> Iterator[str]:
-    """Words about the angles of a ball joint's range that are more than a turn, which no such angle can be."""
+def doubt_cone(cone: BallRange | None, where: str) -> Iterator[str]:
+    """Yield a warning for each angle of a ball joint's range that is more than a turn, which none can be."""
     given = {} if cone is None else {"swing": cone.swing, "twist": cone.twist, "angle": cone.angle}
     for name, value in given.items():
         angles: Any = [] if value is None else np.atleast_1d(np.asarray(value, dtype=np.float64)).tolist()
         for angle in angles:
             if 2 * math.pi < abs(angle) < math.inf:
-                yield f"{where}: {name} is {angle:g}, more than a turn; {what_to_type(angle)}."
+                yield f"{where}: {name} is {angle:g}, more than a turn; {advise_radians(angle)}."
 
 
-def doubted_start(joints: Iterable[Joint], q: Any) -> Iterator[str]:
-    """Words about the numbers of a configuration that look like degrees: at most one."""
+def doubt_start(joints: Iterable[Joint], q: Any) -> Iterator[str]:
+    """Yield a warning for the first number of a configuration that looks like degrees."""
     for joint in joints:
         for k in TURNS.get(joint.kind, ()) if joint.nq else ():
             value = float(q[joint.q.start + k])
             low, high = float(np.atleast_1d(joint.lower)[k]), float(np.atleast_1d(joint.upper)[k])
             if is_doubtful(value) and not low - math.pi <= value <= high + math.pi:
-                yield f"start: joint {joint.name!r} is at {value:g}, outside its range; {what_to_type(value)}."
+                yield f"start: joint {joint.name!r} is at {value:g}, outside its range; {advise_radians(value)}."
                 return

@@ -14,17 +14,17 @@ from poise.errors import InvalidValue
 from poise.model.attached import Attached
 from poise.model.joint import Floats, Joint
 from poise.model.kinds import KINDS
-from poise.model.spec import FrameSpec, JointSpec, frozen, vector
+from poise.model.spec import FrameSpec, JointSpec, freeze, read_vector
 from poise.spatial import Rotation, Transform
 
 if TYPE_CHECKING:
     from poise.model.model import Model
 
-__all__ = ["locked", "random_configuration", "subtree", "with_roles", "with_spec"]
+__all__ = ["add_spec", "cut_subtree", "draw_configurations", "lock_joints", "with_roles"]
 
 
 def remodel(model: Model, specs: list[JointSpec | FrameSpec], notes: list[str] | None = None) -> Model:
-    """A model of the same name and source from other specs, with what still hangs on them."""
+    """Return a model of the same name and source made from other specs, with what still hangs on them."""
     notes = [*model.notes, *(notes or [])]
     return type(model)(model.name, specs, source=model.source, notes=notes, attached=carry_over(model, specs))
 
@@ -52,8 +52,8 @@ def take_part(model: Model, q: Any, joints: Sequence[str]) -> Floats:
     return np.concatenate([np.zeros(0), *parts])
 
 
-def with_spec(model: Model, spec: FrameSpec) -> Model:
-    """The model and one more frame."""
+def add_spec(model: Model, spec: FrameSpec) -> Model:
+    """Return the model with one more frame."""
     if spec.name in model.frames:
         raise InvalidValue(f"model {model.name!r} already has a frame called {spec.name!r}; choose another name.")
     return remodel(model, [*model._layout.specs, spec])
@@ -72,8 +72,8 @@ def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()
     return type(model)(model.name, specs, source=model.source, notes=notes, attached=attached)
 
 
-def subtree(model: Model, root: str) -> Model:
-    """The frames at and under `root`; a follower whose leader stays behind gets a coordinate of its own."""
+def cut_subtree(model: Model, root: str) -> Model:
+    """Return the frames at and under `root`; a follower whose leader stays behind gets its own coordinate."""
     layout = model._layout
     inside = {layout.frames.index(root)}
     for i in layout.order:
@@ -96,8 +96,8 @@ def subtree(model: Model, root: str) -> Model:
     return remodel(model, specs, notes)
 
 
-def locked(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
-    """The model with the named joints fixed, and whatever follows them."""
+def lock_joints(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
+    """Return the model with the named joints fixed, and whatever follows them."""
     if not isinstance(joints, Mapping):
         raise InvalidValue(f"joints must be a mapping such as {{'elbow': 0.5}}, not {joints!r}.")
     values: dict[str, NDArray[np.float64]] = {}
@@ -105,25 +105,25 @@ def locked(model: Model, joints: Mapping[str, ArrayLike]) -> Model:
         joint = model.joint(name)
         if joint.mimic:
             raise InvalidValue(f"joint {joint.name!r} follows {joint.mimic.joint!r}; lock that one instead.")
-        values[joint.name] = vector(value, joint.nq, f"the value of joint {joint.name!r}")
+        values[joint.name] = read_vector(value, joint.nq, f"the value of joint {joint.name!r}")
     for joint in model.joints:
         if joint.mimic and joint.mimic.joint in values:
             leader = float(values[joint.mimic.joint][0])
             values[joint.name] = np.array([joint.mimic.ratio * leader + joint.mimic.offset])
     specs = [
-        fix(model, spec, values[spec.name]) if isinstance(spec, JointSpec) and spec.name in values else spec
+        fix_joint(model, spec, values[spec.name]) if isinstance(spec, JointSpec) and spec.name in values else spec
         for spec in model._layout.specs
     ]
     return remodel(model, specs)
 
 
-def fix(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> JointSpec:
-    """The joint as a fixed one that stands where `value` puts it."""
+def fix_joint(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> JointSpec:
+    """Return the joint as a fixed one, at the place where `value` puts it."""
     if spec.kind == "fixed":
         return spec
     alone = type(model)("alone", [replace(spec, parent=None, mimic=None)])
     there = Transform.from_matrix(alone.fk(value, spec.frame))
-    none, zeros = frozen(np.zeros(0)), frozen(np.zeros(3))
+    none, zeros = freeze(np.zeros(0)), freeze(np.zeros(3))
     return replace(
         spec,
         kind="fixed",
@@ -141,22 +141,22 @@ def fix(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> JointSpec:
     )
 
 
-def random_configuration(
+def draw_configurations(
     model: Model, rng: np.random.Generator, size: int | tuple[int, ...] | None
 ) -> NDArray[np.float64]:
     """See Model.random."""
     if not isinstance(rng, np.random.Generator):
         raise InvalidValue(f"rng must be a numpy Generator, such as numpy.random.default_rng(0), not {rng!r}.")
-    shape = shape_of(size)
+    shape = read_shape(size)
     q = np.zeros((*shape, model.nq))
     for joint in model.joints:
         if joint.nv:
-            q[..., joint.q] = random_joint(model, joint, rng, shape)
+            q[..., joint.q] = draw_joint(model, joint, rng, shape)
     return q
 
 
-def shape_of(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
-    """The leading axes that a size asks for."""
+def read_shape(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
+    """Return the leading axes that a size asks for."""
     try:
         lengths = () if size is None else (index(size),) if not isinstance(size, Iterable) else tuple(map(index, size))
     except TypeError:
@@ -166,8 +166,8 @@ def shape_of(size: int | tuple[int, ...] | None) -> tuple[int, ...]:
     return lengths
 
 
-def random_joint(model: Model, joint: Joint, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
-    """Numbers of one joint: even over its range, over a turn or over L where it has none; at rest if locked."""
+def draw_joint(model: Model, joint: Joint, rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+    """Draw the numbers of one joint evenly from its range, or from a turn or L; a locked one is at rest."""
     if joint.locked:
         return model.rest[joint.q]
     plain = len(joint.coordinates)

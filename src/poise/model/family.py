@@ -22,16 +22,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.model.chain import Axis, Chain, find_chain
-
-if TYPE_CHECKING:
-    from poise.model.model import Model
+from poise.model.tree import Tree
 
 __all__ = ["Family", "find_family"]
 
@@ -91,7 +89,7 @@ class Six:
 
 
 def find_family(
-    model: Model, frame: str, moves: NDArray[np.bool_], q: Floats, *, limited: bool = True, table: Any = None
+    model: Tree, frame: str, moves: NDArray[np.bool_], q: Floats, *, limited: bool = True, table: Any = None
 ) -> Family:
     """Return the family of the chain to a frame, or the reason why it has none."""
     name = model.frame(frame).name
@@ -258,7 +256,7 @@ def describe_axes(axes: Sequence[Axis]) -> str:
     )
 
 
-def family_of(model: Model, frame: str, joints: Sequence[str] | None = None) -> Family:
+def family_of(model: Tree, frame: str, joints: Sequence[str] | None = None) -> Family:
     """Return the family of the chain to a frame while only `joints` may move; the others stand at rest."""
     if isinstance(joints, str):
         raise InvalidValue(f"joints must be a list of joint names, not {joints!r}; write joints=[{joints!r}].")

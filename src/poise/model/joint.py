@@ -15,13 +15,13 @@ from poise.model.joint_words import print_joint
 from poise.model.kinds import KINDS, Coordinate, Primitive
 from poise.spatial import Transform
 
-__all__ = ["BallRange", "Frame", "Joint", "Mimic", "name_of"]
+__all__ = ["BallRange", "Frame", "Joint", "Mimic", "get_name"]
 
 Floats = NDArray[np.float64]
 
 
-def alike(a: Any, b: Any) -> bool:
-    """Whether two of a class agree in every field, to the last bit."""
+def are_alike(a: Any, b: Any) -> bool:
+    """Tell whether two objects of a class agree in every field, to the last bit."""
     pairs = ((getattr(a, name), getattr(b, name)) for name in a.__slots__)
     return all(np.array_equal(x, y) if isinstance(x, np.ndarray) else bool(x == y) for x, y in pairs)
 
@@ -153,7 +153,7 @@ class Joint:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             return self.name == other
-        return isinstance(other, Joint) and alike(self, other)
+        return isinstance(other, Joint) and are_alike(self, other)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -188,7 +188,7 @@ class Frame:
     def __eq__(self, other: object) -> bool:
         if isinstance(other, str):
             return self.name == other
-        return isinstance(other, Frame) and alike(self, other)
+        return isinstance(other, Frame) and are_alike(self, other)
 
     def __hash__(self) -> int:
         return hash(self.name)
@@ -197,6 +197,6 @@ class Frame:
         return self.name
 
 
-def name_of(thing: object) -> str:
-    """The name of a joint or a frame; text is a name already."""
+def get_name(thing: object) -> str:
+    """Return the name of a joint or a frame; text is a name already."""
     return thing.name if isinstance(thing, (Joint, Frame)) else str(thing)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from poise.native import core
 
-__all__ = ["EULER_ORDERS", "KINDS", "Axes", "Coordinate", "KindFacts", "Primitive", "basis_with_z"]
+__all__ = ["EULER_ORDERS", "KINDS", "Axes", "Coordinate", "KindFacts", "Primitive", "make_basis"]
 
 Floats = NDArray[np.float64]
 EULER_ORDERS = tuple(a + b + c for a in "XYZ" for b in "XYZ" for c in "XYZ" if b not in (a, c))
@@ -99,7 +99,7 @@ class KindFacts:
         return sum(self.slides)
 
 
-def basis_with_z(axis: Floats) -> Floats:
+def make_basis(axis: Floats) -> Floats:
     """Return a rotation whose third column is the unit `axis`; exact for x, y and z."""
     identity = np.eye(3)
     k = int(np.argmax(np.abs(axis)))
@@ -117,7 +117,7 @@ def move_along_axis(primitive: Primitive) -> Motions:
 
 def move_in_plane(joint: Axes) -> list[tuple[Primitive, Floats]]:
     """Slide along two axes across the normal, which are x and y for normal z, then turn about the normal."""
-    basis = basis_with_z(joint.axis)
+    basis = make_basis(joint.axis)
     return [(Primitive.SLIDE, basis[:, 0]), (Primitive.SLIDE, basis[:, 1]), (Primitive.TURN, joint.axis)]
 
 

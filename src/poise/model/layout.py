@@ -51,22 +51,22 @@ class Layout:
 
 
 def lay_out(specs: Sequence[Spec]) -> Layout:
-    """The tree, or an error that names the joint at fault."""
+    """Return the tree that the specs describe."""
     if not specs:
         raise InvalidModel("a model needs at least one joint or frame: call add_joint or add_frame first.")
     frames = tuple(spec.frame if isinstance(spec, JointSpec) else spec.name for spec in specs)
     parents = resolve_parents(specs, frames)
-    order = depth_first(parents, frames)
-    specs = [hung_on(spec, None if i < 0 else frames[i]) for spec, i in zip(specs, parents, strict=True)]
+    order = sort_depth_first(parents, frames)
+    specs = [hang_on(spec, None if i < 0 else frames[i]) for spec, i in zip(specs, parents, strict=True)]
     joints = {spec.name: spec for spec in specs if isinstance(spec, JointSpec)}
-    mimics = {name: lead(joints, name) for name, spec in joints.items() if spec.mimic}
+    mimics = {name: find_leader(joints, name) for name, spec in joints.items() if spec.mimic}
     q_slices, v_slices = give_indices(joints, mimics)
     lower, upper = pull_back(joints, mimics, v_slices)
     return Layout(tuple(specs), frames, parents, order, q_slices, v_slices, mimics, lower, upper)
 
 
 def resolve_parents(specs: Sequence[Spec], frames: tuple[str, ...]) -> tuple[int, ...]:
-    """The index of each parent; a joint's name means its frame where no frame has that name."""
+    """Return the index of each parent; a joint's name means its frame unless a frame has that name."""
     index = {spec.name: i for i, spec in enumerate(specs) if isinstance(spec, JointSpec)}
     index.update({name: i for i, name in enumerate(frames)})
     parents = []
@@ -77,13 +77,13 @@ def resolve_parents(specs: Sequence[Spec], frames: tuple[str, ...]) -> tuple[int
     return tuple(parents)
 
 
-def hung_on(spec: Spec, parent: str | None) -> Spec:
-    """The spec with its parent's frame named, so that no frame added later can take a joint's name from it."""
+def hang_on(spec: Spec, parent: str | None) -> Spec:
+    """Return the spec with its parent's frame named, so that no later frame can take a joint's name from it."""
     return spec if spec.parent == parent else replace(spec, parent=parent)
 
 
-def depth_first(parents: tuple[int, ...], frames: tuple[str, ...]) -> tuple[int, ...]:
-    """All frames, parents first and each subtree together; a loop is refused by name."""
+def sort_depth_first(parents: tuple[int, ...], frames: tuple[str, ...]) -> tuple[int, ...]:
+    """Return all frames, parents first and each subtree together; refuse a loop by name."""
     children: list[list[int]] = [[] for _ in range(len(parents) + 1)]
     for i, parent in enumerate(parents):
         children[parent].append(i)
@@ -99,7 +99,7 @@ def depth_first(parents: tuple[int, ...], frames: tuple[str, ...]) -> tuple[int,
 
 
 def find_loop(parents: tuple[int, ...], frames: tuple[str, ...], reached: set[int]) -> list[str]:
-    """Names around one loop, its first repeated at the end; long loops are shortened."""
+    """Return the names around one loop, the first repeated at the end; shorten a long loop."""
     at = next(i for i in range(len(parents)) if i not in reached)
     seen: dict[int, int] = {}
     walk: list[int] = []
@@ -111,8 +111,8 @@ def find_loop(parents: tuple[int, ...], frames: tuple[str, ...], reached: set[in
     return loop if len(loop) <= 8 else [*loop[:6], "...", loop[-1]]
 
 
-def lead(joints: dict[str, JointSpec], name: str) -> Mimic:
-    """The follower's relation to the joint that leads its chain of mimics."""
+def find_leader(joints: dict[str, JointSpec], name: str) -> Mimic:
+    """Return how a follower depends on the joint that leads its chain of mimics."""
     ratio, offset, at, seen = 1.0, 0.0, name, {name}
     while (mimic := joints[at].mimic) is not None:
         if mimic.joint not in joints:
@@ -129,7 +129,7 @@ def lead(joints: dict[str, JointSpec], name: str) -> Mimic:
 
 
 def give_indices(joints: dict[str, JointSpec], mimics: dict[str, Mimic]) -> tuple[dict[str, slice], dict[str, slice]]:
-    """Where each joint's numbers are in q and v, in the order the joints were declared."""
+    """Return where each joint's numbers are in q and v, in the order in which the joints were declared."""
     q: dict[str, slice] = {}
     v: dict[str, slice] = {}
     nq = nv = 0
@@ -147,10 +147,10 @@ def give_indices(joints: dict[str, JointSpec], mimics: dict[str, Mimic]) -> tupl
 def pull_back(
     joints: dict[str, JointSpec], mimics: dict[str, Mimic], v: dict[str, slice]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """All bounds; a follower's range, seen from its leader, narrows the leader's."""
+    """Return all bounds; the range of a follower, seen from its leader, narrows the leader's."""
     free = [spec for spec in joints.values() if spec.name not in mimics]
-    lower = np.concatenate([np.zeros(0), *(range_of(spec, "lower") for spec in free)])
-    upper = np.concatenate([np.zeros(0), *(range_of(spec, "upper") for spec in free)])
+    lower = np.concatenate([np.zeros(0), *(write_range(spec, "lower") for spec in free)])
+    upper = np.concatenate([np.zeros(0), *(write_range(spec, "upper") for spec in free)])
     for name, mimic in mimics.items():
         spec, at = joints[name], v[mimic.joint].start
         low, high = float(spec.lower[0]), float(spec.upper[0])
@@ -160,7 +160,7 @@ def pull_back(
                     f"joint {name!r} mimics with ratio 0 and stands at {mimic.offset}, outside its range."
                 )
             continue
-        ends = sorted(exact_end(mimic, bound, low, high) for bound in (low, high))
+        ends = sorted(find_exact_end(mimic, bound, low, high) for bound in (low, high))
         lower[at], upper[at] = max(lower[at], ends[0]), min(upper[at], ends[1])
         if lower[at] > upper[at]:
             raise InvalidModel(
@@ -171,8 +171,8 @@ def pull_back(
     return lower, upper
 
 
-def exact_end(mimic: Mimic, bound: float, low: float, high: float) -> float:
-    """The leader's value at a follower's bound, moved by units in the last place until the follower is inside."""
+def find_exact_end(mimic: Mimic, bound: float, low: float, high: float) -> float:
+    """Return the leader's value at a follower's bound, moved by the last digit until the follower is inside."""
     end = (bound - mimic.offset) / mimic.ratio
     inward = np.inf if (bound == low) == (mimic.ratio > 0) else -np.inf
     for _ in range(8):
@@ -182,6 +182,6 @@ def exact_end(mimic: Mimic, bound: float, low: float, high: float) -> float:
     return end
 
 
-def range_of(spec: JointSpec, side: str) -> NDArray[np.float64]:
+def write_range(spec: JointSpec, side: str) -> NDArray[np.float64]:
     bound: NDArray[np.float64] = getattr(spec, side)
     return bound

@@ -32,7 +32,7 @@ __all__ = [
     "Texture",
     "deform",
     "deform_normals",
-    "normals_of",
+    "find_normals",
 ]
 
 Floats = NDArray[np.float64]
@@ -193,7 +193,7 @@ def deform(piece: Piece, frames: Sequence[str], T: Any) -> Floats:
 def deform_normals(piece: Piece, frames: Sequence[str], T: Any, points: Any) -> Floats:
     """Unit normals of the vertices of a piece that stand at `points`: the file's own, turned along, else by area."""
     if piece.patch.normals is None:
-        return normals_of(points, piece.patch.triangles)
+        return find_normals(points, piece.patch.triangles)
     normals, out = np.asarray(piece.patch.normals, np.float64), np.zeros((len(piece.patch.normals), 3))
     place = {name: k for k, name in enumerate(frames)}
     if piece.skin is None:
@@ -207,8 +207,8 @@ def deform_normals(piece: Piece, frames: Sequence[str], T: Any, points: Any) -> 
     return np.where(long > 1e-30, out / np.maximum(long, 1e-30), (0.0, 0.0, 1.0))
 
 
-def normals_of(vertices: Any, triangles: Any) -> Floats:
-    """Unit normals of vertices, (n, 3): the mean of those around, by area; up where there is none."""
+def find_normals(vertices: Any, triangles: Any) -> Floats:
+    """Return unit normals of vertices, (n, 3): the mean of the faces around, by area; z where there are none."""
     points, corners = np.asarray(vertices, np.float64), np.asarray(triangles, np.int64)
     a, b, c = (points[corners[:, k]] for k in range(3))
     across = np.cross(b - a, c - a)

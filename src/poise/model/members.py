@@ -9,17 +9,17 @@ from poise.model.kinds import KINDS
 from poise.model.layout import Layout
 from poise.model.spec import JointSpec
 
-__all__ = ["body_length", "make_frames", "make_joints"]
+__all__ = ["make_frames", "make_joints", "measure_length"]
 
 
 def make_joints(layout: Layout) -> tuple[Joint, ...]:
-    """All joints, as declared."""
+    """Return all joints, in the order in which they were declared."""
     rows = zip(layout.specs, layout.parents, strict=True)
     return tuple(make_joint(spec, parent, layout) for spec, parent in rows if isinstance(spec, JointSpec))
 
 
 def make_joint(spec: JointSpec, parent: int, layout: Layout) -> Joint:
-    """A joint with its place in q and v; the bounds of a leader are those that its followers leave it."""
+    """Return a joint with its place in q and v; the bounds of a leader are those that its followers leave it."""
     v, one = layout.v_slices[spec.name], KINDS[spec.kind].nv == 1
     mimic = layout.mimics.get(spec.name)
     lower = spec.lower if mimic else layout.lower[v]
@@ -49,7 +49,7 @@ def make_joint(spec: JointSpec, parent: int, layout: Layout) -> Joint:
 
 
 def make_frames(layout: Layout) -> dict[str, Frame]:
-    """All frames by name."""
+    """Return all frames by name."""
     out = {}
     for spec, name, parent in zip(layout.specs, layout.frames, layout.parents, strict=True):
         joint = spec.name if isinstance(spec, JointSpec) else None
@@ -58,8 +58,8 @@ def make_frames(layout: Layout) -> dict[str, Frame]:
     return out
 
 
-def body_length(layout: Layout) -> float:
-    """L: the longest way from the root along offsets and slides [m]; 1 for a body without any length.
+def measure_length(layout: Layout) -> float:
+    """Return L, the longest way from the root along offsets and slides [m]; 1 for a body without any length.
 
     A slide counts as far as it can go, one that is locked as far as it stands in the rest pose.
     """
@@ -67,7 +67,7 @@ def body_length(layout: Layout) -> float:
     for i in layout.order:
         spec = layout.specs[i]
         step = float(np.linalg.norm(spec.offset.translation))
-        if isinstance(spec, JointSpec) and slides_alone(spec.kind):
+        if isinstance(spec, JointSpec) and only_slides(spec.kind):
             ends = np.abs(spec.rest) if spec.locked else np.maximum(np.abs(spec.lower), np.abs(spec.upper))
             step += float(np.linalg.norm(ends[np.isfinite(ends)]))
         reach[i] = reach[layout.parents[i]] + step
@@ -75,7 +75,7 @@ def body_length(layout: Layout) -> float:
     return longest if longest > 0.0 else 1.0
 
 
-def slides_alone(kind: str) -> bool:
+def only_slides(kind: str) -> bool:
     """Tell whether a joint of this kind slides and does not turn."""
     facts = KINDS[kind]
     return bool(facts.slides) and all(facts.slides)

@@ -14,14 +14,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, name_not_found
 from poise.model import derive, show
-from poise.model.attached import Attached, read_only
+from poise.model.attached import Attached, freeze_mapping
 from poise.model.family import Family, family_of
-from poise.model.joint import Floats, Frame, Joint, name_of
+from poise.model.joint import Floats, Frame, Joint, get_name
 from poise.model.layout import Layout, lay_out
-from poise.model.members import body_length, make_frames, make_joints
-from poise.model.primitives import kernel_table
+from poise.model.members import make_frames, make_joints, measure_length
+from poise.model.primitives import make_kernel_table
 from poise.model.shapes import Shape
-from poise.model.spec import FrameSpec, JointSpec, frozen
+from poise.model.spec import FrameSpec, JointSpec, freeze
 from poise.native import Body
 
 __all__ = ["Model"]
@@ -118,8 +118,8 @@ class Model:
         attached: Attached | None = None,
     ) -> None:
         layout = lay_out(specs)
-        attached = (attached or Attached()).settled(layout)
-        table = kernel_table(layout)
+        attached = (attached or Attached()).check(layout)
+        table = make_kernel_table(layout)
         table["aliases"] += [(role, layout.frames.index(frame)) for role, frame in attached.roles if frame]
         joints = make_joints(layout)
         own = [joint for joint in joints if joint.nv]
@@ -129,8 +129,8 @@ class Model:
             "source": source,
             "notes": tuple(notes),
             "shapes": attached.shapes,
-            "poses": read_only(attached.poses),
-            "roles": read_only([(role, frame) for role, frame in attached.roles if frame]),
+            "poses": freeze_mapping(attached.poses),
+            "roles": freeze_mapping([(role, frame) for role, frame in attached.roles if frame]),
             "up": attached.up,
             "units": attached.units,
             "_attached": attached,
@@ -143,16 +143,16 @@ class Model:
             "_joints": {joint.name: joint for joint in joints},
             "_frames": {},
             "_facts": {},
-            "rest": frozen(rest),
+            "rest": freeze(rest),
             "lower": layout.lower,
             "upper": layout.upper,
-            "stiffness": frozen(np.concatenate([np.zeros(0), *(np.full(j.nv, j.stiffness) for j in own)])),
+            "stiffness": freeze(np.concatenate([np.zeros(0), *(np.full(j.nv, j.stiffness) for j in own)])),
             "mass": float(sum(spec.mass for spec in layout.specs)),
-            "slides": read_only_flags(slides for joint in own for slides in joint.slides),
-            "length": body_length(layout),
+            "slides": freeze_flags(slides for joint in own for slides in joint.slides),
+            "length": measure_length(layout),
         }.items():
             object.__setattr__(self, slot, value)
-        object.__setattr__(self, "rest", frozen(self.clamp(self.rest)))
+        object.__setattr__(self, "rest", freeze(self.clamp(self.rest)))
 
     # -------------------------------------------------------------------------------------------- frozen
 
@@ -181,14 +181,14 @@ class Model:
     # -------------------------------------------------------------------------------------------- names
 
     def joint(self, name: str | Joint) -> Joint:
-        """The joint of that name.
+        """Return the joint of that name.
 
         Raises:
             NameNotFound: There is none; the message has the closest names.
         """
-        found = self._joints.get(name_of(name))
+        found = self._joints.get(get_name(name))
         if found is None:
-            raise name_not_found("joint", name_of(name), self._joints)
+            raise name_not_found("joint", get_name(name), self._joints)
         return found
 
     def frame(self, name: str | Frame) -> Frame:
@@ -201,7 +201,7 @@ class Model:
         """
         if not self._frames:
             self._frames.update(make_frames(self._layout))
-        asked = name_of(name)
+        asked = get_name(name)
         found = self._frames.get(asked)
         if found is None and asked in self._joints:
             found = self._frames[self._joints[asked].frame]
@@ -245,7 +245,7 @@ class Model:
     # -------------------------------------------------------------------------------------------- kinematics
 
     def fk(self, q: ArrayLike, frame: str | Frame | None = None) -> Array:
-        """Where a frame is: T_world_frame, (..., 4, 4); all of them, (..., n_frames, 4, 4), where `frame` is None.
+        """Return T_world_frame of a frame, (..., 4, 4), or of all frames, (..., n_frames, 4, 4), if `frame` is None.
 
         Args:
             q: Configuration, (..., nq). float32 in gives float32 out.
@@ -256,7 +256,7 @@ class Model:
     def jacobian(
         self, q: ArrayLike, frame: str | Frame, *, point: ArrayLike | None = None, reference: str = "world"
     ) -> Array:
-        """How fast a point of a frame moves per joint rate: twist = J v, rows [linear; angular], (..., 6, nv).
+        """Return J in twist = J v of a point of a frame: rows [linear; angular], (..., 6, nv).
 
         Args:
             q: Configuration, (..., nq).
@@ -276,23 +276,23 @@ class Model:
         point: ArrayLike | None = None,
         reference: str = "world",
     ) -> Array:
-        """The time derivative of `jacobian` while the body moves with velocity v, (..., 6, nv)."""
+        """Return the time derivative of `jacobian` while the body moves with velocity v, (..., 6, nv)."""
         return self._body.jacobian_dot(q, v, frame, point, reference)
 
     def hessian(self, q: ArrayLike, frame: str | Frame) -> Array:
-        """H[r, i, k]: the derivative of entry (r, i) of the world Jacobian along v_k, (..., 6, nv, nv).
+        """Return H[r, i, k], the derivative of entry (r, i) of the world Jacobian along v_k, (..., 6, nv, nv).
 
         Not symmetric.
         """
         return self._body.hessian(q, frame)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
-        """Centre of all mass in the world, (..., 3) [m], the mass fixed to the world included."""
+        """Return the centre of all mass in the world, (..., 3) [m], the mass fixed to the world included."""
         self._require_mass()
         return self._body.center_of_mass(q)
 
     def center_of_mass_jacobian(self, q: ArrayLike) -> Array:
-        """How fast the centre of mass moves per joint rate, (..., 3, nv)."""
+        """Return how fast the centre of mass moves per joint rate, (..., 3, nv)."""
         self._require_mass()
         return self._body.center_of_mass_jacobian(q)
 
@@ -303,15 +303,15 @@ class Model:
     # -------------------------------------------------------------------------------------------- configurations
 
     def integrate(self, q: ArrayLike, dq: ArrayLike) -> Array:
-        """q moved by the step dq (..., nv): numbers add, quaternions turn by exp(dq) in body axes and stay unit."""
+        """Return q moved by the step dq, (..., nv): numbers add, quaternions turn by exp(dq) in body axes."""
         return self._body.integrate(q, dq)
 
     def difference(self, q0: ArrayLike, q1: ArrayLike) -> Array:
-        """The step from q0 to q1, (..., nv): `integrate(q0, difference(q0, q1))` is q1."""
+        """Return the step from q0 to q1, (..., nv): `integrate(q0, difference(q0, q1))` is q1."""
         return self._body.difference(q0, q1)
 
     def clamp(self, q: ArrayLike) -> Array:
-        """The nearest configuration inside the ranges; quaternions are made unit, their cones are not asked."""
+        """Return the nearest configuration inside the ranges; quaternions are made unit, cones are left aside."""
         out = np.array(self._body.integrate(q, np.zeros(self.nv, np.float32)))  # no step, of either width
         for joint in self.joints:
             if joint.nv and not joint.quaternion:
@@ -319,30 +319,30 @@ class Model:
         return out
 
     def random(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
-        """Configurations drawn evenly from the ranges, (*size, nq); within pi or L where there is no range.
+        """Draw configurations evenly from the ranges, (*size, nq); from within pi or L if there is no range.
 
         Joints that are locked stand as in the rest pose.
         """
-        return derive.random_configuration(self, rng, size)
+        return derive.draw_configurations(self, rng, size)
 
     # -------------------------------------------------------------------------------------------- other models
 
     def subtree(self, root: str | Frame) -> Model:
-        """The part of the body from frame `root` outwards, with `root` fixed at the world's origin."""
-        return derive.subtree(self, self.frame(root).name)
+        """Return the part of the body from frame `root` outwards, with `root` fixed at the world's origin."""
+        return derive.cut_subtree(self, self.frame(root).name)
 
     def locked(self, joints: Mapping[str, ArrayLike]) -> Model:
-        """The same body with some joints fixed at the given values; they leave q and stay as `fixed` joints.
+        """Return the body with some joints fixed at the given values; they leave q and stay as `fixed` joints.
 
         Args:
             joints: Joint name to value: a number, or as many as the joint has in q. Followers stop with their leader.
         """
-        return derive.locked(self, joints)
+        return derive.lock_joints(self, joints)
 
     def with_frame(self, name: str, parent: str | Frame, offset: Any = None) -> Model:
-        """The same body with one more frame, such as a tool."""
-        spec = FrameSpec.checked(name, self.frame(parent).name, offset, 0.0, (0.0, 0.0, 0.0))
-        return derive.with_spec(self, spec)
+        """Return the body with one more frame, such as a tool."""
+        spec = FrameSpec.make(name, self.frame(parent).name, offset, 0.0, (0.0, 0.0, 0.0))
+        return derive.add_spec(self, spec)
 
     def with_roles(self, roles: Mapping[str, str | Frame | None]) -> Model:
         """The same body with some roles given anew; the others stay.
@@ -371,11 +371,11 @@ class Model:
 def remake(
     name: str, specs: tuple[Any, ...], source: str, notes: tuple[str, ...], attached: Attached | None = None
 ) -> Model:
-    """A model from its pickle."""
+    """Return a model from its pickle."""
     return Model(name, specs, source=source, notes=notes, attached=attached)
 
 
-def read_only_flags(flags: Iterable[bool]) -> NDArray[np.bool_]:
+def freeze_flags(flags: Iterable[bool]) -> NDArray[np.bool_]:
     """Return the flags as an array that nobody can change."""
     out = np.array(list(flags), dtype=bool)
     out.setflags(write=False)

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model.joint import Mimic
-from poise.model.kinds import KINDS, Primitive, basis_with_z
+from poise.model.kinds import KINDS, Primitive, make_basis
 from poise.model.layout import Layout
 from poise.model.spec import JointSpec
 
-__all__ = ["kernel_table"]
+__all__ = ["make_kernel_table"]
 
 
 @dataclass(slots=True)
@@ -37,7 +37,7 @@ class _Table:
 
 
 def expand(table: _Table, spec: JointSpec, layout: Layout, at: int, base: Any) -> tuple[int, Any]:
-    """Adds the primitives of a joint that stands at `base` of primitive `at`; returns the place of its frame."""
+    """Add the primitives of a joint at `base` of primitive `at`, and return the place of its frame."""
     q, v = layout.q_slices[spec.name].start, layout.v_slices[spec.name].start
     mimic = layout.mimics.get(spec.name, Mimic("", 1.0, 0.0))
     for kind, axis in KINDS[spec.kind].motions(spec):
@@ -48,15 +48,15 @@ def expand(table: _Table, spec: JointSpec, layout: Layout, at: int, base: Any) -
         # along a negative axis the same motion is that of the positive axis backwards, which keeps the matrix exact
         sign = -1.0 if float(axis[int(np.argmax(np.abs(axis)))]) == -1.0 else 1.0
         turn = np.eye(4)
-        turn[:3, :3] = basis_with_z(sign * axis)
+        turn[:3, :3] = make_basis(sign * axis)
         numbers = (sign * mimic.ratio, sign * mimic.offset, spec.pitch)
         at = table.add(kind, at, q, v, numbers, base @ turn)
         base, q, v = turn.T, q + 1, v + 1
     return at, base
 
 
-def kernel_table(layout: Layout) -> dict[str, Any]:
-    """The arrays from which `native.Body` is made."""
+def make_kernel_table(layout: Layout) -> dict[str, Any]:
+    """Return the arrays from which `native.Body` is made."""
     table = _Table()
     places: dict[int, tuple[int, Any]] = {-1: (-1, np.eye(4))}
     for i in layout.order:
@@ -77,25 +77,25 @@ def kernel_table(layout: Layout) -> dict[str, Any]:
         "numbers": np.array(table.numbers).reshape(n, 3),
         "R": np.ascontiguousarray(placements[:, :3, :3]),
         "p": np.ascontiguousarray(placements[:, :3, 3]),
-        "mass": masses(layout, frames, n),
+        "mass": sum_masses(layout, frames, n),
         "frame_primitive": [at for at, _ in frames],
         "frame_R": np.array([base[:3, :3] for _, base in frames]),
         "frame_p": np.array([base[:3, 3] for _, base in frames]),
         "frame_names": list(layout.frames),
         "aliases": [(spec.name, i) for i, spec in enumerate(layout.specs) if isinstance(spec, JointSpec)],
-        "coordinates": coordinates(layout),
+        "coordinates": list_coordinates(layout),
     }
 
 
 def close_subtrees(ints: list[list[int]]) -> None:
-    """Fills in subtree_end: depth-first order makes every subtree a run."""
+    """Fill in subtree_end: depth-first order makes every subtree a run."""
     for row in reversed(ints):
         if row[1] >= 0:
             ints[row[1]][2] = max(ints[row[1]][2], row[2])
 
 
-def masses(layout: Layout, frames: list[tuple[int, Any]], n: int) -> NDArray[np.float64]:
-    """Mass and first moment carried by each primitive, in its own axes; the last row stands still in the world."""
+def sum_masses(layout: Layout, frames: list[tuple[int, Any]], n: int) -> NDArray[np.float64]:
+    """Return mass and first moment carried by each primitive, in its axes; the last row is fixed to the world."""
     out = np.zeros((n + 1, 4))
     for spec, (at, base) in zip(layout.specs, frames, strict=True):
         if spec.mass:
@@ -104,8 +104,8 @@ def masses(layout: Layout, frames: list[tuple[int, Any]], n: int) -> NDArray[np.
     return out
 
 
-def coordinates(layout: Layout) -> list[list[int]]:
-    """Each coordinate of q: (index in q, index in v, 1 if it is a quaternion)."""
+def list_coordinates(layout: Layout) -> list[list[int]]:
+    """Return each coordinate of q as (index in q, index in v, 1 if it is a quaternion)."""
     out: list[list[int]] = []
     for spec in layout.joints:
         if spec.name in layout.mimics:

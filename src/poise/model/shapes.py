@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.model.solids import Box, Capsule, Cylinder, Mesh, Sphere
-from poise.model.spec import check_offset, floats
+from poise.model.spec import check_offset, read_floats
 from poise.spatial import Transform
 
 __all__ = ["Box", "Capsule", "Cylinder", "Geometry", "Mesh", "Shape", "Sphere"]
@@ -69,7 +69,7 @@ def check_color(color: ArrayLike | None, where: str) -> tuple[float, float, floa
     """Return three or four numbers as a colour, brought into 0 to 1; opaque unless said otherwise."""
     if color is None:
         return None
-    values = floats(color, 4, f"{where}: color")
+    values = read_floats(color, 4, f"{where}: color")
     if values.shape not in ((3,), (4,)):
         raise ShapeMismatch(f"{where}: color must be 3 or 4 numbers, not {color!r}.")
     if not np.isfinite(values).all():

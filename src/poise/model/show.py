@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from poise.model.joint_words import describe_joint
-
-if TYPE_CHECKING:
-    from poise.model.model import Model
+from poise.model.tree import Tree
 
 __all__ = ["count_parts", "draw_table", "draw_tree"]
 
 LONGEST = 120  # lines of a printed tree
 
 
-def draw_tree(model: Model) -> str:
+def draw_tree(model: Tree) -> str:
     """Return the tree as text, a line for each joint or frame; a chain runs straight down, a branch is indented."""
     layout = model._layout
     children: dict[int, list[int]] = {}
@@ -39,7 +35,7 @@ def indent_children(below: list[int], prefix: str) -> list[tuple[int, str, str]]
     return [(i, *end) for i, end in zip(reversed(below), reversed(ends), strict=True)]
 
 
-def write_headline(model: Model) -> str:
+def write_headline(model: Tree) -> str:
     """Return the model's name, its size and what it carries."""
     mass = f", {model.mass:.3g} kg" if model.mass else ""
     counts = ((len(model.shapes), "shape"), (len(model.poses), "named pose"))
@@ -48,14 +44,14 @@ def write_headline(model: Model) -> str:
     return f"{model.name}: {count_parts(model)}{mass}{more}{units}"
 
 
-def count_parts(model: Model) -> str:
+def count_parts(model: Tree) -> str:
     """Return in words how many joints, degrees of freedom and frames there are, and how many joints are locked."""
     locked = sum(joint.nv for joint in model.joints if joint.locked)
     aside = f" ({locked} locked)" if locked else ""
     return f"{len(model.joints)} joints, {model.nv} degrees of freedom{aside}, {len(model.frames)} frames"
 
 
-def write_line(model: Model, frame: str) -> str:
+def write_line(model: Tree, frame: str) -> str:
     """Return one frame of the tree, with the joint that carries it."""
     carried = model.frame(frame).joint
     if carried is None:
@@ -65,7 +61,7 @@ def write_line(model: Model, frame: str) -> str:
     return f"{name}  {describe_joint(joint)}"
 
 
-def draw_table(model: Model) -> str:
+def draw_table(model: Tree) -> str:
     """Return a table of the joints in HTML, for notebooks."""
     from html import escape  # slow to load
 

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.model.spec import check_not_negative, vector
+from poise.model.spec import check_not_negative, read_vector
 from poise.spatial import Rotation, Transform, as_rotation
 
 __all__ = ["Box", "Capsule", "Cylinder", "Mesh", "Sphere"]
@@ -186,7 +186,7 @@ class Mesh:
     def __post_init__(self) -> None:
         if not isinstance(self.path, str) or not self.path:
             raise InvalidValue(f"a mesh's path must be a non-empty string, not {self.path!r}.")
-        settle(self, scale=make_triple(vector(self.scale, 3, "the scale of a mesh")))
+        settle(self, scale=make_triple(read_vector(self.scale, 3, "the scale of a mesh")))
 
     @property
     def sizes(self) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def read_position(values: ArrayLike, what: str) -> Triple:
     Raises:
         InvalidValue: One is too large, or not a number.
     """
-    found = vector(values, 3, what)
+    found = read_vector(values, 3, what)
     if not (np.abs(found) < LARGEST).all():
         raise InvalidValue(f"{what} is {found.tolist()}; every number must be below {LARGEST:g}.")
     return make_triple(found)

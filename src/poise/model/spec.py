@@ -28,19 +28,19 @@ class FrameSpec:
     center: Floats
 
     @classmethod
-    def checked(cls, name: str, parent: Any, offset: Any, mass: float, center: ArrayLike) -> FrameSpec:
-        """The frame, or an error that names what is wrong with it."""
+    def make(cls, name: str, parent: Any, offset: Any, mass: float, center: ArrayLike) -> FrameSpec:
+        """Return the frame, or raise an error that names what is wrong with it."""
         where = f"frame {name!r}"
         return cls(
             check_name(name, "frame"),
-            parent_name(parent, where),
+            read_parent(parent, where),
             check_offset(offset, where),
             check_mass(mass, where),
-            vector(center, 3, f"{where}: center"),
+            read_vector(center, 3, f"{where}: center"),
         )
 
     def key(self) -> tuple[Any, ...]:
-        """Everything that makes it what it is, comparable."""
+        """Return everything that makes it what it is, in a form that can be compared."""
         return self.name, self.parent, self.offset, self.mass, (self.center + 0.0).tobytes()  # no zero has a sign
 
 
@@ -68,12 +68,12 @@ class JointSpec:
     locked: bool = False
 
     def key(self) -> tuple[Any, ...]:
-        """Everything that makes it what it is, comparable."""
+        """Return everything that makes it what it is, in a form that can be compared."""
         fields = (getattr(self, name) for name in self.__slots__)
         return tuple((f + 0.0).tobytes() if isinstance(f, np.ndarray) else f for f in fields)
 
     @classmethod
-    def checked(
+    def make(
         cls,
         name: str,
         parent: Any,
@@ -95,16 +95,16 @@ class JointSpec:
         cone: BallRange | None = None,
         locked: bool = False,
     ) -> JointSpec:
-        """The joint, or an error that names what is wrong with it."""
+        """Return the joint, or raise an error that names what is wrong with it."""
         check_name(name, "joint")
         if not isinstance(kind, str) or kind not in KINDS:
             raise name_not_found("joint kind", str(kind), KINDS)
         where = f"joint {name!r}"
-        low, high = bounds(kind, lower, upper, where)
+        low, high = read_bounds(kind, lower, upper, where)
         follows = check_mimic(mimic, kind, where)
         return cls(
             name=name,
-            parent=parent_name(parent, where),
+            parent=read_parent(parent, where),
             kind=kind,
             frame=check_name(name if frame is None else frame, "frame"),
             offset=check_offset(offset, where),
@@ -117,7 +117,7 @@ class JointSpec:
             rest=check_rest(kind, rest, low, high, where),
             mimic=follows,
             mass=check_mass(mass, where),
-            center=vector(center, 3, f"{where}: center"),
+            center=read_vector(center, 3, f"{where}: center"),
             stiffness=check_not_negative(stiffness, f"{where}: stiffness"),
             cone=check_cone(kind, cone, where),
             locked=check_locked(locked, kind, follows, where),
@@ -127,26 +127,26 @@ class JointSpec:
 # ------------------------------------------------------------------------------------------------ checks
 
 
-def frozen(array: NDArray[np.float64]) -> Floats:
-    """The array, read-only."""
+def freeze(array: NDArray[np.float64]) -> Floats:
+    """Make an array read-only, and return it."""
     array.setflags(write=False)
     return array
 
 
-def vector(values: ArrayLike, size: int, what: str) -> Floats:
-    """`size` finite numbers, as a read-only array of their own."""
-    array = floats(values, size, what)
+def read_vector(values: ArrayLike, size: int, what: str) -> Floats:
+    """Return `size` finite numbers as a read-only array of their own."""
+    array = read_floats(values, size, what)
     if array.ndim == 0 and size == 1:
         array = array.reshape(1)
     if array.shape != (size,):
         raise ShapeMismatch(f"{what} has shape {array.shape}; it must be {size} numbers.")
     if not np.isfinite(array).all():
         raise InvalidValue(f"{what} is {array.tolist()}; every number must be finite.")
-    return frozen(array)
+    return freeze(array)
 
 
-def floats(values: ArrayLike, size: int, what: str) -> NDArray[np.float64]:
-    """An array of its own, of any shape; `size` is only for the message."""
+def read_floats(values: ArrayLike, size: int, what: str) -> NDArray[np.float64]:
+    """Return an array of its own, of any shape; `size` is only for the message."""
     try:
         array = np.array(values)
         if array.dtype.kind in "fiubO":  # and not complex, whose imaginary part would vanish
@@ -156,9 +156,9 @@ def floats(values: ArrayLike, size: int, what: str) -> NDArray[np.float64]:
     raise InvalidValue(f"{what} must be {size} number{'s' * (size != 1)}, not {values!r}.")
 
 
-def number(value: Any, what: str) -> float:
-    """A finite number."""
-    return float(vector(value, 1, what)[0])
+def read_number(value: Any, what: str) -> float:
+    """Return a finite number."""
+    return float(read_vector(value, 1, what)[0])
 
 
 def check_name(name: Any, what: str) -> str:
@@ -169,7 +169,7 @@ def check_name(name: Any, what: str) -> str:
     return name
 
 
-def parent_name(parent: Any, where: str) -> str | None:
+def read_parent(parent: Any, where: str) -> str | None:
     if parent is None or (isinstance(parent, str) and parent):
         return parent
     name = getattr(parent, "name", None)
@@ -188,7 +188,7 @@ def check_offset(offset: Any, where: str) -> Transform:
 
 
 def check_not_negative(value: Any, what: str) -> float:
-    x = number(value, what)
+    x = read_number(value, what)
     if x < 0:
         raise InvalidValue(f"{what} is {x}; it must be zero or more.")
     return x
@@ -198,14 +198,14 @@ def check_mass(mass: Any, where: str) -> float:
     return check_not_negative(mass, f"{where}: mass")
 
 
-def unit(axis: ArrayLike, what: str) -> Floats:
-    """A unit vector; exact where the axis is one of x, y, z already."""
-    a = vector(axis, 3, what)
+def read_unit(axis: ArrayLike, what: str) -> Floats:
+    """Return a unit vector, exact if the axis is x, y or z already."""
+    a = read_vector(axis, 3, what)
     largest = float(np.abs(a).max())
     if largest == 0.0:
         raise InvalidValue(f"{what} is zero; it must point somewhere, such as (0, 0, 1).")
     a = a / largest  # so that the length neither overflows nor vanishes
-    return frozen(a / np.linalg.norm(a))
+    return freeze(a / np.linalg.norm(a))
 
 
 def check_axis(kind: str, axis: ArrayLike | None, where: str) -> Floats:
@@ -213,16 +213,16 @@ def check_axis(kind: str, axis: ArrayLike | None, where: str) -> Floats:
     if default is None:
         if axis is not None:
             raise InvalidValue(f"{where}: a {kind} joint has no axis; leave it out.")
-        return frozen(np.zeros(3))
-    return unit(default if axis is None else axis, f"{where}: axis")
+        return freeze(np.zeros(3))
+    return read_unit(default if axis is None else axis, f"{where}: axis")
 
 
 def check_axis2(kind: str, axis: ArrayLike | None, axis2: ArrayLike | None, where: str) -> Floats:
     if kind != "universal":
         if axis2 is not None:
             raise InvalidValue(f"{where}: only a universal joint has axis2, not a {kind} one; leave it out.")
-        return frozen(np.zeros(3))
-    second = unit((0.0, 1.0, 0.0) if axis2 is None else axis2, f"{where}: axis2")
+        return freeze(np.zeros(3))
+    second = read_unit((0.0, 1.0, 0.0) if axis2 is None else axis2, f"{where}: axis2")
     if np.linalg.norm(np.cross(check_axis(kind, axis, where), second)) < 1e-9:
         raise InvalidValue(f"{where}: axis and axis2 are parallel; a universal joint needs two different axes.")
     return second
@@ -246,53 +246,53 @@ def check_pitch(kind: str, pitch: float | None, where: str) -> float:
         return 0.0
     if pitch is None:
         raise InvalidValue(f"{where}: a screw joint needs pitch= [metres per radian].")
-    return number(pitch, f"{where}: pitch")
+    return read_number(pitch, f"{where}: pitch")
 
 
-def bounds(kind: str, lower: ArrayLike | None, upper: ArrayLike | None, where: str) -> tuple[Floats, Floats]:
+def read_bounds(kind: str, lower: ArrayLike | None, upper: ArrayLike | None, where: str) -> tuple[Floats, Floats]:
     facts = KINDS[kind]
     if not facts.limited and not (lower is None and upper is None):
         instead = " Use kind 'revolute' for a range." if kind == "continuous" else ""
         raise InvalidValue(f"{where}: a {kind} joint has no range; leave lower and upper out.{instead}")
-    low = bound(lower, facts.nv, -np.inf, f"{where}: lower")
-    high = bound(upper, facts.nv, np.inf, f"{where}: upper")
+    low = read_bound(lower, facts.nv, -np.inf, f"{where}: lower")
+    high = read_bound(upper, facts.nv, np.inf, f"{where}: upper")
     if (low > high).any():
         i = int(np.argmax(low > high))
         raise InvalidValue(f"{where}: lower {low[i]} is above upper {high[i]}; swap them.")
     return low, high
 
 
-def bound(values: ArrayLike | None, size: int, default: float, what: str) -> Floats:
+def read_bound(values: ArrayLike | None, size: int, default: float, what: str) -> Floats:
     if values is None:
-        return frozen(np.full(size, default))
-    array = floats(values, size, what)
+        return freeze(np.full(size, default))
+    array = read_floats(values, size, what)
     if array.ndim == 0:
         array = array.reshape(1)
     if array.shape != (size,):
         raise ShapeMismatch(f"{what} has shape {array.shape}; it must be {size} number{'s' * (size != 1)}.")
     if np.isnan(array).any() or (array == -default).any():
         raise InvalidValue(f"{what} is {array.tolist()}; use None or {default} where there is no bound.")
-    return frozen(array)
+    return freeze(array)
 
 
 def check_rest(kind: str, rest: ArrayLike | None, low: Floats, high: Floats, where: str) -> Floats:
     facts = KINDS[kind]
     if rest is None:
-        return frozen(identity_of(kind) if facts.quaternion else np.clip(np.zeros(facts.nq), low, high))
-    values = vector(rest, facts.nq, f"{where}: rest")
+        return freeze(make_identity(kind) if facts.quaternion else np.clip(np.zeros(facts.nq), low, high))
+    values = read_vector(rest, facts.nq, f"{where}: rest")
     if facts.quaternion:
         turn = values[-4:]
         length = float(np.linalg.norm(turn))
         if length < 1e-6:
             raise InvalidValue(f"{where}: rest has a quaternion of length {length}; it must be about 1 (w x y z).")
-        return frozen(np.concatenate([values[:-4], turn / length]))
+        return freeze(np.concatenate([values[:-4], turn / length]))
     if (values < low).any() or (values > high).any():
         raise InvalidValue(f"{where}: rest {values.tolist()} is outside [{low.tolist()}, {high.tolist()}].")
     return values
 
 
-def identity_of(kind: str) -> NDArray[np.float64]:
-    """The joint's numbers that mean no motion."""
+def make_identity(kind: str) -> NDArray[np.float64]:
+    """Return the joint's numbers that mean no motion."""
     q = np.zeros(KINDS[kind].nq)
     if KINDS[kind].quaternion:
         q[-4] = 1.0
@@ -310,32 +310,32 @@ def check_mimic(mimic: Mimic | Sequence[Any] | None, kind: str, where: str) -> M
     leader = getattr(parts[0], "name", parts[0])
     if not isinstance(leader, str):
         raise InvalidModel(f"{where}: mimic must begin with a joint's name, not {parts[0]!r}.")
-    ratio = number(parts[1], f"{where}: mimic ratio") if len(parts) > 1 else 1.0
-    offset = number(parts[2], f"{where}: mimic offset") if len(parts) > 2 else 0.0
+    ratio = read_number(parts[1], f"{where}: mimic ratio") if len(parts) > 1 else 1.0
+    offset = read_number(parts[2], f"{where}: mimic offset") if len(parts) > 2 else 0.0
     return Mimic(leader, ratio, offset)
 
 
 def check_cone(kind: str, cone: Any, where: str) -> BallRange | None:
-    """A ball joint's range with its angles checked, its axis unit."""
+    """Return a ball joint's range with its angles checked and its axis unit."""
     if cone is None:
         return None
     if kind != "ball" or not isinstance(cone, BallRange):
         raise InvalidValue(f"{where}: cone must be a BallRange, on a ball joint only; not {cone!r} on a {kind} one.")
-    twist = None if cone.twist is None else tuple(vector(cone.twist, 2, f"{where}: twist").tolist())
+    twist = None if cone.twist is None else tuple(read_vector(cone.twist, 2, f"{where}: twist").tolist())
     if twist is not None and twist[0] > twist[1]:
         raise InvalidValue(f"{where}: twist goes from {twist[0]} to {twist[1]}; swap them.")
     swing = cone.swing
     if isinstance(swing, Sequence | np.ndarray) and np.ndim(swing):
-        x, y = vector(swing, 2, f"{where}: swing")
-        swing = half_turn(x, f"{where}: swing"), half_turn(y, f"{where}: swing")
+        x, y = read_vector(swing, 2, f"{where}: swing")
+        swing = read_half_turn(x, f"{where}: swing"), read_half_turn(y, f"{where}: swing")
     elif swing is not None:
-        swing = half_turn(swing, f"{where}: swing")
-    angle = None if cone.angle is None else half_turn(cone.angle, f"{where}: angle")
-    return BallRange(swing, twist, tuple(unit(cone.axis, f"{where}: cone axis").tolist()), angle)
+        swing = read_half_turn(swing, f"{where}: swing")
+    angle = None if cone.angle is None else read_half_turn(cone.angle, f"{where}: angle")
+    return BallRange(swing, twist, tuple(read_unit(cone.axis, f"{where}: cone axis").tolist()), angle)
 
 
 def check_locked(locked: Any, kind: str, follows: Mimic | None, where: str) -> bool:
-    """Whether solvers leave the joint alone; only of joints that have a coordinate of their own."""
+    """Tell whether solvers leave the joint alone, which only a joint with its own coordinate can ask for."""
     if not isinstance(locked, (bool, np.bool_)):
         raise InvalidValue(f"{where}: locked is {locked!r}; it must be True or False.")
     if locked and KINDS[kind].nv == 0:
@@ -345,6 +345,6 @@ def check_locked(locked: Any, kind: str, follows: Mimic | None, where: str) -> b
     return bool(locked)
 
 
-def half_turn(value: Any, what: str) -> float:
-    """An angle from 0 to pi; more than pi is no bound and becomes pi."""
+def read_half_turn(value: Any, what: str) -> float:
+    """Return an angle from 0 to pi; more than pi bounds nothing and becomes pi."""
     return min(check_not_negative(value, what), float(np.pi))

@@ -16,7 +16,7 @@ core = _core
 
 
 def broadcast_rows(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
-    """Two arrays of rows with the same leading shape, by numpy's rules; called by the bindings when they differ."""
+    """Return two arrays of rows with the same leading shape, by numpy's rules; the bindings call it if they differ."""
     try:
         lead = np.broadcast_shapes(a.shape[:-1], b.shape[:-1])
         wide = [np.broadcast_to(x, (*lead, x.shape[-1])) for x in (a, b)]

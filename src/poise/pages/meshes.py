@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.formats.thinning import crease, thin_all
-from poise.model.looks import Material, Patch, Piece, Texture, normals_of
+from poise.model.looks import Material, Patch, Piece, Texture, find_normals
 from poise.pictures.textures import PLAIN, shrink_texture
 
 __all__ = ["MeshShelf", "fit_pieces"]
@@ -108,7 +108,7 @@ def pack_patch(piece: Piece) -> dict[str, Any]:
     points = np.asarray(patch.vertices, np.float64)
     low, high = points.min(axis=0), points.max(axis=0)
     middle, half = (low + high) / 2, np.maximum((high - low) / 2, 1e-12)
-    normals = patch.normals if patch.normals is not None else normals_of(points, patch.triangles)
+    normals = patch.normals if patch.normals is not None else find_normals(points, patch.triangles)
     out = {
         "count": len(points),
         "middle": [float(f"{x:.7g}") for x in middle],

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from poise.errors import FormatWarning
 from poise.formats.looks import look_of
 from poise.formats.thinning import choose_vertices
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.model import Mesh, Model
 from poise.model.looks import Material, Patch, Piece, deform
 from poise.model.shapes import Shape
@@ -82,7 +82,7 @@ def grow_pieces(model: Model, frames: frozenset[str] | set[str]) -> list[Piece]:
     """Return flesh around the parts of these frames."""
     from poise.pictures.flesh import grow_flesh
 
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     wanted = {parts[frame] for frame in frames}
     grown = grow_flesh(model, {part for part in parts.values() if part not in wanted}) if wanted else ()
     return [make_piece(part.surface, part.frame, np.eye(4)) for part in grown]

@@ -15,7 +15,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.limits.capsules import body_capsules
 from poise.limits.skeleton import BodyCapsule
 from poise.model import Model
@@ -59,7 +59,7 @@ class Flesh:
 def find_flesh(model: Model) -> tuple[Flesh, ...]:
     """Return all surfaces of a body that brings no meshes: the solids of its file, and flesh where it has none."""
     seen = [s for s in model.shapes if s.use in ("both", "visual")] or list(model.shapes)
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     drawn = [Flesh(s.frame, surface, find_color(s), frozenset({s.frame})) for s in seen for surface in mesh_shape(s)]
     served = {parts[f.frame] for f in drawn}
     if drawn:  # parts of which the file says nothing stay unseen, as its maker wanted
@@ -70,7 +70,7 @@ def find_flesh(model: Model) -> tuple[Flesh, ...]:
 
 def grow_flesh(model: Model, served: Collection[str | None]) -> list[Flesh]:
     """Return flesh around the skeleton, but for the parts that are served already."""
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     color = SKIN if all(role in model.roles for role in PERSON) else JOINTED
     cones: dict[str, list[RoundCone]] = {}
     for frame, cone in [*taper_capsules(model), *shape_person(model)]:
@@ -105,7 +105,7 @@ def place_surface(surface: Surface, shape: Shape) -> Surface:
 def taper_capsules(model: Model) -> Cones:
     """Turn capsules into cones: at each end as thick as the parts that meet there."""
     capsules = body_capsules(model)
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
     least = PLANAR * model.length if is_planar(model) else 0.0  # an arm on paper is a thick line
     person_like = all(role in model.roles for role in PERSON)

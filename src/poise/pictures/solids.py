@@ -14,8 +14,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kinematics.parts import rigid_parts
-from poise.limits.skeleton import BodyCapsule, skeleton_capsules
+from poise.kinematics.parts import find_rigid_parts
+from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 
@@ -53,12 +53,12 @@ class Solid:
 @lru_cache(maxsize=16)
 def find_solids(model: Model) -> tuple[Solid, ...]:
     """Return all solids of a body."""
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     shapes = [shape for shape in model.shapes if shape.use != "collision"] or list(model.shapes)
     solid = [shape for shape in shapes if not isinstance(shape.shape, Mesh)]
     served = {parts[model.frame(shape.frame).name] for shape in solid}
     meshed = {parts[model.frame(shape.frame).name] for shape in shapes} - served
-    bones = skeleton_capsules(model, meshed if shapes else None)
+    bones = make_skeleton_capsules(model, meshed if shapes else None)
     drawn = {parts[bone.frame] for bone in bones} | served
     return (*(make_solid(shape) for shape in solid), *taper_solids(model, bones), *make_head(model, drawn))
 
@@ -66,7 +66,7 @@ def find_solids(model: Model) -> tuple[Solid, ...]:
 def make_head(model: Model, drawn: set[str | None]) -> list[Solid]:
     """Return a head for a body that has one and says nothing of its size: half as thick as the shoulders are wide."""
     place = find_head(model)
-    if place is None or rigid_parts(model)[place[0]] in drawn:
+    if place is None or find_rigid_parts(model)[place[0]] in drawn:
         return []
     frame, up, radius = place
     return [make_capsule(frame, 0.7 * radius * up, 1.3 * radius * up, radius)]
@@ -122,7 +122,7 @@ def taper_solids(model: Model, capsules: list[BodyCapsule]) -> list[Solid]:
 
 def is_chain(model: Model) -> bool:
     """Return whether every part carries at most one joint."""
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     carried = [parts[joint.parent] for joint in model.joints if joint.kind != "fixed"]
     return len(carried) == len(set(carried))
 
@@ -134,7 +134,7 @@ def list_frames(capsules: list[BodyCapsule]) -> set[str]:
 
 def sum_mass(model: Model, frame: str) -> float:
     """Return all mass of the rigid part that a frame is on [kg]."""
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     mine = parts[model.frame(frame).name]
     return sum(model.frame(name).mass for name in model.frames if parts[name] == mine)
 

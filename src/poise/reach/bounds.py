@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from poise.goals.goal import POSE, POSITION, GoalRows
 from poise.model import Model
 from poise.model.kinds import Primitive
-from poise.model.primitives import kernel_table
+from poise.model.primitives import make_kernel_table
 from poise.reach.distances import BALL, SLIDE, TURN, Interval, JointMotion, find_last_pivot, fold
 from poise.spatial import Rotation
 
@@ -249,7 +249,7 @@ def draw(model: Model, freedom: Freedom) -> Drawing:
 
 def draw_anew(model: Model, freedom: Freedom) -> Drawing:
     """Make what `draw` remembers."""
-    table = recall(model, "tables", None, lambda: kernel_table(model._layout))
+    table = recall(model, "tables", None, lambda: make_kernel_table(model._layout))
     places: list[Floats] = []
     motions: list[list[JointMotion]] = []
     for i, ints in enumerate(table["ints"]):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.names import split_words
 
@@ -27,7 +27,7 @@ RIGID = 6  # velocities above a frame, from which on it can be moved without bei
 
 def is_machine(model: Model) -> bool:
     """Return whether every joint has one axis, those that move the whole body aside."""
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     return all(joint.nv <= 1 or parts[joint.parent] is None for joint in model.joints)
 
 
@@ -39,7 +39,7 @@ def moves_freely(model: Model, frame: str) -> bool:
 
 def find_machine_ends(model: Model) -> list[str]:
     """Return the frames by which a machine is taken hold of, one for each of its ends."""
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     frames: dict[str, list[str]] = {}
     for name in model.frames:
         part = parts[name]

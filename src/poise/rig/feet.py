@@ -18,8 +18,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.contacts import LAYER, parent_of
-from poise.kinematics.parts import rigid_parts
+from poise.goals.contacts import LAYER, find_parent
+from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.rig.ends import is_machine
 from poise.rig.soles import ORIGIN, Place, Triple, find_sole, place_of, triple
@@ -76,7 +76,7 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> Foot:
         q: A pose in which it stands, the rest pose unless given. The points of a sole say how it lies; where they are
             in one line, as of a skeleton, they say nothing of how it rolls to a side: in this pose it does not.
     """
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     own = str(parts[frame] or frame)
     toes = find_toes(model, parts, own)
     near = {parts[frame], parts[toes or frame]}
@@ -171,7 +171,7 @@ def measure_leg(model: Model, own: str) -> float:
 
 def find_toes(model: Model, parts: dict[str | None, str | None], own: str) -> str | None:
     """Return the frame of the one part that hangs on a foot; None where nothing does, or several do, as claws."""
-    found = {root for root in parts.values() if root is not None and parts[parent_of(model, root)] == own}
+    found = {root for root in parts.values() if root is not None and parts[find_parent(model, root)] == own}
     return found.pop() if len(found) == 1 else None
 
 
@@ -183,7 +183,7 @@ def find_foot_ahead(model: Model, own: str, toes: str | None, points: Sequence[P
     """
     up, at = model.up_direction, place_of(model, (own, ORIGIN))
     if toes is not None:
-        parts = rigid_parts(model)
+        parts = find_rigid_parts(model)
         tips = [place_of(model, point) - at for point in ((toes, ORIGIN), *points) if parts[point[0]] == toes]
         ways = [way - (way @ up) * up for way in tips]
         way = max(ways, key=lambda way: float(np.linalg.norm(way)))

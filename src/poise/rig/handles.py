@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.rig.ends import find_machine_ends, is_machine, moves_freely
 
@@ -66,7 +66,7 @@ def find_handles(model: Model) -> dict[str, Handle]:
         for frame in find_machine_ends(model) if is_machine(model) else end_frames(model):
             if frame not in {handle.frame for handle in found.values()}:
                 found[frame] = make_handle(model, frame, frame, "end")
-        parts = rigid_parts(model)
+        parts = find_rigid_parts(model)
         free = (joint for joint in model.joints if joint.kind == "free")
         root = next((joint.frame for joint in free if parts[joint.parent] is None), None)
         if root is not None and root not in found and "pelvis" not in found:
@@ -84,7 +84,7 @@ def make_handle(model: Model, name: str, frame: str, kind: str) -> Handle:
 
 def has_free_base(model: Model) -> bool:
     """Return whether the whole body can move in the world."""
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     return any(joint.kind in ("free", "translation3") and parts[joint.parent] is None for joint in model.joints)
 
 
@@ -96,5 +96,5 @@ def is_on_ground(model: Model, q: NDArray[np.float64], frame: str) -> bool:
 
 def end_frames(model: Model) -> list[str]:
     """Frames that nothing hangs on and that can move."""
-    parents, parts = {model.frame(name).parent for name in model.frames}, rigid_parts(model)
+    parents, parts = {model.frame(name).parent for name in model.frames}, find_rigid_parts(model)
     return [name for name in model.frames if name not in parents and parts[name] is not None]

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.rig.stance import Stance
 from poise.rig.state import State, Wish, written
 from poise.rig.undo import Undoable
@@ -63,7 +63,7 @@ class Planting(Undoable):
         given = str(getattr(name, "name", name))
         if given in self._handles or given not in self.model.frames:
             return self._handle(given).name
-        parts = rigid_parts(self.model)
+        parts = find_rigid_parts(self.model)
         for handle in self._feet.names:
             foot = self._feet[handle]
             if parts[given] in (parts[foot.frame], foot.toes):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.goals.goal import POSE, POSITION, GoalRows
-from poise.limits.cone import cone_rows
+from poise.limits.cone import make_cone_rows
 from poise.limits.limit import Limit, LimitRow, LimitRows, LoopRow
 from poise.model import Model
 
@@ -101,7 +101,7 @@ def gather_limits(model: Model, limits: Mapping[str, Limit], moves: NDArray[np.b
     out = LimitTables()
     given = [(limit.kind, name, limit.rows(model, moves)) for name, limit in limits.items()]
     given.sort(key=lambda rule: not any(row.capsules for row in rule[2].rows))
-    own = (("cone", name, rows) for name, rows in cone_rows(model, limits, moves))
+    own = (("cone", name, rows) for name, rows in make_cone_rows(model, limits, moves))
     for kind, name, found in (*own, *given):
         out.rows += [Rule(kind, name, row) for row in found.rows]
         out.loops |= name_loops(name, found)

@@ -15,7 +15,7 @@ from poise.kinematics import Pose
 from poise.limits import Limit
 from poise.methods import Method
 from poise.model import Model
-from poise.model.degrees import FEWEST, doubted_start
+from poise.model.degrees import FEWEST, doubt_start
 from poise.solvers.keywords import refuse_unknown
 from poise.solvers.options import SolveOptions, check_whole
 from poise.solvers.solution import Solution
@@ -128,7 +128,7 @@ def check_start(model: Model, start: Any, *, stacklevel: int = 3) -> None:
     if isinstance(start, (list, tuple, np.ndarray)) and isinstance(model, Model):
         rows = read_rows(start, model.nq)
         far = [] if rows is None else rows[(np.abs(rows) > FEWEST).any(axis=1)][:1]
-        for doubt in (doubt for row in far for doubt in doubted_start(model.joints, row)):
+        for doubt in (doubt for row in far for doubt in doubt_start(model.joints, row)):
             warnings.warn(doubt, UnitWarning, stacklevel=stacklevel)
 
 

@@ -13,7 +13,7 @@ from poise.goals import Goal, Rest
 from poise.goals.goal import ANGULAR, GoalRows
 from poise.limits.limit import CLOSE, name_limits
 from poise.model import Frame, Model
-from poise.model.joint import name_of
+from poise.model.joint import get_name
 from poise.reach.bounds import find_other_ranges, find_reachable_ranges
 from poise.solvers.capability import check_serves
 from poise.solvers.limit_tables import LimitTables, gather_limits, make_loop_goal
@@ -45,7 +45,7 @@ def name_goals(goals: Iterable[Goal]) -> dict[str, Goal]:
 def find_free_name(goal: Goal, taken: Mapping[str, Goal]) -> str:
     """Return the first default name that is not taken."""
     frame = getattr(goal, "frame", None)
-    choices = [goal.default_name] if frame is None else [name_of(frame), f"{frame}.{goal.default_name}"]
+    choices = [goal.default_name] if frame is None else [get_name(frame), f"{frame}.{goal.default_name}"]
     number = 2
     while True:
         for choice in choices:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.pictures.bodies import find_hit
 from poise.pictures.bounds import outline_pieces
@@ -96,7 +96,7 @@ class BodyView:
 
     def find_node(self, frame: str) -> tuple[str, Floats] | None:
         """Find the node that carries a frame rigidly, and where on it the frame is; None where nothing is drawn."""
-        parts = rigid_parts(self.model)
+        parts = find_rigid_parts(self.model)
         T = dict(zip(self.model.frames, self.model.fk(np.array(self.model.rest)), strict=True))
         for k, part in enumerate(self.flesh):
             if parts[part.frame] == parts[frame]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kinematics.parts import rigid_parts
+from poise.kinematics.parts import find_rigid_parts
 from poise.limits.capsules import body_capsules
 from poise.model import Model
 from poise.rig import Handle
@@ -67,7 +67,7 @@ def shape_grip(model: Model, handle: Handle, q: Floats, size: float) -> Look:
 
 def measure_thickness(model: Model, frame: str, default: float) -> float:
     """Return how thick the body is at a frame [m]."""
-    parts = rigid_parts(model)
+    parts = find_rigid_parts(model)
     near = [c.radius for c in body_capsules(model) if parts[c.frame] == parts[frame]]
     return max(near, default=default)
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from poise.native.gpu.device import DeviceProblem, cupy, is_on_device
+from poise.native.gpu.device import DeviceProblem, is_on_device, load_cupy
 
-__all__ = ["DeviceProblem", "cupy", "is_on_device"]
+__all__ = ["DeviceProblem", "is_on_device", "load_cupy"]

@@ -16,9 +16,9 @@ import numpy as np
 
 from poise.errors import InvalidValue, MissingExtra
 from poise.native import core
-from poise.native.gpu.source import compact, device_source, whole_source
+from poise.native.gpu.source import inline_headers, list_places, write_source
 
-__all__ = ["DeviceProblem", "cupy", "is_on_device"]
+__all__ = ["DeviceProblem", "is_on_device", "load_cupy"]
 
 BLOCK = 128
 EARLY = (
@@ -37,8 +37,8 @@ FEW, MANY = ("search_few",), ("search_rows", "search_hard", "end_rows")
 OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
 
 
-def cupy() -> Any:
-    """CuPy, or the command that installs it."""
+def load_cupy() -> Any:
+    """Return CuPy, or raise an error with the command that installs it."""
     try:
         import cupy as found
     except ImportError:
@@ -47,7 +47,7 @@ def cupy() -> Any:
 
 
 def is_on_device(array: Any) -> bool:
-    """Whether an array lives on a CUDA device."""
+    """Tell whether an array lives on a CUDA device."""
     known = sys.modules.get("cupy")
     if known is not None and type(array) is known.ndarray:
         return True
@@ -86,8 +86,8 @@ class DeviceProblem:
     @cached_property
     def seeds(self) -> Any:
         """The starts of the later searches, on the device."""
-        seeds = core.seeds_of(self.native)[:, compact(self.tables[0])]
-        return cupy().asarray(np.ascontiguousarray(seeds if len(seeds) else np.zeros((1, 1)), dtype=np.float32))
+        seeds = core.seeds_of(self.native)[:, list_places(self.tables[0])]
+        return load_cupy().asarray(np.ascontiguousarray(seeds if len(seeds) else np.zeros((1, 1)), dtype=np.float32))
 
     @cached_property
     def _packed(self) -> Struct:
@@ -95,11 +95,11 @@ class DeviceProblem:
         return Struct(f"{2 * len(self.tables[0]['goals']) + 13}q4i")
 
     def source(self, single: tuple[bool, ...], names: tuple[str, ...]) -> str:
-        """The whole source of some kernels, for targets, and starts last, that are float or double."""
-        return whole_source(device_source(*self.tables, single, names, finish=self.finish))
+        """Return the whole source of some kernels, for targets, and last for starts, that are float or double."""
+        return inline_headers(write_source(*self.tables, single, names, finish=self.finish))
 
     def kernels(self, single: tuple[bool, ...], names: tuple[str, ...]) -> Kernels:
-        """The compiled kernels with their launch sizes."""
+        """Return the compiled kernels with their launch sizes."""
         found = self._modules.get((single, names))
         if found is None:
             if len(single) - 1 > MOST_GOALS:
@@ -108,11 +108,11 @@ class DeviceProblem:
         return found
 
     def scratch(self, rows: int) -> tuple[Any, ...]:
-        """Addresses of counters, the list of hard rows, best costs and poses in float, and the arrays that keep them.
+        """Return addresses of counters, hard rows, best costs and poses in float, and the arrays that keep them.
 
         They stay from call to call, for each stream its own.
         """
-        xp = cupy()
+        xp = load_cupy()
         stream = xp.cuda.get_current_stream().ptr
         held = self._scratch.get(stream)
         if held is None or held[0] < rows:
@@ -130,7 +130,7 @@ class DeviceProblem:
         rows: int,
         places: Mapping[str, tuple[int, int]],
     ) -> None:
-        """Queues a batch. Arrays are (array, numbers from one row to the next); `places` (address, bytes a row)."""
+        """Queue a batch. Arrays are (array, numbers from one row to the next); `places` (address, bytes a row)."""
         single = (*(array.dtype.itemsize == 4 for array, _ in targets), starts[0].dtype.itemsize == 4)
         begins = [(array.data.ptr, stride, array.itemsize) for array, stride in (*targets, starts)]
         ends = [places[name] for name in OUTPUTS]
@@ -151,7 +151,7 @@ class DeviceProblem:
         early = next(searches for limit, searches in EARLY if rows <= limit)
         given = self._given(pointers, rows, early)
         kernels = self.kernels(single, MANY)
-        cupy().cuda.runtime.memsetAsync(pointers[-2], 0, 16, cupy().cuda.get_current_stream().ptr)
+        load_cupy().cuda.runtime.memsetAsync(pointers[-2], 0, 16, load_cupy().cuda.get_current_stream().ptr)
         blocks = (rows + BLOCK - 1) // BLOCK
         kernels.functions["search_rows"]((min(blocks, kernels.wave("search_rows")),), (BLOCK,), (given,))
         if self.most > early:
@@ -159,7 +159,7 @@ class DeviceProblem:
         kernels.functions["end_rows"]((blocks,), (BLOCK,), (given,))
 
     def _given(self, pointers: tuple[int, ...], rows: int, early: int) -> Any:
-        """The kernels' argument: one structure by value, which costs the host less than twenty arguments."""
+        """Return the kernels' argument: one structure by value, which costs the host less than twenty arguments."""
         packed = self._packed.pack(*pointers, rows, early, self.most, 0)
         return np.frombuffer(packed, dtype=f"V{len(packed)}")
 
@@ -168,15 +168,15 @@ class Kernels:
     """The kernels of one source."""
 
     def __init__(self, source: str, names: tuple[str, ...]) -> None:
-        xp = cupy()
+        xp = load_cupy()
         module = xp.RawModule(code=source, backend="nvrtc", options=OPTIONS)
         self.functions = {name: module.get_function(name) for name in names}
         self._waves: dict[str, int] = {}
 
     def wave(self, name: str) -> int:
-        """How many blocks of a kernel run at once on the whole device."""
+        """Return how many blocks of a kernel run at once on the whole device."""
         if name not in self._waves:
-            attributes = cupy().cuda.Device().attributes
+            attributes = load_cupy().cuda.Device().attributes
             registers = max(16, 8 * ((self.functions[name].num_regs + 7) // 8))
             each = min(attributes["MaxRegistersPerMultiprocessor"] // (registers * BLOCK), 2048 // BLOCK)
             self._waves[name] = max(1, each) * attributes["MultiProcessorCount"]

@@ -13,7 +13,7 @@ from typing import Any
 
 from poise.native import _core as core
 
-__all__ = ["KERNEL_NAMES", "ROOT", "device_source", "is_small", "problem_source", "whole_source"]
+__all__ = ["KERNEL_NAMES", "ROOT", "inline_headers", "is_small", "write_problem", "write_source"]
 
 ROOT = Path(__file__).parents[1]  # from where every include is written
 SMALL = 10  # primitives, and rows: up to here everything is unrolled
@@ -26,12 +26,14 @@ Table = Mapping[str, Any]
 
 
 def is_small(table: Table) -> bool:
-    """Whether the body lives in registers."""
+    """Tell whether the body lives in registers."""
     return len(table["primitives"]) <= SMALL and int(table["n_rows"]) <= SMALL
 
 
-def blocks_wanted(table: Table) -> int:
-    """Blocks of 128 threads to a multiprocessor, which bounds a search's registers: 80 for six, 128 for four.
+def choose_blocks(table: Table) -> int:
+    """Return how many blocks of 128 threads share a multiprocessor, which bounds a search's registers.
+
+    Six leave 80 registers, four 128.
 
     Measured for the Panda: four blocks with a few spilled registers 600 million rows a second, three without 576. For
     the Unitree G1, whose numbers are in memory anyway: six blocks 3.6 million, five 3.0, eight 3.5.
@@ -40,8 +42,8 @@ def blocks_wanted(table: Table) -> int:
     return 4 if arm else 2 if is_small(table) else 6
 
 
-def number(x: Any, real: str) -> str:
-    """A number as C++ reads it back exactly."""
+def write_number(x: Any, real: str) -> str:
+    """Return a number as C++ reads it back exactly."""
     if isinstance(x, bool):
         return "true" if x else "false"
     if isinstance(x, int):
@@ -50,14 +52,14 @@ def number(x: Any, real: str) -> str:
     return f"{value!r}f" if real == "float" else repr(value)
 
 
-def braces(x: Any, real: str) -> str:
-    """Nested numbers as a C++ initialiser."""
+def write_braces(x: Any, real: str) -> str:
+    """Return nested numbers as a C++ initialiser."""
     if isinstance(x, (list, tuple)):
-        return "{" + ", ".join(braces(part, real) for part in x) + "}"
-    return number(x, real)
+        return "{" + ", ".join(write_braces(part, real) for part in x) + "}"
+    return write_number(x, real)
 
 
-class Shelf:
+class Arrays:
     """Arrays of structures, in the instructions or in constant memory."""
 
     def __init__(self, space: str, real: str, small: bool) -> None:
@@ -65,20 +67,20 @@ class Shelf:
         self.data: list[str] = []
 
     def element(self, kind: str, name: str, rows: Sequence[Any]) -> str:
-        """The body of an accessor by index."""
+        """Add an array, and return the body of its accessor by index."""
         filled = list(rows) or [()]
-        text = ",\n      ".join(braces(row, self.real) for row in filled)
+        text = ",\n      ".join(write_braces(row, self.real) for row in filled)
         memory = "POISE_KNOWN" if self.small else "POISE_CONSTANT"
         self.data.append(f"{memory} {kind} {self.space}_{name}[{len(filled)}] = {{\n      {text}}};")
         return f"return {self.space}_{name}[i];"
 
     def result(self, kind: str) -> str:
-        """What such an accessor returns."""
+        """Return the type of such an accessor."""
         return f"const {kind}&"
 
 
-def compact(table: Table) -> list[int]:
-    """The model's coordinates that the problem reads, in order."""
+def list_places(table: Table) -> list[int]:
+    """Return the model's coordinates that the problem reads, in order."""
     used: set[int] = set()
     for kind, _, _, q_index, *_ in table["primitives"]:
         used.update(range(q_index, q_index + {core.Primitive.BALL: 4, core.Primitive.SLIDE3: 3}.get(kind, 1)))
@@ -87,8 +89,8 @@ def compact(table: Table) -> list[int]:
     return sorted(used)
 
 
-def relative(table: Table, places: Sequence[int]) -> list[int]:
-    """1 for coordinates whose seeds are told from the start: without a range, or not free to move."""
+def mark_relative(table: Table, places: Sequence[int]) -> list[int]:
+    """Return 1 for coordinates whose seeds are told from the start: without a range, or not free to move."""
     fixed = {q: 0 for q, _, lower, upper, *_ in table["freedoms"] if q >= 0 and (lower > -NONE or upper < NONE)}
     for q_index, _, quaternion in table["coordinates"]:
         if quaternion:
@@ -96,20 +98,20 @@ def relative(table: Table, places: Sequence[int]) -> list[int]:
     return [fixed.get(place, 1) for place in places]
 
 
-def idle_rows(table: Table, places: Sequence[int]) -> list[tuple[int, float, float]]:
-    """Coordinates outside the problem, with the ranges they are brought back into."""
+def list_idle(table: Table, places: Sequence[int]) -> list[tuple[int, float, float]]:
+    """Return the coordinates outside the problem, with the ranges they are brought back into."""
     held = table["settings"][1] != core.LimitHandling.OFF
     ranges = {q: (low, high) for q, low, high in table["idle"]} if held else {}
     rest = (q for q in range(int(table["n_q"])) if q not in set(places))
     return [(q, *ranges.get(q, (-NONE, NONE))) for q in rest]
 
 
-def problem_source(table: Table, space: str, real: str) -> str:
-    """The namespace `space` with `Problem`, `settings()` and `posture(...)` in float or double."""
-    places = compact(table)
+def write_problem(table: Table, space: str, real: str) -> str:
+    """Return the namespace `space` with `Problem`, `settings()` and `posture(...)` in float or double."""
+    places = list_places(table)
     where = {place: k for k, place in enumerate(places)}
     small = is_small(table)
-    shelf = Shelf(space, real, small)
+    shelf = Arrays(space, real, small)
     primitives = [(*p[:3], where[p[3]], *p[4:]) for p in table["primitives"]]
     freedoms = [(where.get(f[0], -1), *f[1:]) for f in table["freedoms"]]
     coordinates = [(where[c[0]], *c[1:]) for c in table["coordinates"]]
@@ -123,7 +125,7 @@ def problem_source(table: Table, space: str, real: str) -> str:
         "n_primitives": len(primitives),
         "n_coordinates": len(coordinates),
         "n_reachable": len(table["reachable"]),
-        "n_idle": len(idle_rows(table, places)),
+        "n_idle": len(list_idle(table, places)),
         "model_q": int(table["n_q"]),
     }
     parts = {
@@ -138,7 +140,7 @@ def problem_source(table: Table, space: str, real: str) -> str:
     for name, (kind, array, rows, counter, size) in parts.items():
         structs.append(f"struct {name} {{")
         if name == "Body":
-            structs.append(f"  bool shared_columns = {number(bool(table['shared_columns']), real)};")
+            structs.append(f"  bool shared_columns = {write_number(bool(table['shared_columns']), real)};")
         if name == "Goals":
             structs.append("  POISE_FN constexpr Frames frames() const { return {}; }")
         if counter:
@@ -149,30 +151,30 @@ def problem_source(table: Table, space: str, real: str) -> str:
     index = shelf.element("Coordinate", "coordinates", coordinates)
     structs.append("struct Coordinates {")
     structs.append(f"  POISE_FN const Coordinate& operator[](int i) const {{\n    {index}\n  }}\n}};")
-    structs += problem_struct(table, places, small, shelf, real)
-    structs += posture_struct(wanted, gain, real)
+    structs += write_problem_struct(table, places, small, shelf, real)
+    structs += write_posture_struct(wanted, gain, real)
     return "\n".join([*text, *shelf.data, *structs, f"}}  // namespace {space}", ""])
 
 
-def static(kind: str, name: str, body: str) -> str:
-    """A static accessor by index."""
+def write_static(kind: str, name: str, body: str) -> str:
+    """Return a static accessor by index."""
     return f"  static POISE_FN {kind} {name}(int i) {{\n    {body}\n  }}"
 
 
-def problem_struct(table: Table, places: Sequence[int], small: bool, shelf: Shelf, real: str) -> list[str]:
-    """`Problem` and its settings."""
+def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf: Arrays, real: str) -> list[str]:
+    """Return `Problem` and its settings."""
 
     def lookup(kind: str, name: str, rows: Sequence[Any], precision: str = real) -> str:
         filled = list(rows) or [0]
-        values = ", ".join(braces(x, precision) for x in filled)
+        values = ", ".join(write_braces(x, precision) for x in filled)
         memory = "POISE_KNOWN" if small else "POISE_CONSTANT"
         shelf.data.append(f"{memory} {kind} {shelf.space}_{name}[{len(filled)}] = {{{values}}};")
         return f"return {shelf.space}_{name}[i];"
 
     s = table["settings"]
-    settings = f"{{{braces([*s], real)[1:-1]}, {{}}}}"
+    settings = f"{{{write_braces([*s], real)[1:-1]}, {{}}}}"
     reachable = [tuple(r) for r in table["reachable"]] or [(0, -1, [0.0] * 3, [0.0] * 3, 0.0, 0.0)]
-    idle = idle_rows(table, places) or [(0, 0.0, 0.0)]
+    idle = list_idle(table, places) or [(0, 0.0, 0.0)]
     sizes = ("n_q", "n_v", "n_rows", "n_goals", "n_primitives", "n_coordinates", "n_reachable", "n_idle", "model_q")
     return [
         "struct Problem {",
@@ -182,24 +184,27 @@ def problem_struct(table: Table, places: Sequence[int], small: bool, shelf: Shel
         "  Coordinates coordinates;",
         "  Freedoms freedoms;",
         *(f"  static constexpr int {name} = {shelf.space}::{name};" for name in sizes),
-        f"  static constexpr T scale = {number(float(table['scale']), real)};",
-        f"  static constexpr bool bounded = {number(s[1] != core.LimitHandling.OFF, real)};",
-        f"  static POISE_FN constexpr T fraction() {{ return {number(float(table['fraction']), real)}; }}",
-        static("int", "place", lookup("int", "places", places)),
-        static("bool", "relative", lookup("bool", "relative", [bool(x) for x in relative(table, places)])),
-        static("double", "origin", lookup("double", "origin", table["origin"], "double")),
-        static("Idle", "idle", lookup("Idle", "idle", idle, "double")),
-        static("Reachable<T>", "reachable", lookup("Reachable<T>", "reachable", reachable)),
+        f"  static constexpr T scale = {write_number(float(table['scale']), real)};",
+        f"  static constexpr bool bounded = {write_number(s[1] != core.LimitHandling.OFF, real)};",
+        f"  static POISE_FN constexpr T fraction() {{ return {write_number(float(table['fraction']), real)}; }}",
+        write_static("int", "place", lookup("int", "places", places)),
+        write_static("bool", "relative", lookup("bool", "relative", [bool(x) for x in mark_relative(table, places)])),
+        write_static("double", "origin", lookup("double", "origin", table["origin"], "double")),
+        write_static("Idle", "idle", lookup("Idle", "idle", idle, "double")),
+        write_static("Reachable<T>", "reachable", lookup("Reachable<T>", "reachable", reachable)),
         "};",
         f"POISE_FN Settings<T> settings() {{ return {settings}; }}",
     ]
 
 
-def posture_struct(wanted: Sequence[float], gain: Sequence[float], real: str) -> list[str]:
-    """Where the body rests, if it does: arrays for one thread."""
+def write_posture_struct(wanted: Sequence[float], gain: Sequence[float], real: str) -> list[str]:
+    """Return where the body rests, if it does: arrays for one thread."""
     if not gain:
         return ["struct Rest {\n  POISE_FN Posture<T> posture() const { return {nullptr, nullptr}; }\n};"]
-    values = ", ".join(number(float(x), real) for x in wanted), ", ".join(number(float(x), real) for x in gain)
+    values = (
+        ", ".join(write_number(float(x), real) for x in wanted),
+        ", ".join(write_number(float(x), real) for x in gain),
+    )
     return [
         "struct Rest {",
         f"  T wanted[{len(wanted)}] = {{{values[0]}}};",
@@ -209,17 +214,17 @@ def posture_struct(wanted: Sequence[float], gain: Sequence[float], real: str) ->
     ]
 
 
-def coarse(table: Table) -> Table:
-    """The same with tolerances that float can tell; what is finer, double finishes."""
+def coarsen(table: Table) -> Table:
+    """Return the problem with tolerances that float can tell; double finishes what is finer."""
     least = (FLOAT_TELLS * float(table["scale"]), FLOAT_TELLS)
     goals = [(*g[:7], [max(x, y) for x, y in zip(g[7], least, strict=True)], *g[8:]) for g in table["goals"]]
     return {**table, "goals": goals}
 
 
-def device_source(
+def write_source(
     f32: Table, f64: Table, single: Sequence[bool], kernels: Sequence[str] = KERNEL_NAMES, *, finish: bool = False
 ) -> str:
-    """The translation unit for a device, with `#include`s.
+    """Return the translation unit for a device, with `#include`s.
 
     Args:
         f32: The problem in float.
@@ -229,13 +234,13 @@ def device_source(
         finish: Poses are taken on in double.
     """
     filled = {
-        "SINGLE": ", ".join(number(flag, "") for flag in single[:-1]),
-        "START_SINGLE": number(single[-1], ""),
+        "SINGLE": ", ".join(write_number(flag, "") for flag in single[:-1]),
+        "START_SINGLE": write_number(single[-1], ""),
         "ROWS": f"f32::n_rows <= {SMALL} ? f32::n_rows : 0",
-        "BLOCKS": str(blocks_wanted(f32)),
-        "FINISH": number(finish, ""),
-        "PROBLEMS": problem_source(coarse(f32) if finish else f32, "f32", "float")
-        + problem_source(f64, "f64", "double"),
+        "BLOCKS": str(choose_blocks(f32)),
+        "FINISH": write_number(finish, ""),
+        "PROBLEMS": write_problem(coarsen(f32) if finish else f32, "f32", "float")
+        + write_problem(f64, "f64", "double"),
     }
     text = (Path(__file__).parent / "passes.cu").read_text("utf-8")
     shared, *each = re.split(r"^// kernel (?=\w+:)", text, flags=re.MULTILINE)
@@ -245,8 +250,8 @@ def device_source(
     return f"#define POISE_SMALL_BODY\n{text}" if is_small(f32) else text
 
 
-def whole_source(source: str, folder: Path = ROOT) -> str:
-    """The source with every header of the kernels in its place, each once: a cache can know it by its hash."""
+def inline_headers(source: str, folder: Path = ROOT) -> str:
+    """Return the source with each header of the kernels in its place, once: a cache can know it by its hash."""
     seen: set[str] = set()
 
     def place(match: re.Match[str]) -> str:

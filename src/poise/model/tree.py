@@ -1,0 +1,41 @@
+"""Tree: what is read of a model by those that describe it, and that the model itself calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model.joint import Frame, Joint
+from poise.model.layout import Layout
+from poise.model.shapes import Shape
+
+__all__ = ["Tree"]
+
+Floats = NDArray[np.float64]
+
+
+class Tree(Protocol):
+    """A model, for the files that `poise.model.model` imports. The attributes are those of `Model`."""
+
+    name: str
+    nq: int
+    nv: int
+    frames: tuple[str, ...]
+    joints: tuple[Joint, ...]
+    rest: Floats
+    lower: Floats
+    upper: Floats
+    mass: float
+    shapes: tuple[Shape, ...]
+    poses: Mapping[str, Floats]
+    units: str
+    _layout: Layout
+
+    def joint(self, name: str | Joint) -> Joint:
+        """Return the joint of that name."""
+
+    def frame(self, name: str | Frame) -> Frame:
+        """Return the frame of that name."""
