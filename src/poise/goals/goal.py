@@ -157,10 +157,10 @@ class Goal:
         defaults = (1e-4 * min(1.0, model.length), 1e-3)
         if self.tolerance is None:
             return defaults
-        given = self.tolerance
+        given: Any = self.tolerance
         values = np.atleast_1d(np.asarray(given, dtype=np.float64)).tolist() if not is_plain(given) else given
         if isinstance(values, float):
-            values = (values,)
+            values = [values]
         if len(values) == 2:
             return values[0], values[1]
         return (defaults[0], values[0]) if angular else (values[0], defaults[1])

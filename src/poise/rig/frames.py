@@ -65,7 +65,7 @@ class Frames:
         if NO_WISH in solver.goals:
             return True
         allowed = self.problems.find_allowed(solver)
-        return allowed is not None and bool((solution._errors <= allowed).all())
+        return allowed is not None and bool((solution._answer.errors <= allowed).all())
 
     def ask(self, state: State) -> RigProblem:
         """Return what a state asks for, with the targets of its next frame."""

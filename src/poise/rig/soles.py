@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from poise.errors import PoiseError
 from poise.formats.meshes import read_vertices
 from poise.formats.packages import Finder
-from poise.goals.contacts import LAYER, distinct, ends_of, solid_points
+from poise.goals.contacts import LAYER, drop_repeated, find_ends, list_corners
 from poise.model import Mesh, Model
 
 __all__ = ["ORIGIN", "Place", "Triple", "find_sole", "place_of", "triple"]
@@ -28,19 +28,19 @@ MOST = 8  # points of a sole
 
 def find_sole(model: Model, frames: set[str]) -> list[Place]:
     """Return the lowest places of some frames in the rest pose, at most MOST of them, the outermost ones."""
-    solids = [(frame, triple(point)) for frame, point in solid_points(model, frames)] or list_seen_points(model, frames)
+    solids = [(frame, triple(point)) for frame, point in list_corners(model, frames)] or list_seen_points(model, frames)
     origins = [(name, ORIGIN) for name in model.frames if name in frames]
     places = [*origins, *(solids or list_mesh_points(model, frames))]
     heights = [float(place_of(model, place) @ model.up_direction) for place in places]
     ground = min(heights) + LAYER * model.length
     low = [(frame, np.array(point)) for (frame, point), h in zip(places, heights, strict=True) if h <= ground]
-    return keep_corners(model, [(frame, triple(point)) for frame, point in distinct(model, low)])
+    return keep_corners(model, [(frame, triple(point)) for frame, point in drop_repeated(model, low)])
 
 
 def list_seen_points(model: Model, frames: set[str]) -> list[Place]:
     """Return the corners of solids that are for the eye alone."""
     seen = [shape for shape in model.shapes if shape.frame in frames and shape.use == "visual"]
-    return [(shape.frame, triple(np.asarray(shape.offset.apply(p)))) for shape in seen for p in ends_of(shape.shape)]
+    return [(shape.frame, triple(np.asarray(shape.offset.apply(p)))) for shape in seen for p in find_ends(shape.shape)]
 
 
 def list_mesh_points(model: Model, frames: set[str]) -> list[Place]:

@@ -132,7 +132,7 @@ class BodyView:
     def light(self, frames: Mapping[str, Color]) -> None:
         """Colour the parts that these frames belong to, and all others plainly."""
         if self.dressed is not None:
-            parts = rigid_parts(self.model)
+            parts = find_rigid_parts(self.model)
             colors = {parts[name]: color for name, color in frames.items()}
             self.dressed.light({f: colors[parts[f]] for f in self.dressed.carried if parts[f] in colors})
             return
