@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from poise.formats import load, load_motion, save
     from poise.kinematics import Motion, Pose
     from poise.model import Frame, Joint, Model, ModelBuilder
+    from poise.motion import Mapping, retarget
     from poise.pages import show
     from poise.pictures import plot
     from poise.rig import Rig
@@ -69,6 +70,7 @@ _HOMES = {
     "Joint": "poise.model",
     "Model": "poise.model",
     "ModelBuilder": "poise.model",
+    "Mapping": "poise.motion",
     "Motion": "poise.kinematics",
     "Pose": "poise.kinematics",
     "PoiseError": "poise.errors",
@@ -76,6 +78,7 @@ _HOMES = {
     "Rotation": "poise.spatial",
     "Transform": "poise.spatial",
     "load": "poise.formats",
+    "retarget": "poise.motion",
     "load_motion": "poise.formats",
     "plot": "poise.pictures",
     "roles": "poise.anatomy",
@@ -92,6 +95,7 @@ __all__ = [
     "BatchSolution",
     "Frame",
     "Joint",
+    "Mapping",
     "Model",
     "ModelBuilder",
     "Motion",
@@ -120,6 +124,7 @@ __all__ = [
     "pages",
     "pictures",
     "plot",
+    "retarget",
     "rig",
     "roles",
     "save",

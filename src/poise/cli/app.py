@@ -8,7 +8,7 @@ import typer
 
 import poise
 from poise.cli.bench import bench_command
-from poise.cli.clips import lock_command, quality_command, track_command
+from poise.cli.clips import lock_command, quality_command, retarget_command, track_command
 from poise.cli.demo import demo_command
 from poise.cli.doctor import doctor_command
 from poise.cli.files import convert_command, info_command
@@ -81,6 +81,13 @@ app.command(
         "poise lock walk.bvh --contacts feet.json --out locked.bvh",
     ),
 )(lock_command)
+app.command(
+    "retarget",
+    epilog=write_examples(
+        "poise retarget dance.bvh g1.xml --scale 0.01 --out dance_g1.csv --style unitree",
+        "poise retarget walk.bvh dancer.glb --out walk.glb --save-mapping cmu_to_dancer.json",
+    ),
+)(retarget_command)
 app.command(
     "quality", epilog=write_examples("poise quality walk.bvh", "poise quality locked.bvh --source walk.bvh --json")
 )(quality_command)

@@ -1,4 +1,4 @@
-"""`poise lock`, `poise quality`, `poise track`: whole clips from the command line."""
+"""`poise lock`, `quality`, `track`, `retarget`: whole clips from the command line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from poise.errors import FormatError
 from poise.goals import Reach
 from poise.spatial import Rotation
 
-__all__ = ["lock_command", "quality_command", "track_command"]
+__all__ = ["lock_command", "quality_command", "retarget_command", "track_command"]
 
 File = Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, a table.")]
 Ledger = Annotated[Path | None, typer.Option(help="Contacts to hold, as a JSON file; found unless given.")]
@@ -98,6 +98,35 @@ def track_command(
         typer.echo(track.why())
     if not track.reached.all():
         raise typer.Exit(1)
+
+
+def retarget_command(
+    file: File,
+    model: Annotated[str, typer.Argument(help="The body to carry it to: a file, or the name of a built-in body.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the motion goes: CSV, NPZ, BVH, GLB.")],
+    style: Annotated[str | None, typer.Option(help="How others write it: unitree (csv) or gmr (npz).")] = None,
+    mapping: Annotated[Path | None, typer.Option(help="Which frames are the same part, as JSON.")] = None,
+    save_mapping: Annotated[Path | None, typer.Option(help="Write the parts that were found, as JSON.")] = None,
+    scale: Scale = "1",
+    up: Up = None,
+    clip: Clip = None,
+    as_json: AsJson = False,
+) -> None:
+    """Carry a motion over onto another body: parts, scale, floor and contacts are found."""
+    with report_complaints("retarget"), show_progress("solving") as progress:
+        given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, None)
+        parts = None if mapping is None else motion.Mapping.load(mapping)
+        carried = motion.retarget(given, poise.load(model, base="free"), parts, progress=progress)
+        own = model if Path(model).suffix in WITH_SKIN and out.suffix in WITH_SKIN else None
+        poise.save(carried.motion, out, style=style, like=own)
+        if save_mapping is not None:
+            poise.save(carried.mapping, save_mapping)
+    say_written(out)
+    if not as_json:
+        typer.echo(f"{carried.mapping}\n")
+    print_quality({Path(out).name: carried.quality}, as_json)
+    if not as_json:
+        typer.echo(carried.why())
 
 
 def read_path(path: Path) -> NDArray[np.float64]:

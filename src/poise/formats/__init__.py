@@ -18,6 +18,7 @@ from poise import models
 from poise.errors import FormatError, FormatWarning, InvalidValue, MissingExtra, PoiseError, name_not_found
 from poise.formats import registry
 from poise.formats.adjust import add_free_root, adjust_model
+from poise.formats.robot_styles import write_style
 from poise.formats.source import ReadOptions, Source
 from poise.formats.target import replace_file
 from poise.kinematics import Motion, Pose
@@ -136,7 +137,12 @@ def load_motion(
 
 
 def save(
-    thing: Any, path: str | PathLike[str], *, overwrite: bool = True, like: str | PathLike[str] | None = None
+    thing: Any,
+    path: str | PathLike[str],
+    *,
+    overwrite: bool = True,
+    like: str | PathLike[str] | None = None,
+    style: str | None = None,
 ) -> Path:
     """Write a model, motion, pose, solution or solved clip, or a ledger of contacts; the suffix of `path` says how.
 
@@ -147,6 +153,7 @@ def save(
         path: The file to write; its folder must exist.
         overwrite: False refuses to replace a file.
         like: A file whose character (mesh, materials, skin) the pose or motion is put into; glTF only.
+        style: How others write the motion of a robot: "unitree" (CSV) or "gmr" (NPZ); see `poise.formats.robot_styles`.
 
     Returns:
         The path.
@@ -158,6 +165,10 @@ def save(
     if hasattr(thing, "to_json"):
         return save_json(thing, text, overwrite=overwrite)
     verb, value = choose_writer(thing, text)
+    if style is not None:
+        with replace_file(text, overwrite=overwrite) as temporary:
+            write_style(value, temporary, text, style)
+        return Path(text)
     module = registry.find_writer(text, verb)
     write = getattr(module, verb)
     extra = {} if like is None else {"like": convert_path(like)}

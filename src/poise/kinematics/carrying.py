@@ -42,7 +42,7 @@ class Root:
 
 def find_root(model: Model) -> Root | None:
     """Return the joints that carry the whole body freely, or None where it stands fixed or moves in part."""
-    first = [joint for joint in model.joints if joint.nq and not model.joints_above(joint.frame)[1:]]
+    first = find_first(model)
     if len(first) != 1 or first[0].mimic:
         return None
     if first[0].kind == "free":
@@ -52,6 +52,14 @@ def find_root(model: Model) -> Root | None:
     second = [joint for joint in model.joints if joint.nq and joint.parent == first[0].frame]
     turns = len(second) == 1 and second[0].kind in TURNS_FREELY and not second[0].mimic
     return Root(first[0], second[0]) if turns else None
+
+
+def find_first(model: Model) -> list[Joint]:
+    """List the joints that nothing else moves, without props: things in a file that carry no joint of the body."""
+    above = {joint.name: model.joints_above(joint.frame) for joint in model.joints if joint.nq}
+    first = [joint for joint in model.joints if joint.nq and len(above[joint.name]) == 1]
+    carrying = {ways[-1].name for ways in above.values() if len(ways) > 1}
+    return [joint for joint in first if joint.name in carrying] if len(first) > 1 else first
 
 
 def carry(root: Root, q: Floats, motion: Floats) -> Floats:

@@ -4,8 +4,25 @@ from poise.motion.editing import edit
 from poise.motion.finding import contacts
 from poise.motion.ledger import Contact, Contacts
 from poise.motion.locking import lock
+from poise.motion.mapping import Mapping, Pair
 from poise.motion.measures import Quality, quality
 from poise.motion.result import Released, Track
+from poise.motion.retargeting import Retargeted, retarget
 from poise.motion.tracking import track
 
-__all__ = ["Contact", "Contacts", "Quality", "Released", "Track", "contacts", "edit", "lock", "quality", "track"]
+__all__ = [
+    "Contact",
+    "Contacts",
+    "Mapping",
+    "Pair",
+    "Quality",
+    "Released",
+    "Retargeted",
+    "Track",
+    "contacts",
+    "edit",
+    "lock",
+    "quality",
+    "retarget",
+    "track",
+]

@@ -1,0 +1,151 @@
+"""Mapping: which frame of one body plays the part of which frame of another; a small file that people may correct."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from os import PathLike
+from pathlib import Path
+
+from poise.anatomy import roles as find_roles
+from poise.errors import FormatError, InvalidValue, name_not_found
+from poise.kinematics import Motion
+from poise.model import Model
+
+__all__ = ["Mapping", "Pair", "find_mapping"]
+
+KIND = "poise mapping"
+NEEDED = ("pelvis", "hip_l", "hip_r", "knee_l", "knee_r", "ankle_l", "ankle_r")
+MAPPED = (
+    *("pelvis", "spine_1", "chest", "neck", "head"),
+    *(f"{part}_{side}" for part in ("clavicle", "shoulder", "elbow", "wrist") for side in "lr"),
+    *(f"{part}_{side}" for part in ("hip", "knee", "ankle", "foot") for side in "lr"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """One part of both bodies.
+
+    Attributes:
+        role: The part: "knee_l".
+        source: The frame that plays it in the body that moves.
+        target: The frame that plays it in the body that the motion is carried to.
+    """
+
+    role: str
+    source: str
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mapping:
+    """Which frames of two bodies are the same part.
+
+    Attributes:
+        source: The name of the body that moves.
+        target: The name of the body that the motion is carried to.
+        pairs: The parts that both have.
+        missing: Parts that one of them does not have, which nothing is asked of.
+    """
+
+    source: str
+    target: str
+    pairs: tuple[Pair, ...]
+    missing: tuple[str, ...] = ()
+
+    def __iter__(self) -> Iterator[Pair]:
+        return iter(self.pairs)
+
+    def __len__(self) -> int:
+        return len(self.pairs)
+
+    def __contains__(self, role: object) -> bool:
+        return any(pair.role == role for pair in self.pairs)
+
+    def find(self, role: str) -> Pair:
+        """Return the pair of a role.
+
+        Raises:
+            NameNotFound: The mapping has none.
+        """
+        for pair in self.pairs:
+            if pair.role == role:
+                return pair
+        raise name_not_found("role", role, [pair.role for pair in self.pairs])
+
+    def replace(self, role: str, *, source: str | None = None, target: str | None = None) -> Mapping:
+        """Return the mapping with one part corrected: `mapping.replace("chest", target="torso_link")`."""
+        old = self.find(role)
+        new = Pair(role, source or old.source, target or old.target)
+        return replace(self, pairs=tuple(new if pair.role == role else pair for pair in self.pairs))
+
+    def remove(self, role: str) -> Mapping:
+        """Return the mapping without one part: nothing is asked of it."""
+        self.find(role)
+        return replace(self, pairs=tuple(pair for pair in self.pairs if pair.role != role))
+
+    def check(self, source: Model, target: Model) -> None:
+        """Refuse a mapping of other bodies, by the first frame that they do not have."""
+        for pair in self.pairs:
+            source.frame(pair.source)
+            target.frame(pair.target)
+        for role in NEEDED:
+            if role not in self:
+                raise InvalidValue(f"the mapping has no {role!r}: a motion is carried over by its pelvis and two legs.")
+
+    def __str__(self) -> str:
+        width = max((len(pair.source) for pair in self.pairs), default=0) + 2
+        lines = [f"{self.source} to {self.target}: {len(self)} parts"]
+        lines += [f"  {pair.role:<12}{pair.source:<{width}}{pair.target}" for pair in self.pairs]
+        lines += [f"  missing: {', '.join(self.missing)}"] if self.missing else []
+        return "\n".join(lines)
+
+    def to_json(self) -> str:
+        """Return the mapping as the text of a JSON file, one part a line."""
+        rows = [f"  {json.dumps(pair.role)}: {json.dumps([pair.source, pair.target])}" for pair in self.pairs]
+        head = json.dumps({"kind": KIND, "version": 1, "source": self.source, "target": self.target})
+        return head[:-1] + ', "parts": {\n' + ",\n".join(rows) + "\n}}\n"
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Mapping:
+        """Read a mapping that `poise.save` wrote, corrected by hand or not.
+
+        Raises:
+            FormatError: The file is missing, or is not a mapping.
+        """
+        try:
+            given = json.loads(Path(path).read_text(encoding="utf-8"))
+        except OSError as error:
+            raise FormatError(f"cannot be read: {error.strerror}.", str(path)) from None
+        except (ValueError, UnicodeDecodeError) as error:
+            raise FormatError(f"is not JSON: {error}.", str(path)) from None
+        if not isinstance(given, dict) or given.get("kind") != KIND:
+            raise FormatError(f'is not a mapping: it must say "kind": "{KIND}".', str(path))
+        try:
+            pairs = tuple(Pair(str(role), str(a), str(b)) for role, (a, b) in given["parts"].items())
+            return cls(str(given["source"]), str(given["target"]), pairs)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(f'has a part that is not "role": ["source", "target"]: {error}.', str(path)) from None
+
+
+def find_mapping(clip: Motion, model: Model) -> Mapping:
+    """Return which frames of a clip's body and of a model are the same part, by the roles of both.
+
+    Raises:
+        InvalidValue: One of them does not walk on two legs that can be told.
+    """
+    source, target = find_roles(clip.model), find_roles(model)
+    for body, roles in ((clip.model, source), (model, target)):
+        lacking = [role for role in NEEDED if role not in roles]
+        if roles.kind not in ("biped", "") or lacking:
+            what = f"it is a {roles.kind}" if roles.kind not in ("biped", "") else f"it has no {', '.join(lacking)}"
+            raise InvalidValue(
+                f"a motion is carried over between bodies with two legs, and {body.name!r} is none that can be told: "
+                f"{what}. Give its roles with model.with_roles, or a mapping."
+            )
+    both = [role for role in MAPPED if role in source and role in target]
+    missing = tuple(role for role in MAPPED if (role in source) != (role in target))
+    pairs = tuple(Pair(role, source[role], target[role]) for role in both)
+    return Mapping(clip.model.name, model.name, pairs, missing)

@@ -1,0 +1,133 @@
+"""Motions carried over onto other bodies: contacts stay exact, ranges hold, directions of bones are kept."""
+
+import numpy as np
+import pytest
+
+import poise
+from poise import Mapping, Motion
+from poise.errors import FormatError, InvalidValue, NameNotFound, PoiseError
+from poise.motion import quality, retarget
+from walks import make_walk, put_skate_in, stands
+
+LIMBS = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"))
+BONES = [(f"{a}_{s}", f"{b}_{s}") for a, b in LIMBS for s in "lr"]
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return put_skate_in(make_walk(60))
+
+
+@pytest.fixture(scope="module")
+def small():
+    return poise.load("humanoid", scale=0.6)
+
+
+@pytest.fixture(scope="module")
+def carried(walk, small):
+    return retarget(walk, small)
+
+
+def directions(clip, root, end):
+    way = clip.positions(end) - clip.positions(root)
+    return way / np.linalg.norm(way, axis=1, keepdims=True)
+
+
+def measure_angles(one, other, root, end):
+    """The angles between a bone of two clips, in degrees."""
+    along = np.sum(directions(one, root, end) * directions(other, root, end), axis=1)
+    return np.degrees(np.arccos(np.clip(along, -1.0, 1.0)))
+
+
+def test_a_walk_is_carried_onto_a_smaller_body(walk, carried):
+    assert carried.scale == pytest.approx(0.6, abs=1e-6)
+    assert len(carried.motion) == len(walk)
+    assert carried.motion.fps == walk.fps
+    assert not carried.track.released
+    assert carried.quality.slip_max < 0.01  # mm a frame
+    assert carried.quality.sink_max < 1.0
+    assert carried.quality.limits_max == 0.0
+    assert "contacts hold exactly" in carried.why()
+    for root, end in BONES:
+        angle = measure_angles(walk, carried.motion, root, end)
+        assert angle.mean() < 5.0
+
+
+def test_contacts_of_the_source_are_contacts_of_the_result(walk, carried):
+    for name in ("toe_l", "toe_r"):
+        held = np.zeros(len(walk), dtype=bool)
+        for contact in carried.contacts:
+            if contact.name == name:
+                held[contact.start : contact.end] = True
+        assert (held == stands(name[-1], len(walk), walk.fps)).mean() > 0.9
+
+
+def test_the_way_back_gives_the_directions_again(walk, carried):
+    back = retarget(carried.motion, walk.model)
+    assert back.scale == pytest.approx(1.0 / 0.6, abs=1e-6)
+    for root, end in BONES:
+        angle = measure_angles(walk, back.motion, root, end)
+        assert angle.mean() < 5.0
+
+
+def test_other_ways_up_and_other_names_do_not_matter(walk, carried):
+    lying = retarget(walk, poise.load("humanoid", scale=0.6, up="z"))
+    assert lying.quality.slip_max < 0.01
+    heights = lying.motion.positions("head") @ lying.motion.model.up_direction
+    np.testing.assert_allclose(heights, carried.motion.positions("head") @ walk.model.up_direction, atol=0.02)
+
+
+def test_a_mapping_is_read_corrected_and_kept(walk, carried, small, tmp_path):
+    found = carried.mapping
+    assert found.find("knee_l").target == "knee_l"
+    assert "knee_l" in str(found)
+    path = poise.save(found, tmp_path / "map.json")
+    assert Mapping.load(path).pairs == found.pairs
+    fewer = retarget(walk[:20], small, found.remove("elbow_l").remove("elbow_r"))
+    assert len(fewer.mapping) == len(found) - 2
+    with pytest.raises(NameNotFound, match="tail"):
+        found.remove("tail")
+    with pytest.raises(NameNotFound):
+        retarget(walk, poise.load("quadruped"), found.replace("chest", target="torso_of_another"))
+    for text, words in (("{", "JSON"), ("{}", "kind"), ('{"kind": "poise mapping", "parts": {"a": 3}}', "part")):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(FormatError, match=words):
+            Mapping.load(tmp_path / "bad.json")
+
+
+def test_what_cannot_be_carried_over_is_refused_by_name(walk, small):
+    for body, words in (("panda", "two legs"), ("quadruped", "quadruped"), ("hand", "two legs")):
+        with pytest.raises(InvalidValue, match=words):
+            retarget(walk, poise.load(body))
+    with pytest.raises(InvalidValue, match="scale"):
+        retarget(walk, small, scale=-1.0)
+    with pytest.raises(InvalidValue, match="mode"):
+        retarget(walk, small, mode="online")
+    with pytest.raises(PoiseError, match=r"poise\.load"):
+        retarget(walk, "g1.xml")
+    with pytest.raises(InvalidValue, match="clip"):
+        retarget(walk[:0], small)
+
+
+def test_robots_styles_are_written_as_others_read_them(carried, tmp_path):
+    motion = carried.motion
+    poise.save(motion, tmp_path / "walk.csv", style="unitree")
+    rows = np.loadtxt(tmp_path / "walk.csv", delimiter=",")
+    assert rows.shape == (len(motion), motion.model.nq)
+    np.testing.assert_allclose(rows[:, :3], motion.q[:, :3], atol=1e-7)
+    np.testing.assert_allclose(rows[:, 6], motion.q[:, 3], atol=1e-7)  # the real part comes last there
+    poise.save(motion, tmp_path / "walk.npz", style="gmr")
+    with np.load(tmp_path / "walk.npz") as file:
+        assert set(file) == {"fps", "root_pos", "root_rot", "dof_pos"}
+        np.testing.assert_allclose(file["root_rot"][:, 3], motion.q[:, 3])
+    for wrong, words in (("maya", "style"), ("gmr", "npz")):
+        with pytest.raises(PoiseError, match=words):
+            poise.save(motion, tmp_path / "walk.csv", style=wrong)
+    arm = poise.load("panda")
+    with pytest.raises(PoiseError, match="root"):
+        poise.save(Motion(arm, arm.rest[None]), tmp_path / "arm.csv", style="unitree")
+
+
+def test_a_short_clip_is_carried_over_too(walk, small):
+    for frames in (1, 2, 3):
+        assert quality(retarget(walk[:frames], small).motion).frames == frames
