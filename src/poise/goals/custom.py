@@ -97,10 +97,10 @@ class Custom(Goal):
         return check_returned(self.jacobian(copy_array(q)), (int(self.size), model.nv), "jacobian")
 
     def _differences(self, model: Model, q: Floats) -> Floats:
-        ahead, behind = self._moved(model, q)
+        ahead, behind = self._step_both_ways(model, q)
         return (ahead - behind) / (2.0 * choose_steps(model))
 
-    def _moved(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
+    def _step_both_ways(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
         """Return the residual a step ahead and a step behind along each velocity, (size, nv) each."""
         moves = np.diag(choose_steps(model))
         sides = [[self._residual(model.integrate(q, sign * move)) for move in moves] for sign in (1.0, -1.0)]
@@ -114,7 +114,7 @@ class Custom(Goal):
         for q in make_trial_poses(model):
             here = self._residual(q)
             if self.jacobian is not None:
-                ahead, behind = self._moved(model, q)
+                ahead, behind = self._step_both_ways(model, q)
                 compare_jacobians(self._jacobian(model, q), here, ahead, behind, choose_steps(model), model)
         object.__setattr__(self, "_checked", model)
 

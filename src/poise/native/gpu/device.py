@@ -145,11 +145,11 @@ class DeviceProblem:
 
     def _launch(self, single: tuple[bool, ...], pointers: tuple[int, ...], rows: int) -> None:
         if rows <= TEAM_ROWS:
-            given = self._given(pointers, rows, 0)
+            given = self._pack_given(pointers, rows, 0)
             self.kernels(single, FEW).functions["search_few"]((rows,), (32,), (given,))
             return
         early = next(searches for limit, searches in EARLY if rows <= limit)
-        given = self._given(pointers, rows, early)
+        given = self._pack_given(pointers, rows, early)
         kernels = self.kernels(single, MANY)
         load_cupy().cuda.runtime.memsetAsync(pointers[-2], 0, 16, load_cupy().cuda.get_current_stream().ptr)
         blocks = (rows + BLOCK - 1) // BLOCK
@@ -158,7 +158,7 @@ class DeviceProblem:
             kernels.functions["search_hard"]((kernels.wave("search_hard"),), (BLOCK,), (given,))
         kernels.functions["end_rows"]((blocks,), (BLOCK,), (given,))
 
-    def _given(self, pointers: tuple[int, ...], rows: int, early: int) -> Any:
+    def _pack_given(self, pointers: tuple[int, ...], rows: int, early: int) -> Any:
         """Return the kernels' argument: one structure by value, which costs the host less than twenty arguments."""
         packed = self._packed.pack(*pointers, rows, early, self.most, 0)
         return np.frombuffer(packed, dtype=f"V{len(packed)}")
