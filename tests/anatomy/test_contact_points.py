@@ -84,10 +84,15 @@ def test_a_ball_for_a_foot_is_one_point() -> None:
     builder = poise.ModelBuilder("dog")
     builder.add_joint("base", None, "free", offset=(0.0, 0.0, 0.4), mass=10.0)
     for name, x, y in (("a", 0.2, 0.1), ("b", 0.2, -0.1), ("c", -0.25, 0.1), ("d", -0.25, -0.1)):
-        span = {"lower": -2.0, "upper": 2.0}
-        builder.add_joint(f"{name}0", "base", "revolute", offset=(x, y, 0.0), axis=(1, 0, 0), mass=0.5, **span)
-        builder.add_joint(f"{name}1", f"{name}0", "revolute", offset=(0, 0, 0), axis=(0, 1, 0), mass=0.5, **span)
-        builder.add_joint(f"{name}2", f"{name}1", "revolute", offset=(0, 0, -0.2), axis=(0, 1, 0), mass=0.3, **span)
+        builder.add_joint(
+            f"{name}0", "base", "revolute", offset=(x, y, 0.0), axis=(1, 0, 0), mass=0.5, lower=-2.0, upper=2.0
+        )
+        builder.add_joint(
+            f"{name}1", f"{name}0", "revolute", offset=(0, 0, 0), axis=(0, 1, 0), mass=0.5, lower=-2.0, upper=2.0
+        )
+        builder.add_joint(
+            f"{name}2", f"{name}1", "revolute", offset=(0, 0, -0.2), axis=(0, 1, 0), mass=0.3, lower=-2.0, upper=2.0
+        )
         builder.add_shape(f"{name}2", Sphere(0.02), offset=(0.0, 0.0, -0.18))
     model = builder.build()
     found = poise.roles(model)

@@ -50,6 +50,7 @@ def split_thumb(body: Body, hand: int, branches: list[list[int]]) -> tuple[list[
         apart.append(aside + 0.5 * off - 0.5 * near)
     thumb = int(np.argmax(apart))
     rest = [i for i in range(len(branches)) if i != thumb]
+    begins = np.array([np.mean([body.parts[k].place for k in branch[:2]], axis=0) for branch in branches])
     row = begins[rest] - begins[rest].mean(axis=0)
     along = np.linalg.svd(row)[2][0]
     middle = np.mean([body.parts[k].place for k in branches[thumb]], axis=0) - begins[rest].mean(axis=0)

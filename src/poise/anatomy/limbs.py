@@ -18,6 +18,9 @@ from poise.anatomy.parts import Body, Floats, Part
 
 __all__ = ["Limb", "read_limb"]
 
+BONE = 1.35  # of the other bone of a limb: how long one is at most
+STRAIGHT = 0.985  # the cosine between two pieces of one bone
+
 
 @dataclass(frozen=True, slots=True)
 class Limb:
@@ -160,9 +163,17 @@ def find_upper(parts: list[Part], middle: int, end: Floats) -> int:
     above = middle - 1
     if parts[above].turns < 2:
         return above
-    lower = distance(end, parts[middle].place)
-    long = [i for i in range(above, -1, -1) if distance(parts[i].place, parts[middle].place) > 0.5 * lower]
-    return next((i for i in long if parts[i].turns > 1), above)
+    knee = parts[middle].place
+    lower = distance(end, knee)
+    long = [i for i in range(above, -1, -1) if distance(parts[i].place, knee) > 0.5 * lower]
+    found = next((i for i in long if parts[i].turns > 1), above)
+    while (
+        found
+        and is_straight(parts[found - 1 : found + 1], knee)
+        and distance(parts[found - 1].place, knee) < BONE * lower
+    ):
+        found -= 1  # a bone in two pieces, that its twist may be shared
+    return found
 
 
 def find_last(parts: list[Part], middle: int, upper: int, end: Floats) -> tuple[int | None, int | None]:
@@ -170,6 +181,8 @@ def find_last(parts: list[Part], middle: int, upper: int, end: Floats) -> tuple[
     at = parts[middle].place
     long = min(distance(parts[upper].place, at), distance(end, at))
     far = [i for i in range(middle + 1, len(parts)) if distance(parts[i].place, at) > 0.45 * long and parts[i].turns]
+    while len(far) > 1 and is_half(parts, middle, far[0], upper):
+        far = far[1:]
     if not far:
         tail = [i for i in range(middle + 1, len(parts)) if parts[i].turns]
         return (tail[-1] if tail else None), None
@@ -182,6 +195,28 @@ def find_last(parts: list[Part], middle: int, upper: int, end: Floats) -> tuple[
         last = i
         group.append(parts[i])
     return last, (last + 1 if last + 1 < len(parts) else None)
+
+
+def is_straight(parts: list[Part], to: Floats) -> bool:
+    """Tell whether two joints with several angles and a place lie in one line, in this order."""
+    one, other = parts
+    first, second = other.place - one.place, to - other.place
+    sizes = float(np.linalg.norm(first)), float(np.linalg.norm(second))
+    return (
+        one.turns > 1
+        and other.turns > 1
+        and min(sizes) > 0.0
+        and float(first @ second) > STRAIGHT * sizes[0] * sizes[1]
+    )
+
+
+def is_half(parts: list[Part], middle: int, at: int, upper: int) -> bool:
+    """Tell whether a joint is in the middle of the lower bone, that its twist may be shared, and not at its end."""
+    if at + 1 >= len(parts) or not is_straight([parts[middle], parts[at]], parts[at + 1].place):
+        return False
+    whole = distance(parts[at + 1].place, parts[middle].place)
+    share = distance(parts[at].place, parts[middle].place) / whole
+    return 0.3 < share < 0.7 and whole < 1.1 * BONE * distance(parts[upper].place, parts[middle].place)
 
 
 def joins(part: Part, group: list[Part], bone: Floats) -> bool:
