@@ -20,6 +20,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 import warnings
@@ -44,15 +45,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path, help="where the files are; folders in it are looked into")
     parser.add_argument("--out", type=Path, default=Path("build/gallery"), help="where the sheets go")
-    parser.add_argument("--one", type=Path, default=None, help=argparse.SUPPRESS)
+    parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     told = parser.parse_args()
-    if told.one is not None:
-        print(json.dumps(look_at(told.folder, told.one)))
+    if told.serve:
+        serve()
         return
     told.out.mkdir(parents=True, exist_ok=True)
-    rows = []
+    rows, worker = [], Worker()
     for k, path in enumerate(find_files(told.folder)):
-        row = ask(path, told.out / f"{k:03d}.png")
+        row = worker.ask(path, told.out / f"{k:03d}.png")
         rows.append({"file": str(path.relative_to(told.folder)), "picture": f"{k:03d}.png", **row})
         marks = " ".join(f"{name} {'yes' if row.get(name) else 'NO'}" for name in QUESTIONS)
         print(f"{rows[-1]['file']}: {marks}  {row.get('look', '')}  {row.get('problem', '')}", flush=True)
@@ -60,6 +61,8 @@ def main() -> None:
     (told.out / "table.md").write_text(write_table(rows), "utf-8")
     draw_sheets(rows, told.out)
     print(count_words(rows))
+    if worker.process is not None:
+        worker.process.kill()
 
 
 def find_files(folder: Path) -> list[Path]:
@@ -74,18 +77,41 @@ def is_scene(path: Path) -> bool:
     return b"<mujoco" in head and b"<mujocoinclude" not in head and (b"<body" in head or b"<include" in head)
 
 
-def ask(path: Path, picture: Path) -> dict[str, Any]:
-    """Ask the questions of one file, in a process of its own."""
-    command = [sys.executable, __file__, str(path), "--one", str(picture)]
-    begun = time.monotonic()
-    try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
-        row = json.loads(done.stdout.strip().splitlines()[-1])
-    except subprocess.TimeoutExpired:
-        row = {"problem": f"takes more than {PATIENCE:g} s"}
-    except (ValueError, IndexError):
-        row = {"problem": f"breaks down: {done.stderr.strip().splitlines()[-1:]}"}
-    return {**row, "seconds": round(time.monotonic() - begun, 1)}
+class Worker:
+    """A process that opens one file after another; a new one is started where it breaks down or takes too long."""
+
+    def __init__(self) -> None:
+        self.process: subprocess.Popen[str] | None = None
+
+    def ask(self, path: Path, picture: Path) -> dict[str, Any]:
+        """Ask the questions of one file."""
+        begun = time.monotonic()
+        if self.process is None or self.process.poll() is not None:
+            command = [sys.executable, __file__, "--serve", "."]
+            self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        process = self.process
+        assert process.stdin is not None
+        assert process.stdout is not None
+        watch = threading.Timer(PATIENCE, process.kill)
+        watch.start()
+        try:
+            process.stdin.write(json.dumps([str(path), str(picture)]) + "\n")
+            process.stdin.flush()
+            row = next((json.loads(line) for line in process.stdout if line.startswith('{"')), None)
+        except (OSError, ValueError):
+            row = None
+        watch.cancel()
+        spent = time.monotonic() - begun
+        if row is None:
+            row = {"problem": f"takes more than {PATIENCE:g} s" if spent >= PATIENCE else "breaks down"}
+        return {**row, "seconds": round(spent, 1)}
+
+
+def serve() -> None:
+    """Answer what the other process asks, line by line."""
+    for line in sys.stdin:
+        path, picture = json.loads(line)
+        print(json.dumps(look_at(Path(path), Path(picture))), flush=True)
 
 
 # ------------------------------------------------------------------------------------------------ one file
