@@ -125,3 +125,13 @@ def test_a_notebook_gets_a_frame() -> None:
     frame = page._repr_html_()
     assert frame.startswith("<iframe srcdoc=")
     assert "kB, not written" in repr(page)
+
+
+def test_a_notebook_cell_shows_the_body() -> None:
+    model = poise.load("planar3")
+    motion = poise.Motion(model, np.zeros((2, 3)))
+    for thing in (poise.Pose(model), motion):
+        told = thing._repr_html_()
+        assert told is not None
+        assert "<iframe" in told
+    assert poise.Motion(model, np.zeros((0, 3)))._repr_html_() is None

@@ -144,6 +144,19 @@ def test_a_zip_is_opened_at_its_body(tmp_path: Path) -> None:
     assert unpack(content, tmp_path / "in", "robot.zip") == tmp_path / "in" / "robot" / "arm.urdf"
 
 
+@pytest.mark.slow
+def test_a_folder_is_opened_at_its_body_and_not_at_a_scene_around_it(tmp_path: Path) -> None:
+    pytest.importorskip("mujoco", reason="MJCF needs mujoco: pip install 'poise[formats]'")
+    body = '<mujoco model="arm"><worldbody><body><joint/><geom size="0.1" mass="1"/></body></worldbody></mujoco>'
+    (tmp_path / "robot").mkdir()
+    (tmp_path / "robot" / "zarm.xml").write_text(body)
+    (tmp_path / "robot" / "scene.xml").write_text('<mujoco><include file="zarm.xml"/></mujoco>')
+    assert read_opening(tmp_path / "robot").model.source.endswith("zarm.xml")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(FormatError, match="holds no body"):
+        read_opening(tmp_path / "empty")
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [

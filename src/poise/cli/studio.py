@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import webbrowser
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -33,12 +34,13 @@ def studio_command(
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
     """Drag a body in the browser, or play and edit a clip: handles, pins, methods, lessons, a race. Ctrl-C ends it."""
+    from poise.studio.opening import find_body
     from poise.studio.server import Studio
 
     with report_complaints("studio"):
-        body, motion = load_all(
-            model, read_options(base=base, scale=scale, up=up, package_path=package_path), clip, None, tool
-        )
+        file = str(find_body(Path(model), model)) if Path(model).is_dir() else model
+        options = read_options(base=base, scale=scale, up=up, package_path=package_path)
+        body, motion = load_all(file, options, clip, None, tool)
         studio = Studio(body if motion is None else motion, host=host, port=port, shadows=shadows, dark=dark)
     if as_json:
         typer.echo(json.dumps({"url": studio.url, "model": studio.model.name, "port": studio.port}))

@@ -19,12 +19,17 @@ from poise.model import Mesh, Model
 from poise.model.looks import Look, LookSource, Material, Patch, Piece
 from poise.model.shapes import Shape
 
-__all__ = ["look_of", "missing_meshes"]
+__all__ = ["brings_look", "look_of", "missing_meshes"]
 
 MOST_READ = 12_000_000  # triangles of one body that are read before it is thinned
 MOST_NOTES = 6
 PLAIN = Look()
 KEY = "look"
+
+
+def brings_look(model: Model) -> bool:
+    """Return whether the body's own file says how it looks; no mesh is opened for it."""
+    return model._attached.look is not None
 
 
 def look_of(model: Model) -> Look:

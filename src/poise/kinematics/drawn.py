@@ -10,6 +10,7 @@ from os import PathLike
 from typing import Any
 
 from poise.doors import open_door
+from poise.errors import PoiseError
 
 __all__ = ["Drawn"]
 
@@ -26,3 +27,10 @@ class Drawn:
     def show(self, path: str | PathLike[str] | None = None, **options: Any) -> Any:
         """Show this on a page to turn and play, as `poise.show` does."""
         return open_door("pages").show(self, path, **options)
+
+    def _repr_html_(self) -> str | None:
+        """Show the body in a notebook cell, to be turned and played; None where there is nothing to show."""
+        try:
+            return str(open_door("pages").show(self, browser=False)._repr_html_())
+        except PoiseError:
+            return None

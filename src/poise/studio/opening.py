@@ -12,11 +12,21 @@ from poise.formats import load, load_motion, load_within
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 
-__all__ = ["Opening", "Showable", "read_opening"]
+__all__ = ["Opening", "Showable", "find_body", "read_opening"]
 
 Showable: TypeAlias = "Model | Pose | Motion | str | PathLike[str]"
 
 CLIPS = (".bvh", ".glb", ".gltf", ".vrm")  # a body, and perhaps a motion
+BODIES = (
+    ".urdf",
+    ".xacro",
+    ".xml",
+    ".mjcf",
+    ".bvh",
+    ".glb",
+    ".vrm",
+    ".gltf",
+)  # what a folder is opened for
 TABLES = (".csv", ".npz", ".parquet")  # numbers of a body that is known
 
 
@@ -49,10 +59,29 @@ def read_opening(thing: Showable, known: Model | None = None, within: str = "") 
         return Opening(thing.model, thing)
     if isinstance(thing, Motion):
         return open_motion(thing)
+    if isinstance(thing, (str, PathLike)) and Path(thing).is_dir():
+        thing = find_body(Path(thing), str(thing))
     motion = read_motion(thing, known) if isinstance(thing, (str, PathLike)) else None
     if motion is not None and len(motion):
         return open_motion(motion)
     return Opening(load_within(thing, within) if within else load(thing))
+
+
+def find_body(folder: Path, name: str) -> Path:
+    """Find the body in a folder: what lies least deep, robots before clips, and no scene around a body.
+
+    Raises:
+        FormatError: There is none.
+    """
+    found = [path for path in folder.rglob("*") if path.suffix.lower() in BODIES and path.is_file()]
+    if not found:
+        raise FormatError(f"holds no body; it should have a file ending in {', '.join(BODIES)}.", name)
+
+    def rank(path: Path) -> tuple[int, int, bool, str]:
+        around = path.name.lower().startswith("scene")
+        return len(path.parts), BODIES.index(path.suffix.lower()), around, path.name
+
+    return min(found, key=rank)
 
 
 def open_motion(motion: Motion) -> Opening:

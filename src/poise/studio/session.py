@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import PoiseError
-from poise.formats.looks import look_of
+from poise.formats.looks import brings_look, look_of
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.solvers.explanation import Explanation
@@ -27,21 +27,17 @@ from poise.studio.dress import make_dress
 from poise.studio.grips import Grips
 from poise.studio.meter import Meter
 from poise.studio.opening import Opening, Showable, read_opening
-from poise.studio.pace import Pace
 from poise.studio.player import Player
 from poise.studio.puppet import FrameResult, Puppet
+from poise.studio.scenery import Scenery
 from poise.studio.serve import start_server
-from poise.studio.stage import find_direction, find_view, keep_above, light_stage, move_camera, point_camera
 
 __all__ = ["SETTLED", "Session", "Watcher"]
 
 Floats = NDArray[np.float64]
 
-BRAND, DARK_BRAND = (9, 96, 90), (38, 170, 158)
-CAMERA_PAUSE = 0.25  # [s] after which a camera below the floor is lifted: a hand may still be moving it
 RATE = 60.0  # frames in a second while the body settles
 SETTLED = 2e-4  # [rad] less than this in a frame is standing still
-MOST_POSES = 40  # of a clip that are looked at to find its place on the stage
 QUICK = 0.6  # [s] that opening a body waits for its meshes
 LATE = 8.0  # [s] after which meshes that come do not move the camera any more
 PATIENCE = 0.35  # [s] of standing still with a handle missed before why() is asked
@@ -66,7 +62,7 @@ class Watcher(Protocol):
         """Explain why a handle is missed."""
 
 
-class Session:
+class Session(Scenery):
     """A body in the scene of a server, and the thread that moves it.
 
     Attributes:
@@ -81,20 +77,14 @@ class Session:
         watcher: Who is told what happens; None until there is a panel.
         lock: Held while the scene is changed.
         last: The last frame.
-        floor: The height of the ground [m].
-        see_through: Whether the body is drawn so that handles inside of it are seen.
         show_limits: Whether parts are lit whose joint stands at the end of its range.
     """
 
-    puppet: Puppet
-    view: BodyView
     grips: Grips
 
     def __init__(self, opening: Opening, *, host: str, port: int, shadows: bool, dark: bool = False) -> None:
-        self.server = start_server(host, port, "Poise")
-        self.host, self.port, self.shadows = host, self.server.get_port(), shadows
-        self.dark = dark
-        self.set_theme()
+        super().__init__(start_server(host, port, "Poise"), shadows=shadows, dark=dark)
+        self.host, self.port = host, self.server.get_port()
         self.meter = Meter()
         self.listeners: list[Callable[[FrameResult, Floats], None]] = []
         self.movers: list[Callable[[], bool]] = []
@@ -102,8 +92,6 @@ class Session:
         self.lock = threading.RLock()
         self.player = Player(self.start_at, self.lock)
         self.show_limits = True
-        self.see_through = False
-        self.floor = 0.0
         self.last = FrameResult(np.zeros(0))
         self._wake = threading.Event()
         self._event: float | None = None
@@ -117,11 +105,6 @@ class Session:
         self._thread = threading.Thread(target=self._run, name="poise-studio", daemon=True)
 
     # ------------------------------------------------------------------------------------------ what is asked
-
-    @property
-    def model(self) -> Model:
-        """The body."""
-        return self.puppet.model
 
     @property
     def pose(self) -> Pose:
@@ -174,63 +157,6 @@ class Session:
             self.set_stage()
             self.player.play()
 
-    def relight(self, shadows: bool) -> None:
-        """Light the stage with shadows, or without."""
-        self.shadows = shadows
-        self.set_stage(camera=False)
-
-    def darken(self, dark: bool) -> None:
-        """Show everything dark, or light."""
-        self.dark = dark
-        self.set_theme()
-        self.set_stage(camera=False)
-
-    def set_theme(self) -> None:
-        """Give the panel its colours."""
-        self.server.gui.configure_theme(
-            show_logo=False,
-            show_share_button=False,
-            brand_color=DARK_BRAND if self.dark else BRAND,
-            dark_mode=self.dark,
-        )
-
-    def set_stage(self, *, camera: bool = True) -> None:
-        """Lay the floor under the whole clip, or under the pose, and look at all of it."""
-        points = self.find_points()
-        self.floor = float(points[:, self.model.up_axis].min())
-        light_stage(self.server.scene, self.model, self.puppet.size, self.floor, shadows=self.shadows, dark=self.dark)
-        if camera:
-            point_camera(self.server, self.model, self.puppet.size, points)
-
-    def look(self, name: str, client: Any) -> None:
-        """Turn a viewer's camera to the body: "front", "side", "top", or "fit" from where it is."""
-        if client is None:
-            return
-        away = find_direction(self.model, name)
-        if name == "fit":
-            line = np.array(client.camera.position) - np.array(client.camera.look_at)
-            away = line / np.linalg.norm(line) if np.linalg.norm(line) > 0.0 else away
-        points = self.find_points()
-        move_camera(client, self.model, find_view(self.model, self.puppet.size, points, away, client.camera.aspect))
-
-    def set_see_through(self, on: bool) -> None:
-        """Let handles inside the body be seen and taken, or not."""
-        self.see_through = on
-        self.view.fade(0.35 if on else None)
-
-    def _welcome(self, client: Any) -> None:
-        self._tell_missing(client)
-        check = Pace(lambda: keep_above(client, self.model, self.floor, self.puppet.size), CAMERA_PAUSE)
-        client.camera.on_update(lambda _: check.ask_later())
-
-    def find_points(self) -> Floats:
-        """Return points of the body in all that it does: along its clip, or in its pose."""
-        motion = self.player.motion
-        if motion is None:
-            return self.view.sample_points(self.model.fk(self.puppet.q))
-        rows = np.unique(np.linspace(0, len(motion) - 1, MOST_POSES).round().astype(int))
-        return np.concatenate([self.view.sample_points(self.model.fk(motion.q[k])) for k in rows])
-
     def touch(self, event: float | None = None) -> None:
         """Ask for a frame. `event` is when the mouse asked for it (`time.perf_counter`)."""
         if event is not None and self.player.playing:
@@ -282,7 +208,7 @@ class Session:
             self.grips.show(T, self.last)
             self.set_stage()
         self.look_notes: tuple[str, ...] = ()
-        if model._attached.look is not None:
+        if brings_look(model):
             read = threading.Event()
             threading.Thread(target=self._read_look, args=(model, self._bodies, read), daemon=True).start()
             if read.wait(QUICK):  # a small body is dressed before anybody sees it
@@ -315,6 +241,10 @@ class Session:
         """Tell a viewer, once, which meshes of the body could not be had."""
         for note in self.look_notes:
             client.add_notification("Not all of the body can be drawn", note, auto_close_seconds=20.0)
+
+    def _welcome(self, client: Any) -> None:
+        self._tell_missing(client)
+        self.welcome(client)
 
     def _select(self, viewer: int, name: str) -> None:
         if self.watcher is not None:

@@ -13,6 +13,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import TemporaryDirectory
 
 from poise.errors import FormatError, FormatWarning
+from poise.studio.opening import find_body
 from poise.studio.saving import pose_from_json
 from poise.studio.session import Session
 
@@ -20,7 +21,6 @@ __all__ = ["open_upload", "strip_folders", "unpack"]
 
 MOST_FILES = 2000
 MOST_BYTES = 256 << 20  # of all files of a ZIP together, unpacked
-BODIES = (".urdf", ".xacro", ".xml", ".mjcf", ".bvh", ".glb", ".vrm", ".gltf")  # what a ZIP is opened for, best first
 
 
 def strip_folders(name: str) -> str:
@@ -83,10 +83,7 @@ def unpack(content: bytes, folder: Path, name: str) -> Path:
                 path.write_bytes(packed.read(info))
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError) as error:
         raise FormatError(f"cannot be unpacked: {error}.", name) from None
-    found = [path for path in folder.rglob("*") if path.suffix.lower() in BODIES and path.is_file()]
-    if not found:
-        raise FormatError(f"holds no body; it should have a file ending in {', '.join(BODIES)}.", name)
-    return min(found, key=lambda path: (len(path.parts), BODIES.index(path.suffix.lower()), path.name))
+    return find_body(folder, name)
 
 
 def check_zip(files: list[zipfile.ZipInfo], folder: Path, name: str) -> None:

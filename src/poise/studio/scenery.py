@@ -1,0 +1,118 @@
+"""How the scene looks: its colours, its floor, and from where it is seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model import Model
+from poise.studio.body_view import BodyView
+from poise.studio.pace import Pace
+from poise.studio.player import Player
+from poise.studio.puppet import Puppet
+from poise.studio.stage import find_direction, find_view, keep_above, light_stage, move_camera, point_camera
+
+if TYPE_CHECKING:
+    import viser
+
+__all__ = ["Scenery"]
+
+Floats = NDArray[np.float64]
+
+BRAND, DARK_BRAND = (9, 96, 90), (38, 170, 158)
+CAMERA_PAUSE = 0.25  # [s] after which a camera below the floor is lifted: a hand may still be moving it
+MOST_POSES = 40  # of a clip that are looked at to find its place on the stage
+
+
+class Scenery:
+    """The scene of a server, around one body.
+
+    Attributes:
+        server: The server of viser.
+        puppet: The body without the browser.
+        view: The body in the scene.
+        player: The clip that is open.
+        dark: Whether everything is shown dark.
+        shadows: Whether the body casts any.
+        floor: The height of the ground [m].
+        see_through: Whether the body is drawn so that handles inside of it are seen.
+    """
+
+    puppet: Puppet
+    view: BodyView
+    player: Player
+
+    def __init__(self, server: viser.ViserServer, *, shadows: bool, dark: bool) -> None:
+        self.server, self.shadows, self.dark = server, shadows, dark
+        self.see_through = False
+        self.floor = 0.0
+        self.set_theme()
+
+    @property
+    def model(self) -> Model:
+        """The body."""
+        return self.puppet.model
+
+    def relight(self, shadows: bool) -> None:
+        """Light the stage with shadows, or without."""
+        self.shadows = shadows
+        self.set_stage(camera=False)
+
+    def darken(self, dark: bool) -> None:
+        """Show everything dark, or light."""
+        self.dark = dark
+        self.set_theme()
+        self.set_stage(camera=False)
+
+    def set_theme(self) -> None:
+        """Give the panel its colours."""
+        self.server.gui.configure_theme(
+            show_logo=False,
+            show_share_button=False,
+            brand_color=DARK_BRAND if self.dark else BRAND,
+            dark_mode=self.dark,
+        )
+
+    def set_stage(self, *, camera: bool = True) -> None:
+        """Lay the floor under the whole clip, or under the pose, and look at all of it."""
+        points = self.find_points()
+        self.floor = float(points[:, self.model.up_axis].min())
+        light_stage(self.server.scene, self.model, self.puppet.size, self.floor, shadows=self.shadows, dark=self.dark)
+        if camera:
+            point_camera(self.server, self.model, self.puppet.size, points)
+
+    def look(self, name: str, client: Any) -> None:
+        """Turn a viewer's camera to the body: "front", "side", "top", or "fit" from where it is."""
+        if client is None:
+            return
+        away = find_direction(self.model, name)
+        if name == "fit":
+            line = np.array(client.camera.position) - np.array(client.camera.look_at)
+            away = line / np.linalg.norm(line) if np.linalg.norm(line) > 0.0 else away
+        points = self.find_points()
+        move_camera(client, self.model, find_view(self.model, self.puppet.size, points, away, client.camera.aspect))
+
+    def set_see_through(self, on: bool) -> None:
+        """Let handles inside the body be seen and taken, or not."""
+        self.see_through = on
+        self.view.fade(0.35 if on else None)
+
+    def welcome(self, client: Any) -> None:
+        """Keep the camera of a viewer who has come above the floor."""
+
+        def lift() -> None:
+            if client.client_id in self.server.get_clients():
+                keep_above(client, self.model, self.floor, self.puppet.size)
+
+        check = Pace(lift, CAMERA_PAUSE)
+        client.camera.on_update(lambda _: check.ask_later())
+
+    def find_points(self) -> Floats:
+        """Return points of the body in all that it does: along its clip, or in its pose."""
+        motion = self.player.motion
+        if motion is None:
+            return self.view.sample_points(self.model.fk(self.puppet.q))
+        rows = np.unique(np.linspace(0, len(motion) - 1, MOST_POSES).round().astype(int))
+        return np.concatenate([self.view.sample_points(self.model.fk(motion.q[k])) for k in rows])
