@@ -103,6 +103,8 @@ class Frames:
         assert stance is not None, "a planted foot stands somewhere"
         if name in state.dragged:
             return {name: wish.target, flat_name(name): stance.flat}
+        if self.problems.lies(state, name, wish):
+            return {name: stance.lying}
         ball, side = stance.ball, stance.side
         if state.strengths or state.blends:
             for share, q in self._shares(state, self.problems.handles[name], without):
