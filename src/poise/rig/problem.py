@@ -263,7 +263,7 @@ class Problems:
             goals += self.place(place)
         goals += self.upright(places)
         goals += [self.pole(limb) for limb in poles]
-        goals += [self.knee(limb) for limb in self.hinted([place.name for place in places], poles)]
+        goals += [self.knee(limb) for limb in self.list_hinted([place.name for place in places], poles)]
         support = self.supports(places)
         if support is not None:
             goals.append(support)
@@ -318,7 +318,7 @@ class Problems:
         assert limb.bone is not None, "a limb without a middle has no pole"
         return Align(limb.bone[0], limb.bone[1], "x", priority=POLES, name=pole_name(name))
 
-    def hinted(self, held: Sequence[str], poles: Sequence[str]) -> list[str]:
+    def list_hinted(self, held: Sequence[str], poles: Sequence[str]) -> list[str]:
         """The legs without a pole whose knees may bend any way, and whose feet are held."""
         return [
             name

@@ -48,12 +48,12 @@ class Stuck:
         if state.missed:
             return self.solve_missed(solver, state, targets)
         lowered = [name for name in state.dragged if self.problems.handles[name].kind == "body"]
-        bent = self.bent(state, targets, lowered) if lowered and len(state.places) > 1 else None
+        bent = self.bend_stuck(state, targets, lowered) if lowered and len(state.places) > 1 else None
         return self.run(solver, state, targets, bent), 0
 
     def solve_missed(self, solver: Solver, state: State, targets: dict[str, Any]) -> tuple[Solution, int]:
         """The same from a state whose last frame missed some targets."""
-        bent = self.bent(state, targets, state.missed)
+        bent = self.bend_stuck(state, targets, state.missed)
         solution = self.run(solver, state, targets, bent)
         if bent is not None or solution.reached or self.far(state.q, solution.q) > STILL:
             return solution, 0
@@ -103,7 +103,7 @@ class Stuck:
             out[:3, 3] = now + share * line
         return out
 
-    def bent(self, state: State, targets: dict[str, Any], handles: Sequence[str]) -> tuple[Floats, Floats] | None:
+    def bend_stuck(self, state: State, targets: dict[str, Any], handles: Sequence[str]) -> tuple[Floats, Floats] | None:
         """Where to start with limbs bent that some handles are stuck with, and by what; None if none is stuck."""
         q, turned = state.q.copy(), np.zeros(self.model.nv)
         for name in handles:
