@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 import poise
@@ -43,8 +45,8 @@ def make_character(kind: str = "ball", *, scale: float = 1.0, bend: float = 0.0,
     builder.up = "z"
 
     def add(name: str, parent: str, offset: Triple, angle: float = 0.0) -> None:
-        rest = {"rest": (0.0, angle, 0.0)} if angle else {}
-        order = {"order": "ZYX"} if kind == "euler" else {}
+        rest: dict[str, Any] = {"rest": (0.0, angle, 0.0)} if angle else {}
+        order: dict[str, Any] = {"order": "ZYX"} if kind == "euler" else {}
         builder.add_joint(name, parent, kind, offset=tuple(scale * np.array(offset)), **order, **rest)
         builder.add_role(name, name)
 
@@ -84,7 +86,7 @@ def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0
 
     def hinge(own: str, parent: str, offset: Triple, axis: str, low: float, high: float, mass: float) -> str:
         bent = {"hip_pitch": -bend, "knee": 2.0 * bend, "ankle_pitch": -bend}.get(own.partition("_")[2], 0.0)
-        ends = {"lower": low, "upper": high, "mass": mass, "center": (0.0, 0.0, -0.1), "rest": bent}
+        ends: dict[str, Any] = {"lower": low, "upper": high, "mass": mass, "center": (0.0, 0.0, -0.1), "rest": bent}
         builder.add_joint(name(own), name(parent), "revolute", offset=offset, axis=AXES[axis], **ends)
         return own
 

@@ -10,7 +10,7 @@ from poise.goals import Balance
 from poise.rig import Rig, RigProblem, make_solver
 from poise.solvers import Solver
 
-BODIES = {"humanoid": {"foot_l", "foot_r"}, "quadruped": {"toe_fl", "toe_fr", "toe_hl", "toe_hr"}, "panda": set()}
+BODIES = {"humanoid": {"foot_l", "foot_r"}, "quadruped": {"foot_fl", "foot_fr", "foot_hl", "foot_hr"}, "panda": set()}
 
 
 @pytest.fixture(scope="module")

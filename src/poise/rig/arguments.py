@@ -17,7 +17,7 @@ from poise.rig.stiffness import find_gains
 
 TOES = 51.0  # beside a joint of stiffness 0: how strongly toes are drawn to where they rest
 
-__all__ = ["checked_share", "checked_weight", "read_balance", "read_floor", "read_rest"]
+__all__ = ["check_share", "check_weight", "read_balance", "read_floor", "read_rest"]
 
 
 def read_balance(balance: Any) -> Any:
@@ -57,14 +57,14 @@ def read_floor(floor: Any, feet: Feet, start: NDArray[np.float64]) -> float | No
     return float(floor)
 
 
-def checked_share(value: Any, what: str) -> float:
+def check_share(value: Any, what: str) -> float:
     """A number from 0 to 1."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 <= value <= 1.0:
         raise InvalidValue(f"{what} is {value!r}; it must be a number from 0 to 1.")
     return float(value)
 
 
-def checked_weight(value: Any) -> float:
+def check_weight(value: Any) -> float:
     """A positive number."""
     if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0.0 < value < np.inf:
         raise InvalidValue(f"weight is {value!r}; it must be a positive number.")

@@ -8,6 +8,8 @@ along d the plane is undefined; near there (|d x u| below NEAR) the last normal 
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -62,16 +64,24 @@ def pole_target(model: Model, q: Floats, limb: Limb, pole: Pole) -> tuple[Floats
     return (wanted / size if size > TINY * model.length else u), turned
 
 
-def knee_plane(model: Model, q: Floats, limb: Limb, side: Floats) -> tuple[Floats, Floats]:
-    """The plane in which a knee looks ahead, given the side of its foot: a point of it, and its normal.
+def knee_plane(model: Model, q: Floats, limb: Limb, side: Floats) -> Floats:
+    """The plane in which a knee looks ahead, given the side of its foot: the twelve numbers of a `Knee`'s target.
 
-    It holds the line of the leg and has the side as its normal, as far as that is across the leg.
+    It holds the line of the leg and has the side as its normal, as far as that is across the leg. The numbers are those
+    of a rotation whose third axis is the normal, row by row, then a point of the plane.
     """
     A, C = model.fk(q, limb.root)[:3, 3], model.fk(q, limb.end)[:3, 3]
     line = C - A
     n = side - (side @ line) * line / max(float(line @ line), TINY * TINY)
-    size = float(np.linalg.norm(n))
-    return C, (n / size if size > TINY else np.asarray(side))
+    x, y, z = (n if float(n @ n) > TINY * TINY else side).tolist()
+    size = math.sqrt(x * x + y * y + z * z)
+    x, y, z = x / size, y / size, z / size
+    # two axes across the normal (Duff and others, Building an orthonormal basis, revisited, 2017)
+    sign = math.copysign(1.0, z)
+    a = -1.0 / (sign + z)
+    b = x * y * a
+    first, second = (1.0 + sign * x * x * a, sign * b, -sign * x), (b, sign + y * y * a, -y)
+    return np.array([first[0], second[0], x, first[1], second[1], y, first[2], second[2], z, *C.tolist()])
 
 
 def direction_of_bend(model: Model, q: Floats, limb: Limb) -> Floats:

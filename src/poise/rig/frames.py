@@ -16,9 +16,9 @@ from poise.rig.feet import Foot
 from poise.rig.handles import Handle
 from poise.rig.problem import NO_WISH, Problems, aim_name, knee_name, pole_name, turn_name
 from poise.rig.stance import flat_name, side_name
-from poise.rig.state import Blend, Pole, State, Wish, written
+from poise.rig.state import Blend, Pole, State, Wish, set_entry
 from poise.rig.stuck import Stuck
-from poise.rig.targets import aimed, eased
+from poise.rig.targets import ease_gaze, ease_place
 from poise.solvers import Solution, Solver
 from poise.solvers.table import combine_postures
 
@@ -86,7 +86,7 @@ class Frames:
                     targets[turn_name(name)], targets[name] = targets[name][:3, :3], targets[name][:3, 3]
             else:
                 targets |= self._stance_targets(state, name, wish, without)
-        for name in self.problems.hinted(tuple(state.places), tuple(state.poles)):
+        for name in self.problems.list_hinted(tuple(state.places), tuple(state.poles)):
             limb = self.problems.limbs[name]
             side = self.problems.feet.find_side(limb.handle, state.q)
             targets[knee_name(name)] = knee_plane(self.model, state.q, limb, side)
@@ -103,10 +103,12 @@ class Frames:
         assert stance is not None, "a planted foot stands somewhere"
         if name in state.dragged:
             return {name: wish.target, flat_name(name): stance.flat}
+        if self.problems.lies(state, name, wish):
+            return {name: stance.lying}
         ball, side = stance.ball, stance.side
         if state.strengths or state.blends:
             for share, q in self._shares(state, self.problems.handles[name], without):
-                ball = eased(ball, self.foot_place(foot, q), share)
+                ball = ease_place(ball, self.foot_place(foot, q), share)
                 if side is not None:
                     side = (1.0 - share) * self.problems.feet.find_side(name, q) + share * side
         return {name: ball, side_name(name): side, flat_name(name): stance.flat}
@@ -137,7 +139,7 @@ class Frames:
 
         It begins as the body is when the strength leaves 1 or 0, so that nothing jumps there.
         """
-        silent = replace(state, strengths=written(state.strengths, name, 0.0), without={})
+        silent = replace(state, strengths=set_entry(state.strengths, name, 0.0), without={})
         before = state.without.get(name)
         if before is None:
             return silent
@@ -201,14 +203,14 @@ class Frames:
     def _ease_target(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> Floats:
         target = wish.target
         for share, q in self._shares(state, self.problems.handles[name], without):
-            target = eased(target, self.model.fk(q, self.problems.eye(name)), share)
+            target = ease_place(target, self.model.fk(q, self.problems.eye(name)), share)
         return target
 
     def _ease_aim(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> Floats:
         target = wish.target
         for share, q in self._shares(state, self.problems.handles[name], without):
             origin = self.model.fk(q, self.problems.eye(name))
-            target = aimed(target, origin[:3, 3], origin[:3, :3] @ np.array(wish.axis), share)
+            target = ease_gaze(target, origin[:3, 3], origin[:3, :3] @ np.array(wish.axis), share)
         return target
 
     # -------------------------------------------------------------------------------------------- blended limbs

@@ -25,9 +25,9 @@ __all__ = [
 
 PINS, DRAGGED, REACHES, POLES, KEPT = range(5)
 AIM_WEIGHT = 0.3  # beside a balance of weight 1
-FLAT_WEIGHT = 0.1
-LIFTED_WEIGHT = 0.03  # of a foot that is dragged, to lie flat; beside it, of the body that stays upright
-UPRIGHT_WEIGHT = 0.1
+FLAT_WEIGHT = 0.01
+LIFTED_WEIGHT = 0.01  # of a foot that is dragged, to lie flat; beside it, of the body that stays upright
+UPRIGHT_WEIGHT = 0.01
 KNEE_WEIGHT = 0.3
 PINNED = 1e-6  # metres (times L below 1) and radians: how near a pin must be to count as reached
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from poise.kinematics.parts import find_rigid_parts
 from poise.rig.stance import Stance
-from poise.rig.state import State, Wish, written
+from poise.rig.state import State, Wish, set_entry
 from poise.rig.undo import Undoable
 
 __all__ = ["Planting"]
@@ -29,7 +29,7 @@ class Planting(Undoable):
         """
         name = self._foot(handle)
         wish = self._plant_at(name, self._state.shown)
-        self._change("plant", name, places=written(self._state.places, name, wish), dragged=())
+        self._change("plant", name, places=set_entry(self._state.places, name, wish), dragged=())
 
     def stand(self) -> tuple[str, ...]:
         """Plants the feet that the body stands on, see `standing`; those that are held already stay as they are.

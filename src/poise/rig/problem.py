@@ -40,13 +40,18 @@ from poise.solvers import Solver
 __all__ = ["Problems", "aim_name", "knee_name", "pole_name", "turn_name"]
 
 MOST_SOLVERS = 64
+FLAT = 1e-3  # radians: a foot that is turned by less lies flat
+AT_END = 0.05  # radians: so near to the end of its range an ankle may need the heel up in the next frame
 NO_WISH = "nothing"  # a solver needs a row: this one asks for nothing
 
 
 class Knee(OnPlane):
-    """A knee without a hinge looks ahead, as its foot does; it is never missed."""
+    """A knee without a hinge looks ahead, as its foot does; it is never missed. Its targets are of `knee_plane`."""
 
     counts = False
+
+    def _convert(self, target: Any) -> NDArray[np.float64]:
+        return np.asarray(target, dtype=np.float64)
 
 
 class Asked(NamedTuple):
@@ -62,6 +67,7 @@ class Asked(NamedTuple):
         carries: Whether it is a foot that carries the body: held, and no higher than the lowest one.
         raised: Whether it is a planted foot with its heel so high that the heel carries nothing.
         kept: Whether it is a tool that is dragged and keeps its rotation.
+        lies: Whether it is a planted foot in one piece that lies flat, see `Problems.lies`.
     """
 
     name: str
@@ -73,6 +79,7 @@ class Asked(NamedTuple):
     carries: bool = False
     raised: bool = False
     kept: bool = False
+    lies: bool = False
 
 
 class Problems:
@@ -97,6 +104,7 @@ class Problems:
         self.feet = Feet(model, handles) if feet is None else feet
         self.stiffness = find_stiffness(model, handles)
         self._solvers: dict[tuple[Any, ...], Solver] = {}
+        self._ankles: dict[str, list[tuple[int, float, float]]] = {}
         self._allowed: dict[int, tuple[Solver, NDArray[np.float64] | None]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
@@ -155,8 +163,37 @@ class Problems:
         if wish.stance is None:
             return Asked(name, level, ndim, weight, kind, None, self.height(name, wish) <= low)
         ground = wish.stance.ground
-        raised = self.model.mass > 0.0 and self.feet.is_raised(name, state.q)
-        return Asked(name, level, ndim, weight, kind, ground, ground <= low, raised)
+        lies = self.lies(state, name, wish)
+        raised = not lies and self.model.mass > 0.0 and self.feet.is_raised(name, state.q)
+        return Asked(name, level, ndim, weight, kind, ground, ground <= low, raised, lies=lies)
+
+    def lies(self, state: State, name: str, wish: Wish) -> bool:
+        """Return whether a planted foot in one piece lies flat and nothing needs its heel up: it is then held in six.
+
+        That is what its goals would come to, and is solved faster. The heel may be needed up where an ankle is at its
+        end, and by a handle that missed its target.
+        """
+        foot, stance = self.feet[name], wish.stance
+        if foot.toes is not None or stance is None or stance.flat is None or state.strengths or state.blends:
+            return False
+        if any(missed not in state.places or state.places[missed].kind != "plant" for missed in state.missed):
+            return False
+        R = self.model.fk(state.q, foot.frame)[:3, :3]
+        if not 3.0 - float(np.vdot(R, stance.flat)) < FLAT * FLAT:
+            return False
+        return not any(q <= low or q >= high for q, low, high in self.list_ankle(name, state.q))
+
+    def list_ankle(self, name: str, q: NDArray[np.float64]) -> list[tuple[float, float, float]]:
+        """Return where the joints between a knee and its foot are, and the ends of their ranges."""
+        if name not in self._ankles:
+            limb = self.limbs.get(self.handles[name].limb or "")
+            chain = self.model.ancestors(self.feet[name].frame)
+            knee = None if limb is None else limb.middle
+            own = chain[: chain.index(knee)] if knee in chain else chain[:1]
+            names = [joint for frame in own if (joint := self.model.frame(frame).joint) is not None]
+            joints = [joint for joint in map(self.model.joint, names) if joint.nv == 1 and not joint.mimic]
+            self._ankles[name] = [(joint.q.start, float(joint.lower), float(joint.upper)) for joint in joints]
+        return [(float(q[k]), low + AT_END, high - AT_END) for k, low, high in self._ankles[name]]
 
     def find_low(self, state: State, places: Mapping[str, Wish]) -> float:
         """Return the height up to which held feet carry the body: a little above the lowest of them."""
@@ -190,6 +227,8 @@ class Problems:
         above: list[tuple[Place, float]] = []
         for name in self.feet.names:
             place = held.get(name)
+            if place is not None and place.lies:
+                continue
             if place is not None and place.ground is not None:
                 above += [(point, place.ground) for point in self.feet[name].heel]
             elif self.floor is not None and (place is None or place.ndim == 1):
@@ -224,7 +263,7 @@ class Problems:
             goals += self.place(place)
         goals += self.upright(places)
         goals += [self.pole(limb) for limb in poles]
-        goals += [self.knee(limb) for limb in self.hinted([place.name for place in places], poles)]
+        goals += [self.knee(limb) for limb in self.list_hinted([place.name for place in places], poles)]
         support = self.supports(places)
         if support is not None:
             goals.append(support)
@@ -241,13 +280,13 @@ class Problems:
     def place(self, place: Asked) -> list[Goal]:
         """The goals of a pin, a planted foot, a reach or a drag."""
         if place.ground is not None:
-            return self.feet.make_goals(place.name, place.weight)
+            return self.feet.make_goals(place.name, place.weight, lies=place.lies)
         frame, near = self.handles[place.name].frame, near_pin(self.model) if place.level == PINS else None
         target = np.eye(4) if place.ndim == 2 and not place.kept else np.zeros(3)
         goals: list[Goal] = [
             Reach(frame, target, weight=place.weight, priority=place.level, name=place.name, tolerance=near)
         ]
-        if place.kind == "plant" and place.ndim == 1 and self.feet[place.name].side is not None:
+        if place.kind == "plant" and self.has_flat(place):
             goals.append(self.feet.make_flat(place.name, LIFTED_WEIGHT))  # a planted foot that is dragged
         if place.kept:  # as it is turned, nothing that is pinned turns it: it is kept before anything is dragged
             turn = turn_name(place.name)
@@ -255,13 +294,21 @@ class Problems:
         return goals
 
     def upright(self, places: Sequence[Asked]) -> list[Goal]:
-        """The goal of a body that stays as it rests while a planted foot is dragged; none where the body is held."""
+        """The goal of a body that stays as it rests, beside feet that lie flat; none where it is asked to turn."""
         body = next((handle for handle in self.handles.values() if handle.kind == "body"), None)
-        lifted = any(place.kind == "plant" and place.level == DRAGGED for place in places)
-        if body is None or self.rest is None or not lifted or any(place.name == body.name for place in places):
+        flat = any(place.kind == "plant" and not place.lies and self.has_flat(place) for place in places)
+        if body is None or self.rest is None or not flat:
+            return []
+        if any(place.name == body.name and place.ndim == 2 for place in places):
             return []
         rotation = self.model.fk(self.rest.wanted(self.model), body.frame)[:3, :3]
         return [Flat(body.frame, rotation, weight=UPRIGHT_WEIGHT, priority=KEPT, name=f"{body.name}.upright")]
+
+    def has_flat(self, place: Asked) -> bool:
+        """Whether a planted foot has a goal to lie flat: dragged by a place, or in one piece."""
+        foot = self.feet[place.name]
+        dragged = place.level == DRAGGED and place.ndim == 1
+        return foot.side is not None and (dragged or (place.level == PINS and foot.toes is None))
 
     def pole(self, name: str) -> Goal:
         """The goal that turns a limb's plane of bending."""
@@ -271,7 +318,7 @@ class Problems:
         assert limb.bone is not None, "a limb without a middle has no pole"
         return Align(limb.bone[0], limb.bone[1], "x", priority=POLES, name=pole_name(name))
 
-    def hinted(self, held: Sequence[str], poles: Sequence[str]) -> list[str]:
+    def list_hinted(self, held: Sequence[str], poles: Sequence[str]) -> list[str]:
         """The legs without a pole whose knees may bend any way, and whose feet are held."""
         return [
             name

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from poise.diagnosis.missed import is_missed
 from poise.model import Model
+from poise.names import find_side
 from poise.rig.state import Wish
 from poise.solvers import Solution
 from poise.solvers.findings import ActiveLimit
@@ -93,6 +94,8 @@ def name_stop(model: Model, limit: ActiveLimit) -> Stop:
     part, _, side = role.rpartition("_") if role.rpartition("_")[2] in SIDES else (role, "", "")
     turns = limit.kind == "range" and not model.slides[limit.velocity]
     degrees = math.degrees(limit.value) if turns else None
+    if limit.kind == "floor":  # whatever of it touches: the foot does
+        return Stop("foot", SIDES.get(side or find_side(frame), ""), limit.kind, None, limit)
     return Stop(WORDS.get(part, part) or repr(frame), SIDES.get(side, ""), limit.kind, degrees, limit)
 
 

@@ -21,7 +21,7 @@ from poise.kinematics import Mirror, Pose
 from poise.kinematics.regions import read_position
 from poise.limits import Limit
 from poise.model import Model
-from poise.rig.arguments import checked_share, checked_weight, read_balance, read_floor, read_rest
+from poise.rig.arguments import check_share, check_weight, read_balance, read_floor, read_rest
 from poise.rig.asking import RigProblem, SolverMaker, make_solver
 from poise.rig.frames import Frames
 from poise.rig.handles import Handle
@@ -29,7 +29,7 @@ from poise.rig.images import Images
 from poise.rig.planting import Planting
 from poise.rig.problem import Problems
 from poise.rig.reasons import Miss, find_misses, say_misses
-from poise.rig.state import Blend, Pole, Wish, without, written
+from poise.rig.state import Blend, Pole, Wish, set_entry, without
 from poise.rig.targets import default_axis, limb_axis, read_target
 
 __all__ = ["Rig"]
@@ -155,13 +155,15 @@ class Rig(Planting):
         """
         found = self._handle(handle)
         wanted = self._place(found, self._state.shown, 2) if target is None else read_target(target)
-        self._change("pin", found.name, places=written(self._state.places, found.name, Wish("pin", wanted)), dragged=())
+        self._change(
+            "pin", found.name, places=set_entry(self._state.places, found.name, Wish("pin", wanted)), dragged=()
+        )
 
     def reach(self, handle: str, target: Any, weight: float = 1.0) -> None:
         """Asks a handle to a place or a transform; `weight` counts among other reaches. `update` moves it there."""
         name = self._handle(handle).name
-        wish = Wish("reach", read_target(target), checked_weight(weight))
-        self._change("reach", name, places=written(self._state.places, name, wish), dragged=())
+        wish = Wish("reach", read_target(target), check_weight(weight))
+        self._change("reach", name, places=set_entry(self._state.places, name, wish), dragged=())
 
     def look_at(self, handle: str, target: Any, axis: Any = None) -> None:
         """Turns a handle, such as the head, to a place: its `axis`, or what looks forward in the rest pose."""
@@ -201,7 +203,7 @@ class Rig(Planting):
         The way begins where the handle would be without its wish.
         """
         name = self._handle(handle).name
-        self._change("strength", name, strengths=written(self._state.strengths, name, checked_share(value, "strength")))
+        self._change("strength", name, strengths=set_entry(self._state.strengths, name, check_share(value, "strength")))
 
     def freeze(self, *joints: str) -> None:
         """Holds joints as they are: they do not change by one bit until `unfreeze`."""
@@ -226,19 +228,19 @@ class Rig(Planting):
             self._change("pole", found.name, poles=without(self._state.poles, found.name))
             return
         pole = Pole(np.array(read_axis(direction, "direction")))
-        self._change("pole", found.name, poles=written(self._state.poles, found.name, pole))
+        self._change("pole", found.name, poles=set_entry(self._state.poles, found.name, pole))
 
     def blend(self, limb: str, ik: float) -> None:
         """A limb between the angles that it has now (0) and what its handle asks for (1), without a pop.
 
         The angles are those that it has when `ik` first falls below 1.
         """
-        found, share = self._limb(limb), checked_share(ik, "ik")
+        found, share = self._limb(limb), check_share(ik, "ik")
         before = self._state.blends.get(found.name)
         own = self._state.shown if before is None else before.own
         blends, q = without(self._state.blends, found.name), self._state.q
         if share < 1.0:
-            blends = written(blends, found.name, Blend(share, own))
+            blends = set_entry(blends, found.name, Blend(share, own))
         elif before is not None:  # the solve goes on from what is seen
             q, part = q.copy(), self._frames.part(found.name)
             q[part] = self._state.shown[part]
@@ -322,10 +324,10 @@ class Rig(Planting):
         image = images.reflect_wish(state.shown, found, replace(wish, stance=None))
         if image.kind == "plant":  # the other foot goes there first; dragged there, it is planted
             image = replace(image, kind="reach")
-        changed: dict[str, Any] = {"places": written(state.places, found.mirror, image)}
+        changed: dict[str, Any] = {"places": set_entry(state.places, found.mirror, image)}
         if found.name in state.aims:
             aim = images.reflect_wish(state.shown, found, state.aims[found.name])
-            changed["aims"] = written(state.aims, found.mirror, aim)
+            changed["aims"] = set_entry(state.aims, found.mirror, aim)
         self._change("mirror", found.name, dragged=(), **changed)
 
     def copy_targets(self, other: Rig, *, besides: Container[str] = ()) -> None:
@@ -355,7 +357,7 @@ class Rig(Planting):
         wish = Wish(
             "aim", np.array(read_position(target, "target")), axis=(float(axis[0]), float(axis[1]), float(axis[2]))
         )
-        self._change(verb, name, aims=written(self._state.aims, name, wish))
+        self._change(verb, name, aims=set_entry(self._state.aims, name, wish))
 
     def _take(self, handle: Handle, target: Floats, dragged: tuple[str, ...]) -> None:
         """Makes a target the wish of a dragged handle."""
@@ -368,7 +370,7 @@ class Rig(Planting):
         wish = Wish("reach", target, kept=kept)
         if before is not None:
             wish = Wish(before.kind, target, before.weight, before.axis, before.stance, kept)
-        places = written(state.places, handle.name, wish)
+        places = set_entry(state.places, handle.name, wish)
         self._state = replace(state, places=places, dragged=dragged)
 
     def _pin_again(self) -> None:
@@ -382,7 +384,7 @@ class Rig(Planting):
                 held = self._plant_at(name, state.q, None if wish.stance is None else wish.stance.flat)
             else:
                 continue
-            self._state = replace(self._state, places=written(self._state.places, name, held))
+            self._state = replace(self._state, places=set_entry(self._state.places, name, held))
 
     def _find_images(self) -> Images:
         if self._images is None:

@@ -29,6 +29,7 @@ __all__ = ["Feet", "Flat", "Stance", "flat_name", "side_name"]
 Floats = NDArray[np.float64]
 RISEN = 0.25  # radians: a heel that is turned up by so much carries nothing
 LEAST_UP = math.cos(RISEN)
+EXACT = 0.3  # of how near a pin must be: a ball hangs on a foot that may be turned a little, too
 
 
 class Flat(Orient):
@@ -61,6 +62,15 @@ class Stance:
         if self._ball is None:
             self._ball = self._feet.find_ball(self._handle, self.q)
         return self._ball
+
+    @property
+    def lying(self) -> Floats:
+        """The transform of the flat foot, its ball where it stays, (4, 4)."""
+        assert self.flat is not None, "a foot that is a point does not lie"
+        T = np.eye(4)
+        T[:3, :3] = self.flat
+        T[:3, 3] = self.ball - self.flat @ np.array(self._feet[self._handle].ball)
+        return T
 
     @property
     def side(self) -> Floats | None:
@@ -174,10 +184,13 @@ class Feet:
         x, y, z = own + behind / math.tan(RISEN) * np.array(foot.up)
         return foot.frame, (float(x), float(y), float(z))
 
-    def make_goals(self, handle: str, weight: float) -> list[Goal]:
-        """Return the goals of a planted foot; their targets are not those of a stance yet."""
-        foot, near = self[handle], near_pin(self.model)
+    def make_goals(self, handle: str, weight: float, *, lies: bool = False) -> list[Goal]:
+        """Return the goals of a planted foot, or of one that lies flat; their targets are not those of a stance yet."""
+        foot, (metres, radians) = self[handle], near_pin(self.model)
+        near = EXACT * metres, EXACT * radians
         goals: list[Goal] = []
+        if lies:
+            return [Reach(foot.frame, np.eye(4), weight=weight, priority=PINS, name=handle, tolerance=near)]
         if foot.toes is None:
             at = np.zeros(3)
             goals.append(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from poise.rig.stance import Stance
 
-__all__ = ["Blend", "Memory", "Pole", "State", "Wish", "without", "written"]
+__all__ = ["Blend", "Memory", "Pole", "State", "Wish", "set_entry", "without"]
 
 Floats = NDArray[np.float64]
 Key = TypeVar("Key")
@@ -103,7 +103,7 @@ class State:
     without: Mapping[str, State] = field(default_factory=dict)
 
 
-def written(mapping: Mapping[Key, Value], key: Key, value: Value) -> dict[Key, Value]:
+def set_entry(mapping: Mapping[Key, Value], key: Key, value: Value) -> dict[Key, Value]:
     """A copy with one entry set."""
     return {**mapping, key: value}
 

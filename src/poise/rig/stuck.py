@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
-from poise.rig.handles import Handle
+from poise.rig.legs import Legs
 from poise.rig.limbs import Limb
 from poise.rig.problem import Problems
 from poise.rig.state import State
-from poise.rig.unfolding import bend, bend_leg, comes_down, hinge_joint
+from poise.rig.unfolding import bend, hinge_joint
 from poise.solvers import Solution, Solver
 from poise.solvers.options import CONTINUOUS_SPAN
 
@@ -40,31 +40,41 @@ class Stuck:
     def __init__(self, model: Model, problems: Problems) -> None:
         self.model, self.problems = model, problems
         self._span = np.where(~model.slides, CONTINUOUS_SPAN, CONTINUOUS_SPAN * model.length)
-        self._legs: dict[str, list[Limb]] = {}
+        self._legs = Legs(model, problems, self._span)
         self._balls = [slice(joint.v.stop - 3, joint.v.stop) for joint in model.joints if joint.quaternion]
 
     def solve(self, solver: Solver, state: State, targets: dict[str, Any]) -> tuple[Solution, int]:
         """A frame, and for how many frames to try no more to bring missed handles to their targets."""
-        if not state.missed:
-            lowered = [name for name in state.dragged if self.problems.handles[name].kind == "body"]
-            bent = self.bent(state, targets, lowered) if lowered and len(state.places) > 1 else None
-            if bent is None:
-                return solver.solve(state.q, targets), 0
-            return solver._run(bent[0], targets, self.window(bent[1])), 0
-        return self.solve_missed(solver, state, targets)
+        if state.missed:
+            return self.solve_missed(solver, state, targets)
+        lowered = [name for name in state.dragged if self.problems.handles[name].kind == "body"]
+        bent = self.bend_stuck(state, targets, lowered) if lowered and len(state.places) > 1 else None
+        return self.run(solver, state, targets, bent), 0
 
     def solve_missed(self, solver: Solver, state: State, targets: dict[str, Any]) -> tuple[Solution, int]:
         """The same from a state whose last frame missed some targets."""
-        bent = self.bent(state, targets, state.missed)
-        if bent is not None:
-            return solver._run(bent[0], targets, self.window(bent[1])), 0
-        solution = solver.solve(state.q, targets)
-        if solution.reached or self.far(state.q, solution.q) > STILL:
+        bent = self.bend_stuck(state, targets, state.missed)
+        solution = self.run(solver, state, targets, bent)
+        if bent is not None or solution.reached or self.far(state.q, solution.q) > STILL:
             return solution, 0
         if state.resting > 0:
             return solution, state.resting - 1
         other = self.part_way(solver, state, targets, solution)
         return other, REST if other is solution else 0
+
+    def run(
+        self, solver: Solver, state: State, targets: dict[str, Any], bent: tuple[Floats, Floats] | None
+    ) -> Solution:
+        """A solve from where limbs are bent, if some are, in which knees that carry the body do not bend back."""
+        q, moved = (state.q, None) if bent is None else bent
+        knees = self._legs.find_knees(state)
+        if moved is None and not any(room < CONTINUOUS_SPAN for _, _, room in knees):
+            return solver.solve(q, targets)
+        window = self.window(np.zeros(self.model.nv) if moved is None else moved)
+        for v, way, _ in knees:
+            room = max(0.0, self._legs.measure_room(v, way, q))
+            window[v, 0 if way > 0.0 else 1] = max(-room, window[v, 0]) if way > 0.0 else min(room, window[v, 1])
+        return solver._run(q, targets, window)
 
     def part_way(self, solver: Solver, state: State, targets: dict[str, Any], solution: Solution) -> Solution:
         """The same frame by way of a nearer target; the solution that was there if that is no better."""
@@ -93,7 +103,7 @@ class Stuck:
             out[:3, 3] = now + share * line
         return out
 
-    def bent(self, state: State, targets: dict[str, Any], handles: Sequence[str]) -> tuple[Floats, Floats] | None:
+    def bend_stuck(self, state: State, targets: dict[str, Any], handles: Sequence[str]) -> tuple[Floats, Floats] | None:
         """Where to start with limbs bent that some handles are stuck with, and by what; None if none is stuck."""
         q, turned = state.q.copy(), np.zeros(self.model.nv)
         for name in handles:
@@ -102,7 +112,7 @@ class Stuck:
                 continue
             target = targets[name] if targets[name].ndim == 1 else targets[name][:3, 3]
             if handle.limb is None:
-                self.bend_legs(state, handle, target, q, turned)
+                self._legs.bend(state, handle, target, q, turned)
                 continue
             limb = self.problems.limbs[handle.limb]
             joint = hinge_joint(self.model, limb)
@@ -118,58 +128,6 @@ class Stuck:
         for joint in map(self.model.joint, state.frozen):  # a quaternion made unit once more may be a bit off
             q[joint.q] = state.q[joint.q]
         return q, turned
-
-    def bend_legs(self, state: State, handle: Handle, target: Floats, q: Floats, turned: Floats) -> None:
-        """Bend straight legs on held feet, on which a handle such as the pelvis comes down: writes q and turned."""
-        way, ways = target - self.model.fk(state.q, handle.frame)[:3, 3], []
-        dq = np.zeros(self.model.nv)
-        for limb in self.find_legs(handle.frame):
-            if not self.carries(state, limb) or not comes_down(self.model, q, limb, way):
-                continue
-            joint = hinge_joint(self.model, limb)
-            if joint is not None:  # the foot is as far from where the way takes the hip, as it must be from the hip
-                end = self.model.fk(q, limb.end)[:3, 3] - way
-                dq[joint.v] = bend(self.model, q, limb, joint, limb.end, end, as_made=True)
-            elif self.problems.looks(limb.handle):
-                side = self.problems.feet.find_side(limb.handle, q)
-                own, moved = bend_leg(self.model, q, limb, side, way)
-                dq += own
-                ways += [moved] if own.any() else []
-        if not dq.any():
-            return
-        dq = np.clip(dq, -CONTINUOUS_SPAN, CONTINUOUS_SPAN)
-        if ways:
-            dq += self.shift(q, handle.frame, np.mean(ways, axis=0))
-        turned += dq
-        q[:] = self.model.integrate(q, dq)
-
-    def find_legs(self, frame: str) -> list[Limb]:
-        """The limbs with a middle and a foot that hang on a frame."""
-        if frame not in self._legs:
-            limbs, handles = self.problems.limbs.values(), self.problems.handles
-            legs = [limb for limb in limbs if limb.middle is not None and handles[limb.handle].stands]
-            self._legs[frame] = [limb for limb in legs if frame in self.model.ancestors(limb.root)]
-        return self._legs[frame]
-
-    def carries(self, state: State, limb: Limb) -> bool:
-        """Whether a leg is on a foot that is held, and has a knee that may move."""
-        wish = state.places.get(limb.handle)
-        if wish is None or wish.kind == "reach" or limb.handle in state.dragged:
-            return False
-        return not state.frozen or self.model.frame(str(limb.middle)).joint not in state.frozen
-
-    def shift(self, q: Floats, frame: str, way: Floats) -> Floats:
-        """The velocities of the slides above a frame that move it by a way, (nv,)."""
-        above = {self.model.frame(name).joint for name in self.model.ancestors(frame)}
-        slides = np.zeros(self.model.nv, dtype=bool)
-        for joint in self.model.joints:
-            if joint.name in above:
-                slides[joint.v] = self.model.slides[joint.v]
-        dq, columns = np.zeros(self.model.nv), np.flatnonzero(slides)
-        if len(columns):
-            J = self.model.jacobian(q, frame)[:3, columns]
-            dq[columns] = np.linalg.lstsq(J, way, rcond=1e-9)[0]
-        return np.clip(dq, -self._span, self._span)
 
     def pinned_below(self, state: State, limb: Limb) -> bool:
         """Whether something is pinned that the limb's hinge moves."""

@@ -13,7 +13,7 @@ from poise.model import Model
 from poise.names import find_other_side, find_side
 from poise.spatial import Rotation, Transform
 
-__all__ = ["aimed", "default_axis", "eased", "find_ahead", "limb_axis", "read_target"]
+__all__ = ["default_axis", "ease_gaze", "ease_place", "find_ahead", "limb_axis", "read_target"]
 
 Floats = NDArray[np.float64]
 
@@ -28,7 +28,7 @@ def read_target(target: Any) -> Floats:
     return np.array(read.matrix) if isinstance(read, Transform) else np.array(read)
 
 
-def eased(target: Floats, origin: Floats, share: float) -> Floats:
+def ease_place(target: Floats, origin: Floats, share: float) -> Floats:
     """Part of the way from a transform (4, 4) to a target, a place or a transform."""
     if target.ndim == 1:
         out: Floats = origin[:3, 3] + share * (target - origin[:3, 3])
@@ -40,7 +40,7 @@ def eased(target: Floats, origin: Floats, share: float) -> Floats:
     return moved
 
 
-def aimed(target: Floats, eye: Floats, ahead: Floats, share: float) -> Floats:
+def ease_gaze(target: Floats, eye: Floats, ahead: Floats, share: float) -> Floats:
     """A place to look at, part of the way from straight `ahead` of the eye to the target."""
     line = target - eye
     distance = float(np.linalg.norm(line))

@@ -21,10 +21,8 @@ from numpy.typing import NDArray
 
 from poise.model import Joint, Model
 from poise.rig.limbs import Limb
-from poise.solvers.options import CONTINUOUS_SPAN
-from poise.spatial import Rotation
 
-__all__ = ["bend", "bend_leg", "comes_down", "hinge_joint"]
+__all__ = ["bend", "bend_knee", "comes_down", "hinge_joint"]
 
 Floats = NDArray[np.float64]
 LEAST = 0.02  # radians: less is left to the solve
@@ -89,32 +87,20 @@ def comes_down(model: Model, q: Floats, limb: Limb, way: Floats) -> bool:
     return float(upper @ lower) > STRAIGHT * math.sqrt(float(upper @ upper) * float(lower @ lower))
 
 
-def bend_leg(model: Model, q: Floats, limb: Limb, side: Floats, way: Floats) -> tuple[Floats, Floats]:
-    """Bend a leg whose knee has no hinge, for a hip that shall go a way while the foot stays.
+def bend_knee(model: Model, q: Floats, limb: Limb, side: Floats, way: Floats) -> Floats:
+    """How far the velocities of a knee without a hinge go, (nv,), for a hip that goes a way while the foot stays.
 
-    With n the side of the foot, across the leg, the bone below the knee turns back by t, the thigh ahead by what brings
-    the foot under the hip again, and the foot by what lays it flat again.
-
-    Returns:
-        How far the velocities of hip, knee and ankle go, (nv,), and how far the hip; zeros where nothing is to be bent.
+    With n the side of the foot, across the leg, the bone below the knee turns back about n: the knee goes ahead.
     """
-    dq, still = np.zeros(model.nv), np.zeros(3)
+    dq = np.zeros(model.nv)
     A, B, C = (model.fk(q, str(frame))[:3, 3] for frame in (limb.root, limb.middle, limb.end))
-    line, wanted = C - A, C - A - way
+    line = C - A
     n = side - (side @ line) * line / max(float(line @ line), 1e-300)
-    size, distance = float(np.linalg.norm(n)), float(np.linalg.norm(wanted))
-    if size < 1e-9 or distance == 0.0:
-        return dq, still
-    n /= size
-    turns = [turn for turn in find_turns(line, C - B, n, distance) if turn > LEAST]
-    if not turns:
-        return dq, still
-    knee = min(CONTINUOUS_SPAN, *turns)
-    bent = B - A + Rotation.from_vector(knee * n).matrix @ (C - B)
-    hip = math.atan2(float(np.cross(bent, wanted) @ n), float(bent @ wanted))
-    for frame, turn in ((limb.root, hip), (str(limb.middle), knee), (limb.end, -hip - knee)):
-        name = model.frame(frame).joint
-        if name is not None:
-            v = model.joint(name).v
-            dq[v] = np.linalg.lstsq(model.jacobian(q, frame)[3:, v], turn * n, rcond=1e-6)[0]
-    return dq, line - wanted * (float(np.linalg.norm(bent)) / distance)
+    size, name = float(np.linalg.norm(n)), model.frame(str(limb.middle)).joint
+    if size < 1e-9 or name is None:
+        return dq
+    turns = find_turns(line, C - B, n / size, float(np.linalg.norm(line - way)))
+    turn = min((turn for turn in turns if turn > LEAST), default=0.0)
+    v = model.joint(name).v
+    dq[v] = np.linalg.lstsq(model.jacobian(q, str(limb.middle))[3:, v], turn * n / size, rcond=1e-6)[0]
+    return dq
