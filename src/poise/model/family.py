@@ -229,13 +229,14 @@ def span(axes: Sequence[Axis], end: Floats) -> float:
     """Return the length of the way along the axes' points to `end`, slides at their farthest [m]."""
     points = [axis.p for axis in axes] + [end]
     way = sum(float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(points))
-    return way + sum(abs(axis.middle) + axis.half for axis in axes if axis.slides and np.isfinite(axis.half))
+    return way + sum(abs(axis.middle) + axis.half for axis in axes if axis.slides)
 
 
 def errors_of(six: Six, true: Sequence[Axis], chain: Chain) -> tuple[float, float]:
     """Return by how much a point of the frame and its rotation can be off for moving the axes: metres, radians."""
     order = six.axes if not six.backwards else six.axes[::-1]
     real = true if not six.backwards else true[::-1]
+    beyond = chain.axes[-1:] if chain.axes[-1].joint != order[-1].joint else ()  # a free joint at the end
     metres = radians = 0.0
     for i, (ideal, axis) in enumerate(zip(order, real, strict=True)):
         sine = float(np.linalg.norm(np.cross(ideal.h, axis.h)))
@@ -243,7 +244,8 @@ def errors_of(six: Six, true: Sequence[Axis], chain: Chain) -> tuple[float, floa
             metres += sine * (abs(axis.middle) + axis.half) if sine > 0.0 else 0.0
             continue
         radians += 2.0 * sine
-        metres += 2.0 * sine * span(order[i:], chain.T[:3, 3]) + 2.0 * axis.from_axis(ideal.p)
+        metres += 2.0 * sine * span((*order[i:], *beyond), chain.T[:3, 3]) if sine > 0.0 else 0.0
+        metres += 2.0 * axis.from_axis(ideal.p)
     return 1.01 * metres, 1.01 * radians
 
 

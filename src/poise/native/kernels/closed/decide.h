@@ -87,7 +87,7 @@ POISE_FN FamilyAsked<T> ask_of(const FamilySpec<T>& spec, const FamilyTarget<T>&
   const T own = first || last ? half * distance_from_axis(free, after ? outer : inner) : T(0);
   const T about = first || last ? half * distance_from_axis(free, after ? spec.chain.meet : other) : T(0);
   const T room = T(family_room) * (spec.chain.length + norm(target.p));
-  const T base = metres + radians * norm(lever) + room;
+  const T base = metres + radians * (norm(lever) + (after ? T(0) : own)) + room;
 
   // A, column by column
   FamilyAsked<T> asked;

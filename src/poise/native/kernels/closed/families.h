@@ -60,14 +60,17 @@ template <class T> struct FamilyLeaf {
 
 constexpr double family_room = 1e-11;
 
+// how far a value is from the middle of its range, whole turns aside
+template <class T> POISE_FN T turns_off(const FamilyAxis<T>& axis, T value) {
+  const T off = value - axis.middle;
+  if (axis.slides) return off;
+  const T turns = off * T(0.5 / one_pi);
+  return off - T(2 * one_pi) * ((turns + TrigTable<T>::round_shift) - TrigTable<T>::round_shift);
+}
+
 // how far the joint is outside its range whatever the turn within its slack [rad or m]; not positive: it may be inside
 template <class T> POISE_FN T excess_of_range(const FamilyAxis<T>& axis, const Known<T>& turn) {
-  T off = turn.at - axis.middle;
-  if (!axis.slides) {
-    const T turns = off * T(0.5 / one_pi);
-    off -= T(2 * one_pi) * ((turns + TrigTable<T>::round_shift) - TrigTable<T>::round_shift);
-  }
-  return absolute(off) - axis.half - turn.slack - T(family_room);
+  return absolute(turns_off(axis, turn.at)) - axis.half - turn.slack - T(family_room);
 }
 
 // whether it is inside for every turn within the slack
@@ -199,9 +202,11 @@ template <class T, class F> POISE_FN bool walk_pair(FamilyWalk<T>& walk, int fir
   const TwoTurns<T> second = second_turn_onto(k1, k2, p, q, from_error, to_error);
   const TwoTurns<T> direct = direct_first_turn(k1, k2, p, q, from_error, to_error);
   if (!direct.found) return false;
-  return walk_both(walk, first + 1, second, [&](FamilyWalk<T>& w, bool apart) {
+  const bool apart = second.certain && direct.certain;
+  return walk_both(walk, first + 1, second, [&](FamilyWalk<T>& w, bool) {
     w.leaf.certain = w.leaf.certain && direct.certain;
-    return w.put(first, first_turn_onto(k1, k2, p, q, from_error, to_error, w.leaf.turn[first + 1], direct, apart)) &&
+    const Known<T>& own = direct.turn[w.leaf.branch & 1];
+    return w.put(first, first_turn_onto(k1, k2, p, q, from_error, to_error, w.leaf.turn[first + 1], own, apart)) &&
            walk_wrist(w, visit);
   });
 }

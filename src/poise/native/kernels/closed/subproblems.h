@@ -147,23 +147,26 @@ POISE_FN TwoTurns<S> second_turn_onto(const S* k1, const S* k2, const S* p, cons
   return turn_to_height(k1, k2, p, dot(k1, q), p_error + q_error);
 }
 
-// The first turn once the second is known. It has an equation of its own too, k2 . R(-k1) q = k2 . p, and so a bound that does not pass
-// through the second: `direct`. Where both equations keep their two roots apart for every input, each answer stays with its root, and
-// the smaller bound holds.
+// The first turn, by an equation of its own, k2 . R(-k1) q = k2 . p, whose bound does not pass through the second. R(k2, second) p =
+// R(-k1, first) q lies on one side of the plane of k1 and k2; in both equations the first of the two answers is on the side of k1 x k2, so
+// answers of the same place belong together. With inputs that are off this is so where both equations keep their answers apart.
 template <class S>
 POISE_FN TwoTurns<S> direct_first_turn(const S* k1, const S* k2, const S* p, const S* q, S p_error, S q_error) {
   const S back[3] = {S(real_t<S>(0)) - k1[0], S(real_t<S>(0)) - k1[1], S(real_t<S>(0)) - k1[2]};
   return turn_to_height(k2, back, q, dot(k2, p), p_error + q_error);
 }
+
+// The first turn once the second is known; `direct` is the same by its own equation, and taken where it is known better and `apart` says
+// that both belong together.
 template <class S> POISE_FN Known<S> first_turn_onto(const S* k1, const S* k2, const S* p, const S* q, S p_error,
-                                                    S q_error, const Known<S>& second, const TwoTurns<S>& direct,
-                                                    mask_t<S> apart) {
+                                                     S q_error, const Known<S>& second, const Known<S>& direct,
+                                                     mask_t<S> apart) {
   S side[3], turned[3];
   across(k2, p, side);
   turn_about(k2, second.at, p, turned);
-  Known<S> first = turn_onto(k1, turned, q, p_error + second.slack * norm(side), q_error);
-  first.slack = select(apart & direct.certain, minimum(first.slack, direct.turn[0].slack), first.slack);
-  return first;
+  const Known<S> onto = turn_onto(k1, turned, q, p_error + second.slack * norm(side), q_error);
+  const mask_t<S> better = apart & (direct.slack < onto.slack);
+  return {select(better, direct.at, onto.at), select(better, direct.slack, onto.slack)};
 }
 
 }  // namespace poise
