@@ -1,4 +1,4 @@
-"""How a body looks: `look_of(model)` reads its meshes, when somebody wants to see them and not before.
+"""How a body looks: `find_look(model)` reads its meshes, when somebody wants to see them and not before.
 
 Loading a model opens no mesh. What is read here is kept with the model, at most 200,000 triangles of it; what was not
 found or could not be read is in `Look.notes`, once, with where it was looked for.

@@ -4,8 +4,8 @@
 texture coordinates and weights stay true; the cell grows until few enough triangles are left. Source: J. Rossignac and
 P. Borrel, Multi-resolution 3D approximations for rendering complex scenes, 1993.
 
-`split_creases` splits vertices at edges that are sharper than an angle: normals that are then averaged at each vertex shade
-round parts roundly and leave edges edges.
+`split_creases` splits vertices at edges that are sharper than an angle: normals that are then averaged at each vertex
+shade round parts smoothly and keep edges sharp.
 """
 
 from __future__ import annotations
