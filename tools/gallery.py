@@ -146,9 +146,9 @@ def look_at(path: Path, picture: Path) -> dict[str, Any]:
 
 def wait_for_look(studio: Any) -> str:
     """Wait until the meshes have been read, and say what is drawn."""
-    from poise.formats.looks import look_of
+    from poise.formats.looks import find_look
 
-    look = look_of(studio.model)
+    look = find_look(studio.model)
     end = time.monotonic() + 120.0
     while look.pieces and studio.view.dressed is None and time.monotonic() < end:
         time.sleep(0.05)

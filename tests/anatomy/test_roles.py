@@ -40,7 +40,7 @@ def test_what_is_found_says_how_surely_and_why(mixamo: Model) -> None:
     assert found["hand_l"] == "mixamorig:LeftHand"
     assert found.role("knee_r").certainty > 0.95
     assert "name and shape" in found.role("knee_r").evidence
-    assert found.of("mixamorig:LeftHand") == ("wrist_l", "hand_l")
+    assert found.list_roles("mixamorig:LeftHand") == ("wrist_l", "hand_l")
     text = str(found)
     assert "biped, Mixamo names" in text
     assert "mixamorig:RightLeg" in text

@@ -12,7 +12,7 @@ import pytest
 import looks_files as made
 import poise
 from gltf_files import File, posed, quaternion, worlds
-from poise.formats.looks import look_of
+from poise.formats.looks import find_look
 from poise.model.looks import Look, deform
 
 RED = made.png([[[200, 30, 30], [30, 30, 200]]])
@@ -30,7 +30,7 @@ def reference(file: File, root: dict[str, Any], points: Any, joints: Any, weight
 
 def placed(path: Path, q: Any = None, **options: Any) -> tuple[Any, np.ndarray]:
     model = poise.load(path, **options)
-    (piece,) = look_of(model).pieces
+    (piece,) = find_look(model).pieces
     return model, deform(piece, model.frames, model.fk(model.rest if q is None else q))
 
 
@@ -65,7 +65,7 @@ def test_a_mesh_without_a_skin_rides_on_its_node(tmp_path: Path) -> None:
     file = made.box_file(translation=[1, 0, 0], scale=[2, 1, 1], rotation=quaternion([0, 0, 1], np.pi / 2))
     model, found = placed(file.glb(tmp_path / "box.glb"))
     np.testing.assert_allclose([found.min(axis=0), found.max(axis=0)], [[-1, 0, 0], [1, 2, 3]], atol=1e-6)
-    assert look_of(model).pieces[0].skin is None
+    assert find_look(model).pieces[0].skin is None
 
 
 @pytest.mark.parametrize("write", ["glb", "gltf", "data_uri"])
@@ -73,7 +73,7 @@ def test_textures_are_kept_as_bytes(write: str, tmp_path: Path) -> None:
     file, *_ = made.strip(texture=RED)
     suffix = ".glb" if write == "glb" else ".gltf"
     model = poise.load(getattr(file, write)(tmp_path / f"strip{suffix}"))
-    (piece,) = look_of(model).pieces
+    (piece,) = find_look(model).pieces
     assert piece.patch.material is not None
     assert piece.patch.material.texture is not None
     assert piece.patch.material.texture.data == RED
@@ -105,9 +105,9 @@ def test_quantized_interleaved_and_sparse_meshes(tmp_path: Path) -> None:
 def test_a_body_that_lost_a_bone_has_no_skin(tmp_path: Path) -> None:
     file, *_ = made.strip()
     model = poise.load(file.glb(tmp_path / "strip.glb"))
-    assert look_of(model.subtree("bone_2")).pieces == ()
-    assert len(look_of(model.with_frame("tip", "bone_3")).pieces) == 1
-    assert len(look_of(model.locked({"bone_2": model.rest[model.joint("bone_2").q]})).pieces) == 1
+    assert find_look(model.subtree("bone_2")).pieces == ()
+    assert len(find_look(model.with_frame("tip", "bone_3")).pieces) == 1
+    assert len(find_look(model.locked({"bone_2": model.rest[model.joint("bone_2").q]})).pieces) == 1
 
 
 # ------------------------------------------------------------------------------------------------ hostile
@@ -177,7 +177,7 @@ def test_a_mesh_that_cannot_be_is_named_and_the_body_is_loaded_all_the_same(name
     change(file)
     model = poise.load(file.glb(tmp_path / "strip.glb"))
     assert "bone_3" in model.frames
-    look = look_of(model)
+    look = find_look(model)
     assert look.pieces == ()
     assert any(word in note for note in look.notes), look.notes
 
@@ -188,7 +188,7 @@ def test_a_texture_that_cannot_be_had_leaves_the_mesh(
 ) -> None:
     file, *_ = made.strip(texture=RED)
     change(file)
-    look = look_of(poise.load(file.glb(tmp_path / "strip.glb")))
+    look = find_look(poise.load(file.glb(tmp_path / "strip.glb")))
     assert len(look.pieces) == 1
     assert look.pieces[0].patch.material is not None
     assert look.pieces[0].patch.material.texture is None
@@ -200,12 +200,12 @@ def test_a_file_that_is_gone_is_told_of(tmp_path: Path) -> None:
     path = file.glb(tmp_path / "strip.glb")
     model = poise.load(path)
     path.unlink()
-    look = look_of(model)
+    look = find_look(model)
     assert look.pieces == ()
     assert "not there" in look.notes[0]
 
 
 def test_bodies_without_a_file_have_no_look() -> None:
-    assert look_of(poise.load("humanoid")) == look_of(poise.load("panda"))
-    assert isinstance(look_of(poise.load("humanoid")), Look)
-    assert look_of(poise.load("humanoid")).pieces == ()
+    assert find_look(poise.load("humanoid")) == find_look(poise.load("panda"))
+    assert isinstance(find_look(poise.load("humanoid")), Look)
+    assert find_look(poise.load("humanoid")).pieces == ()

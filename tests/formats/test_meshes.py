@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import looks_files as made
 from poise.errors import FormatError
 from poise.formats.meshes import MESHES, read_mesh, read_vertices
-from poise.formats.thinning import crease, thin
+from poise.formats.thinning import split_creases, thin
 from poise.model.looks import Patch, Piece, Skin, find_normals
 
 TURNED = "<rotate>0 0 1 90</rotate><translate>1 0 0</translate>"
@@ -175,9 +175,9 @@ def test_a_thinned_mesh_keeps_its_shape_and_what_hangs_on_its_vertices(most: int
 
 
 def test_edges_stay_sharp_and_round_parts_round() -> None:
-    box = crease(Patch(made.CORNERS.astype(np.float32), np.array(made.TRIANGLES, np.uint32)))
+    box = split_creases(Patch(made.CORNERS.astype(np.float32), np.array(made.TRIANGLES, np.uint32)))
     assert len(box.vertices) == 24, "each corner of a box has three normals"
     normals = find_normals(box.vertices, box.triangles)
     assert np.allclose(np.abs(normals).max(axis=1), 1.0)
     round_patch = ball(40)
-    assert len(crease(round_patch).vertices) <= len(round_patch.vertices)
+    assert len(split_creases(round_patch).vertices) <= len(round_patch.vertices)

@@ -14,12 +14,12 @@ import looks_files as made
 import poise
 from poise.errors import InvalidValue
 from poise.formats import load_within
-from poise.formats.looks import look_of
+from poise.formats.looks import find_look
 from poise.model.looks import deform
 
 
 def frames_of(path: Path, **options: object) -> set[str]:
-    return {piece.frame for piece in look_of(poise.load(path, **options)).pieces}  # type: ignore[arg-type]
+    return {piece.frame for piece in find_look(poise.load(path, **options)).pieces}  # type: ignore[arg-type]
 
 
 def test_packages_are_found_above_the_file_and_where_they_are_said_to_be(tmp_path, monkeypatch) -> None:
@@ -51,11 +51,11 @@ def test_the_file_is_found_from_any_folder(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(path.parent)
     model = poise.load("arm.urdf")
     monkeypatch.chdir(tmp_path)
-    assert {piece.frame for piece in look_of(model).pieces} == {"base", "upper", "lower"}
+    assert {piece.frame for piece in find_look(model).pieces} == {"base", "upper", "lower"}
 
 
 def test_what_is_missing_is_told_once_with_where_it_was_looked_for(tmp_path: Path) -> None:
-    look = look_of(poise.load(made.robot(tmp_path)))
+    look = find_look(poise.load(made.robot(tmp_path)))
     (note,) = look.notes
     for word in ("hand_description", "hand.glb", str(tmp_path), "ROS_PACKAGE_PATH", "package_path"):
         assert word in note
@@ -66,7 +66,7 @@ def test_pieces_stand_where_the_file_puts_them(tmp_path: Path) -> None:
     model = poise.load(made.robot(tmp_path), package_path=[tmp_path / "elsewhere"])
     q = np.array([0.3, -0.2, 0.5])
     T = model.fk(q)
-    for piece in look_of(model).pieces:
+    for piece in find_look(model).pieces:
         shape = next(s for s in model.shapes if s.frame == piece.frame and s.use != "collision")
         scale = 0.5 if piece.frame == "upper" else 1.0
         box = np.array(shape.offset.apply(scale * np.array([[0, 0, 0], [1, 2, 3]])))
@@ -74,7 +74,7 @@ def test_pieces_stand_where_the_file_puts_them(tmp_path: Path) -> None:
         np.testing.assert_allclose(np.linalg.det(whole[:3, :3]), 1.0)
         local = (deform(piece, model.frames, T) - whole[:3, 3]) @ whole[:3, :3]
         np.testing.assert_allclose([local.min(axis=0), local.max(axis=0)], box, atol=1e-5)
-    colors = {p.frame: p.patch.material and p.patch.material.color for p in look_of(model).pieces}
+    colors = {p.frame: p.patch.material and p.patch.material.color for p in find_look(model).pieces}
     assert colors["base"] == (0, 0, 1, 1), "the robot's file says blue"
     assert colors["upper"] == (1, 0, 0, 1), "the mesh says red, the robot's file nothing"
     assert colors["lower"] is None
@@ -83,7 +83,7 @@ def test_pieces_stand_where_the_file_puts_them(tmp_path: Path) -> None:
 def test_a_scaled_or_turned_body_keeps_its_look(tmp_path: Path) -> None:
     path = made.robot(tmp_path)
     plain, large = poise.load(path), poise.load(path, scale=10.0, up="y")
-    for a, b in zip(look_of(plain).pieces, look_of(large).pieces, strict=True):
+    for a, b in zip(find_look(plain).pieces, find_look(large).pieces, strict=True):
         here = deform(a, plain.frames, plain.fk(plain.rest))
         there = deform(b, large.frames, large.fk(large.rest))
         np.testing.assert_allclose(np.sort(10 * np.ptp(here, axis=0)), np.sort(np.ptp(there, axis=0)), rtol=1e-4)
@@ -101,9 +101,9 @@ def test_loading_opens_no_mesh(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(Path, "open", noted)
     model = poise.load(path)
     assert opened == [".urdf"]
-    look_of(model)
+    find_look(model)
     assert sorted(opened) == [".dae", ".obj", ".stl", ".urdf"]
-    look_of(model)
+    find_look(model)
     assert len(opened) == 4, "a second look reads nothing"
 
 
@@ -118,7 +118,7 @@ def test_collision_shapes_are_drawn_only_where_there_is_nothing_to_see(tmp_path:
     path.write_text(broken)
     assert frames_of(path) == {"base", "upper", "lower"}, "the collision mesh stands in for a visual that is not there"
     path.write_text(broken.replace("meshes/gone.stl", "meshes/base.stl"))
-    assert len([p for p in look_of(poise.load(path)).pieces if p.frame == "base"]) == 1
+    assert len([p for p in find_look(poise.load(path)).pieces if p.frame == "base"]) == 1
 
 
 # ------------------------------------------------------------------------------------------------ hostile
@@ -134,12 +134,12 @@ def test_an_upload_reads_nothing_outside_of_itself(reference: str, tmp_path, mon
     monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path / "elsewhere"))
     path.write_text(made.ROBOT.replace("package://hand_description/hand.glb", reference.format(tmp_path)))
     folder = path.parents[1]
-    look = look_of(load_within(path, folder))
+    look = find_look(load_within(path, folder))
     assert {piece.frame for piece in look.pieces} == {"base", "upper", "lower"}
     assert "uploaded" in look.notes[0]
     (folder / "link.glb").symlink_to(tmp_path / "elsewhere" / "hand_description" / "hand.glb")
     path.write_text(made.ROBOT.replace("package://hand_description/hand.glb", "../link.glb"))
-    assert "hand" not in {piece.frame for piece in look_of(load_within(path, folder)).pieces}, "nor through a link"
+    assert "hand" not in {piece.frame for piece in find_look(load_within(path, folder)).pieces}, "nor through a link"
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_a_look_is_no_part_of_what_a_body_is(tmp_path: Path) -> None:
     path = made.robot(tmp_path)
     one, two = poise.load(path), poise.load(path, package_path=[tmp_path / "elsewhere"])
     assert one == two
-    assert look_of(pickle.loads(pickle.dumps(two))).bare == frozenset()
-    assert look_of(two.with_frame("tool", "hand")).bare == frozenset()
+    assert find_look(pickle.loads(pickle.dumps(two))).bare == frozenset()
+    assert find_look(two.with_frame("tool", "hand")).bare == frozenset()
 
 
 # ------------------------------------------------------------------------------------------------ MJCF
@@ -196,7 +196,7 @@ def test_meshes_of_mjcf_stand_where_mujoco_puts_them(given: str, tmp_path, monke
     data = mujoco.MjData(theirs)
     data.qpos[:] = q = np.array([0.4, -0.7])
     mujoco.mj_kinematics(theirs, data)
-    pieces = {piece.frame: piece for piece in look_of(model).pieces}
+    pieces = {piece.frame: piece for piece in find_look(model).pieces}
     for i, body in enumerate(("one", "two")):
         k = theirs.geom_dataid[i]
         start = theirs.mesh_vertadr[k]

@@ -29,6 +29,7 @@ CONTRACT = {
     *("joined", "resampled", "mirrored", "reversed", "looped", "smoothed", "warped"),  # Motion
     "locked",  # Model
     "between",  # Rotation
+    "at",  # Answers
     *("adjusted_jacobian", "damped_inverse", "damped_svd_inverse", "truncated_svd_inverse", "weighted_pseudoinverse"),
     "left_pseudoinverse",
     *("limited_step", "frozen_step", "controlled_step", "controlled_step_by_elimination"),  # formulas of the textbook

@@ -181,7 +181,7 @@ def test_a_robot_is_dressed_lit_and_faded(tmp_path: Path, studio: Any) -> None:
 
 @pytest.mark.slow
 def test_an_upload_opens_nothing_outside_of_itself(tmp_path, studio: Any, monkeypatch) -> None:
-    from poise.formats.looks import look_of
+    from poise.formats.looks import find_look
     from poise.studio.uploads import open_upload
 
     made.robot(tmp_path)
@@ -189,5 +189,5 @@ def test_an_upload_opens_nothing_outside_of_itself(tmp_path, studio: Any, monkey
     opened = studio(poise.load("planar3"))
     open_upload(opened, "arm.urdf", made.ROBOT.encode())
     assert opened.model.name == "arm"
-    assert look_of(opened.model).pieces == ()
-    assert "uploaded" in look_of(opened.model).notes[0]
+    assert find_look(opened.model).pieces == ()
+    assert "uploaded" in find_look(opened.model).notes[0]

@@ -15,7 +15,7 @@ import bvh_cases
 import looks_files
 import poise
 from chromium import chromium
-from poise.formats.looks import look_of
+from poise.formats.looks import find_look
 from poise.goals import Reach, Rest
 from poise.model.looks import deform
 from poise.solvers import race
@@ -175,7 +175,7 @@ def test_the_page_bends_a_skin_as_numpy_does(browser: Any, tmp_path: Path) -> No
     motion = poise.load_motion(file.glb(tmp_path / "strip.glb"))
     opened = Opened(browser, saved(motion, tmp_path))
     opened.until("document.body.dataset.images === '1'")
-    (piece,) = look_of(motion.model).pieces
+    (piece,) = find_look(motion.model).pieces
     for frame in (0, 12):
         pixels = opened.still(frame)
         rows, columns = np.nonzero(pixels[..., 0] > pixels[..., 2] + 50)

@@ -102,7 +102,7 @@ class Foot:
     def touch(self) -> dict[str, ContactPoint]:
         """Return the points of the sole, heel and toe first."""
         own = self.owners[self.frame]
-        frames = [name for k in self.body.below(own) for name in self.body.parts[k].frames]
+        frames = [name for k in self.body.list_below(own) for name in self.body.parts[k].frames]
         points, evidence = list_points(self.model, self.body, frames)
         ahead = self.find_ahead()
         across = np.cross(self.body.up, ahead)
@@ -160,7 +160,7 @@ class Foot:
             joint = self.body.parts[self.owners[toe]].place
             if float((place - joint) @ self.find_ahead()) > 0.0:
                 frame = self.body.parts[self.owners[toe]].frame
-        return ContactPoint(name, frame, into(self.body, frame, place), evidence)
+        return ContactPoint(name, frame, map_into(self.body, frame, place), evidence)
 
 
 def find_palm(
@@ -176,7 +176,7 @@ def find_palm(
         off = np.linalg.norm(points - own.place, axis=1)
         points = points[off >= 0.8 * off.max()]
     place = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    return ContactPoint(f"palm_{side}", own.frame, into(body, own.frame, place), evidence)
+    return ContactPoint(f"palm_{side}", own.frame, map_into(body, own.frame, place), evidence)
 
 
 def middle(points: Floats, across: Floats) -> Floats:
@@ -185,7 +185,7 @@ def middle(points: Floats, across: Floats) -> Floats:
     return np.array(0.5 * (points[int(np.argmin(along))] + points[int(np.argmax(along))]))
 
 
-def into(body: Body, frame: str, place: Floats) -> tuple[float, float, float]:
+def map_into(body: Body, frame: str, place: Floats) -> tuple[float, float, float]:
     """Return a place of the world in the axes of a frame."""
     T = body.places[frame]
     x, y, z = (float(value) for value in T[:3, :3].T @ (place - T[:3, 3]))

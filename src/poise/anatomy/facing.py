@@ -70,7 +70,7 @@ def vote_by_feet(body: Body, legs: list[Limb], ahead: Floats) -> float:
             continue
         ankle, foot = find_ankle(body, leg), body.parts[leg.last]
         long = distance(ankle, body.parts[leg.middle].place)
-        ends = np.concatenate([body.parts[k].ends for k in body.below(leg.last)])
+        ends = np.concatenate([body.parts[k].ends for k in body.list_below(leg.last)])
         along = (ends - ankle) @ ahead
         reach = float(along.max() + along.min())
         if foot.mass and abs(reach) < 0.02 * long:
@@ -109,7 +109,7 @@ def vote_by_head(body: Body, symmetry: Symmetry, stance: Stance, ahead: Floats) 
     """Return on which side of its legs the highest middle part of a quadruped is, -1 to 1: its head."""
     legs = np.array([body.parts[limb.pair.first].place for limb in stance.legs])
     center = legs.mean(axis=0)
-    carriers = {k for limb in stance.legs for k in body.above(limb.pair.trunk)}
+    carriers = {k for limb in stance.legs for k in body.list_above(limb.pair.trunk)}
     places = [body.parts[k].ends.mean(axis=0) for k in symmetry.trunk if k not in carriers]
     if not places:
         return 0.0

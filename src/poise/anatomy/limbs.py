@@ -75,7 +75,7 @@ def read_limb(body: Body, first: int, across: Floats) -> Limb:
 def follow(body: Body, first: int) -> tuple[tuple[int, ...], Floats]:
     """Follow the longest branch from a part to its end; return the parts on it and the place where it ends."""
     length: dict[int, tuple[float, int | None]] = {}
-    for k in reversed(body.below(first)):
+    for k in reversed(body.list_below(first)):
         steps = [(length[c][0] + distance(body.parts[c].place, body.parts[k].place), c) for c in body.children[k]]
         own = distance(tip_of(body, body.parts[k]), body.parts[k].place)
         longest = max(steps, key=lambda step: (step[0], -step[1]), default=(-1.0, None))
@@ -90,7 +90,7 @@ def follow(body: Body, first: int) -> tuple[tuple[int, ...], Floats]:
 
 def is_light(body: Body, part: int) -> bool:
     """Tell whether what hangs on a part weighs little beside it: a gear, a rod, a sensor."""
-    rest = sum(body.parts[k].mass for k in body.below(part)[1:])
+    rest = sum(body.parts[k].mass for k in body.list_below(part)[1:])
     return rest <= 0.3 * body.parts[part].mass
 
 
@@ -140,7 +140,7 @@ def find_fork(body: Body, chain: tuple[int, ...]) -> int:
 def reach_of(body: Body, part: int) -> float:
     """Return how far a branch reaches beyond its first joint [m]."""
     at = body.parts[part].place
-    return max(distance(end, at) for k in body.below(part) for end in body.parts[k].ends)
+    return max(distance(end, at) for k in body.list_below(part) for end in body.parts[k].ends)
 
 
 def find_middle(parts: list[Part], end: Floats, size: float) -> int | None:

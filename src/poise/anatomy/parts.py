@@ -72,14 +72,14 @@ class Body:
     up: Floats
     size: float
 
-    def below(self, part: int) -> list[int]:
+    def list_below(self, part: int) -> list[int]:
         """List a part and all that hang on it, parents first."""
         out = [part]
         for at in out:
             out.extend(self.children[at])
         return out
 
-    def above(self, part: int) -> list[int]:
+    def list_above(self, part: int) -> list[int]:
         """List a part and all that it hangs on, up to the root."""
         out = [part]
         while (parent := self.parts[out[-1]].parent) >= 0:

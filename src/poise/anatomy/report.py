@@ -97,7 +97,7 @@ class Roles(Mapping[str, str]):
         _ = self[name]
         return next(role for role in self.found if role.role == name)
 
-    def of(self, frame: str) -> tuple[str, ...]:
+    def list_roles(self, frame: str) -> tuple[str, ...]:
         """Return the roles that a frame plays."""
         return tuple(role.role for role in self.found if role.frame == frame)
 

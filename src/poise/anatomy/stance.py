@@ -88,8 +88,8 @@ def list_core(body: Body, limbs: list[Limbs]) -> set[int]:
     hubs = [limb.pair.trunk for limb in limbs]
     if len(set(hubs)) > 1:
         return {k for hub in hubs for k in path_between(body, hubs[0], hub)[1:]}
-    fixed = body.parts[body.above(hubs[0])[-1]].joint is None
-    return {k for k in body.above(hubs[0]) if fixed and body.parts[k].joint and not body.parts[k].free}
+    fixed = body.parts[body.list_above(hubs[0])[-1]].joint is None
+    return {k for k in body.list_above(hubs[0]) if fixed and body.parts[k].joint and not body.parts[k].free}
 
 
 def stand_together(body: Body, legs: list[Limbs], height: float) -> bool:
@@ -110,7 +110,7 @@ def arm_score(body: Body, limb: Limbs, legs: list[Limbs]) -> float:
 
 def path_between(body: Body, a: int, b: int) -> list[int]:
     """List the parts on the way from one part to another, both included."""
-    up, down = body.above(a), body.above(b)
+    up, down = body.list_above(a), body.list_above(b)
     meet = next(k for k in up if k in down) if set(up) & set(down) else None
     if meet is None:
         return [a, b]

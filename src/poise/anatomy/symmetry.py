@@ -80,7 +80,7 @@ class Branches:
     def middles(self) -> Floats:
         """The mean place of the joints of every branch, (parts, 3)."""
         places = np.array([part.place for part in self.body.parts])
-        return np.array([places[self.body.below(k)].mean(axis=0) for k in range(len(places))])
+        return np.array([places[self.body.list_below(k)].mean(axis=0) for k in range(len(places))])
 
 
 def find_symmetry(body: Body) -> Symmetry | None:
@@ -176,6 +176,6 @@ def fit_images(body: Body, branches: Branches, a: int, b: int, normal: Floats, o
 
 def share_of_hinges(body: Body, pairs: list[Pair], normal: Floats) -> float:
     """Return how far the hinges of the paired limbs lie across the body, as knees and elbows do: 0 to 1."""
-    axes = [body.parts[k].axis for pair in pairs for k in body.below(pair.first)]
+    axes = [body.parts[k].axis for pair in pairs for k in body.list_below(pair.first)]
     across = [abs(float(axis @ normal)) for axis in axes if axis is not None]
     return float(np.mean(across)) if across else 0.5

@@ -54,7 +54,7 @@ def read_head(
 ) -> Found:
     """Find neck and head: the middle branch beyond the arms that reaches highest, or farthest ahead."""
     core = set(path_between(body, hind, top)) if hind is not None else {top}
-    core |= set(body.above(top))
+    core |= set(body.list_above(top))
     starts = [k for k in symmetry.trunk if body.parts[k].parent in core and k not in core and body.parts[k].turns]
     if hind is not None and hind != top:
         starts = [k for k in starts if body.parts[k].parent != hind]
@@ -88,7 +88,7 @@ def end_at_head(body: Body, chain: list[int], height: float) -> list[int]:
 
 def places_below(body: Body, part: int) -> list[Floats]:
     """List the places of all frames at and under a part."""
-    return [end for k in body.below(part) for end in body.parts[k].ends]
+    return [end for k in body.list_below(part) for end in body.parts[k].ends]
 
 
 def follow_middle(body: Body, symmetry: Symmetry, first: int) -> list[int]:

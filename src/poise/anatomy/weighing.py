@@ -157,7 +157,7 @@ class Judge:
         named = self.strong or (self.fits(frame) and self.taken.get(frame, self.role)[-2:] == self.role[-2:])
         if named and not self.strong and self.limb is not None:
             sure = max(sure, 0.5)
-            if self.above_middle(frame):
+            if self.is_above_middle(frame):
                 return Guess(frame, sure, f"name; by shape {guess.frame!r} is the last joint there")
         if not self.strong and self.limb is None and frame in self.taken:
             return replace(guess, why=f"shape: {guess.why}")  # it is called a waist, and is the pelvis
@@ -196,10 +196,10 @@ class Judge:
             chain, last = self.limb.chain, self.limb.last
             if self.part in ("hand", "wrist") and last is not None:  # no hand is a part of a finger
                 return at in chain[: chain.index(last) + 1]
-            return at in chain or at in self.shape.body.below(chain[0])
+            return at in chain or at in self.shape.body.list_below(chain[0])
         return not any(at in limb.chain for limb in self.shape.limbs.values())
 
-    def above_middle(self, frame: str) -> bool:
+    def is_above_middle(self, frame: str) -> bool:
         """Tell whether a frame is one of the joints of a hip or a shoulder, and the role as well."""
         limb = self.limb
         if limb is None or limb.middle is None or GROUPS.get(self.part) != "upper":

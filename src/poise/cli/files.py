@@ -16,7 +16,7 @@ import poise
 from poise.cli.words import Body, report_complaints
 from poise.errors import FormatError
 from poise.formats import registry
-from poise.formats.looks import missing_meshes
+from poise.formats.looks import name_missing_meshes
 from poise.formats.source import Source
 from poise.kinematics import Motion
 from poise.model import Model
@@ -223,7 +223,7 @@ def list_facts(model: Model, motion: Motion | None) -> dict[str, Any]:
             {"name": j.name, "kind": j.kind, "parent": j.parent, "frame": j.frame, "about": describe_joint(j)}
             for j in model.joints
         ],
-        "notes": [*model.notes, *missing_meshes(model)],
+        "notes": [*model.notes, *name_missing_meshes(model)],
     }
 
 

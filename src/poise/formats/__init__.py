@@ -86,7 +86,7 @@ def list_folders(paths: Sequence[str | PathLike[str]]) -> tuple[str, ...]:
 
 
 def load_within(path: str | PathLike[str], folder: str | PathLike[str], **options: Any) -> Model:
-    """A model from a file that came from elsewhere: what it names is looked for in `folder` and nowhere else."""
+    """Return a model from a file that came from elsewhere: what it names is looked for in `folder` and nowhere else."""
     chosen = check_options(ReadOptions(**options, within=convert_path(folder)))
     model = read(Source.open(convert_path(path)), "read_model", chosen)
     assert isinstance(model, Model)
@@ -94,7 +94,7 @@ def load_within(path: str | PathLike[str], folder: str | PathLike[str], **option
 
 
 def is_there(path: str) -> bool:
-    """Whether something has this name; no where the name cannot be one."""
+    """Return whether something has this name; no where the name cannot be one."""
     try:
         return Path(path).exists()
     except (OSError, ValueError):

@@ -101,7 +101,7 @@ def show_body(model: Model, columns: Columns, clip: Clip | None) -> Motion | Non
 
 
 def find_lengths(source: Source, nodes: list[Node], first: NDArray[np.float64]) -> list[Node]:
-    """The joints, with the positions of the first frame as their offsets where every offset below the root is zero.
+    """Return the joints; if every offset below the root is zero, the first frame's positions are the offsets.
 
     Position channels replace offsets, so some programs write none; the rest pose would then be a single point.
     """

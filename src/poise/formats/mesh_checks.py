@@ -18,7 +18,7 @@ LARGEST = 1e9  # a vertex farther away than this is none
 
 
 def check_vertices(source: Source, values: NDArray[np.floating], what: str = "vertex") -> NDArray[np.float32]:
-    """Vertices (n, 3), every number finite and of a bearable size."""
+    """Return vertices (n, 3), every number finite and of a reasonable size."""
     with np.errstate(invalid="ignore"):
         good = (np.abs(values) <= LARGEST).all(axis=1)
     if not good.all():
@@ -30,7 +30,7 @@ def check_vertices(source: Source, values: NDArray[np.floating], what: str = "ve
 
 
 def check_triangles(source: Source, values: NDArray[np.integer], count: int) -> NDArray[np.uint32]:
-    """Triangles (m, 3) of vertices that exist; those without area by their numbers are left out."""
+    """Return triangles (m, 3) of vertices that exist; those without area are left out."""
     if len(values) > MOST_TRIANGLES:
         raise source.make_error(f"has {len(values)} triangles; at most {MOST_TRIANGLES} are read.")
     if len(values) and not 0 <= int(values.min()) <= int(values.max()) < count:
@@ -41,7 +41,7 @@ def check_triangles(source: Source, values: NDArray[np.integer], count: int) -> 
 
 
 def make_fans(index: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The triangles (m, 3) of polygons whose corners stand one after another; each is a fan from its first."""
+    """Return the triangles (m, 3) of polygons whose corners follow one another; each is a fan from its first."""
     index, sizes = index[np.repeat(sizes >= 3, sizes)], sizes[sizes >= 3]
     inner = sizes - 2
     first = np.repeat(np.cumsum(sizes) - sizes, inner)
@@ -50,7 +50,7 @@ def make_fans(index: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.
 
 
 def parse_words(source: Source, words: list[bytes]) -> Floats:
-    """Words as numbers."""
+    """Return words as numbers."""
     try:
         return np.array(words, "S32").astype(np.float64)
     except ValueError as error:
@@ -58,7 +58,7 @@ def parse_words(source: Source, words: list[bytes]) -> Floats:
 
 
 def join_corners(corners: NDArray[np.float32]) -> tuple[NDArray[np.float32], NDArray[np.int64]]:
-    """Loose triangles, three corners each, as vertices and the triangles between them; equal corners are one."""
+    """Return loose triangles as vertices and the triangles between them; equal corners become one."""
     bits = np.ascontiguousarray(corners + np.float32(0)).view(np.uint32).astype(np.uint64)  # no zero has a sign
     key = bits[:, 0] * np.uint64(0x9E3779B97F4A7C15)
     key ^= (bits[:, 1] + (key >> np.uint64(29))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -47,53 +47,53 @@ class Scene:
     triangles: int = 0
     instances: int = 0
 
-    def named(self, reference: str) -> Element | None:
-        """The element that ``#id`` means."""
+    def find(self, reference: str) -> Element | None:
+        """Return the element that ``#id`` means."""
         return self.known.get(reference.removeprefix("#"))
 
 
 def read_dae(source: Source) -> list[Patch]:
-    """All meshes of the scene, in metres; those of the library where there is no scene."""
+    """Read all meshes of the scene, in metres; those of the library where there is no scene."""
     root = parse_xml(source)
     if strip_prefix(root.tag) != "COLLADA":
         raise source.make_error(f"its root is <{root.tag}>; a DAE begins with <COLLADA>.")
-    scene = Scene(source, {e.get("id", ""): e for e in all_of(root) if e.get("id")})
-    T = np.diag([*(unit_of(source, root),) * 3, 1.0])
-    shown = [e for e in all_of(root) if strip_prefix(e.tag) == "instance_visual_scene"]
-    tops = [found for e in shown if (found := scene.named(e.get("url", ""))) is not None]
-    for top in tops or [e for e in all_of(root) if strip_prefix(e.tag) == "visual_scene"]:
-        for node in below(top, "node"):
+    scene = Scene(source, {e.get("id", ""): e for e in list_all(root) if e.get("id")})
+    T = np.diag([*(read_unit(source, root),) * 3, 1.0])
+    shown = [e for e in list_all(root) if strip_prefix(e.tag) == "instance_visual_scene"]
+    tops = [found for e in shown if (found := scene.find(e.get("url", ""))) is not None]
+    for top in tops or [e for e in list_all(root) if strip_prefix(e.tag) == "visual_scene"]:
+        for node in list_children(top, "node"):
             walk(scene, node, T, 0)
     if not scene.instances:
-        for geometry in [e for e in all_of(root) if strip_prefix(e.tag) == "geometry"]:
-            place(scene, geometry, T, {})
+        for geometry in [e for e in list_all(root) if strip_prefix(e.tag) == "geometry"]:
+            add_patches(scene, geometry, T, {})
     return scene.patches
 
 
-def all_of(root: Element) -> Iterator[Element]:
-    """Every element of the tree."""
+def list_all(root: Element) -> Iterator[Element]:
+    """Yield every element of the tree."""
     for element in root.iter():
         assert isinstance(element, Element)
         yield element
 
 
-def below(element: Element, *tags: str) -> list[Element]:
-    """The children with one of these tags."""
+def list_children(element: Element, *tags: str) -> list[Element]:
+    """Return the children with one of these tags."""
     return [child for child in element if strip_prefix(child.tag) in tags]
 
 
-def numbers_of(source: Source, text: str | None, what: str) -> Floats:
-    """The numbers of a text."""
+def read_numbers(source: Source, text: str | None, what: str) -> Floats:
+    """Return the numbers of a text."""
     try:
         return np.array((text or "").split(), np.float64)
     except ValueError as error:
         raise source.make_error(f"{what} holds something that is not a number: {error}.") from None
 
 
-def unit_of(source: Source, root: Element) -> float:
-    """Metres per unit of the file."""
-    for element in (unit for asset in below(root, "asset") for unit in below(asset, "unit")):
-        value = numbers_of(source, element.get("meter", "1"), "the unit")
+def read_unit(source: Source, root: Element) -> float:
+    """Return metres per unit of the file."""
+    for element in (unit for asset in list_children(root, "asset") for unit in list_children(asset, "unit")):
+        value = read_numbers(source, element.get("meter", "1"), "the unit")
         if value.shape == (1,) and 0.0 < value[0] < 1e6:
             return float(value[0])
     return 1.0
@@ -103,30 +103,30 @@ def unit_of(source: Source, root: Element) -> float:
 
 
 def walk(scene: Scene, node: Element, T: Floats, depth: int) -> None:
-    """Places the meshes of a node and of all that hang from it."""
+    """Place the meshes of a node and of all its children."""
     if depth > DEEPEST:
         raise scene.source.make_error(f"its nodes are nested more than {DEEPEST} deep, or contain themselves.")
     for child in node:
         tag = strip_prefix(child.tag)
         if tag in ("matrix", "translate", "rotate", "scale"):
-            T = T @ moved(scene.source, tag, child)
+            T = T @ read_step(scene.source, tag, child)
         elif tag == "node":
             walk(scene, child, T, depth + 1)
         elif tag == "instance_node":
-            other = scene.named(child.get("url", ""))
+            other = scene.find(child.get("url", ""))
             if other is not None:
                 scene.instances += 1
                 refuse_many(scene)
                 walk(scene, other, T, depth + 1)
         elif tag in ("instance_geometry", "instance_controller"):
-            geometry, bind = geometry_of(scene, child)
+            geometry, bind = find_geometry(scene, child)
             if geometry is not None:
-                place(scene, geometry, T @ bind, bound_materials(child))
+                add_patches(scene, geometry, T @ bind, read_materials(child))
 
 
-def moved(source: Source, tag: str, element: Element) -> Floats:
-    """One step of a node's transform, (4, 4)."""
-    values, out = numbers_of(source, element.text, f"a <{tag}>"), np.eye(4)
+def read_step(source: Source, tag: str, element: Element) -> Floats:
+    """Return one step of a node's transform, (4, 4)."""
+    values, out = read_numbers(source, element.text, f"a <{tag}>"), np.eye(4)
     wanted = {"matrix": 16, "translate": 3, "scale": 3, "rotate": 4}[tag]
     if values.shape != (wanted,) or not (np.abs(values) < 1e12).all():
         raise source.make_error(f"a <{tag}> has not {wanted} finite numbers.", element.sourceline)
@@ -144,22 +144,24 @@ def moved(source: Source, tag: str, element: Element) -> Floats:
     return out
 
 
-def geometry_of(scene: Scene, instance: Element) -> tuple[Element | None, Floats]:
-    """The geometry that an instance means, and the matrix with which a skin binds it."""
-    found = scene.named(instance.get("url", ""))
+def find_geometry(scene: Scene, instance: Element) -> tuple[Element | None, Floats]:
+    """Return the geometry that an instance means, and the matrix with which a skin binds it."""
+    found = scene.find(instance.get("url", ""))
     if found is None or strip_prefix(found.tag) != "controller":
         return found, np.eye(4)
-    for skin in below(found, "skin"):
-        bind = below(skin, "bind_shape_matrix")
-        T = moved(scene.source, "matrix", bind[0]) if bind else np.eye(4)
-        return scene.named(skin.get("source", "")), T
+    for skin in list_children(found, "skin"):
+        bind = list_children(skin, "bind_shape_matrix")
+        T = read_step(scene.source, "matrix", bind[0]) if bind else np.eye(4)
+        return scene.find(skin.get("source", "")), T
     return None, np.eye(4)
 
 
-def bound_materials(instance: Element) -> dict[str, str]:
-    """Which material each symbol of the geometry means here."""
+def read_materials(instance: Element) -> dict[str, str]:
+    """Return which material each symbol of the geometry means here."""
     return {
-        e.get("symbol", ""): e.get("target", "") for e in all_of(instance) if strip_prefix(e.tag) == "instance_material"
+        e.get("symbol", ""): e.get("target", "")
+        for e in list_all(instance)
+        if strip_prefix(e.tag) == "instance_material"
     }
 
 
@@ -171,19 +173,19 @@ def refuse_many(scene: Scene) -> None:
 # ------------------------------------------------------------------------------------------------ meshes
 
 
-def place(scene: Scene, geometry: Element, T: Floats, bound: dict[str, str]) -> None:
-    """Adds the patches of a geometry."""
+def add_patches(scene: Scene, geometry: Element, T: Floats, bound: dict[str, str]) -> None:
+    """Add the patches of a geometry."""
     scene.instances += 1
-    for mesh in below(geometry, "mesh"):
+    for mesh in list_children(geometry, "mesh"):
         points: dict[str, Floats] = {}
-        for faces in below(mesh, *FACES):
-            target, triangles = face_corners(scene, faces)
+        for faces in list_children(mesh, *FACES):
+            target, triangles = read_corners(scene, faces)
             scene.triangles += len(triangles)
             refuse_many(scene)
             if not len(triangles) or target not in scene.known:
                 continue
             if target not in points:
-                points[target] = positions(scene, scene.known[target])
+                points[target] = read_positions(scene, scene.known[target])
             order = check_triangles(scene.source, triangles, len(points[target]))
             used, own = np.unique(order, return_inverse=True)
             vertices = points[target][used] @ T[:3, :3].T + T[:3, 3]
@@ -191,51 +193,51 @@ def place(scene: Scene, geometry: Element, T: Floats, bound: dict[str, str]) -> 
             if np.linalg.det(T[:3, :3]) < 0.0:
                 corners = corners[:, ::-1]
             symbol = faces.get("material", "")
-            material = color_of(scene, bound.get(symbol, symbol))
+            material = read_color(scene, bound.get(symbol, symbol))
             made = check_vertices(scene.source, vertices)
             scene.patches.append(Patch(made, np.ascontiguousarray(corners), material))
 
 
-def positions(scene: Scene, target: Element) -> Floats:
-    """The vertices that an input means, (n, 3)."""
+def read_positions(scene: Scene, target: Element) -> Floats:
+    """Return the vertices that an input means, (n, 3)."""
     for _ in range(2):
-        inputs = [e for e in below(target, "input") if e.get("semantic") == "POSITION"]
+        inputs = [e for e in list_children(target, "input") if e.get("semantic") == "POSITION"]
         if not inputs:
             break
-        found = scene.named(inputs[0].get("source", ""))
+        found = scene.find(inputs[0].get("source", ""))
         if found is None:
             raise scene.source.make_error("a mesh names positions that are not there.", inputs[0].sourceline)
         target = found
-    arrays = below(target, "float_array")
+    arrays = list_children(target, "float_array")
     if not arrays:
         raise scene.source.make_error("a mesh has no positions.", target.sourceline)
-    values = numbers_of(scene.source, arrays[0].text, "a <float_array>")
+    values = read_numbers(scene.source, arrays[0].text, "a <float_array>")
     stride, offset = 3, 0
-    for accessor in (a for t in below(target, "technique_common") for a in below(t, "accessor")):
-        stride, offset = whole(scene, accessor, "stride", 3), whole(scene, accessor, "offset", 0)
+    for accessor in (a for t in list_children(target, "technique_common") for a in list_children(t, "accessor")):
+        stride, offset = read_whole(scene, accessor, "stride", 3), read_whole(scene, accessor, "offset", 0)
     if stride < 3:
         raise scene.source.make_error(f"positions have {stride} numbers each; they must have 3.", target.sourceline)
     values = values[offset:]
     return values[: len(values) // stride * stride].reshape(-1, stride)[:, :3]
 
 
-def whole(scene: Scene, element: Element, key: str, default: int) -> int:
-    """A whole number of an attribute, 0 to a million."""
+def read_whole(scene: Scene, element: Element, key: str, default: int) -> int:
+    """Return a whole number of an attribute, 0 to a million."""
     word = element.get(key, str(default))
     if not word.isdecimal() or int(word[:8]) > 1_000_000:
         raise scene.source.make_error(f"{key} is {word[:20]!r}; it must be a whole number.", element.sourceline)
     return int(word)
 
 
-def face_corners(scene: Scene, faces: Element) -> tuple[str, NDArray[np.int64]]:
-    """The id of the vertices that faces use, and their triangles, a fan for each polygon."""
-    inputs = below(faces, "input")
-    width = 1 + max((whole(scene, e, "offset", 0) for e in inputs), default=0)
+def read_corners(scene: Scene, faces: Element) -> tuple[str, NDArray[np.int64]]:
+    """Return the id of the vertices that faces use, and their triangles, a fan for each polygon."""
+    inputs = list_children(faces, "input")
+    width = 1 + max((read_whole(scene, e, "offset", 0) for e in inputs), default=0)
     vertex = next((e for e in inputs if e.get("semantic") in ("VERTEX", "POSITION")), None)
     if vertex is None:
         return "", NO_FACES
-    at = whole(scene, vertex, "offset", 0)
-    rows = [corner_numbers(scene, p, width, at) for p in below(faces, "p")]
+    at = read_whole(scene, vertex, "offset", 0)
+    rows = [read_corner_numbers(scene, p, width, at) for p in list_children(faces, "p")]
     tag, name = strip_prefix(faces.tag), vertex.get("source", "").removeprefix("#")
     if not rows:
         return "", NO_FACES
@@ -243,38 +245,38 @@ def face_corners(scene: Scene, faces: Element) -> tuple[str, NDArray[np.int64]]:
     if tag == "triangles":
         return name, flat[: len(flat) // 3 * 3].reshape(-1, 3)
     if tag == "tristrips":
-        return name, np.concatenate([NO_FACES, *(strip(row) for row in rows if len(row) >= 3)])
+        return name, np.concatenate([NO_FACES, *(split_strip(row) for row in rows if len(row) >= 3)])
     if tag == "polylist":
-        counts = below(faces, "vcount")
-        sizes = numbers_of(scene.source, counts[0].text if counts else "", "a <vcount>").astype(np.int64)
+        counts = list_children(faces, "vcount")
+        sizes = read_numbers(scene.source, counts[0].text if counts else "", "a <vcount>").astype(np.int64)
         if len(sizes) and (sizes.min() < 0 or int(sizes.sum()) > len(flat)):
             raise scene.source.make_error("a <vcount> asks for more corners than there are.", faces.sourceline)
     return name, make_fans(flat[: int(sizes.sum())], sizes)
 
 
-def corner_numbers(scene: Scene, p: Element, width: int, at: int) -> NDArray[np.int64]:
-    """The numbers of the vertices in a <p>."""
-    values = numbers_of(scene.source, p.text, "a <p>")
+def read_corner_numbers(scene: Scene, p: Element, width: int, at: int) -> NDArray[np.int64]:
+    """Return the numbers of the vertices in a <p>."""
+    values = read_numbers(scene.source, p.text, "a <p>")
     if len(values) and not (np.abs(values) < 2**31).all():
         raise scene.source.make_error("a <p> holds a number that is not an index.", p.sourceline)
     return values[: len(values) // width * width].astype(np.int64).reshape(-1, width)[:, at]
 
 
-def strip(row: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The triangles of a strip; every second is turned."""
+def split_strip(row: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the triangles of a strip; every second is turned."""
     out = np.stack([row[:-2], row[1:-1], row[2:]], axis=1)
     out[1::2] = out[1::2, ::-1]
     return out
 
 
-def color_of(scene: Scene, reference: str) -> Material | None:
-    """The diffuse colour of a material; None where it has none."""
-    material = scene.named(reference)
-    effects = [] if material is None else below(material, "instance_effect")
-    effect = scene.named(effects[0].get("url", "")) if effects else None
-    for diffuse in [] if effect is None else [e for e in all_of(effect) if strip_prefix(e.tag) == "diffuse"]:
-        for color in below(diffuse, "color"):
-            values = numbers_of(scene.source, color.text, "a <color>")
+def read_color(scene: Scene, reference: str) -> Material | None:
+    """Return the diffuse colour of a material; None if it has none."""
+    material = scene.find(reference)
+    effects = [] if material is None else list_children(material, "instance_effect")
+    effect = scene.find(effects[0].get("url", "")) if effects else None
+    for diffuse in [] if effect is None else [e for e in list_all(effect) if strip_prefix(e.tag) == "diffuse"]:
+        for color in list_children(diffuse, "color"):
+            values = read_numbers(scene.source, color.text, "a <color>")
             if values.shape in ((3,), (4,)) and np.isfinite(values).all():
                 r, g, b = (float(x) for x in np.clip(values[:3], 0.0, 1.0))
                 return Material((r, g, b, 1.0))

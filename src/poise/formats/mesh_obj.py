@@ -19,7 +19,7 @@ MOST_COLORS = 1 << 22  # bytes of an MTL file
 
 
 def read_obj(source: Source) -> list[Patch]:
-    """The patches of an OBJ file, one for each material."""
+    """Read the patches of an OBJ file, one for each material."""
     lines = source.data.replace(b"\\\r\n", b" ").replace(b"\\\n", b" ").splitlines()
     rows = [line.split() for line in lines if line[:2] in (b"v ", b"v\t")]
     if not rows or any(len(row) < 4 for row in rows):
@@ -41,15 +41,15 @@ def read_obj(source: Source) -> list[Patch]:
             materials |= read_colors(source, line[6:].strip().decode("utf-8", "replace"))
     made = []
     for name, faces in groups.items():
-        triangles = check_triangles(source, corners_of(source, faces, seen[name]), len(vertices))
+        triangles = check_triangles(source, read_corners(source, faces, seen[name]), len(vertices))
         used, order = np.unique(triangles, return_inverse=True)
         own = order.reshape(-1, 3).astype(np.uint32)
         made.append(Patch(vertices[used], own, materials.get(name)))
     return made
 
 
-def corners_of(source: Source, faces: list[bytes], seen: list[int]) -> NDArray[np.int64]:
-    """The triangles of faces, a fan each; numbers count from 1, negative ones from the last vertex so far."""
+def read_corners(source: Source, faces: list[bytes], seen: list[int]) -> NDArray[np.int64]:
+    """Return the triangles of faces, a fan each; numbers count from 1, negative ones from the last vertex so far."""
     if len(faces) > MOST_TRIANGLES:
         raise source.make_error(f"has {len(faces)} faces; at most {MOST_TRIANGLES} are read.")
     words = [face.split() for face in faces]
@@ -66,7 +66,7 @@ def corners_of(source: Source, faces: list[bytes], seen: list[int]) -> NDArray[n
 
 
 def read_colors(source: Source, name: str) -> dict[str, Material]:
-    """The colours of an MTL file next to the OBJ; none if it is missing."""
+    """Read the colours of an MTL file next to the OBJ; none if it is missing."""
     try:
         text = Source.open(source.find_sibling(name), limit=MOST_COLORS).data
     except FormatError:

@@ -37,13 +37,13 @@ Floats = NDArray[np.float64]
 
 
 def read_mesh(path: str | Path) -> tuple[Patch, ...]:
-    """The triangles of a file, a patch for each of its materials.
+    """Read the triangles of a file, a patch for each of its materials.
 
     Raises:
         FormatError: It is missing, of no kind that is read, too large, or holds what no mesh has.
     """
     source = Source.open(path, limit=MOST_BYTES)
-    readers = mesh_readers()
+    readers = list_readers()
     suffix = Path(path).suffix.lower()
     if suffix not in readers:
         raise source.make_error(f"is not a mesh that Poise reads; it reads: {' '.join(MESHES)}.")
@@ -62,12 +62,12 @@ def read_mesh(path: str | Path) -> tuple[Patch, ...]:
 
 
 def read_vertices(path: str | Path) -> Floats:
-    """The vertices of a file, (n, 3), as `read_mesh` has them."""
+    """Read the vertices of a file, (n, 3), as `read_mesh` has them."""
     return np.concatenate([np.asarray(patch.vertices, np.float64) for patch in read_mesh(path)])
 
 
-def mesh_readers() -> dict[str, Callable[[Source], list[Patch]]]:
-    """Which function reads which suffix."""
+def list_readers() -> dict[str, Callable[[Source], list[Patch]]]:
+    """Return which function reads which suffix."""
     from poise.formats.gltf.looks import read_still
 
     still = {".glb": read_still, ".gltf": read_still}
@@ -78,12 +78,12 @@ def mesh_readers() -> dict[str, Callable[[Source], list[Patch]]]:
 
 
 def read_stl(source: Source) -> list[Patch]:
-    """STL: triangles without an order, binary or as text."""
+    """Read an STL: triangles without an order, binary or as text."""
     data = source.data
     count = int.from_bytes(data[80:84], "little") if len(data) >= 84 else 0
     whole = len(data) >= 84 and 84 + 50 * count == len(data)
     if data[:5].lower() == b"solid" and not whole and b"facet" in data[:4096]:
-        corners = text_corners(source)
+        corners = read_text_corners(source)
     else:
         if len(data) < 84:
             raise source.make_error(f"has {len(data)} bytes; an STL has at least 84. It is cut short.")
@@ -99,8 +99,8 @@ def read_stl(source: Source) -> list[Patch]:
     return [Patch(vertices, check_triangles(source, triangles, len(vertices)))]
 
 
-def text_corners(source: Source) -> NDArray[np.float64]:
-    """The corners of a text STL, three a triangle."""
+def read_text_corners(source: Source) -> NDArray[np.float64]:
+    """Return the corners of a text STL, three per triangle."""
     words = source.data.split()
     if words.count(b"vertex") > 3 * MOST_TRIANGLES:
         raise source.make_error(f"has more than {MOST_TRIANGLES} triangles.")
@@ -111,7 +111,7 @@ def text_corners(source: Source) -> NDArray[np.float64]:
 
 
 def read_msh(source: Source) -> list[Patch]:
-    """MuJoCo's binary mesh: four counts (vertices, normals, texture coordinates, faces), then these."""
+    """Read MuJoCo's binary mesh: four counts (vertices, normals, texture coordinates, faces), then these."""
     data = source.data
     head = np.frombuffer(data, "<i4", 4) if len(data) >= 16 else np.zeros(4, np.int32)
     vertices, normals, places, faces = (int(n) for n in head)

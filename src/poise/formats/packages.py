@@ -43,24 +43,24 @@ class Finder:
         self._packages: dict[str, list[Path]] = {}
 
     def find(self, reference: str) -> Path | None:
-        """The file that a reference means; None where it is not there or may not be opened."""
+        """Return the file that a reference means; None if it is not there or may not be opened."""
         plain = reference.replace("\\", "/")
         if len(plain) > LONGEST or "\0" in plain or Path(plain).suffix.lower() not in MESHES:
-            self.lost(reference)
+            self.note_missing(reference)
             return None
-        for candidate in self.candidates(plain):
-            if self.allowed(candidate):
+        for candidate in self.list_candidates(plain):
+            if self.may_open(candidate):
                 return candidate
-        self.lost(reference)
+        self.note_missing(reference)
         return None
 
-    def lost(self, reference: str) -> None:
-        """Remembers what was not found."""
+    def note_missing(self, reference: str) -> None:
+        """Remember what was not found."""
         if reference not in self.missing:
             self.missing.append(reference)
 
-    def candidates(self, plain: str) -> Iterator[Path]:
-        """Where a reference may lead, the likeliest first."""
+    def list_candidates(self, plain: str) -> Iterator[Path]:
+        """Yield where a reference may lead, the likeliest first."""
         scheme = SCHEME.match(plain)
         if scheme is None:
             yield self.folder / plain
@@ -74,36 +74,36 @@ class Finder:
             yield Path(unquote(rest if rest.startswith("/") else f"/{rest}"))
             return
         name, _, inside = bare.partition("/")
-        for root in self.packages(name):
+        for root in self.find_packages(name):
             yield root / inside
         for above in [self.folder, *self.folder.parents][:NEAR]:
             yield above / inside
 
-    def packages(self, name: str) -> list[Path]:
-        """The folders that may be the package of this name."""
+    def find_packages(self, name: str) -> list[Path]:
+        """Return the folders that may be the package of this name."""
         if name in ("", ".", ".."):
             return []
         if name not in self._packages:
             found: dict[Path, None] = {}
-            for place in self.places():
+            for place in self.list_folders():
                 for root in (place, place / name):
                     if root.name == name and is_folder(root):
                         found[root] = None
             self._packages[name] = list(found)
         return self._packages[name]
 
-    def places(self) -> Iterator[Path]:
-        """The folders in which packages are looked for."""
-        yield from (Path(folder) for folder in self.about.packages)
+    def list_folders(self) -> Iterator[Path]:
+        """Yield the folders in which packages are looked for."""
+        yield from (Path(folder) for folder in self.about.find_packages)
         yield from [self.folder, *self.folder.parents][:HIGHEST]
         if self.within is None:
-            yield from (Path(folder) for folder in path_list("ROS_PACKAGE_PATH"))
-            yield from (Path(folder) / "share" for folder in path_list("AMENT_PREFIX_PATH"))
+            yield from (Path(folder) for folder in read_folders("ROS_PACKAGE_PATH"))
+            yield from (Path(folder) / "share" for folder in read_folders("AMENT_PREFIX_PATH"))
             yield Path(sys.prefix) / "share"
             yield from (Path(entry) / "cmeel.prefix" / "share" for entry in sys.path if entry)
 
-    def allowed(self, path: Path) -> bool:
-        """Whether a plain file is there that may be opened."""
+    def may_open(self, path: Path) -> bool:
+        """Return whether a plain file is there that may be opened."""
         try:
             if not path.is_file():
                 return False
@@ -111,10 +111,10 @@ class Finder:
         except (OSError, ValueError, RuntimeError):
             return False
 
-    def words(self) -> str:
-        """What was not found, and where it was looked for."""
+    def say_missing(self) -> str:
+        """Return what was not found, and where it was looked for."""
         count = len(self.missing)
-        some = ", ".join(repr(shortened(name)) for name in self.missing[:3]) + (", ..." if count > 3 else "")
+        some = ", ".join(repr(shorten(name)) for name in self.missing[:3]) + (", ..." if count > 3 else "")
         first = f"{count} mesh{'es were' if count > 1 else ' was'} not found: {some}."
         names = {m[2] for name in self.missing if (m := re.match(r"(package|model):///*([^/]*)", name))}
         if self.within is not None:
@@ -122,7 +122,7 @@ class Finder:
         looked = [str(self.folder)]
         if not names:
             return f"{first} Looked next to the file, in {looked[0]!r}."
-        looked = [f"in and above {looked[0]!r}", *(repr(folder) for folder in self.about.packages)]
+        looked = [f"in and above {looked[0]!r}", *(repr(folder) for folder in self.about.find_packages)]
         looked += ["in ROS_PACKAGE_PATH" if os.environ.get("ROS_PACKAGE_PATH") else "(ROS_PACKAGE_PATH is not set)"]
         one = sorted(names)[0]
         return (
@@ -132,18 +132,18 @@ class Finder:
 
 
 def is_folder(path: Path) -> bool:
-    """Whether a folder is there; no where the name cannot be one."""
+    """Return whether a folder is there; no where the name cannot be one."""
     try:
         return path.is_dir()
     except (OSError, ValueError):
         return False
 
 
-def path_list(variable: str) -> list[str]:
-    """The folders that a variable of the environment names."""
+def read_folders(variable: str) -> list[str]:
+    """Return the folders that a variable of the environment names."""
     return [folder for folder in os.environ.get(variable, "").split(os.pathsep) if folder]
 
 
-def shortened(text: str) -> str:
-    """The end of a long path."""
+def shorten(text: str) -> str:
+    """Return the end of a long path."""
     return text if len(text) <= 60 else f"...{text[-57:]}"

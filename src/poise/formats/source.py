@@ -176,7 +176,7 @@ class Source:
 
 
 def look_source(source: Source, options: ReadOptions) -> LookSource:
-    """Where the looks of a body are that is read from this file."""
+    """Return where the looks of a body are that is read from this file."""
     scale = options.scale if isinstance(options.scale, (int, float)) else 1.0
     packages = tuple(str(Path(folder).absolute()) for folder in options.package_path)
     return LookSource(
@@ -190,7 +190,7 @@ def look_source(source: Source, options: ReadOptions) -> LookSource:
 
 
 def explain_missing(path: str) -> str:
-    """What to say of a file that is not there: which folder was looked in, and what lies there under a like name."""
+    """Return what to say of a missing file: which folder was searched, and similar names in it."""
     import difflib
 
     where = Path(path)

@@ -4,8 +4,8 @@
 texture coordinates and weights stay true; the cell grows until few enough triangles are left. Source: J. Rossignac and
 P. Borrel, Multi-resolution 3D approximations for rendering complex scenes, 1993.
 
-`crease` splits vertices at edges that are sharper than an angle: normals that are then averaged at each vertex shade
-round parts roundly and leave edges edges.
+`split_creases` splits vertices at edges that are sharper than an angle: normals that are then averaged at each vertex
+shade round parts smoothly and keep edges sharp.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from poise.formats.mesh_checks import join_corners
 from poise.model.looks import Patch, Piece, Skin
 
-__all__ = ["MOST_TRIANGLES", "choose_vertices", "crease", "split_triangles", "thin", "thin_all"]
+__all__ = ["MOST_TRIANGLES", "choose_vertices", "split_creases", "split_triangles", "thin", "thin_all"]
 
 MOST_TRIANGLES = 200_000
 """Triangles of a body that are drawn."""
@@ -30,7 +30,7 @@ Ints = NDArray[np.int64]
 
 
 def thin_all(pieces: list[Piece], most: int = MOST_TRIANGLES) -> list[Piece]:
-    """The pieces with at most about `most` triangles in all, each thinned by the same share."""
+    """Return the pieces with at most about `most` triangles in all, each thinned by the same share."""
     total = sum(len(piece.patch.triangles) for piece in pieces)
     if total <= most:
         return pieces
@@ -44,7 +44,7 @@ def thin_all(pieces: list[Piece], most: int = MOST_TRIANGLES) -> list[Piece]:
 
 
 def thin(piece: Piece, most: float) -> Piece:
-    """The piece with at most `most` triangles: the finest grid that was found to leave so few."""
+    """Return the piece with at most `most` triangles: on the finest grid that was found to leave so few."""
     patch = piece.patch
     points = np.asarray(patch.vertices, np.float64)
     low, high = points.min(axis=0), points.max(axis=0)
@@ -54,19 +54,19 @@ def thin(piece: Piece, most: float) -> Piece:
     few, many = (1.0, 1.0), (np.inf, np.inf)  # cells and triangles: known to be too coarse, and too fine
     best: tuple[Ints, Ints] = (np.zeros(0, np.int64), np.zeros((0, 3), np.int64))
     for _ in range(TRIES):
-        keep, left = clustered(points - low, triangles, extent / cells)
+        keep, left = cluster(points - low, triangles, extent / cells)
         if len(left) > most:
             many = cells, float(len(left))
         else:
             few, best = (cells, float(max(len(left), 1))), (keep, left)
             if len(left) >= 0.85 * most:
                 break
-        cells = next_cells(few, many, 0.93 * most)
+        cells = guess_cells(few, many, 0.93 * most)
     return choose_vertices(piece, *best)
 
 
-def next_cells(few: tuple[float, float], many: tuple[float, float], wanted: float) -> float:
-    """A number of cells between too few and too many, by a straight line through their logarithms."""
+def guess_cells(few: tuple[float, float], many: tuple[float, float], wanted: float) -> float:
+    """Return a number of cells between too few and too many, by a straight line through their logarithms."""
     if not np.isfinite(many[0]):
         return 1.6 * few[0]
     if wanted <= few[1]:
@@ -75,8 +75,8 @@ def next_cells(few: tuple[float, float], many: tuple[float, float], wanted: floa
     return float(np.exp(np.log(few[0]) + np.clip(part, 0.1, 0.9) * np.log(many[0] / few[0])))
 
 
-def clustered(points: NDArray[np.float64], triangles: Ints, size: float) -> tuple[Ints, Ints]:
-    """For each cell the vertex that stands for it, and the triangles between cells that are left, each once."""
+def cluster(points: NDArray[np.float64], triangles: Ints, size: float) -> tuple[Ints, Ints]:
+    """Return for each cell the vertex that stands for it, and the triangles between cells that are left, each once."""
     cell = np.minimum(points / size, 2**20).astype(np.int64)
     key = (cell[:, 0] << 42) | (cell[:, 1] << 21) | cell[:, 2]
     _, group = np.unique(key, return_inverse=True)
@@ -97,7 +97,7 @@ def clustered(points: NDArray[np.float64], triangles: Ints, size: float) -> tupl
 
 
 def choose_vertices(piece: Piece, keep: Ints, triangles: Ints) -> Piece:
-    """The piece with these of its vertices, and triangles between them."""
+    """Choose the piece with these of its vertices, and triangles between them."""
     used, order = np.unique(triangles, return_inverse=True) if len(triangles) else (np.arange(len(keep)), triangles)
     rows = keep[used]
     old, skin = piece.patch, piece.skin
@@ -161,8 +161,8 @@ def blend_ends(skin: Skin, one: Ints, two: Ints) -> Skin:
 # ------------------------------------------------------------------------------------------------ edges
 
 
-def crease(patch: Patch) -> Patch:
-    """The patch with vertices joined, then split where edges are sharp; as it is where it has normals of its own."""
+def split_creases(patch: Patch) -> Patch:
+    """Return the patch with vertices joined, then split at sharp edges; unchanged if it has its own normals."""
     if patch.normals is not None or patch.uv is not None:
         return patch
     vertices, triangles = join_corners(patch.vertices[patch.triangles.ravel()])
@@ -171,14 +171,14 @@ def crease(patch: Patch) -> Patch:
     across = np.cross(b - a, c - a)
     long = np.linalg.norm(across, axis=1, keepdims=True)
     across /= np.maximum(long, 1e-30)
-    label = smooth_groups(triangles, across, len(points))
+    label = group_corners(triangles, across, len(points))
     _, first, corner = np.unique(label, return_index=True, return_inverse=True)
     vertices = vertices[triangles.ravel()[first]]
     return replace(patch, vertices=vertices, triangles=corner.reshape(-1, 3).astype(np.uint32))
 
 
-def smooth_groups(triangles: Ints, across: NDArray[np.float64], count: int) -> Ints:
-    """A number for each corner (3 m,): equal for corners at one vertex that round edges connect."""
+def group_corners(triangles: Ints, across: NDArray[np.float64], count: int) -> Ints:
+    """Return a number for each corner (3 m,): equal for corners at one vertex that smooth edges connect."""
     m = len(triangles)
     corner = np.arange(3 * m).reshape(m, 3)
     ends = np.concatenate([triangles[:, [k, (k + 1) % 3]] for k in range(3)])

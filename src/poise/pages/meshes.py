@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.thinning import crease, thin_all
+from poise.formats.thinning import split_creases, thin_all
 from poise.model.looks import Material, Patch, Piece, Texture, find_normals
 from poise.pictures.textures import PLAIN, shrink_texture
 
@@ -91,7 +91,7 @@ def fit_pieces(facts: dict[Any, Any], pieces: tuple[Piece, ...]) -> list[Piece]:
     """Return the pieces of a body with as many triangles as a page takes; kept among the facts of its model."""
     if FITTED not in facts:
         few = thin_all(list(pieces), MOST_TRIANGLES)
-        facts[FITTED] = [p if p in pieces else replace(p, patch=crease(p.patch)) for p in few]
+        facts[FITTED] = [p if p in pieces else replace(p, patch=split_creases(p.patch)) for p in few]
     found = facts[FITTED]
     assert isinstance(found, list)
     return found

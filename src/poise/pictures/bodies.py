@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatWarning
-from poise.formats.looks import look_of
+from poise.formats.looks import find_look
 from poise.formats.thinning import choose_vertices
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Mesh, Model
@@ -41,7 +41,7 @@ def find_pieces(model: Model) -> tuple[Piece, ...]:
 
 def tell_missing(model: Model) -> None:
     """Warn, once for each model, of what its file wants drawn and could not be had."""
-    notes = look_of(model).notes
+    notes = find_look(model).notes
     if notes and TOLD not in model._facts:
         model._facts[TOLD] = True
         for note in notes:
@@ -50,7 +50,7 @@ def tell_missing(model: Model) -> None:
 
 def gather_pieces(model: Model) -> tuple[Piece, ...]:
     """Return the meshes, the solids beside them, and flesh where a mesh is missing."""
-    look = look_of(model)
+    look = find_look(model)
     if not look.pieces:
         return ()
     seen = [shape for shape in model.shapes if shape.use != "collision"] or list(model.shapes)

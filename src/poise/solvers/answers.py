@@ -105,7 +105,7 @@ class Answers(Sequence["Solution"]):
         return self._at(float(angle))
 
     def why(self) -> str:
-        """Why there is no answer: which joint excludes which branch and by how much; "" where there is one."""
+        """Return why there is no answer: which joint excludes which branch and by how much; empty if there is one."""
         if self._solutions:
             return ""
         excluded = self.excluded

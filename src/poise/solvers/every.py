@@ -105,12 +105,12 @@ class Every:
             found.append(answer if answer.reached and near else None)
         return found
 
-    def nearest_first(self, found: Sequence[Solution]) -> list[Solution]:
+    def sort_answers(self, found: Sequence[Solution]) -> list[Solution]:
         """Sort by the longest way of a joint from the start."""
-        ways = self.apart(np.array([answer.q for answer in found]))
+        ways = self.measure_apart(np.array([answer.q for answer in found]))
         return [found[i] for i in np.argsort(ways, kind="stable")]
 
-    def apart(self, q: Floats) -> Floats:
+    def measure_apart(self, q: Floats) -> Floats:
         """Return the longest way of a joint from the start of each pose: radians, or metres over L."""
         model = self.solver.model
         if not len(q):
@@ -134,7 +134,7 @@ class Every:
         found = distinct([answer for answer in judged if answer is not None])
         complete = not doubt.any() and all(answer is not None for answer in judged)
         excluded = tuple(self.exclude(heads[~tried], excess[~tried]))
-        return Answers(self.closed.family, self.nearest_first(found), (), complete, lambda: excluded, None)
+        return Answers(self.closed.family, self.sort_answers(found), (), complete, lambda: excluded, None)
 
     def exclude(self, heads: Floats, excess: Floats) -> list[Excluded]:
         """Return of each branch the joint that is farthest outside, where that is least."""
@@ -154,7 +154,7 @@ class Every:
         """Return the arcs, the nearest pose of each, and samples along it."""
         pieces = self.closed.form.arcs(self.R, self.p, FINEST, MOST_CELLS)
         arcs = join(pieces[:-1])
-        poses = [pose for arc in arcs for pose in self.along(arc, samples)]
+        poses = [pose for arc in arcs for pose in self.sample_arc(arc, samples)]
         judged = self.judge(np.array(poses)) if poses else []
         found = distinct([answer for answer in judged if answer is not None])
         free = self.closed.axes[self.closed.free or 0]
@@ -168,7 +168,7 @@ class Every:
             heads, values, _ = self.branches(spread, False)
             return tuple(self.exclude(heads, self.closed.excess(values)))
 
-        return Answers(self.closed.family, self.nearest_first(found), named, complete, excluded, self.at)
+        return Answers(self.closed.family, self.sort_answers(found), named, complete, excluded, self.solve_at)
 
     def name_arc(self, arc: tuple[int, float, float]) -> Arc:
         """Return the arc in the free joint's own number of q."""
@@ -176,7 +176,7 @@ class Every:
         ends = sorted((end - axis.bias) / axis.gain for end in arc[1:])
         return Arc(arc[0], axis.joint, *ends)
 
-    def along(self, arc: tuple[int, float, float], samples: int) -> list[Floats]:
+    def sample_arc(self, arc: tuple[int, float, float], samples: int) -> list[Floats]:
         """Return the joints' values of the arc's pose that is nearest to the start, and of samples along it."""
         branch, low, high = arc
         spread = (np.arange(samples) + 0.5) / samples
@@ -187,7 +187,7 @@ class Every:
             values = self.on_branch(grid, branch)
             if not len(values):
                 break
-            best = int(np.argmin(self.apart(self.closed.read(values, self.start))))
+            best = int(np.argmin(self.measure_apart(self.closed.read(values, self.start))))
             nearest = values[best]
             at, width = float(nearest[self.closed.free or 0]), float(np.diff(grid).max())
             grid = np.sort([*np.linspace(max(low, at - width), min(high, at + width), 9), at])
@@ -200,13 +200,13 @@ class Every:
         heads, values, _ = self.branches(at, True)
         return np.asarray(values[heads[:, 1] == branch])
 
-    def at(self, angle: float) -> list[Solution]:
+    def solve_at(self, angle: float) -> list[Solution]:
         """Return one solution for each branch at a value of the free joint."""
         axis = self.closed.axes[self.closed.free or 0]
         if not (axis.lower <= axis.gain * angle + axis.bias <= axis.upper):
             return []
         _, values, _ = self.branches([axis.gain * angle + axis.bias], True)
-        return self.nearest_first([answer for answer in self.judge(values) if answer is not None])
+        return self.sort_answers([answer for answer in self.judge(values) if answer is not None])
 
 
 def join(pieces: Floats) -> list[tuple[int, float, float]]:

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import PoiseError
-from poise.formats.looks import brings_look, look_of
+from poise.formats.looks import brings_look, find_look
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.solvers.explanation import Explanation
@@ -233,7 +233,7 @@ class Session(Scenery):
                 self.view.dress(dress)
                 self.set_stage(camera=camera)
         if not self.look_notes:
-            self.look_notes = look_of(model).notes
+            self.look_notes = find_look(model).notes
             for client in self.server.get_clients().values():
                 self._tell_missing(client)
 

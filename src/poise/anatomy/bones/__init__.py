@@ -86,11 +86,11 @@ def find_roles(skeleton: Model | Mapping[str, str | None] | Iterable[str]) -> Ro
         parents = dict(skeleton)
     else:
         parents = dict.fromkeys(skeleton)
-    words = {name: unescaped(name) for name in parents if len(name) <= LONGEST}
+    words = {name: unescape(name) for name in parents if len(name) <= LONGEST}
     attempts = [report(parents, *match_words(words))]
-    for written in (words, uncounted(words)) if counted(words) else (words,):
+    for written in (words, drop_counts(words)) if are_counted(words) else (words,):
         for prefix in prefixes(written.values()):
-            plain = {name: stripped(text, prefix) for name, text in written.items()}
+            plain = {name: strip_prefix(text, prefix) for name, text in written.items()}
             attempts += [report(parents, scheme.name, match_scheme(plain, scheme)) for scheme in SCHEMES]
     best = max(attempts, key=lambda r: (round(r.confidence, 6), len(r.matches), -len(r.unknown)))
     return best if best.matches else RoleReport("", 0.0, (), CORE, tuple(parents))
@@ -105,27 +105,27 @@ def roles_of_bone(scheme: str, bone: str) -> tuple[str, ...]:
 # ------------------------------------------------------------------------------------------------ matching
 
 
-def unescaped(name: str) -> str:
+def unescape(name: str) -> str:
     """Return a name with the letters that Maya's FBX writes by their numbers: ``handFBXASC046L`` is ``hand.L``."""
     return _ESCAPED.sub(lambda found: chr(int(found[1])), name)
 
 
-def counted(written: Mapping[str, str]) -> bool:
+def are_counted(written: Mapping[str, str]) -> bool:
     """Return whether most names end in a number of their own, as those of Sketchfab do: ``mixamorig:Hips_01``."""
     return sum(bool(_NUMBERED.search(text)) for text in written.values()) > 0.6 * len(written)
 
 
-def uncounted(written: Mapping[str, str]) -> dict[str, str]:
+def drop_counts(written: Mapping[str, str]) -> dict[str, str]:
     """Return the names without those numbers."""
     return {name: _NUMBERED.sub("", text) for name, text in written.items()}
 
 
-def folded(name: str) -> str:
+def fold_name(name: str) -> str:
     """Return a name without case and separators."""
     return _SEPARATORS.sub("", name).lower()
 
 
-def stripped(name: str, prefix: str) -> str:
+def strip_prefix(name: str, prefix: str) -> str:
     """Return a name without its namespace and without the prefix that all have."""
     tail = re.split(r"[:|]", name)[-1].strip()
     return tail[len(prefix) :] if prefix and tail.startswith(prefix) else tail
@@ -133,7 +133,7 @@ def stripped(name: str, prefix: str) -> str:
 
 def prefixes(names: Iterable[str]) -> list[str]:
     """Return the prefixes that many names share, such as "mixamorig_", "DEF-" or "Bip01 ", and none at all."""
-    tails = [stripped(name, "") for name in names]
+    tails = [strip_prefix(name, "") for name in names]
     counts: dict[str, int] = {}
     for tail in tails:
         starts = {tail[: m.end()] for m in re.finditer(r"[_\-. ]", tail[:-1])}
@@ -150,11 +150,11 @@ Found = dict[str, tuple[str, float, str]]  # role to frame, confidence, why
 def match_scheme(plain: Mapping[str, str], scheme: Scheme) -> Found:
     """Return the roles that a table gives; the first frame of a name wins."""
     exact = {bone: (bone, 1.0) for bone in scheme.names}
-    loose = {folded(bone): (bone, 0.9) for bone in scheme.names}
+    loose = {fold_name(bone): (bone, 0.9) for bone in scheme.names}
     found: Found = {}
     backs: dict[str, tuple[str, float]] = {}
     for name, short in plain.items():
-        bone, sure = exact.get(short) or loose.get(folded(short)) or ("", 0.0)
+        bone, sure = exact.get(short) or loose.get(fold_name(short)) or ("", 0.0)
         for role in scheme.names.get(bone, ()):
             if role not in found or sure > found[role][1]:
                 found[role] = (name, sure, f"{scheme.name}: {bone}")

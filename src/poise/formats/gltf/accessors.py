@@ -121,7 +121,7 @@ def read_accessor(document: Document, i: int, kind: str, where: str, *, integers
 
 
 def finite(document: Document, numbers: Floats, i: int, where: str) -> Floats:
-    """The numbers of an accessor, all of them finite."""
+    """Return the numbers of an accessor, all of them finite."""
     good = np.isfinite(numbers).all(axis=1)
     if not good.all():
         row = int(np.argmin(good))
@@ -131,7 +131,7 @@ def finite(document: Document, numbers: Floats, i: int, where: str) -> Floats:
 
 
 def elements(document: Document, i: int, where: str) -> NDArray[Any]:
-    """The elements of an accessor as the file has them, (count, numbers), sparse replacements made."""
+    """Return the elements of an accessor as the file has them, (count, numbers), sparse replacements made."""
     at, accessor = f"accessors[{i}]", document.read_items("accessors")[i]
     dtype, width, count = find_layout(document, accessor, at)
     if count * width > MOST_NUMBERS:
@@ -145,7 +145,7 @@ def elements(document: Document, i: int, where: str) -> NDArray[Any]:
 
 
 def read_quantized(document: Document, i: int, kinds: tuple[str, ...], where: str) -> Floats:
-    """The elements of an accessor of a mesh as doubles: floats, or integers, as KHR_mesh_quantization allows."""
+    """Read the elements of an accessor of a mesh as doubles: floats, or integers, as KHR_mesh_quantization allows."""
     accessor = document.read_items("accessors")[i]
     find_layout(document, accessor, f"accessors[{i}]")
     if accessor["type"] not in kinds:
@@ -158,7 +158,7 @@ def read_quantized(document: Document, i: int, kinds: tuple[str, ...], where: st
 
 
 def read_indices(document: Document, i: int, kind: str, where: str) -> NDArray[np.int64]:
-    """The elements of an accessor of unsigned integers, (count, numbers)."""
+    """Read the elements of an accessor of unsigned integers, (count, numbers)."""
     accessor = document.read_items("accessors")[i]
     dtype, _, _ = find_layout(document, accessor, f"accessors[{i}]")
     if accessor["type"] != kind or dtype not in ("<u1", "<u2", "<u4"):

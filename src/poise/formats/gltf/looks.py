@@ -30,7 +30,7 @@ MOST_TRIANGLES = 4_000_000
 
 
 def read_look(about: LookSource) -> Look:
-    """The look of the body in a file.
+    """Read the look of the body in a file.
 
     Raises:
         FormatError: The file is malformed, or not there any more.
@@ -38,7 +38,7 @@ def read_look(about: LookSource) -> Look:
     source = Source.open(about.path)
     body = read_body(source, ReadOptions(scale=about.scale, up=about.up))
     document, palette = body.document, Palette(body.document)
-    shown = shown_nodes(document)
+    shown = list_shown_nodes(document)
     pieces: list[Piece] = []
     count = 0
     for i in body.order:
@@ -50,19 +50,19 @@ def read_look(about: LookSource) -> Look:
             count += len(primitive.triangles)
             if count > MOST_TRIANGLES:
                 raise document.fail(f"meshes[{mesh}]", f"one triangle too many; at most {MOST_TRIANGLES} are read.")
-            patch = patch_of(primitive, palette)
+            patch = make_patch(primitive, palette)
             skin = item.get("skin")
             if skin is None or primitive.joints is None:
-                matrix = affine(about.size * body.limbs[i].stretch)
+                matrix = make_affine(about.size * body.limbs[i].stretch)
                 pieces.append(Piece(patch, body.limbs[i].name, matrix))
             else:
                 number = document.read_index(skin, "skins", f"nodes[{i}].skin")
-                pieces.append(skinned(document, primitive, patch, number, body.limbs, about.size))
+                pieces.append(make_skinned(document, primitive, patch, number, body.limbs, about.size))
     return Look(tuple(pieces), notes=tuple(sorted(palette.missing)))
 
 
-def shown_nodes(document: Document) -> set[int]:
-    """The nodes of the scene that the file shows first; all where it has no scene."""
+def list_shown_nodes(document: Document) -> set[int]:
+    """Return the nodes of the scene that the file shows first; all nodes if it has no scene."""
     scenes = document.read_items("scenes")
     if not scenes:
         return set(range(len(document.read_items("nodes"))))
@@ -77,9 +77,9 @@ def shown_nodes(document: Document) -> set[int]:
     return seen
 
 
-def patch_of(primitive: Primitive, palette: Palette) -> Patch:
-    """A primitive as a patch."""
-    material = palette.material(primitive.material, primitive.tint)
+def make_patch(primitive: Primitive, palette: Palette) -> Patch:
+    """Return a primitive as a patch."""
+    material = palette.make_material(primitive.make_material, primitive.tint)
     return Patch(
         primitive.points.astype(np.float32),
         primitive.triangles.astype(np.uint32),
@@ -89,34 +89,34 @@ def patch_of(primitive: Primitive, palette: Palette) -> Patch:
     )
 
 
-def affine(linear: Any) -> Floats:
-    """A (3, 3) matrix as a (4, 4) one."""
+def make_affine(linear: Any) -> Floats:
+    """Return a (3, 3) matrix as a (4, 4) one."""
     out = np.eye(4)
     out[:3, :3] = linear
     return out
 
 
-def skinned(
+def make_skinned(
     document: Document, primitive: Primitive, patch: Patch, number: int, limbs: list[NodeJoint], size: float
 ) -> Piece:
-    """A primitive on the joints of a skin; those that move nothing are left out."""
+    """Return a primitive on the joints of a skin; joints that move nothing are left out."""
     where, item = f"skins[{number}]", document.read_items("skins")[number]
     nodes = [document.read_index(j, "nodes", f"{where}.joints") for j in document.read_list(item.get("joints"), where)]
     assert primitive.joints is not None
     assert primitive.weights is not None
     if primitive.joints.max(initial=0) >= len(nodes):
         raise document.fail(where, f"has {len(nodes)} joints; a mesh names joint {primitive.joints.max()}.")
-    inverse = inverse_binds(document, item, len(nodes), where)
+    inverse = read_inverse_binds(document, item, len(nodes), where)
     used, places = np.unique(primitive.joints, return_inverse=True)
-    binds = np.stack([affine(size * limbs[nodes[k]].stretch) @ inverse[k] for k in used.tolist()])
+    binds = np.stack([make_affine(size * limbs[nodes[k]].stretch) @ inverse[k] for k in used.tolist()])
     frames = tuple(limbs[nodes[k]].name for k in used.tolist())
     joints = places.reshape(primitive.joints.shape).astype(np.uint16)
     skin = Skin(frames, binds, joints, primitive.weights.astype(np.float32))
     return Piece(patch, frames[0], binds[0], skin)
 
 
-def inverse_binds(document: Document, item: dict[str, Any], count: int, where: str) -> Floats:
-    """The inverse bind matrices, (joints, 4, 4); nothing moves where the file has none."""
+def read_inverse_binds(document: Document, item: dict[str, Any], count: int, where: str) -> Floats:
+    """Return the inverse bind matrices, (joints, 4, 4); identities if the file has none."""
     at = f"{where}.inverseBindMatrices"
     if "inverseBindMatrices" not in item:
         return np.repeat(np.eye(4)[None], count, axis=0)
@@ -132,10 +132,10 @@ def inverse_binds(document: Document, item: dict[str, Any], count: int, where: s
 
 
 def read_still(source: Source) -> list[Patch]:
-    """All meshes of a file as they stand, in the file's own axes: a glTF that is a link of a robot."""
+    """Read all meshes of a file as they are, in the file's own axes: a glTF that is a link of a robot."""
     document = read_document(source)
     nodes, order = read_nodes(document)
-    palette, worlds, shown = Palette(document), find_world_matrices(nodes, order), shown_nodes(document)
+    palette, worlds, shown = Palette(document), find_world_matrices(nodes, order), list_shown_nodes(document)
     out: list[Patch] = []
     for i in order:
         item = document.read_items("nodes")[i]
@@ -144,11 +144,11 @@ def read_still(source: Source) -> list[Patch]:
         for primitive in read_primitives(document, item["mesh"], palette.missing):
             if sum(len(patch.triangles) for patch in out) > MOST_TRIANGLES:
                 raise source.make_error(f"has more than {MOST_TRIANGLES} triangles.")
-            T, patch = worlds[i], patch_of(primitive, palette)
+            T, patch = worlds[i], make_patch(primitive, palette)
             vertices = (primitive.points @ T[:3, :3].T + T[:3, 3]).astype(np.float32)
             flip = np.linalg.det(T[:3, :3]) < 0.0
             triangles = np.ascontiguousarray(patch.triangles[:, ::-1]) if flip else patch.triangles
-            out.append(Patch(vertices, triangles, patch.material, patch.uv))
+            out.append(Patch(vertices, triangles, patch.make_material, patch.uv))
     if not out and palette.missing:
         raise source.make_error("; ".join(sorted(palette.missing)))
     return out

@@ -9,7 +9,7 @@ import numpy as np
 from poise.errors import FormatError
 from poise.formats.gltf.accessors import find_packing, find_span, unpack_view
 from poise.formats.gltf.document import Document, Object
-from poise.formats.gltf.meshes import base_texture
+from poise.formats.gltf.meshes import find_base_texture
 from poise.model.looks import Material, Texture
 
 __all__ = ["Palette"]
@@ -34,8 +34,8 @@ class Palette:
         self._images: dict[int, Texture | None] = {}
         self._bytes = 0
 
-    def material(self, i: int, tint: Any) -> Material:
-        """A material by its number (-1: the default), its colour multiplied by the tint (4,)."""
+    def make_material(self, i: int, tint: Any) -> Material:
+        """Return a material by its number (-1: the default), its colour multiplied by the tint (4,)."""
         key = i, tuple(np.round(tint, 6).tolist())
         if key not in self._made:
             self._made[key] = self._make(i, np.asarray(tint, np.float64))
@@ -43,21 +43,21 @@ class Palette:
 
     def _make(self, i: int, tint: Any) -> Material:
         if i < 0:
-            return Material(on_screen(0.8 * tint * (1, 1, 1, 1.25)))
+            return Material(convert_to_srgb(0.8 * tint * (1, 1, 1, 1.25)))
         document, where = self.document, f"materials[{i}]"
         item = document.read_items("materials")[i]
         mode = item.get("alphaMode", "OPAQUE")
         cutoff = item.get("alphaCutoff", 0.5)
         cut = float(np.clip(cutoff, 0.0, 1.0)) if type(cutoff) in (int, float) else 0.5
-        color = self._factor(item, where) * tint
+        color = self._read_factor(item, where) * tint
         if mode not in ("MASK", "BLEND"):
             color[3] = 1.0
-        texture = self._texture(i)
+        texture = self._read_texture(i)
         cutout = cut if mode == "MASK" else 0.02 if mode == "BLEND" else None
-        return Material(on_screen(color), texture, cutout, mode == "BLEND")
+        return Material(convert_to_srgb(color), texture, cutout, mode == "BLEND")
 
-    def _factor(self, item: Object, where: str) -> Any:
-        """The factor of the base colour, linear, (4,)."""
+    def _read_factor(self, item: Object, where: str) -> Any:
+        """Return the factor of the base colour, linear, (4,)."""
         old = self.document.read_object(item, "extensions", where).get("KHR_materials_pbrSpecularGlossiness")
         basic = self.document.read_object(item, "pbrMetallicRoughness", where)
         given = basic.get("baseColorFactor", old.get("diffuseFactor") if isinstance(old, dict) else None)
@@ -67,9 +67,9 @@ class Palette:
             raise self.document.fail(f"{where}: the factor of its colour", "must be a list of 4 numbers.")
         return np.clip(np.nan_to_num(np.array([min(max(x, 0), 1) for x in given], np.float64)), 0.0, 1.0)
 
-    def _texture(self, i: int) -> Texture | None:
-        """The image of a material's base colour; None where it has none, or none that can be read."""
-        info = base_texture(self.document, i)
+    def _read_texture(self, i: int) -> Texture | None:
+        """Return the image of a material's base colour; None if it has none, or none that can be read."""
+        info = find_base_texture(self.document, i)
         if not info:
             return None
         where = f"materials[{i}]: the texture of its colour"
@@ -84,14 +84,14 @@ class Palette:
             return None
         number = self.document.read_index(source, "images", where)
         if number not in self._images:
-            self._images[number] = self._image(number)
+            self._images[number] = self._read_image(number)
         return self._images[number]
 
-    def _image(self, i: int) -> Texture | None:
+    def _read_image(self, i: int) -> Texture | None:
         document, where = self.document, f"images[{i}]"
         item = document.read_items("images")[i]
         try:
-            data = self._image_bytes(item, where)
+            data = self._read_bytes(item, where)
         except FormatError as error:
             self.missing.add(f"a texture was left out: {error.message}")
             return None
@@ -103,7 +103,7 @@ class Palette:
             return None
         return Texture(data, kind)
 
-    def _image_bytes(self, item: Object, where: str) -> bytes:
+    def _read_bytes(self, item: Object, where: str) -> bytes:
         document = self.document
         if "bufferView" not in item:
             return document.read_resource(item.get("uri"), f"{where}.uri")
@@ -115,8 +115,8 @@ class Palette:
         return bytes(document.read_buffer(buffer)[start : start + length])
 
 
-def on_screen(linear: Any) -> tuple[float, float, float, float]:
-    """A linear colour as screens have it (sRGB); opacity as it is."""
+def convert_to_srgb(linear: Any) -> tuple[float, float, float, float]:
+    """Return a linear colour as screens have it (sRGB); opacity is unchanged."""
     rgb = np.clip(np.asarray(linear[:3], np.float64), 0.0, 1.0)
     r, g, b = np.where(rgb <= 0.0031308, 12.92 * rgb, 1.055 * rgb ** (1 / 2.4) - 0.055).tolist()
     return r, g, b, float(linear[3])

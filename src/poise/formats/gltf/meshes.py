@@ -49,7 +49,7 @@ class Primitive:
 
 
 def read_primitives(document: Document, mesh: int, missing: set[str]) -> list[Primitive]:
-    """The triangles of a mesh; what packs those that cannot be read goes to `missing`."""
+    """Read the triangles of a mesh; what packs those that cannot be read goes to `missing`."""
     where, out = f"meshes[{mesh}]", []
     for k, item in enumerate(document.read_objects(document.read_items("meshes")[mesh], "primitives", where)):
         made = read_primitive(document, item, f"{where}.primitives[{k}]", missing)
@@ -59,7 +59,7 @@ def read_primitives(document: Document, mesh: int, missing: set[str]) -> list[Pr
 
 
 def read_primitive(document: Document, item: Object, where: str, missing: set[str]) -> Primitive | None:
-    """One primitive; None where it has no triangles that can be read."""
+    """Read one primitive; None where it has no triangles that can be read."""
     extensions = document.read_object(item, "extensions", where)
     packed = next((name for name in extensions if "compression" in name), "")
     attributes = {
@@ -87,12 +87,12 @@ def read_primitive(document: Document, item: Object, where: str, missing: set[st
         read_uv(document, attributes, material, len(points), where),
         joints,
         weights,
-        mean_color(document, attributes, len(points), where),
+        find_mean_color(document, attributes, len(points), where),
     )
 
 
 def read_triangles(document: Document, index: int | None, mode: int, count: int, where: str) -> NDArray[np.int64]:
-    """The triangles (m, 3), each of three vertices that exist and differ."""
+    """Read the triangles (m, 3), each of three vertices that exist and differ."""
     if index is None:
         order = np.arange(count)
     else:
@@ -115,7 +115,7 @@ def read_triangles(document: Document, index: int | None, mode: int, count: int,
 def read_attribute(
     document: Document, attributes: dict[str, int], name: str, kinds: tuple[str, ...], count: int, where: str
 ) -> Floats | None:
-    """An attribute of every vertex; None where the primitive has none."""
+    """Read an attribute of every vertex; None where the primitive has none."""
     if name not in attributes:
         return None
     at = f"{where}.attributes.{name}"
@@ -128,7 +128,7 @@ def read_attribute(
 def read_influences(
     document: Document, attributes: dict[str, int], count: int, where: str
 ) -> tuple[NDArray[np.int64] | None, Floats | None]:
-    """Joints and weights of every vertex, the eight heaviest, weights summing to one; None if there are none."""
+    """Return joints and weights of every vertex, the eight heaviest, weights summing to one; None if there are none."""
     joints, weights = [], []
     for k in range(len(attributes)):
         if f"JOINTS_{k}" not in attributes or f"WEIGHTS_{k}" not in attributes:
@@ -154,8 +154,8 @@ def read_influences(
     return np.where(heavy > 0.0, every, 0), heavy
 
 
-def mean_color(document: Document, attributes: dict[str, int], count: int, where: str) -> Floats:
-    """The mean of the vertex colours; white if there are none."""
+def find_mean_color(document: Document, attributes: dict[str, int], count: int, where: str) -> Floats:
+    """Return the mean of the vertex colours; white if there are none."""
     values = read_attribute(document, attributes, "COLOR_0", ("VEC3", "VEC4"), count, where)
     if values is None or not len(values):
         return np.ones(4)
@@ -164,8 +164,8 @@ def mean_color(document: Document, attributes: dict[str, int], count: int, where
 
 
 def read_uv(document: Document, attributes: dict[str, int], material: int, count: int, where: str) -> Floats | None:
-    """Texture coordinates of the base colour, moved as KHR_texture_transform says."""
-    info = base_texture(document, material)
+    """Return texture coordinates of the base colour, transformed as KHR_texture_transform says."""
+    info = find_base_texture(document, material)
     if not info:
         return None
     at = f"materials[{material}]"
@@ -174,11 +174,11 @@ def read_uv(document: Document, attributes: dict[str, int], material: int, count
     if type(which) is not int:
         raise document.fail(f"{at}: texCoord", f"is {shorten(which)}; it must be a whole number.")
     uv = read_attribute(document, attributes, f"TEXCOORD_{which}", ("VEC2",), count, where)
-    return uv if uv is None or not transform else moved(document, uv, transform, at)
+    return uv if uv is None or not transform else transform_uv(document, uv, transform, at)
 
 
-def moved(document: Document, uv: Floats, transform: Object, where: str) -> Floats:
-    """Coordinates scaled, turned, then shifted."""
+def transform_uv(document: Document, uv: Floats, transform: Object, where: str) -> Floats:
+    """Return coordinates scaled, turned, then shifted."""
 
     def pair(key: str, default: float) -> Floats:
         given = transform.get(key, [default, default])
@@ -193,8 +193,8 @@ def moved(document: Document, uv: Floats, transform: Object, where: str) -> Floa
     return np.asarray((uv * pair("scale", 1.0)) @ np.array([[c, -s], [s, c]]) + pair("offset", 0.0))
 
 
-def base_texture(document: Document, material: int) -> Object:
-    """What a material says of the texture of its base colour; empty where it has none."""
+def find_base_texture(document: Document, material: int) -> Object:
+    """Return what a material says of the texture of its base colour; empty if it has none."""
     if material < 0:
         return {}
     where, item = f"materials[{material}]", document.read_items("materials")[material]
