@@ -1,4 +1,4 @@
-"""The canonical subproblems as plain C++: double, float and packs, on random geometry and where they degenerate, under the sanitizers."""
+"""The canonical subproblems as the kernels solve them: scalars and packs, random geometry, and where they degenerate."""
 
 from __future__ import annotations
 

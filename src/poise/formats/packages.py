@@ -94,7 +94,7 @@ class Finder:
 
     def list_folders(self) -> Iterator[Path]:
         """Yield the folders in which packages are looked for."""
-        yield from (Path(folder) for folder in self.about.find_packages)
+        yield from (Path(folder) for folder in self.about.packages)
         yield from [self.folder, *self.folder.parents][:HIGHEST]
         if self.within is None:
             yield from (Path(folder) for folder in read_folders("ROS_PACKAGE_PATH"))
@@ -122,7 +122,7 @@ class Finder:
         looked = [str(self.folder)]
         if not names:
             return f"{first} Looked next to the file, in {looked[0]!r}."
-        looked = [f"in and above {looked[0]!r}", *(repr(folder) for folder in self.about.find_packages)]
+        looked = [f"in and above {looked[0]!r}", *(repr(folder) for folder in self.about.packages)]
         looked += ["in ROS_PACKAGE_PATH" if os.environ.get("ROS_PACKAGE_PATH") else "(ROS_PACKAGE_PATH is not set)"]
         one = sorted(names)[0]
         return (

@@ -79,7 +79,7 @@ def list_shown_nodes(document: Document) -> set[int]:
 
 def make_patch(primitive: Primitive, palette: Palette) -> Patch:
     """Return a primitive as a patch."""
-    material = palette.make_material(primitive.make_material, primitive.tint)
+    material = palette.make_material(primitive.material, primitive.tint)
     return Patch(
         primitive.points.astype(np.float32),
         primitive.triangles.astype(np.uint32),
@@ -148,7 +148,7 @@ def read_still(source: Source) -> list[Patch]:
             vertices = (primitive.points @ T[:3, :3].T + T[:3, 3]).astype(np.float32)
             flip = np.linalg.det(T[:3, :3]) < 0.0
             triangles = np.ascontiguousarray(patch.triangles[:, ::-1]) if flip else patch.triangles
-            out.append(Patch(vertices, triangles, patch.make_material, patch.uv))
+            out.append(Patch(vertices, triangles, patch.material, patch.uv))
     if not out and palette.missing:
         raise source.make_error("; ".join(sorted(palette.missing)))
     return out
