@@ -1,12 +1,16 @@
 """Whole clips: contacts that are found and held, edits that spread, goals along a motion, and what is refused."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import poise
-from poise import Motion
+from poise import Motion, Rotation
 from poise.errors import FormatError, InvalidValue, NameNotFound, PoiseError, ShapeMismatch
 from poise.goals import LookAt, Reach, Rest
+from poise.kinematics.carrying import carry, find_root
+from poise.kinematics.mirror import Mirror
 from poise.motion import Contact, Contacts, contacts, edit, lock, quality, track
 from walks import make_walk, put_skate_in, stands
 
@@ -304,3 +308,35 @@ def test_wrong_tracks_are_refused_by_name():
         track(arm, Reach("panda_hand_tcp", broken), fps=30.0)
     with pytest.raises(ShapeMismatch, match=r"poise\.motion\.track"):
         poise.solve(arm, goal)
+
+
+def test_turning_and_shifting_the_world_changes_nothing_else(skating):
+    """A lock of the clip elsewhere is the lock elsewhere."""
+    model, up = skating.model, skating.model.up_direction
+    root = find_root(model)
+    there = np.eye(4)
+    there[:3, :3], there[:3, 3] = Rotation.from_axis_angle(up, 1.3).matrix, (2.0, 0.0, -1.0)
+    here = lock(skating, known(skating))
+    moved = Motion(model, carry(root, skating.q, there), skating.fps)
+    places = [tuple(there[:3, :3] @ np.array(c.place) + there[:3, 3]) for c in known(skating)]
+    ledger = [replace(c, place=place) for c, place in zip(known(skating), places, strict=True)]
+    elsewhere = lock(moved, Contacts(tuple(ledger), len(moved), FPS, 0.0))
+    assert np.abs(model.difference(elsewhere.motion.q, carry(root, here.motion.q, there))).max() < 1e-6
+
+
+def test_the_mirror_image_of_a_lock_is_the_lock_of_the_mirror_image(skating):
+    model = skating.model
+    mirror, first = Mirror(model), skating.q[0]
+    image = skating.mirrored()
+    here = lock(skating, known(skating))
+    ledger = [
+        replace(c, frame=swap(c.frame), name=swap(c.name), place=tuple(mirror.reflect_point(first, np.array(c.place))))
+        for c in known(skating)
+    ]
+    there = lock(image, Contacts(tuple(ledger), len(image), FPS, 0.0))
+    expected = np.stack([mirror.reflect_pose(q, first) for q in here.motion.q])
+    assert np.abs(model.difference(there.motion.q, expected)).max() < 1e-6
+
+
+def swap(name):
+    return name[:-1] + {"l": "r", "r": "l"}[name[-1]]
