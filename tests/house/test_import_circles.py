@@ -6,7 +6,8 @@ Counted are all imports of the package's own files: at the top, inside functions
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from paths import ROOT, SOURCES
@@ -19,25 +20,30 @@ FILES = {
 }
 
 
-def read_imports(path: Path, *, types: bool) -> Iterator[str]:
-    """Yield the files of the package that a file imports; with `types` also those that only type checkers read."""
+@cache
+def read_imports(path: Path) -> tuple[tuple[str, bool], ...]:
+    """Return the files of the package that a file imports, each with whether only type checkers read that."""
     tree = ast.parse(path.read_text("utf-8"))
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test) and not types:
-            node.body = []
+    guards = (node for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test))
+    typed = {id(inner) for guard in guards for inner in ast.walk(guard)}
+    found: list[tuple[str, bool]] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in FILES)
+            found.extend((alias.name, id(node) in typed) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path}: imports are absolute"
             base = node.module or ""
             named = (f"{base}.{alias.name}" for alias in node.names)
-            yield from (other if other in FILES else base for other in named if other in FILES or base in FILES)
+            found.extend((other if other in FILES else base, id(node) in typed) for other in named)
+    return tuple((other, only) for other, only in found if other in FILES)
 
 
 def read_graph(*, types: bool) -> dict[str, set[str]]:
-    """Return for every file those that it imports."""
-    return {name: set(read_imports(path, types=types)) - {name} for name, path in FILES.items()}
+    """Return for every file those that it imports; with `types` also those that only type checkers read."""
+    return {
+        name: {other for other, only in read_imports(path) if types or not only} - {name}
+        for name, path in FILES.items()
+    }
 
 
 def find_circles(graph: Mapping[str, set[str]]) -> list[list[str]]:

@@ -7,7 +7,6 @@ A format is a module of this package with `NAME`, `SUFFIXES`, `looks_like(head)`
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,7 +38,7 @@ ELSEWHERE = {  # files of other programs, and how to come from there
 def list_formats() -> tuple[Module, ...]:
     """Return all formats, in the order in which they are asked."""
     names = (f"poise.formats.{name}" for name in MODULES)
-    return tuple(importlib.import_module(name) for name in names if importlib.util.find_spec(name))
+    return tuple(importlib.import_module(name) for name in names)
 
 
 def find_suffix(path: str) -> str:
