@@ -145,6 +145,12 @@ def test_a_clip_shows_a_body_whose_rest_pose_does_not_stand() -> None:
         assert old[found[role]] == role
 
 
+def test_the_fingers_of_a_hand_are_no_arms() -> None:
+    found = poise.roles(scramble(poise.load("hand"), 0)[0])
+    assert not found.kind
+    assert not found.found
+
+
 def test_a_single_arm_has_no_two_sides() -> None:
     found = poise.roles(poise.load("panda"))
     assert not found.kind

@@ -13,6 +13,7 @@ from poise.anatomy.symmetry import Pair, Symmetry
 __all__ = ["Limbs", "Stance", "find_stance", "path_between"]
 
 GROUND = 0.12  # of the body's height: how near to its lowest place a foot is
+ARM_TURNS = 4  # angles of an arm at least, on a body without legs
 LONG = 0.15  # of the body's height: how long a leg or an arm is at least
 
 
@@ -64,6 +65,8 @@ def find_stance(body: Body, symmetry: Symmetry) -> Stance:
         legs = [min(legs, key=lambda limb: lowest(body, limb) - 0.1 * limb.pair.length)]
     arms = [limb for limb in long if limb not in legs]
     reach = max(arms, key=lambda limb: arm_score(body, limb, legs), default=None)
+    if reach is not None and not legs and are_fingers(body, reach):
+        reach = None
     return Stance(tuple(legs), reach, wheels, height, floor)
 
 
@@ -106,6 +109,18 @@ def arm_score(body: Body, limb: Limbs, legs: list[Limbs]) -> float:
         rise = body.height(body.parts[limb.pair.first].place) - body.height(body.parts[legs[0].pair.first].place)
         score *= 1.0 if rise > 0.0 else 0.2
     return score
+
+
+def are_fingers(body: Body, limbs: Limbs) -> bool:
+    """Tell whether a pair without legs below is two fingers of a hand or a gripper: few joints, or many beside it."""
+    if sum(body.parts[k].turns for k in limbs.first.chain) < ARM_TURNS:
+        return True
+    begin = body.parts[limbs.pair.trunk].place
+    far = {
+        k: max(float(np.linalg.norm(body.parts[b].place - begin)) for b in body.below(k))
+        for k in body.children[limbs.pair.trunk]
+    }
+    return sum(reach > 0.6 * far[limbs.pair.first] for reach in far.values()) > 3
 
 
 def path_between(body: Body, a: int, b: int) -> list[int]:
