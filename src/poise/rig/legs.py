@@ -38,6 +38,7 @@ class Legs:
         self.model, self.problems, self._span = model, problems, span
         self._below: dict[str, list[Limb]] = {}
         self._ends: dict[int, tuple[int, float]] = {}
+        self._loose: dict[str, list[tuple[Limb, int, float]]] = {}
 
     def find_knees(self, state: State) -> list[tuple[int, float, float]]:
         """The knees of held legs under a pelvis that is dragged: their velocity, which way they bend, and their room.
@@ -45,13 +46,26 @@ class Legs:
         The room is how far a knee may turn back.
         """
         out: list[tuple[int, float, float]] = []
-        bodies = [self.problems.handles[name] for name in state.dragged if self.problems.handles[name].kind == "body"]
-        for limb in (limb for body in bodies for limb in self.find_legs(body.frame)):
-            joint = hinge_joint(self.model, limb)
-            if joint is not None and limb.hinge is not None and self.carries(state, limb):
-                way = 1.0 if float(np.dot(limb.hinge, joint.axis)) > 0.0 else -1.0
-                out.append((joint.v.start, way, self.measure_room(joint.v.start, way, state.q)))
+        for name in state.dragged:
+            handle = self.problems.handles[name]
+            for limb, v, way in self.list_loose(handle.frame) if handle.kind == "body" else ():
+                if self.carries(state, limb):
+                    out.append((v, way, self.measure_room(v, way, state.q)))
         return out
+
+    def list_loose(self, frame: str) -> list[tuple[Limb, int, float]]:
+        """The legs under a frame whose hinges let their knees bend back, with the velocity and the way of bending."""
+        if frame not in self._loose:
+            found = self._loose[frame] = []
+            for limb in self.find_legs(frame):
+                joint = hinge_joint(self.model, limb)
+                if joint is None or limb.hinge is None:
+                    continue
+                way = 1.0 if float(np.dot(limb.hinge, joint.axis)) > 0.0 else -1.0
+                back = float(joint.lower) if way > 0.0 else -float(joint.upper)
+                if back < min(way * float(self.model.rest[joint.q.start]), 0.0):
+                    found.append((limb, joint.v.start, way))
+        return self._loose[frame]
 
     def measure_room(self, v: int, way: float, q: Floats) -> float:
         """How far a knee may turn back from where it is, not beyond how it rests or stands straight [rad]."""
