@@ -144,7 +144,7 @@ def test_every_suffix_has_a_reader(tmp_path: Path) -> None:
     for suffix in MESHES:
         with pytest.raises(FormatError, match="x") as found:
             read_mesh(written(tmp_path, f"x{suffix}", b""))
-        assert "is no mesh that is read" not in str(found.value)
+        assert "is not a mesh that Poise reads" not in str(found.value)
 
 
 # ------------------------------------------------------------------------------------------------ thinning, edges
