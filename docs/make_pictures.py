@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 from draw_bodies import BODIES, GALLERIES
-from PIL import Image
+from PIL import Image, ImageSequence
 
 import poise
+from poise.cli.demo import VIEW, follow
 from poise.goals import Reach
 from poise.pictures.plots import (
     COLORS,
@@ -130,7 +131,7 @@ def solving() -> Any:
 
 
 def umbrella() -> Any:
-    """The figure of examples/07_umbrella.py, and how its wishes converge one level after the other."""
+    """The figure of examples/07_umbrella.py, and how its goals converge one level after the other."""
     with redirect_stdout(None):
         names = run_path(str(DOCS.parent / "examples" / "07_umbrella.py"))
     model, solution = names["model"], names["solution"]
@@ -247,9 +248,22 @@ def slim(path: Path) -> None:
             break
 
 
+def draw_moving() -> None:
+    """Draw the README's first picture: the demo's figure, following a ball."""
+    model = poise.load("humanoid")
+    motion = poise.Motion(model, np.array([solution.q for solution in follow(model)[::3]]), fps=12)
+    path = PICTURES / "moving.gif"
+    poise.plot(motion, path, camera=VIEW)
+    with Image.open(path) as film:
+        frames = [frame.convert("RGB").resize((360, 504)) for frame in ImageSequence.Iterator(film)]
+    palette = frames[0].quantize(32, dither=Image.Dither.NONE)
+    first, *others = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
+    first.save(path, save_all=True, append_images=others, duration=80, loop=0, optimize=True)
+
+
 if __name__ == "__main__":
     every = {picture for pictures in PAGES.values() for picture in pictures}
-    asked = set(sys.argv[1:]) or {*every, *BODIES, "solving", "umbrella", "race"}
+    asked = set(sys.argv[1:]) or {*every, *BODIES, "solving", "umbrella", "race", "moving"}
     for page, pictures in PAGES.items():
         if asked & set(pictures):
             draw_gallery(page, asked & set(pictures))
@@ -261,3 +275,5 @@ if __name__ == "__main__":
         slim(save_figure(umbrella(), PICTURES / "umbrella.png"))
     if "race" in asked:
         draw_race()
+    if "moving" in asked:
+        draw_moving()

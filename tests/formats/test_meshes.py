@@ -95,7 +95,7 @@ HOSTILE = {
     "far.stl": (made.stl(made.CORNERS * 1e30), "finite"),
     "index.obj": (made.obj().replace(b"f 1//1", b"f 99//1"), "vertex"),
     "zero.obj": (made.obj().replace(b"f 1//1", b"f 0//1"), "vertex"),
-    "word.obj": (made.obj().replace(b"f 1//1", b"f x//1"), "no number"),
+    "word.obj": (made.obj().replace(b"f 1//1", b"f x//1"), "not a number"),
     "line.obj": (b"v 0 0 0\nf 1 1\n", "three"),
     "nothing.obj": (b"# nothing\n", "no vertices"),
     "counts.msh": (struct.pack("<4i", 2**30, 0, 0, 2**30), "no mesh has"),
@@ -108,7 +108,7 @@ HOSTILE = {
     "loop.dae": (made.dae(node='<instance_node url="#top"/>'), "deep"),
     "page.dae": (b"<html/>", "COLLADA"),
     "empty.glb": (b"", "JSON"),
-    "other.txt": (b"v 0 0 0", "no mesh"),
+    "other.txt": (b"v 0 0 0", "not a mesh"),
 }
 
 
@@ -144,7 +144,7 @@ def test_every_suffix_has_a_reader(tmp_path: Path) -> None:
     for suffix in MESHES:
         with pytest.raises(FormatError, match="x") as found:
             read_mesh(written(tmp_path, f"x{suffix}", b""))
-        assert "is no mesh that is read" not in str(found.value)
+        assert "is not a mesh that Poise reads" not in str(found.value)
 
 
 # ------------------------------------------------------------------------------------------------ thinning, edges

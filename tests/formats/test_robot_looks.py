@@ -158,7 +158,7 @@ def test_package_path_must_be_a_list_of_folders(tmp_path: Path) -> None:
     path = made.robot(tmp_path)
     with pytest.raises(InvalidValue, match=r"package_path=\["):
         poise.load(path, package_path=str(tmp_path))
-    with pytest.raises(InvalidValue, match="no folder"):
+    with pytest.raises(InvalidValue, match="not a folder"):
         poise.load(path, package_path=[tmp_path / "nowhere"])
 
 

@@ -188,7 +188,7 @@ def test_styles_of_csv(tmp_path: Path) -> None:
 
 
 def test_odd_tables_are_read_with_a_warning(tmp_path: Path) -> None:
-    with pytest.warns(FormatWarning, match="'mood' are no joints"):
+    with pytest.warns(FormatWarning, match="'mood' are not joints"):
         other(tmp_path, planar().replace("\n", ",mood\n", 1).replace("2\n", "2,1\n") + ",2")
     lines = [line.split(",", 1)[1] for line in planar().splitlines()]
     with pytest.warns(FormatWarning, match="30 frames per second were assumed"):
