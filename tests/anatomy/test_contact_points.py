@@ -21,7 +21,8 @@ CORNERS = np.array([[x, y, z] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in
 def place(model: Model, contact: ContactPoint) -> np.ndarray:
     """Where a contact point is in the rest pose."""
     T = model.fk(model.rest, contact.frame)
-    return T[:3, :3] @ np.array(contact.point) + T[:3, 3]
+    where: np.ndarray = T[:3, :3] @ np.array(contact.point) + T[:3, 3]
+    return where
 
 
 def check_sole(model: Model, contacts: dict[str, ContactPoint], evidence: str) -> None:

@@ -313,7 +313,7 @@ def test_mid_range_goes_to_the_middle(figure: poise.Model) -> None:
     goal = MidRange()
     lower, upper = figure.lower[6:], figure.upper[6:]
     middle, half = (lower + upper) / 2, (upper - lower) / 2
-    wanted = goal.wanted(figure)
+    wanted = goal.find_wanted(figure)
     np.testing.assert_allclose(wanted[7:], middle, atol=1e-15)
     np.testing.assert_array_equal(wanted[:7], figure.rest[:7])
     np.testing.assert_allclose(goal.gain(figure)[6:], 1 / half**2)

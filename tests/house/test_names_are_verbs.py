@@ -30,6 +30,7 @@ CONTRACT = {
     "locked",  # Model
     "between",  # Rotation
     "at",  # Answers
+    "around",  # Range: the range around a value, as a place for numbers to be made from
     *("adjusted_jacobian", "damped_inverse", "damped_svd_inverse", "truncated_svd_inverse", "weighted_pseudoinverse"),
     "left_pseudoinverse",
     *("limited_step", "frozen_step", "controlled_step", "controlled_step_by_elimination"),  # formulas of the textbook

@@ -157,7 +157,7 @@ def test_a_camera_lays_space_flat() -> None:
     from poise.pictures import Camera
     from poise.pictures.stick import is_planar
 
-    assert Camera.above().project([[1, 2, 5]])[0] == pytest.approx([1, 2])
+    assert Camera.look_down().project([[1, 2, 5]])[0] == pytest.approx([1, 2])
     assert Camera(0.0, 0.0).project([0, 1, 2]) == pytest.approx([1, 2])
     assert Camera(0.0, 0.0, up="y").project([1, 2, 0]) == pytest.approx([1, 2])
     assert Camera(0.0, 0.0, floor=-1.0).cast_shadow([3, 1, 2]) == pytest.approx([1, -1])

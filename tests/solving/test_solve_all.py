@@ -10,6 +10,7 @@ from family_arms import KINDS, draw_arm, shake
 from poise.errors import InvalidValue, NameNotFound
 from poise.goals import Orient, Reach
 from poise.model import Model
+from poise.solvers.answers import Arc
 
 ARMS = {"ur5e": "tool0", "panda": "panda_hand_tcp", "iiwa14": "iiwa_link_ee"}
 
@@ -83,7 +84,7 @@ def test_arcs_hold_every_pose_and_their_ends_are_ends(name) -> None:
                 assert counts[2] > counts[3]
 
 
-def alone(arc: object, arcs: tuple[object, ...]) -> bool:
+def alone(arc: Arc, arcs: tuple[Arc, ...]) -> bool:
     """Whether no other arc ends near the ends of one."""
     ends = [end for other in arcs if other is not arc for end in (other.low, other.high)]
     return all(abs(end - own) > 1e-3 for end in ends for own in (arc.low, arc.high))

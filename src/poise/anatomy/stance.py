@@ -117,7 +117,7 @@ def are_fingers(body: Body, limbs: Limbs) -> bool:
         return True
     begin = body.parts[limbs.pair.trunk].place
     far = {
-        k: max(float(np.linalg.norm(body.parts[b].place - begin)) for b in body.below(k))
+        k: max(float(np.linalg.norm(body.parts[b].place - begin)) for b in body.list_below(k))
         for k in body.children[limbs.pair.trunk]
     }
     return sum(reach > 0.6 * far[limbs.pair.first] for reach in far.values()) > 3

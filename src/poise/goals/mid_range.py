@@ -33,7 +33,7 @@ class MidRange(Rest, words=POSTURE):
 
     default_name = "mid_range"
 
-    def wanted(self, model: Model) -> NDArray[np.float64]:
+    def find_wanted(self, model: Model) -> NDArray[np.float64]:
         """Return the middle of every range; the rest pose if there is none."""
         out = np.array(model.rest)
         for joint in model.joints:

@@ -61,7 +61,7 @@ class Rest(Goal, words=POSTURE):
         if np.ndim(self.weight) != 0:
             raise InvalidValue(f"{what}: weight must be one number; use gains for single joints.")
 
-    def wanted(self, model: Model) -> NDArray[np.float64]:
+    def find_wanted(self, model: Model) -> NDArray[np.float64]:
         """Return the configuration to rest in."""
         if self.pose is None:
             return np.array(model.rest)

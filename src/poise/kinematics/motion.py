@@ -101,7 +101,7 @@ class Motion(Drawn):
 
     def mean(self) -> Pose:
         """Return the mean pose: the one from which the steps to all frames cancel, with rotations as rotations."""
-        return Pose(self.model, editing.average(self.model, self._filled("mean").q))
+        return Pose(self.model, editing.average(self.model, self._require_frames("mean").q))
 
     # ------------------------------------------------------------------------------------------------ edits
 
@@ -113,7 +113,7 @@ class Motion(Drawn):
         """
         rate = check_rate(fps)
         at = np.arange(int((len(self) - 1) * rate / self.fps + 1e-9) + 1, dtype=np.float64) * (self.fps / rate)
-        return Motion(self.model, editing.sample(self.model, self._filled("resampled").q, snap(at)), rate)
+        return Motion(self.model, editing.sample(self.model, self._require_frames("resampled").q, snap(at)), rate)
 
     def warped(self, times: ArrayLike) -> Motion:
         """Return the motion played at other times: frame i of the result is this motion at `times[i]` seconds.
@@ -127,7 +127,9 @@ class Motion(Drawn):
             raise ShapeMismatch(
                 f"times has shape {at.shape}; it must be a row of finite seconds, one for each new frame."
             )
-        return Motion(self.model, editing.sample(self.model, self._filled("warped").q, snap(at * self.fps)), self.fps)
+        return Motion(
+            self.model, editing.sample(self.model, self._require_frames("warped").q, snap(at * self.fps)), self.fps
+        )
 
     def reversed(self) -> Motion:
         """Return the motion backwards in time."""
@@ -139,7 +141,7 @@ class Motion(Drawn):
         Raises:
             InvalidValue: The body has no two sides that are alike.
         """
-        mirror, first = Mirror(self.model), self._filled("mirrored").q[0]
+        mirror, first = Mirror(self.model), self._require_frames("mirrored").q[0]
         return Motion(self.model, np.stack([mirror.reflect_pose(q, first) for q in self.q]), self.fps)
 
     def smoothed(self, cutoff_hz: float) -> Motion:
@@ -167,7 +169,9 @@ class Motion(Drawn):
                 f"only motions of one body can be joined, and {other!r} is none of {self.model.name!r}."
             )
         following = other if other.fps == self.fps else other.resampled(self.fps)
-        overlap = self._count_overlap(blend, min(len(self._filled("joined")), len(following._filled("joined"))))
+        overlap = self._count_overlap(
+            blend, min(len(self._require_frames("joined")), len(following._require_frames("joined")))
+        )
         return Motion(self.model, editing.join(self.model, self.q, following.q, overlap), self.fps)
 
     def looped(self, blend: float = 0.3) -> Motion:
@@ -176,10 +180,10 @@ class Motion(Drawn):
         Args:
             blend: How long the end fades into the beginning [s]; the result is shorter by as much.
         """
-        overlap = self._count_overlap(blend, len(self._filled("looped")) - 1)
+        overlap = self._count_overlap(blend, len(self._require_frames("looped")) - 1)
         return Motion(self.model, editing.loop(self.model, self.q, overlap), self.fps)
 
-    def _filled(self, edit: str) -> Motion:
+    def _require_frames(self, edit: str) -> Motion:
         if not len(self):
             raise InvalidValue(f"{edit}() needs a frame, and this motion has none.")
         return self

@@ -40,7 +40,7 @@ class Layout:
     eulers: tuple[tuple[int, str], ...]
 
     @classmethod
-    def of(cls, model: Model) -> Layout:
+    def read_model(cls, model: Model) -> Layout:
         """Return the layout of a model."""
         joints = [joint for joint in model.joints if joint.nq and not joint.mimic]
         quaternions = tuple(joint.q.stop - 4 for joint in joints if joint.quaternion)

@@ -84,7 +84,7 @@ class Skeleton:
         """Return the frame in which a part's points are given."""
         return self.frames[part][0] if part is None else part
 
-    def inside(self, part: str | None, point: Floats) -> Floats:
+    def move_inside(self, part: str | None, point: Floats) -> Floats:
         """Return a point of the rest pose in the part's own frame."""
         T = self.places[self.carrier(part)]
         out: Floats = T[:3, :3].T @ (point - T[:3, 3])
@@ -108,7 +108,7 @@ class Skeleton:
         ends += [(self.places[name][:3, 3], True) for name in tips]
         bones: list[Bone] = []
         for point, tip in ends:
-            bone = Bone(np.zeros(3), self.inside(part, point), tip)
+            bone = Bone(np.zeros(3), self.move_inside(part, point), tip)
             others = (float(np.linalg.norm(bone.end - other.end)) for other in bones)
             if min([bone.length, *others]) > SHORT * self.model.length:
                 bones.append(bone)
@@ -124,7 +124,7 @@ class Skeleton:
         for name in self.frames[part]:
             frame, T = self.model.frame(name), self.places[name]
             total += frame.mass * (T[:3, :3] @ frame.center + T[:3, 3])
-        return self.inside(part, total / self.mass(part))
+        return self.move_inside(part, total / self.mass(part))
 
     def room(self, part: str | None) -> float:
         """Return half the way to the nearest joint other than its own [m]."""

@@ -49,7 +49,7 @@ class Axis:
     gain: float
     bias: float
 
-    def flipped(self) -> Axis:
+    def flip(self) -> Axis:
         """Return the axis of the inverse motion."""
         return replace(self, h=-self.h)
 

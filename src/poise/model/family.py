@@ -128,7 +128,7 @@ def turns(chain: Chain, place: int) -> bool:
 def read_six(axes: Sequence[Axis], chain: Chain) -> tuple[Six, float, float] | None:
     """Return six axes in the family that is nearest, and how far they are from it: metres, radians; None if too far."""
     best: tuple[Six, float, float] | None = None
-    backwards = tuple(axis.flipped() for axis in reversed(axes))
+    backwards = tuple(axis.flip() for axis in reversed(axes))
     for six in (*read_forwards(tuple(axes)), *(replace(six, backwards=True) for six in read_forwards(backwards))):
         metres, radians = errors_of(six, axes if not six.backwards else backwards, chain)
         length = span(six.axes, chain.T[:3, 3])

@@ -6,7 +6,7 @@ frame and make the output array.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -355,6 +355,12 @@ class Model:
             NameNotFound: There is no such frame.
         """
         return derive.with_roles(self, roles)
+
+    def keep(self, key: str, make: Callable[[], Any]) -> Any:
+        """Return what was worked out about this very model before, or work it out now and keep it."""
+        if key not in self._facts:
+            self._facts[key] = make()
+        return self._facts[key]
 
     # -------------------------------------------------------------------------------------------- looking at it
 

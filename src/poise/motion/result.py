@@ -58,7 +58,7 @@ class Track:
         """At which frames every goal is within its tolerance, (frames,)."""
         good = np.ones(len(self.motion), dtype=bool)
         for name in self.errors:
-            good &= ~self._missed(name)
+            good &= ~self._find_misses(name)
         return good
 
     @property
@@ -68,14 +68,14 @@ class Track:
 
     def why(self) -> str:
         """Return in one paragraph which frames miss what, and what was let go."""
-        lines = [f"{name}: {self._tell_misses(name)}" for name in self.errors if self._missed(name).any()]
+        lines = [f"{name}: {self._tell_misses(name)}" for name in self.errors if self._find_misses(name).any()]
         lines += [f"{describe(r.contact, self.motion.fps)} was let go: {r.reason}" for r in self.released]
         if not lines:
             held = f" and {len(self.contacts)} contacts hold exactly" if len(self.contacts) else ""
             return f"Every goal is reached in all {len(self.motion)} frames{held}."
         return "\n".join(lines)
 
-    def _missed(self, name: str) -> NDArray[np.bool_]:
+    def _find_misses(self, name: str) -> NDArray[np.bool_]:
         metres, radians = self.tolerances[name]
         errors = self.errors[name]
         far: NDArray[np.bool_] = (errors[:, 0] > metres) | (errors[:, 1] > radians)
@@ -83,15 +83,15 @@ class Track:
         return far if asked is None else far & asked
 
     def _tell_misses(self, name: str) -> str:
-        runs = find_runs(self._missed(name))
+        runs = find_runs(self._find_misses(name))
         errors, fps = self.errors[name], self.motion.fps
-        worst = int(np.argmax(np.where(self._missed(name), errors[:, 0] + errors[:, 1], -1.0)))
+        worst = int(np.argmax(np.where(self._find_misses(name), errors[:, 0] + errors[:, 1], -1.0)))
         metres, radians = errors[worst]
         what = [f"{1e3 * metres:.1f} mm"] if metres > self.tolerances[name][0] else []
         what += [f"{radians:.3f} rad"] if radians > self.tolerances[name][1] else []
         first = ", ".join(f"{a} to {b - 1}" for a, b in runs[:3]) + (", ..." if len(runs) > 3 else "")
         return (
-            f"missed in {int(self._missed(name).sum())} of {len(errors)} frames ({first}), "
+            f"missed in {int(self._find_misses(name).sum())} of {len(errors)} frames ({first}), "
             f"most at frame {worst} ({worst / fps:.2f} s), by {' and '.join(what)}."
         )
 

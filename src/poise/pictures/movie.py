@@ -98,7 +98,7 @@ def find_window(motion: Motion, camera: Camera | None) -> Window:
     """Find the view that holds the whole motion."""
     model = motion.model
     places = model.fk(motion.q)[..., :3, 3].reshape(-1, 3)
-    view = (camera or (Camera.above() if is_planar(model) else Camera())).on(model)
+    view = (camera or (Camera.look_down() if is_planar(model) else Camera())).on(model)
     if view.floor == "lowest":
         view = replace(view, floor=float(places[:, model.up_axis].min()))
     flat = view.project(places)

@@ -173,7 +173,7 @@ def draw_cloud(cloud: ReachCloud, look: dict[str, Any]) -> Any:
     """Draw the cloud around the body, cut open towards the viewer; beside it, height against distance from the root."""
     made, (left, right) = make_figure(9.0, 4.4, panels=2)
     flat = is_planar(cloud.model)
-    camera = (look["camera"] or (Camera.above() if flat else Camera())).on(cloud.model)
+    camera = (look["camera"] or (Camera.look_down() if flat else Camera())).on(cloud.model)
     root = cloud.model.fk(np.array(cloud.model.rest))[0, :3, 3]
     some = slice(0, CLOUD)
     depth = camera.measure_depth(cloud.points[some] - root)

@@ -144,7 +144,7 @@ def draw_scene(
     if style not in STYLES:
         raise InvalidValue(f"style is {style!r}; it must be one of {', '.join(map(repr, STYLES))}.")
     flat = is_planar(pose.model)
-    view = (camera or (Camera.above() if flat else Camera())).on(pose.model)
+    view = (camera or (Camera.look_down() if flat else Camera())).on(pose.model)
     if view.floor == "lowest":
         view = replace(view, floor=find_floor(pose.model, pose.q))
     if style == "stick" or (style == "auto" and flat):

@@ -44,7 +44,7 @@ class Camera:
     floor: float | str | None = "lowest"
 
     @classmethod
-    def above(cls) -> Camera:
+    def look_down(cls) -> Camera:
         """Look straight down, x to the right and y up: for arms that move in the xy plane."""
         return cls(-math.pi / 2, math.pi / 2, "z", None)
 

@@ -301,7 +301,7 @@ class Problems:
             return []
         if any(place.name == body.name and place.ndim == 2 for place in places):
             return []
-        rotation = self.model.fk(self.rest.wanted(self.model), body.frame)[:3, :3]
+        rotation = self.model.fk(self.rest.find_wanted(self.model), body.frame)[:3, :3]
         return [Flat(body.frame, rotation, weight=UPRIGHT_WEIGHT, priority=KEPT, name=f"{body.name}.upright")]
 
     def has_flat(self, place: Asked) -> bool:

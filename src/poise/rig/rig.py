@@ -79,7 +79,7 @@ class Rig(Planting):
             feet=self._feet,
             floor=read_floor(floor, self._feet, start),
         )
-        self._frames = Frames(model, self._problems, start if posture is None else posture.wanted(model))
+        self._frames = Frames(model, self._problems, start if posture is None else posture.find_wanted(model))
         self._axes: dict[tuple[Any, str], Floats] = {}
         self._images: Images | None = None
 
@@ -112,12 +112,12 @@ class Rig(Planting):
     @property
     def rest(self) -> Pose | None:
         """The pose to which everything returns that nothing holds; set it as the argument `rest`."""
-        return None if self._problems.rest is None else Pose(self.model, self._problems.rest.wanted(self.model))
+        return None if self._problems.rest is None else Pose(self.model, self._problems.rest.find_wanted(self.model))
 
     @rest.setter
     def rest(self, rest: Any) -> None:
         posture = read_rest(rest, self.model, self._state.q, self._feet)
-        home = self._frames.home if posture is None else posture.wanted(self.model)
+        home = self._frames.home if posture is None else posture.find_wanted(self.model)
         self._problems.change(rest=posture)
         self._frames = Frames(self.model, self._problems, home)
 

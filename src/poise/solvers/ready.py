@@ -48,7 +48,7 @@ def identify(
         for name, row in rows
     ]
     rests = [
-        (rest.power, rest.gain(model).tobytes(), rest.wanted(model).tobytes())
+        (rest.power, rest.gain(model).tobytes(), rest.find_wanted(model).tobytes())
         for rest in goals.values()
         if isinstance(rest, Rest)
     ]

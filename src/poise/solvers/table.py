@@ -352,10 +352,10 @@ def combine_postures(
     total = np.sum(gains, axis=0)
     if total.max(initial=0.0) <= 0:
         return None, None, 2
-    wanted = rests[0].wanted(model)
+    wanted = rests[0].find_wanted(model)
     share = gains[0].copy()
     for rest, gain in zip(rests[1:], gains[1:], strict=True):
         share = share + gain
         part = np.divide(gain, share, out=np.zeros_like(gain), where=share > 0)
-        wanted = model.integrate(wanted, part * model.difference(wanted, rest.wanted(model)))
+        wanted = model.integrate(wanted, part * model.difference(wanted, rest.find_wanted(model)))
     return total / total.max(), wanted, power

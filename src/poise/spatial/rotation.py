@@ -23,12 +23,12 @@ from poise.spatial.arrays import (
     write_array,
     write_index,
 )
+from poise.spatial.euler import find_euler_angles, read_order
 
 _IDENTITY = np.array([1.0, 0.0, 0.0, 0.0])
 _BACK = np.array([1.0, -1.0, -1.0, -1.0])
 _FAR = 2.5e-6  # how far an entry of a matrix may be from its rotation's; 6 digits are off by up to 2.2e-6
 _UNIT = 2e-15  # a squared length within this of one is one, to rounding
-_LOCKED = 1e-14  # sine or cosine of half the middle Euler angle below which the outer axes count as one
 
 
 @final
@@ -94,7 +94,7 @@ class Rotation:
         Raises:
             InvalidValue: ``order`` is not three of X, Y, Z, or has a letter twice in a row.
         """
-        axes = np.eye(3)[list(_read_order(order))]
+        axes = np.eye(3)[list(read_order(order))]
         turns = read_finite(angles, (3,), "angles")
         a, b, c = (_exp(turns[..., i, None] * axes[i], "angles") for i in range(3))
         return a @ b @ c
@@ -162,7 +162,7 @@ class Rotation:
         The outer two are in (-pi, pi]; the middle one is in [0, pi] where the first letter comes back last,
         else in [-pi/2, pi/2]. At gimbal lock, where only a sum of the outer two is known, the last is zero.
         """
-        return _find_euler_angles(self._wxyz, _read_order(order))
+        return find_euler_angles(self._wxyz, read_order(order))
 
     def adjoint(self) -> Array:
         """Return the matrix ``(..., 3, 3)`` that maps angular velocities between frames: the rotation matrix itself."""
@@ -359,50 +359,3 @@ def _bisect(u: Array, v: Array) -> Array:
     nothing = np.sum(middle * middle, axis=-1, keepdims=True) < _UNIT**2
     middle = np.where(nothing, spare, middle)
     return _normalize(np.where(opposed < 0.5, u + v, middle))
-
-
-# ---------------------------------------------------------------------------------------- Euler angles
-
-
-def _read_order(order: str) -> tuple[int, int, int]:
-    axes = tuple("XYZ".find(letter) for letter in str(order).upper())
-    if len(axes) != 3 or -1 in axes or axes[0] == axes[1] or axes[1] == axes[2]:
-        wanted = "three of the letters X, Y, Z, none twice in a row, such as 'ZXY'"
-        raise InvalidValue(f"order is {order!r}; it must be {wanted}.")
-    return axes
-
-
-def _find_euler_angles(wxyz: Array, axes: tuple[int, int, int]) -> Array:
-    """Return the angles of unit quaternions ``(..., 4)``.
-
-    For axes i, j, i, with k the third one and e = (i x j) . k::
-
-        w   = cos(a1/2) cos((a0 + a2)/2)      q_j =   sin(a1/2) cos((a0 - a2)/2)
-        q_i = cos(a1/2) sin((a0 + a2)/2)      q_k = e sin(a1/2) sin((a0 - a2)/2)
-
-    Axes i, j, k become this by a quarter turn about j on the right: ``Rk(a2) Rj(pi/2) = Rj(pi/2) Ri(-e a2)``.
-    Source: Bernardes and Viollet, Quaternion to Euler angles conversion, PLoS ONE 17(11), 2022; signs ours.
-    """
-    i, j = axes[0], axes[1]
-    k = 3 - i - j
-    e = 1.0 if (j - i) % 3 == 1 else -1.0
-    w, qi, qj, qk = wxyz[..., 0], wxyz[..., 1 + i], wxyz[..., 1 + j], wxyz[..., 1 + k]
-    three = axes[2] == k
-    if three:
-        w, qi, qj, qk = (x * np.sqrt(0.5) for x in (w - qj, qi - e * qk, qj + w, qk + e * qi))
-
-    # at gimbal lock one of the two says nothing; the other takes its place, and the last angle is zero
-    cosine, sine = np.hypot(w, qi), np.hypot(qj, qk)
-    half_sum, half_difference = np.arctan2(qi, w), np.arctan2(e * qk, qj)
-    half_sum = np.where(cosine < _LOCKED, half_difference, half_sum)
-    half_difference = np.where(sine < _LOCKED, half_sum, half_difference)
-
-    middle = 2.0 * np.arctan2(sine, cosine)
-    angles = np.stack([half_sum + half_difference, middle, half_sum - half_difference], axis=-1)
-    return _wrap_angle(angles * [1.0, 1.0, -e] - [0.0, np.pi / 2.0, 0.0] if three else angles)
-
-
-def _wrap_angle(angle: Array) -> Array:
-    """Return the same angle in (-pi, pi]; an angle that already lies there keeps its bits."""
-    turned = angle - 2.0 * np.pi * np.ceil((angle - np.pi) / (2.0 * np.pi))
-    return np.where((angle > -np.pi) & (angle <= np.pi), angle, turned) + 0.0

@@ -86,9 +86,7 @@ class Dress:
 
 def make_dress(model: Model) -> Dress | None:
     """Return the parts of a body whose file brings meshes; None where it brings none that can be had."""
-    if DRESS not in model._facts:
-        model._facts[DRESS] = cut_dress(model)
-    found = model._facts[DRESS]
+    found = model.keep(DRESS, lambda: cut_dress(model))
     assert found is None or isinstance(found, Dress)
     return found
 
