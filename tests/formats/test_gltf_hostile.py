@@ -160,8 +160,8 @@ def test_a_file_that_is_cut_short(tmp_path: Path, cut: int) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "no JSON"),
-        (b"gltf" + b"\0" * 40, "no JSON"),
+        (b"", "not JSON"),
+        (b"gltf" + b"\0" * 40, "not JSON"),
         (struct.pack("<4sII", b"glTF", 1, 20) + b"\0" * 8, "version 1"),
         (struct.pack("<4sIIII", b"glTF", 2, 20, 0, 0x004E4942), "first chunk is not JSON"),
         (struct.pack("<4sIIII", b"glTF", 2, 20, 0xFFFFFFF0, 0x4E4F534A), "says 4294967280 bytes"),
@@ -176,8 +176,8 @@ def test_a_file_that_is_cut_short(tmp_path: Path, cut: int) -> None:
         (glb(b"\xff\xfe{}", b""), "UTF-8"),
         (glb(b"[]", b""), "is a list"),
         (glb(b'"text"', b""), "is text"),
-        (glb(b"{", b""), "no JSON"),
-        (b'{"asset": {"version": "2.0"},\n "nodes": [}', "2: is no JSON"),
+        (glb(b"{", b""), "not JSON"),
+        (b'{"asset": {"version": "2.0"},\n "nodes": [}', "2: is not JSON"),
     ],
     ids=range(18),
 )
