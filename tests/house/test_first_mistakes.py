@@ -64,7 +64,7 @@ MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
         "a ragged batch",
         lambda: poise.solve_batch(ARM, REACH, [[0.1, 0.2, 0.3], [0.1]]),
         ShapeMismatch,
-        "targets['panda_hand_tcp'] is no array",
+        "targets['panda_hand_tcp'] is not an array",
     ),
     ("no batch", lambda: poise.solve_batch(ARM, REACH, None), InvalidValue, "targets['panda_hand_tcp'] is None"),
     (
@@ -77,7 +77,7 @@ MISTAKES: list[tuple[str, Callable[[], Any], type[PoiseError], str]] = [
         "ragged starts",
         lambda: poise.solve_batch(ARM, REACH, np.zeros((2, 3)), [[0.1] * 7, [0.1]]),
         ShapeMismatch,
-        "starts is no array",
+        "starts is not an array",
     ),
     ("a page nowhere", lambda: poise.show(poise.Pose(ARM), "nowhere/x.html"), FormatError, "there is no folder"),
 ]
