@@ -14,6 +14,7 @@ __all__ = ["Limbs", "Stance", "find_stance", "path_between"]
 
 GROUND = 0.12  # of the body's height: how near to its lowest place a foot is
 ARM_TURNS = 4  # angles of an arm at least, on a body without legs
+LEG_TURNS = 2  # angles of a leg at least: the jaws of a gripper have fewer
 LONG = 0.15  # of the body's height: how long a leg or an arm is at least
 
 
@@ -78,6 +79,8 @@ def lowest(body: Body, limbs: Limbs) -> float:
 
 def stands(body: Body, limbs: list[Limbs], limb: Limbs, floor: float, height: float) -> bool:
     """Tell whether a pair carries the body: it ends at the ground, well below where it begins and below the trunk."""
+    if sum(body.parts[k].turns for k in limb.first.chain) < LEG_TURNS:
+        return False
     low, begin = lowest(body, limb), body.height(body.parts[limb.pair.first].place)
     if low - floor > GROUND * height or begin - low < max(0.4 * limb.pair.length, LONG * height):
         return False
