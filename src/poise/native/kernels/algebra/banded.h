@@ -14,7 +14,7 @@
 
 namespace poise {
 
-POISE_FN constexpr int frames_met = 3;  // a frame and the two after it
+constexpr int frames_met = 3;  // a frame and the two after it
 
 template <class S> POISE_FN constexpr int band_block(int n) { return tall_of<S>(n); }
 template <class S> POISE_FN constexpr int band_stride(int n) {
