@@ -9,6 +9,7 @@ import pytest
 
 import poise
 from poise.goals import Reach
+from tiers import mostly_slow
 
 NOISE = 0.004  # [m]
 
@@ -44,7 +45,7 @@ def test_exact_markers_are_met(name: str, count: int) -> None:
         assert np.abs(residuals(model, goals, targets, solution.q)).max() < 1.1e-6
 
 
-@pytest.mark.parametrize("name", ["humanoid", "panda"])
+@pytest.mark.parametrize("name", mostly_slow(["panda", "humanoid"], 1))
 def test_noisy_markers_are_fitted_as_scipy_does(name: str) -> None:
     optimize = pytest.importorskip("scipy.optimize")
     model = poise.load(name)

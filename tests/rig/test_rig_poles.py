@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poise
+from tiers import mostly_slow
 
 Place = tuple[float, float, float]
 ARM: list[Place] = [(0.0, -1.0, 0.2), (0.3, -0.2, 1.0), (1.0, -0.2, 0.4), (0.3, 1.0, 0.3), (0.5, -0.6, 0.6)]
@@ -60,7 +61,7 @@ def test_nothing_swings_round(limb: str, line: Place, far: float) -> None:
     check_crossing(limb, line, far, 0.005)
 
 
-@pytest.mark.parametrize("step", [0.001, 0.02])
+@pytest.mark.parametrize("step", mostly_slow([0.02, 0.001], 1))
 @pytest.mark.parametrize(("limb", "line", "far"), [CASES[0], CASES[8], CASES[11]])
 def test_what_moves_near_the_line_goes_with_the_speed(limb: str, line: Place, far: float, step: float) -> None:
     check_crossing(limb, line, far, step)
