@@ -1,4 +1,4 @@
-"""The canonical subproblems as plain C++: double, float and packs, on random geometry and where they degenerate, under the sanitizers."""
+"""The canonical subproblems as plain C++ under the sanitizers: random geometry, and where they degenerate."""
 
 from __future__ import annotations
 

@@ -15,6 +15,7 @@ from poise.limits.limit import CLOSE, name_limits
 from poise.model import Frame, Model
 from poise.model.joint import name_of
 from poise.reach.bounds import reachable_ranges, remaining_ranges
+from poise.reach.closed import closed_tables
 from poise.solvers.options import CONTINUOUS_SPAN, LIMIT_HANDLING, MODES, Options
 from poise.solvers.rules import RuleTables, loop_goal, rule_tables
 from poise.solvers.serves import check_serves
@@ -126,12 +127,17 @@ def problem_table(
         "posture_wanted": wanted,
         "posture_power": power,
         "reachable": behind(len(rules.loops), ranges),
-        "prove": lambda: behind(len(rules.loops), remaining_ranges(*shape)),
+        "prove": lambda: (behind(len(rules.loops), remaining_ranges(*shape)), forms_behind(len(rules.loops), *shape)),
         "settings": settings(model, options, lightest(wished)),
         "strict": 0,
         "first": None,
         **rules.native(model),
     }
+
+
+def forms_behind(loops: int, *shape: Any) -> list[dict[str, Any]]:
+    """Return closed forms with their goals counted behind the closed loops."""
+    return [{**form, "goal": form["goal"] + loops} for form in closed_tables(*shape)]
 
 
 def behind(loops: int, ranges: Iterable[list[float]]) -> list[list[float]]:

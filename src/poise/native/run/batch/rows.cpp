@@ -5,6 +5,7 @@
 #include "kernels/goals/targets.h"
 #include "run/batch/batch.h"
 #include "run/ops.h"
+#include "run/proofs.h"
 #include "run/rounding.h"
 
 namespace poise {
@@ -318,6 +319,13 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
   }
   for (std::size_t k = 0; k < own.start.size(); ++k) own.start[k] = slot.q[k] = slot.start[k];
   own.proved_unreachable = false;  // of another row, perhaps: seeds depend on it
+  if (slot.found == 0 && !own.closed.empty() && slot.searches == patience_with(own)) {
+    if (decide_goals(own, slot.targets, slot.q) != Verdict::PROVED) return true;
+    for (std::size_t k = 0; k < own.targets.size(); ++k) own.targets[k] = slot.targets[k];
+    solver_ops().solve(own);
+    write_own(worker, slot.row);
+    return false;
+  }
   solver_ops().seed(own, static_cast<unsigned>(slot.searches), slot.q);
   return true;
 }
