@@ -158,6 +158,7 @@ struct SolverData {
   std::function<void()> more_proofs;  // appends the rest of them, where that was left for when a search misses
   bool proofs_complete = false;
   std::vector<ClosedGoal> closed;  // come with them
+  int tries = 20;                  // most searches for the best pose where no pose reaches
 
   // one call
   std::vector<double> start, targets, memory;

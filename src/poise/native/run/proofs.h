@@ -87,8 +87,8 @@ struct Tries {
   double best = 0.0;  // the cost so far
   int count = 0, same = 0;
 
-  bool enough(double cost, bool met) {
-    constexpr int most = 20, repeats = 5;
+  bool enough(double cost, bool met, int most) {
+    constexpr int repeats = 5;
     constexpr double alike = 1e-3;
     const bool better = count == 0 || cost < (1.0 - alike) * best;
     same = better ? 0 : same + (cost <= (1.0 + alike) * best);

@@ -179,7 +179,7 @@ bool polish_try(SolverData& solver, Tries& tries, Clock::time_point begun) {
     kept.outcome = solver.outcome;
     kept.winner = solver.winner;
   }
-  return tries.enough(cost, at_the_bound(solver, solver.targets.data(), solver.best_errors.data()));
+  return tries.enough(cost, at_the_bound(solver, solver.targets.data(), solver.best_errors.data()), solver.tries);
 }
 
 // the first search has missed
