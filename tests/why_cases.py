@@ -83,6 +83,12 @@ def turned_tip() -> poise.Solution:
     return poise.solve(model, Reach(TIP, T))
 
 
+def no_branch() -> poise.Solution:
+    """A transform near the middle of an arm that none of its branches has."""
+    turn = poise.Rotation.from_axis_angle((0, 1, 0), math.pi / 2)
+    return poise.solve(poise.load("ur5e"), Reach("tool0", poise.Transform(turn, (0.2, 0.0, 0.2))))
+
+
 def still_joint() -> poise.Solution:
     """A joint outside its range that may not move."""
     model = poise.load("panda")
@@ -129,6 +135,7 @@ CASES: dict[str, Callable[[], poise.Solution]] = {
     "in millimetres": lambda: poise.solve(arm(), Reach("hand", (400, 300, 0))),
     "too close": lambda: poise.solve(arm(elbow=(0, 2)), Reach("hand", (0.2, 0, 0)), [0.3, 0.5]),
     "last joint": turned_tip,
+    "no branch": no_branch,
     "two targets": lambda: poise.solve(poise.load("humanoid"), hands()),
     "two targets, one served first": lambda: poise.solve(poise.load("humanoid"), hands(1)),
     "locked bones": lambda: poise.solve(stretchy(), Reach("hand", (2, 0, 0))),

@@ -1,4 +1,4 @@
-"""The canonical subproblems as kernels: scalars and packs, random geometry, and where they degenerate."""
+"""The canonical subproblems as plain C++ under the sanitizers: random geometry, and where they degenerate."""
 
 from __future__ import annotations
 

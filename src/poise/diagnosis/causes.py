@@ -57,6 +57,8 @@ def find_stops(solution: Solution, limits: tuple[ActiveLimit, ...], trials: Tria
         yield state_proof(solution, solution.proof)
         yield from find_locked(solution, solution.proof)
         return
+    if solution.status is Status.UNREACHABLE:
+        yield Cause(CauseKind.NO_BRANCH, tuple(name for name in solution.errors if is_missed(solution, name))[:1])
     yield from find_short(solution)
     if solution.status is Status.OUT_OF_TIME:
         return

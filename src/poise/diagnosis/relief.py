@@ -16,6 +16,7 @@ from poise.reach.proof import Proof
 from poise.solvers.explanation import WayOut, WayOutKind
 from poise.solvers.findings import ActiveLimit
 from poise.solvers.solution import Solution
+from poise.solvers.status import Status
 
 __all__ = ["find_ways_out"]
 
@@ -39,7 +40,7 @@ def find_ways_out(solution: Solution, limits: Sequence[ActiveLimit], trials: Tri
         yield move_target(proof)
     yield from ways
     searched = any(option in ("restarts", "seed") for one, _ in found for option, _ in one.options)
-    unsure = proof is None and not searched and not is_local(solution)
+    unsure = proof is None and not searched and not is_local(solution) and solution.status is not Status.UNREACHABLE
     if unsure and any(blames_limits(solution, *one) for one in found):
         yield WayOut(WayOutKind.UNPROVED)
     yield WayOut(WayOutKind.TOLERANCE, missed)

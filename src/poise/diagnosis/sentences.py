@@ -221,6 +221,17 @@ def say_singular(_: Solution, cause: Cause) -> str:
     return f"The pose is singular: {lost.text}."
 
 
+def say_no_branch(solution: Solution, cause: Cause) -> str:
+    """Say that every branch of a chain's closed form is ruled out."""
+    (goal,) = cause.goals
+    frame = str(solution._rows()[goal].frame)
+    family = solution.model.family(frame)
+    return (
+        f"Proved out of reach: no pose inside the joint limits brings {goal!r} within its tolerances; every branch of "
+        f"the chain to {frame!r} ({family.name}) is ruled out. solve_all(model, goal).why() says by which joint."
+    )
+
+
 def say_exempt(_: Solution, cause: Cause) -> str:
     """Say which joints are outside their range that the solver was not allowed to move."""
     names = ", ".join(repr(limit.name) for limit in cause.limits[:MOST_LISTED])
@@ -230,6 +241,7 @@ def say_exempt(_: Solution, cause: Cause) -> str:
 CAUSES: dict[CauseKind, Callable[[Solution, Cause], str]] = {
     CauseKind.BROKEN_LIMIT: say_broken,
     CauseKind.PROVED: say_proof,
+    CauseKind.NO_BRANCH: say_no_branch,
     CauseKind.LOCKED_BONES: say_locked,
     CauseKind.OUT_OF_TIME: say_late,
     CauseKind.OUT_OF_STEPS: say_steps,

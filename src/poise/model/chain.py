@@ -74,11 +74,13 @@ class Chain:
 
     Attributes:
         axes: The axes. T: T_world_frame at zero. odd: Why the way is no chain of turns and slides; "" where it is.
+        still: Whether joints on the way stand as the configuration has them.
     """
 
     axes: tuple[Axis, ...]
     T: Floats
     odd: str = ""
+    still: bool = False
 
 
 def find_chain(
@@ -103,7 +105,7 @@ def find_chain(
         way.append(at)
         at = rows["ints"][at][1]
     names = coordinate_names(model)
-    T, odd = np.eye(4), ""
+    T, odd, still = np.eye(4), "", False
     axes: list[Axis] = []
     for i in reversed(way):
         kind, _, _, q_at, v_at = rows["ints"][i]
@@ -111,6 +113,7 @@ def find_chain(
         T = T @ placement(rows["R"][i], rows["p"][i])
         single = kind in (Primitive.TURN, Primitive.SLIDE, Primitive.SCREW)
         if not (moves[v_at] and gain != 0.0):
+            still = still or gain != 0.0
             T = T @ motion(kind, q[q_at : q_at + 4] if not single else np.array([gain * q[q_at] + bias]), pitch)
             continue
         if kind not in (Primitive.TURN, Primitive.SLIDE):
@@ -123,7 +126,7 @@ def find_chain(
         axes.append(
             Axis(names[q_at], T[:3, 2].copy(), T[:3, 3].copy(), kind == Primitive.SLIDE, low, high, q_at, gain, bias)
         )
-    return Chain(tuple(axes), T @ placement(rows["frame_R"][index], rows["frame_p"][index]), odd)
+    return Chain(tuple(axes), T @ placement(rows["frame_R"][index], rows["frame_p"][index]), odd, still)
 
 
 def coordinate_names(model: Tree) -> dict[int, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,7 @@ from poise.reach.bounds import Freedom, fixes_the_frame, recall
 if TYPE_CHECKING:
     from poise.model import Model
 
-__all__ = ["ClosedGoal", "close_goal", "family_table"]
+__all__ = ["ClosedGoal", "close_goal", "closed_tables", "family_table"]
 
 Floats = NDArray[np.float64]
 TURN = 2.0 * np.pi
@@ -28,10 +29,12 @@ class ClosedGoal:
     """A goal that asks for all of a transform, and the closed form of its chain.
 
     Attributes:
-        family: The family. form: The kernels' side. axes: The chain's axes, in the order of the joints' values.
+        family: The family. table: The same in numbers. form: The kernels' side. axes: The chain's axes, in the order of
+            the joints' values.
     """
 
     family: Family
+    table: dict[str, Any]
     form: core.ClosedForm
     axes: tuple[Axis, ...]
 
@@ -90,7 +93,30 @@ def close_anew(model: Model, frame: str, point: tuple[float, ...], freedom: Free
     family = find_family(model, frame, moves, q, limited=freedom.limited)
     if not family or family.chain is None:
         return family
-    return ClosedGoal(family, core.ClosedForm(family_table(family, np.array(point))), family.chain.axes)
+    table = family_table(family, np.array(point))
+    return ClosedGoal(family, table, core.ClosedForm(table), family.chain.axes)
+
+
+def closed_tables(
+    model: Model, goals: Sequence[GoalRows], moves: NDArray[np.bool_], limited: bool
+) -> list[dict[str, Any]]:
+    """Return the closed forms that a solver may ask when a search has missed, of each goal that has one.
+
+    Not of chains with a joint that stands still: where it stands is said by each start.
+    """
+    freedom = Freedom(np.asarray(moves, dtype=bool).tobytes(), limited)
+    found = ((g, close_goal(model, goal, freedom)) for g, goal in enumerate(goals))
+    return [
+        {
+            **closed.table,
+            "goal": g,
+            "q": [axis.q for axis in closed.axes],
+            "gain": [axis.gain for axis in closed.axes],
+            "bias": [axis.bias for axis in closed.axes],
+        }
+        for g, closed in found
+        if isinstance(closed, ClosedGoal) and closed.family.chain is not None and not closed.family.chain.still
+    ]
 
 
 def family_table(family: Family, point: Floats) -> dict[str, Any]:

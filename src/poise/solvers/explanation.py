@@ -23,6 +23,7 @@ class CauseKind(Enum):
     Attributes:
         BROKEN_LIMIT: A limit that the start broke, and to which no way back was found, or not yet.
         PROVED: A distance that the body cannot have: no pose inside the limits reaches the goals.
+        NO_BRANCH: A chain whose every branch is ruled out, by geometry or by a range: no pose reaches the goal.
         LOCKED_BONES: Bones that keep their length, since `joints=` does not name them.
         OUT_OF_TIME: `time_limit` ended the search.
         OUT_OF_STEPS: `max_steps` ended the search.
@@ -39,6 +40,7 @@ class CauseKind(Enum):
 
     BROKEN_LIMIT = "broken limit"
     PROVED = "proved out of reach"
+    NO_BRANCH = "no branch"
     LOCKED_BONES = "locked bones"
     OUT_OF_TIME = "out of time"
     OUT_OF_STEPS = "out of steps"

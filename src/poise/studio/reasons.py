@@ -34,7 +34,7 @@ class Reason:
 
 REASONS = (
     Reason(
-        (CauseKind.PROVED,),
+        (CauseKind.PROVED, CauseKind.NO_BRANCH),
         "Unreachable",
         "No pose of this body gets there. Bring the handle nearer, or click a pinned (blue) one to let it go.",
     ),

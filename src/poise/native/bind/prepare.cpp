@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "bind/family.h"
 #include "bind/prepared.h"
 #include "kernels/methods/rules.h"
 #include "kernels/methods/sweeps.h"
@@ -323,6 +324,21 @@ void take_bounds(SolverData& to, const nb::list& bounds) {
   }
 }
 
+void take_closed(SolverData& to, const nb::dict& form) {
+  ClosedGoal closed{};
+  closed.goal = nb::cast<int>(form["goal"]);
+  closed.spec = read_family(form);
+  const auto q = nb::cast<std::vector<int>>(form["q"]);
+  const auto gain = nb::cast<std::vector<double>>(form["gain"]), bias = nb::cast<std::vector<double>>(form["bias"]);
+  closed.joints = static_cast<int>(q.size());
+  for (std::size_t k = 0; k < q.size() && k < 7; ++k) {
+    closed.q_index[k] = q[k];
+    closed.gain[k] = gain[k];
+    closed.bias[k] = bias[k];
+  }
+  to.closed.push_back(closed);
+}
+
 // Bounds that take milliseconds to find are found when a search has missed, once.
 void take_proofs(PreparedSolver& solver) {
   if (solver.prove.is_none()) return;
@@ -372,7 +388,9 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
 void complete_proofs(PreparedSolver& solver) {
   if (solver.data.proofs_complete || !solver.prove || solver.prove.is_none()) return;
   solver.data.proofs_complete = true;
-  take_bounds(solver.data, nb::cast<nb::list>(solver.prove()));
+  const auto found = nb::cast<nb::tuple>(solver.prove());
+  take_bounds(solver.data, nb::cast<nb::list>(found[0]));
+  for (nb::handle entry : nb::cast<nb::list>(found[1])) take_closed(solver.data, nb::cast<nb::dict>(entry));
 }
 
 void prepare(PreparedSolver* solver, const Body& body, const AnyDict& table) {

@@ -179,13 +179,21 @@ bool polish_try(SolverData& solver, Tries& tries, Clock::time_point begun) {
     kept.outcome = solver.outcome;
     kept.winner = solver.winner;
   }
-  return tries.enough(cost, at_the_bound(solver, solver.targets.data(), solver.best_errors.data()));
+  return tries.enough(cost, at_the_bound(solver, solver.targets.data(), solver.best_errors.data()), solver.tries);
 }
 
 // the first search has missed
 void note_proof(SolverData& solver) {
   find_more_proofs(solver);
   solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
+}
+
+// Asks the closed forms that there are: a proof, or where to search next (in kept.q); true: the latter.
+bool ask_closed_forms(SolverData& solver) {
+  if (solver.closed.empty()) return false;
+  std::copy(solver.start.begin(), solver.start.end(), solver.kept.q.begin());
+  solver.proved_unreachable = decide_goals(solver, solver.targets.data(), solver.kept.q.data()) == Verdict::PROVED;
+  return !solver.proved_unreachable;
 }
 
 void solve_plainly(SolverData& solver) {
@@ -195,14 +203,18 @@ void solve_plainly(SolverData& solver) {
   const bool tethered = solver.mode == Mode::CONTINUOUS;
   const int searches = tethered || solver.n_v == 0 ? 1 : solver.searches;
   Tries tries;
+  bool asked = false;  // a closed form says where the next search begins
   for (int search = 0; search < searches; ++search) {
     restart(solver);
-    if (search > 0) seed_start(solver, static_cast<unsigned>(search), solver.state.q);
+    if (search > 0 && !asked) seed_start(solver, static_cast<unsigned>(search), solver.state.q);
+    if (asked) copy_configuration(solver.problem(), solver.kept.q.data(), solver.state.q);
+    asked = false;
     ++solver.total_searches;
     solver.out_of_time = run(solver, begun);
     keep(solver, search == 0);
     if (solver.outcome == Outcome::REACHED || solver.out_of_time || search + 1 == searches) break;
     if (search == 0) note_proof(solver);
+    if (!solver.proved_unreachable && search + 1 == patience_with(solver)) asked = ask_closed_forms(solver);
     if (solver.proved_unreachable && polish_try(solver, tries, begun)) break;
   }
   const bool polished = solver.proved_unreachable && tries.count == solver.total_searches;

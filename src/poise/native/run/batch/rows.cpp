@@ -5,6 +5,7 @@
 #include "kernels/goals/targets.h"
 #include "run/batch/batch.h"
 #include "run/ops.h"
+#include "run/proofs.h"
 #include "run/rounding.h"
 
 namespace poise {
@@ -211,6 +212,8 @@ Worker::Worker(BatchJob& shared, int lanes) : job(shared), own(*shared.solver) {
   own.watch.asks = job.asks;
   own.watch.caller = &job;
   allot(own);
+  // An arm that is proved not to come there has a pose for its row, but no long search for the best of all.
+  if (!own.closed.empty()) own.tries = 1;
   if (own.first) {
     first = std::make_unique<SolverData>(*own.first);
     first->watch = own.watch;
@@ -323,6 +326,13 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
   }
   for (std::size_t k = 0; k < own.start.size(); ++k) own.start[k] = slot.q[k] = slot.start[k];
   own.proved_unreachable = false;  // of another row, perhaps: seeds depend on it
+  if (slot.found == 0 && !own.closed.empty() && slot.searches == patience_with(own)) {
+    if (decide_goals(own, slot.targets, slot.q) != Verdict::PROVED) return true;
+    polish_slot(worker, slot);
+    own.proved_unreachable = true;
+    write_own(worker, slot.row);
+    return false;
+  }
   solver_ops().seed(own, static_cast<unsigned>(slot.searches), slot.q);
   return true;
 }
