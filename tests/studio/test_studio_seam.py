@@ -11,6 +11,7 @@ from paths import ROOT
 SOURCE = ROOT / "src" / "poise"
 ROOMS = ("studio", "pages")
 OWN = ("self", "cls")
+NOTEBOOK = "_facts"  # of a Model: what any room has worked out about it and wants to keep
 
 
 def read_rooms() -> Iterator[tuple[Path, ast.Module]]:
@@ -22,7 +23,7 @@ def read_rooms() -> Iterator[tuple[Path, ast.Module]]:
 
 def is_private(name: str) -> bool:
     """Return whether a name is private."""
-    return name.startswith("_") and not name.startswith("__") and not name.startswith("_repr_")
+    return name.startswith("_") and not name.startswith(("__", "_repr_")) and name != NOTEBOOK
 
 
 def test_nothing_private_of_another_object_is_touched() -> None:

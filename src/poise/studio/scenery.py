@@ -12,7 +12,7 @@ from poise.studio.body_view import BodyView
 from poise.studio.pace import Pace
 from poise.studio.player import Player
 from poise.studio.puppet import Puppet
-from poise.studio.stage import find_direction, find_view, keep_above, light_stage, move_camera, point_camera
+from poise.studio.stage import NARROW, find_direction, find_view, keep_above, light_stage, move_camera, point_camera
 
 if TYPE_CHECKING:
     import viser
@@ -100,7 +100,11 @@ class Scenery:
         self.view.fade(0.35 if on else None)
 
     def welcome(self, client: Any) -> None:
-        """Keep the camera of a viewer who has come above the floor."""
+        """Place the camera of a viewer who has come with a narrow window, and keep every camera above the floor."""
+        if client.camera.aspect < NARROW:
+            away, points = find_direction(self.model, "fit"), self.find_points()
+            view = find_view(self.model, self.puppet.size, points, away, client.camera.aspect)
+            move_camera(client, self.model, view)
 
         def lift() -> None:
             if client.client_id in self.server.get_clients():

@@ -14,13 +14,14 @@ from poise.pictures.stick import is_planar
 if TYPE_CHECKING:
     import viser
 
-__all__ = ["VIEWS", "find_direction", "find_view", "keep_above", "light_stage", "move_camera", "point_camera"]
+__all__ = ["NARROW", "VIEWS", "find_direction", "find_view", "keep_above", "light_stage", "move_camera", "point_camera"]
 
 Floats = NDArray[np.float64]
 
 PALE = ((240, 242, 244), (214, 219, 224), (190, 197, 204))  # ground, and its thin and thick lines
 DARK = ((34, 37, 41), (52, 57, 63), (74, 81, 89))
 WARM, COOL = (255, 248, 238), (214, 228, 255)
+NARROW = 0.9  # width of a window by its height below which it is narrow
 VIEWS = ("fit", "front", "side", "top")
 NEAR, FAR = 2e-3, 100.0  # of what is shown: how near and how far the camera sees
 GROUND = {"y": "xz", "z": "xy", "x": "yz"}
@@ -94,7 +95,7 @@ def find_direction(model: Model, name: str) -> Floats:
 
 
 def find_view(model: Model, size: float, points: Floats, away: Floats, aspect: float = 1.6) -> View:
-    """Return a view that shows all points from a direction, beside a panel on the right of a wide window.
+    """Return a view that shows all points from a direction, beside the panel.
 
     Args:
         model: The body.
@@ -108,10 +109,12 @@ def find_view(model: Model, size: float, points: Floats, away: Floats, aspect: f
     extent = max(float(np.linalg.norm(high - low)), 0.6 * size)
     right = np.cross(model.up_direction, away)
     right /= max(float(np.linalg.norm(right)), 1e-9)
-    wide = aspect > 1.0
-    middle = middle + (0.14 if wide else 0.0) * extent * right  # the panel lies over the right of a wide window
-    distance = 1.5 * extent * max(1.0, 1.1 / aspect)
-    return View(middle + distance * away, middle, extent)
+    if aspect > NARROW:  # the panel lies over the right of a wide window, and over the lower half of a narrow one
+        middle, distance = middle + 0.14 * extent * right, 1.5 * extent * max(1.0, 1.1 / aspect)
+        return View(middle + distance * away, middle, extent)
+    distance = extent * max(2.0, 1.5 / aspect)
+    lower = middle - 0.25 * extent * model.up_direction
+    return View(middle + distance * away, lower, extent)
 
 
 def point_camera(server: viser.ViserServer, model: Model, size: float, points: Floats) -> None:
