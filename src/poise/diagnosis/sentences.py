@@ -224,7 +224,7 @@ def say_singular(_: Solution, cause: Cause) -> str:
 def say_no_branch(solution: Solution, cause: Cause) -> str:
     """Say that every branch of a chain's closed form is ruled out."""
     (goal,) = cause.goals
-    frame = str(solution._rows()[goal].frame)
+    frame = str(solution._list_rows()[goal].frame)
     family = solution.model.family(frame)
     return (
         f"Proved out of reach: no pose inside the joint limits brings {goal!r} within its tolerances; every branch of "
