@@ -248,7 +248,7 @@ template <class S, class P> POISE_LARGE_FN void turn_wrist(const P& problem, con
     fit_ball(problem, state, problem.body[i].v_index, w);
     return;
   }
-  S axes[3 * MOST_TOGETHER], low[MOST_TOGETHER], high[MOST_TOGETHER], x[MOST_TOGETHER];
+  S axes[3 * MOST_TOGETHER] = {}, low[MOST_TOGETHER] = {}, high[MOST_TOGETHER] = {}, x[MOST_TOGETHER];
   for (int k = 0; k < limb.n_beyond; ++k) {
     axis_of(state.placements, limb.beyond[k], axes + 3 * k);
     rotate(moved, axes + 3 * k, axes + 3 * k);
