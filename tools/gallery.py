@@ -256,9 +256,8 @@ def save(studio: Any, _: Path) -> Any:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / name_file(studio, kind)
             path.write_bytes(data)
-            opened = poise.Pose(poise.load(path)) if kind != "BVH" else read_opening(str(path)).pose
-            assert opened is not None
-            back = opened
+            first = read_opening(str(path)).pose if kind == "BVH" else None
+            back = first or poise.Pose(poise.load(path))
     common = [name for name in studio.model.frames if name in back.model.frames]
     here, there = (np.array([pose.position(name) for name in common]) for pose in (studio.pose, back))
     off = float(np.abs(here - there).max(initial=0.0)) / max(studio.puppet.size, 1e-9)

@@ -226,3 +226,20 @@ def test_bodies_that_look_alike_are_packed_once(tmp_path: Path) -> None:
     data = scene.to_data()
     assert (len(data["patches"]), len(data["meshes"])) == (4, 12)
     assert {tuple(mesh["color"]) for mesh in data["meshes"]} == {(0.1, 0.2, 0.3, 1.0)}
+
+
+def test_a_figure_without_mass_and_mesh_is_a_person_with_a_head(tmp_path: Path) -> None:
+    from poise.pictures.solids import find_solids
+
+    human = poise.load("humanoid")
+    path = tmp_path / "walk.bvh"
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        poise.save(poise.Motion(human, np.stack([human.rest] * 2), 30.0), path)
+    model = poise.load(path)
+    assert model.mass == 0.0
+    solids = find_solids(model)
+    head = [solid for solid in solids if solid.frame == model.roles["head"]]
+    wide = np.linalg.norm(np.subtract(*(model.fk(model.rest, model.roles[f"shoulder_{side}"])[:3, 3] for side in "lr")))
+    assert max(max(solid.round) for solid in head) > 0.2 * wide, "a head, not a stick"
+    assert {model.roles["pelvis"], model.roles["chest"]} <= {solid.frame for solid in solids}

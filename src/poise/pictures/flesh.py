@@ -198,6 +198,10 @@ def shape_person(model: Model) -> Cones:
     yield place.grow("head", jaw + 0.05 * wide * up, jaw + 0.13 * wide * up, 0.125 * wide, 0.17 * wide)
     if "neck" in model.roles:
         yield place.grow("neck", at("neck") - 0.06 * wide * up, head, 0.15 * wide, 0.135 * wide)
+    else:
+        yield place.grow("chest", (at("shoulder_l") + at("shoulder_r")) / 2, head, 0.15 * wide, 0.135 * wide)
+    if "spine_1" not in model.roles:
+        yield place.grow("pelvis", at("pelvis") + 0.1 * wide * up, at("chest"), 0.2 * wide, 0.2 * wide)
 
 
 def shape_trunk(place: Placer, side: float) -> Cones:

@@ -18,6 +18,7 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
+from poise.pictures.flesh import PERSON, shape_person, taper_capsules
 
 __all__ = ["Solid", "find_solids", "make_capsule"]
 
@@ -58,9 +59,22 @@ def find_solids(model: Model) -> tuple[Solid, ...]:
     solid = [shape for shape in shapes if not isinstance(shape.shape, Mesh)]
     served = {parts[model.frame(shape.frame).name] for shape in solid}
     meshed = {parts[model.frame(shape.frame).name] for shape in shapes} - served
+    if not shapes and is_bare_person(model):
+        return tuple(make_person(model))
     bones = make_skeleton_capsules(model, meshed if shapes else None)
     drawn = {parts[bone.frame] for bone in bones} | served
     return (*(make_solid(shape) for shape in solid), *taper_solids(model, bones), *make_head(model, drawn))
+
+
+def is_bare_person(model: Model) -> bool:
+    """Return whether a body has the roles of a person, and no mass to say how thick it is: a figure of mocap."""
+    return model.mass == 0.0 and all(role in model.roles for role in PERSON)
+
+
+def make_person(model: Model) -> list[Solid]:
+    """Return the flesh of a person as solids: limbs, and a trunk, a skull, palms and soles in proportion."""
+    cones = [*taper_capsules(model), *shape_person(model)]
+    return [make_capsule(frame, np.array(c.a), np.array(c.b), (c.start, c.end)) for frame, c in cones]
 
 
 def make_head(model: Model, drawn: set[str | None]) -> list[Solid]:
