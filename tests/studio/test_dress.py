@@ -191,3 +191,12 @@ def test_an_upload_opens_nothing_outside_of_itself(tmp_path, studio: Any, monkey
     assert opened.model.name == "arm"
     assert find_look(opened.model).pieces == ()
     assert "uploaded" in find_look(opened.model).notes[0]
+
+
+@pytest.mark.slow
+def test_a_body_without_bones_is_dressed_too(tmp_path: Path, studio: Any) -> None:
+    opened = studio(poise.load(made.box_file().glb(tmp_path / "box.glb")))
+    wait_for(lambda: opened.view.dressed is not None)
+    opened.view.show(opened.model.fk(opened.model.rest))
+    assert len(opened.view.dressed.links) == 1
+    assert np.ptp(opened.find_points(), axis=0) == pytest.approx([1, 2, 3], abs=1e-5)

@@ -108,6 +108,8 @@ class BodyView:
         self._places = T
         if self.dressed is not None:
             self.dressed.show(T)
+        if not self.nodes:  # a body without length has no flesh
+            return
         at = T[self.rows]
         hung = np.array(self.above) >= 0
         local = at.copy()

@@ -8,7 +8,6 @@ it. The panel is built on top of this, in `poise.studio.panel`; what a session t
 from __future__ import annotations
 
 import threading
-import time
 import traceback
 from collections.abc import Callable
 from tempfile import TemporaryDirectory
@@ -39,7 +38,6 @@ Floats = NDArray[np.float64]
 RATE = 60.0  # frames in a second while the body settles
 SETTLED = 2e-4  # [rad] less than this in a frame is standing still
 QUICK = 0.6  # [s] that opening a body waits for its meshes
-LATE = 8.0  # [s] after which meshes that come do not move the camera any more
 PATIENCE = 0.35  # [s] of standing still with a handle missed before why() is asked
 
 
@@ -161,6 +159,8 @@ class Session(Scenery):
         """Ask for a frame. `event` is when the mouse asked for it (`time.perf_counter`)."""
         if event is not None and self.player.playing:
             self.player.stop()  # a hand stops the clip
+        if event is not None:
+            self._touched = True
         if event is not None and self._event is None:
             self._event = event
         self._asked += 1
@@ -208,6 +208,7 @@ class Session(Scenery):
             self.grips.show(T, self.last)
             self.set_stage()
         self.look_notes: tuple[str, ...] = ()
+        self._touched = False  # whether a hand has taken a handle since
         if brings_look(model):
             read = threading.Event()
             threading.Thread(target=self._read_look, args=(model, self._bodies, read), daemon=True).start()
@@ -217,11 +218,10 @@ class Session(Scenery):
 
     def _read_look(self, model: Model, number: int, read: threading.Event) -> None:
         """Read the meshes of a body's file, which may take a while, then show them instead of flesh."""
-        begun = time.monotonic()
         make_dress(model)
         read.set()
         with self.lock:
-            self._put_on(model, number, camera=time.monotonic() - begun < LATE)
+            self._put_on(model, number, camera=not self._touched)
 
     def _put_on(self, model: Model, number: int, *, camera: bool) -> None:
         """Dress the body in its own meshes, and tell the viewers which could not be had; once."""
