@@ -25,7 +25,8 @@ LARGEST = 1e12  # [m]
 def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source: Source, bodies: list[str]) -> None:
     """Add every geom that is a solid or a mesh file; the rest is counted in a note.
 
-    A geom that collides with nothing is visual; one in a group that MuJoCo's viewer hides is for collisions alone.
+    A geom in a group that MuJoCo's viewer hides is for collisions alone, also where pairs are listed one by one; of the
+    others, one that collides with nothing is visual.
     """
     left: dict[str, int] = {}
     for i in range(m.ngeom):
@@ -87,9 +88,9 @@ def make_mesh(m: Any, assets: Assets, i: int) -> tuple[Geometry, Transform] | No
 
 def use_of(m: Any, i: int) -> str:
     """Return what a geom is for."""
-    if not (m.geom_contype[i] or m.geom_conaffinity[i]):
-        return "visual"
-    return "collision" if m.geom_group[i] >= FIRST_HIDDEN_GROUP else "both"
+    if m.geom_group[i] >= FIRST_HIDDEN_GROUP:
+        return "collision"
+    return "both" if m.geom_contype[i] or m.geom_conaffinity[i] else "visual"
 
 
 def color_of(m: Any, i: int) -> list[float] | None:
