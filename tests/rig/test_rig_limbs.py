@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 import poise
 from poise.errors import InvalidValue
 from poise.model import Model
-from poise.rig.bending import direction_of_bend, next_normal
+from poise.rig.bending import direction_of_bend, find_next_normal
 from poise.rig.state import Pole
 from poise.rig.unfolding import bend, hinge_joint
 
@@ -120,13 +120,13 @@ def test_an_elbow_is_dragged_and_the_hand_stays() -> None:
 
 def test_the_normal_is_kept_where_it_is_undefined_and_never_jumps() -> None:
     pole = Pole(np.array([0.0, 0.0, 1.0]))
-    pole = Pole(pole.direction, next_normal(pole, np.array([0.0, -0.6, 0.8])))
+    pole = Pole(pole.direction, find_next_normal(pole, np.array([0.0, -0.6, 0.8])))
     first = pole.normal
     assert first is not None
-    assert np.allclose(next_normal(pole, np.array([0.0, 0.0, 1.0])), first)
+    assert np.allclose(find_next_normal(pole, np.array([0.0, 0.0, 1.0])), first)
     for turn in np.linspace(-0.6, 0.6, 41):
         u = np.array([0.0, np.sin(turn), np.cos(turn)])
-        normal = next_normal(pole, u)
+        normal = find_next_normal(pole, u)
         assert normal @ pole.normal > 0.99  # type: ignore[operator]
         assert abs(normal @ u) < 1e-9
         pole = Pole(pole.direction, normal)

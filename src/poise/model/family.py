@@ -35,6 +35,7 @@ __all__ = ["Family", "find_family"]
 
 Floats = NDArray[np.float64]
 WORST = 1e-3  # how far, in radians or of the chain's length, axes may be from a family
+APART = 1e-6  # of the chain's length: axes that are nearer count as one
 SLANT = 1e-2  # sine of the least angle between axes that must not be parallel
 PLANS = ("parallel last", "meet first", "meet last", "parallel first", "gantry", "planar")  # as in kernels/families.h
 
@@ -129,7 +130,9 @@ def read_six(axes: Sequence[Axis], chain: Chain) -> tuple[Six, float, float] | N
     """Return six axes in the family that is nearest, and how far they are from it: metres, radians; None if too far."""
     best: tuple[Six, float, float] | None = None
     backwards = tuple(axis.flip() for axis in reversed(axes))
-    for six in (*read_forwards(tuple(axes)), *(replace(six, backwards=True) for six in read_forwards(backwards))):
+    near = APART * span(tuple(axes), chain.T[:3, 3])
+    forwards, reverse = read_forwards(tuple(axes), near), read_forwards(backwards, near)
+    for six in (*forwards, *(replace(six, backwards=True) for six in reverse)):
         metres, radians = errors_of(six, axes if not six.backwards else backwards, chain)
         length = span(six.axes, chain.T[:3, 3])
         if metres > WORST * length or radians > WORST:
@@ -140,29 +143,31 @@ def read_six(axes: Sequence[Axis], chain: Chain) -> tuple[Six, float, float] | N
     return best
 
 
-def read_forwards(axes: tuple[Axis, ...]) -> Iterator[Six]:
-    """Yield the ways in which six axes can be solved from the base, however badly they fit."""
+def read_forwards(axes: tuple[Axis, ...], near: float) -> Iterator[Six]:
+    """Yield the ways in which six axes can be solved from the base, however badly they fit; `near` is one place."""
     if any(axis.slides for axis in axes[3:]):
         return
     if slanted(axes[3], axes[4]) and slanted(axes[4], axes[5]):
-        center = meeting_point(axes[3:])
+        center = find_meeting_point(axes[3:])
         wrist = tuple(replace(axis, p=center) for axis in axes[3:])
-        for plan, first, meet in read_first_three(axes[:3], center):
+        for plan, first, meet in read_first_three(axes[:3], center, near):
             yield Six("spherical wrist", (*first, *wrist), plan, center, meet)
     if not (axes[1].slides or axes[2].slides) and slanted(axes[4], axes[5]) and slanted(axes[3], axes[4]):
-        h = shared_direction(axes[1:4])
+        h = find_shared_direction(axes[1:4])
         one, five = axes[0], axes[4]
-        center = meeting_point(axes[4:])
+        center = find_meeting_point(axes[4:])
         if (slanted(one, axes[3]) if not one.slides else abs(one.h @ h) > SLANT) and min(
             axes[1].from_axis(axes[2].p), axes[2].from_axis(axes[3].p)
-        ) > 1e-6:
+        ) > near:
             middle = [replace(axis, h=h if axis.h @ h > 0 else -h) for axis in axes[1:4]]
-            middle[2] = replace(middle[2], p=nearest_point(middle[2], replace(five, p=center)))
+            middle[2] = replace(middle[2], p=find_nearest_point(middle[2], replace(five, p=center)))
             tail = tuple(replace(axis, p=center) for axis in axes[4:])
             yield Six("three parallel axes", (one, *middle, *tail), "planar", center, np.zeros(3))
 
 
-def read_first_three(axes: tuple[Axis, ...], center: Floats) -> Iterator[tuple[str, tuple[Axis, ...], Floats]]:
+def read_first_three(
+    axes: tuple[Axis, ...], center: Floats, near: float
+) -> Iterator[tuple[str, tuple[Axis, ...], Floats]]:
     """Yield the plans of three axes that bring the point `center` to a place: plan, the axes moved into it, a point."""
     one, two, three = axes
     none = np.zeros(3)
@@ -171,21 +176,21 @@ def read_first_three(axes: tuple[Axis, ...], center: Floats) -> Iterator[tuple[s
             yield "gantry", axes, none
         return
     if not (one.slides or two.slides) and slanted(one, two):
-        meet = meeting_point((one, two))
-        if three.slides or min(three.from_axis(center), three.from_axis(meet)) > 1e-6:
+        meet = find_meeting_point((one, two))
+        if three.slides or min(three.from_axis(center), three.from_axis(meet)) > near:
             yield "meet first", (replace(one, p=meet), replace(two, p=meet), three), meet
     if not (two.slides or three.slides) and slanted(two, three):
-        meet = meeting_point((two, three))
-        if one.slides or one.from_axis(meet) > 1e-6:
+        meet = find_meeting_point((two, three))
+        if one.slides or one.from_axis(meet) > near:
             yield "meet last", (one, replace(two, p=meet), replace(three, p=meet)), meet
-    if not (two.slides or three.slides) and two.from_axis(three.p) > 1e-6:
-        h = shared_direction((two, three))
+    if not (two.slides or three.slides) and two.from_axis(three.p) > near:
+        h = find_shared_direction((two, three))
         if (abs(one.h @ h) > SLANT) if one.slides else float(np.linalg.norm(np.cross(one.h, h))) > SLANT:
             two, three = (replace(axis, h=h if axis.h @ h > 0 else -h) for axis in (two, three))
-            yield "parallel last", (one, replace(two, p=nearest_point(two, one)), three), none
+            yield "parallel last", (one, replace(two, p=find_nearest_point(two, one)), three), none
     one, two, three = axes
-    if not (one.slides or two.slides) and one.from_axis(two.p) > 1e-6:
-        h = shared_direction((one, two))
+    if not (one.slides or two.slides) and one.from_axis(two.p) > near:
+        h = find_shared_direction((one, two))
         if (abs(three.h @ h) > SLANT) if three.slides else float(np.linalg.norm(np.cross(three.h, h))) > SLANT:
             one, two = (replace(axis, h=h if axis.h @ h > 0 else -h) for axis in (one, two))
             yield "parallel first", (one, two, three), none
@@ -199,14 +204,14 @@ def slanted(one: Axis, other: Axis) -> bool:
     return float(np.linalg.norm(np.cross(one.h, other.h))) > SLANT
 
 
-def meeting_point(axes: Sequence[Axis]) -> Floats:
+def find_meeting_point(axes: Sequence[Axis]) -> Floats:
     """Return the point with the least sum of squared distances from the axes, which are not all parallel."""
     across = [np.eye(3) - np.outer(axis.h, axis.h) for axis in axes]
     pulled = sum(a @ axis.p for a, axis in zip(across, axes, strict=True))
     return np.asarray(np.linalg.solve(sum(across), pulled), dtype=np.float64)
 
 
-def shared_direction(axes: Sequence[Axis]) -> Floats:
+def find_shared_direction(axes: Sequence[Axis]) -> Floats:
     """Return the mean direction of axes that are parallel, or against each other; exact where they are."""
     same = [axis.h if axis.h @ axes[0].h > 0 else -axis.h for axis in axes]
     if all(np.array_equal(h, same[0]) for h in same):
@@ -216,7 +221,7 @@ def shared_direction(axes: Sequence[Axis]) -> Floats:
     return unit
 
 
-def nearest_point(axis: Axis, other: Axis) -> Floats:
+def find_nearest_point(axis: Axis, other: Axis) -> Floats:
     """Return the point of an axis that is nearest to another that turns; its own where they are parallel."""
     if other.slides or not slanted(axis, other):
         return axis.p

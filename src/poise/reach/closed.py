@@ -18,7 +18,7 @@ from poise.reach.bounds import Freedom, fixes_the_frame, recall
 if TYPE_CHECKING:
     from poise.model import Model
 
-__all__ = ["ClosedGoal", "close_goal", "closed_tables", "family_table"]
+__all__ = ["ClosedGoal", "close_goal", "family_table", "make_closed_tables"]
 
 Floats = NDArray[np.float64]
 TURN = 2.0 * np.pi
@@ -97,7 +97,7 @@ def close_anew(model: Model, frame: str, point: tuple[float, ...], freedom: Free
     return ClosedGoal(family, table, core.ClosedForm(table), family.chain.axes)
 
 
-def closed_tables(
+def make_closed_tables(
     model: Model, goals: Sequence[GoalRows], moves: NDArray[np.bool_], limited: bool
 ) -> list[dict[str, Any]]:
     """Return the closed forms that a solver may ask when a search has missed, of each goal that has one.

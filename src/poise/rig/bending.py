@@ -17,19 +17,19 @@ from poise.model import Model
 from poise.rig.limbs import Limb
 from poise.rig.state import Pole
 
-__all__ = ["direction_of_bend", "knee_plane", "next_normal", "pole_target"]
+__all__ = ["direction_of_bend", "find_next_normal", "knee_plane", "pole_target"]
 
 Floats = NDArray[np.float64]
 NEAR = 0.2  # sine of the angle between the limb and its pole's direction, below which the plane is not to be trusted
 TINY = 1e-9
 
 
-def next_normal(pole: Pole, u: Floats) -> Floats:
+def find_next_normal(pole: Pole, u: Floats) -> Floats:
     """The normal of the plane in which a limb along u shall bend."""
     across = np.cross(pole.direction, u)
     sine = float(np.linalg.norm(across))
     if pole.normal is None:
-        return across / sine if sine > TINY else any_across(u)
+        return across / sine if sine > TINY else find_any_across(u)
     kept = pole.normal - (pole.normal @ u) * u
     size = float(np.linalg.norm(kept))
     kept = kept / size if size > TINY else pole.normal
@@ -49,7 +49,7 @@ def pole_target(model: Model, q: Floats, limb: Limb, pole: Pole) -> tuple[Floats
     line = C - A
     length = float(np.linalg.norm(line))
     u = line / length if length > TINY * model.length else np.asarray(pole.direction)
-    n = next_normal(pole, u)
+    n = find_next_normal(pole, u)
     turned = Pole(pole.direction, n)
     if limb.hinge is not None:
         return n, turned
@@ -95,7 +95,7 @@ def direction_of_bend(model: Model, q: Floats, limb: Limb) -> Floats:
     return found
 
 
-def any_across(u: Floats) -> Floats:
+def find_any_across(u: Floats) -> Floats:
     """A unit vector across u."""
     other = np.zeros(3)
     other[int(np.argmin(np.abs(u)))] = 1.0

@@ -15,7 +15,7 @@ from poise.limits.limit import CLOSE, name_limits
 from poise.model import Frame, Model
 from poise.model.joint import get_name
 from poise.reach.bounds import find_other_ranges, find_reachable_ranges
-from poise.reach.closed import closed_tables
+from poise.reach.closed import make_closed_tables
 from poise.solvers.capability import check_serves
 from poise.solvers.limit_tables import LimitTables, gather_limits, make_loop_goal
 from poise.solvers.options import CONTINUOUS_SPAN, LIMIT_HANDLING, MODES, Options
@@ -140,7 +140,7 @@ def make_problem_table(
 
 def shift_forms(loops: int, *shape: Any) -> list[dict[str, Any]]:
     """Return closed forms with their goals counted after the closed loops."""
-    return [{**form, "goal": form["goal"] + loops} for form in closed_tables(*shape)]
+    return [{**form, "goal": form["goal"] + loops} for form in make_closed_tables(*shape)]
 
 
 def shift_goals(loops: int, ranges: Iterable[list[float]]) -> list[list[float]]:

@@ -20,9 +20,9 @@ template <class S> POISE_FN constexpr int band_block(int n) { return tall_of<S>(
 template <class S> POISE_FN constexpr int band_stride(int n) {
   return frames_met * band_block<S>(n) + Strip<S>::padding;
 }
-// numbers of the front, and of what is kept of each frame for the way back
+// numbers of the front, and of what is kept of each frame for the way back; by the padding, which is the same at every level
 template <class S> POISE_FN constexpr int size_of_front(int n) {
-  return frames_met * band_block<S>(n) * band_stride<S>(n) + Strip<S>::width * band_stride<S>(n) +
+  return frames_met * band_block<S>(n) * band_stride<S>(n) + Strip<S>::padding * band_stride<S>(n) +
          frames_met * band_block<S>(n);
 }
 template <class S> POISE_FN constexpr int size_of_band_frame(int n) { return band_block<S>(n) * band_stride<S>(n); }
@@ -36,7 +36,7 @@ template <class S> struct BandFront {
 template <class S> POISE_FN BandFront<S> make_front(int n, S* memory) {
   const int block = band_block<S>(n), stride = band_stride<S>(n);
   S* scaled = memory + frames_met * block * stride;
-  return {memory, scaled, scaled + Strip<S>::width * stride, n, block, stride};
+  return {memory, scaled, scaled + Strip<S>::padding * stride, n, block, stride};
 }
 
 // the columns of one of the three frames made empty: ones on the diagonal of the padding
