@@ -13,6 +13,7 @@ import argparse
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -95,11 +96,13 @@ def pack(pattern: Path, module: Path, target: Target) -> Path:
 
 def repair(raw: Path, target: Target) -> Path:
     """auditwheel's verdict that nothing newer than the promised glibc is needed, and the tag that says so."""
-    plat = f"manylinux_{GLIBC.replace('.', '_')}_{target.machine}"
     out = BUILD / "repaired" / f"{target.abi_tag}-{target.machine}"
     shutil.rmtree(out, ignore_errors=True)
-    python("-m", "auditwheel", "repair", "--plat", plat, "--wheel-dir", out, raw)
+    python("-m", "auditwheel", "repair", "--wheel-dir", out, raw)  # named, a platform has to be this machine's own
     wheel = newest(out, "*.whl")
+    found = [int(minor) for minor in re.findall(rf"manylinux_2_(\d+)_{target.machine}", wheel.name)]
+    if not found or min(found) > int(GLIBC.split(".")[1]):
+        raise SystemExit(f"{wheel.name} needs a newer glibc than {GLIBC}, which is promised.")
     return Path(shutil.copy(wheel, DIST))
 
 
