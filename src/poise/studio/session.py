@@ -173,7 +173,8 @@ class Session(Scenery):
 
     def stop(self) -> None:
         """Close the studio."""
-        self._stopping = True
+        with self.lock:  # whoever shows something does so before, or not at all
+            self._stopping = True
         self.player.stop()
         self._wake.set()
         self._thread.join(timeout=5.0)
@@ -279,8 +280,9 @@ class Session(Scenery):
     def _explain(self, asked: int) -> None:
         """Ask why, which takes a while; drop the answer where something else has been asked meanwhile."""
         found = self.puppet.explain()
-        if found is not None and asked == self._asked and not self._stopping and self.watcher is not None:
-            self.watcher.explain(found)
+        with self.lock:
+            if found is not None and asked == self._asked and not self._stopping and self.watcher is not None:
+                self.watcher.explain(found)
 
     def _settle(self) -> None:
         """Make frame after frame until nothing moves; what the mouse asks meanwhile is served at once."""

@@ -158,6 +158,22 @@ FamilySpec<double> read_family(const nb::dict& table) {
   return spec;
 }
 
+void take_closed(SolverData& to, const nb::dict& form) {
+  ClosedGoal closed{};
+  closed.goal = nb::cast<int>(form["goal"]);
+  closed.spec = read_family(form);
+  using Numbers = std::vector<double>;
+  const auto q = nb::cast<std::vector<int>>(form["q"]);
+  const auto gain = nb::cast<Numbers>(form["gain"]), bias = nb::cast<Numbers>(form["bias"]);
+  closed.joints = static_cast<int>(q.size());
+  for (std::size_t k = 0; k < q.size() && k < 7; ++k) {
+    closed.q_index[k] = q[k];
+    closed.gain[k] = gain[k];
+    closed.bias[k] = bias[k];
+  }
+  to.closed.push_back(closed);
+}
+
 void bind_family(nb::module_& m) {
   using Spec = FamilySpec<double>;
   nb::class_<Spec>(m, "ClosedForm", "A chain of a family: every branch of a transform, with bounds.")

@@ -324,21 +324,6 @@ void take_bounds(SolverData& to, const nb::list& bounds) {
   }
 }
 
-void take_closed(SolverData& to, const nb::dict& form) {
-  ClosedGoal closed{};
-  closed.goal = nb::cast<int>(form["goal"]);
-  closed.spec = read_family(form);
-  const auto q = nb::cast<std::vector<int>>(form["q"]);
-  const auto gain = nb::cast<std::vector<double>>(form["gain"]), bias = nb::cast<std::vector<double>>(form["bias"]);
-  closed.joints = static_cast<int>(q.size());
-  for (std::size_t k = 0; k < q.size() && k < 7; ++k) {
-    closed.q_index[k] = q[k];
-    closed.gain[k] = gain[k];
-    closed.bias[k] = bias[k];
-  }
-  to.closed.push_back(closed);
-}
-
 // Bounds that take milliseconds to find are found when a search has missed, once.
 void take_proofs(PreparedSolver& solver) {
   if (solver.prove.is_none()) return;
