@@ -51,7 +51,11 @@ def test_a_matrix_is_read_alike_both_ways(change):
         lambda T: T * [1.0, 1.0, -1.0, 1.0],
         lambda T: spoil(T, 3, 3, 1.0 + 2e-9),
         lambda T: spoil(T, 3, 1, 0.1),
-        *(lambda T, k=k, x=x: spoil(T, *k, x) for k in ((0, 0), (1, 3), (3, 2)) for x in (np.nan, np.inf, 1e300)),
+        *(
+            lambda T, k=k, x=x: spoil(T, k[0], k[1], x)
+            for k in ((0, 0), (1, 3), (3, 2))
+            for x in (np.nan, np.inf, 1e300)
+        ),
     ],
 )
 def test_what_is_no_transform_is_refused_in_the_same_words(change):

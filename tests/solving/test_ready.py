@@ -25,7 +25,7 @@ def draw_goals(rng: np.random.Generator, kind: int) -> tuple[poise.Model, list[G
     q = ARM.random(rng)
     T = ARM.fk(q, HAND)
     hand = BODY.fk(BODY.rest, "hand_l")[:3, 3] + rng.normal(scale=0.2, size=3)
-    return [
+    problems: list[tuple[poise.Model, list[Goal]]] = [
         (ARM, [Reach(HAND, T)]),
         (ARM, [Reach(HAND, T[:3, 3]), Orient(HAND, T[:3, :3], weight=0.3)]),
         (ARM, [Reach(HAND, T), Rest(q)]),
@@ -33,7 +33,8 @@ def draw_goals(rng: np.random.Generator, kind: int) -> tuple[poise.Model, list[G
         (ARM, [Reach(HAND, 3.0 * T[:3, 3])]),  # mostly out of reach
         (BODY, [Reach("hand_l", hand), LookAt("head", hand, weight=0.3), Rest(weight=0.01)]),
         (BODY, [Distance("hand_l", "hand_r", float(rng.uniform(0.2, 0.6)))]),
-    ][kind]
+    ]
+    return problems[kind]
 
 
 def bits(solution: poise.Solution) -> tuple[Any, ...]:
