@@ -8,6 +8,8 @@ import pytest
 from poise.errors import InvalidValue
 from poise.spatial import Rotation, Transform, as_transform
 
+WILD = (np.nan, np.inf, 1e300)
+
 
 def draw_matrix(rng: np.random.Generator) -> np.ndarray:
     return Transform(Rotation(rng.normal(size=4)), rng.normal(size=3)).matrix
