@@ -32,7 +32,11 @@ else:
 DECLARED = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
 USERS = {name: lines for name, lines in DECLARED.items() if name not in ("all", "peers")}
 FILES = sorted(SOURCES.rglob("*.py"))
-MODULES = {"imageio-ffmpeg": "imageio_ffmpeg", "cupy-cuda13x": "cupy"}  # the others are called as their package
+MODULES = {
+    "imageio-ffmpeg": "imageio_ffmpeg",
+    "cupy-cuda13x": "cupy",
+    "pillow": "PIL",
+}  # the others are called as their package
 # What people have beside Poise, and what the extras bring with them.
 BESIDE = ("lxml", "pinocchio", "pygltflib", "ray", "torch", "yourdfpy", "rich", "click", "PIL")
 
@@ -229,7 +233,7 @@ DOORS: dict[str, Callable[[Path], Any]] = {
     "viser": lambda _: start_server("127.0.0.1", 0, "a studio"),
     "xacrodoc": lambda folder: load_text(folder, "a.xacro", XACRO),
 }
-BROUGHT = {"trimesh": "viser"}  # who has the one on the right has the one on the left
+BROUGHT = {"trimesh": "viser", "PIL": "matplotlib"}  # who has the one on the right has the one on the left
 
 
 @pytest.mark.parametrize("module", DOORS)

@@ -24,7 +24,7 @@ from rich.table import Table
 import poise
 from poise.batch import BatchSolver
 from poise.cli.demo import follow, make_goals
-from poise.cli.words import report_complaints, say_written
+from poise.cli.words import describe_system, report_complaints, say_written
 from poise.errors import InvalidValue
 from poise.goals import Reach
 
@@ -235,7 +235,7 @@ def find_least_time(work: Work, seconds: float) -> float:
 
 def record(found: dict[str, float]) -> dict[str, Any]:
     """Return the figures, and the machine that they were measured on."""
-    machine = {"system": platform.platform(), "processor": platform.machine(), "python": platform.python_version()}
+    machine = {"system": describe_system(), "processor": platform.machine(), "python": platform.python_version()}
     return {"poise": poise.__version__, **machine, "microseconds": found}
 
 

@@ -32,7 +32,7 @@ PURPOSES = {
     "scipy": "methods.Scipy, SciPy's optimisers on the same problem",
 }
 # CuPy has a package for each CUDA; whichever it is, it brings this module.
-MODULES = {"cupy-cuda13x": "cupy"}
+MODULES = {"cupy-cuda13x": "cupy", "pillow": "PIL"}
 CUDA_LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
 
 
@@ -59,7 +59,7 @@ def examine() -> dict[str, Any]:
         "poise": poise.__version__,
         "python": f"{platform.python_version()} ({platform.python_implementation()})",
         "numpy": np.__version__,
-        "platform": platform.platform(),
+        "platform": describe_system(),
         "processor": platform.machine(),
         "cores": count_cores(),
         "level": native.level(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,7 +15,15 @@ import poise
 from poise.errors import FormatWarning, PoiseError
 from poise.methods import names
 
-__all__ = ["Body", "complete_body", "complete_method", "report_complaints", "say_written", "write_examples"]
+__all__ = [
+    "Body",
+    "complete_body",
+    "complete_method",
+    "describe_system",
+    "report_complaints",
+    "say_written",
+    "write_examples",
+]
 
 
 @contextmanager
@@ -29,6 +38,11 @@ def report_complaints(verb: str) -> Iterator[None]:
             raise typer.Exit(2) from None
     for warning in caught:
         typer.echo(f"warning: {warning.message}", err=True)
+
+
+def describe_system() -> str:
+    """Return the system and its release, as `platform.platform` does, which starts a process for it."""
+    return f"{platform.system()} {platform.release()} {platform.machine()}"
 
 
 def say_written(path: str | PathLike[str]) -> None:
