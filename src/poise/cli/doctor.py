@@ -20,6 +20,7 @@ from rich.table import Table
 
 import poise
 from poise import native
+from poise.cli.words import describe_system
 
 __all__ = ["PURPOSES", "doctor_command"]
 
