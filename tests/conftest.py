@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,6 +20,7 @@ settings.register_profile("quick", deadline=None, print_blob=True, derandomize=T
 settings.load_profile("poise")
 
 SLOW_KINDS = ("browser", "nvrtc")
+SLOW_LIST = Path(__file__).parent / "slow.txt"  # names of tests that take longer than half a second
 _tables = pytest.StashKey[dict[str, str]]()
 _started: list[str] = []  # the processes that the running test has started
 
@@ -29,9 +31,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what drives a browser or compiles for a GPU."""
+    """Mark as slow what drives a browser or compiles for a GPU, and what tools/slow_tests.py measured to be so."""
+    measured = set(SLOW_LIST.read_text("utf-8").splitlines()) if SLOW_LIST.exists() else set()
     for item in items:
-        if any(item.get_closest_marker(kind) for kind in SLOW_KINDS):
+        if any(item.get_closest_marker(kind) for kind in SLOW_KINDS) or item.nodeid in measured:
             item.add_marker(pytest.mark.slow)
 
 

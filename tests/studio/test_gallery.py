@@ -29,7 +29,8 @@ def test_every_file_of_a_folder_is_opened_and_told_of(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, timeout=500, check=False)
     assert done.returncode == 0, done.stderr
     rows = {Path(row["file"]).name: row for row in json.loads((out / "table.json").read_text())}
-    assert set(rows) == {"arm.urdf", "strip.glb", "six.bvh", "broken.urdf"}
+    assert set(rows) == {"arm.urdf", "hand.glb", "strip.glb", "six.bvh", "broken.urdf"}
+    assert rows.pop("hand.glb")["drawn"]  # a mesh of the arm: a body without bones
     assert "FormatError" in rows.pop("broken.urdf")["problem"]
     for name, row in rows.items():
         assert row["drawn"], (name, row)

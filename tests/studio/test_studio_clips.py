@@ -194,6 +194,16 @@ def studio() -> Iterator[Studio]:
         yield running
 
 
+def wait_still(studio: Studio) -> None:
+    """Wait until what is seen of the clip has not changed for a while: the body settles after it is let go."""
+    shown = seen(studio.player).q.copy()
+    for _ in range(100):
+        time.sleep(0.2)
+        before, shown = shown, seen(studio.player).q.copy()
+        if np.array_equal(before, shown):
+            return
+
+
 def wait_until(true: Callable[[], object], seconds: float = 20.0) -> bool:
     """Wait until something is true, and return whether it became so."""
     end = time.monotonic() + seconds
@@ -261,6 +271,7 @@ def test_what_was_uploaded_is_saved_edited_in_its_own_format(studio: Studio, end
     studio.puppet.let_go("hand_r")
     studio.touch()
     assert wait_until(lambda: studio.player.edited)
+    wait_still(studio)
     kind = find_kind(studio.model)
     assert name_file(studio, kind) == f"swing{ending}"
     (tmp_path / f"again{ending}").write_bytes(make_file(studio, kind))

@@ -87,7 +87,8 @@ class JointsTab:
     def refresh(self) -> None:
         """Show the numbers as they are."""
         with self.session.lock:  # another body may be coming
-            self.show_numbers()
+            if not self.session.stopped:
+                self.show_numbers()
 
     def show_numbers(self) -> None:
         """Show the numbers of the body that is there."""

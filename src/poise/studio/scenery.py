@@ -43,6 +43,7 @@ class Scenery:
     puppet: Puppet
     view: BodyView
     player: Player
+    _stopping = False
 
     def __init__(self, server: viser.ViserServer, *, shadows: bool, dark: bool) -> None:
         self.server, self.shadows, self.dark = server, shadows, dark
@@ -54,6 +55,11 @@ class Scenery:
     def model(self) -> Model:
         """The body."""
         return self.puppet.model
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the studio is closing: nothing is shown any more."""
+        return self._stopping
 
     def relight(self, shadows: bool) -> None:
         """Light the stage with shadows, or without."""
@@ -107,7 +113,7 @@ class Scenery:
             move_camera(client, self.model, view)
 
         def lift() -> None:
-            if client.client_id in self.server.get_clients():
+            if not self.stopped and client.client_id in self.server.get_clients():
                 keep_above(client, self.model, self.floor, self.puppet.size)
 
         check = Pace(lift, CAMERA_PAUSE)
