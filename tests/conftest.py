@@ -20,7 +20,7 @@ settings.register_profile("quick", deadline=None, print_blob=True, derandomize=T
 settings.load_profile("poise")
 
 SLOW_KINDS = ("browser", "nvrtc")
-SLOW_LIST = Path(__file__).parent / "slow.txt"  # names of tests that take longer than half a second
+SLOW_LIST = Path(__file__).parent / "slow.txt"  # names of tests that take longer than a tenth of a second
 _tables = pytest.StashKey[dict[str, str]]()
 _started: list[str] = []  # the processes that the running test has started
 

@@ -1,4 +1,4 @@
-"""Write tests/slow.txt: the tests that take longer than half a second, which `make quick` leaves out.
+"""Write tests/slow.txt: the tests that take longer than a tenth of a second, which `make quick` leaves out.
 
     make quick ARGS="--durations=0 -vv" > durations.txt
     python tools/slow_tests.py durations.txt
@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-LONG = 0.5  # s, of setup and call together
+LONG = 0.1  # s, of setup and call together
 LIST = Path(__file__).parents[1] / "tests" / "slow.txt"
 LINE = re.compile(r"^\s*([0-9.]+)s (?:call|setup)\s+(\S.*?)\s*$")
 
