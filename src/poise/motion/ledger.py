@@ -146,19 +146,25 @@ class Contacts:
         Raises:
             FormatError: The file is missing, or is not such a ledger.
         """
-        try:
-            given = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise FormatError(f"cannot be read: {error.strerror}.", str(path)) from None
-        except (ValueError, UnicodeDecodeError) as error:
-            raise FormatError(f"is not JSON: {error}.", str(path)) from None
-        if not isinstance(given, dict) or given.get("kind") != KIND:
-            raise FormatError(f'is not a ledger of contacts: it must say "kind": "{KIND}".', str(path))
+        given = read_kind(path, KIND)
         try:
             intervals = tuple(Contact(**row) for row in given["contacts"])
             return cls(intervals, int(given["frames"]), float(given["fps"]), given.get("floor"))
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"has a contact that cannot be read: {error}", str(path)) from None
+
+
+def read_kind(path: str | PathLike[str], kind: str) -> dict[str, Any]:
+    """Return the values of a JSON file that says what kind of thing it holds, or refuse it by its path."""
+    try:
+        given = json.loads(Path(path).read_text(encoding="utf-8"))
+    except OSError as error:
+        raise FormatError(f"cannot be read: {error.strerror}.", str(path)) from None
+    except (ValueError, UnicodeDecodeError) as error:
+        raise FormatError(f"is not JSON: {error}.", str(path)) from None
+    if not isinstance(given, dict) or given.get("kind") != kind:
+        raise FormatError(f'holds something else: it must say "kind": "{kind}".', str(path))
+    return given
 
 
 def describe(contact: Contact, fps: float) -> str:

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 
 from poise.anatomy import roles as find_roles
 from poise.errors import FormatError, InvalidValue, name_not_found
 from poise.kinematics import Motion
 from poise.model import Model
+from poise.motion.ledger import read_kind
 
 __all__ = ["Mapping", "Pair", "find_mapping"]
 
@@ -115,14 +115,7 @@ class Mapping:
         Raises:
             FormatError: The file is missing, or is not a mapping.
         """
-        try:
-            given = json.loads(Path(path).read_text(encoding="utf-8"))
-        except OSError as error:
-            raise FormatError(f"cannot be read: {error.strerror}.", str(path)) from None
-        except (ValueError, UnicodeDecodeError) as error:
-            raise FormatError(f"is not JSON: {error}.", str(path)) from None
-        if not isinstance(given, dict) or given.get("kind") != KIND:
-            raise FormatError(f'is not a mapping: it must say "kind": "{KIND}".', str(path))
+        given = read_kind(path, KIND)
         try:
             pairs = tuple(Pair(str(role), str(a), str(b)) for role, (a, b) in given["parts"].items())
             return cls(str(given["source"]), str(given["target"]), pairs)
