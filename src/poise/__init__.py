@@ -38,7 +38,7 @@ if TYPE_CHECKING:
         textbook,
     )
     from poise.anatomy import roles
-    from poise.batch import BatchSolution, solve_batch
+    from poise.batch import BatchSolution, ReachMap, reach_map, solve_batch
     from poise.errors import PoiseError
     from poise.formats import load, load_motion, save
     from poise.kinematics import Motion, Pose
@@ -59,6 +59,8 @@ lead("pages", "poise.pages")
 
 _HOMES = {
     "BatchSolution": "poise.batch",
+    "ReachMap": "poise.batch",
+    "reach_map": "poise.batch",
     "solve_batch": "poise.batch",
     "Solution": "poise.solvers",
     "Solver": "poise.solvers",
@@ -101,6 +103,7 @@ __all__ = [
     "Motion",
     "PoiseError",
     "Pose",
+    "ReachMap",
     "Rig",
     "Rotation",
     "Solution",
@@ -124,6 +127,7 @@ __all__ = [
     "pages",
     "pictures",
     "plot",
+    "reach_map",
     "retarget",
     "rig",
     "roles",

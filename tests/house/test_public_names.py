@@ -14,7 +14,7 @@ NAMES = {
     *("Model", "ModelBuilder", "Joint", "Frame", "Pose", "Motion", "Transform", "Rotation"),
     *("load", "load_motion", "save", "solve", "Solver", "Solution", "Status", "PoiseError"),
     *("solve_batch", "BatchSolution", "solve_all", "Answers", "Rig", "plot", "show", "roles"),
-    *("retarget", "Mapping"),
+    *("retarget", "Mapping", "reach_map", "ReachMap"),
 }
 ROOMS = {
     *("anatomy", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model"),

@@ -14,6 +14,8 @@ from os import PathLike, fsdecode
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from poise import models
 from poise.errors import FormatError, FormatWarning, InvalidValue, MissingExtra, PoiseError, name_not_found
 from poise.formats import registry
@@ -149,7 +151,7 @@ def save(
     The file appears whole or not at all: it is written under another name in the same folder, then renamed.
 
     Args:
-        thing: A `Model`, `Motion`, `Pose`, `Solution` or `Track`; `Contacts` as JSON.
+        thing: A `Model`, `Motion`, `Pose`, `Solution` or `Track`; `Contacts` as JSON, a `ReachMap` as NPZ.
         path: The file to write; its folder must exist.
         overwrite: False refuses to replace a file.
         like: A file whose character (mesh, materials, skin) the pose or motion is put into; glTF only.
@@ -164,6 +166,8 @@ def save(
     text = convert_path(path)
     if hasattr(thing, "to_json"):
         return save_json(thing, text, overwrite=overwrite)
+    if hasattr(thing, "to_arrays"):
+        return save_arrays(thing, text, overwrite=overwrite)
     verb, value = choose_writer(thing, text)
     if style is not None:
         with replace_file(text, overwrite=overwrite) as temporary:
@@ -191,6 +195,16 @@ def save_json(thing: Any, path: str, *, overwrite: bool) -> Path:
     return Path(path)
 
 
+def save_arrays(thing: Any, path: str, *, overwrite: bool) -> Path:
+    """Write what knows its own arrays; its class reads them again."""
+    if Path(path).suffix != ".npz":
+        name = type(thing).__name__
+        raise FormatError(f"{name} is saved as arrays: give the path the suffix .npz.", path)
+    with replace_file(path, overwrite=overwrite) as temporary, temporary.open("wb") as file:
+        np.savez_compressed(file, **thing.to_arrays())
+    return Path(path)
+
+
 def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
     """Return which writer a thing needs, and what it is given; a solution counts as its table, else as its pose."""
     if isinstance(thing, Model):
@@ -206,7 +220,7 @@ def choose_writer(thing: Any, path: str) -> tuple[str, Any]:
         whole = any(wanted in m.SUFFIXES and hasattr(m, "write_solution") for m in registry.list_formats())
         return ("write_solution", thing) if whole else ("write_pose", thing.pose)
     raise InvalidValue(
-        f"only a Model, Motion, Pose, Solution, Track or Contacts can be saved, not {type(thing).__name__}."
+        f"only a Model, Motion, Pose, Solution, Track, Contacts or ReachMap can be saved, not {type(thing).__name__}."
     )
 
 

@@ -1,0 +1,154 @@
+"""reach_map: which orientations a frame reaches, in a grid of places.
+
+Every voxel's middle is asked with the same orientations: directions in which the frame's axis points, spread evenly
+over the sphere (a spherical Fibonacci lattice: Gonzalez 2010), each with a number of turns about that axis. Rows are
+made and solved in pieces, so that memory does not grow with the map. What bounds of distances prove is never asked.
+
+Source of the kind of map: F. Zacharias, C. Borst, G. Hirzinger, Capturing robot workspace structure: representing robot
+capabilities, IROS 2007.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.batch.device import is_on_device
+from poise.batch.orientations import orient, read_directions
+from poise.batch.places import Asked, find_plane, hold_root, lay_grid, read_spacing
+from poise.batch.solution import CODES, copy_to_host
+from poise.batch.solver import BatchSolver, read_count
+from poise.batch.voxels import ReachMap
+from poise.errors import InvalidValue
+from poise.goals import Reach
+from poise.goals.direction import read_axis
+from poise.model import Frame, Model
+from poise.native.gpu import load_cupy
+from poise.solvers import Status
+
+__all__ = ["reach_map"]
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int, int], Any]
+ROWS = 1 << 15  # asked at once on a CPU: 4 MB of targets
+DEVICE_ROWS = 1 << 21  # and on a GPU; Ctrl-C is heard between two of them
+REACHED, PROVED = CODES.index(Status.REACHED), CODES.index(Status.UNREACHABLE)
+
+
+def reach_map(
+    model: Model,
+    frame: str | Frame,
+    spacing: float = 0.05,
+    directions: int | ArrayLike = 200,
+    turns: int = 12,
+    progress: Progress | None = None,
+    *,
+    axis: str | ArrayLike = "z",
+    box: ArrayLike | None = None,
+    tolerance: float | tuple[float, float] | None = None,
+    manipulability: bool = False,
+    threads: int | None = None,
+    device: str = "cpu",
+) -> ReachMap:
+    """Map what share of orientations a frame reaches at every place around a body.
+
+    A root that may go anywhere stands where it rests: the map is what can be reached without walking.
+
+    Args:
+        model: The body.
+        frame: Which frame.
+        spacing: Edge of a voxel [m].
+        directions: How many directions the frame's axis points in, spread evenly; or the directions themselves, (n, 3).
+            0 asks for places alone, in any orientation.
+        turns: How many turns about the axis each direction has.
+        progress: A function called with (poses done, poses to ask) from time to time, and at the end.
+        axis: The frame's axis that points along the directions: "x", "y", "z", "-z", ..., or three numbers.
+        box: The places to map, two opposite corners [m], (2, 3); all that distances do not rule out unless given.
+        tolerance: Within what a pose counts as reached, as in `Reach`.
+        manipulability: Whether to note the best manipulability (of the position) of the poses found in each voxel.
+        threads: How many threads (default: one per core). The map does not depend on it.
+        device: "cpu" or "gpu" (CuPy). Directions that are on a GPU choose it as well.
+
+    Returns:
+        The ReachMap; `poise.save(map, "map.npz")` writes it, `poise.plot(map)` draws it.
+
+    Raises:
+        InvalidValue: An option is out of range, or nothing bounds the map and no box is given.
+    """
+    on_device = device == "gpu" or is_on_device(directions)
+    if device not in ("cpu", "gpu"):
+        raise InvalidValue(f"device is {device!r}; it must be 'cpu' or 'gpu'.")
+    if progress is not None and not callable(progress):
+        raise InvalidValue(f"progress is {progress!r}; it must be a function of (poses done, poses to ask).")
+    name = model.frame(frame).name
+    way = np.array(read_axis(axis, "axis"))
+    d, turned = read_directions(directions), read_count("turns", turns, 3600)
+    R = orient(d, turned, way)
+    body = hold_root(model)
+    target: ArrayLike = np.eye(4) if len(R) else np.zeros(3)
+    goal = Reach(name, target, tolerance=tolerance)
+    origin, shape = lay_grid(body, goal, read_spacing(spacing), box)
+    asked = Asked.sift(body, goal, origin, shape, float(spacing), R)
+    solver = BatchSolver(body, goal, threads=threads)
+    counts, best = solve_pieces(solver, asked, name if manipulability else None, on_device, progress)
+    total = max(1, len(R))
+    reached, proved = counts[0] / total, (counts[1] + total - counts[2]) / total
+    shares = [
+        np.asarray(x, dtype=np.float32).reshape(shape)
+        for x in (reached, proved, (counts[2] - counts[0] - counts[1]) / total)
+    ]
+    found = None if not manipulability else np.asarray(best, dtype=np.float32).reshape(shape)
+    return ReachMap(
+        model, model.name, name, float(spacing), origin, *shares, d, turned if len(d) else 1, way, box is None, found
+    )
+
+
+def solve_pieces(
+    solver: BatchSolver, asked: Asked, frame: str | None, on_device: bool, progress: Progress | None
+) -> tuple[NDArray[np.int64], Floats]:
+    """Return how many orientations of each voxel are reached, proved and asked, (3, voxels); its manipulability."""
+    xp: Any = load_cupy() if on_device else np
+    kind = np.float32 if on_device else np.float64
+    R = xp.asarray(asked.R, dtype=kind)
+    counts, best = np.zeros((3, asked.voxels), dtype=np.int64), np.zeros(asked.voxels)
+    each, done = max(1, len(asked.R)), 0
+    for piece in asked.cut(DEVICE_ROWS if on_device else ROWS):
+        targets = asked.make_targets(piece, R, xp)
+        rows = len(targets)
+        report = None if progress is None else shift(progress, done, asked.rows)
+        answer = solver.solve(targets, progress=report)
+        codes = answer.codes.reshape(-1, each)
+        numbers = asked.numbers[piece]
+        counts[0, numbers] = copy_to_host((codes == REACHED).sum(axis=1))
+        counts[1, numbers] = copy_to_host((codes == PROVED).sum(axis=1))
+        counts[2, numbers] = each
+        if frame is not None:
+            best[numbers] = measure(solver.model, frame, copy_to_host(answer.q), copy_to_host(answer.reached), each)
+        done += rows
+    if progress is not None and not done:
+        progress(0, 0)
+    return counts, best
+
+
+def shift(progress: Progress, before: int, total: int) -> Progress:
+    """Report the progress of one piece as the progress of all."""
+    return lambda done, _: progress(before + done, total)
+
+
+def measure(model: Model, frame: str, q: NDArray[Any], reached: NDArray[np.bool_], each: int) -> Floats:
+    """Return the best manipulability of the position among the poses of each voxel, w = sqrt(det(J J^T)) [m/rad].
+
+    Yoshikawa 1985. A body that moves in a plane has no volume, but an area: there it is the product of the two largest
+    singular values.
+    """
+    out = np.zeros(len(q))
+    if reached.any():
+        J = model.jacobian(np.asarray(q[reached], dtype=np.float64), frame)[:, :3]
+        values = np.linalg.svd(J, compute_uv=False)
+        flat = find_plane(model, frame) is not None
+        out[reached] = values[:, : 2 if flat else 3].prod(axis=1)
+    best: Floats = out.reshape(-1, each).max(axis=1)
+    return best

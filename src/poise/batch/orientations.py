@@ -1,0 +1,66 @@
+"""Orientations that a map asks for: directions spread evenly over the sphere, and turns about each."""
+
+from __future__ import annotations
+
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.batch.solution import copy_to_host
+from poise.errors import InvalidValue, ShapeMismatch
+
+__all__ = ["orient", "read_directions", "spread_directions"]
+
+Floats = NDArray[np.float64]
+MOST_DIRECTIONS = 1 << 20
+
+
+def spread_directions(count: int) -> Floats:
+    """Return unit vectors spread evenly over the sphere, (count, 3): a spherical Fibonacci lattice.
+
+    z_i = 1 - (2 i + 1) / n, and the azimuth grows by the golden angle, pi (3 - sqrt 5).
+    """
+    i = np.arange(count)
+    z = 1.0 - (2.0 * i + 1.0) / max(count, 1)
+    around, out = pi * (3.0 - sqrt(5.0)) * i, np.sqrt(np.maximum(1.0 - z * z, 0.0))
+    return np.stack([out * np.cos(around), out * np.sin(around), z], axis=1)
+
+
+def orient(directions: Floats, turns: int, axis: Floats) -> Floats:
+    """Return rotations (directions x turns, 3, 3) that bring the axis to each direction, with turns about it."""
+    if not len(directions):
+        return np.zeros((0, 3, 3))
+    own, there = complete_axes(axis[None])[0], complete_axes(directions)
+    angles = 2.0 * pi * np.arange(turns) / turns
+    about = np.zeros((turns, 3, 3))
+    about[:, 0, 0] = about[:, 1, 1] = np.cos(angles)
+    about[:, 1, 0], about[:, 0, 1], about[:, 2, 2] = np.sin(angles), -np.sin(angles), 1.0
+    R: Floats = there[:, None] @ about @ own.T
+    return R.reshape(-1, 3, 3)
+
+
+def complete_axes(z: Floats) -> Floats:
+    """Return rotations (n, 3, 3) whose third column is a unit vector (n, 3): Duff et al., JCGT 6(1), 2017."""
+    sign = np.where(z[:, 2] < 0.0, -1.0, 1.0)
+    a = -1.0 / (sign + z[:, 2])
+    b = z[:, 0] * z[:, 1] * a
+    x = np.stack([1.0 + sign * z[:, 0] ** 2 * a, sign * b, -sign * z[:, 0]], axis=1)
+    y = np.stack([b, sign + z[:, 1] ** 2 * a, -z[:, 1]], axis=1)
+    return np.stack([x, y, z], axis=2)
+
+
+def read_directions(given: Any) -> Floats:
+    """Return unit directions, or refuse what is given."""
+    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
+        if not 0 <= given <= MOST_DIRECTIONS:
+            raise InvalidValue(f"directions is {given!r}; it must be a whole number from 0 to {MOST_DIRECTIONS}.")
+        return spread_directions(int(given))
+    rows = np.atleast_2d(np.asarray(copy_to_host(given), dtype=np.float64))
+    if rows.ndim != 2 or rows.shape[1] != 3:
+        raise ShapeMismatch(f"directions has shape {rows.shape}; it must be a number, or directions (n, 3).")
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not np.isfinite(rows).all() or not (lengths > 0.0).all():
+        raise InvalidValue("directions has a row that is no direction: zero, or not finite.")
+    return np.asarray(rows / lengths)

@@ -1,0 +1,148 @@
+"""Places that a map asks for: a grid around the body, less what distances and planes rule out beforehand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue
+from poise.goals import Reach
+from poise.model import Frame, Model
+from poise.model.chain import find_chain
+from poise.reach.bounds import Freedom, find_reachable_range
+from poise.spatial.arrays import read_finite
+
+__all__ = ["Asked", "find_plane", "hold_root", "lay_grid", "read_spacing"]
+
+Floats = NDArray[np.float64]
+MOST_VOXELS = 1 << 27
+PARALLEL = 1e-9  # sine of the angle between axes that are parallel
+
+
+def hold_root(model: Model) -> Model:
+    """Return the body with a root that may go anywhere held where it rests."""
+    held = {}
+    for joint in model.joints:
+        bounded = np.isfinite(model.lower[joint.v]).all() and np.isfinite(model.upper[joint.v]).all()
+        if joint.parent is None and joint.nv > 1 and not bounded and not joint.mimic:
+            held[joint.name] = model.rest[joint.q]
+    return model.locked(held) if held else model
+
+
+def read_spacing(spacing: Any) -> float:
+    """Return the edge of a voxel, or refuse it."""
+    fine = isinstance(spacing, (int, float, np.floating)) and not isinstance(spacing, bool)
+    if not fine or not 0.0 < float(spacing) < float("inf"):
+        raise InvalidValue(f"spacing is {spacing!r}; it must be a positive number of metres.")
+    return float(spacing)
+
+
+def lay_grid(model: Model, goal: Reach, spacing: float, box: ArrayLike | None) -> tuple[Floats, tuple[int, int, int]]:
+    """Return the middle of the first voxel, and how many there are along x, y and z."""
+    if box is not None:
+        corners = read_finite(box, (2, 3), "box")
+        low, high = corners.min(axis=0), corners.max(axis=0)
+        count = np.maximum(np.ceil((high - low) / spacing - 1e-9), 1.0)
+        origin = 0.5 * (low + high) - 0.5 * spacing * (count - 1.0)
+    else:
+        bound = find_bound(model, goal)
+        if bound is None:
+            raise InvalidValue(
+                f"nothing bounds where {goal.frame!r} can be; give the places to map: box=((x, y, z), (x, y, z))."
+            )
+        side = ceil(max(bound[2] / spacing - 0.5, 0.0))
+        count = np.full(3, 2.0 * side + 1.0)
+        origin = bound[0] - side * spacing
+    if count.prod() > MOST_VOXELS:
+        raise InvalidValue(
+            f"spacing is {spacing:g} m, which makes {count.prod():.2g} voxels; at most {MOST_VOXELS:.2g}."
+        )
+    nx, ny, nz = count.astype(int).tolist()
+    return origin, (nx, ny, nz)
+
+
+def find_bound(model: Model, goal: Reach) -> tuple[Floats, float, float] | None:
+    """Return a centre, and the least and largest distance from it that the frame can have [m]; None if unknown."""
+    freedom = Freedom(np.ones(model.nv, dtype=bool).tobytes(), True)
+    found = find_reachable_range(model, goal.rows(model), freedom)
+    return None if found is None else (found[0], found[1].near, found[1].far)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Asked:
+    """What is asked: places and orientations that nothing rules out beforehand.
+
+    Attributes:
+        places: Middles of voxels [m], (n, 3).
+        numbers: Which voxels these are, (n,).
+        voxels: How many there are in all.
+        R: Rotations, (m, 3, 3); none where places alone are asked.
+        alone: Whether places alone are asked.
+    """
+
+    places: Floats
+    numbers: NDArray[np.intp]
+    voxels: int
+    R: Floats
+    alone: bool
+
+    @classmethod
+    def sift(
+        cls, model: Model, goal: Reach, origin: Floats, shape: tuple[int, int, int], spacing: float, R: Floats
+    ) -> Asked:
+        """Leave out what distances, or a chain that moves in a plane, rule out beyond tolerances and rounding."""
+        places = origin + spacing * np.stack(np.indices(shape), axis=-1).reshape(-1, 3).astype(np.float64)
+        metres, radians = goal.tolerances(model, False)
+        open_ = np.ones(len(places), dtype=bool)
+        bound = find_bound(model, goal)
+        if bound is not None:
+            away = np.linalg.norm(places - bound[0], axis=1)
+            slack = metres + 1e-9 * (model.length + away)
+            open_ = (away <= bound[2] + slack) & (away >= bound[1] - slack)
+        kept, plane = R, find_plane(model, goal.frame)
+        if plane is not None:
+            h, height, own = plane
+            open_ &= np.abs(places @ h - height) <= metres + 1e-9 * model.length
+            kept = R[np.linalg.norm(R @ own - h, axis=1) <= radians + 1e-9]
+        numbers = np.flatnonzero(open_ if len(kept) or not len(R) else np.zeros(len(places), dtype=bool))
+        return cls(places[numbers], numbers, len(places), kept, not len(R))
+
+    @property
+    def rows(self) -> int:
+        """How many poses are asked."""
+        return len(self.places) * max(1, len(self.R))
+
+    def cut(self, rows: int) -> Iterator[slice]:
+        """Yield pieces of the places with at most so many rows, and at least one place."""
+        step = max(1, rows // max(1, len(self.R)))
+        for first in range(0, len(self.places), step):
+            yield slice(first, min(first + step, len(self.places)))
+
+    def make_targets(self, piece: slice, R: Any, xp: Any) -> Any:
+        """Return the targets of some places, all orientations of a place together."""
+        places = xp.asarray(self.places[piece])
+        if self.alone:
+            return places
+        T = xp.zeros((len(places), len(R), 4, 4), dtype=R.dtype)
+        T[:, :, :3, :3], T[:, :, :3, 3], T[:, :, 3, 3] = R, places[:, None], 1.0
+        return T.reshape(-1, 4, 4)
+
+
+def find_plane(model: Model, frame: str | Frame) -> tuple[Floats, float, Floats] | None:
+    """Return the plane that a frame cannot leave: its normal, where it is along that [m], and the normal in the frame.
+
+    That is where every turn is about the same direction and every slide across it; None where there is none.
+    """
+    chain = find_chain(model, model.frame(frame).name, np.ones(model.nv, dtype=bool), np.array(model.rest))
+    turns = [axis.h for axis in chain.axes if not axis.slides]
+    if chain.odd or not turns:
+        return None
+    h = turns[0]
+    along = all(np.linalg.norm(np.cross(h, other)) < PARALLEL for other in turns)
+    across = all(abs(h @ axis.h) < PARALLEL for axis in chain.axes if axis.slides)
+    return (h, float(h @ chain.T[:3, 3]), chain.T[:3, :3].T @ h) if along and across else None

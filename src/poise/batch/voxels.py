@@ -1,0 +1,264 @@
+"""ReachMap: what share of orientations a frame reaches, voxel by voxel."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise import models
+from poise.errors import FormatError, InvalidValue
+from poise.formats.npz import read_arrays
+from poise.formats.source import Source
+from poise.kinematics import Pose
+from poise.kinematics.drawn import Drawn
+from poise.model import Model
+from poise.spatial.arrays import read_finite
+
+__all__ = ["ReachMap", "Voxel"]
+
+Floats = NDArray[np.float64]
+Shares = NDArray[np.float32]
+KIND = "poise reach map 1"
+SHARES = ("reached", "proved", "undecided")
+
+
+class Voxel(NamedTuple):
+    """What is known of a place.
+
+    Attributes:
+        reached: Share of orientations that are reached, 0 to 1.
+        proved: Share of those that are proved to be out of reach.
+        undecided: Share of those that are neither.
+        manipulability: The best of the poses that were found [m/rad]; None unless it was asked for.
+        center: The middle of the voxel, where all of this was asked [m]; None outside the map.
+    """
+
+    reached: float
+    proved: float
+    undecided: float
+    manipulability: float | None
+    center: tuple[float, float, float] | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ReachMap(Drawn):
+    """Where a frame can be, and in how many orientations. Made by `poise.reach_map`.
+
+    Every voxel is a cube; it was asked in its middle.
+
+    Attributes:
+        model: The body; None where a file was read and the body is not built in.
+        name: Name of the body.
+        frame: Name of the frame.
+        spacing: Edge of a voxel [m].
+        origin: Middle of the first voxel, in the world [m], (3,).
+        reached: Share of orientations that are reached, (nx, ny, nz), float32.
+        proved: Share of orientations that are proved to be out of reach, the same.
+        undecided: Share of orientations that are neither, the same.
+        directions: Where the frame's axis points to in these orientations, (n, 3); none where only places were asked.
+        turns: How many turns about that axis each direction has.
+        axis: The axis of the frame that points along the directions, in the frame, (3,).
+        whole: Whether nothing outside the map can be reached; False where a box was given.
+        manipulability: The best of the poses that were found in each voxel [m/rad], float32; None unless asked for.
+    """
+
+    model: Model | None
+    name: str
+    frame: str
+    spacing: float
+    origin: Floats
+    reached: Shares
+    proved: Shares
+    undecided: Shares
+    directions: Floats
+    turns: int
+    axis: Floats
+    whole: bool = True
+    manipulability: Shares | None = None
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """Voxels along x, y and z."""
+        nx, ny, nz = self.reached.shape
+        return nx, ny, nz
+
+    @property
+    def orientations(self) -> int:
+        """How many orientations each voxel was asked for; 1 where only places were asked."""
+        return max(1, len(self.directions) * self.turns)
+
+    @property
+    def poses(self) -> int:
+        """How many poses the map speaks of."""
+        return int(self.reached.size) * self.orientations
+
+    @property
+    def centers(self) -> Floats:
+        """The middle of every voxel [m], (nx, ny, nz, 3)."""
+        places: Floats = self.origin + self.spacing * np.stack(np.indices(self.shape), axis=-1)
+        return places
+
+    @property
+    def points(self) -> Floats:
+        """The middles of all voxels that are reached at all [m], (n, 3)."""
+        return self.find(0.0)
+
+    @property
+    def volume(self) -> float:
+        """What is reached in some orientation [m^3]."""
+        return float((self.reached > 0.0).sum() * self.spacing**3)
+
+    @property
+    def farthest(self) -> float:
+        """The largest distance of a reached voxel from the body's root [m]; 0 where none is, or no body is known."""
+        if self.model is None or not len(self.points):
+            return 0.0
+        root = self.model.fk(np.array(self.model.rest))[0, :3, 3]
+        return float(np.linalg.norm(self.points - root, axis=1).max())
+
+    @property
+    def pose(self) -> Pose | None:
+        """The pose that the map is drawn around: the body at rest; None where no body is known."""
+        return None if self.model is None else Pose(self.model)
+
+    def at(self, point: ArrayLike) -> Voxel:
+        """Return what is known of the voxel that holds a point.
+
+        Args:
+            point: In the world [m], (3,). Outside the map nothing can be reached; where a box was given nothing is
+                known there.
+        """
+        index = self.locate(point)
+        if index is None:
+            return Voxel(0.0, float(self.whole), float(not self.whole), None, None)
+        x, y, z = (self.origin + self.spacing * np.array(index)).tolist()
+        best = None if self.manipulability is None else float(self.manipulability[index])
+        return Voxel(*(float(getattr(self, name)[index]) for name in SHARES), best, (x, y, z))
+
+    def locate(self, point: ArrayLike) -> tuple[int, int, int] | None:
+        """Return the number of the voxel that holds a point, along x, y and z; None outside the map."""
+        place = read_finite(point, (3,), "point")
+        i, j, k = np.floor((place - self.origin) / self.spacing + 0.5).astype(int).tolist()
+        inside = all(0 <= n < most for n, most in zip((i, j, k), self.shape, strict=True))
+        return (i, j, k) if inside else None
+
+    def find(self, share: float) -> Floats:
+        """Return the middles of the voxels where more than a share of orientations is reached [m], (n, 3).
+
+        Args:
+            share: From 0 to 1.
+        """
+        if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0.0 <= share <= 1.0:
+            raise InvalidValue(f"share is {share!r}; it must be a number from 0 to 1.")
+        found: Floats = self.origin + self.spacing * np.argwhere(self.reached > share)
+        return found
+
+    # ------------------------------------------------------------------------------------------ files
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return everything as arrays, by name: what an NPZ file holds."""
+        best = {} if self.manipulability is None else {"manipulability": self.manipulability}
+        return {
+            "kind": np.array(KIND),
+            "model": np.array(self.name),
+            "frame": np.array(self.frame),
+            "spacing": np.array(self.spacing),
+            "origin": self.origin,
+            **{name: getattr(self, name) for name in SHARES},
+            "directions": self.directions,
+            "turns": np.array(self.turns),
+            "axis": self.axis,
+            "whole": np.array(self.whole),
+            **best,
+        }
+
+    @classmethod
+    def load(cls, path: str | PathLike[str], model: Model | None = None) -> ReachMap:
+        """Read a map that `poise.save` wrote.
+
+        Args:
+            path: The file.
+            model: The body that the map is drawn around; needed only where it is not built in.
+
+        Raises:
+            FormatError: The file is missing, damaged, or no such map.
+        """
+        source = Source.open(str(path))
+        arrays = read_arrays(source)
+        if str(arrays.get("kind", "")) != KIND:
+            raise FormatError("holds no reach map; `poise.save(map, path)` writes one.", str(path))
+        try:
+            return read_map(arrays, model)
+        except (KeyError, TypeError, ValueError) as error:
+            raise FormatError(f"is no whole reach map: {error}.", str(path)) from None
+
+    # ------------------------------------------------------------------------------------------ words
+
+    def list_lines(self) -> list[tuple[str, str, str]]:
+        """Return the lines of the table: what, in how many voxels, of how many poses."""
+        lines = []
+        for name in SHARES:
+            share = getattr(self, name)
+            lines.append(
+                (name, f"{int((share > 0.0).sum()):,}", f"{100.0 * float(share.mean(dtype=np.float64)):.2f} %")
+            )
+        return lines
+
+    def _describe_size(self) -> str:
+        nx, ny, nz = self.shape
+        asked = f"{len(self.directions)} directions x {self.turns} turns" if len(self.directions) else "places alone"
+        return f"{nx} x {ny} x {nz} voxels of {100 * self.spacing:g} cm, {asked}"
+
+    def __repr__(self) -> str:
+        return f"<ReachMap of {self.frame!r} of {self.name!r}: {self._describe_size()}>"
+
+    def __str__(self) -> str:
+        lines = [f"Reach of {self.frame!r} of {self.name!r}: {self._describe_size()}"]
+        lines.append(f"{'':10}{'voxels':>12}{'of all poses':>14}")
+        lines += [f"{name:10}{voxels:>12}{share:>14}" for name, voxels, share in self.list_lines()]
+        lines.append(self._describe_best())
+        return "\n".join(lines)
+
+    def _describe_best(self) -> str:
+        if not len(self.points):
+            return "nothing is reached"
+        index = np.unravel_index(int(np.argmax(self.reached)), self.shape)
+        x, y, z = self.origin + self.spacing * np.array(index)
+        return (
+            f"{self.volume:.2f} m3 reached; the most, {100 * self.reached[index]:.0f} %, at ({x:.2f}, {y:.2f}, {z:.2f})"
+        )
+
+    def _repr_html_(self) -> str:
+        head = "<tr><th></th><th>voxels</th><th>of all poses</th></tr>"
+        rows = "".join(f"<tr><td>{n}</td><td>{v}</td><td>{s}</td></tr>" for n, v, s in self.list_lines())
+        title = html.escape(f"Reach of {self.frame!r} of {self.name!r}: {self._describe_size()}")
+        return f"<p>{title}</p><table>{head}{rows}</table><p>{html.escape(self._describe_best())}</p>"
+
+
+def read_map(arrays: Mapping[str, NDArray[Any]], model: Model | None) -> ReachMap:
+    """Return a map from its arrays, or raise a ValueError where they do not belong together."""
+    shares = [np.asarray(arrays[name], dtype=np.float32) for name in SHARES]
+    if shares[0].ndim != 3 or any(share.shape != shares[0].shape for share in shares):
+        raise ValueError("its shares have different shapes")
+    name = str(arrays["model"])
+    body = models.build(name) if model is None and name in models.names() else model
+    best = arrays.get("manipulability")
+    return ReachMap(
+        body,
+        name,
+        str(arrays["frame"]),
+        float(arrays["spacing"]),
+        np.asarray(arrays["origin"], dtype=np.float64).reshape(3),
+        *shares,
+        np.asarray(arrays["directions"], dtype=np.float64).reshape(-1, 3),
+        int(arrays["turns"]),
+        np.asarray(arrays["axis"], dtype=np.float64).reshape(3),
+        bool(arrays["whole"]),
+        None if best is None else np.asarray(best, dtype=np.float32).reshape(shares[0].shape),
+    )
