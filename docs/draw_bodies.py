@@ -10,7 +10,7 @@ import numpy as np
 import poise
 from poise.cli.demo import follow, make_goals
 from poise.goals import Balance, Distance, LookAt, Reach, Rest
-from poise.pictures import Camera, plot, reach_cloud
+from poise.pictures import Camera, plot
 from poise.pictures.clay import BODY
 from poise.pictures.marks import find_marks
 from poise.pictures.picture import share_scale
@@ -182,8 +182,8 @@ def demo() -> Any:
 
 
 def reach() -> Any:
-    """Where a Panda's hand can be."""
-    return plot(reach_cloud(poise.load("panda"), "panda_hand_tcp")).figure
+    """In how many orientations a Panda's hand reaches a place."""
+    return plot(poise.reach_map(poise.load("panda"), "panda_hand_tcp", 0.08, 24, 4)).figure
 
 
 def strip() -> Any:

@@ -1,11 +1,10 @@
-"""See it: a picture for a paper, a page to turn and play, a reach cloud, a race. Files land in the current folder."""
+"""See it: a picture for a paper, a page to turn and play, a reach map, a race. Files land in the current folder."""
 
 from pathlib import Path
 
 import poise
 from poise.errors import MissingExtra
 from poise.goals import LookAt, Reach, Rest
-from poise.pictures import reach_cloud
 from poise.solvers import race
 
 model = poise.load("humanoid")
@@ -23,7 +22,7 @@ assert "default-src 'none'" in Path("search.html").read_text("utf-8")
 try:
     poise.plot(solution, "solution.png")
     poise.plot(solution.pose, "pose.pdf", title="A pose")
-    poise.plot(reach_cloud(poise.load("panda"), "panda_hand_tcp", samples=5000), "reach.png")
+    poise.plot(poise.reach_map(poise.load("panda"), "panda_hand_tcp", 0.25, directions=8, turns=1), "reach.png")
 except MissingExtra as missing:
     print(missing)
 else:

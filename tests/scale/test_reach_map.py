@@ -56,7 +56,7 @@ def test_orientations_bring_the_axis_to_the_directions(axis: tuple[float, float,
     ("model", "frame", "options"),
     [
         (UR5E, "tool0", {"box": ((-0.5, -0.5, -0.2), (0.7, 0.4, 0.7)), "spacing": 0.4, "directions": 5, "turns": 2}),
-        (PLANAR, "tip", {"spacing": 1.1, "directions": [(0, 0, 1), (0, 0, -1), (1, 0, 0)], "turns": 4}),
+        (PLANAR, "tip", {"spacing": 2.0, "directions": [(0, 0, 1), (0, 0, -1), (1, 0, 0)], "turns": 4}),
         (PLANAR, "tip", {"spacing": 0.9, "directions": 0}),
     ],
 )

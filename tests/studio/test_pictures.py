@@ -11,7 +11,8 @@ import poise
 from poise.errors import InvalidValue
 from poise.goals import Balance, CenterOfMass, Distance, LookAt, OnPlane, Range, Reach, Rest
 from poise.model.shapes import Box, Cylinder, Mesh, Sphere
-from poise.pictures import Camera, reach_cloud
+from poise.pictures import Camera
+from poise.pictures.map_faces import find_faces, group_faces
 from poise.pictures.marks import find_hull_corners, find_marks, outline_hull
 from poise.pictures.solids import find_solids
 from poise.solvers import race
@@ -50,8 +51,8 @@ def test_every_kind_of_thing_is_drawn(tmp_path: Path) -> None:
         "motion": motion,
         "single": motion[:1],
         "race": race(PANDA, methods=["lm", "dls"], problems=3),
-        "cloud": reach_cloud(PANDA, samples=500),
-        "flat cloud": reach_cloud(poise.load("planar3"), samples=500),
+        "map": poise.reach_map(PANDA, "panda_hand_tcp", 0.4, 4, 1),
+        "flat map": poise.reach_map(poise.load("planar3"), "tip", 0.5, [(0, 0, 1)], 4),
         "several": {"lm": recorded, "again": recorded},
         "sticks": poise.Pose(poise.load("planar2")),
     }
@@ -68,8 +69,6 @@ def test_what_cannot_be_drawn_is_refused() -> None:
         poise.plot(3)
     with pytest.raises(InvalidValue, match=r"'clay'.*'body'"):
         poise.plot(HUMANOID, style="clay")
-    with pytest.raises(InvalidValue, match="samples"):
-        reach_cloud(PANDA, samples=0)
 
 
 def test_a_body_stands_upright_along_its_own_up_axis() -> None:
@@ -143,11 +142,18 @@ def test_a_hull_has_the_outer_corners_only() -> None:
     assert np.allclose(outline_hull(np.insert(square, 1, 7.0, axis=1), 1, 0.5)[:, 1], 0.5)
 
 
-def test_a_reach_cloud_stays_within_reach() -> None:
-    cloud = reach_cloud(PANDA, "panda_hand_tcp", samples=2000)
-    assert cloud.points.shape == (2000, 3)
-    assert 0.9 < cloud.farthest < 1.4
-    assert cloud.nimbleness.max() == 1.0
-    body = reach_cloud(HUMANOID, "hand_l", samples=500)
-    assert body.farthest < 2.0  # the free root stays: it does not walk
-    assert "hand_l" in repr(body)
+def test_faces_of_a_map_are_its_outside() -> None:
+    found = poise.reach_map(PANDA, "panda_hand_tcp", 0.3, 4, 1)
+    faces = find_faces(found)
+    around = faces.corners - faces.corners.mean(axis=1, keepdims=True)
+    turned = np.cross(around[:, 0], around[:, 1])  # counter-clockwise from outside
+    assert ((turned * faces.normals).sum(axis=1) > 0.0).all()
+    # Gauss: the flux of x / 3 through the outside is the volume inside
+    flux = (faces.corners.mean(axis=1) * faces.normals).sum() / 3.0 * found.spacing**2
+    assert flux == pytest.approx(found.volume)
+    assert faces.shares.min() > 0.0
+    half = find_faces(found, cut=(1, -1))
+    middle = found.origin[1] + 0.5 * found.spacing * (found.shape[1] - 1)
+    assert half.corners[..., 1].min() >= middle - 0.5 * found.spacing - 1e-9
+    assert sum(len(triangles) for _, _, triangles, _ in group_faces(half)) == 2 * len(half.shares)
+    assert not len(find_faces(found, least=1.0).shares)

@@ -58,6 +58,10 @@ def lay_grid(model: Model, goal: Reach, spacing: float, box: ArrayLike | None) -
         side = ceil(max(bound[2] / spacing - 0.5, 0.0))
         count = np.full(3, 2.0 * side + 1.0)
         origin = bound[0] - side * spacing
+        plane = find_plane(model, goal.frame)
+        if plane is not None and np.abs(plane[0]).max() > 1.0 - PARALLEL:  # one layer, in the plane itself
+            k = int(np.argmax(np.abs(plane[0])))
+            count[k], origin[k] = 1.0, plane[1] * plane[0][k]
     if count.prod() > MOST_VOXELS:
         raise InvalidValue(
             f"spacing is {spacing:g} m, which makes {count.prod():.2g} voxels; at most {MOST_VOXELS:.2g}."

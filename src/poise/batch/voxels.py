@@ -6,6 +6,7 @@ import html
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -197,6 +198,16 @@ class ReachMap(Drawn):
             return read_map(arrays, model)
         except (KeyError, TypeError, ValueError) as error:
             raise FormatError(f"is no whole reach map: {error}.", str(path)) from None
+
+    @staticmethod
+    def is_in(path: str | PathLike[str]) -> bool:
+        """Return whether a file holds a reach map; it is not read further than that."""
+        if Path(path).suffix != ".npz":
+            return False
+        try:
+            return str(read_arrays(Source.open(str(path)), ("kind",)).get("kind", "")) == KIND
+        except FormatError:
+            return False
 
     # ------------------------------------------------------------------------------------------ words
 

@@ -12,6 +12,7 @@ from poise.cli.clips import lock_command, quality_command, retarget_command, tra
 from poise.cli.demo import demo_command
 from poise.cli.doctor import doctor_command
 from poise.cli.files import convert_command, info_command
+from poise.cli.maps import map_command
 from poise.cli.race import race_command
 from poise.cli.solve import GoalCommand, solve_command
 from poise.cli.studio import studio_command
@@ -94,6 +95,14 @@ app.command(
 app.command("track", epilog=write_examples("poise track panda path.csv --frame panda_hand_tcp --fps 100 --out q.csv"))(
     track_command
 )
+app.command(
+    "map",
+    epilog=write_examples(
+        "poise map panda --out panda_map.npz",
+        "poise map robot.urdf --frame tool0 --spacing 0.1 --directions 50 --out map.npz --picture map.png",
+        "poise map panda --gpu --out panda_map.npz; poise studio panda_map.npz",
+    ),
+)(map_command)
 app.command(
     "race",
     epilog=write_examples(

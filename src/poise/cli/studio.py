@@ -6,10 +6,11 @@ import json
 import os
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+import poise
 from poise.cli.files import Base, Clip, Packages, Scale, Tool, Up, load_all, read_options
 from poise.cli.words import Body, report_complaints
 
@@ -40,8 +41,11 @@ def studio_command(
     with report_complaints("studio"):
         file = str(find_body(Path(model), model)) if Path(model).is_dir() else model
         options = read_options(base=base, scale=scale, up=up, package_path=package_path)
-        body, motion = load_all(file, options, clip, None, tool)
-        studio = Studio(body if motion is None else motion, host=host, port=port, shadows=shadows, dark=dark)
+        thing: Any = file
+        if not poise.ReachMap.is_in(file):
+            body, motion = load_all(file, options, clip, None, tool)
+            thing = body if motion is None else motion
+        studio = Studio(thing, host=host, port=port, shadows=shadows, dark=dark)
     if as_json:
         typer.echo(json.dumps({"url": studio.url, "model": studio.model.name, "port": studio.port}))
     else:

@@ -7,10 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.batch import ReachMap
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
+from poise.model.looks import Patch, Piece
 from poise.pages.scene import BODY, Color, Scene
+from poise.pictures.map_faces import find_faces, group_faces
 from poise.pictures.marks import Mark, find_marks
 from poise.pictures.plots import COLORS, trace_goals
 from poise.pictures.solids import make_capsule
@@ -37,11 +40,13 @@ def make_scene(thing: Any) -> Scene:
         return show_race(thing)
     if isinstance(thing, Motion):
         return show_motion(thing)
+    if isinstance(thing, ReachMap):
+        return show_map(thing)
     if isinstance(thing, Model):
         thing = Pose(thing)
     if isinstance(thing, Pose):
         return show_pose(thing)
-    kinds = "Solution, a list of solutions, Pose, Model, Motion, Race"
+    kinds = "Solution, a list of solutions, Pose, Model, Motion, Race, ReachMap"
     raise InvalidValue(f"show does not know how to show {thing!r}; it shows: {kinds}.")
 
 
@@ -61,6 +66,25 @@ def show_motion(motion: Motion) -> Scene:
     note = f"{len(motion)} frames at {motion.fps:g} a second" + (f", one in {every} shown" if every > 1 else "")
     scene = Scene(motion.model.up, len(q), fps, title=motion.model.name, note=note)
     scene.add_body(motion.model, q)
+    return scene
+
+
+def show_map(found: ReachMap) -> Scene:
+    """Show a reach map, cut open, around its body."""
+    up = "z" if found.model is None else found.model.up
+    scene = Scene(up, title=f"Reach of {found.frame}", note=str(found).splitlines()[0])
+    if found.model is not None:
+        scene.add_body(found.model, np.array(found.model.rest)[None])
+    height = "xyz".index(up)
+    faces = find_faces(found, cut=((height + 2) % 3, -1))
+    if not len(faces.shares):
+        return scene
+    still = scene.add_track(np.eye(4)[None])
+    for color, vertices, triangles, normals in group_faces(faces):
+        patch = Patch(vertices.astype(np.float32), triangles, None, None, normals.astype(np.float32))
+        scene.meshes.add(Piece(patch, "", np.eye(4)), [still], color=color)
+    scene.corners.append(faces.corners.reshape(-1, 3))
+    scene.table = {"head": ["", "voxels", "of all poses"], "rows": [list(row) for row in found.list_lines()]}
     return scene
 
 

@@ -3,7 +3,6 @@
 `plot` draws anything that Poise makes, and is also `poise.plot`. It says which package it needs where one is missing.
 """
 
-from poise.pictures.cloud import ReachCloud, reach_cloud
 from poise.pictures.picture import Picture, plot
 from poise.pictures.plots import plot_history, plot_pose, plot_race
 from poise.pictures.stick import Camera
@@ -11,10 +10,8 @@ from poise.pictures.stick import Camera
 __all__ = [
     "Camera",
     "Picture",
-    "ReachCloud",
     "plot",
     "plot_history",
     "plot_pose",
     "plot_race",
-    "reach_cloud",
 ]

@@ -11,12 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from poise.batch import ReachMap
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.pictures.bounds import find_floor
-from poise.pictures.cloud import ReachCloud
 from poise.pictures.goal_errors import draw_goal_errors
+from poise.pictures.map_picture import draw_map
 from poise.pictures.marks import find_marks
 from poise.pictures.movie import is_movie, write_movie
 from poise.pictures.plots import (
@@ -35,7 +36,6 @@ from poise.solvers.solution import Solution
 __all__ = ["Picture", "plot"]
 
 STRIP = 6  # poses of a motion
-CLOUD = 6000  # points that are drawn of a cloud
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,7 +70,7 @@ def plot(
 
     Args:
         thing: A `Solution` (the body, its goals, and how well each is served; how the errors fell, if it was
-            recorded), a `Pose`, a `Model` (at rest), a `Motion` (as a strip), a `Race`, a reach cloud, or several
+            recorded), a `Pose`, a `Model` (at rest), a `Motion` (as a strip), a `Race`, a `ReachMap`, or several
             solutions by name (how the error of each fell).
         path: Where the picture goes, if it shall be written: png, pdf, svg. A `Motion`, or the search of a recorded
             `Solution`, moves as gif or mp4.
@@ -104,7 +104,7 @@ def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
         Pose: draw_one,
         Model: lambda model, how: draw_one(Pose(model), how),
         Motion: draw_strip,
-        ReachCloud: draw_cloud,
+        ReachMap: draw_map,
         Race: lambda race, _: draw_race(race),
     }
     for kind, painter in painters.items():
@@ -167,29 +167,3 @@ def share_scale(panels: Any) -> None:
     for axes in panels:
         middle = sum(axes.get_xlim()) / 2
         axes.set(xlim=(middle - width / 2, middle + width / 2), ylim=(low, high))
-
-
-def draw_cloud(cloud: ReachCloud, look: dict[str, Any]) -> Any:
-    """Draw the cloud around the body, cut open towards the viewer; beside it, height against distance from the root."""
-    made, (left, right) = make_figure(9.0, 4.4, panels=2)
-    flat = is_planar(cloud.model)
-    camera = (look["camera"] or (Camera.look_down() if flat else Camera())).on(cloud.model)
-    root = cloud.model.fk(np.array(cloud.model.rest))[0, :3, 3]
-    some = slice(0, CLOUD)
-    depth = camera.measure_depth(cloud.points[some] - root)
-    behind = np.flatnonzero(depth >= -1e-9) if not flat else np.arange(len(depth))
-    order = behind[np.argsort(-depth[behind])]
-    x, y = camera.project(cloud.points[some][order]).T
-    tones = left.scatter(
-        x, y, c=cloud.nimbleness[some][order], cmap="viridis", s=5, linewidths=0, alpha=0.55, vmin=0, vmax=1, zorder=2
-    )
-    draw_scene(left, cloud.pose, camera=camera, style=look["style"])
-    up = camera.turn_upright(cloud.points - root)
-    across = (up[:, 0], up[:, 1]) if flat else (np.hypot(up[:, 0], up[:, 1]), up[:, 2])
-    right.hexbin(*across, C=cloud.nimbleness, gridsize=44, cmap="viridis", vmin=0, vmax=1, linewidths=0.1)
-    right.set_aspect("equal")
-    names = ("x [m]", "y [m]") if flat else ("distance from the axis [m]", "height [m]")
-    right.set(xlabel=names[0], ylabel=f"{names[1]}, from the root")
-    made.colorbar(tones, ax=right, label="manipulability, of the best", shrink=0.8).solids.set_alpha(1)
-    left.set_title(f"{cloud.frame} of {cloud.model.name}", loc="left", fontsize=11)
-    return made

@@ -4,19 +4,17 @@ Pictures and pages have rooms of their own, `poise.pictures` and `poise.pages`; 
 """
 
 from poise.pages import Page, show
-from poise.pictures import Camera, Picture, ReachCloud, plot, plot_history, plot_pose, plot_race, reach_cloud
+from poise.pictures import Camera, Picture, plot, plot_history, plot_pose, plot_race
 from poise.studio.server import Studio
 
 __all__ = [
     "Camera",
     "Page",
     "Picture",
-    "ReachCloud",
     "Studio",
     "plot",
     "plot_history",
     "plot_pose",
     "plot_race",
-    "reach_cloud",
     "show",
 ]

@@ -1,4 +1,4 @@
-"""What can be opened: a body, a pose, a motion, a built-in name, or a file that holds any of these."""
+"""What can be opened: a body, a pose, a motion, a reach map, a built-in name, or a file that holds any of these."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from poise.errors import FormatError, PoiseError
+from poise.batch import ReachMap
+from poise.errors import FormatError, InvalidValue, PoiseError
 from poise.formats import load, load_motion, load_within
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 
 __all__ = ["Opening", "Showable", "find_body", "read_opening"]
 
-Showable: TypeAlias = "Model | Pose | Motion | str | PathLike[str]"
+Showable: TypeAlias = "Model | Pose | Motion | ReachMap | str | PathLike[str]"
 
 CLIPS = (".bvh", ".glb", ".gltf", ".vrm")  # a body, and perhaps a motion
 BODIES = (
@@ -38,11 +39,13 @@ class Opening:
         model: The body.
         pose: The pose in which it stands first; its rest pose where there is none.
         motion: The motion that it makes, if there is one.
+        map: The reach map around it, if there is one.
     """
 
     model: Model
     pose: Pose | None = None
     motion: Motion | None = None
+    map: ReachMap | None = None
 
 
 def read_opening(thing: Showable, known: Model | None = None, within: str = "") -> Opening:
@@ -59,6 +62,10 @@ def read_opening(thing: Showable, known: Model | None = None, within: str = "") 
         return Opening(thing.model, thing)
     if isinstance(thing, Motion):
         return open_motion(thing)
+    if isinstance(thing, ReachMap):
+        return open_map(thing)
+    if isinstance(thing, (str, PathLike)) and ReachMap.is_in(thing):
+        return open_map(ReachMap.load(thing), known)
     if isinstance(thing, (str, PathLike)) and Path(thing).is_dir():
         thing = find_body(Path(thing), str(thing))
     motion = read_motion(thing, known) if isinstance(thing, (str, PathLike)) else None
@@ -82,6 +89,22 @@ def find_body(folder: Path, name: str) -> Path:
         return len(path.parts), BODIES.index(path.suffix.lower()), around, path.name
 
     return min(found, key=rank)
+
+
+def open_map(found: ReachMap, known: Model | None = None) -> Opening:
+    """Open a reach map around its body; `known` is the body that is shown already.
+
+    Raises:
+        InvalidValue: Nobody knows its body.
+    """
+    fits = known is not None and known.name == found.name and found.frame in known.frames
+    body = found.model if found.model is not None else known if fits else None
+    if body is None:
+        raise InvalidValue(
+            f"the map is of {found.name!r}, which is not built in; open that body first, or type: "
+            "Studio(ReachMap.load(path, model))."
+        )
+    return Opening(body, map=found)
 
 
 def open_motion(motion: Motion) -> Opening:

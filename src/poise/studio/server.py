@@ -19,7 +19,8 @@ class Studio(Session):
     says otherwise: who can reach the port can move the body, and load and save through the browser.
 
     Args:
-        model: A Model, a Pose, a Motion, a built-in name or a file; a motion is played.
+        model: A Model, a Pose, a Motion, a ReachMap, a built-in name or a file; a motion is played, a map drawn around
+            its body.
         host: The address to listen on; "0.0.0.0" is every network that this machine is in.
         port: The port, or the next free one.
         shadows: Whether the body casts any; without, it is lighter on browsers that have no GPU.
@@ -43,6 +44,7 @@ class Studio(Session):
         opening = read_opening(model)
         super().__init__(opening, host=host, port=port, shadows=shadows, dark=dark)
         self.watcher = self.panel = Panel(self)
+        self.map_view.show(opening.map)
         self.start()
         self.play(opening.motion)
 

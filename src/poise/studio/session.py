@@ -24,6 +24,7 @@ from poise.solvers.explanation import Explanation
 from poise.studio.body_view import BodyView
 from poise.studio.dress import make_dress
 from poise.studio.grips import Grips
+from poise.studio.map_view import MapView
 from poise.studio.meter import Meter
 from poise.studio.opening import Opening, Showable, read_opening
 from poise.studio.player import Player
@@ -97,6 +98,7 @@ class Session(Scenery):
         self._asked = 0
         self._bodies = 0
         self._folder: TemporaryDirectory[str] | None = None  # of the file that was uploaded last
+        self.map_view = MapView(self)
         self._mount(opening)
         self.server.on_client_connect(self._welcome)
         self.server.on_client_disconnect(self._forget)
@@ -139,6 +141,7 @@ class Session(Scenery):
                 self._mount(opening)
                 if self.watcher is not None:
                     self.watcher.change_body()
+        self.map_view.show(opening.map)
         self.play(opening.motion)
         self.touch()
 

@@ -1,0 +1,94 @@
+"""`poise map`: where a frame can be, and in how many orientations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+import poise
+from poise.cli.files import Base, Packages, Scale, Tool, Up, load_all, read_options
+from poise.cli.words import Body, report_complaints, say_written
+from poise.errors import FormatError
+
+__all__ = ["map_command"]
+
+
+def map_command(
+    model: Body,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the map goes: NPZ.")],
+    frame: Annotated[str | None, typer.Option(help="The frame; the last one unless given.")] = None,
+    spacing: Annotated[float, typer.Option(help="Edge of a voxel [m].")] = 0.05,
+    directions: Annotated[int, typer.Option(help="Directions of the frame's z axis; 0 asks for places alone.")] = 200,
+    turns: Annotated[int, typer.Option(help="Turns about that axis.")] = 12,
+    manipulability: Annotated[bool, typer.Option(help="Note the best manipulability in each voxel.")] = False,
+    threads: Annotated[int | None, typer.Option(help="How many threads; one per core unless given.")] = None,
+    gpu: Annotated[bool, typer.Option("--gpu", help="Run on a GPU (CuPy).")] = False,
+    picture: Annotated[Path | None, typer.Option(help="Draw the map as well: PNG, PDF, SVG, or an HTML page.")] = None,
+    base: Base = "fixed",
+    scale: Scale = "1",
+    up: Up = None,
+    tool: Tool = None,
+    package_path: Packages = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> None:
+    """Map what a frame reaches: what share of orientations is reached, proved out of reach, or open, in each voxel."""
+    with report_complaints("map"):
+        if out.suffix != ".npz":
+            raise FormatError("a map is saved as arrays: give the path the suffix .npz.", str(out))
+        options = read_options(base=base, scale=scale, up=up, package_path=package_path)
+        body, _ = load_all(model, options, None, None, tool)
+        with show_progress("mapping") as progress:
+            found = poise.reach_map(
+                body,
+                body.frames[-1] if frame is None else frame,
+                spacing,
+                directions,
+                turns,
+                progress,
+                manipulability=manipulability,
+                threads=threads,
+                device="gpu" if gpu else "cpu",
+            )
+        poise.save(found, out)
+        say_written(out)
+        if picture is not None:
+            draw(found, picture)
+            say_written(picture)
+    if as_json:
+        shares = {
+            name: float(getattr(found, name).mean(dtype=np.float64)) for name in ("reached", "proved", "undecided")
+        }
+        figures = {"model": found.name, "frame": found.frame, "shape": found.shape, "poses": found.poses}
+        typer.echo(json.dumps({**figures, **shares, "volume": found.volume}, indent=2))
+    else:
+        typer.echo(str(found))
+
+
+def draw(found: poise.ReachMap, path: Path) -> None:
+    """Write a picture, or a page."""
+    if path.suffix == ".html":
+        poise.show(found, path, browser=False)
+    else:
+        poise.plot(found, path)
+
+
+@contextmanager
+def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on a terminal while poses are asked."""
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,.0f} of {task.total:,.0f} poses"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=1, visible=False)
+        yield lambda done, total: progress.update(task, completed=done, total=total, visible=True)
