@@ -365,14 +365,14 @@ def test_six_channels_and_empty_end_sites_have_bones(offset: str, tmp_path: Path
     np.testing.assert_allclose(motion.model.fk(motion.q[0])[head, :3, 3], [0, 150, 0])
 
 
-@pytest.mark.parametrize("moved", [False, True])
-def test_positions_that_are_zero_throughout_mean_the_offsets(moved: bool, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("place", "length"), [(0.0, 3.0), (1e-4, 3.0001), (0.5, 0.5)])
+def test_positions_that_are_next_to_zero_throughout_are_added_to_the_offsets(place, length, tmp_path: Path) -> None:
     hand = Bone("hand", (0.0, 3.0, 0.0), ROOT6, end=(0.0, 1.0, 0.0))
     root = Bone("root", (0.0, 9.0, 0.0), ROOT6, [Bone("arm", (1.0, 2.0, 0.0), ROOT6, [hand])])
     rows = np.zeros((2, 18))
     rows[:, 1] = 9.0
-    rows[1, 6] = 0.5 * moved
+    rows[1, 13] = place
     motion = poise.load_motion(write(tmp_path, text_of(root, rows)))
-    lengths = np.linalg.norm(motion.positions("hand") - motion.positions("arm"), axis=1)
-    np.testing.assert_allclose(lengths, 0.0 if moved else 3.0, atol=1e-9)
-    assert any("stay at their offsets" in note for note in motion.model.notes) != moved
+    found = np.linalg.norm(motion.positions("hand") - motion.positions("arm"), axis=1)
+    np.testing.assert_allclose(found, [0.0 if place == 0.5 else 3.0, length], atol=1e-9)
+    assert any("added to the offsets" in note for note in motion.model.notes) == (place < 0.1)

@@ -31,6 +31,7 @@ NAME = "BVH"
 SUFFIXES = (".bvh",)
 
 LONGEST_TREE = 1 << 24  # bytes before the word MOTION
+NOTHING = 0.01  # of the longest offset: positions below the root that are no larger replace none
 _MOTION = re.compile(rb"(?:^|[\n}])[ \t]*(MOTION)(?=\s|$)", re.IGNORECASE)
 
 
@@ -126,9 +127,10 @@ def find_lengths(source: Source, nodes: list[Node], first: NDArray[np.float64]) 
 
 
 def keep_offsets(source: Source, nodes: list[Node], rows: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the rows; if no joint below the root ever has another position than zero, all stay at their offsets.
+    """Return the rows; if no joint below the root is ever anywhere but at its parent, each stays at its offset.
 
-    Position channels replace offsets; a program that writes zeros throughout means none, or all would be one point.
+    Position channels replace offsets. A program that writes next to nothing throughout means what is added to them: else
+    the whole body would be one point.
     """
     columns: list[int] = []
     values: list[float] = []
@@ -140,11 +142,11 @@ def keep_offsets(source: Source, nodes: list[Node], rows: NDArray[np.float64]) -
             columns += [column for column, _ in slides]
             values += [value for _, value in slides]
         at += len(channels)
-    if not columns or rows[:, columns].any():
+    if not columns or float(np.abs(rows[:, columns]).max()) > NOTHING * float(np.abs(values).max()):
         return rows
-    source.note("its position channels below the root are zero throughout; its joints stay at their offsets")
+    source.note("its position channels below the root are next to zero throughout; they were added to the offsets")
     out = rows.copy()
-    out[:, columns] = values
+    out[:, columns] += values
     return out
 
 
