@@ -172,3 +172,89 @@ def strip(
     bend = [quaternion([1, 0, 0], angle) for angle in (0.0, 0.6, 0.0)]
     file.clip("bend", [(2, "rotation", [0.0, 0.5, 1.0], bend, "LINEAR")])
     return file, points, joints, weights
+
+
+# ------------------------------------------------------------------------------------------------ painted squares
+
+COLORS = ((230, 20, 20), (20, 200, 20), (20, 20, 230), (220, 200, 20))
+SQUARES = png([[COLORS[0], COLORS[1]], [COLORS[2], COLORS[3]]])  # two by two pixels
+PAINT_POINTS = np.array([[x, y, 0.0] for x in range(5) for y in (0.0, 1.0)])
+PAINT_TRIANGLES = [t for k in range(4) for t in ([2 * k, 2 * k + 2, 2 * k + 3], [2 * k, 2 * k + 3, 2 * k + 1])]
+
+
+def paint_places() -> np.ndarray:
+    """Where each corner of each triangle is in the image, (8, 3, 2), v downwards: square k in pixel k, a quarter in."""
+    within = np.array([[0.25, 0.25], [0.75, 0.25], [0.75, 0.75], [0.25, 0.25], [0.75, 0.75], [0.25, 0.75]])
+    corner = np.array([[0.0, 0.0], [0.5, 0.0], [0.0, 0.5], [0.5, 0.5]])
+    return (corner[:, None] + 0.5 * within).reshape(-1, 3, 2)
+
+
+def painted_obj(colors: str = "paint.mtl") -> bytes:
+    """Four squares in a row, each in a colour of `SQUARES`."""
+    lines = [f"mtllib {colors}", *("v {} {} {}".format(*p) for p in PAINT_POINTS)]
+    lines += [f"vt {u} {1 - v}" for u, v in paint_places().reshape(-1, 2)]
+    faces = [" ".join(f"{i + 1}/{3 * k + j + 1}" for j, i in enumerate(row)) for k, row in enumerate(PAINT_TRIANGLES)]
+    return "\n".join([*lines, "usemtl paint", *(f"f {face}" for face in faces)]).encode()
+
+
+def painted_mtl(image: str = "squares.png") -> bytes:
+    return f"newmtl paint\nKd 0.2 0.4 0.6\nmap_Kd {image}\n".encode()
+
+
+def painted_dae(image: str = "squares.png", color: str = "") -> bytes:
+    """The same squares; the image by sampler and surface, as Blender and SolidWorks write it."""
+    numbers = " ".join(str(x) for x in PAINT_POINTS.ravel())
+    places = " ".join(f"{u} {1 - v}" for u, v in paint_places().reshape(-1, 2))
+    corners = " ".join(f"{i} {3 * k + j}" for k, row in enumerate(PAINT_TRIANGLES) for j, i in enumerate(row))
+    return f"""<?xml version="1.0"?>
+<COLLADA xmlns="http://www.collada.org/2005/11/COLLADASchema" version="1.4.1"><asset><unit meter="1"/></asset>
+  <library_images><image id="i"><init_from>{image}</init_from></image></library_images>
+  <library_effects><effect id="e"><profile_COMMON>
+    <newparam sid="surface"><surface type="2D"><init_from>i</init_from></surface></newparam>
+    <newparam sid="sampler"><sampler2D><source>surface</source></sampler2D></newparam>
+    <technique sid="t"><phong><diffuse><texture texture="sampler" texcoord="UV"/>{color}</diffuse></phong></technique>
+  </profile_COMMON></effect></library_effects>
+  <library_materials><material id="m"><instance_effect url="#e"/></material></library_materials>
+  <library_geometries><geometry id="g"><mesh>
+    <source id="p"><float_array id="pa" count="30">{numbers}</float_array></source>
+    <source id="uv"><float_array id="ua" count="48">{places}</float_array><technique_common>
+      <accessor source="#ua" count="24" stride="2"/></technique_common></source>
+    <vertices id="v"><input semantic="POSITION" source="#p"/></vertices>
+    <triangles count="8" material="s"><input semantic="VERTEX" source="#v" offset="0"/>
+      <input semantic="TEXCOORD" source="#uv" offset="1" set="0"/><p>{corners}</p></triangles>
+  </mesh></geometry></library_geometries>
+  <library_visual_scenes><visual_scene id="s"><node><instance_geometry url="#g"><bind_material><technique_common>
+    <instance_material symbol="s" target="#m"/></technique_common></bind_material></instance_geometry></node>
+  </visual_scene></library_visual_scenes><scene><instance_visual_scene url="#s"/></scene></COLLADA>""".encode()
+
+
+def painted_glb() -> File:
+    """The same squares, the image inside."""
+    file = File([{"name": "squares", "mesh": 0}])
+    points = PAINT_POINTS[np.ravel(PAINT_TRIANGLES)]
+    attributes = {"POSITION": file.accessor(points), "TEXCOORD_0": file.accessor(paint_places().reshape(-1, 2))}
+    file.add("images", {"bufferView": file.view(SQUARES), "mimeType": "image/png"})
+    file.add("textures", {"source": 0})
+    file.add("materials", {"pbrMetallicRoughness": {"baseColorTexture": {"index": 0}}})
+    file.add("meshes", {"primitives": [{"attributes": attributes, "material": 0}]})
+    return file
+
+
+def painted_msh() -> bytes:
+    """The same squares in MuJoCo's own format, whose file names no image."""
+    points, uv = PAINT_POINTS[np.ravel(PAINT_TRIANGLES)], paint_places().reshape(-1, 2)
+    head = struct.pack("<4i", len(points), 0, len(uv), len(PAINT_TRIANGLES))
+    order = np.arange(len(points), dtype="<i4")
+    return b"".join([head, points.astype("<f4").tobytes(), uv.astype("<f4").tobytes(), order.tobytes()])
+
+
+def painted_folder(folder: Path) -> Path:
+    """A folder with the squares in every format, and their image."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "squares.png").write_bytes(SQUARES)
+    (folder / "paint.mtl").write_bytes(painted_mtl())
+    (folder / "squares.obj").write_bytes(painted_obj())
+    (folder / "squares.dae").write_bytes(painted_dae())
+    (folder / "squares.msh").write_bytes(painted_msh())
+    painted_glb().glb(folder / "squares.glb")
+    return folder

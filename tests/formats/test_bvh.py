@@ -363,3 +363,16 @@ def test_six_channels_and_empty_end_sites_have_bones(offset: str, tmp_path: Path
     assert ("first frame" in " ".join(motion.model.notes)) == (offset == "0 0 0")
     head = motion.model.frames.index("Head")
     np.testing.assert_allclose(motion.model.fk(motion.q[0])[head, :3, 3], [0, 150, 0])
+
+
+@pytest.mark.parametrize(("place", "length"), [(0.0, 3.0), (1e-4, 3.0001), (0.5, 0.5)])
+def test_positions_that_are_next_to_zero_throughout_are_added_to_the_offsets(place, length, tmp_path: Path) -> None:
+    hand = Bone("hand", (0.0, 3.0, 0.0), ROOT6, end=(0.0, 1.0, 0.0))
+    root = Bone("root", (0.0, 9.0, 0.0), ROOT6, [Bone("arm", (1.0, 2.0, 0.0), ROOT6, [hand])])
+    rows = np.zeros((2, 18))
+    rows[:, 1] = 9.0
+    rows[1, 13] = place
+    motion = poise.load_motion(write(tmp_path, text_of(root, rows)))
+    found = np.linalg.norm(motion.positions("hand") - motion.positions("arm"), axis=1)
+    np.testing.assert_allclose(found, [0.0 if place == 0.5 else 3.0, length], atol=1e-9)
+    assert any("added to the offsets" in note for note in motion.model.notes) == (place < 0.1)

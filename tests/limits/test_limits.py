@@ -290,6 +290,22 @@ def test_solids_of_the_body_come_before_its_skeleton() -> None:
     assert found[0] == BodyCapsule("a", (0.0, 0.0, 0.0), (0.0, 0.0, 0.0), 0.2)
 
 
+@pytest.mark.parametrize("mass", [0.0, 3.0])
+@pytest.mark.parametrize("kind", ["free", "fixed", "translation3"])
+def test_what_carries_a_pelvis_and_weighs_nothing_is_no_bone(kind: str, mass: float) -> None:
+    builder = poise.ModelBuilder("figure")
+    builder.add_joint("scene", None, kind, mass=mass)
+    builder.add_joint("place", "scene", "translation3", offset=(0.0, 0.2, 0.0))
+    builder.add_joint("hips", "place", "ball", offset=(0.0, 0.8, 0.0))
+    builder.add_joint("trunk", "hips", "ball", offset=(0.0, 0.2, 0.0))
+    builder.add_frame("top", "trunk", (0.0, 0.5, 0.0))
+    builder.add_role("pelvis", "hips")
+    carried = [capsule.frame for capsule in body_capsules(builder.build())]
+    assert {"hips", "trunk"} <= set(carried)
+    assert ("scene" in carried) == (mass > 0.0)
+    assert "place" not in carried
+
+
 def test_the_table_has_every_region_and_pair(figure: poise.Model) -> None:
     world = [GROUND, Sphere((0, 1, 1), 0.2), Box((0, 0, 3), (1, 2, 3)), Capsule((0, 0, 0), (1, 0, 0), 0.1)]
     table = make_clearance_table(figure, Clearance(distance=0.01, world=world[::-1]))

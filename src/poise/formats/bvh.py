@@ -31,6 +31,7 @@ NAME = "BVH"
 SUFFIXES = (".bvh",)
 
 LONGEST_TREE = 1 << 24  # bytes before the word MOTION
+NOTHING = 0.01  # of the longest offset: positions below the root that are no larger replace none
 _MOTION = re.compile(rb"(?:^|[\n}])[ \t]*(MOTION)(?=\s|$)", re.IGNORECASE)
 
 
@@ -88,6 +89,7 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, Clip | N
         source.note_oddity("has no frames, so only the body was read", clip.line)
     else:
         nodes = find_lengths(source, nodes, clip.rows[0])
+        clip = replace(clip, rows=keep_offsets(source, nodes, clip.rows))
     model, columns = build(source, nodes, options)
     return give_roles(model, source, show_body(model, columns, clip)), columns, clip
 
@@ -121,6 +123,30 @@ def find_lengths(source: Source, nodes: list[Node], first: NDArray[np.float64]) 
         out.append(replace(node, offset=offset))
     if any(any(node.offset or ()) for node in out if node.parent >= 0):
         source.note("its offsets are all zero; the lengths of its bones are those of its first frame")
+    return out
+
+
+def keep_offsets(source: Source, nodes: list[Node], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the rows; if no joint below the root is ever anywhere but at its parent, each stays at its offset.
+
+    Position channels replace offsets. A program that writes next to nothing throughout means what is added to them: else
+    the whole body would be one point.
+    """
+    columns: list[int] = []
+    values: list[float] = []
+    at = 0
+    for node in nodes:
+        channels, offset = node.channels or (), node.offset or [0.0] * 3
+        if node.parent >= 0 and any(offset):
+            slides = [(at + k, offset[c.axis]) for k, c in enumerate(channels) if not c.turns]
+            columns += [column for column, _ in slides]
+            values += [value for _, value in slides]
+        at += len(channels)
+    if not columns or float(np.abs(rows[:, columns]).max()) > NOTHING * float(np.abs(values).max()):
+        return rows
+    source.note("its position channels below the root are next to zero throughout; they were added to the offsets")
+    out = rows.copy()
+    out[:, columns] += values
     return out
 
 

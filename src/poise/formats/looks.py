@@ -12,11 +12,13 @@ from pathlib import Path
 import numpy as np
 
 from poise.errors import FormatError
+from poise.formats.images import IMAGES, MOST_IMAGE, make_texture
 from poise.formats.meshes import read_mesh
 from poise.formats.packages import Finder
+from poise.formats.source import Source
 from poise.formats.thinning import MOST_TRIANGLES, split_creases, thin_all
 from poise.model import Mesh, Model
-from poise.model.looks import Look, LookSource, Material, Patch, Piece
+from poise.model.looks import Look, LookSource, Material, Patch, Piece, Texture
 from poise.model.shapes import Shape
 
 __all__ = ["brings_look", "find_look", "name_missing_meshes"]
@@ -131,29 +133,48 @@ def make_pieces(
     if path is None:
         return []
     if path not in files:
-        files[path] = open_mesh(path, files, troubles)
+        files[path] = open_mesh(path, finder.about.within, files, troubles)
     matrix = np.array(shape.offset.matrix) @ np.diag([*mesh.scale, 1.0])
-    return [Piece(color_patch(patch, shape), shape.frame, matrix) for patch in files[path] or ()]
+    texture = open_image(mesh.texture, finder) if mesh.texture else None
+    return [Piece(color_patch(patch, shape, texture), shape.frame, matrix) for patch in files[path] or ()]
 
 
-def open_mesh(path: Path, files: dict[Path, tuple[Patch, ...] | None], troubles: list[str]) -> tuple[Patch, ...] | None:
+def open_image(reference: str, finder: Finder) -> Texture | None:
+    """Return the image that a robot's file lays on a mesh; None if it is not found or cannot be read."""
+    path = finder.find(reference, IMAGES)
+    try:
+        return None if path is None else make_texture(Source.open(path, limit=MOST_IMAGE).data)
+    except FormatError:
+        return None
+
+
+def open_mesh(
+    path: Path, within: str, files: dict[Path, tuple[Patch, ...] | None], troubles: list[str]
+) -> tuple[Patch, ...] | None:
     """Return the patches of a file; None, and the reason in `troubles`, if it cannot be read."""
     read = sum(len(patch.triangles) for found in files.values() for patch in found or ())
     if read > MOST_READ:
         troubles.append(f"{path.name} was left out: {MOST_READ} triangles of this body were read before it")
         return None
     try:
-        return read_mesh(path)
+        return read_mesh(path, within)
     except FormatError as error:
         troubles.append(f"{path.name} was left out: {error.message}")
         return None
 
 
-def color_patch(patch: Patch, shape: Shape) -> Patch:
-    """Return the patch in the colour of the robot's file, which overrides the mesh's own."""
-    if shape.color is None:
-        return patch
-    r, g, b, a = shape.color
-    if patch.material is not None and patch.material.texture is not None and r == g == b == 1.0:
-        return patch
-    return replace(patch, material=Material((r, g, b, a), clear=a < 0.999))
+def color_patch(patch: Patch, shape: Shape, texture: Texture | None = None) -> Patch:
+    """Return the patch in the colour and with the image of the robot's file, which override the mesh's own.
+
+    A mesh that does not say where it is in an image has its colour.
+    """
+    own = patch.material
+    painted = texture if patch.uv is not None else None
+    if shape.color is not None:
+        r, g, b, a = shape.color
+        kept = painted or (own.texture if own is not None and r == g == b == 1.0 else None)
+        own = Material((r, g, b, a), kept, clear=a < 0.999)
+    elif painted is not None:
+        own = Material(texture=painted)
+    bare = own is None or own.texture is None
+    return replace(patch, material=own, uv=None if bare else patch.uv)

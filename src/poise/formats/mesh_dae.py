@@ -1,20 +1,21 @@
-"""DAE (COLLADA 1.4 and 1.5): the meshes of its scene, where its nodes put them, with the colours of their materials.
+"""DAE (COLLADA 1.4 and 1.5): the meshes of its scene, where its nodes put them, with the colours and images on them.
 
 Read over our own XML, which opens nothing and bounds everything. The unit of the file is brought to metres; its up axis
-is left alone, as the programs that show robots do. Textures, morphs and skins are passed over (a skinned mesh stands
-as it was bound). Format: Khronos, COLLADA Digital Asset Schema 1.4.1.
+is left alone, as the programs that show robots do. Morphs and skins are passed over (a skinned mesh stands as it was
+bound). Format: Khronos, COLLADA Digital Asset Schema 1.4.1. How faces find their image: `mesh_dae_paint`.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.formats.images import Album, settle_places
 from poise.formats.mesh_checks import MOST_TRIANGLES, check_triangles, check_vertices, make_fans
+from poise.formats.mesh_dae_paint import list_all, list_children, read_material, read_numbers
 from poise.formats.source import Source
 from poise.formats.xml import Element, parse_xml, strip_prefix
 from poise.model.looks import Material, Patch
@@ -39,10 +40,14 @@ class Scene:
         patches: So far.
         triangles: How many they have.
         instances: How many meshes were placed.
+        album: The images that it names; None where none are wanted.
+        materials: Made so far, by their id.
     """
 
     source: Source
     known: dict[str, Element]
+    album: Album | None = None
+    materials: dict[str, Material | None] = field(default_factory=dict)
     patches: list[Patch] = field(default_factory=list)
     triangles: int = 0
     instances: int = 0
@@ -51,13 +56,19 @@ class Scene:
         """Return the element that ``#id`` means."""
         return self.known.get(reference.removeprefix("#"))
 
+    def find_material(self, reference: str) -> Material | None:
+        """Return the material that ``#id`` means, made once."""
+        if reference not in self.materials:
+            self.materials[reference] = read_material(self.source, self.known, reference, self.album)
+        return self.materials[reference]
 
-def read_dae(source: Source) -> list[Patch]:
+
+def read_dae(source: Source, album: Album | None = None) -> list[Patch]:
     """Read all meshes of the scene, in metres; those of the library where there is no scene."""
     root = parse_xml(source)
     if strip_prefix(root.tag) != "COLLADA":
         raise source.make_error(f"its root is <{root.tag}>; a DAE begins with <COLLADA>.")
-    scene = Scene(source, {e.get("id", ""): e for e in list_all(root) if e.get("id")})
+    scene = Scene(source, {e.get("id", ""): e for e in list_all(root) if e.get("id")}, album)
     T = np.diag([*(read_unit(source, root),) * 3, 1.0])
     shown = [e for e in list_all(root) if strip_prefix(e.tag) == "instance_visual_scene"]
     tops = [found for e in shown if (found := scene.find(e.get("url", ""))) is not None]
@@ -68,26 +79,6 @@ def read_dae(source: Source) -> list[Patch]:
         for geometry in [e for e in list_all(root) if strip_prefix(e.tag) == "geometry"]:
             add_patches(scene, geometry, T, {})
     return scene.patches
-
-
-def list_all(root: Element) -> Iterator[Element]:
-    """Yield every element of the tree."""
-    for element in root.iter():
-        assert isinstance(element, Element)
-        yield element
-
-
-def list_children(element: Element, *tags: str) -> list[Element]:
-    """Return the children with one of these tags."""
-    return [child for child in element if strip_prefix(child.tag) in tags]
-
-
-def read_numbers(source: Source, text: str | None, what: str) -> Floats:
-    """Return the numbers of a text."""
-    try:
-        return np.array((text or "").split(), np.float64)
-    except ValueError as error:
-        raise source.make_error(f"{what} holds something that is not a number: {error}.") from None
 
 
 def read_unit(source: Source, root: Element) -> float:
@@ -173,29 +164,72 @@ def refuse_many(scene: Scene) -> None:
 # ------------------------------------------------------------------------------------------------ meshes
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Faces:
+    """Polygons as triangles.
+
+    Attributes:
+        target: The id of what has the vertices.
+        rows: The numbers of each corner, (corners, inputs).
+        triangles: Corners of triangles, (m, 3).
+        at: Which number of a corner is that of its vertex.
+        places: The id of the texture coordinates; "" for none.
+        place_at: Which number of a corner is that of its place in the texture.
+    """
+
+    target: str
+    rows: NDArray[np.int64]
+    triangles: NDArray[np.int64]
+    at: int
+    places: str
+    place_at: int
+
+
 def add_patches(scene: Scene, geometry: Element, T: Floats, bound: dict[str, str]) -> None:
     """Add the patches of a geometry."""
     scene.instances += 1
     for mesh in list_children(geometry, "mesh"):
         points: dict[str, Floats] = {}
-        for faces in list_children(mesh, *FACES):
-            target, triangles = read_corners(scene, faces)
-            scene.triangles += len(triangles)
+        for element in list_children(mesh, *FACES):
+            faces = read_faces(scene, element)
+            scene.triangles += 0 if faces is None else len(faces.triangles)
             refuse_many(scene)
-            if not len(triangles) or target not in scene.known:
+            if faces is None or not len(faces.triangles) or faces.target not in scene.known:
                 continue
-            if target not in points:
-                points[target] = read_positions(scene, scene.known[target])
-            order = check_triangles(scene.source, triangles, len(points[target]))
-            used, own = np.unique(order, return_inverse=True)
-            vertices = points[target][used] @ T[:3, :3].T + T[:3, 3]
-            corners = own.reshape(-1, 3).astype(np.uint32)
-            if np.linalg.det(T[:3, :3]) < 0.0:
-                corners = corners[:, ::-1]
-            symbol = faces.get("material", "")
-            material = read_color(scene, bound.get(symbol, symbol))
-            made = check_vertices(scene.source, vertices)
-            scene.patches.append(Patch(made, np.ascontiguousarray(corners), material))
+            if faces.target not in points:
+                points[faces.target] = read_positions(scene, scene.known[faces.target])
+            symbol = element.get("material", "")
+            material = scene.find_material(bound.get(symbol, symbol))
+            scene.patches.append(make_patch(scene, faces, points[faces.target], T, material))
+
+
+def make_patch(scene: Scene, faces: Faces, points: Floats, T: Floats, material: Material | None) -> Patch:
+    """Return triangles as a patch; a vertex that has several places in the texture becomes several."""
+    vertex = faces.rows[:, faces.at]
+    check_triangles(scene.source, vertex[faces.triangles], len(points))
+    uv = read_uv(scene, faces) if material is not None and material.texture is not None else None
+    place = np.zeros(len(vertex), np.int64) if uv is None else faces.rows[:, faces.place_at]
+    a, b, c = vertex[faces.triangles].T
+    order = faces.triangles[(a != b) & (b != c) & (c != a)]  # as `check_triangles` leaves them
+    code = vertex * (int(place.max(initial=0)) + 1) + place
+    _, first, own = np.unique(code[order.ravel()], return_index=True, return_inverse=True)
+    used = order.ravel()[first]
+    vertices = check_vertices(scene.source, points[vertex[used]] @ T[:3, :3].T + T[:3, 3])
+    corners = own.reshape(-1, 3).astype(np.uint32)
+    if np.linalg.det(T[:3, :3]) < 0.0:
+        corners = corners[:, ::-1]
+    painted = None if uv is None else settle_places(uv[place[used]])
+    return Patch(vertices, np.ascontiguousarray(corners), material, painted)
+
+
+def read_uv(scene: Scene, faces: Faces) -> Floats | None:
+    """Return the texture coordinates (n, 2), v downwards; None where some corner has none."""
+    target = scene.known.get(faces.places)
+    if target is None:
+        return None
+    found = read_array(scene, target, 2) * (1.0, -1.0) + (0.0, 1.0)
+    place = faces.rows[:, faces.place_at]
+    return found if place.min(initial=0) >= 0 and place.max(initial=0) < len(found) else None
 
 
 def read_positions(scene: Scene, target: Element) -> Floats:
@@ -208,17 +242,24 @@ def read_positions(scene: Scene, target: Element) -> Floats:
         if found is None:
             raise scene.source.make_error("a mesh names positions that are not there.", inputs[0].sourceline)
         target = found
+    return read_array(scene, target, 3)
+
+
+def read_array(scene: Scene, target: Element, width: int) -> Floats:
+    """Return the rows of a <source>, the first `width` numbers of each."""
     arrays = list_children(target, "float_array")
     if not arrays:
         raise scene.source.make_error("a mesh has no positions.", target.sourceline)
     values = read_numbers(scene.source, arrays[0].text, "a <float_array>")
-    stride, offset = 3, 0
+    stride, offset = width, 0
     for accessor in (a for t in list_children(target, "technique_common") for a in list_children(t, "accessor")):
-        stride, offset = read_whole(scene, accessor, "stride", 3), read_whole(scene, accessor, "offset", 0)
-    if stride < 3:
-        raise scene.source.make_error(f"positions have {stride} numbers each; they must have 3.", target.sourceline)
+        stride, offset = read_whole(scene, accessor, "stride", width), read_whole(scene, accessor, "offset", 0)
+    if stride < width:
+        raise scene.source.make_error(
+            f"the numbers of a vertex come by {stride}; they must come by {width}.", target.sourceline
+        )
     values = values[offset:]
-    return values[: len(values) // stride * stride].reshape(-1, stride)[:, :3]
+    return values[: len(values) // stride * stride].reshape(-1, stride)[:, :width]
 
 
 def read_whole(scene: Scene, element: Element, key: str, default: int) -> int:
@@ -229,37 +270,49 @@ def read_whole(scene: Scene, element: Element, key: str, default: int) -> int:
     return int(word)
 
 
-def read_corners(scene: Scene, faces: Element) -> tuple[str, NDArray[np.int64]]:
-    """Return the id of the vertices that faces use, and their triangles, a fan for each polygon."""
+def read_faces(scene: Scene, faces: Element) -> Faces | None:
+    """Return triangles of corners, a fan for each polygon; None where they have no vertices."""
     inputs = list_children(faces, "input")
     width = 1 + max((read_whole(scene, e, "offset", 0) for e in inputs), default=0)
     vertex = next((e for e in inputs if e.get("semantic") in ("VERTEX", "POSITION")), None)
-    if vertex is None:
-        return "", NO_FACES
-    at = read_whole(scene, vertex, "offset", 0)
-    rows = [read_corner_numbers(scene, p, width, at) for p in list_children(faces, "p")]
-    tag, name = strip_prefix(faces.tag), vertex.get("source", "").removeprefix("#")
-    if not rows:
-        return "", NO_FACES
-    flat, sizes = np.concatenate(rows), np.array([len(row) for row in rows])
+    rows = [read_corner_numbers(scene, p, width) for p in list_children(faces, "p")]
+    if vertex is None or not rows:
+        return None
+    place = next((e for e in inputs if e.get("semantic") == "TEXCOORD"), None)
+    sizes = np.array([len(row) for row in rows])
+    return Faces(
+        vertex.get("source", "").removeprefix("#"),
+        np.concatenate(rows),
+        list_corners(scene, faces, sizes),
+        read_whole(scene, vertex, "offset", 0),
+        "" if place is None else place.get("source", "").removeprefix("#"),
+        0 if place is None else read_whole(scene, place, "offset", 0),
+    )
+
+
+def list_corners(scene: Scene, faces: Element, sizes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the triangles (m, 3) of corners that follow one another, `sizes` of them in each <p>."""
+    tag, count = strip_prefix(faces.tag), int(sizes.sum())
+    flat = np.arange(count)
     if tag == "triangles":
-        return name, flat[: len(flat) // 3 * 3].reshape(-1, 3)
+        return flat[: count // 3 * 3].reshape(-1, 3)
     if tag == "tristrips":
-        return name, np.concatenate([NO_FACES, *(split_strip(row) for row in rows if len(row) >= 3)])
+        rows = np.split(flat, np.cumsum(sizes)[:-1])
+        return np.concatenate([NO_FACES, *(split_strip(row) for row in rows if len(row) >= 3)])
     if tag == "polylist":
         counts = list_children(faces, "vcount")
         sizes = read_numbers(scene.source, counts[0].text if counts else "", "a <vcount>").astype(np.int64)
-        if len(sizes) and (sizes.min() < 0 or int(sizes.sum()) > len(flat)):
+        if len(sizes) and (sizes.min() < 0 or int(sizes.sum()) > count):
             raise scene.source.make_error("a <vcount> asks for more corners than there are.", faces.sourceline)
-    return name, make_fans(flat[: int(sizes.sum())], sizes)
+    return make_fans(flat[: int(sizes.sum())], sizes)
 
 
-def read_corner_numbers(scene: Scene, p: Element, width: int, at: int) -> NDArray[np.int64]:
-    """Return the numbers of the vertices in a <p>."""
+def read_corner_numbers(scene: Scene, p: Element, width: int) -> NDArray[np.int64]:
+    """Return the numbers of the corners in a <p>, (corners, width)."""
     values = read_numbers(scene.source, p.text, "a <p>")
     if len(values) and not (np.abs(values) < 2**31).all():
         raise scene.source.make_error("a <p> holds a number that is not an index.", p.sourceline)
-    return values[: len(values) // width * width].astype(np.int64).reshape(-1, width)[:, at]
+    return values[: len(values) // width * width].astype(np.int64).reshape(-1, width)
 
 
 def split_strip(row: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -267,17 +320,3 @@ def split_strip(row: NDArray[np.int64]) -> NDArray[np.int64]:
     out = np.stack([row[:-2], row[1:-1], row[2:]], axis=1)
     out[1::2] = out[1::2, ::-1]
     return out
-
-
-def read_color(scene: Scene, reference: str) -> Material | None:
-    """Return the diffuse colour of a material; None if it has none."""
-    material = scene.find(reference)
-    effects = [] if material is None else list_children(material, "instance_effect")
-    effect = scene.find(effects[0].get("url", "")) if effects else None
-    for diffuse in [] if effect is None else [e for e in list_all(effect) if strip_prefix(e.tag) == "diffuse"]:
-        for color in list_children(diffuse, "color"):
-            values = read_numbers(scene.source, color.text, "a <color>")
-            if values.shape in ((3,), (4,)) and np.isfinite(values).all():
-                r, g, b = (float(x) for x in np.clip(values[:3], 0.0, 1.0))
-                return Material((r, g, b, 1.0))
-    return None

@@ -1,19 +1,21 @@
 """Meshes of other files: STL, OBJ, DAE, GLB and MuJoCo's own, as triangles or as bare vertices.
 
 The readers are ours: they need no package, look at every count before they take memory for it, check every number and
-every index, and open nothing but the file and, for an OBJ, the colours next to it. Vertices keep the file's units
-(a DAE's are brought to metres, as every program for robots does).
+every index, and open nothing but the file, the images that it names, and the colours next to an OBJ. Vertices keep the
+file's units (a DAE's are brought to metres, as every program for robots does).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, PoiseError
+from poise.formats.images import Album, settle_places
 from poise.formats.mesh_checks import (
     MOST_TRIANGLES,
     check_triangles,
@@ -36,14 +38,18 @@ MOST_BYTES = 1 << 27
 Floats = NDArray[np.float64]
 
 
-def read_mesh(path: str | Path) -> tuple[Patch, ...]:
+def read_mesh(path: str | Path, within: str = "") -> tuple[Patch, ...]:
     """Read the triangles of a file, a patch for each of its materials.
+
+    Args:
+        path: The file.
+        within: No image outside this folder is opened; "" for no such bound.
 
     Raises:
         FormatError: It is missing, of no kind that is read, too large, or holds what no mesh has.
     """
     source = Source.open(path, limit=MOST_BYTES)
-    readers = list_readers()
+    readers = list_readers(Album(source, within))
     suffix = Path(path).suffix.lower()
     if suffix not in readers:
         raise source.make_error(f"is not a mesh that Poise reads; it reads: {' '.join(MESHES)}.")
@@ -66,12 +72,13 @@ def read_vertices(path: str | Path) -> Floats:
     return np.concatenate([np.asarray(patch.vertices, np.float64) for patch in read_mesh(path)])
 
 
-def list_readers() -> dict[str, Callable[[Source], list[Patch]]]:
+def list_readers(album: Album) -> dict[str, Callable[[Source], list[Patch]]]:
     """Return which function reads which suffix."""
     from poise.formats.gltf.looks import read_still
 
     still = {".glb": read_still, ".gltf": read_still}
-    return {".stl": read_stl, ".obj": read_obj, ".dae": read_dae, ".msh": read_msh, **still}
+    painted = {".obj": partial(read_obj, album=album), ".dae": partial(read_dae, album=album)}
+    return {".stl": read_stl, ".msh": read_msh, **painted, **still}
 
 
 # ------------------------------------------------------------------------------------------------ STL and MSH
@@ -121,4 +128,6 @@ def read_msh(source: Source) -> list[Patch]:
         raise source.make_error("its counts do not fit its length; it is cut short, or no mesh.")
     corners = np.frombuffer(data, "<f4", 3 * vertices, 16).reshape(-1, 3)
     order = np.frombuffer(data, "<i4", 3 * faces, len(data) - 12 * faces).reshape(-1, 3)
-    return [Patch(check_vertices(source, corners), check_triangles(source, order, vertices))]
+    uv = np.frombuffer(data, "<f4", 2 * places, 16 + 12 * (vertices + normals)).reshape(-1, 2)
+    painted = settle_places(uv) if places == vertices else None
+    return [Patch(check_vertices(source, corners), check_triangles(source, order, vertices), None, painted)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from poise.errors import FormatError
+from poise.formats.images import IMAGES
 from poise.formats.mjcf_xml import (
     MOST_BYTES,
     NOT_THERE,
@@ -70,6 +71,8 @@ class Assets:
         use_meshes: Whether masses may come from the true files.
         files: Bytes by the names that the XML has for them.
         meshes: Which mesh a name means.
+        textures: The image of each texture, "" where it is none that can be laid on a mesh. MuJoCo is handed a row of
+            pixels for each, as long as its place in this list (from 1): so it is found again, whatever it is called.
         massless: Whether some geom lost its mass with its mesh.
         used: Whether a true file was read.
         used_bytes: How much of them.
@@ -80,6 +83,7 @@ class Assets:
     use_meshes: bool = True
     files: dict[str, bytes] = field(default_factory=dict)
     meshes: dict[str, MeshFile] = field(default_factory=dict)
+    textures: list[str] = field(default_factory=list)
     massless: bool = False
     used: bool = False
     used_bytes: int = 0
@@ -99,10 +103,14 @@ def prepare(folder: Folder, root: Element, assets: Assets) -> Weight:
     Raises:
         FormatError: See `sanitize`; an attached model that is missing, cyclic, or outside the folder.
     """
-    directory = find_mesh_directory(root)
+    directory = find_directory(root, "meshdir")
     if any(element.get("strippath") == "true" for element in walk(root) if element.tag == "compiler"):
         keep_last_names(root)
+    images = {e: find_image(folder, e, find_directory(root, "texturedir")) for e in walk(root) if e.tag == "texture"}
     sanitize(folder, root)
+    for element, path in images.items():
+        assets.textures.append(path)
+        element.set("width", str(len(assets.textures)))
     models = [element for element in walk(root) if element.tag == "model"]
     attached = dict(attach(folder, element, assets) for element in models)
     total = weigh(folder, root, attached)
@@ -141,19 +149,19 @@ def attach(folder: Folder, element: Element, assets: Assets) -> tuple[str, Weigh
     return name or root.get("model", ""), total
 
 
-def find_mesh_directory(root: Element) -> PurePosixPath:
-    """Return where meshes are, below the model's folder; the last word counts."""
-    words = {"assetdir": "", "meshdir": ""}
+def find_directory(root: Element, own: str) -> PurePosixPath:
+    """Return where "meshdir" or "texturedir" is, below the model's folder; the last word counts."""
+    words = {"assetdir": "", own: ""}
     for element in walk(root):
         if element.tag == "compiler":
             words.update({key: element.get(key, words[key]) for key in words})
-    return PurePosixPath((words["meshdir"] or words["assetdir"]).replace("\\", "/"))
+    return PurePosixPath((words[own] or words["assetdir"]).replace("\\", "/"))
 
 
 def keep_last_names(root: Element) -> None:
     """What the option "strippath" does: of a file's path only the name is used."""
     for element in walk(root):
-        if element.tag == "mesh" and element.get("file"):
+        if element.tag in ("mesh", "texture") and element.get("file"):
             element.set("file", PurePosixPath(element.get("file", "").replace("\\", "/")).name)
 
 
@@ -180,6 +188,20 @@ def find_mesh(folder: Folder, element: Element, directory: PurePosixPath) -> str
         return plain
     try:
         found = folder.find(element, str(directory / plain), MESHES)
+    except FormatError:
+        found = None
+    if found is None:
+        return str(Path(folder.main.path).parent / directory / plain)
+    return str(Path(folder.main.path).parent / found[1] / found[0].name)
+
+
+def find_image(folder: Folder, element: Element, directory: PurePosixPath) -> str:
+    """Return where the image of a texture is, or would be; "" for one that MuJoCo makes, or wraps around a cube."""
+    plain = element.get("file", "").replace("\\", "/")
+    if element.get("type", "cube") != "2d" or PurePosixPath(plain).suffix.lower() not in IMAGES:
+        return ""
+    try:
+        found = folder.find(element, str(directory / plain), IMAGES)
     except FormatError:
         found = None
     if found is None:

@@ -20,6 +20,7 @@ NAMES = ("plane", "hfield", "sphere", "capsule", "ellipsoid", "cylinder", "box",
 DEFAULT_COLOR = (0.5, 0.5, 0.5, 1.0)
 FIRST_HIDDEN_GROUP = 3  # MuJoCo's viewer shows groups 0 to 2
 LARGEST = 1e12  # [m]
+COLORED = 2  # of the roles that a texture may have (mjtTextureRole), the first are colours
 
 
 def add_shapes(m: SimpleNamespace, assets: Assets, builder: ModelBuilder, source: Source, bodies: list[str]) -> None:
@@ -83,7 +84,16 @@ def make_mesh(m: Any, assets: Assets, i: int) -> tuple[Geometry, Transform] | No
     refpos = np.array(file.refpos.split(), np.float64)
     back = Rotation(np.array(file.refquat.split(), np.float64)).inverse()
     there = geom @ moved.inverse() @ Transform(back, np.zeros(3)) @ Transform(Rotation.identity(), -factors * refpos)
-    return Mesh(file.path, tuple(factors)), there
+    return Mesh(file.path, tuple(factors), find_texture(m, assets, i)), there
+
+
+def find_texture(m: Any, assets: Assets, i: int) -> str:
+    """Return the image of a geom's material; "" for none."""
+    material = int(m.geom_matid[i])
+    roles = np.atleast_1d(m.mat_texid[material]) if material >= 0 else np.zeros(0, np.int64)
+    textures = [int(k) for k in roles[:COLORED] if k >= 0]
+    number = int(m.tex_width[textures[0]]) - 1 if textures else -1
+    return assets.textures[number] if 0 <= number < len(assets.textures) else ""
 
 
 def use_of(m: Any, i: int) -> str:

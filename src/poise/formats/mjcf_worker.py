@@ -20,7 +20,7 @@ SIZES = ("nbody", "njnt", "nsite", "ngeom", "nkey", "neq", "nmocap")
 ARRAYS = (
     *("body_parentid", "body_jntnum", "body_jntadr", "body_pos", "body_quat", "body_mass", "body_ipos", "qpos0"),
     *("jnt_type", "jnt_qposadr", "jnt_pos", "jnt_axis", "jnt_range", "jnt_limited", "jnt_bodyid"),
-    *("site_pos", "site_quat", "site_bodyid", "key_qpos", "mat_rgba"),
+    *("site_pos", "site_quat", "site_bodyid", "key_qpos", "mat_rgba", "mat_texid", "tex_width"),
     *("eq_type", "eq_obj1id", "eq_obj2id", "eq_data", "eq_active0"),
     *("geom_type", "geom_size", "geom_pos", "geom_quat", "geom_bodyid", "geom_dataid", "geom_matid", "geom_rgba"),
     *("geom_contype", "geom_conaffinity", "geom_group"),

@@ -42,10 +42,10 @@ class Finder:
         self.folder = Path(about.path).parent
         self._packages: dict[str, list[Path]] = {}
 
-    def find(self, reference: str) -> Path | None:
+    def find(self, reference: str, suffixes: tuple[str, ...] = MESHES) -> Path | None:
         """Return the file that a reference means; None if it is not there or may not be opened."""
         plain = reference.replace("\\", "/")
-        if len(plain) > LONGEST or "\0" in plain or Path(plain).suffix.lower() not in MESHES:
+        if len(plain) > LONGEST or "\0" in plain or Path(plain).suffix.lower() not in suffixes:
             self.note_missing(reference)
             return None
         for candidate in self.list_candidates(plain):
@@ -115,7 +115,8 @@ class Finder:
         """Return what was not found, and where it was looked for."""
         count = len(self.missing)
         some = ", ".join(repr(shorten(name)) for name in self.missing[:3]) + (", ..." if count > 3 else "")
-        first = f"{count} mesh{'es were' if count > 1 else ' was'} not found: {some}."
+        one, more = ("mesh was", "meshes were") if are_meshes(self.missing) else ("file was", "files were")
+        first = f"{count} {more if count > 1 else one} not found: {some}."
         names = {m[2] for name in self.missing if (m := re.match(r"(package|model):///*([^/]*)", name))}
         if self.within is not None:
             return f"{first} Only what was uploaded with the file is looked at."
@@ -129,6 +130,11 @@ class Finder:
             f"{first} Looked for the package {one!r} {', '.join(looked)}. Say where it is:"
             f' poise.load(path, package_path=["folder that holds {one}"]) or --package-path.'
         )
+
+
+def are_meshes(names: list[str]) -> bool:
+    """Return whether all of these files are meshes, by their names."""
+    return all(Path(name).suffix.lower() in MESHES for name in names)
 
 
 def is_folder(path: Path) -> bool:

@@ -162,19 +162,34 @@ def blend_ends(skin: Skin, one: Ints, two: Ints) -> Skin:
 
 
 def split_creases(patch: Patch) -> Patch:
-    """Return the patch with vertices joined, then split at sharp edges; unchanged if it has its own normals."""
-    if patch.normals is not None or patch.uv is not None:
+    """Return the patch with vertices joined, then split at sharp edges; unchanged if it has its own normals.
+
+    A vertex with several places in a texture stays several, with one normal: no seam is seen in the light.
+    """
+    if patch.normals is not None or not len(patch.triangles):
         return patch
     vertices, triangles = join_corners(patch.vertices[patch.triangles.ravel()])
     points = np.asarray(vertices, np.float64)
     a, b, c = (points[triangles[:, k]] for k in range(3))
-    across = np.cross(b - a, c - a)
-    long = np.linalg.norm(across, axis=1, keepdims=True)
-    across /= np.maximum(long, 1e-30)
+    area = np.cross(b - a, c - a)
+    across = area / np.maximum(np.linalg.norm(area, axis=1, keepdims=True), 1e-30)
     label = group_corners(triangles, across, len(points))
     _, first, corner = np.unique(label, return_index=True, return_inverse=True)
-    vertices = vertices[triangles.ravel()[first]]
-    return replace(patch, vertices=vertices, triangles=corner.reshape(-1, 3).astype(np.uint32))
+    if patch.uv is None:
+        vertices = vertices[triangles.ravel()[first]]
+        return replace(patch, vertices=vertices, triangles=corner.reshape(-1, 3).astype(np.uint32))
+    sums = np.stack([np.bincount(corner, np.repeat(area[:, k], 3), len(first)) for k in range(3)], axis=1)
+    normals = sums / np.maximum(np.linalg.norm(sums, axis=1, keepdims=True), 1e-30)
+    normals[~normals.any(axis=1)] = (0.0, 0.0, 1.0)
+    old = patch.triangles.ravel().astype(np.int64)
+    _, chosen, order = np.unique(corner * len(patch.vertices) + old, return_index=True, return_inverse=True)
+    return replace(
+        patch,
+        vertices=patch.vertices[old[chosen]],
+        triangles=order.reshape(-1, 3).astype(np.uint32),
+        uv=patch.uv[old[chosen]],
+        normals=normals[corner[chosen]].astype(np.float32),
+    )
 
 
 def group_corners(triangles: Ints, across: NDArray[np.float64], count: int) -> Ints:

@@ -8,6 +8,7 @@ nothing hangs on (a fingertip, a heel). One radius for the part: that of its mas
 which makes a figure with human masses look human; 0.12 of its longest bone where no masses are known. A part without
 mass is as thick as the one that it carries. No radius is above 0.08 L or half the way to a neighbour's joint. Capsules
 end at the frames that they are drawn to, and stand on the lowest frame of the rest pose instead of reaching below it.
+What carries a pelvis and weighs nothing ("Root", "Armature", "Reference") is a place in the scene and no bone.
 """
 
 from __future__ import annotations
@@ -114,6 +115,13 @@ class Skeleton:
                 bones.append(bone)
         return bones
 
+    def list_scenery(self) -> set[str | None]:
+        """Return the parts that only say where a body with a pelvis is in its scene."""
+        pelvis = self.model.roles.get("pelvis")
+        above = self.model.ancestors(pelvis)[1:] if pelvis else []
+        carriers = {self.roots[name] for name in above} - {self.roots[pelvis]} if pelvis else set()
+        return {part for part in carriers if self.mass(part) == 0.0}
+
     def mass(self, part: str | None) -> float:
         """Return all mass of a part [kg]."""
         return sum(self.model.frame(name).mass for name in self.frames[part])
@@ -159,8 +167,9 @@ def make_skeleton_capsules(model: Model, parts: set[str | None] | None = None) -
     up = model.up_direction
     ground = min((float(T[:3, 3] @ up) for T in skeleton.places.values()), default=0.0)
     found: list[BodyCapsule] = []
+    scenery = skeleton.list_scenery()
     for part, bones in skeleton.bones.items():
-        if parts is not None and part not in parts:
+        if part in scenery or (parts is not None and part not in parts):
             continue
         frame, radius = skeleton.carrier(part), skeleton.radius(part)
         T = skeleton.places[frame]

@@ -178,20 +178,27 @@ class Cylinder:
 
 @dataclass(frozen=True, slots=True)
 class Mesh:
-    """A mesh in a file: `path` as the model's file wrote it, or resolved; vertices are multiplied by `scale`."""
+    """A mesh in a file: `path` as the model's file wrote it, or resolved; vertices are multiplied by `scale`.
+
+    `texture` is the image that the model's file lays on it where the mesh says how; "" for none.
+    """
 
     path: str
     scale: Triple = (1.0, 1.0, 1.0)
+    texture: str = ""
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, str) or not self.path:
             raise InvalidValue(f"a mesh's path must be a non-empty string, not {self.path!r}.")
+        if not isinstance(self.texture, str):
+            raise InvalidValue(f"a mesh's texture must be the path of an image, not {self.texture!r}.")
         settle(self, scale=make_triple(read_vector(self.scale, 3, "the scale of a mesh")))
 
     @property
     def sizes(self) -> dict[str, Any]:
         """What it is given by."""
-        return {"path": self.path, "scale": self.scale}
+        painted = {"texture": self.texture} if self.texture else {}
+        return {"path": self.path, "scale": self.scale, **painted}
 
 
 # ------------------------------------------------------------------------------------------------ arguments

@@ -24,7 +24,7 @@ from poise.pictures.primitives import mesh_solid
 from poise.pictures.stick import is_planar
 from poise.pictures.surface import RoundCone, Surface, round_surface
 
-__all__ = ["Flesh", "find_flesh"]
+__all__ = ["PERSON", "Flesh", "find_flesh", "find_standing", "is_person", "shape_person", "taper_capsules"]
 
 Floats = NDArray[np.float64]
 Color = tuple[int, int, int]
@@ -35,6 +35,7 @@ SKIN: Color = (222, 214, 203)
 JOINTED: Color = (196, 203, 209)
 HAND = ("wrist", "hand", "fingertip", "thumb")
 FOOT = ("ankle", "heel", "ball", "toe")
+UPRIGHT = 0.5  # of the way from pelvis to head: as much of it as a person has upwards at least
 PERSON = ("pelvis", "chest", "shoulder_l", "shoulder_r", "head")
 
 
@@ -71,7 +72,7 @@ def find_flesh(model: Model) -> tuple[Flesh, ...]:
 def grow_flesh(model: Model, served: Collection[str | None]) -> list[Flesh]:
     """Return flesh around the skeleton, but for the parts that are served already."""
     parts = find_rigid_parts(model)
-    color = SKIN if all(role in model.roles for role in PERSON) else JOINTED
+    color = SKIN if is_person(model) else JOINTED
     cones: dict[str, list[RoundCone]] = {}
     for frame, cone in [*taper_capsules(model), *shape_person(model)]:
         if parts[frame] not in served:
@@ -108,7 +109,7 @@ def taper_capsules(model: Model) -> Cones:
     parts = find_rigid_parts(model)
     T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
     least = PLANAR * model.length if is_planar(model) else 0.0  # an arm on paper is a thick line
-    person_like = all(role in model.roles for role in PERSON)
+    person_like = is_person(model)
     thick: dict[str | None, float] = {}
     for capsule in capsules:
         thick.setdefault(parts[capsule.frame], capsule.radius)
@@ -147,8 +148,39 @@ def find_person_parts(model: Model) -> set[str]:
     return {model.roles[role] for role in roles if role in model.roles}
 
 
+def is_person(model: Model) -> bool:
+    """Return whether a body has the parts of a person, and its head above them; a dog has its head before them."""
+    if not all(role in model.roles for role in PERSON):
+        return False
+    q = find_standing(model)
+    long = float(np.linalg.norm(np.subtract(*(model.fk(q, model.roles[role])[:3, 3] for role in ("head", "pelvis")))))
+    return measure_standing(model, q) > UPRIGHT * long
+
+
+def find_standing(model: Model) -> Floats:
+    """Return the pose in which a person's proportions are read: the rest pose, unless a clip stands more upright.
+
+    Bones of many files all point along x in the rest pose: nothing there is above or beside anything else.
+    """
+    shown = model._facts.get("shown")
+    poses = [np.array(model.rest)] + ([] if shown is None else [np.array(shown.q[0])])
+    heights = [measure_standing(model, q) for q in poses]
+    return poses[0] if heights[0] >= 0.7 * max(heights) else poses[-1]
+
+
+def measure_standing(model: Model, q: Floats) -> float:
+    """Return how far a person's head is above the pelvis and that above the feet, as far as both are [m]."""
+    T, up = dict(zip(model.frames, model.fk(q), strict=True)), model.up_direction
+    head, pelvis, *feet = (
+        float(T[model.roles[role]][:3, 3] @ up)
+        for role in ("head", "pelvis", "ankle_l", "ankle_r")
+        if role in model.roles
+    )
+    return min(head - pelvis, pelvis - sum(feet) / len(feet)) if feet else head - pelvis
+
+
 class Placer:
-    """Places of a person's roles in the rest pose, and cones given in the world.
+    """Places of a person's roles as it stands, and cones given in the world.
 
     Attributes:
         wide: Between the shoulders [m]: the unit of all flesh.
@@ -157,7 +189,7 @@ class Placer:
 
     def __init__(self, model: Model) -> None:
         self.roles = model.roles
-        self.places = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
+        self.places = dict(zip(model.frames, model.fk(find_standing(model)), strict=True))
         across = self.locate("shoulder_l") - self.locate("shoulder_r")
         self.wide = float(np.linalg.norm(across))
         self.left: Floats = across / self.wide
@@ -179,7 +211,7 @@ class Placer:
 
 def shape_person(model: Model) -> Cones:
     """Shape pelvis, waist, rib cage, skull and palms, in proportion to the skeleton that they are on."""
-    if not all(role in model.roles for role in PERSON):
+    if not is_person(model):
         return
     place = Placer(model)
     at, wide, up, front = place.locate, place.wide, place.up, place.front
@@ -196,12 +228,16 @@ def shape_person(model: Model) -> Cones:
         "head", top - 0.265 * wide * up + 0.01 * wide * front, top - 0.24 * wide * up, 0.225 * wide, 0.24 * wide
     )
     yield place.grow("head", jaw + 0.05 * wide * up, jaw + 0.13 * wide * up, 0.125 * wide, 0.17 * wide)
+    collar = (at("shoulder_l") + at("shoulder_r")) / 2
     if "neck" in model.roles:
         yield place.grow("neck", at("neck") - 0.06 * wide * up, head, 0.15 * wide, 0.135 * wide)
+        if float(np.linalg.norm(at("neck") - collar)) > 0.35 * wide:
+            yield place.grow("chest", collar, at("neck"), 0.17 * wide, 0.15 * wide)
     else:
-        yield place.grow("chest", (at("shoulder_l") + at("shoulder_r")) / 2, head, 0.15 * wide, 0.135 * wide)
-    if "spine_1" not in model.roles:
-        yield place.grow("pelvis", at("pelvis") + 0.1 * wide * up, at("chest"), 0.2 * wide, 0.2 * wide)
+        yield place.grow("chest", collar, head, 0.15 * wide, 0.135 * wide)
+    above = at("spine_1" if "spine_1" in model.roles else "chest")
+    if "spine_1" not in model.roles or float(np.linalg.norm(above - at("pelvis"))) > 0.4 * wide:
+        yield place.grow("pelvis", at("pelvis") + 0.1 * wide * up, above, 0.2 * wide, 0.2 * wide)
 
 
 def shape_trunk(place: Placer, side: float) -> Cones:

@@ -18,7 +18,7 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
-from poise.pictures.flesh import PERSON, shape_person, taper_capsules
+from poise.pictures.flesh import find_standing, is_person, shape_person, taper_capsules
 
 __all__ = ["Solid", "find_solids", "make_capsule"]
 
@@ -68,7 +68,7 @@ def find_solids(model: Model) -> tuple[Solid, ...]:
 
 def is_bare_person(model: Model) -> bool:
     """Return whether a body has the roles of a person, and no mass to say how thick it is: a figure of mocap."""
-    return model.mass == 0.0 and all(role in model.roles for role in PERSON)
+    return model.mass == 0.0 and is_person(model)
 
 
 def make_person(model: Model) -> list[Solid]:
@@ -90,7 +90,7 @@ def find_head(model: Model) -> tuple[str, Floats, float] | None:
     """Return the frame of a body's head, its way up in that frame, and a radius for it; None where it has no head."""
     if "head" not in model.roles:
         return None
-    T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
+    T = dict(zip(model.frames, model.fk(find_standing(model)), strict=True))
     at = {role: T[model.roles[role]][:3, 3] for role in HEAD_ROLES if role in model.roles}
     below = next((at[role] for role in ("neck", "chest", "pelvis") if role in at), None)
     wide = (

@@ -10,13 +10,11 @@ from poise.errors import FormatError
 from poise.formats.gltf.accessors import find_packing, find_span, unpack_view
 from poise.formats.gltf.document import Document, Object
 from poise.formats.gltf.meshes import find_base_texture
+from poise.formats.images import MOST_IMAGE, MOST_IMAGES, find_kind
 from poise.model.looks import Material, Texture
 
 __all__ = ["Palette"]
 
-MOST_IMAGE = 1 << 26  # bytes of one image
-MOST_IMAGES = 1 << 28  # and of all
-KINDS = {b"\x89PNG": "image/png", b"\xff\xd8\xff": "image/jpeg", b"RIFF": "image/webp", b"\xabKTX": "image/ktx2"}
 BASIS = "KHR_texture_basisu"
 
 
@@ -95,7 +93,7 @@ class Palette:
         except FormatError as error:
             self.missing.add(f"a texture was left out: {error.message}")
             return None
-        kind = next((kind for head, kind in KINDS.items() if data.startswith(head)), "")
+        kind = find_kind(data)
         self._bytes += len(data)
         if not kind or kind == "image/ktx2" or len(data) > MOST_IMAGE or self._bytes > MOST_IMAGES:
             why = "is a KTX2 image" if kind == "image/ktx2" else "is not a PNG, JPEG or WebP, or is too large"

@@ -1,0 +1,92 @@
+"""Flesh around a skeleton: of a figure it hangs together, however its file lays the bones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import poise
+from bvh_cases import ROOT6, ROTATIONS, write
+from bvh_oracle import Bone, bones, text_of
+from poise.pictures.clay import place_core
+from poise.pictures.solids import find_solids
+
+
+def make_figure(joint: tuple[str, ...], root: str = "") -> tuple[Bone, dict[str, tuple[float, float, float]]]:
+    """A figure all of whose bones point along x at rest, and the turns (about x, y, z) with which it stands."""
+    down, aside = (0.0, 0.0, 180.0), {"Left": (0.0, 90.0, 0.0), "Right": (0.0, -90.0, 0.0)}
+    turns = {"Hips": (0.0, 0.0, 90.0)}
+    limbs = []
+    for side, z in (("Left", -1.0), ("Right", 1.0)):
+        foot = Bone(f"{side}Foot", (42.0, 0.0, 0.0), joint, [Bone(f"{side}Toe", (17.0, 0, 0), joint, end=(3.0, 0, 0))])
+        leg = Bone(f"{side}UpLeg", (0.0, 0.0, 10.0 * z), joint, [Bone(f"{side}Leg", (43.0, 0.0, 0.0), joint, [foot])])
+        hand = Bone(f"{side}Hand", (25.0, 0.0, 0.0), joint, end=(8.0, 0.0, 0.0))
+        arm = Bone(f"{side}Arm", (11.0, 0.0, 0.0), joint, [Bone(f"{side}ForeArm", (33.0, 0.0, 0.0), joint, [hand])])
+        limbs.append((leg, Bone(f"{side}Shoulder", (10.0, 0.0, 5.0 * z), joint, [arm])))
+        turns |= {f"{side}UpLeg": down, f"{side}Shoulder": aside[side], f"{side}Foot": (0.0, 0.0, 90.0)}
+    head = Bone("Head", (11.0, 0.0, 0.0), joint, end=(15.0, 0.0, 0.0))
+    chest = Bone("Spine2", (12.0, 0, 0), joint, [Bone("Neck", (24.0, 0, 0), joint, [head]), *(a for _, a in limbs)])
+    spine = Bone("Spine", (7.0, 0.0, 0.0), joint, [Bone("Spine1", (12.0, 0.0, 0.0), joint, [chest])])
+    hips = Bone("Hips", (0.0, 92.0, 0.0), ROOT6, [*(leg for leg, _ in limbs), spine])
+    return (Bone(root, (0.0, 0.0, 0.0), ROOT6, [hips]) if root else hips), turns
+
+
+def write_clip(figure: Bone, turns: dict[str, tuple[float, float, float]], away: float = 0.0) -> str:
+    """A clip of three frames in which the figure stands, and swings an arm."""
+    rows = []
+    for swing in (0.0, 20.0, 40.0):
+        row: list[float] = []
+        for bone in bones(figure):
+            x, y, z = turns.get(bone.name, (0.0, 0.0, 0.0))
+            place = dict(zip("XYZ", bone.offset, strict=True))
+            place["Z"] += away if bone.name == "Hips" else 0.0
+            angle = {"X": x, "Y": y, "Z": z + swing * (bone.name == "LeftArm")}
+            row += [place[c[0]] if c.endswith("position") else angle[c[0]] for c in bone.channels]
+        rows.append(row)
+    return text_of(figure, np.array(rows))
+
+
+def count_islands(pose: poise.Pose) -> int:
+    """How many groups of solids there are that do not touch one another."""
+    solids = find_solids(pose.model)
+    assert all(solid.kind == "capsule" for solid in solids)
+    t = np.linspace(0.0, 1.0, 41)[:, None]
+    cores = [place_core(pose, solid) for solid in solids]
+    points = [(1 - t) * a + t * b for a, b in cores]
+    radii = [(1 - t[:, 0]) * solid.round[0] + t[:, 0] * solid.round[1] for solid in solids]
+    label = list(range(len(solids)))
+    for i in range(len(solids)):
+        for j in range(i):
+            gap = np.linalg.norm(points[i][:, None] - points[j][None], axis=-1) - radii[i][:, None] - radii[j][None]
+            if gap.min() < 0.005 * pose.model.length:
+                old, new = label[i], label[j]
+                label = [new if k == old else k for k in label]
+    return len(set(label))
+
+
+@pytest.mark.parametrize("away", [0.0, 450.0])
+@pytest.mark.parametrize("root", ["", "Reference"])
+@pytest.mark.parametrize("joint", [ROTATIONS, ROOT6])
+def test_the_flesh_of_a_figure_hangs_together(joint: tuple[str, ...], root: str, away: float, tmp_path: Path) -> None:
+    motion = poise.load_motion(write(tmp_path, write_clip(*make_figure(joint, root), away)))
+    model = motion.model
+    assert {"pelvis", "chest", "shoulder_l", "head", "ankle_r"} <= set(model.roles)
+    standing = motion[0]
+    assert standing.position("Head")[1] > standing.position("Hips")[1] + 40
+    for pose in motion:
+        assert count_islands(pose) == 1
+    # the chest is as wide as a chest: it reaches beyond half the way to a shoulder
+    half = abs(standing.position("LeftArm")[2] - standing.position("Head")[2])
+    wide = max(
+        abs(place_core(standing, solid)[:, 2] - standing.position("Head")[2]).max() + max(solid.round)
+        for solid in find_solids(model)
+        if solid.frame == model.roles["chest"]
+    )
+    assert wide > 0.6 * half
+
+
+@pytest.mark.parametrize("name", ["humanoid", "quadruped"])
+def test_the_flesh_of_built_in_figures_hangs_together(name: str) -> None:
+    assert count_islands(poise.Pose(poise.load(name))) == 1
