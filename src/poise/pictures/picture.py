@@ -14,6 +14,7 @@ import numpy as np
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
+from poise.model.plane import is_planar
 from poise.pictures.bounds import find_floor
 from poise.pictures.cloud import ReachCloud
 from poise.pictures.goal_errors import draw_goal_errors
@@ -28,7 +29,7 @@ from poise.pictures.plots import (
     trace_goals,
     trace_solutions,
 )
-from poise.pictures.stick import Camera, is_planar
+from poise.pictures.stick import Camera
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
 
