@@ -148,7 +148,7 @@ REFUSED: list[tuple[Callable[[], Any], type[PoiseError], str]] = [
     (lambda: Balance(["foot_l"], margin=-0.1), InvalidValue, "margin"),
     (lambda: Range(2.0, 1.0), InvalidValue, "must not be above"),
     (lambda: Range(NAN, 1.0), InvalidValue, "Range: low"),
-    (lambda: Reach("head", (Range(), 1.0)), InvalidValue, "has 2 coordinates"),
+    (lambda: Reach("head", (Range(),)), InvalidValue, "has 1 coordinates"),
     (lambda: Reach("head", (Range(), NAN, 0.0)), InvalidValue, "finite"),
     (lambda: Orient("head", np.eye(3), within=-0.1), InvalidValue, "zero or more"),
     (lambda: Orient("head", np.eye(3), within=Range(0.1, 0.2)), InvalidValue, "low <= 0 <= high"),

@@ -13,6 +13,7 @@ import pytest
 import poise
 from poise.errors import InvalidValue, MissingExtra, NameNotFound
 from poise.methods import DLS
+from poise.model.plane import is_planar
 from poise.solvers import race
 from poise.solvers.race import average_curves
 
@@ -155,7 +156,6 @@ def test_a_pose_becomes_a_picture(name: str, tmp_path: Path) -> None:
 
 def test_a_camera_lays_space_flat() -> None:
     from poise.pictures import Camera
-    from poise.pictures.stick import is_planar
 
     assert Camera.look_down().project([[1, 2, 5]])[0] == pytest.approx([1, 2])
     assert Camera(0.0, 0.0).project([0, 1, 2]) == pytest.approx([1, 2])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -135,3 +136,29 @@ def test_a_notebook_cell_shows_the_body() -> None:
         assert told is not None
         assert "<iframe" in told
     assert poise.Motion(model, np.zeros((0, 3)))._repr_html_() is None
+
+
+@pytest.mark.parametrize("name", poise.models.names())
+def test_a_notebook_cell_shows_a_model_and_its_joints(name: str) -> None:
+    model = poise.load(name)
+    told = model._repr_html_()
+    assert "<iframe" in told
+    assert f"<td>{model.joints[0].name}</td>" in told
+    assert len(told) < 200_000
+    assert told == model._repr_html_()  # made once
+
+
+def test_a_notebook_keeps_a_still_picture_of_a_body_with_large_meshes(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib", reason="pictures need matplotlib: pip install 'poise[studio]'")
+    monkeypatch.setattr("poise.model.show.SMALL", 1000)
+    told = poise.load("planar3").with_frame("here", "tip", np.eye(4))._repr_html_()
+    assert '<img src="data:image/png;base64,' in told
+    assert "<iframe" not in told
+
+
+def test_a_notebook_says_a_model_in_words_where_nothing_can_be_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("poise.model.show.SMALL", 1000)
+    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
+    told = poise.load("planar3").with_frame("there", "tip", np.eye(4))._repr_html_()
+    assert "<td>joint_1</td>" in told
+    assert "<img" not in told

@@ -10,6 +10,7 @@ import pytest
 import poise
 from poise.goals import Reach
 from poise.pictures.stick import find_angles, find_lengths
+from poise.studio import Studio
 
 
 @pytest.mark.parametrize("name", ["planar2", "planar3"])
@@ -32,3 +33,17 @@ def test_a_picture_of_a_planar_arm_says_them() -> None:
     assert thickest >= 6.0
     assert any(line.get_marker() == "x" for line in axes.lines)  # the target
     assert not poise.plot(poise.load("panda")).figure.axes[0].texts
+
+
+def test_two_numbers_are_typed_where_a_body_moves_in_a_plane() -> None:
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    with Studio("planar3", port=18061, shadows=False) as studio:
+        tab = studio.panel.joints
+        assert tab.flat.visible
+        assert not tab.place.visible
+        tab.handle.value, tab.flat.value, tab.go.value = "tip", (0.9, 1.6), "Target"
+        tab.on_go()
+        assert studio.puppet.find_target("tip") == pytest.approx([0.9, 1.6, 0.0])
+        studio.show("panda")  # while the tip is still on its way
+        assert tab.place.visible
+        assert not tab.flat.visible

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch, name_not_found
+from poise.goals.flat import fill_places
 from poise.goals.goal import POSE, POSITION, ROTATION, GoalRows
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.spatial import Rotation, Transform
 
-__all__ = ["Rows", "find_lead", "name_targets", "read_starts", "read_targets"]
+__all__ = ["Rows", "fill_pairs", "find_lead", "name_targets", "read_starts", "read_targets"]
 
 TAILS: dict[int, tuple[int, ...]] = {POSITION: (3,), ROTATION: (3, 3), POSE: (4, 4)}
 WORDS = {POSITION: "points", ROTATION: "rotation matrices", POSE: "transforms"}
@@ -87,18 +88,25 @@ def name_targets(targets: Any, rows: Mapping[str, GoalRows]) -> dict[str, Any]:
 
 
 def read_targets(name: str, value: Any, row: GoalRows) -> Rows:
-    """Read the targets of one goal: (..., 3), (..., 3, 3) or (..., 4, 4), as the goal was made."""
+    """Read the targets of one goal: (..., 3), (..., 2), (..., 3, 3) or (..., 4, 4), as the goal was made."""
     what = f"targets[{name!r}]"
     if isinstance(value, Transform) or (isinstance(value, Rotation) and row.op == ROTATION):
         value = value.matrix
     if row.op not in TAILS or row.ranged or row.local:
         return convert_one_by_one(name, value, row)
     tail = TAILS[row.op]
-    array = read_reals(value, what)
+    array = fill_pairs(read_reals(value, what), row)
     if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
         wanted = ", ".join(map(str, tail))
         raise ShapeMismatch(f"{what} has shape {array.shape}; the goal was made for {WORDS[row.op]}: (..., {wanted}).")
     return Rows(name, array, array.shape[: array.ndim - len(tail)], prod(tail))
+
+
+def fill_pairs(array: Any, row: GoalRows, arrays: Any = np) -> Any:
+    """Return pairs (..., 2) as places (..., 3), where places are asked for; a body that is not planar is refused."""
+    if row.third is None or not array.ndim or array.shape[-1] != 2:
+        return array
+    return fill_places(array, *row.third(), arrays)
 
 
 def convert_one_by_one(name: str, value: Any, row: GoalRows) -> Rows:

@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from poise.batch.arrays import TAILS, WORDS, Rows, find_lead
+from poise.batch.arrays import TAILS, WORDS, Rows, fill_pairs, find_lead
 from poise.batch.outputs import SMALL, Block, Outputs
 from poise.batch.solution import BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch
@@ -95,7 +95,7 @@ class DeviceBatch:
 
     def _read_targets(self, name: str, value: Any) -> Rows:
         tail = TAILS[self.rows[name].op]
-        array = view_on_device(value, f"targets[{name!r}]")
+        array = fill_pairs(view_on_device(value, f"targets[{name!r}]"), self.rows[name], load_cupy())
         if array.ndim < len(tail) or array.shape[array.ndim - len(tail) :] != tail:
             wanted = ", ".join(map(str, tail))
             raise ShapeMismatch(

@@ -90,9 +90,9 @@ class BatchSolver:
         """Solve every row.
 
         Args:
-            targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, or {goal name: array}; more leading axes, and
-                broadcasting between goals and starts, as in numpy. A row that is not a target (NaN, not a rotation)
-                becomes INVALID; its neighbours are not affected.
+            targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, (B, 2) for places of a planar body, or {goal name:
+                array}; more leading axes, and broadcasting between goals and starts, as in numpy. A row that is not a
+                target (NaN, not a rotation) becomes INVALID; its neighbours are not affected.
             starts: (B, nq) or (nq,), a Pose or a Motion; the rest pose unless given.
             out: Arrays to fill: one for `q`, {field: array}, or a BatchSolution to reuse. They must fit exactly.
             progress: A function called with (rows done, rows) from time to time, and at the end.
@@ -233,7 +233,8 @@ def solve_batch(
     Args:
         model: The body.
         goals: One goal or several; their own targets count where `targets` has none.
-        targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, or {goal name: array}. A bad row becomes INVALID; its
+        targets: (B, 3), (B, 3, 3) or (B, 4, 4) for one goal, (B, 2) for places of a planar body, or {goal name:
+            array}. A bad row becomes INVALID; its
             neighbours are not affected.
         starts: (B, nq) or (nq,) (default: the rest pose).
         restarts: How many further searches follow a failed one, from spread seeds; "auto" lets the method decide.

@@ -25,6 +25,7 @@ from poise.goals.goal import Goal
 from poise.kinematics import Pose
 from poise.limits import Clearance
 from poise.model import Model
+from poise.model.plane import find_normal
 from poise.solvers.solution import Solution
 from poise.solvers.table import name_goals
 from poise.spatial import Rotation, Transform
@@ -84,7 +85,8 @@ def solve_command(
     reach: Annotated[
         list[str] | None,
         make_goal_option(
-            "Bring a frame to a place, in metres; with a quaternion, turn it too.", "FRAME X Y Z [QW QX QY QZ]"
+            "Bring a frame to a place, in metres (X Y of a planar body); with a quaternion, turn it too.",
+            "FRAME X Y Z [QW QX QY QZ]",
         ),
     ] = None,
     look_at: Annotated[list[str] | None, make_goal_option("Point a frame's z axis at a place.", "FRAME X Y Z")] = None,
@@ -113,8 +115,9 @@ def solve_command(
     with report_complaints("solve"):
         body = poise.load(model, base=base)
         q = read_start(body, start)
+        places = (3,) if find_normal(body) is None else (2, 3)  # numbers of a place
         goals = [
-            *(make_reach(read_numbers(text, "--reach", 3, 7)) for text in reach or ()),
+            *(make_reach(read_numbers(text, "--reach", *places, 7)) for text in reach or ()),
             *(LookAt(name, xyz) for name, xyz in (read_numbers(text, "--look-at", 3) for text in look_at or ())),
             *(Reach(frame, body.fk(q, frame)) for frame in split_names(pin)),
             *([Balance(split_names(balance))] if balance else []),
@@ -152,9 +155,9 @@ def read_numbers(text: str, option: str, *counts: int) -> tuple[str, Numbers]:
 
 
 def make_reach(given: tuple[str, Numbers]) -> Reach:
-    """Return a Reach for a position, or for a position and a rotation (quaternion wxyz)."""
+    """Return a Reach for a position (of a planar body: two numbers), or for a position and a rotation (wxyz)."""
     name, values = given
-    if len(values) == 3:
+    if len(values) <= 3:
         return Reach(name, values)
     return Reach(name, Transform(Rotation(values[3:]), values[:3]))
 

@@ -67,6 +67,7 @@ class GoalRows:
         points: Frames and points on them: the contacts of a balance.
         residual: Of CUSTOM: q to `size` numbers.
         jacobian: Of CUSTOM: q to (size, nv).
+        third: Of places: which coordinate a planar body adds to a target of two, and its value [m].
     """
 
     op: core.GoalOp
@@ -86,6 +87,7 @@ class GoalRows:
     points: tuple[tuple[str, NDArray[np.float64]], ...] = ()
     residual: Callable[[Any], NDArray[np.float64]] | None = None
     jacobian: Callable[[Any], NDArray[np.float64]] | None = None
+    third: Callable[[], tuple[int, float]] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -21,7 +21,7 @@ from poise.model.spec import read_number, read_vector
 
 __all__ = ["Range", "pack_place", "read_place", "read_range"]
 
-Place = NDArray[np.float64] | tuple[Any, Any, Any]
+Place = NDArray[np.float64] | tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,13 +94,15 @@ def read_range(value: Any, what: str, least: float, most: float) -> Range:
     return found
 
 
-def read_place(target: Any, what: str) -> Place:
-    """Return three coordinates [m]: an array, or a tuple of numbers and Ranges if a Range is among them."""
+def read_place(target: Any, what: str, fewest: int = 3) -> Place:
+    """Return three coordinates [m]: an array, or a tuple of numbers and Ranges if a Range is among them.
+
+    With `fewest` 2 such a tuple may be of two coordinates, for a planar body.
+    """
     if isinstance(target, (tuple, list)) and any(isinstance(x, Range) for x in target):
-        if len(target) != 3:
+        if not fewest <= len(target) <= 3:
             raise InvalidValue(f"{what} has {len(target)} coordinates; it must have 3.")
-        x, y, z = (part if isinstance(part, Range) else float(read_coordinate(part, what)) for part in target)
-        return x, y, z
+        return tuple(part if isinstance(part, Range) else float(read_coordinate(part, what)) for part in target)
     point = read_vector(target, 3, what)
     if not (np.abs(point) < LARGEST).all():
         raise InvalidValue(f"{what} is {point.tolist()}; every number must be finite (and below {LARGEST:g}).")

@@ -10,18 +10,23 @@ that frame's axes (of a transform: along its own axes):
 
     residual  r = R_target^T (p_target - p)
 
+A planar body is asked to 2 numbers; its plane gives the third (see flat.py).
+
 Source: Rabbani, A recipe to cook Jacobian, section 3.3 (orientation error R_d R_e^T).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
+from poise.goals.flat import fill_place, find_third
 from poise.goals.goal import POSE, POSITION, Goal, GoalRows, pack_target, read_numbers, read_weights
 from poise.goals.range import Range, pack_place, read_place
 from poise.kinematics.regions import LARGEST, read_position
@@ -43,9 +48,13 @@ MANY = (
     "of the frames of a motion, use poise.motion.track."
 )
 
+Third = Callable[[], tuple[int, float]]  # which coordinate a plane gives, and its value
+
 
 class OverTime:
     """Targets of the frames of a motion: points (frames, 3) or transforms (frames, 4, 4), for `poise.motion.track`.
+
+    Points of a planar body may be pairs, (frames, 2).
 
     Attributes:
         values: The targets, read-only.
@@ -67,7 +76,8 @@ class Reach(Goal, words={"weight": WEIGHT}):
 
     Attributes:
         frame: The frame to move; any link, site or joint.
-        target: Three numbers [m], each of which may be a Range; or a Transform, a 4x4 matrix or an SE3-like object.
+        target: Three numbers [m], each of which may be a Range; or a Transform, a 4x4 matrix or an SE3-like object. A
+            planar body takes two numbers: the coordinates in its plane, (x, y) where its joints turn about z.
         point: Where on the frame, in its own coordinates; its origin unless given.
         relative_to: The frame in which the target is given; the world unless given.
     """
@@ -108,29 +118,33 @@ class Reach(Goal, words={"weight": WEIGHT}):
         count = 6 if self.with_rotation else 3
         weight = read_weights(self.weight, 0, count, "Reach")
         even = type(self.weight) is float
+        third = partial(find_third, model, self.frame, self.point, self.relative_to)
         return GoalRows(
             op=POSE if self.with_rotation else POSITION,
             frame=self.frame,
             base=self.relative_to,
             point=np.zeros(3) if self.point is None else np.array(self.point, dtype=np.float64),
             weight=weight,
-            target=self._pack(self.target),
+            target=self._pack(third, self.target),
             exact=self.with_rotation and not even and len(set(weight[3:].tolist())) > 1,
-            convert=self._convert,
+            convert=partial(self._convert, third),
             local=self.relative_to is not None and (self.ranged or len(set(weight[:3].tolist())) > 1),
             ranged=self.ranged,
             size=count,
+            third=third if count == 3 else None,
         )
 
-    def _convert(self, target: Any) -> NDArray[np.float64]:
+    def _convert(self, third: Third, target: Any) -> NDArray[np.float64]:
         read = read_target(target)
         if isinstance(read, Transform) != self.with_rotation:
             wanted = "a transform" if self.with_rotation else "a point"
             raise ShapeMismatch(f"goal on {self.frame!r}: it was made for {wanted}; the new target must be one too.")
-        return self._pack(read)
+        return self._pack(third, read)
 
-    def _pack(self, read: Any) -> NDArray[np.float64]:
+    def _pack(self, third: Third, read: Any) -> NDArray[np.float64]:
         """Return the numbers of a target that has been read."""
+        if not isinstance(read, Transform) and len(read) == 2:
+            read = fill_place(read, *third())
         if self.ranged:
             return pack_place(read, ranged=True)
         if isinstance(read, tuple):
@@ -141,18 +155,21 @@ class Reach(Goal, words={"weight": WEIGHT}):
 
 
 def read_target(target: Any) -> Any:
-    """Return a point (3,), three coordinates with a Range among them, one Transform, or targets over time."""
+    """Return a point (3,), coordinates with a Range among them, one Transform, or targets over time.
+
+    A point may be a pair (2,), which the plane of a body makes three numbers.
+    """
     if type(target) is np.ndarray and is_over_time(target.shape):
         return OverTime(target)
     if isinstance(target, (tuple, list)) and any(isinstance(part, Range) for part in target):
-        return read_place(target, "target")
+        return read_place(target, "target", fewest=2)
     if type(target) is np.ndarray and target.shape == (4, 4):
         transform = as_transform(target, "target")
         check_lengths(transform.translation, "target")
         return transform
     if isinstance(target, (tuple, list, np.ndarray)):
         array = read_numbers(target, "target", "give 3 numbers [m], a Transform or a 4x4 matrix")
-        if array.shape == (3,):
+        if array.shape in ((3,), (2,)):
             check_lengths(array, "target")
             array.setflags(write=False)
             return array
@@ -164,8 +181,8 @@ def read_target(target: Any) -> Any:
 
 
 def is_over_time(shape: tuple[int, ...]) -> bool:
-    """Return whether an array holds transforms (frames, 4, 4), or points (frames, 3); (3, 3) may be a rotation."""
-    return shape[1:] == (4, 4) or (len(shape) == 2 and shape[1] == 3 != shape[0])
+    """Return whether an array holds transforms (frames, 4, 4), or points (frames, 3 or 2); (3, 3) may be a rotation."""
+    return shape[1:] == (4, 4) or (len(shape) == 2 and (shape[1] == 2 or shape[1] == 3 != shape[0]))
 
 
 def refuse_shape(shape: tuple[int, ...]) -> None:

@@ -371,7 +371,8 @@ class Model:
         return show.draw_tree(self)
 
     def _repr_html_(self) -> str:
-        return show.draw_table(self)
+        shown: str = self.keep("cell", lambda: show.draw_cell(self))
+        return shown
 
 
 def remake(

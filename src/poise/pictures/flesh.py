@@ -19,9 +19,9 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.limits.capsules import body_capsules
 from poise.limits.skeleton import BodyCapsule
 from poise.model import Model
+from poise.model.plane import is_planar
 from poise.model.shapes import Shape
 from poise.pictures.primitives import mesh_solid
-from poise.pictures.stick import is_planar
 from poise.pictures.surface import RoundCone, Surface, round_surface
 
 __all__ = ["PERSON", "Flesh", "find_flesh", "find_standing", "is_person", "shape_person", "taper_capsules"]

@@ -19,8 +19,9 @@ from poise.errors import InvalidValue, MissingExtra
 from poise.formats import convert_path
 from poise.formats.target import replace_file
 from poise.kinematics import Motion
+from poise.model.plane import is_planar
 from poise.pictures.plots import draw_scene, make_figure
-from poise.pictures.stick import Camera, is_planar
+from poise.pictures.stick import Camera
 from poise.solvers.solution import Solution
 
 __all__ = ["MOVING", "find_motion", "is_movie", "write_movie"]

@@ -15,6 +15,7 @@ from poise.batch import ReachMap
 from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
+from poise.model.plane import is_planar
 from poise.pictures.bounds import find_floor
 from poise.pictures.goal_errors import draw_goal_errors
 from poise.pictures.map_picture import draw_map
@@ -29,7 +30,7 @@ from poise.pictures.plots import (
     trace_goals,
     trace_solutions,
 )
-from poise.pictures.stick import Camera, is_planar
+from poise.pictures.stick import Camera
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
 

@@ -15,13 +15,14 @@ from poise.errors import FormatError, InvalidValue, MissingExtra
 from poise.formats import convert_path
 from poise.formats.target import replace_file
 from poise.kinematics import Pose
+from poise.model.plane import is_planar
 from poise.pictures.bodies import find_pieces, tell_missing
 from poise.pictures.bounds import find_floor
 from poise.pictures.clay import BODY, GHOST, draw_clay, draw_marks
 from poise.pictures.marks import Mark
 from poise.pictures.mesh_picture import draw_meshes
 from poise.pictures.solids import find_solids
-from poise.pictures.stick import Camera, draw_labels, draw_pose, draw_targets, is_planar
+from poise.pictures.stick import Camera, draw_labels, draw_pose, draw_targets
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
 

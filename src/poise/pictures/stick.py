@@ -17,9 +17,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.kinematics import Pose
 from poise.model import Model
-from poise.model.kinds import Primitive
+from poise.model.plane import is_planar
 
-__all__ = ["Camera", "draw_labels", "draw_pose", "draw_targets", "find_angles", "find_lengths", "is_planar"]
+__all__ = ["Camera", "draw_labels", "draw_pose", "draw_targets", "find_angles", "find_lengths"]
 
 Floats = NDArray[np.float64]
 
@@ -77,22 +77,6 @@ class Camera:
         on_floor = np.array(points, dtype=np.float64)
         on_floor[..., "xyz".index(self.up or "z")] = self.floor if isinstance(self.floor, (int, float)) else 0.0
         return self.project(on_floor)
-
-
-def is_planar(model: Model) -> bool:
-    """Return whether nothing in the body leaves the plane in which it starts, across z."""
-    T = model.fk(np.array(model.rest))
-    for joint in model.joints:
-        R = T[model.frames.index(joint.frame), :3, :3]
-        if not all(stays_in_plane(primitive, (R @ axis)[2]) for primitive, axis in joint.motions):
-            return False
-    return bool(np.ptp(T[:, 2, 3]) < 1e-9)
-
-
-def stays_in_plane(primitive: Primitive, along_z: float) -> bool:
-    """Tell whether a motion, whose axis has this component along z, keeps to the plane across z."""
-    turns, slides = primitive is Primitive.TURN, primitive is Primitive.SLIDE
-    return (turns and abs(along_z) > 1 - 1e-9) or (slides and abs(along_z) < 1e-9)
 
 
 def find_bones(model: Model) -> list[tuple[int, int]]:

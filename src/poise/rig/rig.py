@@ -154,16 +154,18 @@ class Rig(Planting):
         Pins are served before everything else.
         """
         found = self._handle(handle)
-        wanted = self._place(found, self._state.shown, 2) if target is None else read_target(target)
+        wanted = (
+            self._place(found, self._state.shown, 2) if target is None else read_target(self.model, found.frame, target)
+        )
         self._change(
             "pin", found.name, places=set_entry(self._state.places, found.name, Wish("pin", wanted)), dragged=()
         )
 
     def reach(self, handle: str, target: Any, weight: float = 1.0) -> None:
         """Asks a handle to a place or a transform; `weight` counts among other reaches. `update` moves it there."""
-        name = self._handle(handle).name
-        wish = Wish("reach", read_target(target), check_weight(weight))
-        self._change("reach", name, places=set_entry(self._state.places, name, wish), dragged=())
+        found = self._handle(handle)
+        wish = Wish("reach", read_target(self.model, found.frame, target), check_weight(weight))
+        self._change("reach", found.name, places=set_entry(self._state.places, found.name, wish), dragged=())
 
     def look_at(self, handle: str, target: Any, axis: Any = None) -> None:
         """Turns a handle, such as the head, to a place: its `axis`, or what looks forward in the rest pose."""
@@ -264,7 +266,8 @@ class Rig(Planting):
             The pose of the frame.
         """
         given = handle if isinstance(handle, Mapping) else {handle: target}
-        wanted = {self._handle(name).name: read_target(to) for name, to in given.items()}
+        found = {name: self._handle(name) for name in given}
+        wanted = {at.name: read_target(self.model, at.frame, given[name]) for name, at in found.items()}
         self._memory.before(self._state, "drag", " ".join(sorted(wanted)))
         for name, to in wanted.items():
             self._take(self._handles[name], to, tuple(wanted))

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
+from poise.goals.flat import fill_place, find_third
+from poise.goals.reach import OverTime
 from poise.goals.reach import read_target as read_reach
 from poise.model import Model
 from poise.names import find_other_side, find_side
@@ -18,14 +20,16 @@ __all__ = ["default_axis", "ease_gaze", "ease_place", "find_ahead", "limb_axis",
 Floats = NDArray[np.float64]
 
 
-def read_target(target: Any) -> Floats:
-    """A place (3,) or a transform (4, 4)."""
+def read_target(model: Model, frame: str, target: Any) -> Floats:
+    """A place (3,) or a transform (4, 4) of a frame; a planar body's place may be two numbers."""
     if type(target) is np.ndarray and target.shape == (3,) and target.dtype == np.float64 and np.isfinite(target).all():
         return target.copy()
     read = read_reach(target)
-    if isinstance(read, tuple):
-        raise InvalidValue("a handle goes to a place or a transform; for a Range, use poise.solve with a Reach.")
-    return np.array(read.matrix) if isinstance(read, Transform) else np.array(read)
+    if isinstance(read, (tuple, OverTime)):
+        raise InvalidValue("a handle goes to one place or transform; for a Range, use poise.solve with a Reach.")
+    if isinstance(read, Transform):
+        return np.array(read.matrix)
+    return np.array(read if len(read) == 3 else fill_place(read, *find_third(model, frame)))
 
 
 def ease_place(target: Floats, origin: Floats, share: float) -> Floats:

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.goals.flat import fill_place, find_third
+from poise.model.plane import find_normal
 from poise.spatial import Rotation
 from poise.studio.coordinates import Dial, find_dials, format_q, format_transform, read_dials, set_dial
 from poise.studio.pace import Pace
@@ -37,6 +39,7 @@ class JointsTab:
         self.handle = gui.add_dropdown("Handle", tuple(session.grips.frames))
         self.numbers = gui.add_html("")
         self.place = gui.add_vector3("Target [m]", (0.0, 0.0, 0.0), step=0.001, hint="x, y, z in the world")
+        self.flat = gui.add_vector2("Target in its plane [m]", (0.0, 0.0), step=0.001, hint="The body moves in a plane")
         self.turn = gui.add_vector3("Rotation [°]", (0.0, 0.0, 0.0), step=0.1, hint="Roll, pitch, yaw in the world")
         self.go = gui.add_button_group("Go to", ("Target", "Target and rotation"))
         self.find = gui.add_text("Find a joint", "", hint="Part of its name")
@@ -62,6 +65,8 @@ class JointsTab:
         session = self.session
         self.handle.options = tuple(session.grips.frames)
         self.find.value = ""
+        self.flat.visible = find_normal(session.model) is not None
+        self.place.visible = not self.flat.visible
         self.dials = find_dials(session.model, session.puppet.size)[:MOST]
         self.sliders = []
         with self.folder:
@@ -128,6 +133,8 @@ class JointsTab:
             return
         T = self.session.puppet.transform(self.handle.value)
         self.place.value = tuple(round(float(x), 4) for x in T[:3, 3])
+        normal = find_normal(self.session.model)
+        self.flat.value = tuple(x for k, x in enumerate(self.place.value) if k != (2 if normal is None else normal))
         self.turn.value = tuple(round(math.degrees(x), 2) for x in find_rpy(T[:3, :3]))
         self.pace.ask()
 
@@ -141,12 +148,19 @@ class JointsTab:
 
     def on_go(self) -> None:
         """Ask the handle to the place that was typed."""
-        target = np.eye(4)
-        target[:3, 3] = self.place.value
+        target, handle = np.eye(4), self.handle.value
+        target[:3, 3] = self.find_place(handle)
         roll, pitch, yaw = (math.radians(x) for x in self.turn.value)
         target[:3, :3] = Rotation.from_euler("ZYX", (yaw, pitch, roll)).matrix
-        self.session.puppet.send(self.handle.value, target if "rotation" in self.go.value else target[:3, 3])
+        self.session.puppet.send(handle, target if "rotation" in self.go.value else target[:3, 3])
         self.session.touch()
+
+    def find_place(self, handle: str) -> Floats:
+        """Return the place that was typed; a plane gives the third of two numbers."""
+        if not self.flat.visible:
+            return np.array(self.place.value)
+        model, frame = self.session.model, self.session.puppet.handles[handle].frame
+        return np.asarray(fill_place(np.array(self.flat.value), *find_third(model, frame)))
 
 
 def scale(dial: Dial, value: float) -> float:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.pictures.stick import find_angles, find_lengths, is_planar
+from poise.model.plane import is_planar
+from poise.pictures.stick import find_angles, find_lengths
 from poise.studio.grips import COLORS
 from poise.studio.puppet import FrameResult
 from poise.studio.session import Session

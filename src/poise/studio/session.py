@@ -80,6 +80,7 @@ class Session(Scenery):
     """
 
     grips: Grips
+    last: FrameResult
 
     def __init__(self, opening: Opening, *, host: str, port: int, shadows: bool, dark: bool = False) -> None:
         super().__init__(start_server(host, port, "Poise"), shadows=shadows, dark=dark)
@@ -91,7 +92,6 @@ class Session(Scenery):
         self.lock = threading.RLock()
         self.player = Player(self.start_at, self.lock)
         self.show_limits = True
-        self.last = FrameResult(np.zeros(0))
         self._wake = threading.Event()
         self._event: float | None = None
         self._stopping = False
@@ -203,6 +203,7 @@ class Session(Scenery):
             self.view.remove()
         with self.server.atomic():
             self.puppet = Puppet(model, opening.pose)
+            self.last = FrameResult(self.puppet.q)  # what the body before missed is not this one's
             self._bodies += 1  # every body has names of its own: late messages never reach the next one
             T = model.fk(self.puppet.q)
             self.view = BodyView(self.server.scene, f"/body_{self._bodies}", model)

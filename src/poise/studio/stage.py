@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
-from poise.pictures.stick import is_planar
+from poise.model.plane import is_planar
 
 if TYPE_CHECKING:
     import viser

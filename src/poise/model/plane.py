@@ -1,0 +1,63 @@
+"""The plane of a planar body: two of the world's axes, between which everything in it moves.
+
+A hinge keeps to the plane if its axis is the plane's normal, a slide if it goes along the plane; a body is planar if
+all of its joints keep to the same plane. Source: Craig, Introduction to Robotics, chapter 3 (planar manipulators).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model.kinds import Primitive
+from poise.model.model import Model
+
+__all__ = ["explain_no_plane", "find_normal", "is_planar"]
+
+Floats = NDArray[np.float64]
+NEAR = 1e-9
+NORMALS = (2, 1, 0)  # z first: a body that slides along x alone moves in the xy plane
+PLANES = ("yz", "xz", "xy")  # by their normal
+
+
+def find_normal(model: Model) -> int | None:
+    """Return the axis of the world (0, 1, 2) that nothing in the body moves along or tilts; None without one."""
+
+    def look() -> int | None:
+        moves = list(list_motions(model))
+        kept = (axis for axis in NORMALS if all(keeps(primitive, n[axis]) for _, primitive, n in moves))
+        return next(kept, None)
+
+    found: int | None = model.keep("normal", look)
+    return found
+
+
+def explain_no_plane(model: Model) -> str:
+    """Say which joint leaves the plane that most joints keep to."""
+    moves = list(list_motions(model))
+    leaving = {axis: [name for name, kind, n in moves if not keeps(kind, n[axis])] for axis in NORMALS}
+    axis = min(NORMALS, key=lambda axis: len(leaving[axis]))
+    return f"its joint {leaving[axis][0]!r} leaves the {PLANES[axis]} plane"
+
+
+def is_planar(model: Model) -> bool:
+    """Return whether nothing in the body leaves the plane in which it starts, across z."""
+    heights = model.fk(np.array(model.rest))[:, 2, 3]
+    return find_normal(model) == 2 and bool(np.ptp(heights) < NEAR)
+
+
+def list_motions(model: Model) -> Iterator[tuple[str, Primitive, Floats]]:
+    """Yield the motions of all joints: the joint, what it does, and its axis in the world."""
+    T = model.fk(np.array(model.rest))
+    for joint in model.joints:
+        R = T[model.frames.index(joint.frame), :3, :3]
+        for primitive, axis in joint.motions:
+            yield joint.name, primitive, R @ axis
+
+
+def keeps(primitive: Primitive, along: float) -> bool:
+    """Tell whether a motion, whose axis has this component along a normal, keeps to the plane."""
+    turns, slides = primitive is Primitive.TURN, primitive is Primitive.SLIDE
+    return (turns and abs(along) > 1 - NEAR) or (slides and abs(along) < NEAR)

@@ -1,0 +1,110 @@
+"""A planar body is asked to two numbers: everywhere the same as three, the third of which its plane gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise.errors import ShapeMismatch
+from poise.goals import Range, Reach, Relative
+from poise.rig import Rig
+
+PLANES = {0: "yz", 1: "xz", 2: "xy"}
+
+
+def build_arm(normal: int, height: float = 0.3) -> poise.Model:
+    """Build three hinges and a slide that move across one axis of the world, at a height along it."""
+    across, along = np.eye(3)[normal], np.eye(3)[(normal + 1) % 3]
+    builder = poise.ModelBuilder(name="flat")
+    builder.add_frame("base", None, height * across)
+    parent = "base"
+    for k in range(3):
+        builder.add_joint(f"turn_{k}", parent, "revolute", offset=along if k else 0 * along, axis=across, rest=0.4)
+        parent = f"turn_{k}"
+    builder.add_joint("slide", parent, "prismatic", axis=along, lower=0.0, upper=0.5, rest=0.2)
+    builder.add_frame("tip", "slide", 0.5 * along + 0.1 * across)
+    return builder.build()
+
+
+def find_pair(normal: int, place: np.ndarray) -> tuple[float, float]:
+    """Return a place without its coordinate along the normal."""
+    first, second = (float(x) for k, x in enumerate(place) if k != normal)
+    return first, second
+
+
+BODIES = [(poise.load("planar2"), 2), (poise.load("planar3"), 2), *((build_arm(normal), normal) for normal in PLANES)]
+
+
+@pytest.mark.parametrize(("model", "normal"), BODIES, ids=["planar2", "planar3", *PLANES.values()])
+@pytest.mark.parametrize("point", [None, (0.1, -0.05, 0.02)])
+def test_two_numbers_mean_what_three_mean(model: poise.Model, normal: int, point: tuple[float, ...] | None) -> None:
+    rng = np.random.default_rng(3)
+    for q in model.clamp(rng.uniform(-1.0, 1.0, (5, model.nq))):
+        T = model.fk(q, "tip")
+        place = T[:3, 3] if point is None else T[:3, :3] @ point + T[:3, 3]
+        pair = find_pair(normal, place)
+        flat = poise.solve(model, Reach("tip", pair, point=point))
+        full = poise.solve(model, Reach("tip", place, point=point))
+        assert flat.reached
+        assert np.allclose(flat.q, full.q, atol=1e-6)
+        assert np.allclose(flat.pose.transform("tip").apply(np.zeros(3) if point is None else point), place, atol=1e-3)
+        again = poise.Solver(model, Reach("tip", place, point=point)).solve(targets={"tip": pair})
+        assert np.allclose(again.q, full.q, atol=1e-6)
+
+
+@pytest.mark.parametrize(("model", "normal"), BODIES[1:3], ids=["planar3", "flat"])
+def test_a_batch_takes_pairs(model: poise.Model, normal: int) -> None:
+    q = model.clamp(np.random.default_rng(5).uniform(-1.0, 1.0, (20, model.nq)))
+    places = model.fk(q, "tip")[:, :3, 3]
+    pairs = np.array([find_pair(normal, place) for place in places])
+    for goal in (Reach("tip", pairs[0]), Reach("tip", places[0])):
+        flat, full = poise.solve_batch(model, goal, pairs), poise.solve_batch(model, goal, places)
+        assert flat.reached.all()
+        assert np.allclose(flat.q, full.q, atol=1e-6)
+    alone = poise.solve_batch(model, Reach("tip", pairs[0]), pairs.reshape(4, 5, 2), method="ccd")
+    assert alone.q.shape == (4, 5, model.nq)
+
+
+def test_a_pair_may_hold_a_range_and_be_relative() -> None:
+    model = poise.load("planar3")
+    ranged = poise.solve(model, Reach("tip", (Range(0.5, 0.7), 1.5))).pose.position("tip")
+    assert 0.5 - 1e-3 < ranged[0] < 0.7 + 1e-3
+    assert ranged[1:] == pytest.approx([1.5, 0.0], abs=1e-3)
+    for goal in (Reach("tip", (1.1, 0.8), relative_to="joint_1"), Relative("tip", "joint_1", (1.1, 0.8))):
+        pose = poise.solve(model, goal).pose
+        seen = pose.transform("joint_1").inverse() @ pose.transform("tip")
+        assert seen.translation == pytest.approx([1.1, 0.8, 0.0], abs=1e-3)
+
+
+def test_a_rig_and_a_track_take_pairs() -> None:
+    model = poise.load("planar3")
+    rig = Rig(model)
+    for _ in range(20):
+        pose = rig.drag("tip", (1.0, 1.4))
+    assert pose.position("tip") == pytest.approx([1.0, 1.4, 0.0], abs=1e-3)
+    path = np.linspace((1.0, 1.4), (0.2, 1.8), 12)
+    track = poise.motion.track(model, Reach("tip", path), fps=30)
+    assert np.allclose(track.motion.positions("tip")[:, :2], path, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", ["panda", "humanoid"])
+def test_a_body_that_leaves_its_plane_is_refused_with_the_cause(name: str) -> None:
+    model = poise.load(name)
+    frame = "hand_l" if name == "humanoid" else model.frames[-1]
+    asks = (
+        lambda: poise.solve(model, Reach(frame, (0.3, 0.4))),
+        lambda: poise.solve_batch(model, Reach(frame, (0.3, 0.4, 0.2)), np.zeros((4, 2))),
+        lambda: Rig(model).drag(next(iter(Rig(model).handles)), (0.3, 0.4)),
+    )
+    for ask in asks:
+        with pytest.raises(ShapeMismatch, match=r"2 numbers.*does not move in a plane: its joint '.*' leaves the"):
+            ask()
+
+
+def test_a_plane_that_no_axis_of_the_world_crosses_is_none() -> None:
+    builder = poise.ModelBuilder(name="tilted")
+    for k in range(2):
+        builder.add_joint(f"turn_{k}", f"turn_{k - 1}" if k else None, "revolute", offset=(k, 0, 0), axis=(0, 0.6, 0.8))
+    with pytest.raises(ShapeMismatch, match="turn_0"):
+        poise.solve(builder.build(), Reach("turn_1", (0.3, 0.4)))
