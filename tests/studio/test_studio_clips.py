@@ -15,8 +15,10 @@ import poise
 from poise.errors import FormatError
 from poise.studio import Studio
 from poise.studio.opening import read_opening
-from poise.studio.player import Player, sample
+from poise.studio.player import Player
+from poise.studio.timeline import ClipState
 from poise.studio.uploads import unpack
+from walks import make_walk, put_skate_in
 
 FPS = 30.0
 
@@ -61,44 +63,6 @@ def seen(player: Player) -> poise.Motion:
 # ------------------------------------------------------------------------------------------------ the player
 
 
-def test_an_edit_is_exact_at_its_time_and_fades_out_around_it(player: Player, stand: Stand) -> None:
-    clip = seen(player)
-    player.show_at(1.0)
-    model, knee = clip.model, clip.model.joint("knee_l").q
-    moved = stand.q.copy()
-    moved[knee] += 0.5
-    player.keep(moved)
-    assert player.edited
-    assert np.abs(model.difference(sample(seen(player), 1.0), moved)).max() < 1e-12
-    change = np.abs(seen(player).q[:, knee] - clip.q[:, knee]).ravel()
-    assert change[30] == pytest.approx(0.5)
-    assert (np.diff(change[15:31]) >= 0).all()
-    assert (change[: 30 - 15] == 0).all()
-    assert (change[30 + 16 :] == 0).all()
-    assert player.original is clip
-
-
-def test_edits_at_several_times_are_all_kept_exactly(player: Player, stand: Stand) -> None:
-    model, rng = seen(player).model, np.random.default_rng(0)
-    for frame in (10, 18, 40, 18):
-        player.show_at(frame / FPS)
-        wanted = model.integrate(stand.q, 0.1 * rng.standard_normal(model.nv))
-        player.keep(wanted)
-        assert np.abs(model.difference(seen(player).q[frame], wanted)).max() < 1e-9
-
-
-def test_the_pose_of_the_original_takes_an_edit_back(player: Player, stand: Stand) -> None:
-    clip = seen(player)
-    player.show_at(0.5)
-    before = stand.q.copy()
-    moved = before.copy()
-    moved[clip.model.joint("knee_l").q] += 0.3
-    player.keep(moved)
-    player.keep(before)
-    assert not player.edited
-    assert np.abs(seen(player).q - clip.q).max() < 1e-12
-
-
 def test_standing_still_is_on_a_frame_and_steps_by_frames(player: Player, stand: Stand) -> None:
     player.show_at(0.5 + 0.4 / FPS)
     assert np.array_equal(stand.q, seen(player).q[15])
@@ -106,6 +70,31 @@ def test_standing_still_is_on_a_frame_and_steps_by_frames(player: Player, stand:
     assert np.array_equal(stand.q, seen(player).q[16])
     player.step_frames(-100)
     assert np.array_equal(stand.q, seen(player).q[0])
+
+
+def test_only_the_part_between_in_and_out_is_played(player: Player) -> None:
+    player.set_part(0.5, 1.0)
+    seen_at: list[float] = []
+    player.changed.append(lambda what: seen_at.append(player.seconds) if player.playing and what == "time" else None)
+    player.speed = 2.0
+    player.play()
+    assert wait_until(lambda: len(seen_at) > 60)
+    player.stop()
+    assert min(seen_at) >= 0.5
+    assert max(seen_at) <= 1.0
+    player.set_part(start=1.5)  # an in point behind the out point takes it along
+    assert player.start < player.end <= player.duration
+    player.set_part(end=0.0)
+    assert 0.0 <= player.start < player.end
+
+
+def test_a_clip_that_does_not_loop_stops_at_the_out_point(player: Player, stand: Stand) -> None:
+    player.loop, player.speed = False, 2.0
+    player.set_part(0.0, 0.5)
+    player.play()
+    assert wait_until(lambda: not player.playing)
+    assert player.seconds == pytest.approx(0.5)
+    assert np.array_equal(stand.q, seen(player).q[15])
 
 
 # ------------------------------------------------------------------------------------------------ what is opened
@@ -249,10 +238,89 @@ def test_a_drag_becomes_part_of_the_clip(studio: Studio) -> None:
 
 def test_undo_takes_the_edit_back_and_a_drag_is_one_change(studio: Studio) -> None:
     drag_hand(studio, (0.0, 0.2, 0.15))
-    assert studio.puppet.undo()
+    edited = seen(studio.player)
+    assert studio.undo()
+    assert not studio.player.edited
+    assert not studio.undo()
+    assert studio.redo()
+    assert seen(studio.player) is edited
+    assert not studio.redo()
+
+
+def test_undo_drops_a_drag_that_is_not_part_of_the_clip_yet(studio: Studio) -> None:
+    studio.player.open(make_clip())
+    studio.player.show_at(1.0)
+    q = studio.puppet.q
+    studio.puppet.hold("hand_r", studio.puppet.transform("hand_r")[:3, 3] + np.array((0.0, 0.2, 0.1)))
+    studio.touch(time.perf_counter())
+    assert wait_until(lambda: np.abs(studio.puppet.q - q).max() > 0.05)
+    assert studio.undo()
+    assert np.array_equal(studio.puppet.q, q)
+    time.sleep(0.2)
+    assert not studio.player.edited
+    assert studio.editing.background.task is None
+
+
+def test_a_drag_while_feet_are_locked_becomes_a_key_afterwards(studio: Studio) -> None:
+    studio.player.open(put_skate_in(make_walk()))
+    assert studio.editing.lock_feet()
+    assert not studio.editing.lock_feet()  # a second click
+    studio.player.show_at(1.0)
+    place = studio.puppet.transform("hand_r")[:3, 3] + np.array((0.0, 0.2, 0.1))
+    studio.puppet.hold("hand_r", place)
+    studio.touch(time.perf_counter())
+    assert wait_until(lambda: np.linalg.norm(studio.puppet.transform("hand_r")[:3, 3] - place) < 1e-3)
+    studio.puppet.let_go("hand_r")
     studio.touch()
-    assert wait_until(lambda: not studio.player.edited)
-    assert not studio.puppet.undo()
+
+    def state() -> ClipState:
+        found = studio.editing.state
+        assert found is not None
+        return found
+
+    assert wait_until(lambda: state().keys, 60.0)
+    assert state().base is not state().original  # locked first
+    assert np.linalg.norm(seen(studio.player)[30].position("hand_r") - place) < 2e-3
+    assert studio.undo()
+    assert not state().keys
+    assert studio.undo()
+    assert not state().edited
+
+
+def test_cancel_frees_the_page_at_once_and_changes_nothing(studio: Studio) -> None:
+    studio.player.open(put_skate_in(make_walk()))
+    assert studio.editing.lock_feet()
+    begun = time.perf_counter()
+    assert studio.editing.cancel()
+    assert time.perf_counter() - begun < 0.5
+    assert studio.editing.background.task is None
+    time.sleep(0.2)
+    assert not studio.player.edited
+
+
+def test_opening_another_clip_ends_what_was_done_to_the_last(studio: Studio) -> None:
+    studio.player.open(put_skate_in(make_walk()))
+    assert studio.editing.lock_feet()
+    studio.player.open(make_clip())
+    assert studio.editing.background.task is None
+    time.sleep(0.2)
+    assert not studio.player.edited
+
+
+def test_the_ghost_is_the_original_at_the_same_frame(studio: Studio) -> None:
+    drag_hand(studio, (0.0, 0.25, 0.15))
+    tab = studio.panel.motion
+    tab.ghost_on.value = True
+    assert wait_until(lambda: tab.ghost.view is not None)
+    view = tab.ghost.view
+    assert view is not None
+    studio.player.show_at(1.0)
+    row = studio.model.frames.index("hand_r")
+    wanted = make_clip()[30].position("hand_r")
+    assert wait_until(lambda: np.abs(view.model.fk(studio.puppet.q)[row, :3, 3] - wanted).max() > 0.1)
+    assert wait_until(lambda: np.abs(view.places[row, :3, 3] - wanted).max() < 1e-9)
+    tab.ghost_on.value = False
+    assert wait_until(lambda: tab.ghost.view is None)
 
 
 @pytest.mark.parametrize("ending", [".bvh", ".glb"])

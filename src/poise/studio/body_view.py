@@ -131,6 +131,11 @@ class BodyView:
             wxyz[~turned], positions[~slid] = self._shown[0][~turned], self._shown[1][~slid]
         self._shown = (wxyz, positions)
 
+    @property
+    def places(self) -> Floats:
+        """Where all frames of the model are shown, (frames, 4, 4)."""
+        return self.model.fk(np.array(self.model.rest)) if self._places is None else self._places
+
     def light(self, frames: Mapping[str, Color]) -> None:
         """Colour the parts that these frames belong to, and all others plainly."""
         if self.dressed is not None:
@@ -161,8 +166,7 @@ class BodyView:
 
     def find_clicked(self, origin: Floats, direction: Floats) -> str:
         """Find the frame that moves what a ray meets first."""
-        T = self.model.fk(np.array(self.model.rest)) if self._places is None else self._places
-        return find_hit(self.model, T, origin - self.offset, direction) or self.model.frames[0]
+        return find_hit(self.model, self.places, origin - self.offset, direction) or self.model.frames[0]
 
     def fade(self, opacity: float | None) -> None:
         """Draw the body so faintly, or as it is."""

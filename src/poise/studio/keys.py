@@ -42,6 +42,8 @@ KEYS = {
     "play": Key("Play or stop the clip", "space"),
     "next": Key("Next frame of the clip", "N"),
     "previous": Key("Previous frame of the clip", "B"),
+    "in": Key("Play from here (in point)", "I"),
+    "out": Key("Play up to here (out point)", "O"),
     "pin": Key("Pin the chosen handle", "P"),
     "plant": Key("Plant the chosen foot", "T"),
     "release": Key("Release the chosen handle", "R"),
@@ -82,11 +84,13 @@ class Keys:
             do = getattr(session.puppet, name)
             return None if chosen is None else lambda: do(chosen)
         actions: dict[str, Callable[[], object]] = {
-            "undo": session.puppet.undo,
-            "redo": session.puppet.redo,
+            "undo": session.undo,
+            "redo": session.redo,
             "play": player.stop if player.playing else player.play,
             "next": lambda: player.step_frames(1),
             "previous": lambda: player.step_frames(-1),
+            "in": lambda: player.set_part(start=player.seconds),
+            "out": lambda: player.set_part(end=player.seconds),
             "release_all": session.puppet.release,
             "x-ray": lambda: session.set_see_through(not session.see_through),
             "help": lambda: show_help(client),

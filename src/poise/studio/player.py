@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import time
 from collections.abc import Callable
@@ -14,31 +13,29 @@ from numpy.typing import NDArray
 
 from poise.kinematics import Motion
 from poise.model import Model
+from poise.studio.timeline import Timeline
 
-__all__ = ["Player"]
+__all__ = ["Player", "sample"]
 
 Floats = NDArray[np.float64]
 
 FPS = 30.0  # of what is recorded
 LONGEST = 120.0  # [s] of what is recorded
-SAME = 1e-6  # [rad, m] less than this is the pose of the clip itself
 RATE = 60.0  # poses in a second while it plays
+WHOLE = 1e-9  # of a frame: nearer than this, a time is that of a frame
 
 
 class Player:
     """Plays a motion, and records one.
 
-    What is done to the pose by hand while the clip stands still becomes part of it: the change at that time, as a
-    velocity of the body, fades out within `spread` seconds before and after.
-
     Attributes:
-        motion: What is played, edits included; None before there is any.
-        original: The motion as it was opened.
-        spread: How far an edit reaches before and after its time [s].
+        timeline: The clip that is open, with all that was done to it; None before there is any.
         seconds: Where in it the body is.
+        start: The in point [s]: playing begins there.
+        end: The out point [s]: playing ends there.
         loop: Whether it begins again at its end.
         speed: How fast it plays; 1 is its own pace.
-        changed: Called after every change of these, with what has changed: "motion", "time" or "playing".
+        changed: Called after every change of these, with what has changed: "motion", "time", "part" or "playing".
 
     Args:
         place: Puts the body at a configuration.
@@ -46,35 +43,70 @@ class Player:
     """
 
     def __init__(self, place: Callable[[Floats], None], lock: AbstractContextManager[Any] | None = None) -> None:
-        self.motion: Motion | None = None
-        self.original: Motion | None = None
-        self.spread = 0.5
+        self.timeline: Timeline | None = None
         self.seconds = 0.0
+        self.start = self.end = 0.0
         self.loop = True
         self.speed = 1.0
         self.changed: list[Callable[[str], None]] = []
         self._place = place
         self._lock = threading.RLock() if lock is None else lock
-        self._edits: dict[int, Floats] = {}  # frame of the clip to how it was changed there, (nv,)
         self._playing = threading.Event()
         self._recorded: list[tuple[float, Floats]] | None = None
 
-    # ------------------------------------------------------------------------------------------ playing
+    # ------------------------------------------------------------------------------------------ the clip
 
-    def open(self, motion: Motion | None) -> None:
-        """Take another motion and show its first pose; None closes the one that is open."""
-        self.stop()
-        with self._lock:
-            self.motion = self.original = motion
-            self.seconds, self._edits = 0.0, {}
-            if motion is not None:
-                self._place(sample(motion, 0.0))  # with the clip, so that the pose before is no edit of it
-        self.tell("motion")
+    @property
+    def motion(self) -> Motion | None:
+        """What is played, edits included; None before there is any."""
+        return None if self.timeline is None else self.timeline.state.motion
+
+    @property
+    def original(self) -> Motion | None:
+        """The motion as it was opened."""
+        return None if self.timeline is None else self.timeline.state.original
+
+    @property
+    def edited(self) -> bool:
+        """Whether the clip was changed."""
+        return self.timeline is not None and self.timeline.state.edited
 
     @property
     def duration(self) -> float:
         """How long the motion is [s]."""
         return 0.0 if self.motion is None else max(float(self.motion.times[-1]), 1e-3)
+
+    @property
+    def frame(self) -> int:
+        """The frame of the clip that is nearest to where the body is."""
+        if self.motion is None:
+            return 0
+        return min(round(self.seconds * self.motion.fps), len(self.motion) - 1)
+
+    def open(self, motion: Motion | None) -> None:
+        """Take another motion and show its first pose; None closes the one that is open."""
+        self.stop()
+        with self._lock:
+            self.timeline = None if motion is None else Timeline(motion)
+            self.seconds, self.start, self.end = 0.0, 0.0, self.duration
+            if motion is not None:
+                self._place(sample(motion, 0.0))  # with the clip, so that the pose before is no edit of it
+        self.tell("motion")
+
+    def refresh(self, *, place: bool = True) -> None:
+        """Show the clip after something was done to it; without `place` the body stays where it is."""
+        with self._lock:
+            if self.motion is None:
+                return
+            whole = self.end >= self.duration or self.end <= self.start
+            self.end = self.duration if whole else self.end
+            self.start = min(self.start, max(self.end - 1.0 / self.motion.fps, 0.0))
+            self.seconds = min(self.seconds, self.duration)
+            if place and not self.playing:
+                self._place(sample(self.motion, self.seconds))
+        self.tell("motion")
+
+    # ------------------------------------------------------------------------------------------ playing
 
     @property
     def playing(self) -> bool:
@@ -95,8 +127,21 @@ class Player:
     def step_frames(self, count: int) -> None:
         """Go so many frames of the clip on, or back."""
         if self.motion is not None:
-            frame = round(self.seconds * self.motion.fps) + count
-            self.show_at(min(max(frame, 0), len(self.motion) - 1) / self.motion.fps)
+            self.show_at(min(max(self.frame + count, 0), len(self.motion) - 1) / self.motion.fps)
+
+    def set_part(self, start: float | None = None, end: float | None = None) -> None:
+        """Set the in and out points [s], at least a frame apart."""
+        if self.motion is None:
+            return
+        with self._lock:
+            least = 1.0 / self.motion.fps
+            first = self.start if start is None else start
+            last = self.end if end is None else end
+            if start is not None and end is None:
+                last = max(last, first + least)
+            self.end = min(max(last, least), self.duration)
+            self.start = min(max(first, 0.0), max(self.end - least, 0.0))
+        self.tell("part")
 
     def play(self) -> None:
         """Begin to play, in a thread of its own."""
@@ -108,60 +153,29 @@ class Player:
     def stop(self) -> None:
         """Stop at the frame that is nearest."""
         if self._playing.is_set():
-            self._playing.clear()
+            with self._lock:  # nobody sees it stand between two frames
+                self._playing.clear()
+                self.show_at(self.seconds)
             self.tell("playing")
-            self.show_at(self.seconds)
 
     def run(self) -> None:
-        """Play until it is stopped, or to the end."""
-        motion, before = self.motion, time.perf_counter()
-        while self._playing.is_set() and motion is self.motion:
+        """Play until it is stopped, or to the out point."""
+        timeline, before = self.timeline, time.perf_counter()
+        while self._playing.is_set() and timeline is self.timeline:
             now = time.perf_counter()
             seconds = self.seconds + self.speed * (now - before)
             before = now
-            if seconds > self.duration:
-                if not self.loop:
+            if seconds > self.end or seconds < self.start:
+                if seconds > self.end and not self.loop and self.seconds < self.end:
+                    self.show_at(self.end)
                     break
-                seconds = 0.0
+                seconds = self.start
             with self._lock:
                 if self._playing.is_set():
                     self.show_at(seconds)
             time.sleep(max(1.0 / RATE - (time.perf_counter() - now), 0.0))
-        if motion is self.motion:
+        if timeline is self.timeline:
             self.stop()
-
-    # ------------------------------------------------------------------------------------------ editing
-
-    @property
-    def edited(self) -> bool:
-        """Whether the clip was changed by hand."""
-        return bool(self._edits)
-
-    def keep(self, q: Floats) -> None:
-        """Keep a pose that was made by hand at this time; the pose of the original takes an edit back."""
-        with self._lock:
-            if self.motion is None or self.original is None or self.playing:
-                return
-            model, frame = self.motion.model, round(self.seconds * self.motion.fps)
-            if np.abs(model.difference(sample(self.motion, self.seconds), q)).max(initial=0.0) < SAME:
-                return
-            self._edits.pop(frame, None)
-            change = model.difference(sample(self.spread_edits(), self.seconds), q)
-            if np.abs(change).max(initial=0.0) >= SAME:
-                self._edits[frame] = change
-            self.motion = self.spread_edits()
-        self.tell("motion")
-
-    def spread_edits(self) -> Motion:
-        """Return the original with all edits, each fading out around its time."""
-        assert self.original is not None
-        model, q = self.original.model, self.original.q.copy()
-        reach = max(self.spread * self.original.fps, 1.0)
-        for frame, change in self._edits.items():
-            for k in range(max(0, math.ceil(frame - reach)), min(len(q) - 1, math.floor(frame + reach)) + 1):
-                share = 0.5 + 0.5 * math.cos(math.pi * (k - frame) / reach)
-                q[k] = model.integrate(q[k], share * change)
-        return Motion(model, q, self.original.fps)
 
     def tell(self, what: str) -> None:
         """Tell everybody who listens that something has changed."""
@@ -198,6 +212,8 @@ class Player:
 def sample(motion: Motion, seconds: float) -> Floats:
     """Return the configuration at a time, between two poses where the time is."""
     at = min(seconds * motion.fps, len(motion) - 1.0)
+    if abs(at - round(at)) < WHOLE:
+        return np.array(motion.q[round(at)])
     low = int(at)
     high = min(low + 1, len(motion) - 1)
     step = motion.model.difference(motion.q[low], motion.q[high])

@@ -108,8 +108,8 @@ class PoseTab:
 
     def on_action(self, client: Any, word: str) -> None:
         """Undo, redo, mirror or reset."""
-        puppet = self.session.puppet
-        do = {"Undo": puppet.undo, "Redo": puppet.redo, "Mirror": puppet.mirror, "Reset": puppet.reset}[word]
+        session, puppet = self.session, self.session.puppet
+        do = {"Undo": session.undo, "Redo": session.redo, "Mirror": puppet.mirror, "Reset": puppet.reset}[word]
         self.try_to(client, lambda: self.ask(do))
         self.show_frozen()
 

@@ -62,6 +62,7 @@ class Puppet:
         rig: The rig that is dragged.
         solvers: Makes its solvers, by the settings of the panel.
         held: Handle to where a hand pulls it.
+        pulled: Handles that hands have moved since the body was put somewhere.
         gaze: Whether the head looks at the hand that moves.
         size: How large the body looks [m].
         still: Whether the body stays as it was put until something is asked.
@@ -74,6 +75,7 @@ class Puppet:
         self.rig.stand()
         self.rig.mark_start()
         self.held: dict[str, Floats] = {}
+        self.pulled: set[str] = set()
         self.gaze = True
         self.size = measure_size(model, self.rig.q)
         self._turned = ""  # the slider that was moved last
@@ -138,6 +140,7 @@ class Puppet:
             self.rig.commit()  # what a slider did is a change of its own
             self._turned = ""
         self.held[handle] = np.array(target, dtype=np.float64)
+        self.pulled.add(handle)
         self.still = False
 
     def let_go(self, handle: str) -> None:
@@ -209,7 +212,7 @@ class Puppet:
     def start_at(self, q: ArrayLike) -> None:
         """Put the whole body at q and begin anew there: undo and reset do not go back beyond it."""
         with self.lock:
-            self.held = {}
+            self.held, self.pulled = {}, set()
             self.place(q)
             self.rig.mark_start()
 
@@ -226,6 +229,7 @@ class Puppet:
         """Ask a handle to a place or a transform that was typed; a pin is pinned there."""
         with self.lock:
             self.held.pop(handle, None)
+            self.pulled.add(handle)
             self.still = False
             self.rig.commit()
             if handle in self.pins:

@@ -14,16 +14,31 @@ from poise.errors import InvalidValue, MissingExtra
 from poise.formats import save
 from poise.formats.answers import list_pose_values
 from poise.formats.registry import knows_suffix
-from poise.kinematics import Pose
+from poise.formats.robot_styles import STYLES
+from poise.kinematics import Motion, Pose
+from poise.kinematics.carrying import find_root
 from poise.model import Model
 from poise.pages.page import show
 from poise.studio.session import Session
 
-__all__ = ["find_kind", "list_kinds", "make_file", "name_file", "pose_from_json", "pose_to_json"]
+__all__ = [
+    "find_kind",
+    "find_motion_kind",
+    "list_kinds",
+    "list_motion_kinds",
+    "make_file",
+    "make_motion_file",
+    "name_file",
+    "name_motion_file",
+    "pose_from_json",
+    "pose_to_json",
+]
 
 KINDS = {"Pose": ".json", "Picture": ".png", "HTML": ".html", "GLB": ".glb", "BVH": ".bvh"}
 OWN = {".vrm": "VRM", ".gltf": "glTF"}  # kinds that only a body has that came from one
 MOVING = ("HTML", "GLB", "BVH", "VRM", "glTF")  # kinds that hold a motion where there is one
+MOTIONS = {"BVH": ".bvh", "GLB": ".glb", "Page (HTML)": ".html", "Table (CSV)": ".csv", "Table (NPZ)": ".npz"}
+STYLED = {"Unitree (CSV)": "unitree", "GMR (NPZ)": "gmr"}  # as others write the motions of robots
 RENDER_WAIT = 30.0  # [s]
 
 
@@ -68,6 +83,42 @@ def make_file(session: Session, kind: str, client: Any = None) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"pose{list_kinds(session.model)[kind]}"
         save(thing, path)
+        return path.read_bytes()
+
+
+def list_motion_kinds(model: Model) -> dict[str, str]:
+    """List the kinds of files that a motion of a body can be saved as, each with its ending, its own first."""
+    own, root = Path(model.source).suffix.lower(), find_root(model)
+    kinds = {**MOTIONS, **({OWN[own]: own} if own in OWN else {})}
+    if root is not None and root.slide.kind == "free":
+        kinds |= {kind: STYLES[style] for kind, style in STYLED.items()}
+    return dict(sorted(kinds.items(), key=lambda kind: kind[1] != own))
+
+
+def find_motion_kind(model: Model) -> str:
+    """Return the kind that a motion is best saved as: that of the file that the body came from, else a usual one."""
+    return next(iter(list_motion_kinds(model)))
+
+
+def name_motion_file(model: Model, kind: str, suffix: str = "") -> str:
+    """Name the file of a motion after the one that its body came from, or after the body."""
+    source = Path(model.source)
+    stem = source.stem if knows_suffix(source.suffix.lower()) else model.name.replace("/", "_")
+    return f"{stem or 'motion'}{suffix}{list_motion_kinds(model)[kind]}"
+
+
+def make_motion_file(motion: Motion, kind: str) -> bytes:
+    """Make a file of a motion, and return its bytes.
+
+    Raises:
+        FormatError: The format cannot hold this motion; it says what.
+    """
+    ending = list_motion_kinds(motion.model)[kind]
+    if ending == ".html":
+        return show(motion, browser=False).html.encode()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"motion{ending}"
+        save(motion, path, style=STYLED.get(kind))
         return path.read_bytes()
 
 

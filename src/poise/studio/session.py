@@ -23,6 +23,7 @@ from poise.model import Model
 from poise.solvers.explanation import Explanation
 from poise.studio.body_view import BodyView
 from poise.studio.dress import make_dress
+from poise.studio.editing import Editing
 from poise.studio.grips import Grips
 from poise.studio.map_view import MapView
 from poise.studio.meter import Meter
@@ -70,6 +71,7 @@ class Session(Scenery):
         view: The body in the scene.
         grips: Its handles in the scene.
         player: The clip that is open.
+        editing: What is done to it.
         meter: Figures of the last frames.
         listeners: Called after every frame, with what it came to and the transforms of all frames of the model.
         movers: Asked after every frame whether something beside the body still moves.
@@ -91,6 +93,7 @@ class Session(Scenery):
         self.watcher: Watcher | None = None
         self.lock = threading.RLock()
         self.player = Player(self.start_at, self.lock)
+        self.editing = Editing(self.player, lambda: self.puppet, self.lock)
         self.show_limits = True
         self._wake = threading.Event()
         self._event: float | None = None
@@ -158,6 +161,18 @@ class Session(Scenery):
             self.set_stage()
             self.player.play()
 
+    def undo(self) -> bool:
+        """Take the last change back, of the clip where one is open; return whether there was one."""
+        done = self.editing.undo()
+        self.touch()
+        return done
+
+    def redo(self) -> bool:
+        """Make the change again that was taken back last; return whether there was one."""
+        done = self.editing.redo()
+        self.touch()
+        return done
+
     def touch(self, event: float | None = None) -> None:
         """Ask for a frame. `event` is when the mouse asked for it (`time.perf_counter`)."""
         if event is not None and self.player.playing:
@@ -179,6 +194,7 @@ class Session(Scenery):
         with self.lock:  # whoever shows something does so before, or not at all
             self._stopping = True
         self.player.stop()
+        self.editing.cancel()
         self._wake.set()
         self._thread.join(timeout=5.0)
         self.server.stop()
@@ -302,8 +318,8 @@ class Session(Scenery):
     def _keep_edit(self) -> None:
         """Keep in the clip what was done to its pose by hand."""
         with self.lock:
-            if not self.puppet.held:
-                self.player.keep(self.puppet.q)
+            if not self.puppet.held and not self._stopping:
+                self.editing.keep()
 
     def _frame(self) -> float:
         """Solve, show and send one frame; return how far the body moved."""
