@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         pages,
         pictures,
         rig,
+        scale,
         solvers,
         spatial,
         studio,
@@ -87,7 +88,7 @@ _HOMES = {
 }
 _ROOMS = (
     *("anatomy", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model"),
-    *("models", "motion", "pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
+    *("models", "motion", "pages", "pictures", "rig", "scale", "solvers", "spatial", "studio", "textbook"),
 )
 
 __all__ = [
@@ -128,6 +129,7 @@ __all__ = [
     "rig",
     "roles",
     "save",
+    "scale",
     "show",
     "solve",
     "solve_all",
