@@ -52,6 +52,7 @@ class Crew:
             hand.kill() if kind else hand.stdin.close()  # type: ignore[union-attr]
         for hand in self._hands:
             hand.wait(GRACE)
+            hand.stdout.close()  # type: ignore[union-attr]
 
     def do(self, clips: Sequence[Input]) -> Iterator[int]:
         """Do clips, and yield how many are done after each."""
