@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         pages,
         pictures,
         rig,
+        scale,
         solvers,
         spatial,
         studio,
@@ -89,7 +90,7 @@ _HOMES = {
 }
 _ROOMS = (
     *("anatomy", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model"),
-    *("models", "motion", "pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
+    *("models", "motion", "pages", "pictures", "rig", "scale", "solvers", "spatial", "studio", "textbook"),
 )
 
 __all__ = [
@@ -132,6 +133,7 @@ __all__ = [
     "rig",
     "roles",
     "save",
+    "scale",
     "show",
     "solve",
     "solve_all",

@@ -18,7 +18,7 @@ NAMES = {
 }
 ROOMS = {
     *("anatomy", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model"),
-    *("models", "motion", "pages", "pictures", "rig", "solvers", "spatial", "studio", "textbook"),
+    *("models", "motion", "pages", "pictures", "rig", "scale", "solvers", "spatial", "studio", "textbook"),
 }
 
 

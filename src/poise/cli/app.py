@@ -12,6 +12,7 @@ from poise.cli.clips import lock_command, quality_command, retarget_command, tra
 from poise.cli.demo import demo_command
 from poise.cli.doctor import doctor_command
 from poise.cli.files import convert_command, info_command
+from poise.cli.job import run_command, show_command
 from poise.cli.maps import map_command
 from poise.cli.race import race_command
 from poise.cli.solve import GoalCommand, solve_command
@@ -121,4 +122,14 @@ app.command(
         "poise bench --only drag --json",
     ),
 )(bench_command)
+jobs = typer.Typer(help="Work on many rows or clips, that may be killed and goes on.", no_args_is_help=True)
+jobs.command(
+    "run",
+    epilog=write_examples(
+        "poise job run job.json targets/ out/",
+        "poise job run job.json 'targets/*.parquet' out/ --shard $SLURM_ARRAY_TASK_ID/64",
+    ),
+)(run_command)
+jobs.command("show", epilog=write_examples("poise job show job.json"))(show_command)
+app.add_typer(jobs, name="job")
 app.command("doctor", epilog=write_examples("poise doctor", "poise doctor --json"))(doctor_command)

@@ -30,6 +30,7 @@ PURPOSES = {
     "studio": "dragging in the browser, pictures, meshes",
     "formats": "MJCF, xacro and Parquet files",
     "gpu": "batches on an NVIDIA GPU",
+    "scale": "jobs that may be killed, on all cores, Slurm or Ray",
     "scipy": "methods.Scipy, SciPy's optimisers on the same problem",
 }
 # CuPy has a package for each CUDA; whichever it is, it brings this module.

@@ -1,0 +1,229 @@
+"""Jobs: killed at random moments, beside Ray, and within bounded memory.
+
+    python benchmarks/jobs.py                      # all three; half an hour on two cores
+    python benchmarks/jobs.py --only kills --kills 100
+    python benchmarks/jobs.py --only ray --rows 4000000
+    python benchmarks/jobs.py --only memory --rows 100000000 --run 10000000
+
+kills   a job is killed with SIGKILL at random moments of its whole run, again and again, then left to end: its folder
+        must be that of an undisturbed run, byte by byte, with no row twice and none missing.
+ray     the same rows through `job.on_ray` on a local cluster, in batches of a million, against the plain loop over the
+        same tables with the same number of threads: from memory to memory, after all processes have started. CPU time
+        is that of all processes of Ray together, which neighbours on the machine disturb less than the clock.
+memory  a job of so many rows is started on files of a million (ten of their own, the others links to them), and a shard
+        of them is run; the largest resident memory of its process is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import poise
+from poise.goals import Reach
+from poise.scale import Job
+
+ROOT = Path(__file__).parents[1]
+ARM, TOOL = "ur5e", "tool0"
+GROUP = 1_000_000
+
+
+def make_targets(rows: int, first: int, seed: int) -> pa.Table:
+    """Return reachable places and rotations of an arm's tool, as flat columns."""
+    model = poise.load(ARM)
+    T = model.fk(model.random(np.random.default_rng(seed), rows), TOOL)
+    wxyz = poise.Rotation.from_matrix(T[:, :3, :3]).wxyz
+    columns = {"id": np.arange(first, first + rows), "x": T[:, 0, 3], "y": T[:, 1, 3], "z": T[:, 2, 3]}
+    return pa.table(columns | dict(zip(("qw", "qx", "qy", "qz"), wxyz.T, strict=True)))
+
+
+def make_job() -> Job:
+    return Job(ARM, Reach(TOOL, np.eye(4)))
+
+
+def read_bytes(folder: Path) -> dict[str, bytes]:
+    return {p.relative_to(folder).as_posix(): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+
+
+# ------------------------------------------------------------------------------------------------ killed
+
+
+def measure_kills(kills: int, folder: Path) -> bool:
+    """Kill a job so many times, at moments spread over the length of an undisturbed run."""
+    rows, files = 30_000, 4
+    (folder / "in").mkdir()
+    for k in range(files):
+        pq.write_table(make_targets(rows, k * rows, k), folder / "in" / f"{k}.parquet", row_group_size=2_000)
+    poise.save(make_job(), folder / "job.json")
+    seconds = time_run(folder, "whole")
+    rng, killed, parts = np.random.default_rng(0), 0, []
+    nursery = start_nursery(folder, "out")
+    with nursery:
+        while killed < kills:
+            run = begin(nursery)
+            time.sleep(float(rng.uniform(0.0, max(0.05, 2.0 * seconds / kills))))
+            os.kill(run, signal.SIGKILL)
+            ended = int(nursery.stdout.readline())
+            killed += ended == -signal.SIGKILL
+            parts.append(len(list((folder / "out").glob("*.parquet"))))
+            if ended == 0:  # it was done before it was killed: begin again, under the same name
+                for path in sorted((folder / "out").iterdir())[1::2]:
+                    path.unlink()
+        begin(nursery)
+        assert int(nursery.stdout.readline()) == 0
+        nursery.stdin.close()
+    same = read_bytes(folder / "out") == read_bytes(folder / "whole")
+    ids = np.sort(pq.read_table(folder / "out")["id"].to_numpy())
+    once = np.array_equal(ids, np.arange(rows * files))
+    print(
+        f"undisturbed {seconds:.1f} s; killed {killed} times, with {min(parts)} to {max(parts)} of "
+        f"{rows * files // 2000} parts done"
+    )
+    print(f"byte-equal to an undisturbed run: {same}; {len(ids)} rows, each once: {once}")
+    return same and once
+
+
+def start_nursery(folder: Path, out: str) -> subprocess.Popen[str]:
+    command = [sys.executable, ROOT / "tools" / "job_nursery.py", folder / "job.json", folder / "in", folder / out]
+    return subprocess.Popen(list(map(str, command)), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def begin(nursery: subprocess.Popen[str]) -> int:
+    nursery.stdin.write("go\n")
+    nursery.stdin.flush()
+    return int(nursery.stdout.readline())
+
+
+def time_run(folder: Path, out: str) -> float:
+    with start_nursery(folder, out) as nursery:
+        begun = time.perf_counter()
+        begin(nursery)
+        assert int(nursery.stdout.readline()) == 0
+        nursery.stdin.close()
+        return time.perf_counter() - begun
+
+
+# ------------------------------------------------------------------------------------------------ Ray
+
+
+def measure_ray(rows: int, rounds: int) -> bool:
+    """Compare the CPU and wall time of rows through Ray with the plain loop."""
+    os.environ.setdefault("RAY_AUTH_MODE", "disabled")
+    import ray.data
+
+    job = make_job()
+    tables = [make_targets(GROUP, k * GROUP, k) for k in range(rows // GROUP)]
+    work = job.prepare(threads=1)
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, object_store_memory=2_000_000_000)
+    ray.data.DataContext.get_current().enable_progress_bars = False
+    dataset = ray.data.from_arrow(tables).materialize()
+    plain, through = [], []
+    for _ in range(rounds):
+        begun, used = time.perf_counter(), time.process_time()
+        for table in tables:
+            for first in range(0, GROUP, 1 << 18):
+                work.compute(table.slice(first, 1 << 18), "")
+        plain.append((time.perf_counter() - begun, time.process_time() - used))
+        stamps = []  # the first batch waits for processes to start: it is left out
+        for batch in job.on_ray(dataset, concurrency=1).iter_batches(batch_size=None, batch_format="pyarrow"):
+            stamps.append((time.perf_counter(), count_cpu(), batch.num_rows))
+        assert sum(count for *_, count in stamps) == rows
+        share = len(tables) / (len(stamps) - 1)
+        through.append(tuple((stamps[-1][k] - stamps[0][k]) * share for k in (0, 1)))
+        print(
+            f"{rows:,} rows: plain loop {plain[-1][0]:.1f} s, {plain[-1][1]:.1f} s CPU; through Ray {through[-1][0]:.1f} s, "
+            f"{through[-1][1]:.1f} s CPU",
+            flush=True,
+        )
+    ray.shutdown()
+    clock, cost = (min(x[k] for x in through) / min(x[k] for x in plain) - 1.0 for k in (0, 1))
+    print(
+        f"Ray costs {100.0 * cost:+.1f} % CPU time over the plain loop, {100.0 * clock:+.1f} % by the clock (best of "
+        f"{rounds} each, one thread, {GROUP:,} rows a batch)"
+    )
+    return cost <= 0.10
+
+
+def count_cpu() -> float:
+    """Return the CPU time of all processes of Ray, and of this one [s]; Linux tells."""
+    total = time.process_time()
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            name = (path / "cmdline").read_bytes()
+            if b"ray::" in name or b"raylet" in name or b"gcs_server" in name or b"/ray/" in name:
+                fields = (path / "stat").read_text().rpartition(")")[2].split()
+                total += (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        except OSError:
+            continue  # it has ended
+    return total
+
+
+# ------------------------------------------------------------------------------------------------ memory
+
+
+RUN = """
+import json, resource, sys, time, poise
+begun = time.perf_counter()
+job = poise.scale.Job.load(sys.argv[1])
+first = []
+tell = lambda *_: first.append(time.perf_counter())
+report = job.run(sys.argv[2], sys.argv[3], shard=sys.argv[4], progress=tell)
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / (1 << 20 if sys.platform != "darwin" else 1 << 30)
+print(json.dumps({"start": first[0] - begun, "peak": peak, **report.to_dict()}))
+"""
+
+
+def measure_memory(rows: int, run: int, folder: Path) -> bool:
+    """Start a job of so many rows, and run so many of them."""
+    (folder / "in").mkdir()
+    made = [folder / "in" / f"{k:04d}.parquet" for k in range(rows // GROUP)]
+    for k, path in enumerate(made):  # ten files of their own, and links to them
+        if k < 10:
+            pq.write_table(make_targets(GROUP, k * GROUP, k), path, row_group_size=GROUP)
+        else:
+            os.link(made[k % 10], path)
+    poise.save(make_job(), folder / "job.json")
+    command = [sys.executable, "-c", RUN, folder / "job.json", folder / "in", folder / "out", f"0/{rows // run}"]
+    done = subprocess.run(list(map(str, command)), check=True, capture_output=True, text=True)
+    told = json.loads(done.stdout.splitlines()[-1])
+    print(
+        f"a job of {rows:,} rows begins after {told['start']:.1f} s; {told['done']:,} of them in "
+        f"{told['seconds']:.0f} s ({told['done'] / told['seconds']:,.0f} a second), {told['left']:,} left; resident "
+        f"memory {told['peak']:.2f} GB at most"
+    )
+    return told["done"] == run and told["peak"] < 2.0
+
+
+def main() -> None:
+    reader = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    reader.add_argument("--only", choices=("kills", "ray", "memory"))
+    reader.add_argument("--kills", type=int, default=100)
+    reader.add_argument("--rows", type=int)
+    reader.add_argument("--run", type=int, default=10_000_000)
+    reader.add_argument("--rounds", type=int, default=3)
+    given = reader.parse_args()
+    good = []
+    with tempfile.TemporaryDirectory() as folder:
+        if given.only in (None, "kills"):
+            good.append(measure_kills(given.kills, Path(folder)))
+    if given.only in (None, "ray"):
+        good.append(measure_ray(given.rows or 4 * GROUP, given.rounds))
+    with tempfile.TemporaryDirectory() as folder:
+        if given.only in (None, "memory"):
+            good.append(measure_memory(given.rows or 100 * GROUP, given.run, Path(folder)))
+    sys.exit(0 if all(good) else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""`poise job`: work on more rows or clips than one call takes, that may be killed and goes on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+from poise.cli.words import report_complaints
+from poise.scale import Job, Report
+
+__all__ = ["AsJson", "Shard", "Threads", "print_report", "run_command", "show_command", "show_job_progress"]
+
+File = Annotated[Path, typer.Argument(help="The job, as poise.save wrote it.")]
+Shard = Annotated[str | None, typer.Option(help="Only this share of the work: 3/64, counted from 0 or from 1.")]
+Threads = Annotated[int | None, typer.Option(help="How many cores; all unless given.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")]
+
+
+def run_command(
+    file: File,
+    inputs: Annotated[list[str], typer.Argument(help="Files, a folder or a pattern: Parquet tables, or clips.")],
+    out: Annotated[Path, typer.Argument(help="The folder for the answers; it belongs to this job.")],
+    shard: Shard = None,
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Do what is not done yet. Killed and typed again, it goes on. Ends with 1 where a clip could not be read."""
+    with report_complaints("job run"):
+        job = Job.load(file)
+        with show_job_progress(job.work) as progress:
+            report = job.run(inputs, out, shard=shard, threads=threads, progress=progress)
+    print_report(report, as_json)
+
+
+def show_command(file: File) -> None:
+    """Say what a job is: its work, body, goals, options and hash."""
+    with report_complaints("job show"):
+        job = Job.load(file)
+    words = json.loads(job.to_json())
+    typer.echo(repr(job))
+    for goal in words["goals"]:
+        typer.echo(
+            f"  {goal.pop('is')}: " + ", ".join(f"{key} {value}" for key, value in goal.items() if value is not None)
+        )
+    for key, value in words["options"].items():
+        typer.echo(f"  {key}: {value}")
+
+
+def print_report(report: Report, as_json: bool) -> None:
+    """Print what a run did; end with 1 where something failed."""
+    typer.echo(json.dumps(report.to_dict(), indent=2) if as_json else str(report))
+    if report.failed:
+        raise typer.Exit(1)
+
+
+@contextmanager
+def show_job_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """Show a bar on a terminal, with the time that is left."""
+    count = TextColumn("{task.completed:,} of {task.total:,}")
+    columns = (TextColumn("{task.description}"), BarColumn(), count, TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=1)
+        yield lambda done, total: progress.update(task, completed=done, total=total)

@@ -1,0 +1,137 @@
+"""The body of a job as JSON: by its built-in name, in its own words, or by the file that it was read from.
+
+`key` is a hash of all that the body is, so that one that has changed since is told, whichever way it is kept:
+
+    {"name": "panda", "key": "5f0c...", "built_in": true}
+    {"name": "arm", "key": "91ab...", "described": {...}, "file": "arm.urdf", "sha256": "77d1..."}
+    {"name": "g1", "key": "0be2...", "file": "g1.xml", "sha256": "c3f0...", "load": {"base": "free"}}
+
+The second needs no other file: it runs on machines that do not have the URDF. The third is for work that reads more
+than the tree of joints, such as the soles of the feet in the meshes beside the file.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from poise import models
+from poise.errors import FormatError, ModelMismatch, PoiseError
+from poise.formats import load
+from poise.formats.described import describe_model, read_description
+from poise.model import Model
+
+__all__ = ["check_unchanged", "describe_body", "hash_model", "read_body"]
+
+DESCRIBES = (
+    "parts",
+    "shapes",
+    "poses",
+    "roles",
+    "up",
+    "units",
+)  # what a body is; its file and notes say where it is from
+
+
+def hash_model(model: Model) -> str:
+    """Return a hash of all that a body is: joints, frames, masses, shapes, poses and roles, to the last bit."""
+    words = json.loads(describe_model(model))
+    return sha256(json.dumps([words["name"], *(words[key] for key in DESCRIBES)]).encode()).hexdigest()[:16]
+
+
+def describe_body(model: Model, *, with_files: bool) -> dict[str, Any]:
+    """Return a body in plain values.
+
+    Args:
+        model: The body.
+        with_files: Whether the work needs the meshes beside the body's file.
+    """
+    words: dict[str, Any] = {"name": model.name, "key": hash_model(model)}
+    if model.name in models.names() and models.build(model.name) == model:
+        return words | {"built_in": True}
+    file = find_file(model)
+    if file is not None:
+        words |= {"file": str(file), "sha256": hash_file(file)}
+        if with_files and (how := find_options(model, file)) is not None:
+            return words | {"load": how}
+    return words | {"described": json.loads(describe_model(model))}
+
+
+def find_file(model: Model) -> Path | None:
+    """Return the file that a body was read from, if it is there."""
+    try:
+        file = Path(model.source)
+        return file if model.source and file.is_file() else None
+    except (OSError, ValueError):
+        return None
+
+
+def find_options(model: Model, file: Path) -> dict[str, Any] | None:
+    """Return with which options `load` gives this very body again; None if with none of the usual."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for base in ("fixed", "free"):
+            if load(file, base=base) == model:
+                return {"base": base}
+    return None
+
+
+def hash_file(file: Path) -> str:
+    """Return a hash of what is in a file."""
+    return sha256(file.read_bytes()).hexdigest()[:16]
+
+
+def read_body(words: Any) -> Model:
+    """Return the body of a job.
+
+    Raises:
+        FormatError: The words are not those of a body, or its file is not there.
+        ModelMismatch: The body is not what it was when the job was made.
+    """
+    if isinstance(words, str):  # as people write it by hand
+        return load(words)
+    if not isinstance(words, dict) or not isinstance(words.get("name"), str):
+        raise FormatError('its "model" must be the name of a body, a file, or what poise.save wrote there.')
+    if words.get("built_in"):
+        model = models.build(words["name"])
+    elif isinstance(words.get("load"), dict):
+        model = load_again(words)
+    else:
+        model = read_description(json.dumps(words.get("described")))
+    if "key" in words and hash_model(model) != words["key"]:
+        raise ModelMismatch(f"{name_body(words)} has changed since the job was made: make the job again.")
+    return model
+
+
+def load_again(words: dict[str, Any]) -> Model:
+    """Return the body from its file."""
+    check_unchanged(words)
+    try:
+        return load(str(words["file"]), **words["load"])
+    except (PoiseError, TypeError, KeyError) as error:
+        raise FormatError(f"its body {words['name']!r} cannot be read again: {error}") from None
+
+
+def check_unchanged(words: dict[str, Any]) -> None:
+    """Refuse a body whose file has changed since the job was made; a file that is not there has not.
+
+    Raises:
+        ModelMismatch: It has.
+    """
+    file = Path(str(words.get("file", "")))
+    if "sha256" in words and file.is_file() and hash_file(file) != words["sha256"]:
+        raise ModelMismatch(
+            f"{name_body(words)} has changed since the job was made, so that its answers would not fit those that are "
+            'there. Make the job again and give another folder; or go on with the body as it was: remove "file" from '
+            "the job's JSON, which holds the body itself."
+        )
+
+
+def name_body(words: dict[str, Any]) -> str:
+    """Return what the body is called, with its file."""
+    if words.get("built_in"):
+        return f"the built-in body {words['name']!r}"
+    return f"the body {words['name']!r}" + (f" ({words['file']})" if "file" in words else "")

@@ -1,0 +1,76 @@
+"""Work on clips: a file in, a motion or figures out; what cannot be read is told in its row, and the others go on."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from poise.errors import InvalidValue
+from poise.formats import load_motion, registry, save
+from poise.kinematics import Motion
+from poise.model import Model
+from poise.motion import Mapping, Quality, quality, retarget
+
+__all__ = ["QUALITY_OPTIONS", "RETARGET_OPTIONS", "QualityClips", "RetargetClips"]
+
+QUALITY_OPTIONS = ("scale", "up")
+RETARGET_OPTIONS = ("suffix", "style", "scale", "up", "mapping", "smooth")
+
+
+class QualityClips:
+    """Figures of clips.
+
+    Args:
+        scale: Of `load_motion`.
+        up: Of `load_motion`.
+    """
+
+    suffix = ""  # of what is written beside the figures: nothing
+
+    def __init__(self, scale: float | str = 1.0, up: str | None = None) -> None:
+        self.scale, self.up = scale, up
+
+    def read(self, path: Path) -> Motion:
+        """Return the motion of a file."""
+        return load_motion(path, scale=self.scale, up=self.up)
+
+    def do(self, path: Path, target: Path | None) -> Quality:
+        """Measure a clip."""
+        return quality(self.read(path))
+
+
+class RetargetClips(QualityClips):
+    """Clips, carried over onto a body.
+
+    Args:
+        model: The body.
+        suffix: Of the files that are written: ".csv", ".npz", ".bvh", ".glb".
+        style: How others write it: "unitree" or "gmr".
+        scale: Of `load_motion`.
+        up: Of `load_motion`.
+        mapping: Which frames are the same part: {role: [source, target]}; found unless given.
+        smooth: Of `retarget`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        suffix: str = ".csv",
+        style: str | None = None,
+        scale: float | str = 1.0,
+        up: str | None = None,
+        mapping: Any = None,
+        smooth: float = 1.0,
+    ) -> None:
+        super().__init__(scale, up)
+        registry.find_writer(f"clip{suffix}", "write_motion")
+        if mapping is not None and not isinstance(mapping, Mapping):
+            raise InvalidValue(f"mapping is {mapping!r}; it must be a poise.Mapping.")
+        self.model, self.suffix, self.style, self.mapping, self.smooth = model, suffix, style, mapping, smooth
+
+    def do(self, path: Path, target: Path | None) -> Quality:
+        """Carry a clip over and write it."""
+        found = retarget(self.read(path), self.model, self.mapping, smooth=self.smooth)
+        assert target is not None
+        save(found.motion, target, style=self.style)
+        return found.quality

@@ -1,0 +1,147 @@
+"""Flat columns of numbers: which a job reads, which it writes, and how they become arrays.
+
+    id                                          whatever names a row; its number among all rows where there is none
+    x y z  qw qx qy qz                          a place [m] and a rotation; with several goals or frames, "hand_l.x"
+    value                                       of goals that ask for a distance [m] or an angle [rad]
+    q0 q1 ...                                   a pose: the start of a search, the argument of FK, the answer
+    reached status steps searches               how a row ended
+    error.<goal>.m  error.<goal>.rad            what is left of a goal
+    answer                                      0, 1, ... where a job asks for several answers a row
+
+No lists and no tensors: every reader of Parquet knows such columns, and reads them quickly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import FormatError
+from poise.goals.goal import GoalRows
+from poise.native import core
+from poise.spatial import Rotation
+
+__all__ = ["PLACE", "TURN", "Wanted", "find_prefix", "name_q", "read_column", "read_matrix", "split_transforms"]
+
+Op = core.GoalOp
+PLACE, TURN, VALUE = ("x", "y", "z"), ("qw", "qx", "qy", "qz"), ("value",)
+NEEDED = {
+    Op.POSITION: PLACE,
+    Op.ROTATION: TURN,
+    Op.POSE: PLACE + TURN,
+    Op.LOOK: PLACE,
+    Op.ALIGN: PLACE,
+    Op.COM: PLACE,
+    Op.DISTANCE: VALUE,
+    Op.ANGLE: VALUE,
+}
+Floats = NDArray[np.float64]
+
+
+def name_q(count: int) -> list[str]:
+    """Name the columns of a pose."""
+    return [f"q{k}" for k in range(count)]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """The target of one goal, as columns.
+
+    Attributes:
+        goal: The goal's name.
+        op: What it asks for.
+        columns: Their names in the table.
+    """
+
+    goal: str
+    op: core.GoalOp
+    columns: tuple[str, ...]
+
+    @classmethod
+    def find(cls, goal: str, row: GoalRows, names: Sequence[str], alone: bool, where: str) -> Wanted | None:
+        """Return the columns of a goal's target; None where the table has none of them, and its own target counts.
+
+        Raises:
+            FormatError: Some are there and some are missing.
+        """
+        needed = NEEDED.get(row.op)
+        if needed is None or (row.ranged and needed != VALUE):
+            return None
+        prefix = find_prefix(goal, needed, names, alone)
+        columns = tuple(prefix + name for name in needed)
+        missing = [name for name in columns if name not in names]
+        if len(missing) == len(columns):
+            return None
+        if missing:
+            raise FormatError(f"has no column {', '.join(map(repr, missing))}; {tell_columns(names)}", where)
+        return cls(goal, row.op, columns)
+
+    def read(self, table: Any, where: str) -> tuple[Any, NDArray[np.bool_] | None]:
+        """Return targets as `solve_batch` takes them, and which rows are targets where it would refuse all for one."""
+        numbers = np.stack([read_column(table, name, where) for name in self.columns], axis=1)
+        if self.op == Op.POSITION:
+            return numbers, None
+        if self.op in (Op.POSE, Op.ROTATION):
+            return make_matrices(numbers, self.op == Op.POSE), None
+        good: NDArray[np.bool_] = np.array(np.isfinite(numbers).all(axis=1))
+        if self.op == Op.ALIGN:
+            good &= np.linalg.norm(np.where(np.isfinite(numbers), numbers, 0.0), axis=1) > 0.0
+        return (numbers[:, 0] if self.columns[-1].endswith("value") else numbers), good
+
+
+def find_prefix(name: str, needed: Sequence[str], names: Sequence[str], alone: bool) -> str:
+    """Return what stands before a goal's or a frame's columns: its name and a dot, or nothing if it is the only one."""
+    return "" if alone and any(each in names for each in needed) else f"{name}."
+
+
+def tell_columns(names: Sequence[str]) -> str:
+    """Say which columns a table has."""
+    return f"it has {', '.join(map(repr, names)) or 'none'}."
+
+
+def read_column(table: Any, name: str, where: str) -> Floats:
+    """Return a column of numbers; a gap is NaN.
+
+    Raises:
+        FormatError: It holds something else.
+    """
+    import pyarrow
+
+    column = table.column(name)
+    kind = column.type
+    if not (pyarrow.types.is_floating(kind) or pyarrow.types.is_integer(kind) or pyarrow.types.is_null(kind)):
+        raise FormatError(f"column {name!r} is of type {kind}; it must hold numbers.", where)
+    return np.asarray(column.cast(pyarrow.float64()).to_numpy(), dtype=np.float64)
+
+
+def read_matrix(table: Any, names: Sequence[str], where: str) -> Floats:
+    """Return several columns of numbers as (rows, columns), C-contiguous."""
+    out = np.empty((table.num_rows, len(names)))
+    for k, name in enumerate(names):
+        out[:, k] = read_column(table, name, where)
+    return out
+
+
+def make_matrices(numbers: Floats, with_place: bool) -> Floats:
+    """Return transforms (rows, 4, 4) or rotations (rows, 3, 3) of x y z qw qx qy qz; NaN where there is no rotation."""
+    wxyz = numbers[:, -4:]
+    with np.errstate(over="ignore", invalid="ignore"):
+        length = np.linalg.norm(wxyz, axis=1)
+    good = np.isfinite(length) & (length > 1e-9)
+    turned = Rotation(np.where(good[:, None], wxyz, (1.0, 0.0, 0.0, 0.0))).matrix
+    turned[~good] = np.nan
+    if not with_place:
+        return turned
+    out = np.zeros((len(numbers), 4, 4))
+    out[:, :3, :3], out[:, :3, 3], out[:, 3, 3] = turned, numbers[:, :3], 1.0
+    return out
+
+
+def split_transforms(T: Floats, prefix: str) -> dict[str, Floats]:
+    """Return transforms (rows, 4, 4) as columns."""
+    numbers = np.concatenate([T[:, :3, 3], Rotation.from_matrix(T[:, :3, :3]).wxyz], axis=1)
+    return {prefix + name: np.ascontiguousarray(numbers[:, k]) for k, name in enumerate(PLACE + TURN)}

@@ -1,0 +1,171 @@
+"""What a job is given: Parquet files, in pieces of one row group each; or clips, a piece each.
+
+A piece is what is done at once, or not at all. Nothing of a table is read here but its footer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from glob import has_magic, iglob
+from hashlib import sha256
+from os import PathLike, fspath
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from poise.errors import FormatError, InvalidValue, MissingExtra
+
+__all__ = ["Input", "Piece", "list_inputs", "list_row_groups", "load_parquet"]
+
+TABLES = (".parquet", ".pq")
+
+
+def load_parquet() -> tuple[Any, Any]:
+    """Return pyarrow and its Parquet module."""
+    try:
+        import pyarrow
+        from pyarrow import parquet as door
+    except ImportError as error:
+        raise MissingExtra('jobs read and write Parquet: pip install "poise[scale]"') from error
+    return pyarrow, door
+
+
+@dataclass(frozen=True)
+class Input:
+    """A file of the input.
+
+    Attributes:
+        name: The path below the folder that was given, with forward slashes; "walks/a.bvh".
+        path: Where it is.
+    """
+
+    name: str
+    path: Path
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What is done at once.
+
+    Attributes:
+        input: The file.
+        group: The row group; 0 of a clip.
+        rows: How many rows; 1 of a clip.
+        first: The number of its first row among all rows of the input.
+        fingerprint: A hash of the file's footer and size; of a clip, of its bytes' size and time.
+    """
+
+    input: Input
+    group: int = 0
+    rows: int = 1
+    first: int = 0
+    fingerprint: str = ""
+    columns: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def stem(self) -> str:
+        """Its part in the name of what is written: the input's name without suffix, and the row group."""
+        plain = str(PurePosixPath(self.input.name).with_suffix("")).replace("/", "+")
+        return f"{plain}-{self.group:05d}"
+
+
+def list_inputs(
+    given: str | PathLike[str] | Iterable[str | PathLike[str]], suffixes: Sequence[str] = TABLES
+) -> list[Input]:
+    """List the files that are meant, in the order of their names.
+
+    Args:
+        given: A file, a folder (all of it is searched), a pattern such as "targets/*.parquet", or several of them.
+        suffixes: Of files in a folder that count.
+
+    Raises:
+        FormatError: There is none, or two have the same name.
+    """
+    several = [given] if isinstance(given, (str, PathLike)) else list(given)
+    found = [each for one in several for each in find_files(fspath(one), suffixes)]
+    if not found:
+        raise FormatError(
+            f"no file is there: give {' or '.join(suffixes)} files, a folder of them, or a pattern.", str(given)
+        )
+    by_name: dict[str, Input] = {}
+    for each in found:
+        other = by_name.setdefault(each.name, each)
+        if other.path != each.path:
+            raise InvalidValue(
+                f"{str(other.path)!r} and {str(each.path)!r} would have the same name: give their folder."
+            )
+    return [by_name[name] for name in sorted(by_name)]
+
+
+def find_files(text: str, suffixes: Sequence[str]) -> list[Input]:
+    """List the files of one path or pattern, with their names below its fixed part."""
+    if has_magic(text) and not Path(text).exists():
+        fixed = Path(*take_fixed(Path(text).parts))
+        return [
+            Input(Path(p).relative_to(fixed).as_posix(), Path(p))
+            for p in iglob(text, recursive=True)  # noqa: PTH207 - a pattern may begin anywhere
+            if Path(p).is_file()
+        ]
+    path = Path(text)
+    if path.is_dir():
+        inside = (p for p in path.rglob("*") if p.suffix.lower() in suffixes and p.is_file())
+        named = ((p.relative_to(path), p) for p in inside)
+        return [Input(name.as_posix(), p) for name, p in named if not any(part[0] in "._" for part in name.parts)]
+    if not path.exists():
+        raise FormatError("is not there.", text)
+    return [Input(path.name, path)]
+
+
+def take_fixed(parts: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the leading parts of a pattern that are no pattern."""
+    count = next((k for k, part in enumerate(parts) if has_magic(part)), len(parts))
+    return parts[:count]
+
+
+# ------------------------------------------------------------------------------------------------ tables
+
+
+def list_row_groups(inputs: Sequence[Input]) -> list[Piece]:
+    """List the row groups of tables, all in order.
+
+    Raises:
+        FormatError: A file is no Parquet file, or a damaged one.
+    """
+    out: list[Piece] = []
+    first = 0
+    for each in inputs:
+        about, columns = read_footer(each.path)
+        mark = take_fingerprint(each.path)
+        for group in range(about.num_row_groups):
+            rows = about.row_group(group).num_rows
+            out.append(Piece(each, group, rows, first, mark, columns))
+            first += rows
+    return out
+
+
+def read_footer(path: Path) -> tuple[Any, tuple[str, ...]]:
+    """Return what a Parquet file says of itself, and the names of its columns."""
+    _, door = load_parquet()
+    try:
+        with door.ParquetFile(path) as file:
+            return file.metadata, tuple(file.schema_arrow.names)
+    except Exception as error:  # pyarrow raises many kinds of things on damaged files
+        raise make_damaged(path, error) from error
+
+
+def make_damaged(path: Path, error: Exception) -> FormatError:
+    """Return the error of a table that cannot be read."""
+    reason = " ".join(str(error).split())[:120] or type(error).__name__
+    return FormatError(
+        f"is a damaged Parquet file, or none ({reason}); write it again, and run the job again.", str(path)
+    )
+
+
+def take_fingerprint(path: Path) -> str:
+    """Return a hash of a table's size and footer, which holds the places, sizes and ranges of all that is in it."""
+    with path.open("rb") as file:
+        size = file.seek(0, 2)
+        file.seek(max(0, size - 8))
+        length = int.from_bytes(file.read(4), "little")
+        file.seek(max(0, size - 8 - length))
+        return sha256(size.to_bytes(8, "little") + file.read()).hexdigest()[:16]

@@ -1,0 +1,212 @@
+"""Job: work on more rows than memory holds, that may be killed at any moment and goes on.
+
+    job = Job(model, Reach("tool0", Transform()), {"restarts": 20})
+    job.run("targets/*.parquet", "out/")
+
+It is a value: two jobs are equal if they would write the same bytes. `hash` is taken over all that answers depend on:
+the work, the body, goals, options, the device and the instruction level, and Poise's version; not over the number of
+threads, of shards or of machines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from hashlib import sha256
+from importlib.metadata import version
+from os import PathLike
+from typing import Any
+
+from poise.errors import FormatError, InvalidValue, ModelMismatch, name_not_found
+from poise.formats import load
+from poise.goals import Goal
+from poise.model import Model
+from poise.motion.ledger import read_kind
+from poise.scale.bodies import check_unchanged, describe_body, read_body
+from poise.scale.levels import find_level
+from poise.scale.plain import read_plain, write_plain
+from poise.scale.report import Report
+from poise.scale.works import WORKS
+
+__all__ = ["Job"]
+
+KIND = "poise job"
+DEVICES = ("cpu", "gpu")
+Inputs = str | PathLike[str] | Iterable[str | PathLike[str]] | None
+
+
+class Job:
+    """Work on many rows or clips, prepared to be run anywhere.
+
+    Args:
+        model: The body; a built-in name or a file is loaded. None for work without one.
+        goals: One goal or several; columns of the input hold the targets of each row.
+        options: As `solve_batch` takes them: restarts, seed, dtype, solutions, method, limits, ...
+        device: "cpu": all cores. "gpu": CUDA, through CuPy.
+        work: "solve", "fk", "retarget", "quality" or "reach_map"; see `Job.fk` and the others.
+        level: The instruction level, such as "x86-64 avx2"; that of this machine unless given. All machines of a job
+            must run it, and run at it.
+
+    Raises:
+        InvalidValue: Goals or options that cannot be, or that cannot be saved.
+    """
+
+    def __init__(
+        self,
+        model: Model | str | PathLike[str] | None,
+        goals: Iterable[Goal] | Goal = (),
+        options: Mapping[str, Any] | None = None,
+        device: str = "cpu",
+        *,
+        work: str = "solve",
+        level: str | None = None,
+    ) -> None:
+        if work not in WORKS:
+            raise name_not_found("work", work, WORKS)
+        if device not in DEVICES:
+            raise InvalidValue(f"device is {device!r}; it must be 'cpu' or 'gpu'.")
+        if isinstance(model, (str, PathLike)):
+            model = load(model)
+        if model is not None and not isinstance(model, Model):
+            raise ModelMismatch(f"model must be a poise.Model, a name or a file, not {type(model).__name__}.")
+        self.model = model
+        self.goals = (goals,) if isinstance(goals, Goal) else tuple(goals)
+        self.options = dict(options or {})
+        self.device, self.work = device, work
+        self.level = find_level(device) if level is None else level
+        self._words = self._describe()
+        WORKS[work].check(self)
+
+    # -------------------------------------------------------------------------------------------- kinds of work
+
+    @classmethod
+    def fk(cls, model: Model | str | PathLike[str], frames: str | Sequence[str]) -> Job:
+        """Return the job of the transforms of frames at the poses of tables (columns q0 q1 ...)."""
+        names = [frames] if isinstance(frames, str) else list(frames)
+        return cls(model, options={"frames": names}, work="fk")
+
+    @classmethod
+    def retarget(cls, model: Model | str | PathLike[str], **options: Any) -> Job:
+        """Return the job that carries a folder of clips over onto a body.
+
+        Args:
+            model: The body, which moves freely; a name or a file is loaded with `base="free"`.
+            options: `suffix` of what is written (".csv"), its `style`; `scale` and `up` of `load_motion`; `mapping` and
+                `smooth` of `poise.retarget`.
+        """
+        body = load(model, base="free") if isinstance(model, (str, PathLike)) else model
+        return cls(body, options=options, work="retarget")
+
+    @classmethod
+    def quality(cls, **options: Any) -> Job:
+        """Return the job that measures a folder of clips; options are `scale` and `up` of `load_motion`."""
+        return cls(None, options=options, work="quality")
+
+    # -------------------------------------------------------------------------------------------- running
+
+    def run(
+        self,
+        inputs: Inputs,
+        out: str | PathLike[str],
+        *,
+        shard: str | tuple[int, int] | None = None,
+        threads: int | None = None,
+        progress: Any = None,
+    ) -> Report:
+        """Do what is not done yet, on this machine.
+
+        Args:
+            inputs: Files, a folder, or a pattern: "targets/*.parquet"; clips for work on clips.
+            out: The folder for the answers. It belongs to this job; what is there already is not done again.
+            shard: "3/64": only this share of the work, for schedulers; counted from 0 or from 1.
+            threads: How many threads (default: one per core). The answers do not depend on it.
+            progress: A function called with (rows done, rows) from time to time, and at the end.
+
+        Raises:
+            InvalidValue: The folder belongs to another job, or another run is writing there.
+            ModelMismatch: The body's file has changed since the job was made.
+            FormatError: An input is damaged or lacks a column; the disk is full. What was done stays.
+        """
+        if progress is not None and not callable(progress):
+            raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
+        check_unchanged(self._words.get("model") or {})
+        report: Report = WORKS[self.work].run(self, inputs, out, shard, threads, progress)
+        return report
+
+    def on_ray(self, dataset: Any, **options: Any) -> Any:
+        """Return a Ray dataset of the answers; see `poise.scale.on_ray.map_on_ray` for its options."""
+        from poise.scale.on_ray import map_on_ray
+
+        check_unchanged(self._words.get("model") or {})
+        return map_on_ray(self, dataset, **options)
+
+    # -------------------------------------------------------------------------------------------- as a value
+
+    @property
+    def hash(self) -> str:
+        """Sixteen hexadecimal digits, of all that the answers depend on."""
+        body = self._words.get("model") or {}
+        parts = self._words | {"model": {key: body[key] for key in ("name", "key") if key in body}}
+        return sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:16]
+
+    def _describe(self) -> dict[str, Any]:
+        body = None if self.model is None else describe_body(self.model, with_files=WORKS[self.work].reads_meshes)
+        return {
+            "work": self.work,
+            "poise": version("poise"),
+            "device": self.device,
+            "level": self.level,
+            "model": body,
+            "goals": [write_plain(goal, f"goals[{k}]") for k, goal in enumerate(self.goals)],
+            "options": write_plain(self.options, "options"),
+        }
+
+    def to_json(self) -> str:
+        """Return the job as the text of a JSON file; `poise.save(job, "job.json")` writes it."""
+        return json.dumps({"kind": KIND, "version": 1, "hash": self.hash} | self._words, indent=1) + "\n"
+
+    @classmethod
+    def from_json(cls, text: str, path: str = "") -> Job:
+        """Return the job of a JSON text."""
+        words = json.loads(text)
+        try:
+            model = None if words.get("model") is None else read_body(words["model"])
+            goals = [read_plain(goal, model) for goal in words.get("goals", ())]
+            options = read_plain(words.get("options", {}), model)
+        except FormatError as error:
+            raise FormatError(error.message, error.path or path) from None
+        if not all(isinstance(goal, Goal) for goal in goals):
+            raise FormatError('has something in "goals" that is not a goal.', path)
+        job = cls(
+            model, goals, options, words.get("device", "cpu"), work=words.get("work", "solve"), level=words.get("level")
+        )
+        if isinstance(words.get("model"), dict) and "key" in words["model"]:
+            job._words["model"] = words["model"]  # with the file and the hash that it had when the job was made
+        return job
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Job:
+        """Read a job that `poise.save` wrote, or that was written by hand.
+
+        Raises:
+            FormatError: The file is missing, or is not a job.
+            ModelMismatch: Its body is not what it was when the job was made.
+        """
+        return cls.from_json(json.dumps(read_kind(path, KIND)), str(path))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Job.from_json, (self.to_json(),)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Job) and self.hash == other.hash
+
+    def __hash__(self) -> int:
+        return int(self.hash, 16)
+
+    def __repr__(self) -> str:
+        body = "" if self.model is None else f" {self.model.name!r}"
+        return f"<Job {self.hash}: {self.work}{body} on {self.device} ({self.level})>"
+
+    def prepare(self, threads: int | None = None) -> Any:
+        """Return what does the work, prepared once: for a loop of your own."""
+        return WORKS[self.work].prepare(self, threads)

@@ -1,0 +1,63 @@
+"""The instruction level of a job: on another the last bits of an answer may differ, so it belongs to the job's hash."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from poise import native
+from poise.errors import InvalidValue, MissingExtra
+from poise.native.gpu import load_cupy
+
+__all__ = ["ANY_GPU", "find_level", "run_at_level"]
+
+ANY_GPU = "gpu"  # of a job that was made where there is none
+PROCESSORS = {"aarch64": "arm64", "amd64": "x86-64", "x86_64": "x86-64"}
+
+
+def add_processor(level: str) -> str:
+    """Return a level with this machine's processor before it: "arm64 baseline", "x86-64 avx2"."""
+    own = platform.machine().lower()
+    return f"{PROCESSORS.get(own, own)} {level}"
+
+
+def find_level(device: str) -> str:
+    """Return the level of this machine: of its processor ("x86-64 avx2"), or of its GPU ("sm_90")."""
+    if device == "cpu":
+        return add_processor(native.level())
+    try:
+        return f"sm_{load_cupy().cuda.Device().compute_capability}"
+    except MissingExtra:
+        return ANY_GPU
+    except Exception:  # CuPy has an error of its own for each way in which there is no device
+        return ANY_GPU
+
+
+@contextmanager
+def run_at_level(device: str, level: str) -> Iterator[None]:
+    """Run at the level of a job.
+
+    Raises:
+        InvalidValue: This machine cannot.
+    """
+    if device == "gpu":
+        load_cupy()
+        own = find_level(device)
+        if level not in (own, ANY_GPU) or own == ANY_GPU:
+            what = "there is no GPU" if own == ANY_GPU else f"the GPU is of {own}"
+            raise InvalidValue(f"the job is for GPUs of level {level!r}, and here {what}.")
+        yield
+        return
+    known = {add_processor(name): name for name in native.levels()}
+    if level not in known:
+        raise InvalidValue(
+            f"the job is for level {level!r}, and this machine runs {', '.join(map(repr, known))}: make the job with "
+            "level= one that all machines run."
+        )
+    before = native.level()
+    native.choose_level(known[level])
+    try:
+        yield
+    finally:
+        native.choose_level(before)

@@ -1,0 +1,70 @@
+"""Lock: says whether another run is at work in a folder. The system takes it from a process that dies."""
+
+from __future__ import annotations
+
+import os
+import socket
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+__all__ = ["Lock"]
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
+
+
+class Lock:
+    """A lock on a file, from when it is made until `release`.
+
+    File systems without locks let everybody in: two runs then do the same work, and write the same bytes.
+
+    Args:
+        path: The file; it stays, and is empty when nobody holds it.
+        shared: Whether others who share it may hold it too.
+
+    Attributes:
+        holder: None where we hold it; else who does, in words that may be empty.
+    """
+
+    def __init__(self, path: Path, *, shared: bool) -> None:
+        self.holder: str | None = None
+        self._shared = shared
+        self._handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            take(self._handle, shared)
+        except BlockingIOError:
+            said = os.pread(self._handle, 200, 0).decode("utf-8", "replace").strip() if hasattr(os, "pread") else ""
+            self.holder = f" ({said})" if said else ""
+            os.close(self._handle)
+        except OSError:
+            pass  # no locks here
+        if self.holder is None and not shared:
+            with suppress(OSError):
+                os.ftruncate(self._handle, 0)
+                os.write(self._handle, f"process {os.getpid()} on {socket.gethostname()}".encode())
+
+    def release(self) -> None:
+        """Let others in."""
+        with suppress(OSError):
+            if not self._shared:
+                os.ftruncate(self._handle, 0)
+            os.close(self._handle)
+
+
+def take(handle: int, shared: bool) -> None:
+    """Take a lock on an open file, or raise BlockingIOError at once."""
+    if fcntl is not None:
+        fcntl.flock(handle, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        return
+    import msvcrt
+
+    windows: Any = msvcrt
+    if shared:
+        return  # Windows has no shared lock without more ado; shards have one each of their own
+    try:
+        windows.locking(handle, windows.LK_NBLCK, 1)
+    except OSError as error:
+        raise BlockingIOError(str(error)) from None

@@ -1,0 +1,170 @@
+"""Work on rows: a table in, a table out, row by row the same for any number of threads and any size of batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.batch import BatchSolution, BatchSolver
+from poise.batch.solution import CODES, copy_to_host
+from poise.errors import FormatError
+from poise.model import Model
+from poise.native.gpu import load_cupy
+from poise.scale.columns import NEEDED, Wanted, find_prefix, name_q, read_matrix, split_transforms, tell_columns
+from poise.solvers import Status
+
+__all__ = ["FkRows", "RowWork", "SolveRows"]
+
+Progress = Callable[[int, int], Any]
+STATUS = np.array([str(status) for status in CODES], dtype=object)
+INVALID = CODES.index(Status.INVALID)
+
+
+class RowWork(Protocol):
+    """What is done with rows, prepared once."""
+
+    def list_columns(self, names: Sequence[str], where: str) -> list[str]:
+        """List the columns that are read of a table with these; refuse one that lacks some, by name."""
+        ...
+
+    def compute(self, table: Any, where: str, progress: Progress | None = None) -> dict[str, Any]:
+        """Return the columns of the answer."""
+        ...
+
+
+class SolveRows:
+    """`solve_batch` on the rows of tables.
+
+    Args:
+        model: The body.
+        goals: What is asked for; columns hold the targets of each row.
+        options: As `solve_batch` takes them.
+        device: "cpu" or "gpu".
+        threads: How many threads; one per core unless given.
+    """
+
+    def __init__(
+        self, model: Model, goals: Any, options: dict[str, Any], device: str = "cpu", threads: int | None = None
+    ) -> None:
+        self.model, self.device = model, device
+        self.solver = BatchSolver(model, goals, threads=threads, **options)
+        self._alone = len([row for row in self.solver.rows.values() if row.op in NEEDED]) == 1
+
+    def find_targets(self, names: Sequence[str], where: str) -> list[Wanted]:
+        """List the goals whose targets a table with these columns has."""
+        asked = self.solver.rows.items()
+        found = [Wanted.find(goal, row, names, self._alone, where) for goal, row in asked]
+        if not (out := [each for each in found if each is not None]):
+            wanted = "; ".join(
+                f"{'' if self._alone else goal + '.'}{' '.join(NEEDED[row.op])}"
+                for goal, row in asked
+                if row.op in NEEDED
+            )
+            raise FormatError(f"has no target: it needs the columns {wanted}, and {tell_columns(names)}", where)
+        return out
+
+    def has_starts(self, names: Sequence[str], where: str) -> bool:
+        """Return whether a table has starts: q0 q1 ..., all of them or none."""
+        own = name_q(self.model.nq)
+        missing = [name for name in own if name not in names]
+        if missing and len(missing) < len(own):
+            raise FormatError(f"has no column {', '.join(map(repr, missing))}; {tell_columns(names)}", where)
+        return not missing and bool(own)
+
+    def list_columns(self, names: Sequence[str], where: str) -> list[str]:
+        """See RowWork."""
+        out = [column for each in self.find_targets(names, where) for column in each.columns]
+        return out + (name_q(self.model.nq) if self.has_starts(names, where) else [])
+
+    def compute(self, table: Any, where: str, progress: Progress | None = None) -> dict[str, Any]:
+        """See RowWork."""
+        targets, good = {}, np.ones(table.num_rows, dtype=bool)
+        for each in self.find_targets(table.column_names, where):
+            targets[each.goal], fine = each.read(table, where)
+            good &= True if fine is None else fine
+        starts = None
+        if self.has_starts(table.column_names, where):
+            starts = read_matrix(table, name_q(self.model.nq), where)
+        if good.all():
+            return self._name(self._solve(targets, starts, progress), good)
+        part = {name: x[good] for name, x in targets.items()}
+        return self._name(self._solve(part, None if starts is None else starts[good], progress), good)
+
+    def _solve(self, targets: dict[str, Any], starts: Any, progress: Progress | None) -> BatchSolution:
+        if self.device == "gpu" and len(next(iter(targets.values()))):
+            xp = load_cupy()
+            on = {name: xp.asarray(x) for name, x in targets.items()}
+            return self.solver.solve(on, None if starts is None else xp.asarray(starts), progress=progress)
+        return self.solver.solve(targets, starts, progress=progress)
+
+    def _name(self, answer: BatchSolution, good: NDArray[np.bool_]) -> dict[str, Any]:
+        """Return the answer as columns; rows that are no targets are INVALID."""
+        several = self.solver.solutions
+        wide = spread(copy_to_host(answer.codes), good, several, INVALID)
+        q = spread(copy_to_host(answer.q), good, several, np.nan)
+        out: dict[str, Any] = {"answer": np.tile(np.arange(several, dtype=np.int32), len(good))} if several > 1 else {}
+        out |= {name: np.ascontiguousarray(q[:, k]) for k, name in enumerate(name_q(self.model.nq))}
+        out |= {"reached": wide == 0, "status": STATUS[wide]}
+        for name in ("steps", "searches"):
+            out[name] = np.repeat(spread(copy_to_host(getattr(answer, name)), good, 1, 0), several)
+        for goal, errors in answer.errors.items():
+            left = spread(copy_to_host(errors), good, several, np.nan)
+            out[f"error.{goal}.m"], out[f"error.{goal}.rad"] = (np.ascontiguousarray(left[:, k]) for k in (0, 1))
+        return out
+
+
+def spread(array: NDArray[Any], good: NDArray[np.bool_], several: int, nothing: Any) -> NDArray[Any]:
+    """Return an array of the good rows as one of all rows, with the several answers of a row one below the other."""
+    rows = array.reshape(-1, several, *array.shape[1 + (several > 1) :])
+    if not good.all():
+        whole = np.full((len(good), *rows.shape[1:]), nothing, dtype=rows.dtype)
+        whole[good] = rows
+        rows = whole
+    return rows.reshape(-1, *rows.shape[2:])
+
+
+class FkRows:
+    """Transforms of frames at the poses of tables.
+
+    Args:
+        model: The body.
+        frames: Which; their columns have their names before them if there are several.
+    """
+
+    def __init__(self, model: Model, frames: Sequence[str]) -> None:
+        self.model, self.frames = model, tuple(model.frame(name).name for name in frames)
+
+    def list_columns(self, names: Sequence[str], where: str) -> list[str]:
+        """See RowWork."""
+        own = name_q(self.model.nq)
+        if missing := [name for name in own if name not in names]:
+            raise FormatError(f"has no column {', '.join(map(repr, missing))}; {tell_columns(names)}", where)
+        return own
+
+    def compute(self, table: Any, where: str, progress: Progress | None = None) -> dict[str, Any]:
+        """See RowWork; `valid` is false where a pose is none, and its transform NaN."""
+        q = read_matrix(table, self.list_columns(table.column_names, where), where)
+        good = find_poses(self.model, q)
+        q[~good] = self.model.rest
+        out: dict[str, Any] = {}
+        for frame in self.frames:
+            prefix = find_prefix(frame, ("x",), ("x",), len(self.frames) == 1)
+            out |= split_transforms(self.model.fk(q, frame), prefix)
+        for column in out.values():
+            column[~good] = np.nan
+        if progress is not None:
+            progress(len(q), len(q))
+        return out | {"valid": good}
+
+
+def find_poses(model: Model, q: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which rows are poses: finite, and their quaternions not zero."""
+    good: NDArray[np.bool_] = np.array(np.isfinite(q).all(axis=1))
+    for joint in model.joints:
+        if joint.quaternion:
+            wxyz = np.where(good[:, None], q[:, joint.q.stop - 4 : joint.q.stop], 1.0)
+            good &= np.linalg.norm(wxyz, axis=1) > 1e-9
+    return good

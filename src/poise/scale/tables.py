@@ -1,0 +1,147 @@
+"""Row groups through a worker, into parts: read, computed and written batch by batch, so that memory stays bounded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from poise.errors import FormatError
+from poise.scale.folder import Folder
+from poise.scale.inputs import Piece, load_parquet, make_damaged
+from poise.scale.rows import RowWork
+
+__all__ = ["ROWS", "add_id", "make_table", "read_facts", "write_part"]
+
+ROWS = 1 << 18  # rows that are in memory at once, and in a row group of what is written
+Tick = Callable[[int], Any]
+
+
+def write_part(
+    folder: Folder, name: str, piece: Piece, work: RowWork, facts: dict[str, Any], tick: Tick
+) -> dict[str, Any]:
+    """Compute a row group and write its part.
+
+    Args:
+        folder: Where it goes.
+        name: The part's name.
+        piece: The row group.
+        work: What is computed.
+        facts: What the part says of itself.
+        tick: Called with the rows that are done, from time to time.
+
+    Returns:
+        The facts, with the counts of how rows ended.
+    """
+    _, door = load_parquet()
+    counts: dict[str, int] = {}
+    with folder.write(name) as temporary, temporary.open("wb") as sink:
+        writer, done = None, 0
+        for table in read_batches(piece, work):
+            found = work.compute(table, str(piece.input.path), shift(tick, done))
+            out = make_table(found, add_id(table, piece.first + done, len(next(iter(found.values())))))
+            if writer is None:
+                writer = door.ParquetWriter(
+                    sink, out.schema, compression="none", use_dictionary=["status", "steps", "searches"]
+                )
+            writer.write_table(out, row_group_size=max(1, out.num_rows))
+            add_counts(counts, found)
+            done += table.num_rows
+            tick(done)
+        if writer is None:  # a row group of no rows
+            empty = empty_table(piece, work)
+            writer = door.ParquetWriter(sink, empty.schema, compression="none")
+        whole = facts | {"rows": done, "counts": dict(sorted(counts.items()))}
+        writer.add_key_value_metadata({"poise": json.dumps(whole)})
+        writer.close()
+        sink.flush()
+    return whole
+
+
+def shift(tick: Tick, before: int) -> Callable[[int, int], Any]:
+    """Tell the progress of a batch as that of its row group."""
+    return lambda done, _: tick(before + done)
+
+
+def read_batches(piece: Piece, work: RowWork) -> Iterator[Any]:
+    """Yield the tables of a row group, of so many rows at most, with the columns that are needed.
+
+    Raises:
+        FormatError: The file is damaged.
+    """
+    pyarrow, door = load_parquet()
+    wanted = work.list_columns(piece.columns, str(piece.input.path))
+    wanted = ["id", *wanted] if "id" in piece.columns else wanted
+    batches = iterate(piece, door, wanted)
+    while True:  # ends: with the row group
+        try:
+            batch = next(batches, None)
+        except Exception as error:  # pyarrow raises many kinds of things on damaged files
+            raise make_damaged(piece.input.path, error) from error
+        if batch is None:
+            return
+        yield pyarrow.Table.from_batches([batch])
+
+
+def iterate(piece: Piece, door: Any, columns: list[str]) -> Iterator[Any]:
+    """Yield the record batches of a row group, page by page."""
+    with door.ParquetFile(piece.input.path, buffer_size=1 << 20, pre_buffer=False) as file:
+        yield from file.iter_batches(ROWS, row_groups=[piece.group], columns=columns, use_threads=False)
+
+
+def empty_table(piece: Piece, work: RowWork) -> Any:
+    """Return the answer of no rows."""
+    _, door = load_parquet()
+    wanted = work.list_columns(piece.columns, str(piece.input.path))
+    table = door.read_schema(piece.input.path).empty_table().select(wanted + ["id"] * ("id" in piece.columns))
+    return make_table(work.compute(table, str(piece.input.path)), add_id(table, 0, 0))
+
+
+def add_id(table: Any, first: int, rows: int) -> Any:
+    """Return the ids of the answers: those of the table, each as often as it has answers, else the rows' numbers.
+
+    Raises:
+        FormatError: An id is missing.
+    """
+    import pyarrow
+
+    each = rows // max(1, table.num_rows)
+    if "id" not in table.column_names:
+        return pyarrow.array(np.repeat(np.arange(first, first + table.num_rows, dtype=np.int64), each))
+    column = table.column("id").combine_chunks()
+    if column.null_count:
+        raise FormatError(f"column 'id' has {column.null_count} gaps; every row needs an id, or leave the column out.")
+    if each > 1:
+        column = column.take(pyarrow.array(np.repeat(np.arange(table.num_rows), each)))
+    return column
+
+
+def make_table(columns: dict[str, Any], ids: Any) -> Any:
+    """Return the columns of an answer as a table, the id first."""
+    import pyarrow
+
+    arrays = [pyarrow.array(x, pyarrow.string()) if x.dtype == object else pyarrow.array(x) for x in columns.values()]
+    return pyarrow.Table.from_arrays([ids, *arrays], names=["id", *columns])
+
+
+def add_counts(counts: dict[str, int], columns: dict[str, Any]) -> None:
+    """Add how rows ended: by their status, or whether they were poses."""
+    if "status" in columns:
+        names, numbers = np.unique(columns["status"].astype(str), return_counts=True)
+    else:
+        names, numbers = np.unique(np.where(columns["valid"], "done", "invalid"), return_counts=True)
+    for name, number in zip(names.tolist(), numbers.tolist(), strict=True):
+        counts[name] = counts.get(name, 0) + number
+
+
+def read_facts(path: Path) -> dict[str, Any] | None:
+    """Return what a part says of itself; None if it is damaged."""
+    _, door = load_parquet()
+    try:
+        found = json.loads((door.read_metadata(path).metadata or {})[b"poise"])
+    except Exception:  # whatever is wrong with it, it is made again
+        return None
+    return found if isinstance(found, dict) else None
