@@ -1,8 +1,10 @@
 // gpu_entry.cpp: the passes of a GPU batch on the CPU, for the problem in given.h, which the test writes. Reads rows from a
-// file (targets, then a start each), writes what the passes wrote. A team has one thread here.
-#include "kernels/loop/gpu_entry.h"
+// file (targets, then a start each), writes what the passes wrote. A team that searches has one thread here, one that decides 32.
+#include "kernels/loop/gpu_decide.h"
 
+#include <barrier>
 #include <cstdio>
+#include <thread>
 #include <vector>
 
 #include "given.h"
@@ -20,7 +22,54 @@ struct Alone {
   int sum(int x) const { return x; }
 };
 
+// 32 threads that tell each other what they have, as those of a warp do
+struct Told {
+  std::barrier<> all{32};
+  double values[32];
+};
+struct Crowd {
+  Told* told;
+  int mine;
+  int size() const { return 32; }
+  int rank() const { return mine; }
+  unsigned vote(bool x) const {
+    told->values[mine] = x ? 1.0 : 0.0;
+    told->all.arrive_and_wait();
+    unsigned bits = 0;
+    for (int i = 0; i < 32; ++i) bits |= told->values[i] != 0.0 ? 1u << i : 0u;
+    told->all.arrive_and_wait();
+    return bits;
+  }
+  int lowest(bool x) const { return place_of_bit(vote(x), 0); }
+  double from(double x, int who) const {
+    told->values[mine] = x;
+    told->all.arrive_and_wait();
+    const double out = told->values[who];
+    told->all.arrive_and_wait();
+    return out;
+  }
+};
+
+// Decides rows; returns those that are open.
+template <class Io> std::vector<int> decide(const Io& io, const std::vector<int>& rows) {
+  Told told;
+  std::vector<int> open;
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < 32; ++rank) {
+    threads.emplace_back([&, rank] {
+      const f64::Problem exact;
+      for (int row : rows) {
+        const Verdict verdict = decide_row_together(exact, io, row, Crowd{&told, rank});
+        if (rank == 0 && verdict == Verdict::OPEN) open.push_back(row);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return open;
+}
+
 constexpr int M = f32::n_rows <= 10 ? f32::n_rows : 0;
+constexpr int first_round = 4;
 
 }  // namespace
 
@@ -68,18 +117,25 @@ int main(int argc, char** argv) {
 
   const f32::Rest rest;
   int next = 0;
+  SearchMemory<f32::Problem, float> memory;
+  LaneState<float> state = memory.state();
+  const auto search = [&](int row, int from, int to) {
+    search_row_together<M>(problem, f32::settings(), rest.posture(), io, from, to, row, Alone{}, memory, state);
+  };
   if (early > 0) {
     search_rows<M>(
         problem, f32::settings(), rest.posture(), io, early, searches, [&next] { return next++; },
-        [&hard](int row) { hard.push_back(row); }, Alone{});
+        [&hard](int row) { hard.push_back(row); }, Alone{}, SeemsHopeless{});
   } else {
-    for (int row = 0; row < rows; ++row) hard.push_back(row);
+    const int most = f32::n_closed > 0 && first_round < searches ? first_round : searches;
+    for (int row = 0; row < rows; ++row) {
+      search(row, 0, most);
+      if (is_missed(codes[static_cast<std::size_t>(row)])) hard.push_back(row);
+    }
   }
-  SearchMemory<f32::Problem, float> memory;
-  LaneState<float> state = memory.state();
-  for (int row : hard) {
-    search_row_together<M>(problem, f32::settings(), rest.posture(), io, early, searches, row, Alone{}, memory, state);
-  }
+  std::printf("hard %zu\n", hard.size());
+  if (f32::n_closed > 0) hard = decide(io, hard);
+  for (int row : hard) search(row, io.searches[row], searches);
   const f64::Problem exact;
   const f64::Rest exact_rest;
   for (int row = 0; row < rows; ++row) {
@@ -102,6 +158,6 @@ int main(int argc, char** argv) {
   std::fwrite(steps.data(), 4, n, out);
   std::fwrite(tried.data(), 4, n, out);
   std::fclose(out);
-  std::printf("hard %zu\n", hard.size());
+  std::printf("open %zu\n", hard.size());
   return 0;
 }

@@ -89,8 +89,8 @@ template <class S> void solve_random(Figures& f) {
   }
   turn_about(k2, u, p, x);
   turn_about(k, t, x, x);
-  const TwoTurns<S> second = second_turn_onto(k, k2, p, x, none, none);
-  const TwoTurns<S> direct = direct_first_turn(k, k2, p, x, none, none);
+  const TwoTurns<S> second = turns_of(second_turn_onto(k, k2, p, x, none, none));
+  const TwoTurns<S> direct = turns_of(direct_first_turn(k, k2, p, x, none, none));
   for (int side = 0; side < 2; ++side) {
     const Known<S>& one = second.turn[side];
     // by the second turn, then by the equation of its own

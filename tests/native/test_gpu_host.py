@@ -94,7 +94,7 @@ def build(folder: Path, solver: poise.Solver, finish: bool) -> None:
     f32, f64 = (core.problem_of(solver._native, single) for single in (True, False))
     given = write_problem(coarsen(f32) if finish else f32, "f32", "float") + write_problem(f64, "f64", "double")
     (folder / "given.h").write_text(given)
-    flags = ["-std=c++20", "-O1", "-fno-math-errno", "-I", str(ROOT), "-I", str(folder)]
+    flags = ["-std=c++20", "-O1", "-fno-math-errno", "-pthread", "-I", str(ROOT), "-I", str(folder)]
     subprocess.run([compiler, *flags, str(NATIVE_TESTS / "gpu_entry.cpp"), "-o", str(folder / "program")], check=True)
 
 

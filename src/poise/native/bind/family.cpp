@@ -36,7 +36,7 @@ Array rows_of_transforms(nb::handle x, const char* name, npy_intp width) {
   return rows;
 }
 
-FamilyTarget<double> target_of(const double* R, const double* p, double metres, double radians) {
+FamilyTarget<double> transform_of(const double* R, const double* p, double metres, double radians) {
   FamilyTarget<double> target;
   for (int k = 0; k < 9; ++k) target.R[k] = R[k];
   for (int k = 0; k < 3; ++k) target.p[k] = p[k];
@@ -63,7 +63,7 @@ NumpyArray decide_many(const FamilySpec<double>& spec, nb::handle R, nb::handle 
   for (npy_intp i = 0; i < shape[0]; ++i) {
     double* row = out.data<double>() + 9 * i;
     int cells = 0;
-    const auto target = target_of(turns.data<double>() + 9 * i, places.data<double>() + 3 * i, metres, radians);
+    const auto target = transform_of(turns.data<double>() + 9 * i, places.data<double>() + 3 * i, metres, radians);
     row[0] = static_cast<double>(decide(spec, target, most, row + 2, cells));
     row[1] = cells;
   }
@@ -75,13 +75,14 @@ NumpyArray decide_many(const FamilySpec<double>& spec, nb::handle R, nb::handle 
 NumpyArray list_branches(FamilySpec<double> spec, nb::handle R, nb::handle p, nb::handle values, bool inside) {
   const Array turns = rows_of_transforms(R, "R", 9), places = rows_of_transforms(p, "p", 3);
   const Array at = rows_of_transforms(values, "values", 1);
-  const auto target = target_of(turns.data<double>(), places.data<double>(), 0.0, 0.0);
+  const auto target = transform_of(turns.data<double>(), places.data<double>(), 0.0, 0.0);
   spec.chain.prune = inside;
+  const FamilyQuestion<double> question = question_of(spec, target);
   Row out;
   for (npy_intp i = 0; i < at.size(); ++i) {
     const double u = at.data<double>()[i];
-    const FamilyAsked<double> asked = ask_of(spec, target, u, 0.0);
-    walk_branches(spec.chain, asked, [&](const FamilyLeaf<double>& leaf) {
+    const FamilyAsked<double> asked = ask_of(question, u, 0.0);
+    walk_branches(spec.chain, asked, 1, [&](const FamilyLeaf<double>& leaf) {
       FamilyLeaf<double> slack = leaf;
       for (Known<double>& turn : slack.turn) turn.at = turn.slack;
       out.insert(out.end(), {u, static_cast<double>(leaf.branch), leaf.certain ? 1.0 : 0.0});
@@ -100,15 +101,16 @@ struct Cell {
 };
 
 // whether the nominal pose of a branch is inside the ranges at a value of the free joint
-unsigned branches_inside(const FamilySpec<double>& spec, const FamilyTarget<double>& target, double at) {
-  return branches_of_cell(spec, target, at, 0.0).open;
+unsigned branches_inside(const FamilyQuestion<double>& question, double at) {
+  return branches_of_cell(question, at, 0.0).open;
 }
 
 // Pieces of arcs of the free joint: rows of branch, low, high. A cell that is neither ruled out nor wholly inside is cut until it is
 // narrower than `finest`; there the pose in its middle decides. The last row says with 1 that no cell was left.
 NumpyArray list_arcs(const FamilySpec<double>& spec, nb::handle R, nb::handle p, double finest, int most) {
   const Array turns = rows_of_transforms(R, "R", 9), places = rows_of_transforms(p, "p", 3);
-  const auto target = target_of(turns.data<double>(), places.data<double>(), 0.0, 0.0);
+  const auto target = transform_of(turns.data<double>(), places.data<double>(), 0.0, 0.0);
+  const FamilyQuestion<double> question = question_of(spec, target);
   constexpr int begin = 16;
   double middle, half;
   scanned_range(spec.free, middle, half);
@@ -119,10 +121,10 @@ NumpyArray list_arcs(const FamilySpec<double>& spec, nb::handle R, nb::handle p,
   for (; !cells.empty() && looked < most; ++looked) {
     const Cell cell = cells.back();
     cells.pop_back();
-    const CellBranches found = branches_of_cell(spec, target, cell.at, cell.half);
+    const CellBranches found = branches_of_cell(question, cell.at, cell.half);
     unsigned whole = found.full & cell.branches, rest = found.open & cell.branches & ~found.full;
     if (rest && 2.0 * cell.half <= finest) {
-      whole |= rest & branches_inside(spec, target, cell.at);
+      whole |= rest & branches_inside(question, cell.at);
       rest = 0u;
     }
     for (int b = 0; b < 8; ++b) {
@@ -149,17 +151,17 @@ FamilySpec<double> read_family(const nb::dict& table) {
   read_numbers(table, "p0", spec.p0);
   spec.chain.plan = nb::cast<int>(table["plan"]);
   spec.chain.prune = 1;
-  spec.chain.cuts = 1;
   spec.chain.length = nb::cast<double>(table["length"]);
   spec.backwards = nb::cast<int>(table["backwards"]);
   spec.free_joint = nb::cast<int>(table["free_joint"]);
   spec.point_error = nb::cast<double>(table["point_error"]);
   spec.turn_error = nb::cast<double>(table["turn_error"]);
+  measure_third(spec);
   return spec;
 }
 
 void take_closed(SolverData& to, const nb::dict& form) {
-  ClosedGoal closed{};
+  ClosedForm<double> closed{};
   closed.goal = nb::cast<int>(form["goal"]);
   closed.spec = read_family(form);
   using Numbers = std::vector<double>;

@@ -17,6 +17,27 @@ template <class T> nb::list listed(const T* x, int n) {
   return out;
 }
 
+nb::tuple axis_in(const FamilyAxis<double>& axis) {
+  return nb::make_tuple(listed(axis.h, 3), listed(axis.p, 3), axis.middle, axis.half, axis.slides);
+}
+
+// closed forms, member by member as in kernels/closed/form.h
+nb::list closed_forms(const SolverData& solver) {
+  nb::list out;
+  for (const ClosedForm<double>& form : solver.closed) {
+    const FamilySpec<double>& s = form.spec;
+    nb::list axes;
+    for (const auto& axis : s.chain.axes) axes.append(axis_in(axis));
+    const nb::tuple chain = nb::make_tuple(axes, listed(s.chain.center, 3), listed(s.chain.meet, 3), s.chain.plan,
+                                           s.chain.prune, s.chain.length);
+    const nb::tuple spec = nb::make_tuple(chain, s.backwards, s.free_joint, axis_in(s.free), listed(s.R0, 9),
+                                          listed(s.p0, 3), s.point_error, s.turn_error, s.nearest, s.farthest);
+    out.append(nb::make_tuple(form.goal, form.joints, spec, listed(form.q_index, 7), listed(form.gain, 7),
+                              listed(form.bias, 7)));
+  }
+  return out;
+}
+
 template <class T> AnyDict problem_in(const SolverData& solver) {
   const LaneProblem<T> lanes(solver);
   AnyDict out;
@@ -61,6 +82,7 @@ template <class T> AnyDict problem_in(const SolverData& solver) {
   out["n_rows"] = solver.n_rows;
   out["searches"] = solver.searches;
   out["shared_columns"] = solver.shared_columns;
+  out["closed"] = closed_forms(solver);
   out["targets"] = listed(solver.targets.data(), static_cast<int>(solver.targets.size()));
   return out;
 }

@@ -16,7 +16,7 @@ import numpy as np
 
 from poise.errors import InvalidValue, MissingExtra
 from poise.native import core
-from poise.native.gpu.source import inline_headers, list_places, write_source
+from poise.native.gpu.source import inline_headers, list_kernels, list_places, write_source
 
 __all__ = ["DeviceProblem", "is_on_device", "load_cupy"]
 
@@ -33,7 +33,10 @@ OPTIONS = (
 TEAM_ROWS = 4096  # up to so many rows a warp takes each from the start
 CHUNK = 1 << 23  # rows in one launch: bounds the scratch memory, and the time until Ctrl-C is heard
 MOST_GOALS = 16
-FEW, MANY = ("search_few",), ("search_rows", "search_hard", "end_rows")
+FEW, MANY = ("search_few", "settle_few"), ("search_rows", "decide_rows", "search_hard", "end_rows")
+PATIENCE = 8  # searches of a thread at most, where a closed form decides afterwards
+FIRST_ROUND = 32  # searches of a warp before a closed form is asked
+COUNTERS = 8
 OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
 
 
@@ -84,6 +87,11 @@ class DeviceProblem:
         return int(self.tables[0]["searches"])
 
     @cached_property
+    def decides(self) -> bool:
+        """Whether a goal has a closed form, which is asked when a few searches have missed."""
+        return bool(self.tables[0]["closed"])
+
+    @cached_property
     def seeds(self) -> Any:
         """The starts of the later searches, on the device."""
         seeds = core.seeds_of(self.native)[:, list_places(self.tables[0])]
@@ -92,7 +100,7 @@ class DeviceProblem:
     @cached_property
     def _packed(self) -> Struct:
         """`Given` of passes.cu, in bytes."""
-        return Struct(f"{2 * len(self.tables[0]['goals']) + 13}q4i")
+        return Struct(f"{2 * len(self.tables[0]['goals']) + 14}q4i")
 
     def source(self, single: tuple[bool, ...], names: tuple[str, ...]) -> str:
         """Return the whole source of some kernels, for targets, and last for starts, that are float or double."""
@@ -104,11 +112,12 @@ class DeviceProblem:
         if found is None:
             if len(single) - 1 > MOST_GOALS:
                 raise InvalidValue(f"{len(single) - 1} goals are more than the {MOST_GOALS} that a GPU batch serves.")
-            found = self._modules[single, names] = Kernels(self.source(single, names), names)
+            own = tuple(name for name in names if name in list_kernels(self.tables[0]))
+            found = self._modules[single, names] = Kernels(self.source(single, own), own)
         return found
 
     def scratch(self, rows: int) -> tuple[Any, ...]:
-        """Return addresses of counters, hard rows, best costs and poses in float, and the arrays that keep them.
+        """Return addresses of counters, hard and open rows, best costs, poses in float, and the arrays that keep them.
 
         They stay from call to call, for each stream its own.
         """
@@ -118,7 +127,14 @@ class DeviceProblem:
         if held is None or held[0] < rows:
             room = max(rows, TEAM_ROWS)
             poses = room * int(self.tables[0]["n_q"]) if self.finish else 0
-            kinds = ((4, np.int32), (room, np.int32), (2 * room, np.float32), (poses, np.float32))
+            opened = room if self.decides else 0
+            kinds = (
+                (COUNTERS, np.int32),
+                (room, np.int32),
+                (opened, np.int32),
+                (2 * room, np.float32),
+                (poses, np.float32),
+            )
             arrays = [xp.empty(size, dtype) for size, dtype in kinds]
             held = self._scratch[stream] = (room, *(array.data.ptr for array in arrays), arrays)
         return held
@@ -138,29 +154,41 @@ class DeviceProblem:
             count = min(CHUNK, rows - first)
             at = [ptr + first * stride * size for ptr, stride, size in begins]
             q, *others = (ptr + first * width for ptr, width in ends)
-            _, counters, hard, best, poses, _ = self.scratch(count)
+            _, counters, hard, opened, best, poses, _ = self.scratch(count)
             strides = [stride for _, stride, _ in begins]
             pointers = (at[-1], strides[-1], *((poses, q) if self.finish else (q, 0)), *others, best)
-            self._launch(single, (*at[:-1], *strides[:-1], *pointers, self.seeds.data.ptr, counters, hard), count)
+            lists = (self.seeds.data.ptr, counters, hard, opened)
+            self._launch(single, (*at[:-1], *strides[:-1], *pointers, *lists), counters, count)
 
-    def _launch(self, single: tuple[bool, ...], pointers: tuple[int, ...], rows: int) -> None:
+    def _launch(self, single: tuple[bool, ...], pointers: tuple[int, ...], counters: int, rows: int) -> None:
         if rows <= TEAM_ROWS:
-            given = self._pack_given(pointers, rows, 0)
-            self.kernels(single, FEW).functions["search_few"]((rows,), (32,), (given,))
+            self._launch_few(single, pointers, rows)
             return
         early = next(searches for limit, searches in EARLY if rows <= limit)
-        given = self._pack_given(pointers, rows, early)
+        early = min(early, PATIENCE) if self.decides else early
+        given = self._pack_given(pointers, rows, early, self.most)
         kernels = self.kernels(single, MANY)
-        load_cupy().cuda.runtime.memsetAsync(pointers[-2], 0, 16, load_cupy().cuda.get_current_stream().ptr)
+        load_cupy().cuda.runtime.memsetAsync(counters, 0, 4 * COUNTERS, load_cupy().cuda.get_current_stream().ptr)
         blocks = (rows + BLOCK - 1) // BLOCK
         kernels.functions["search_rows"]((min(blocks, kernels.wave("search_rows")),), (BLOCK,), (given,))
+        if self.decides:
+            kernels.functions["decide_rows"]((kernels.wave("decide_rows"),), (BLOCK,), (given,))
         if self.most > early:
             kernels.functions["search_hard"]((kernels.wave("search_hard"),), (BLOCK,), (given,))
         kernels.functions["end_rows"]((blocks,), (BLOCK,), (given,))
 
-    def _pack_given(self, pointers: tuple[int, ...], rows: int, early: int) -> Any:
+    def _launch_few(self, single: tuple[bool, ...], pointers: tuple[int, ...], rows: int) -> None:
+        kernels = self.kernels(single, FEW)
+        first = min(FIRST_ROUND, self.most) if self.decides else self.most
+        given = self._pack_given(pointers, rows, 0, first)
+        kernels.functions["search_few"]((rows,), (32,), (given,))
+        if self.decides:
+            given = self._pack_given(pointers, rows, first, self.most)
+            kernels.functions["settle_few"]((rows,), (32,), (given,))
+
+    def _pack_given(self, pointers: tuple[int, ...], rows: int, early: int, most: int) -> Any:
         """Return the kernels' argument: one structure by value, which costs the host less than twenty arguments."""
-        packed = self._packed.pack(*pointers, rows, early, self.most, 0)
+        packed = self._packed.pack(*pointers, rows, early, most, 0)
         return np.frombuffer(packed, dtype=f"V{len(packed)}")
 
 

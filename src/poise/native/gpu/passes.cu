@@ -1,5 +1,5 @@
 // passes.cu: the kernels of a batch. source.py fills in the problem and the arguments that depend on it.
-#include "kernels/loop/gpu_entry.h"
+#include "kernels/loop/gpu_decide.h"
 
 /*PROBLEMS*/
 
@@ -26,7 +26,9 @@ struct Warp {
   POISE_FN int size() const { return 32; }
   POISE_FN int rank() const { return threadIdx.x & 31; }
   POISE_FN int lowest(bool x) const { return __ffs(__ballot_sync(everyone, x)) - 1; }
+  POISE_FN unsigned vote(bool x) const { return __ballot_sync(everyone, x); }
   POISE_FN float from(float x, int who) const { return __shfl_sync(everyone, x, who); }
+  POISE_FN double from(double x, int who) const { return __shfl_sync(everyone, x, who); }
   POISE_FN int sum(int x) const { return __reduce_add_sync(everyone, x); }
   // the thread with the least (a, b)
   POISE_FN int least(float a, float b) const {
@@ -56,9 +58,15 @@ struct Given {
   int *steps, *searches;
   float* best;
   const float* seeds;
-  int *counters, *hard;  // counters: the next row, how many are hard, the next hard one
+  int *counters, *hard, *open;  // the counters are below; rows that were given up, and of them those that are not decided
   int rows, early, most, spare;
 };
+
+// what the counters count
+enum : int { NEXT_ROW, HARD, NEXT_HARD, NEXT_DECIDED, UNDECIDED };
+
+// where there are closed forms, rows that were given up are decided before they are searched on
+constexpr bool decides = f32::n_closed > 0;
 
 POISE_FN DeviceRows<float, f32::n_goals> rows_of(const Given& given) {
   DeviceRows<float, f32::n_goals> io = {{}, {}, {/*SINGLE*/}};
@@ -94,6 +102,13 @@ template <bool finish> POISE_FN void end_row(const DeviceRows<float, f32::n_goal
   }
 }
 
+// the next of `count` for all threads of a warp
+POISE_FN int take_together(const Warp& team, int* counter) {
+  int k = 0;
+  if (team.rank() == 0) k = atomicAdd(counter, 1);
+  return __shfl_sync(everyone, k, 0);
+}
+
 // kernel search_few: a small batch; one warp one row, all in one launch
 extern "C" __global__ void __launch_bounds__(32) search_few(const Given given) {
   const auto io = rows_of(given);
@@ -115,7 +130,42 @@ extern "C" __global__ void __launch_bounds__(128, /*BLOCKS*/) search_rows(const 
   const f32::Rest rest;
   search_rows<M>(
       problem, f32::settings(), rest.posture(), io, given.early, given.most, Queue{given.counters},
-      [=](int row) { given.hard[atomicAdd(given.counters + 1, 1)] = row; }, Warp{});
+      [=](int row) { given.hard[atomicAdd(given.counters + HARD, 1)] = row; }, Warp{}, SeemsHopeless{});
+}
+
+// kernel settle_few: a small batch, rows that search_few has missed; one warp one row
+extern "C" __global__ void __launch_bounds__(32) settle_few(const Given given) {
+  const auto io = rows_of(given);
+  const Warp team;
+  const int row = static_cast<int>(blockIdx.x);
+  if (!is_missed(io.codes[row])) return;
+  const f64::Problem exact;
+  if (decide_row_together(exact, io, row, team) == Verdict::OPEN && given.early < given.most) {
+    const f32::Problem problem;
+    const f32::Rest rest;
+    SearchMemory<f32::Problem, float> memory;
+    LaneState<float> state = memory.state();
+    search_row_together<M>(problem, f32::settings(), rest.posture(), io, given.early, given.most, row, team, memory,
+                           state);
+  }
+  __syncwarp();
+  if (team.rank() == 0) end_row</*FINISH*/>(io, row);
+}
+
+// kernel decide_rows: one warp one row, of those that were given up
+extern "C" __global__ void __launch_bounds__(128) decide_rows(const Given given) {
+  const auto io = rows_of(given);
+  const f64::Problem exact;
+  const Warp team;
+  const int count = given.counters[HARD];
+  // ends: every round takes a row of those that were given up
+  for (;;) {
+    const int k = take_together(team, given.counters + NEXT_DECIDED);
+    if (k >= count) return;
+    const int row = given.hard[k];
+    const Verdict verdict = decide_row_together(exact, io, row, team);
+    if (verdict == Verdict::OPEN && team.rank() == 0) given.open[atomicAdd(given.counters + UNDECIDED, 1)] = row;
+  }
 }
 
 // kernel search_hard: one warp one row, of those that were given up
@@ -126,14 +176,14 @@ extern "C" __global__ void __launch_bounds__(128) search_hard(const Given given)
   const Warp team;
   SearchMemory<f32::Problem, float> memory;
   LaneState<float> state = memory.state();
-  const int count = given.counters[1];
+  const int count = given.counters[decides ? UNDECIDED : HARD];
+  const int* rows = decides ? given.open : given.hard;
   // ends: every round takes a row of those that were given up
   for (;;) {
-    int k = 0;
-    if (team.rank() == 0) k = atomicAdd(given.counters + 2, 1);
-    k = __shfl_sync(everyone, k, 0);
+    const int k = take_together(team, given.counters + NEXT_HARD);
     if (k >= count) return;
-    search_row_together<M>(problem, f32::settings(), rest.posture(), io, given.early, given.most, given.hard[k], team,
+    const int row = rows[k];
+    search_row_together<M>(problem, f32::settings(), rest.posture(), io, io.searches[row], given.most, row, team,
                            memory, state);
   }
 }

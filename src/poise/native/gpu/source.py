@@ -13,14 +13,15 @@ from typing import Any
 
 from poise.native import _core as core
 
-__all__ = ["KERNEL_NAMES", "ROOT", "inline_headers", "is_small", "write_problem", "write_source"]
+__all__ = ["KERNEL_NAMES", "ROOT", "inline_headers", "is_small", "list_kernels", "write_problem", "write_source"]
 
 ROOT = Path(__file__).parents[1]  # from where every include is written
 SMALL = 10  # primitives, and rows: up to here everything is unrolled
 ARM = 7  # primitives, and velocities, of an arm
 NONE = core.OPEN
 FLOAT_TELLS = 3e-5  # [L, rad] errors that a search in float brings about surely
-KERNEL_NAMES = ("search_few", "search_rows", "search_hard", "end_rows")
+KERNEL_NAMES = ("search_few", "settle_few", "search_rows", "decide_rows", "search_hard", "end_rows")
+DECIDING = ("settle_few", "decide_rows")  # only where a goal has a closed form
 
 Table = Mapping[str, Any]
 
@@ -28,6 +29,11 @@ Table = Mapping[str, Any]
 def is_small(table: Table) -> bool:
     """Tell whether the body lives in registers."""
     return len(table["primitives"]) <= SMALL and int(table["n_rows"]) <= SMALL
+
+
+def list_kernels(table: Table) -> tuple[str, ...]:
+    """Return the names of the kernels that the problem has."""
+    return tuple(name for name in KERNEL_NAMES if table["closed"] or name not in DECIDING)
 
 
 def choose_blocks(table: Table) -> int:
@@ -126,6 +132,7 @@ def write_problem(table: Table, space: str, real: str) -> str:
         "n_coordinates": len(coordinates),
         "n_reachable": len(table["reachable"]),
         "n_idle": len(list_idle(table, places)),
+        "n_closed": len(table["closed"]),
         "model_q": int(table["n_q"]),
     }
     parts = {
@@ -175,7 +182,11 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
     settings = f"{{{write_braces([*s], real)[1:-1]}, {{}}}}"
     reachable = [tuple(r) for r in table["reachable"]] or [(0, -1, [0.0] * 3, [0.0] * 3, 0.0, 0.0)]
     idle = list_idle(table, places) or [(0, 0.0, 0.0)]
-    sizes = ("n_q", "n_v", "n_rows", "n_goals", "n_primitives", "n_coordinates", "n_reachable", "n_idle", "model_q")
+    sizes = ("n_q", "n_v", "n_rows", "n_goals", "n_primitives", "n_coordinates", "n_reachable", "n_idle", "n_closed")
+    kind, closed = f"ClosedForm<{real}>", []
+    if table["closed"]:
+        forms = shelf.element(kind, "closed", table["closed"])
+        closed = [write_static(f"const {kind}&", "closed", forms)]
     return [
         "struct Problem {",
         "  using Real = T;",
@@ -183,7 +194,7 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
         "  Goals goals;",
         "  Coordinates coordinates;",
         "  Freedoms freedoms;",
-        *(f"  static constexpr int {name} = {shelf.space}::{name};" for name in sizes),
+        *(f"  static constexpr int {name} = {shelf.space}::{name};" for name in (*sizes, "model_q")),
         f"  static constexpr T scale = {write_number(float(table['scale']), real)};",
         f"  static constexpr bool bounded = {write_number(s[1] != core.LimitHandling.OFF, real)};",
         f"  static POISE_FN constexpr T fraction() {{ return {write_number(float(table['fraction']), real)}; }}",
@@ -192,6 +203,7 @@ def write_problem_struct(table: Table, places: Sequence[int], small: bool, shelf
         write_static("double", "origin", lookup("double", "origin", table["origin"], "double")),
         write_static("Idle", "idle", lookup("Idle", "idle", idle, "double")),
         write_static("Reachable<T>", "reachable", lookup("Reachable<T>", "reachable", reachable)),
+        *closed,
         "};",
         f"POISE_FN Settings<T> settings() {{ return {settings}; }}",
     ]
@@ -244,7 +256,8 @@ def write_source(
     }
     text = (Path(__file__).parent / "passes.cu").read_text("utf-8")
     shared, *each = re.split(r"^// kernel (?=\w+:)", text, flags=re.MULTILINE)
-    text = shared + "".join(f"// {part}" for part in each if part.partition(":")[0] in kernels)
+    wanted = set(kernels) & set(list_kernels(f32))
+    text = shared + "".join(f"// {part}" for part in each if part.partition(":")[0] in wanted)
     for mark, words in filled.items():
         text = text.replace(f"/*{mark}*/", words)
     return f"#define POISE_SMALL_BODY\n{text}" if is_small(f32) else text

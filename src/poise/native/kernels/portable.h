@@ -5,6 +5,7 @@
 //
 // POISE_UNROLL_BODY stands before loops over joints, velocities and goals, POISE_UNROLL_ROWS over rows of residuals: their
 // number may be known when compiled.
+// POISE_ROLLED stands before loops whose body is large: on the device they stay loops, or one kernel takes minutes to compile.
 // POISE_CONSTANT is an array of numbers that never change: constant memory on the device. POISE_KNOWN is
 // one whose numbers become part of the instructions.
 //
@@ -19,6 +20,7 @@
 #define POISE_FN __host__ __device__ __forceinline__
 #define POISE_LARGE_FN __host__ __device__ __forceinline__
 #define POISE_UNROLL _Pragma("unroll")
+#define POISE_ROLLED _Pragma("unroll 1")
 #define POISE_CONSTANT __constant__
 #define POISE_KNOWN static __device__ constexpr
 #define POISE_ON_DEVICE 1
@@ -26,6 +28,7 @@
 #define POISE_FN __forceinline
 #define POISE_LARGE_FN static inline
 #define POISE_UNROLL
+#define POISE_ROLLED
 #define POISE_CONSTANT static const
 #define POISE_KNOWN static constexpr
 #define POISE_ON_DEVICE 0
@@ -33,6 +36,7 @@
 #define POISE_FN inline __attribute__((always_inline))
 #define POISE_LARGE_FN static inline
 #define POISE_UNROLL _Pragma("unroll")
+#define POISE_ROLLED
 #define POISE_CONSTANT static const
 #define POISE_KNOWN static constexpr
 #define POISE_ON_DEVICE 0
@@ -40,6 +44,7 @@
 #define POISE_FN inline __attribute__((always_inline))
 #define POISE_LARGE_FN static inline
 #define POISE_UNROLL _Pragma("GCC unroll 24")
+#define POISE_ROLLED
 #define POISE_CONSTANT static const
 #define POISE_KNOWN static constexpr
 #define POISE_ON_DEVICE 0

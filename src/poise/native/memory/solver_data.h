@@ -4,7 +4,7 @@
 #include <functional>
 #include <vector>
 
-#include "kernels/closed/decide.h"
+#include "kernels/closed/form.h"
 #include "kernels/limits/limits.h"
 #include "kernels/loop/search.h"
 #include "kernels/problem/reachable.h"
@@ -101,15 +101,6 @@ struct Watch {
   }
 };
 
-// a goal whose chain has a closed form, and which numbers of q its joints read: v = gain q + bias
-struct ClosedGoal {
-  int goal = 0;
-  FamilySpec<double> spec{};
-  int q_index[7] = {};
-  double gain[7] = {}, bias[7] = {};
-  int joints = 0;
-};
-
 struct SolverData {
   // the problem
   std::vector<Primitive<double>> primitives;
@@ -157,8 +148,8 @@ struct SolverData {
   std::vector<Reachable<double>> reachable;
   std::function<void()> more_proofs;  // appends the rest of them, where that was left for when a search misses
   bool proofs_complete = false;
-  std::vector<ClosedGoal> closed;  // come with them
-  int tries = 20;                  // most searches for the best pose where no pose reaches
+  std::vector<ClosedForm<double>> closed;  // come with them
+  int tries = 20;                          // most searches for the best pose where no pose reaches
 
   // one call
   std::vector<double> start, targets, memory;

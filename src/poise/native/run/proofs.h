@@ -21,20 +21,29 @@ inline void find_more_proofs(SolverData& solver) {
 // After how many searches that missed closed forms are asked: with a free joint they take as long as a search or two.
 inline int patience_with(const SolverData& solver) {
   int most = 1;
-  for (const ClosedGoal& form : solver.closed) most = form.spec.free_joint == FREE_NONE ? most : 3;
+  for (const ClosedForm<double>& form : solver.closed) most = form.spec.free_joint == FREE_NONE ? most : 3;
   return most;
 }
 
 // the joints' values of a closed form in q, inside their ranges
-inline void take_joints(const ClosedGoal& form, const double* values, double* q) {
-  const int shift = form.spec.free_joint == FREE_FIRST;
+inline void take_joints(const ClosedForm<double>& form, const double* values, double* q) {
   for (int k = 0; k < form.joints; ++k) {
-    const int six = k - shift;
-    const bool free = six < 0 || six > 5;
-    const FamilyAxis<double>& axis = free ? form.spec.free : form.spec.chain.axes[form.spec.backwards ? 5 - six : six];
-    const double inside = axis.middle + minimum(maximum(turns_off(axis, values[k]), -axis.half), axis.half);
-    q[form.q_index[k]] = (inside - form.bias[k]) / form.gain[k];
+    q[form.q_index[k]] = (inside_of(axis_of(form.spec, k), values[k]) - form.bias[k]) / form.gain[k];
   }
+}
+
+inline FamilyTarget<double> asked_of(const SolverData& solver, const ClosedForm<double>& form, const double* targets) {
+  const GoalSpec<double>& goal = solver.goals[static_cast<std::size_t>(form.goal)];
+  const double none[3] = {0.0, 0.0, 0.0};
+  return target_of<double>(targets + goal.target, none, goal.tolerance);
+}
+
+// Whether some goal is proved to be out of reach at once, without a walk through its branches.
+inline bool decide_at_once(const SolverData& solver, const double* targets) {
+  for (const ClosedForm<double>& form : solver.closed) {
+    if (never_so_far(form.spec, asked_of(solver, form, targets))) return true;
+  }
+  return false;
 }
 
 // Asks the closed forms of goals that a search has missed. PROVED: some goal cannot be reached within its tolerances. Else the joints
@@ -43,17 +52,10 @@ inline Verdict decide_goals(const SolverData& solver, const double* targets, dou
   constexpr int most_cells = 1000;
   Verdict all = Verdict::OPEN;
   for (std::size_t i = 0; i < solver.closed.size(); ++i) {
-    const ClosedGoal& form = solver.closed[i];
-    const GoalSpec<double>& goal = solver.goals[static_cast<std::size_t>(form.goal)];
-    FamilyTarget<double> target;
-    const double* from = targets + goal.target;
-    for (int k = 0; k < 9; ++k) target.R[k] = from[k];
-    for (int k = 0; k < 3; ++k) target.p[k] = from[9 + k];
-    target.metres = goal.tolerance[0];
-    target.radians = goal.tolerance[1];
+    const ClosedForm<double>& form = solver.closed[i];
     double values[7] = {};
     int cells = 0;
-    const Verdict verdict = decide(form.spec, target, most_cells, values, cells);
+    const Verdict verdict = decide(form.spec, asked_of(solver, form, targets), most_cells, values, cells);
     if (verdict == Verdict::PROVED) return verdict;
     if (i > 0) continue;
     all = verdict;

@@ -214,6 +214,9 @@ void solve_plainly(SolverData& solver) {
     keep(solver, search == 0);
     if (solver.outcome == Outcome::REACHED || solver.out_of_time || search + 1 == searches) break;
     if (search == 0) note_proof(solver);
+    if (search == 0 && !solver.proved_unreachable) {
+      solver.proved_unreachable = decide_at_once(solver, solver.targets.data());
+    }
     if (!solver.proved_unreachable && search + 1 == patience_with(solver)) asked = ask_closed_forms(solver);
     if (solver.proved_unreachable && polish_try(solver, tries, begun)) break;
   }

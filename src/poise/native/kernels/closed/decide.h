@@ -1,183 +1,71 @@
 // decide.h: whether a chain of a family has a pose within the tolerances of a transform: proved not, or where to look.
 //
-// Chains of seven joints have a family once their first or last joint is held still; that joint is free. Its range is cut into cells.
-// For a whole cell the free joint is known within half the cell, which is one more error of what the other six are asked for; a cell
-// in which every branch is ruled out holds no pose, a cell that is left is cut in two. When none is left there is no pose anywhere.
+// Where a joint is free its range is cut into cells. For a whole cell the free joint is known within half the cell, which is one more
+// error of what the other six are asked for; a cell in which every branch is ruled out holds no pose, a cell that is left is cut.
+// When none is left there is no pose anywhere. One thread looks at cell after cell, a team of threads at a cell each.
 #pragma once
-#include "kernels/closed/families.h"
+#include "kernels/closed/question.h"
 
 namespace poise {
 
-enum FreeJoint : int { FREE_NONE, FREE_FIRST, FREE_LAST };
 enum class Verdict : int { PROVED, FOUND, OPEN };
-
-template <class T> struct FamilySpec {
-  FamilyChain<T> chain;
-  int backwards;              // the chain is read from its end
-  int free_joint;             // of FreeJoint
-  FamilyAxis<T> free;         // its axis and range, in which it is scanned
-  T R0[9], p0[3];             // where the goal's point of the frame stands at zero
-  T point_error, turn_error;  // how far the true chain can be from this one, whatever its joints do
-};
-
-// what is asked, in the world
-template <class T> struct FamilyTarget { T R[9], p[3], metres, radians; };
-
-template <class T> POISE_FN T distance_from_axis(const FamilyAxis<T>& axis, const T* x) {
-  if (axis.slides) return T(1);
-  T d[3], side[3];
-  difference_of(x, axis.p, d);
-  across(axis.h, d, side);
-  return norm(side);
-}
-
-template <class T> POISE_FN void move_along(const FamilyAxis<T>& axis, T value, const T* x, T* out) {
-  if (axis.slides) {
-    for (int i = 0; i < 3; ++i) out[i] = x[i] + value * axis.h[i];
-    return;
-  }
-  T d[3];
-  difference_of(x, axis.p, d);
-  turn_about(axis.h, value, d, out);
-  for (int i = 0; i < 3; ++i) out[i] += axis.p[i];
-}
-
-// out = R x + p, or its inverse
-template <class T> POISE_FN void place(const T* R, const T* p, const T* x, T* out) {
-  rotate(R, x, out);
-  for (int i = 0; i < 3; ++i) out[i] += p[i];
-}
-template <class T> POISE_FN void place_back(const T* R, const T* p, const T* x, T* out) {
-  T d[3];
-  difference_of(x, p, d);
-  rotate_back(R, d, out);
-}
-
-// What the six joints are asked for while the free joint is within `half` of `at`.
-template <class T>
-POISE_FN FamilyAsked<T> ask_of(const FamilySpec<T>& spec, const FamilyTarget<T>& target, T at, T half) {
-  const T metres = target.metres + spec.point_error, radians = target.radians + spec.turn_error;
-  const FamilyAxis<T>& free = spec.free;
-  const bool first = spec.free_joint == FREE_FIRST, last = spec.free_joint == FREE_LAST, back = spec.backwards != 0;
-  T RB[9], pB[3], point[3], lever[3];  // B = T M^-1
-  for (int i = 0; i < 3; ++i) {
-    for (int k = 0; k < 3; ++k) RB[3 * i + k] = dot(target.R + 3 * i, spec.R0 + 3 * k);
-  }
-  rotate(RB, spec.p0, pB);
-  difference_of(target.p, pB, pB);
-
-  // the way of the center: what of it the tolerances and the free joint move
-  const T* center = spec.chain.center;
-  T inner[3], outer[3], other[3];
-  for (int i = 0; i < 3; ++i) inner[i] = outer[i] = center[i];
-  if (back ? first : last) move_along(free, back ? at : -at, center, inner);  // the free joint acts before B
-  if (back) {
-    difference_of(inner, target.p, lever);
-    place_back(RB, pB, inner, outer);
-  } else {
-    difference_of(inner, spec.p0, lever);
-    place(RB, pB, inner, outer);
-  }
-  const bool after = back ? last : first;
-  if (back) {
-    place(RB, pB, spec.chain.meet, other);
-  } else {
-    place_back(RB, pB, spec.chain.meet, other);
-  }
-  const T own = first || last ? half * distance_from_axis(free, after ? outer : inner) : T(0);
-  const T about = first || last ? half * distance_from_axis(free, after ? spec.chain.meet : other) : T(0);
-  const T room = T(family_room) * (spec.chain.length + norm(target.p));
-  const T base = metres + radians * (norm(lever) + (after ? T(0) : own)) + room;
-
-  // A, column by column
-  FamilyAsked<T> asked;
-  T corner[3] = {T(0), T(0), T(0)};
-  for (int column = 0; column < 4; ++column) {
-    for (int i = 0; i < 3; ++i) point[i] = T(column == i + 1);
-    if (back ? first : last) move_along(free, back ? at : -at, point, point);
-    if (back) {
-      place_back(RB, pB, point, point);
-    } else {
-      place(RB, pB, point, point);
-    }
-    if (after) move_along(free, back ? at : -at, point, point);
-    for (int i = 0; i < 3; ++i) {
-      if (column == 0) {
-        corner[i] = asked.p[i] = point[i];
-      } else {
-        asked.R[3 * i + column - 1] = point[i] - corner[i];
-      }
-    }
-  }
-  asked.turn_error = radians + (spec.free_joint != FREE_NONE && !free.slides ? half : T(0)) + T(family_room);
-  asked.center_error = base + own;
-  asked.distance_error = base + minimum(own, about);
-  return asked;
-}
-
-// the joints of a leaf in the order of the whole chain
-template <class T> POISE_FN void joints_of(const FamilySpec<T>& spec, const FamilyLeaf<T>& leaf, T at, T* out) {
-  const int shift = spec.free_joint == FREE_FIRST;
-  for (int j = 0; j < 6; ++j) out[shift + j] = leaf.turn[spec.backwards ? 5 - j : j].at;
-  if (spec.free_joint != FREE_NONE) out[shift ? 0 : 6] = at;
-}
 
 // some branch that is not ruled out while the free joint is within `half` of `at`; its joints in `out`
 template <class T>
-POISE_LARGE_FN bool find_leaf(const FamilySpec<T>& spec, const FamilyTarget<T>& target, T at, T half, T* out) {
-  const FamilyAsked<T> asked = ask_of(spec, target, at, half);
-  return walk_branches(spec.chain, asked, [&](const FamilyLeaf<T>& leaf) {
-    joints_of(spec, leaf, at, out);
+POISE_LARGE_FN bool find_leaf(const FamilyQuestion<T>& question, T at, T half, int cuts, bool exact, T* out) {
+  const FamilyAsked<T> asked = ask_of(question, at, half, exact);
+  return walk_branches(question.spec.chain, asked, cuts, [&](const FamilyLeaf<T>& leaf) {
+    joints_of(question.spec, leaf, at, out);
     return true;
   });
 }
 
-// The range in which the free joint is scanned; one whole turn where it has more.
-template <class T> POISE_FN void scanned_range(const FamilyAxis<T>& free, T& middle, T& half) {
-  middle = free.middle;
-  half = free.slides ? free.half : minimum(free.half, T(one_pi));
+constexpr int few_cuts = 4, many_cuts = 16;  // pieces into which an answer that is hardly known is cut
+
+// What is known of a cell: PROVED, no pose is in it; FOUND, `out` has the joints of one in its middle; else OPEN.
+template <class T>
+POISE_LARGE_FN Verdict look_at_cell(const FamilyQuestion<T>& question, T at, T half, T finest, T* out) {
+  Verdict verdict = Verdict::OPEN;
+  // with what is tolerated; exactly; and in a cell that is not cut any more, with more pieces
+  POISE_ROLLED
+  for (int way = 0; way < 3; ++way) {
+    const bool exact = way == 1;
+    if (way == 2 && half > finest) continue;
+    const int cuts = exact ? 1 : way == 2 ? many_cuts : half < T(0.1) ? few_cuts : 1;
+    const bool left = find_leaf(question, at, exact ? T(0) : half * T(1 + 1e-9), cuts, exact, out);
+    if (left == exact) {
+      verdict = exact ? Verdict::FOUND : Verdict::PROVED;
+      break;
+    }
+  }
+  return verdict;
 }
 
 // PROVED: no pose inside the ranges is within the tolerances. FOUND: `out` has the joints of one that is inside and exact but for
 // rounding and the chain's own error. OPEN: neither; `out` has joints that come close. `cells` counts what was looked at.
 template <class T> POISE_LARGE_FN Verdict decide(const FamilySpec<T>& spec, const FamilyTarget<T>& target,
                                                  int most_cells, T* out, int& cells) {
-  constexpr int begin = 16, ring = 512;  // cells that wait, the widest first
-  constexpr int few_cuts = 4, many_cuts = 16;
-  FamilyTarget<T> exact = target;
-  exact.metres = exact.radians = T(0);
-  FamilySpec<T> ideal = spec;
-  ideal.point_error = ideal.turn_error = T(0);
-  ideal.chain.cuts = 1;
-  FamilySpec<T> fine = spec;
-  fine.chain.cuts = many_cuts;
+  constexpr int ring = 512;  // cells that wait, the widest first
+  constexpr double first_width = 0.36;
+  const FamilyQuestion<T> question = question_of(spec, target);
   cells = 1;
-  if (spec.free_joint == FREE_NONE) {
-    if (!find_leaf(fine, target, T(0), T(0), out)) return Verdict::PROVED;
-    return find_leaf(ideal, exact, T(0), T(0), out) ? Verdict::FOUND : Verdict::OPEN;
-  }
-  T middle, half;
-  scanned_range(spec.free, middle, half);
+  if (spec.free_joint == FREE_NONE) return look_at_cell(question, T(0), T(0), T(0), out);
+  const FamilyScan<T> scan = scan_of(question);
   const T finest = spec.free.slides ? target.metres : target.radians;
+  const T wanted = spec.free.slides ? T(16) : scan.total / T(first_width);
   T at[ring], width[ring];
-  int next = 0, count = begin;
-  for (int i = 0; i < begin; ++i) {
-    width[i] = half / T(begin);
-    at[i] = middle - half + T(2 * i + 1) * width[i];
-  }
+  int next = 0, count = 0;
+  // ends: there are at most `wanted` cells and one more for each interval
+  while (count < 32 && cell_of(scan, wanted < T(16) ? static_cast<int>(wanted) : 16, count, at[count], width[count]))
+    ++count;
   for (cells = 0; count > 0 && cells < most_cells; ++cells) {
     const T u = at[next], w = width[next];
     next = (next + 1) % ring;
     --count;
-    fine.chain.cuts = w < T(0.1) ? few_cuts : 1;
-    if (!find_leaf(fine, target, u, w * T(1 + 1e-9), out)) continue;
-    if (find_leaf(ideal, exact, u, T(0), out)) return Verdict::FOUND;
-    if (w <= finest || count + 2 > ring) {
-      fine.chain.cuts = many_cuts;
-      if (find_leaf(fine, target, u, w * T(1 + 1e-9), out)) return Verdict::OPEN;
-      continue;
-    }
-    for (int side = 0; side < 2; ++side) {
+    const bool last = w <= finest || count + 2 > ring;
+    const Verdict verdict = look_at_cell(question, u, w, last ? w : T(-1), out);
+    if (verdict == Verdict::FOUND || (last && verdict == Verdict::OPEN)) return verdict;
+    for (int side = 0; side < 2 && verdict == Verdict::OPEN; ++side) {
       const int to = (next + count++) % ring;
       at[to] = u + T(side ? 0.5 : -0.5) * w;
       width[to] = T(0.5) * w;
@@ -186,16 +74,66 @@ template <class T> POISE_LARGE_FN Verdict decide(const FamilySpec<T>& spec, cons
   return count == 0 ? Verdict::PROVED : Verdict::OPEN;
 }
 
+POISE_FN int count_bits(unsigned x) {
+  int out = 0;
+  for (int i = 0; i < 32; ++i) out += static_cast<int>(x >> i & 1u);
+  return out;
+}
+
+// where the bit number k of those that are set is; -1: there are fewer
+POISE_FN int place_of_bit(unsigned x, int k) {
+  int out = -1;
+  for (int i = 0; i < 32; ++i) {
+    const bool set = (x >> i & 1u) != 0u;
+    out = set && k == 0 ? i : out;
+    k -= set;
+  }
+  return out;
+}
+
+// The same by a team: a thread a cell. Cells that are left are cut into as many pieces as there are threads for them. All threads of the
+// team call it together, and are told the same verdict; who has the joints is told by `owner`.
+template <class T, class Team> POISE_FN Verdict decide_together(const FamilySpec<T>& spec,
+                                                                const FamilyTarget<T>& target, Team team, T* out,
+                                                                int& owner) {
+  constexpr int most_rounds = 12;
+  const FamilyQuestion<T> question = question_of(spec, target);
+  const bool single = spec.free_joint == FREE_NONE;
+  const T finest = single ? T(0) : spec.free.slides ? target.metres : target.radians;
+  T at = T(0), half = T(0);
+  bool mine = team.rank() == 0;
+  if (!single) {
+    const FamilyScan<T> scan = scan_of(question);
+    mine = cell_of(scan, team.size() - FamilyScan<T>::most, team.rank(), at, half);
+  }
+  POISE_ROLLED
+  for (int round = 0; round < most_rounds; ++round) {
+    const Verdict verdict = mine ? look_at_cell(question, at, half, finest, out) : Verdict::PROVED;
+    owner = team.lowest(verdict == Verdict::FOUND);
+    if (owner >= 0) return Verdict::FOUND;
+    const unsigned left = team.vote(verdict == Verdict::OPEN);
+    if (left == 0u) return Verdict::PROVED;
+    owner = team.lowest(verdict == Verdict::OPEN);
+    const int pieces = team.size() / count_bits(left);
+    if (pieces < 2 || team.lowest(verdict == Verdict::OPEN && half <= finest) >= 0) return Verdict::OPEN;
+    const int from = place_of_bit(left, team.rank() / pieces), piece = team.rank() % pieces;
+    mine = from >= 0;
+    const T whole = team.from(half, mine ? from : 0), middle = team.from(at, mine ? from : 0);
+    half = whole / T(pieces);
+    at = middle - whole + T(2 * piece + 1) * half;
+  }
+  return Verdict::OPEN;
+}
+
 // Of a cell: the branches that are not ruled out in it, and those that exist and are inside the ranges all over it.
 struct CellBranches { unsigned open, full; };
 
-template <class T>
-POISE_LARGE_FN CellBranches branches_of_cell(const FamilySpec<T>& spec, const FamilyTarget<T>& target, T at, T half) {
+template <class T> POISE_LARGE_FN CellBranches branches_of_cell(const FamilyQuestion<T>& question, T at, T half) {
   CellBranches out{0u, 0u};
-  const FamilyAsked<T> asked = ask_of(spec, target, at, half);
-  walk_branches(spec.chain, asked, [&](const FamilyLeaf<T>& leaf) {
+  const FamilyAsked<T> asked = ask_of(question, at, half);
+  walk_branches(question.spec.chain, asked, 1, [&](const FamilyLeaf<T>& leaf) {
     bool inside = leaf.certain;
-    for (int j = 0; j < 6; ++j) inside = inside && surely_inside(spec.chain.axes[j], leaf.turn[j]);
+    for (int j = 0; j < 6; ++j) inside = inside && surely_inside(question.spec.chain.axes[j], leaf.turn[j]);
     out.open |= 1u << leaf.branch;
     out.full |= inside ? 1u << leaf.branch : 0u;
     return false;

@@ -39,7 +39,6 @@ template <class T> struct FamilyChain {
   T center[3];      // where the last three meet, or the last two
   T meet[3];        // where two of the first three meet
   int plan, prune;  // prune: drop branches that are outside the ranges
-  int cuts;         // pieces into which an answer that is hardly known is cut
   T length;         // of the chain, for rounding
 };
 
@@ -82,6 +81,7 @@ template <class T> POISE_FN bool surely_inside(const FamilyAxis<T>& axis, const 
 template <class T> struct FamilyWalk {
   const FamilyChain<T>& chain;
   const FamilyAsked<T>& asked;
+  int cuts;  // pieces into which an answer that is hardly known is cut
   FamilyLeaf<T> leaf;
 
   // notes a joint; false if it is outside its range
@@ -135,9 +135,10 @@ template <class T, class F> POISE_FN bool walk_both(FamilyWalk<T>& walk, int joi
   const bool known = walk.leaf.certain;
   const int branch = walk.leaf.branch;
   const T spread = two.turn[0].slack * T(100);  // about so many hundredths
-  const int pieces = spread > T(1) ? (spread < T(walk.chain.cuts) ? static_cast<int>(spread) : walk.chain.cuts) : 1;
+  const int pieces = spread > T(1) ? (spread < T(walk.cuts) ? static_cast<int>(spread) : walk.cuts) : 1;
   const T width = (two.widest - two.least) / T(pieces);
   bool stop = false;
+  POISE_ROLLED
   for (int i = 0; i < 2 * pieces && !stop; ++i) {
     const int side = i & 1;
     walk.leaf.certain = known && two.certain && pieces == 1;
@@ -154,6 +155,20 @@ template <class T, class F> POISE_FN bool walk_both(FamilyWalk<T>& walk, int joi
   return stop;
 }
 
+// By how much h4 . R36 h6 can be off. To first order a turn of joint j by d changes it by d k_j . (h4 x forth), k_j its axis seen from the
+// fourth; what is left is at most half the square of all turns together. Near where h4 and R36 h6 are in line that is much less than
+// the sum of the turns.
+template <class T> POISE_FN T height_error(const FamilyWalk<T>& walk, const T* forth, T sum) {
+  T n[3];
+  cross(walk.chain.axes[3].h, forth, n);
+  T first = (walk.asked.turn_error + T(family_room)) * norm(n);
+  for (int j = 2; j >= 0; --j) {
+    first += walk.rotation_slack(j) * absolute(dot(walk.chain.axes[j].h, n));
+    walk.turn_by(j, T(1), n, n);
+  }
+  return minimum(sum, first + T(0.5) * sum * sum);
+}
+
 // the last three joints of the wrist, once the first three are known: R4 R5 R6 = (R1 R2 R3)^T R
 template <class T, class F> POISE_FN bool walk_wrist(FamilyWalk<T>& walk, F&& visit) {
   const FamilyChain<T>& chain = walk.chain;
@@ -166,28 +181,29 @@ template <class T, class F> POISE_FN bool walk_wrist(FamilyWalk<T>& walk, F&& vi
   rotate_back(walk.asked.R, back, back);
   const T error =
       walk.asked.turn_error + walk.rotation_slack(0) + walk.rotation_slack(1) + walk.rotation_slack(2) + T(family_room);
-  const TwoTurns<T> fifth = turn_to_height(h4, h5, h6, dot(h4, forth), error);
+  const Line<T> fifth = height_line(h4, h5, h6, dot(h4, forth), height_error(walk, forth, error));
+  if (!fifth.found) return false;
   const T away[3] = {-h4[0], -h4[1], -h4[2]};
-  const TwoTurns<T> fourth = turn_to_height(h5, away, forth, dot(h5, h6), error);
-  const TwoTurns<T> sixth = turn_to_height(h5, h6, back, dot(h5, h4), error);
-  if (!fourth.found || !sixth.found) return false;
+  const Line<T> fourth = height_line(h5, away, forth, dot(h5, h6), error);
+  if (!fourth.found) return false;
+  const Line<T> sixth = height_line(h5, h6, back, dot(h5, h4), error);
+  if (!sixth.found) return false;
   T near[3], far[3];  // how far h6 and h4 are from the fifth axis
   across(h5, h6, near);
   across(h5, h4, far);
-  return walk_both(walk, 4, fifth, [&](FamilyWalk<T>& w, bool alone) {
+  return walk_both(walk, 4, turns_of(fifth), [&](FamilyWalk<T>& w, bool alone) {
     T bent[3], unbent[3];
     w.turn_by(4, T(1), h6, bent);
     w.turn_by(4, T(-1), h4, unbent);
     const T slack = w.leaf.turn[4].slack;
-    Known<T> four = turn_onto(h4, bent, forth, slack * norm(near), error);
-    Known<T> six = turn_onto(h6, back, unbent, error, slack * norm(far));
     const bool apart = alone && fourth.certain && sixth.certain;
-    if (apart) {  // each answer stays with its root, as in first_turn_onto
-      four.slack = minimum(four.slack, fourth.turn[0].slack);
-      six.slack = minimum(six.slack, sixth.turn[0].slack);
-    }
     w.leaf.certain = w.leaf.certain && apart;
-    return w.put(3, four) && w.put(5, six) && visit(w.leaf);
+    Known<T> four = turn_onto(h4, bent, forth, slack * norm(near), error);
+    if (apart) four.slack = minimum(four.slack, turns_of(fourth).turn[0].slack);  // each answer stays with its root
+    if (!w.put(3, four)) return false;
+    Known<T> six = turn_onto(h6, back, unbent, error, slack * norm(far));
+    if (apart) six.slack = minimum(six.slack, turns_of(sixth).turn[0].slack);
+    return w.put(5, six) && visit(w.leaf);
   });
 }
 
@@ -199,13 +215,13 @@ template <class T, class F> POISE_FN bool walk_pair(FamilyWalk<T>& walk, int fir
   difference_of(from, chain.meet, p);
   difference_of(to, chain.meet, q);
   const T *k1 = chain.axes[first].h, *k2 = chain.axes[first + 1].h;
-  const TwoTurns<T> second = second_turn_onto(k1, k2, p, q, from_error, to_error);
-  const TwoTurns<T> direct = direct_first_turn(k1, k2, p, q, from_error, to_error);
-  if (!direct.found) return false;
+  const Line<T> second = second_turn_onto(k1, k2, p, q, from_error, to_error);
+  const Line<T> direct = direct_first_turn(k1, k2, p, q, from_error, to_error);
+  if (!second.found || !direct.found) return false;
   const bool apart = second.certain && direct.certain;
-  return walk_both(walk, first + 1, second, [&](FamilyWalk<T>& w, bool) {
+  return walk_both(walk, first + 1, turns_of(second), [&](FamilyWalk<T>& w, bool) {
     w.leaf.certain = w.leaf.certain && direct.certain;
-    const Known<T>& own = direct.turn[w.leaf.branch & 1];
+    const Known<T> own = turns_of(direct).turn[w.leaf.branch & 1];
     return w.put(first, first_turn_onto(k1, k2, p, q, from_error, to_error, w.leaf.turn[first + 1], own, apart)) &&
            walk_wrist(w, visit);
   });
@@ -424,8 +440,8 @@ template <class T, class F> POISE_FN bool walk_planar(FamilyWalk<T>& walk, const
 
 // Calls visit(leaf) for every branch that is not ruled out, at most 8, until it says true; returns whether it did.
 template <class T, class F>
-POISE_LARGE_FN bool walk_branches(const FamilyChain<T>& chain, const FamilyAsked<T>& asked, F&& visit) {
-  FamilyWalk<T> walk{chain, asked, {}};
+POISE_LARGE_FN bool walk_branches(const FamilyChain<T>& chain, const FamilyAsked<T>& asked, int cuts, F&& visit) {
+  FamilyWalk<T> walk{chain, asked, cuts, {}};
   walk.leaf.branch = 0;
   walk.leaf.certain = true;
   T at[3];

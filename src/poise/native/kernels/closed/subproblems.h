@@ -68,18 +68,40 @@ template <class S> POISE_FN void across(const S* k, const S* x, S* out) {
   for (int i = 0; i < 3; ++i) out[i] = x[i] - along * k[i];
 }
 
-// a cos t + b sin t = c, where c is anything from `low` to `high`: t = atan2(b, a) -+ arccos(c / |a, b|)
-template <class S> POISE_FN TwoTurns<S> solve_line(S a, S b, S c, S low, S high) {
+// a cos t + b sin t = c, where c is anything from `low` to `high`. Whether there is an answer takes no angle.
+template <class S> struct Line {
+  S a, b, c, low, high;
+  S size;  // |a, b|
+  mask_t<S> found, certain;
+};
+
+template <class S> POISE_FN Line<S> line_of(S a, S b, S c, S low, S high) {
+  using T = real_t<S>;
+  const S zero = S(T(0)), size = square_root(a * a + b * b);
+  Line<S> out;
+  out.a = a;
+  out.b = b;
+  out.c = c;
+  out.low = low;
+  out.high = high;
+  out.size = size;
+  out.found = (low <= size) & (high >= zero - size);
+  out.certain = (low >= zero - size) & (high <= size) & (size > S(tiny_length<T>()));
+  return out;
+}
+
+// its answers, t = atan2(b, a) -+ arccos(c / |a, b|)
+template <class S> POISE_FN TwoTurns<S> turns_of(const Line<S>& line) {
   using T = real_t<S>;
   const S zero = S(T(0)), one = S(T(1));
-  const S A = square_root(a * a + b * b);
-  const mask_t<S> none = A <= S(tiny_length<T>());
-  const S k = one / select(none, one, A);
+  const mask_t<S> none = line.size <= S(tiny_length<T>());
+  const S k = one / select(none, one, line.size);
   TwoTurns<S> out;
-  out.found = (low <= A) & (high >= zero - A);
-  out.certain = (low >= zero - A) & (high <= A) & (A > S(tiny_length<T>()));
-  const S middle = arc_tangent(b, a), half = select(none, zero, arc_cosine(c * k));
-  const S widest = select(none, S(T(one_pi)), arc_cosine(low * k)), least = select(none, zero, arc_cosine(high * k));
+  out.found = line.found;
+  out.certain = line.certain;
+  const S middle = arc_tangent(line.b, line.a), half = select(none, zero, arc_cosine(line.c * k));
+  const S widest = select(none, S(T(one_pi)), arc_cosine(line.low * k));
+  const S least = select(none, zero, arc_cosine(line.high * k));
   const S slack = maximum(maximum(widest - half, half - least), zero);
   out.turn[0] = {middle - half, slack};
   out.turn[1] = {middle + half, slack};
@@ -100,22 +122,27 @@ template <class S> POISE_FN Known<S> turn_onto(const S* k, const S* p, const S* 
 }
 
 // Subproblem 4: the turns about k that bring p to the height d over the plane across h: h . R p = d, d off by at most `error`.
-template <class S> POISE_FN TwoTurns<S> turn_to_height(const S* h, const S* k, const S* p, S d, S error) {
+template <class S> POISE_FN Line<S> height_line(const S* h, const S* k, const S* p, S d, S error) {
   S n[3];
   cross(k, p, n);
   const S along = dot(h, k) * dot(k, p), c = d - along;
-  return solve_line(dot(h, p) - along, dot(h, n), c, c - error, c + error);
+  return line_of(dot(h, p) - along, dot(h, n), c, c - error, c + error);
+}
+template <class S> POISE_FN TwoTurns<S> turn_to_height(const S* h, const S* k, const S* p, S d, S error) {
+  return turns_of(height_line(h, k, p, d, error));
 }
 
-// Subproblem 3: the turns about k that bring p to the distance d from q, d off by at most `error`.
-template <class S> POISE_FN TwoTurns<S> turn_to_distance(const S* k, const S* p, const S* q, S d, S error) {
+// Subproblem 3: the turns about k that bring p to the distance d from q, d anything from `near` to `far`.
+template <class S> POISE_FN Line<S> distance_line(const S* k, const S* p, const S* q, S d, S near, S far) {
   using T = real_t<S>;
   S n[3];
   cross(k, p, n);
   const S along = dot(q, k) * dot(k, p), half = S(T(0.5)), sum = dot(p, p) + dot(q, q);
-  const S near = maximum(d - error, S(T(0))), far = d + error;
-  return solve_line(dot(q, p) - along, dot(q, n), half * (sum - d * d) - along, half * (sum - far * far) - along,
-                    half * (sum - near * near) - along);
+  return line_of(dot(q, p) - along, dot(q, n), half * (sum - d * d) - along, half * (sum - far * far) - along,
+                 half * (sum - near * near) - along);
+}
+template <class S> POISE_FN TwoTurns<S> turn_to_distance(const S* k, const S* p, const S* q, S d, S error) {
+  return turns_of(distance_line(k, p, q, d, maximum(d - error, S(real_t<S>(0))), d + error));
 }
 
 // The slides along the unit vector k that bring p to the distance d from q, d off by at most `error`.
@@ -143,17 +170,17 @@ template <class S> POISE_FN TwoTurns<S> slide_to_distance(const S* k, const S* p
 
 // Subproblem 2: R(k1, first) R(k2, second) p = q, two answers; p and q off by so much. `second` has an equation of its own.
 template <class S>
-POISE_FN TwoTurns<S> second_turn_onto(const S* k1, const S* k2, const S* p, const S* q, S p_error, S q_error) {
-  return turn_to_height(k1, k2, p, dot(k1, q), p_error + q_error);
+POISE_FN Line<S> second_turn_onto(const S* k1, const S* k2, const S* p, const S* q, S p_error, S q_error) {
+  return height_line(k1, k2, p, dot(k1, q), p_error + q_error);
 }
 
 // The first turn, by an equation of its own, k2 . R(-k1) q = k2 . p, whose bound does not pass through the second. R(k2, second) p =
 // R(-k1, first) q lies on one side of the plane of k1 and k2; in both equations the first of the two answers is on the side of k1 x k2, so
 // answers of the same place belong together. With inputs that are off this is so where both equations keep their answers apart.
 template <class S>
-POISE_FN TwoTurns<S> direct_first_turn(const S* k1, const S* k2, const S* p, const S* q, S p_error, S q_error) {
+POISE_FN Line<S> direct_first_turn(const S* k1, const S* k2, const S* p, const S* q, S p_error, S q_error) {
   const S back[3] = {S(real_t<S>(0)) - k1[0], S(real_t<S>(0)) - k1[1], S(real_t<S>(0)) - k1[2]};
-  return turn_to_height(k2, back, q, dot(k2, p), p_error + q_error);
+  return height_line(k2, back, q, dot(k2, p), p_error + q_error);
 }
 
 // The first turn once the second is known; `direct` is the same by its own equation, and taken where it is known better and `apart` says

@@ -1,8 +1,9 @@
 // gpu_entry.h: a batch on a GPU: one thread one row, or a team of threads on the searches of one row.
 //
-// Three passes, none of which the host waits for:
+// Passes, none of which the host waits for:
 //   search_rows   persistent threads; each takes the next row when its own is done, and gives a row up after a few searches
-//   search_hard   a team (a warp) takes such a row, a search a thread; the lowest search that reaches wins, as if run in order
+//   decide_rows   a team (a warp) takes such a row, where a goal has a closed form (gpu_decide.h): most are done with it
+//   search_hard   a team takes what is left, a search a thread; the lowest search that reaches wins, as if run in order
 //   end_rows      every pose judged in double: errors, `reached`, proofs; before that taken on in double, where asked for
 // A batch too small to fill the device goes to the teams at once, which judge their rows themselves: one pass.
 //
@@ -215,13 +216,19 @@ template <class P, class T> POISE_FN void keep_row(const P& problem, const Devic
   }
 }
 
+// every row is worth its searches
+struct NeverHopeless {
+  template <class P, class T> POISE_FN bool operator()(const P&, const T*) const { return false; }
+};
+
 // a search is over; true: the row has another one here
-template <class P, class T, class GiveUp>
+template <class P, class T, class GiveUp, class Hopeless>
 POISE_FN bool end_search(const P& problem, const Settings<T>& settings, const DeviceRows<T, P::n_goals>& io,
-                         const LaneState<T>& state, int early, RowCount& at, GiveUp give_up) {
+                         const LaneState<T>& state, const T* targets, int early, RowCount& at, GiveUp give_up,
+                         Hopeless hopeless) {
   keep_row(problem, io, state, settings, at);
   const bool missed = !is_set(state.reached) && at.search < at.last;
-  if (missed && at.search < early) return true;
+  if (missed && at.search < early && !(at.search == 1 && hopeless(problem, targets))) return true;
   io.steps[at.row] = at.steps;
   io.searches[at.row] = at.search;
   if (!missed) return false;
@@ -231,18 +238,19 @@ POISE_FN bool end_search(const P& problem, const Settings<T>& settings, const De
   return false;
 }
 
-// Rows until the queue is empty. `early` searches a row, then it is handed to `give_up`; `searches` in all.
-template <int M, class P, class T, class Next, class GiveUp, class Team>
+// Rows until the queue is empty. `early` searches a row, or one that it seems `hopeless` after, then it is handed to `give_up`; `searches`
+// in all.
+template <int M, class P, class T, class Next, class GiveUp, class Team, class Hopeless = NeverHopeless>
 POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
                           const DeviceRows<T, P::n_goals>& io, int early, int searches, Next next, GiveUp give_up,
-                          Team team) {
+                          Team team, Hopeless hopeless = {}) {
   SearchMemory<P, T> memory;
   LaneState<T> state = memory.state();
   RowCount at{-1, 0, 0, 0, 0, 0};
   // ends: every search makes at most max_steps steps, every row has so many searches, and there are so many rows
   for (bool done = true;;) {
     if (done && at.row < io.rows) {
-      bool more = at.row >= 0 && end_search(problem, settings, io, state, early, at, give_up);
+      bool more = at.row >= 0 && end_search(problem, settings, io, state, memory.targets, early, at, give_up, hopeless);
       do {
         if (!more) at = {next(), 0, searches, 0, 1e30f, 1e30f};
         more = false;
@@ -302,6 +310,8 @@ POISE_FN void search_row_together(const P& problem, const Settings<T>& settings,
   if (team.rank() == 0) {
     io.steps[row] = at.steps;
     io.searches[row] = at.search;
+    io.best[2 * row] = at.outside;
+    io.best[2 * row + 1] = at.cost;
   }
 }
 

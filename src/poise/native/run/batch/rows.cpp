@@ -326,8 +326,15 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
   }
   for (std::size_t k = 0; k < own.start.size(); ++k) own.start[k] = slot.q[k] = slot.start[k];
   own.proved_unreachable = false;  // of another row, perhaps: seeds depend on it
-  if (slot.found == 0 && !own.closed.empty() && slot.searches == patience_with(own)) {
-    if (decide_goals(own, slot.targets, slot.q) != Verdict::PROVED) return true;
+  if (slot.found == 0 && !own.closed.empty() && (slot.searches == 1 || slot.searches == patience_with(own))) {
+    const bool whole = slot.searches == patience_with(own);
+    const bool proved =
+        whole ? decide_goals(own, slot.targets, slot.q) == Verdict::PROVED : decide_at_once(own, slot.targets);
+    if (!proved && whole) return true;
+    if (!proved) {
+      solver_ops().seed(own, static_cast<unsigned>(slot.searches), slot.q);
+      return true;
+    }
     polish_slot(worker, slot);
     own.proved_unreachable = true;
     write_own(worker, slot.row);
