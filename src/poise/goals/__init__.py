@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from poise.goals.angle import Angle
     from poise.goals.balance import Balance
     from poise.goals.center_of_mass import CenterOfMass
+    from poise.goals.comfort import Comfort
     from poise.goals.custom import Custom
     from poise.goals.distance import Distance
     from poise.goals.goal import Goal
@@ -33,6 +34,7 @@ _HOMES = {
     "Angle": "poise.goals.angle",
     "Balance": "poise.goals.balance",
     "CenterOfMass": "poise.goals.center_of_mass",
+    "Comfort": "poise.goals.comfort",
     "Custom": "poise.goals.custom",
     "Distance": "poise.goals.distance",
     "Goal": "poise.goals.goal",
@@ -58,6 +60,7 @@ __all__ = [
     "Ball",
     "Box",
     "CenterOfMass",
+    "Comfort",
     "Custom",
     "Distance",
     "Goal",
