@@ -131,7 +131,10 @@ def differentiate_measure(model: Model, q: Floats, frame: str | Frame) -> Floats
 
 
 def bend_measure(model: Model, q: Floats, frame: str | Frame) -> Floats:
-    """Return the part of -d^2 log m / dv^2 that is not negative, by differences of the exact gradient."""
+    """Return -d^2 log m / dv^2 with its curvatures made positive, by differences of the exact gradient.
+
+    A step along a direction of negative curvature then leads down, and as far as the curvature says.
+    """
     steps = np.where(model.slides, STEP * model.length, STEP)
     rows = []
     for k in range(model.nv):
@@ -140,4 +143,4 @@ def bend_measure(model: Model, q: Floats, frame: str | Frame) -> Floats:
         ends = [differentiate_measure(model, np.asarray(model.integrate(q, s * step)), frame) for s in (1.0, -1.0)]
         rows.append((ends[1] - ends[0]) / (2.0 * steps[k]))
     values, axes = np.linalg.eigh((np.array(rows) + np.array(rows).T) / 2.0)
-    return np.asarray((axes * np.maximum(values, 0.0)) @ axes.T)
+    return np.asarray((axes * np.abs(values)) @ axes.T)

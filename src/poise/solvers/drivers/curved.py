@@ -27,7 +27,8 @@ __all__ = ["CurvedPosture"]
 
 Floats = NDArray[np.float64]
 MOST_STEPS = 30
-MOST_HALVINGS = 6
+MOST_HALVINGS = 10
+LONGEST = 0.5  # radians, or lengths L: of a step, beyond which no second derivative is to be trusted
 SMALL = 1e-6  # radians, or lengths L: a step that is none
 GAIN = 1e-9  # of the cost: less is no progress
 
@@ -105,7 +106,8 @@ class CurvedPosture:
         A, b = J[:, columns] * u, -g[at[columns]] * u
         B = H[np.ix_(at[columns], at[columns])] * np.outer(u, u)
         B = B + 1e-6 * max(float(np.trace(B)) / len(u), 1e-12) * np.eye(len(u))
-        step[at[columns]] = u * solve_on_rows(A, B, b)
+        found = solve_on_rows(A, B, b)
+        step[at[columns]] = u * found * min(1.0, LONGEST / max(float(np.abs(found).max()), 1e-300))
         return step
 
     def _find_free(self, q: Floats, g: Floats, at: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
