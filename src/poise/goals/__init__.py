@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from poise.goals.reach import Reach
     from poise.goals.relative import Relative
     from poise.goals.rest import Rest
+    from poise.goals.style import Style
     from poise.kinematics.regions import Ball, Box, HalfSpace
 
 _HOMES = {
@@ -48,6 +49,7 @@ _HOMES = {
     "Reach": "poise.goals.reach",
     "Relative": "poise.goals.relative",
     "Rest": "poise.goals.rest",
+    "Style": "poise.goals.style",
     "Ball": "poise.kinematics.regions",
     "Box": "poise.kinematics.regions",
     "HalfSpace": "poise.kinematics.regions",
@@ -75,6 +77,7 @@ __all__ = [
     "Reach",
     "Relative",
     "Rest",
+    "Style",
 ]
 
 
