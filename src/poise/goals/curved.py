@@ -46,7 +46,7 @@ class Curved(Rest, words=POSTURE):
         return self
 
     def find_seeds(self, model: Model, rows: Sequence[GoalRows], q: Floats, many: int = 4) -> Floats:
-        """Return poses from which to search again where the first search failed, (many, nq); none unless it knows some."""
+        """Return poses from which to search again after a search that failed, (many, nq); none unless it knows some."""
         return np.zeros((0, model.nq))
 
 
