@@ -55,6 +55,7 @@ __version__ = "0.1.0"
 
 lead("meshes", "poise.formats.mesh_points")  # see `poise.anatomy.contacts`
 lead("diagnosis", "poise.diagnosis")  # see `poise.solvers.solution.Diagnosis`
+lead("over", "poise.solvers.over")  # see `poise.methods.over`
 lead("pictures", "poise.pictures")  # see `poise.kinematics.drawn`
 lead("pages", "poise.pages")
 

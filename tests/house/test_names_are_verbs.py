@@ -30,6 +30,7 @@ CONTRACT = {
     "locked",  # Model
     "between",  # Rotation
     "at",  # Answers
+    "over",  # methods: the shelf over a residual
     "around",  # Range: the range around a value, as a place for numbers to be made from
     *("adjusted_jacobian", "damped_inverse", "damped_svd_inverse", "truncated_svd_inverse", "weighted_pseudoinverse"),
     "left_pseudoinverse",

@@ -66,6 +66,13 @@ def test_differences_confirm_every_reference(model, seed):
         close(numeric, model.jacobian(q, frame, reference=reference), 1e-8)
 
 
+@given(model=models(), seed=SEEDS)
+def test_driving_one_joint_at_a_time_gives_the_columns(model, seed):
+    q, v, frame = somewhere(model, seed)
+    close(textbook.unit_velocity_jacobian(model, q, frame), model.jacobian(q, frame))
+    close(textbook.frame_velocity(model, q, v, frame), model.jacobian(q, frame) @ v)
+
+
 @settings(max_examples=30)
 @given(model=models(max_joints=8), seed=SEEDS)
 def test_derivative_against_differences_and_the_model(model, seed):

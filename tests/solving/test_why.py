@@ -122,15 +122,15 @@ def test_goals_in_conflict(panda: poise.Model) -> None:
         assert poise.solve(panda, goal).reached
 
 
-def test_local_minimum_and_singular_direction() -> None:
+def test_local_minimum_and_lost_direction() -> None:
     model = poise.load("planar3")
     solution = poise.solve(model, Reach("tip", (1, 0, 0.3)))
     assert solution.status is Status.STALLED
-    cause, lost = find(solution, CauseKind.LOCAL_MINIMUM), find(solution, CauseKind.SINGULAR)
+    cause, lost = find(solution, CauseKind.LOCAL_MINIMUM), find(solution, CauseKind.NEVER_MOVES)
     assert (cause.goals, cause.motion) == (lost.goals, lost.motion) == (("tip",), "move")
     assert cause.vector == pytest.approx((0, 0, 1), abs=1e-6)
     assert np.abs(lost.vector) == pytest.approx((0, 0, 1), abs=1e-6)
-    assert solution.conditioning.singular
+    assert solution.conditioning.never
 
 
 def test_out_of_time(panda: poise.Model) -> None:

@@ -6,8 +6,9 @@
 from poise.diagnosis.binding import find_active_limits
 from poise.diagnosis.conditioning import find_conditioning
 from poise.diagnosis.explain import explain
+from poise.diagnosis.redundancy import count_freedoms, find_redundancy
 from poise.solvers.explanation import Cause, CauseKind, Explanation, Missed, WayOut, WayOutKind
-from poise.solvers.findings import ActiveLimit, Conditioning
+from poise.solvers.findings import ActiveLimit, Conditioning, Redundancy
 
 __all__ = [
     "ActiveLimit",
@@ -16,9 +17,12 @@ __all__ = [
     "Conditioning",
     "Explanation",
     "Missed",
+    "Redundancy",
     "WayOut",
     "WayOutKind",
+    "count_freedoms",
     "explain",
     "find_active_limits",
     "find_conditioning",
+    "find_redundancy",
 ]

@@ -125,10 +125,11 @@ def find_minimum(solution: Solution) -> Iterator[Cause]:
     kind = CauseKind.LOCAL_MINIMUM if weakest.goal else CauseKind.NO_JOINT_MOVES
     numbers = {"searches": float(solution.searches)}
     yield Cause(kind, (name,), numbers=numbers, vector=as_direction(motion, direction), motion=motion)
-    if weakest.goal and weakest.singular:
+    if weakest.goal and (weakest.singular or weakest.never):
+        lost = CauseKind.NEVER_MOVES if weakest.never else CauseKind.SINGULAR
         vector = as_direction(weakest.kind, weakest.direction)
         ratio = {"ratio": 1.0 / float(weakest.condition)}  # of the smallest singular value to the largest
-        yield Cause(CauseKind.SINGULAR, (weakest.goal,), numbers=ratio, vector=vector, motion=weakest.kind)
+        yield Cause(lost, (weakest.goal,), numbers=ratio, vector=vector, motion=weakest.kind)
 
 
 def find_strong(solution: Solution) -> list[ActiveLimit]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.diagnosis.attainable import find_attainable, linearise_widely
 from poise.diagnosis.binding import find_active_limits
 from poise.diagnosis.linear import Floats, Linearisation, linearise, span_rows
 from poise.goals.goal import ALIGN, ANGULAR, COM, LOOK, POSE, POSITION, ROTATION, GoalRows
 from poise.solvers.findings import Conditioning
 from poise.solvers.solution import Solution
 
-__all__ = ["find_conditioning", "find_free_motion"]
+__all__ = ["find_conditioning", "find_directions", "find_free_motion"]
 
 PLAIN = (POSITION, ROTATION, POSE, COM)  # whose rows are components of a vector
 
@@ -20,7 +21,11 @@ def find_conditioning(solution: Solution) -> Conditioning:
     """Return singular values and the weakest direction at the answer, over joints that can move and rows that count."""
     at = linearise(solution)
     free = find_free_motion(solution, at)
-    bases = {name: find_directions(solution, at, name, row) for name, row in solution._list_rows().items()}
+    everywhere = linearise_widely(solution)
+    bases = {
+        name: keep_attainable(find_directions(solution, at, name, row), everywhere, at, name)
+        for name, row in solution._list_rows().items()
+    }
     rows = sum(base.shape[1] for base in bases.values())
     if rows == 0 or free.shape[1] == 0:
         return Conditioning(np.zeros(rows), np.inf, "", "", np.zeros(3))
@@ -30,7 +35,9 @@ def find_conditioning(solution: Solution) -> Conditioning:
     name, part = find_dominant(bases, u[:, rows - 1])
     kind, direction = describe_rows(solution, solution._list_rows()[name], part)
     least = float(values[-1])
-    return Conditioning(values, float(values[0]) / least if least > 0 else np.inf, name, kind, direction)
+    reach = find_attainable(everywhere, at.spans[name])
+    never = bool(np.linalg.norm(reach.T @ part) < 1e-6)
+    return Conditioning(values, float(values[0]) / least if least > 0 else np.inf, name, kind, direction, never)
 
 
 def find_free_motion(solution: Solution, at: Linearisation) -> Floats:
@@ -62,6 +69,14 @@ def find_directions(solution: Solution, at: Linearisation, name: str, row: GoalR
         axis = solution.model.fk(solution.q, row.frame)[:3, :3] @ row.axis
         return np.asarray(np.linalg.svd(axis[:, None], full_matrices=True)[0][:, 1:])
     return np.eye(size)[:, find_asking_rows(at, name)]
+
+
+def keep_attainable(base: Floats, everywhere: list[Floats], at: Linearisation, name: str) -> Floats:
+    """Return those directions in which the body moves in some pose, or is off; a planar arm never leaves its plane."""
+    rows = at.spans[name]
+    attainable = base.T @ np.column_stack([find_attainable(everywhere, rows), at.r[rows]])
+    u, values, _ = np.linalg.svd(attainable, full_matrices=False)
+    return np.asarray(base @ u[:, values > 1e-9])
 
 
 def find_asking_rows(at: Linearisation, name: str) -> NDArray[np.bool_]:

@@ -217,8 +217,9 @@ def say_left(cause: Cause) -> str:
 def say_singular(_: Solution, cause: Cause) -> str:
     """Say in which direction the pose cannot move."""
     vector = np.zeros(3) if cause.vector is None else np.array(cause.vector)
-    lost = Conditioning(np.zeros(0), np.inf, cause.goals[0], cause.motion, vector)
-    return f"The pose is singular: {lost.text}."
+    never = cause.kind is CauseKind.NEVER_MOVES
+    lost = Conditioning(np.zeros(0), np.inf, cause.goals[0], cause.motion, vector, never)
+    return f"{lost.text[0].upper()}{lost.text[1:]}." if never else f"The pose is singular: {lost.text}."
 
 
 def say_no_branch(solution: Solution, cause: Cause) -> str:
@@ -253,6 +254,7 @@ CAUSES: dict[CauseKind, Callable[[Solution, Cause], str]] = {
     CauseKind.LOCAL_MINIMUM: say_minimum,
     CauseKind.NO_JOINT_MOVES: say_stuck,
     CauseKind.SINGULAR: say_singular,
+    CauseKind.NEVER_MOVES: say_singular,
     CauseKind.EXEMPT: say_exempt,
 }
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from poise.goals.angle import Angle
     from poise.goals.balance import Balance
     from poise.goals.center_of_mass import CenterOfMass
+    from poise.goals.comfort import Comfort
     from poise.goals.custom import Custom
     from poise.goals.distance import Distance
     from poise.goals.goal import Goal
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from poise.goals.reach import Reach
     from poise.goals.relative import Relative
     from poise.goals.rest import Rest
+    from poise.goals.style import Style
     from poise.kinematics.regions import Ball, Box, HalfSpace
 
 _HOMES = {
@@ -33,6 +35,7 @@ _HOMES = {
     "Angle": "poise.goals.angle",
     "Balance": "poise.goals.balance",
     "CenterOfMass": "poise.goals.center_of_mass",
+    "Comfort": "poise.goals.comfort",
     "Custom": "poise.goals.custom",
     "Distance": "poise.goals.distance",
     "Goal": "poise.goals.goal",
@@ -46,6 +49,7 @@ _HOMES = {
     "Reach": "poise.goals.reach",
     "Relative": "poise.goals.relative",
     "Rest": "poise.goals.rest",
+    "Style": "poise.goals.style",
     "Ball": "poise.kinematics.regions",
     "Box": "poise.kinematics.regions",
     "HalfSpace": "poise.kinematics.regions",
@@ -58,6 +62,7 @@ __all__ = [
     "Ball",
     "Box",
     "CenterOfMass",
+    "Comfort",
     "Custom",
     "Distance",
     "Goal",
@@ -72,6 +77,7 @@ __all__ = [
     "Reach",
     "Relative",
     "Rest",
+    "Style",
 ]
 
 

@@ -5,10 +5,12 @@ Each loads when it is first used.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from poise.doors import open_door
 from poise.errors import InvalidValue, name_not_found
 from poise.methods.method import Method
 
@@ -66,6 +68,7 @@ __all__ = [
     "TwoBone",
     "find_method",
     "names",
+    "over",
 ]
 
 # the names that `method=` accepts, and the classes they stand for
@@ -127,3 +130,20 @@ def with_defaults(name: str) -> Method:
     """Return the method of that name; methods never change, so there is one of each."""
     found: Method = __getattr__(_SHELF[name])()
     return found
+
+
+def over(f: Callable[[Any], Any], J: Callable[[Any], Any] | None, x0: Any, **options: Any) -> Any:
+    """Find x with f(x) = 0, or the least |f(x)|^2, by any method of the shelf: the solver as a black box.
+
+    Args:
+        f: From x, (n,), to the residual, (m,).
+        J: From x to the derivative of f, (m, n); None for central differences. It is held against differences.
+        x0: Where to start, (n,).
+        options: `method="auto"` (a name or an object; "all" gives a dictionary with every method that needs no bones),
+            `lower=` and `upper=` (bounds, kept in every step), `tolerance=1e-8` (of |f|), `max_steps=200`,
+            `step_limit=None` (the largest change of an x in one step), `record=False`.
+
+    Returns:
+        A `Minimum`: `.x`, `.residual`, `.reached`, `.status`, `.steps`, `.cost`, `.path`.
+    """
+    return open_door("over").solve_over(f, J, x0, **options)

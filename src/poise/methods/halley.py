@@ -9,7 +9,7 @@ Jacobian along the first step, is the kinematic Hessian contracted with dq0; it 
 
 Fewer steps than Newton near the goal, each about twice the price. Far from it the expansion promises nothing: steps
 are bounded, but lm is the safer start. Where a rotation goal leaves axes free, only the joints' curvature is taken
-along, and the order is two.
+along, and the order is two. A custom goal's Jacobian is differenced along the first step: two more of its evaluations.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Halley(Method):
 
     name: ClassVar[str] = "halley"
     code: ClassVar[core.MethodCode] = core.MethodCode.HALLEY
-    goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose", "posture"})
+    goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose", "custom", "posture"})
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -41,7 +41,7 @@ class Scipy(Method):
     optimizer: str = "trf"
 
     name: ClassVar[str] = "scipy"
-    goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose"})
+    goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose", "custom"})
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.model.joint import Frame, Joint
 from poise.model.kinds import KINDS
 from poise.model.layout import Layout
 from poise.model.spec import JointSpec
 
-__all__ = ["make_frames", "make_joints", "measure_length"]
+__all__ = ["freeze_flags", "make_frames", "make_joints", "measure_length"]
 
 
 def make_joints(layout: Layout) -> tuple[Joint, ...]:
@@ -79,3 +82,10 @@ def only_slides(kind: str) -> bool:
     """Tell whether a joint of this kind slides and does not turn."""
     facts = KINDS[kind]
     return bool(facts.slides) and all(facts.slides)
+
+
+def freeze_flags(flags: Iterable[bool]) -> NDArray[np.bool_]:
+    """Return the flags as an array that nobody can change."""
+    out = np.array(list(flags), dtype=bool)
+    out.setflags(write=False)
+    return out

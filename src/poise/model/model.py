@@ -12,13 +12,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from poise.doors import open_door
 from poise.errors import InvalidValue, name_not_found
 from poise.model import derive, show
 from poise.model.attached import Attached, freeze_mapping
+from poise.model.channels import find_columns
 from poise.model.family import Family, family_of
 from poise.model.joint import Floats, Frame, Joint, get_name
 from poise.model.layout import Layout, lay_out
-from poise.model.members import make_frames, make_joints, measure_length
+from poise.model.members import freeze_flags, make_frames, make_joints, measure_length
 from poise.model.primitives import make_kernel_table
 from poise.model.shapes import Shape
 from poise.model.spec import FrameSpec, JointSpec, freeze
@@ -232,6 +234,10 @@ class Model:
         """
         return family_of(self, self.frame(frame).name, joints)
 
+    def redundancy(self, goals: Any) -> Any:
+        """Return how many freedoms the body has for goals, and whether that is too few or too many; print it."""
+        return open_door("diagnosis").count_freedoms(self, goals)
+
     @property
     def up_axis(self) -> int:
         """The index of the world's up axis: 0, 1 or 2."""
@@ -254,7 +260,13 @@ class Model:
         return self._body.fk(q, frame)
 
     def jacobian(
-        self, q: ArrayLike, frame: str | Frame, *, point: ArrayLike | None = None, reference: str = "world"
+        self,
+        q: ArrayLike,
+        frame: str | Frame,
+        *,
+        point: ArrayLike | None = None,
+        reference: str = "world",
+        columns: Sequence[str | Joint] | None = None,
     ) -> Array:
         """Return J in twist = J v of a point of a frame: rows [linear; angular], (..., 6, nv).
 
@@ -264,8 +276,10 @@ class Model:
             point: Where on the body, in the frame's own coordinates [m]; its origin unless given.
             reference: "world" (world axes, at the point), "body" (the frame's own axes, at the point) or "spatial"
                 (world axes, at the world origin, whatever the point).
+            columns: Joints, or channels such as "hip.rz", in the order wanted; all nv in the order of v unless given.
         """
-        return self._body.jacobian(q, frame, point, reference)
+        J = self._body.jacobian(q, frame, point, reference)
+        return J if columns is None else J[..., find_columns(self, columns)]
 
     def jacobian_dot(
         self,
@@ -380,10 +394,3 @@ def remake(
 ) -> Model:
     """Return a model from its pickle."""
     return Model(name, specs, source=source, notes=notes, attached=attached)
-
-
-def freeze_flags(flags: Iterable[bool]) -> NDArray[np.bool_]:
-    """Return the flags as an array that nobody can change."""
-    out = np.array(list(flags), dtype=bool)
-    out.setflags(write=False)
-    return out

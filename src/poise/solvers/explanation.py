@@ -35,6 +35,7 @@ class CauseKind(Enum):
         LOCAL_MINIMUM: No small step makes the error less.
         NO_JOINT_MOVES: No joint that may move changes what is left of the goal.
         SINGULAR: A direction in which the pose cannot move; told on the line of the local minimum.
+        NEVER_MOVES: A direction in which no pose can move, as out of its plane for a planar arm; told there too.
         EXEMPT: Joints outside their range that `joints=` leaves out.
     """
 
@@ -52,7 +53,11 @@ class CauseKind(Enum):
     LOCAL_MINIMUM = "local minimum"
     NO_JOINT_MOVES = "no joint moves"
     SINGULAR = "singular"
+    NEVER_MOVES = "never moves"
     EXEMPT = "exempt"
+
+
+LOST = (CauseKind.SINGULAR, CauseKind.NEVER_MOVES)
 
 
 class WayOutKind(Enum):
@@ -200,7 +205,7 @@ class Explanation:
     def __str__(self) -> str:
         out = self.summary
         for part in self.parts:
-            out += f"{' ' if part.kind is CauseKind.SINGULAR else chr(10)}{part.text}"  # of the minimum, on its line
+            out += f"{' ' if part.kind in LOST else chr(10)}{part.text}"  # of the minimum, on its line
         return out
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ActiveLimit", "Conditioning"]
+__all__ = ["ActiveLimit", "Conditioning", "Redundancy"]
 
 Floats = NDArray[np.float64]
 
@@ -72,6 +72,7 @@ class Conditioning:
         goal: The goal that the weakest direction is mostly about.
         kind: "move", "turn", or "change" for a goal that is not about a vector (a distance, an angle, a balance).
         direction: That direction, a unit vector; zero for "change".
+        never: Whether no pose can move that way, as a planar arm cannot leave its plane.
     """
 
     singular_values: Floats
@@ -79,20 +80,64 @@ class Conditioning:
     goal: str
     kind: str
     direction: Floats
+    never: bool = False
 
     @property
     def singular(self) -> bool:
-        """Whether a direction is lost, or nearly."""
-        return bool(self.condition > 1 / SINGULAR)
+        """Whether a direction is lost here, or nearly, that other poses have."""
+        return bool(self.condition > 1 / SINGULAR) and not self.never
 
     @property
     def text(self) -> str:
         """The weakest direction in words."""
         if not self.goal:
             return "no joint can move"
-        how = "cannot" if self.singular else "can least"
+        how = "can in no pose" if self.never else "cannot" if self.singular else "can least"
         if self.kind == "change":
             return f"{self.goal!r} {how} change"
         x, y, z = np.round(self.direction, 2) + 0.0
         verb = "move along" if self.kind == "move" else "turn about"
         return f"{self.goal!r} {how} {verb} ({x:g}, {y:g}, {z:g})"
+
+
+@dataclass(frozen=True, slots=True)
+class Redundancy:
+    """How many freedoms a body has for what is asked of it.
+
+    Attributes:
+        freedoms: Velocities that move any of the goals.
+        demands: Numbers that the goals ask for, of those that the body can change at all.
+        served: How many demands can be served at once, away from singular poses.
+    """
+
+    freedoms: int
+    demands: int
+    served: int
+
+    @property
+    def left_over(self) -> int:
+        """How many freedoms the goals leave."""
+        return self.freedoms - self.served
+
+    @property
+    def too_many(self) -> int:
+        """How many demands no freedom is left for."""
+        return self.demands - self.served
+
+    @property
+    def kind(self) -> str:
+        """Return "under-determined", "well-determined" or "over-determined"."""
+        if self.too_many:
+            return "over-determined"
+        return "under-determined" if self.left_over else "well-determined"
+
+    def __str__(self) -> str:
+        left = f"{self.left_over or 'none'} left over"
+        if self.too_many:
+            left = f"{self.too_many} too many" + (f", and {left}" if self.left_over else "")
+        return f"{count_noun(self.freedoms, 'freedom')} for {count_noun(self.demands, 'demand')}: {left} ({self.kind})"
+
+
+def count_noun(number: int, what: str) -> str:
+    """Return a number with its noun."""
+    return f"{number} {what}{'s' * (number != 1)}"

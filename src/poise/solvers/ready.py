@@ -43,6 +43,8 @@ def identify(
     """
     if options.limits or options.record or any(row.residual is not None for _, row in rows):
         return None
+    if any(isinstance(goal, Rest) and goal.curved for goal in goals.values()):
+        return None
     parts = [
         (name, goals[name].priority, *goals[name].tolerances(model, row.op in ANGULAR), *describe(row))
         for name, row in rows

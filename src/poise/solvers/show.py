@@ -67,7 +67,7 @@ def write_table(solution: Solution) -> str:
         "  ".join([line[0].ljust(widths[0]), line[1].rjust(widths[1]), line[2].rjust(widths[2]), line[3]])
         for line in lines
     ]
-    return "\n".join([write_headline(solution), *(f"  {line}" for line in text)])
+    return "\n".join([write_headline(solution), *(f"  {line}" for line in text), f"  {solution.redundancy}"])
 
 
 def write_headline(solution: Solution) -> str:
@@ -83,7 +83,8 @@ def write_html(solution: Solution) -> str:
         "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in list_rows(solution)
     )
     head = "<tr>" + "".join(f"<th>{cell}</th>" for cell in HEAD) + "</tr>"
-    return f"<p><b>{escape(write_headline(solution))}</b></p><table>{head}{body}</table>"
+    freedom = escape(str(solution.redundancy))
+    return f"<p><b>{escape(write_headline(solution))}</b></p><table>{head}{body}</table><p>{freedom}</p>"
 
 
 def plain_values(solution: Solution) -> dict[str, Any]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from poise.model import Model
     from poise.reach.proof import Proof
     from poise.solvers.explanation import Explanation
-    from poise.solvers.findings import ActiveLimit, Conditioning
+    from poise.solvers.findings import ActiveLimit, Conditioning, Redundancy
     from poise.solvers.history import History
     from poise.solvers.solver import Solver
 
@@ -51,6 +51,9 @@ class Diagnosis(Protocol):
 
     def find_conditioning(self, solution: Solution) -> Conditioning:
         """Return how well the body can move from the pose."""
+
+    def find_redundancy(self, solution: Solution) -> Redundancy:
+        """Return how many freedoms there are for how many demands."""
 
     def explain(self, solution: Solution) -> Explanation:
         """Return why goals were missed, and what would help."""
@@ -163,6 +166,11 @@ class Solution(Drawn):
     def conditioning(self) -> Conditioning:
         """Singular values of the goals' Jacobian at the pose, and the direction in which it can move least."""
         return load_diagnosis().find_conditioning(self)
+
+    @property
+    def redundancy(self) -> Redundancy:
+        """How many freedoms the joints that may move have for what the goals ask; `print` says it in words."""
+        return load_diagnosis().find_redundancy(self)
 
     @property
     def explanation(self) -> Explanation:

@@ -32,6 +32,7 @@ eq. 17 to 24: control expression                    `control_term` `posture_cost
 DLUT, *Inverse kinematics* slides (2018)
 zero-length links, chain of transformations         `joint_motions` `forward_kinematics`
 truncated SVD, numerical Jacobian                   `truncated_svd_inverse` `numeric_jacobian`
+                                                    `unit_velocity_jacobian` `frame_velocity`
 joint limits, CCD                                   `frozen_step` `ccd_angle`
 ==================================================  =======================================================
 
@@ -76,7 +77,14 @@ from poise.textbook.iteration import (
     limited_step,
     transpose_step,
 )
-from poise.textbook.jacobians import adjusted_jacobian, generic_jacobian, numeric_jacobian, simple_jacobian
+from poise.textbook.jacobians import (
+    adjusted_jacobian,
+    frame_velocity,
+    generic_jacobian,
+    numeric_jacobian,
+    simple_jacobian,
+    unit_velocity_jacobian,
+)
 from poise.textbook.joints import Motion, joint_axes, joint_motions, joint_transform, plane_axes
 from poise.textbook.rotations import (
     axis_rotation,
@@ -125,6 +133,7 @@ __all__ = [
     "exponential_jacobian",
     "exponentials",
     "forward_kinematics",
+    "frame_velocity",
     "frozen_step",
     "generic_jacobian",
     "gradient_descent_1d",
@@ -165,6 +174,7 @@ __all__ = [
     "twist_bracket",
     "twist_exponential",
     "twist_matrix",
+    "unit_velocity_jacobian",
     "unskew",
     "weighted_pseudoinverse",
     "world_jacobian",

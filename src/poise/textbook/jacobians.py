@@ -12,7 +12,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from poise.errors import InvalidValue
+from poise.errors import InvalidValue, ShapeMismatch
 from poise.model import Joint, Model
 from poise.textbook.bodies import configuration, forward_kinematics, integrate, path
 from poise.textbook.joints import joint_axes, joint_motions
@@ -115,6 +115,51 @@ def adjusted_jacobian(model: Model, q: ArrayLike, frame: str, *, control: Contro
             jacobian[:, step.joint.v] += step.gain * block
         T_j_b = step.offset @ step.motion @ T_j_b
     return jacobian[rows]
+
+
+def frame_velocity(model: Model, q: ArrayLike, v: ArrayLike, frame: str) -> Array:
+    """Return the twist ``(6,)`` of a frame in world axes while the body moves with velocity v, from the root outwards.
+
+    ::
+
+        w  <-  w + R A_angular v_j                 the joint adds its own turning
+        p' <-  p' + w_parent x (p - p_parent) + R A_linear v_j
+
+    Source: UCSD, "Rotational DOFs"; CIMAT, "Geometric Jacobian" (velocities propagated along the chain).
+
+    Raises:
+        ShapeMismatch: v does not have nv numbers.
+        NameNotFound, InvalidValue: see :func:`poise.textbook.path`.
+    """
+    rates = np.asarray(v, dtype=np.float64)
+    if rates.shape != (model.nv,):
+        raise ShapeMismatch(f"v has shape {rates.shape}; it must be ({model.nv},), a number for each velocity.")
+    transform, linear, angular = np.eye(4), np.zeros(3), np.zeros(3)
+    for step in path(model, q, frame):
+        before = transform @ step.offset
+        after = before @ step.motion
+        linear = linear + np.cross(angular, after[:3, 3] - transform[:3, 3])
+        transform = after
+        if step.joint is not None:
+            slides, turns = joint_axes(step.joint, step.value)
+            rate = step.gain * rates[step.joint.v]
+            linear = linear + before[:3, :3] @ slides @ rate
+            angular = angular + before[:3, :3] @ turns @ rate
+    return np.concatenate([linear, angular])
+
+
+def unit_velocity_jacobian(model: Model, q: ArrayLike, frame: str) -> Array:
+    """Return the world Jacobian ``(6, nv)``, each column by driving one joint at unit velocity and all others not.
+
+    Exact, as the analytic forms are and :func:`numeric_jacobian` is not: no epsilon has to be chosen.
+
+    Source: Rabbani introduction (the unit-velocity method).
+
+    Raises:
+        NameNotFound, ShapeMismatch, InvalidValue: see :func:`poise.textbook.path`.
+    """
+    columns = [frame_velocity(model, q, unit, frame) for unit in np.eye(model.nv)]
+    return np.stack(columns, axis=1) if columns else np.zeros((6, 0))
 
 
 def numeric_jacobian(

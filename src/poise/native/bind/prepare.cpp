@@ -268,6 +268,10 @@ void take_custom(PreparedSolver& solver) {
   bool any_custom = false;
   for (const GoalSpec<double>& goal : solver.data.goals) any_custom = any_custom || goal.op == GOAL_CUSTOM;
   if (!any_custom) return;
+  if (solver.data.settings.method == METHOD_HALLEY) {
+    const int size = 2 * solver.data.n_rows * solver.data.n_v + solver.data.n_q;
+    solver.data.bend.assign(static_cast<std::size_t>(size), 0.0);
+  }
   PreparedSolver* own = &solver;
   const auto call = [own](const nb::object& function, const double* q, npy_intp size) {
     const npy_intp n[1] = {own->data.n_q};

@@ -156,6 +156,7 @@ struct SolverData {
   std::vector<double> window;  // of the next call: 2 for each velocity of the body; empty: none
   std::vector<double> own_window, held;
   std::vector<double> newton;  // see run/newton.h
+  std::vector<double> bend;    // of custom goals under Halley's rule: 2 n_rows n_v, and a pose
   SearchState<double> state{};
   StrictState strict_state;
   int total_steps = 0, total_searches = 0, winner = 0;

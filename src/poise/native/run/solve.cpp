@@ -16,6 +16,33 @@ Posture<S> wish_of(const SolverData& solver) {
   return solver.state.at_goal ? solver.posture() : Posture<S>{nullptr, nullptr};
 }
 
+// How the Jacobian of custom goals changes along the damped step d that Halley's rule begins with, by differences of their
+// columns: (J(q + e d) - J(q - e d)) / 2 e.
+void bend_custom_rows(SolverData& solver) {
+  SearchState<S>& state = solver.state;
+  const auto problem = solver.problem();
+  const int size = problem.n_rows * problem.n_v;
+  S *ahead = solver.bend.data(), *behind = ahead + size, *q = behind + size;
+  Settings<S> first = solver.settings;
+  first.method = METHOD_DLS;
+  first.damping = square_root(damping_of_step(solver.settings, state.cost));
+  propose(problem, first, wish_of(solver), solver.targets.data(), state);
+  S largest = 0.0;
+  for (int c = 0; c < problem.n_v; ++c) largest = maximum(largest, absolute(state.dq[c]));
+  state.bend = largest > 0.0 ? ahead : nullptr;
+  if (!state.bend) return;
+  const S share = 1e-4 / largest;
+  for (S* columns : {ahead, behind}) {
+    const S sign = columns == ahead ? share : -share;
+    for (int c = 0; c < problem.n_v; ++c) state.dq[c] *= sign;
+    copy_configuration(problem, state.q, q);
+    take_step(problem, state.q, state.dq, false, q);
+    solver.custom_columns(q, columns, static_cast<int>(solver.goals.size()));
+    for (int c = 0; c < problem.n_v; ++c) state.dq[c] /= sign;
+  }
+  for (int k = 0; k < size; ++k) ahead[k] = (ahead[k] - behind[k]) / (2.0 * share);
+}
+
 void advance(SolverData& solver) {
   const auto problem = solver.problem();
   SearchState<S>& state = solver.state;
@@ -33,6 +60,7 @@ void advance(SolverData& solver) {
         return;
       }
       assemble_all(solver);
+      if (!solver.bend.empty()) bend_custom_rows(solver);
       propose(problem, solver.settings, wish_of(solver), solver.targets.data(), state);
       nudge_if_stuck(problem, solver.settings, state);
       state.phase = Phase::PROPOSED;

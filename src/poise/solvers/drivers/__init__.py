@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from poise.goals import Goal
+from poise.goals import Goal, Rest
 from poise.model import Model
 from poise.native import core
 from poise.solvers.options import Options
@@ -27,4 +27,8 @@ def prepare(model: Model, goals: Mapping[str, Goal], options: Options) -> Any:
         from poise.solvers.drivers.blackbox import BlackBox
 
         return BlackBox(model, goals, options, cast("Scipy", options.method))
+    if any(isinstance(goal, Rest) and goal.curved for goal in goals.values()):
+        from poise.solvers.drivers.curved import CurvedPosture
+
+        return CurvedPosture(model, goals, options)
     return core.Solver(model._body, make_native_table(model, goals, options))

@@ -42,6 +42,8 @@ template <class S> struct SearchState {
   const S* window = nullptr;  // 2 for each velocity, in place of the span: how far back and on from the origin
   S* trial_rows = nullptr;    // n_rows
   S* room = nullptr;          // 2 for each row where some goal has a range, see note_room
+  const S* bend =
+      nullptr;  // n_rows * n_v: how J changes along the step where no kernel knows it: custom goals, Halley's rule
   StepWorkspace<S> work;
   S* extra;  // what a method asked for
   S cost, best_cost, best_posture, best_outside, damping, strength;

@@ -40,6 +40,9 @@ template <class S, class P> POISE_LARGE_FN void halley_direction(const P& proble
   scaled_step(w, S(settings.reach), state.dq);
   for (int k = 0; k < problem.n_rows * problem.n_v; ++k) w.K[k] = state.J[k];
   add_curvature(problem, state.placements, targets, state.dq, real_t<S>(0.5), w.K);
+  if (state.bend) {
+    for (int k = 0; k < problem.n_rows * problem.n_v; ++k) w.K[k] += S(real_t<S>(0.5)) * state.bend[k];
+  }
   fill_system(problem, w.K, w, state);
   damped_direction(w.system, state.damping);
 }

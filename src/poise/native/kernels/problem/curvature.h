@@ -74,6 +74,7 @@ template <class S, class P> POISE_LARGE_FN void add_curvature(const P& problem, 
   const int m = problem.n_rows, n = problem.body.count();
   for (int g = 0; g < problem.goals.count(); ++g) {
     const auto& goal = problem.goals[g];
+    if (goal.op == GOAL_CUSTOM) continue;  // its owner knows how it bends
     GoalPlace<S> at;
     GoalWrench<S> wrench;
     place_goal(goal, problem.goals.frames(), placements, targets, at);

@@ -1,0 +1,49 @@
+"""How many freedoms a body has for what is asked of it: under-, well- or over-determined.
+
+    freedoms   velocities that move any goal in any pose
+    demands    directions among the goals' rows that ask for something, and in which the body can move in some pose
+    served     the rank of the goals' Jacobian in the best of several poses
+    left over  freedoms - served;     too many  demands - served
+
+A planar arm that is asked for a point has two demands, not three: nothing it does changes the third coordinate.
+Source: UCSD CSE169, "Inverting the Jacobian".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from poise.diagnosis.attainable import DEPENDENT, find_attainable, find_rank, linearise_widely
+from poise.diagnosis.conditioning import find_directions
+from poise.diagnosis.linear import linearise
+from poise.goals import Goal
+from poise.model import Model
+from poise.solvers.findings import Redundancy
+from poise.solvers.one_call import solve
+from poise.solvers.solution import Solution
+
+__all__ = ["count_freedoms", "find_redundancy"]
+
+
+def count_freedoms(model: Model, goals: Iterable[Goal] | Goal) -> Redundancy:
+    """Return how many freedoms a body has for goals, and how many demands they make."""
+    return find_redundancy(solve(model, goals, max_steps=1, restarts=0))
+
+
+def find_redundancy(solution: Solution) -> Redundancy:
+    """Return the count for the goals, targets and joints of a solution."""
+    rows, at, everywhere = solution._list_rows(), linearise(solution), linearise_widely(solution)
+    if not rows:
+        return Redundancy(freedoms=0, demands=0, served=0)
+    demands = 0
+    for name, row in rows.items():
+        asked = find_directions(solution, at, name, row).shape[1]
+        demands += min(asked, find_attainable(everywhere, at.spans[name]).shape[1])
+    goals = slice(at.spans[next(iter(rows))].start, None)
+    demands = min(demands, find_attainable(everywhere, goals).shape[1])
+    served = min(demands, max(find_rank(J[goals]) for J in everywhere))
+    moved = np.abs(np.concatenate([J[goals] for J in everywhere])).max(axis=0, initial=0.0)
+    freedoms = int((moved > DEPENDENT * moved.max(initial=0.0)).sum())
+    return Redundancy(freedoms=freedoms, demands=demands, served=served)

@@ -1,0 +1,146 @@
+"""Comfort: joints away from the ends of their ranges, and a frame that can move well, in what the other goals leave.
+
+    cost  sum_i gain_i (d_i / (1 - d_i^2))^2 / 3  -  manipulability * log m(q)
+          d_i = (q_i - middle_i) / half_i, within +-0.999;   m^2 = det(J J^T / L^2 + 1e-6)
+
+Near the middle a joint costs d^2 / 3 and hardly matters; towards an end its cost grows without bound, as the tables of
+ergonomics have it, and `gains` say which joints tire first. The second term is Yoshikawa's measure of a frame: its
+gradient is tr((J J^T)^-1 J dJ^T), from the kinematic Hessian. Like Rest it never costs the goals anything. Sources:
+UCSD CSE169, "Geometric constraints" and "Repeatability" (comfort); Yoshikawa, Manipulability of robotic mechanisms,
+IJRR 4(2), 1985; McAtamney and Corlett, RULA, Applied Ergonomics 24(2), 1993 (joints scored by how far from neutral).
+"""
+
+from __future__ import annotations
+
+from dataclasses import KW_ONLY, dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.goals.curved import Curved
+from poise.goals.mid_range import halve_ranges
+from poise.goals.rest import POSTURE
+from poise.model import Frame, Model
+
+__all__ = ["Comfort"]
+
+Floats = NDArray[np.float64]
+
+NEAREST = 0.999  # of half a range: from here to the end the cost goes on as a parabola
+FLOOR = 1e-6  # keeps the measure smooth where it is zero
+STEP = 1e-5  # radians, or lengths L: for the second derivative of the measure
+
+
+@dataclass(frozen=True, eq=False)
+class Comfort(Curved, words=POSTURE):
+    """Keep joints off the ends of their ranges, and a frame able to move; strictly below the goals.
+
+    Attributes:
+        gains: How soon each joint tires: {joint: gain}, or one number a degree of freedom; 1 unless given.
+        manipulability: How much it counts that `frame` can move in all directions; 0: not at all.
+        frame: The frame whose manipulability counts.
+    """
+
+    _: KW_ONLY
+    pose: None = field(default=None, init=False, repr=False)
+    power: int = field(default=2, init=False, repr=False)
+    manipulability: float = 0.0
+    frame: str | Frame | None = None
+
+    default_name = "comfort"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        value = self.manipulability
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)) or not 0 <= value < np.inf:
+            raise InvalidValue(f"Comfort: manipulability is {value!r}; it must be a number of 0 or more.")
+        if value > 0 and self.frame is None:
+            raise InvalidValue("Comfort: manipulability is of a frame; give frame=, such as the hand's.")
+
+    def find_wanted(self, model: Model) -> Floats:
+        """Return the middle of every range; the rest pose where there is none."""
+        out = np.array(model.rest)
+        for joint in model.joints:
+            if joint.nv and not joint.quaternion:
+                lower, half = model.lower[joint.v], halve_ranges(model)[joint.v]
+                out[joint.q] = np.where(np.isfinite(half), lower + np.where(np.isfinite(half), half, 0.0), out[joint.q])
+        return out
+
+    def gain(self, model: Model) -> Floats:
+        """Return the gains of the first guess, a parabola: 1/3 of the squared share of half a range."""
+        unit = np.where(model.slides, model.length, 1.0)
+        out: Floats = self.find_gains(model) * (unit * invert_halves(model)) ** 2 / 3.0
+        return out if out.max(initial=0.0) > 0 else np.full(model.nv, 1e-12)  # so that there is a posture at all
+
+    def find_gains(self, model: Model) -> Floats:
+        """Return how soon each freedom tires, the weight included."""
+        return super().gain(model)
+
+    def find_cost(self, model: Model, q: Floats) -> float:
+        """See Curved.find_cost."""
+        value, _, _ = rise(self.find_share(model, q))
+        out = float(self.find_gains(model) @ value)
+        if self.manipulability > 0 and self.frame is not None:
+            out -= float(self.manipulability * np.asarray(self.weight) ** 2) * measure(model, q, self.frame)
+        return out
+
+    def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
+        """See Curved.find_slope."""
+        _, first, second = rise(self.find_share(model, q))
+        inverse, gains = invert_halves(model), self.find_gains(model)
+        slope, bend = gains * first * inverse, np.diag(gains * second * inverse**2)
+        if self.manipulability > 0 and self.frame is not None:
+            much = float(self.manipulability * np.asarray(self.weight) ** 2)
+            slope = slope - much * differentiate_measure(model, q, self.frame)
+            bend = bend + much * bend_measure(model, q, self.frame)
+        return slope, bend
+
+    def find_share(self, model: Model, q: Floats) -> Floats:
+        """Return how far each freedom is from the middle of its range, as a share of half of it; 0 without a range."""
+        return np.asarray(model.difference(self.find_wanted(model), q) * invert_halves(model))
+
+
+def invert_halves(model: Model) -> Floats:
+    """Return 1 over half of each range; 0 where there is none, or nothing in it."""
+    half = halve_ranges(model)
+    return np.divide(1.0, half, out=np.zeros(model.nv), where=np.isfinite(half) & (half > 0))
+
+
+def rise(share: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return (d / (1 - d^2))^2 / 3 with its two derivatives; beyond NEAREST it goes on as the parabola there."""
+    d = np.clip(share, -NEAREST, NEAREST)
+    gap, over = 1.0 - d * d, share - d
+    value = d * d / gap**2 / 3.0
+    first = 2.0 * d * (1.0 + d * d) / gap**3 / 3.0
+    second = 2.0 * (1.0 + 8.0 * d * d + 3.0 * d**4) / gap**4 / 3.0
+    return value + first * over + second * over**2 / 2.0, first + second * over, second
+
+
+def measure(model: Model, q: Floats, frame: str | Frame) -> float:
+    """Return log m: half the logarithm of det(J J^T / L^2 + floor) of the frame's linear rows."""
+    J = model.jacobian(q, frame)[:3] / model.length
+    return 0.5 * float(np.linalg.slogdet(J @ J.T + FLOOR * np.eye(3))[1])
+
+
+def differentiate_measure(model: Model, q: Floats, frame: str | Frame) -> Floats:
+    """Return d log m / dv = tr((J J^T + floor)^-1 J dJ^T)."""
+    J = model.jacobian(q, frame)[:3] / model.length
+    bend = model.hessian(q, frame)[:3] / model.length
+    return np.asarray(np.einsum("ri,rik->k", np.linalg.solve(J @ J.T + FLOOR * np.eye(3), J), bend))
+
+
+def bend_measure(model: Model, q: Floats, frame: str | Frame) -> Floats:
+    """Return -d^2 log m / dv^2 with its curvatures made positive, by differences of the exact gradient.
+
+    A step along a direction of negative curvature then leads down, and as far as the curvature says.
+    """
+    steps = np.where(model.slides, STEP * model.length, STEP)
+    rows = []
+    for k in range(model.nv):
+        step = np.zeros(model.nv)
+        step[k] = steps[k]
+        ends = [differentiate_measure(model, np.asarray(model.integrate(q, s * step)), frame) for s in (1.0, -1.0)]
+        rows.append((ends[1] - ends[0]) / (2.0 * steps[k]))
+    values, axes = np.linalg.eigh((np.array(rows) + np.array(rows).T) / 2.0)
+    return np.asarray((axes * np.abs(values)) @ axes.T)

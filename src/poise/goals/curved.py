@@ -1,0 +1,73 @@
+"""Curved: what postures have in common whose cost is not a sum of squares, one a joint.
+
+    cost c(q),   gradient g = dc/dv,   H: a symmetric, positive semidefinite model of its second derivative
+
+A posture that the kernels hold is a diagonal (see `Rest`); it is the first guess here. From there the solver goes on
+by Newton steps inside what the goals leave free: a few poses to rest in, each nearer to the least cost. Source: Nocedal
+and Wright, Numerical Optimization, 2006, section 18.1 (Newton's method on a manifold of constraints).
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals.goal import GoalRows
+from poise.goals.rest import POSTURE, Rest
+from poise.model import Model
+
+__all__ = ["Curved", "find_rest_cost", "find_rest_slope"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Curved(Rest, words=POSTURE):
+    """A posture with a cost of any shape."""
+
+    curved = True
+    settled = 1e-6  # a step that lowers the cost by less than this share of it is the last
+
+    @abstractmethod
+    def find_cost(self, model: Model, q: Floats) -> float:
+        """Return the cost of a pose."""
+
+    @abstractmethod
+    def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
+        """Return the gradient (nv,) and a positive semidefinite second derivative (nv, nv)."""
+
+    def focus(self, model: Model, rows: Sequence[GoalRows], q: Floats) -> Any:
+        """Return what costs as this posture does for these goals, seen from a pose; itself where they do not matter."""
+        return self
+
+    def find_seeds(self, model: Model, rows: Sequence[GoalRows], q: Floats, many: int = 4) -> Floats:
+        """Return poses from which to search again after a search that failed, (many, nq); none unless it knows some."""
+        return np.zeros((0, model.nq))
+
+
+def find_rest_cost(rest: Any, model: Model, q: Floats) -> float:
+    """Return the cost of a posture at a pose: of a curved one its own, else sum gain d^power, lengths in units of L."""
+    if not isinstance(rest, Rest) or isinstance(rest, Curved):
+        return float(rest.find_cost(model, q))
+    away = model.difference(rest.find_wanted(model), q) / measure_units(model)
+    return float(rest.gain(model) @ away**rest.power)
+
+
+def find_rest_slope(rest: Any, model: Model, q: Floats) -> tuple[Floats, Floats]:
+    """Return the gradient and the second derivative of a posture's cost per velocity."""
+    if not isinstance(rest, Rest) or isinstance(rest, Curved):
+        slope: tuple[Floats, Floats] = rest.find_slope(model, q)
+        return slope
+    unit, p = measure_units(model), int(rest.power)
+    away, gain = model.difference(rest.find_wanted(model), q) / unit, rest.gain(model)
+    return gain * p * away ** (p - 1) / unit, np.diag(gain * p * (p - 1) * away ** (p - 2) / unit**2)
+
+
+def measure_units(model: Model) -> Floats:
+    """Return what one velocity is measured in: radians, or the body's length."""
+    return np.where(model.slides, model.length, 1.0)

@@ -1,0 +1,225 @@
+"""Style: among all poses that serve the goals, the one most like your own clips.
+
+    cost  sum_k share_k (x(q) - m_k)^T S_k^-1 (x(q) - m_k) / 2
+
+x are the rotation vectors (and lengths) of the joints about the mean of all frames. m_k and S_k are the mean and the
+covariance of the frames nearest to what is asked: those whose asked points lie nearest to the targets, seen from the
+root of the body, the near ones counting more. The root itself is no style. Like Rest it lives strictly below the goals.
+Sources: Grochow, Martin, Hertzmann and Popovic, Style-based inverse kinematics, SIGGRAPH 2004 (the wish; its own model
+is in `poise.textbook`); Huang et al., Multi-variate Gaussian-based inverse kinematics, CGF 36(8), 2017.
+
+When it fails: far from all frames it can only pull towards the nearest ones; with few goals many poses are alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue, ModelMismatch
+from poise.goals.curved import Curved
+from poise.goals.gaussian import Gaussian
+from poise.goals.goal import POSE, POSITION, GoalRows
+from poise.goals.rest import POSTURE
+from poise.goals.style_frames import StyleFrames
+from poise.kinematics import Motion, Pose
+from poise.model import Model
+
+__all__ = ["Style"]
+
+Floats = NDArray[np.float64]
+NEIGHBOURS = 60
+
+
+@dataclass(frozen=True, eq=False)
+class Style(Curved, words=POSTURE):
+    """A posture learned from clips. Make it with `Style.fit`.
+
+    Attributes:
+        parts: The frames, with the share of each set.
+        neighbours: How many frames make a local Gaussian.
+    """
+
+    _: KW_ONLY
+    pose: None = field(default=None, init=False, repr=False)
+    power: int = field(default=2, init=False, repr=False)
+    gains: None = field(default=None, init=False, repr=False)
+    parts: tuple[tuple[float, StyleFrames], ...] = ()
+    neighbours: int = NEIGHBOURS
+
+    default_name = "style"
+    settled = 1e-2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.parts:
+            raise InvalidValue("Style is made from clips: Style.fit(motions).")
+        if isinstance(self.neighbours, bool) or not isinstance(self.neighbours, (int, np.integer)):
+            raise InvalidValue(f"Style: neighbours is {self.neighbours!r}; it must be a whole number.")
+        if self.neighbours < 2:
+            raise InvalidValue(f"Style: neighbours is {self.neighbours}; two frames at least make a style.")
+
+    @classmethod
+    def fit(cls, motions: Motion | Iterable[Motion], *, weight: float = 1.0, neighbours: int = NEIGHBOURS) -> Style:
+        """Return the style of clips, all of one body.
+
+        Args:
+            motions: A motion, or several of the same model.
+            weight: Importance among postures.
+            neighbours: How many frames make a local Gaussian.
+
+        Raises:
+            ModelMismatch: The clips are of several bodies; `poise.retarget` carries them onto one.
+        """
+        clips = [motions] if isinstance(motions, Motion) else list(motions)
+        if not clips or not all(isinstance(clip, Motion) for clip in clips):
+            raise InvalidValue("Style.fit takes a Motion or several: Style.fit([poise.load_motion(path), ...]).")
+        model = clips[0].model
+        for clip in clips[1:]:
+            if clip.model != model:
+                raise ModelMismatch(
+                    f"Style.fit: a clip is of model {clip.model.name!r}, the first of {model.name!r}. Carry all onto "
+                    "one body: poise.retarget(clip, model).motion."
+                )
+        if sum(len(clip) for clip in clips) < 2:
+            raise InvalidValue("Style.fit needs two frames at least.")
+        return cls(parts=((1.0, StyleFrames.prepare(model, clips)),), weight=weight, neighbours=neighbours)
+
+    @classmethod
+    def blend(cls, styles: Mapping[Style, float]) -> Style:
+        """Return a mixture of styles of one body: Style.blend({proud: 0.7, tired: 0.3})."""
+        total = sum(float(share) for share in styles.values()) if styles else 0.0
+        if not styles or total <= 0 or any(share < 0 for share in styles.values()):
+            raise InvalidValue("Style.blend takes {style: share}, shares of 0 or more and not all 0.")
+        parts = tuple(
+            (share * float(given) / total, frames)
+            for style, given in styles.items()
+            for share, frames in style.parts
+            if given > 0
+        )
+        for _, frames in parts[1:]:
+            if frames.model != parts[0][1].model:
+                raise ModelMismatch("Style.blend mixes styles of one body; these are of several.")
+        return replace(next(iter(styles)), parts=parts)
+
+    @property
+    def model(self) -> Model:
+        """The body of the clips."""
+        return self.parts[0][1].model
+
+    def __len__(self) -> int:
+        return sum(len(frames.q) for _, frames in self.parts)
+
+    def __repr__(self) -> str:
+        return f"<Style of {self.model.name!r}: {len(self)} frames>"
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Style) and self.parts == other.parts and self.name == other.name)
+
+    # ------------------------------------------------------------------------------------------------ as a posture
+
+    def find_wanted(self, model: Model) -> Floats:
+        """Return the mean pose of the frames."""
+        self._check(model)
+        frames = self.parts[0][1]
+        return np.array(frames.chart.layout.write(frames.origin, frames.q[:1])[0])
+
+    def gain(self, model: Model) -> Floats:
+        """Return the gains of the first guess: 1 over the variance of each freedom in the frames; 0 for the root."""
+        frames = self.parts[0][1]
+        unit = np.where(model.slides, model.length, 1.0)
+        at = frames.chart.velocities[frames.counts]
+        variance = frames.x[:: max(1, len(frames.x) // 2000), frames.counts].var(axis=0) / unit[at] ** 2
+        out = np.zeros(model.nv)
+        out[at] = float(np.asarray(self.weight)) ** 2 / (variance + 1e-3)
+        return out
+
+    def focus(self, model: Model, rows: Sequence[GoalRows], q: Floats) -> Focus:
+        """Return the posture for these goals: the Gaussians of the frames nearest to what is asked, seen from q."""
+        self._check(model)
+        points = tuple((row.frame, tuple(row.point)) for row in rows if is_place(row))
+        places = np.array([row.target[9:12] for row in rows if is_place(row)]).reshape(-1, 3)
+        out = []
+        for share, frames in self.parts:
+            T = frames.find_place(q)
+            if len(places):
+                near = frames.find_nearest(points, (places - T[:3, 3]) @ T[:3, :3], self.neighbours)  # type: ignore[arg-type]
+            else:
+                near = frames.find_alike(q, self.neighbours)
+            out.append((share * float(np.asarray(self.weight)) ** 2, frames.make_gaussian(*near)))
+        return Focus(tuple(out))
+
+    def find_cost(self, model: Model, q: Floats) -> float:
+        """Return the cost of a pose among the frames most like it."""
+        return self.focus(model, (), q).find_cost(model, q)
+
+    def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
+        """See Curved.find_slope."""
+        return self.focus(model, (), q).find_slope(model, q)
+
+    def find_seeds(self, model: Model, rows: Sequence[GoalRows], q: Floats, many: int = 4) -> Floats:
+        """Return starts for a search: the frames nearest to what is asked, with the root of q, (many, nq)."""
+        self._check(model)
+        frames = self.parts[0][1]
+        points = tuple((row.frame, tuple(row.point)) for row in rows if is_place(row))
+        places = np.array([row.target[9:12] for row in rows if is_place(row)]).reshape(-1, 3)
+        T = frames.find_place(q)
+        local = (places - T[:3, 3]) @ T[:3, :3]
+        near = frames.find_nearest(points, local, many) if len(places) else frames.find_alike(q, many)  # type: ignore[arg-type]
+        out = frames.q[near[0]].copy()
+        held = set(range(model.nv)) - {int(v) for v in frames.chart.velocities[frames.counts]}
+        for joint in model.joints:
+            if joint.nv and joint.v.start in held:
+                out[:, joint.q] = q[joint.q]
+        return out
+
+    def likelihood(self, pose: Pose) -> float:
+        """Return how like the clips a pose is: the logarithm of its density among the frames most like it."""
+        self._check(pose.model)
+        q = np.array(pose.q)
+        parts = []
+        for share, frames in self.parts:
+            gaussian = frames.make_gaussian(*frames.find_alike(q, self.neighbours))
+            log_size = float(np.linalg.slogdet(2.0 * np.pi * gaussian.spread)[1])
+            parts.append(np.log(max(share, 1e-300)) - gaussian.find_cost(q) - 0.5 * log_size)
+        return float(np.logaddexp.reduce(parts))
+
+    def _check(self, model: Model) -> None:
+        if model is not self.model and model != self.model:
+            raise ModelMismatch(
+                f"Style is of model {self.model.name!r}, not of {model.name!r}. Fit it to clips of that body: "
+                "Style.fit([poise.retarget(clip, model).motion, ...])."
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Focus:
+    """A style as one set of goals sees it: Gaussians with their weights."""
+
+    parts: tuple[tuple[float, Gaussian], ...]
+
+    def find_cost(self, _: Model, q: Floats) -> float:
+        """See Curved.find_cost."""
+        return sum(weight * gaussian.find_cost(q) for weight, gaussian in self.parts)
+
+    def find_slope(self, _: Model, q: Floats) -> tuple[Floats, Floats]:
+        """See Curved.find_slope."""
+        slopes = [gaussian.find_slope(q) for _, gaussian in self.parts]
+        g = np.sum([w * slope[0] for (w, _), slope in zip(self.parts, slopes, strict=True)], axis=0)
+        H = np.sum([w * slope[1] for (w, _), slope in zip(self.parts, slopes, strict=True)], axis=0)
+        return g, H
+
+    def find_spread(self, q: Floats) -> tuple[Floats, Floats] | None:
+        """Return the step to the mean and the spread of velocities, where there is one Gaussian; else None."""
+        return self.parts[0][1].find_spread(q) if len(self.parts) == 1 else None
+
+
+def is_place(row: GoalRows) -> bool:
+    """Return whether a goal asks for the place of a point in the world."""
+    return row.op in (POSITION, POSE) and row.base is None and bool((row.weight[:3] > 0).any())

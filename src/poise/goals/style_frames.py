@@ -1,0 +1,161 @@
+"""The frames of clips that a style is made of, and which of them are nearest to what is asked.
+
+Places are compared as the body sees them, in the axes of its root: where it stands and which way it faces is no style.
+Clips move smoothly, so frames lie in blocks that follow one another; a block whose nearest point cannot be among the
+nearest frames is not looked at. The answer is that of looking at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals.gaussian import Gaussian
+from poise.kinematics import Motion
+from poise.kinematics.charts import Chart
+from poise.kinematics.samples import Layout, Samples
+from poise.model import Model
+
+__all__ = ["Asked", "StyleFrames"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+BLOCK = 32  # frames that follow one another
+FLOOR = 0.04  # radians, or lengths L: how far a pose strays from the frames at least
+Asked = tuple[tuple[str, tuple[float, float, float]], ...]  # frames, and points on them
+
+
+@dataclass(eq=False)
+class StyleFrames:
+    """Frames of one body, prepared.
+
+    Attributes:
+        model: The body.
+        q: Its configurations, (frames, nq).
+        chart: The coordinates in which they are compared.
+        origin: Their mean pose, where the coordinates are zero.
+        counts: The coordinates that make a style: not those of the root, nor of locked joints.
+        x: All coordinates of all frames, (frames, n + 3 r).
+        root: The frame in whose axes places are compared; None where the body's base does not move.
+    """
+
+    model: Model
+    q: Floats
+    chart: Chart
+    origin: Samples
+    counts: Ints
+    x: Floats
+    root: str | None
+    _places: dict[Any, Blocks] = field(default_factory=dict)
+
+    @classmethod
+    def prepare(cls, model: Model, motions: Sequence[Motion]) -> StyleFrames:
+        """Return the frames of clips of one body."""
+        layout = Layout.read_model(model)
+        chart = Chart.read(layout)
+        q = np.concatenate([motion.q for motion in motions])
+        samples = layout.read(q)
+        thin = max(1, len(q) // 2000)
+        origin = layout.read(np.array(Motion(model, q[::thin]).mean().q)[None])
+        x = origin.repeat(len(q)).measure(samples)
+        root, held = find_root(model)
+        counts = np.array([k for k, v in enumerate(chart.velocities) if int(v) not in held], dtype=np.int64)
+        return cls(model, q, chart, origin, counts, x, root)
+
+    def find_place(self, q: Floats) -> Floats:
+        """Return T_world_root of configurations, (..., 4, 4)."""
+        if self.root is None:
+            return np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4))
+        return np.asarray(self.model.fk(q, self.root))
+
+    def find_nearest(self, asked: Asked, places: Floats, many: int) -> tuple[Ints, Floats]:
+        """Return the frames whose points lie nearest to places in the root's axes, (points, 3), and how far each is."""
+        if asked not in self._places:
+            self._places[asked] = Blocks.gather(self._place_points(asked))
+        return self._places[asked].find(places.ravel(), many)
+
+    def find_alike(self, q: Floats, many: int) -> tuple[Ints, Floats]:
+        """Return the frames whose coordinates are nearest to those of a pose, and how far each is."""
+        if "pose" not in self._places:
+            self._places["pose"] = Blocks.gather(self.x[:, self.counts])
+        x = self.chart.measure(self.origin, q)
+        return self._places["pose"].find(x[self.counts], many)
+
+    def make_gaussian(self, nearest: Ints, far: Floats) -> Gaussian:
+        """Return the Gaussian of frames; they count less the farther they are, and the farthest not at all.
+
+        So a frame that comes into view, or leaves it, changes nothing at once.
+        """
+        most = float(far.max(initial=0.0))
+        weight = (1.0 - (far / most) ** 2) ** 2 if most > 0 else np.ones(len(far))
+        weight = weight + 1e-9
+        weight = weight / weight.sum()
+        x = self.x[np.ix_(nearest, self.counts)]
+        mean = weight @ x
+        away = np.sqrt(weight)[:, None] * (x - mean)
+        unit = np.where(self.model.slides, self.model.length, 1.0)[self.chart.velocities[self.counts]]
+        spread = away.T @ away
+        spread[np.diag_indices_from(spread)] += (FLOOR * unit) ** 2
+        return Gaussian(self.chart, self.origin, self.counts, mean, spread)
+
+    def _place_points(self, asked: Asked) -> Floats:
+        """Return where points are in the root's axes, in all frames, (frames, 3 points)."""
+        T = self.find_place(self.q)
+        out = []
+        for frame, point in asked:
+            at = self.model.fk(self.q, frame)
+            world = at[:, :3, :3] @ np.array(point) + at[:, :3, 3]
+            out.append(np.einsum("fji,fj->fi", T[:, :3, :3], world - T[:, :3, 3]))
+        return np.concatenate(out, axis=1)
+
+
+@dataclass(frozen=True, eq=False)
+class Blocks:
+    """Points in blocks of neighbours, each with its centre and how far its points are from it."""
+
+    points: Floats
+    centers: Floats
+    radii: Floats
+
+    @classmethod
+    def gather(cls, points: Floats) -> Blocks:
+        """Return points in blocks, in the order given."""
+        starts = np.arange(0, len(points), BLOCK)
+        counts = np.diff(np.append(starts, len(points)))
+        centers = np.add.reduceat(points, starts) / counts[:, None]
+        away = np.linalg.norm(points - np.repeat(centers, counts, axis=0), axis=1)
+        return cls(points, centers, np.maximum.reduceat(away, starts))
+
+    def find(self, place: Floats, many: int) -> tuple[Ints, Floats]:
+        """Return the nearest points, the nearest first, and their distances."""
+        many = min(many, len(self.points))
+        away = np.linalg.norm(self.centers - place, axis=1)
+        surely = np.argsort(away + self.radii)[: -(-many // BLOCK) + 1]
+        enough = float((away + self.radii)[surely].max())
+        rows = (np.flatnonzero(away - self.radii <= enough)[:, None] * BLOCK + np.arange(BLOCK)).ravel()
+        rows = rows[rows < len(self.points)]
+        far = np.linalg.norm(self.points[rows] - place, axis=1)
+        order = np.argsort(far, kind="stable")[:many]
+        return rows[order], far[order]
+
+
+def find_root(model: Model) -> tuple[str | None, set[int]]:
+    """Return the frame that the root's joints carry, and the velocities that are no style: its own and locked ones."""
+    held = {v for joint in model.joints if joint.nv and joint.locked for v in range(joint.v.start, joint.v.stop)}
+    root, parent = None, None
+    for joint in model.joints:
+        if not joint.nv or joint.locked:
+            continue
+        moves = joint.kind in ("free", "planar", "translation3")
+        turns = joint.kind in ("euler", "ball") and root is not None and joint.parent == parent
+        if not (moves or turns) or (root is not None and joint.parent != parent):
+            break
+        root = parent = joint.frame
+        held |= set(range(joint.v.start, joint.v.stop))
+        if joint.kind != "translation3":
+            break
+    return root, held

@@ -1,0 +1,145 @@
+"""The shelf as a black box: any residual and Jacobian of the user's, under any of the methods.
+
+    x  with  f(x) = 0,  or the least |f(x)|^2 near x0
+
+The unknowns are slides of a body that has nothing else, so that one unit of x is one unit of length, and f is a custom
+goal of that body: steps, damping, bounds, stopping and recording are those of every solve, and no arithmetic is here.
+Source: UCSD CSE169, "Jacobian Method as a Black Box".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.goals import Custom
+from poise.goals.goal import read_numbers
+from poise.methods import Method, find_method, names
+from poise.model import Model, ModelBuilder
+from poise.solvers.one_call import solve
+from poise.solvers.solution import Solution
+from poise.solvers.status import Status
+
+__all__ = ["Minimum", "solve_over"]
+
+Floats = NDArray[np.float64]
+MOST_UNKNOWNS = 1000
+FAR = 1e12  # no limit on a step, in units of x, unless one is given
+
+
+@dataclass(frozen=True, eq=False)
+class Minimum:
+    """What a method found of a residual.
+
+    Attributes:
+        x: The best point, always there, and inside the bounds.
+        residual: f(x).
+        reached: Whether |f(x)| is within the tolerance.
+        status: How the search ended; a minimum that is not zero is `STALLED`.
+        steps: How many steps were taken.
+        method: Which method found it.
+        path: Every point that was evaluated, (points, n), if it was asked to record; else None.
+    """
+
+    x: Floats
+    residual: Floats
+    reached: bool
+    status: Status
+    steps: int
+    method: str
+    path: Floats | None
+
+    @property
+    def cost(self) -> float:
+        """|f(x)|^2."""
+        return float(self.residual @ self.residual)
+
+    def __str__(self) -> str:
+        numbers = ", ".join(f"{value:.6g}" for value in self.x[:8]) + (", ..." if len(self.x) > 8 else "")
+        steps = f"{self.steps} step{'s' * (self.steps != 1)}"
+        return f"{self.method}: {self.status} after {steps}, |f| = {self.cost**0.5:.3g} at x = ({numbers})"
+
+
+def solve_over(
+    f: Callable[[Floats], Any],
+    J: Callable[[Floats], Any] | None,
+    x0: ArrayLike,
+    *,
+    method: str | Method = "auto",
+    lower: ArrayLike | None = None,
+    upper: ArrayLike | None = None,
+    tolerance: float = 1e-8,
+    max_steps: int = 200,
+    step_limit: float | None = None,
+    record: bool = False,
+) -> Minimum | dict[str, Minimum]:
+    """Return what a method, or every method, makes of a residual; see `poise.methods.over`."""
+    if not callable(f) or not (J is None or callable(J)):
+        raise InvalidValue("methods.over takes functions: f(x) -> (m,), and J(x) -> (m, n) or None for differences.")
+    start = read_numbers(x0, "x0", "give the numbers to start from")
+    if start.ndim != 1 or not 1 <= start.size <= MOST_UNKNOWNS or not np.isfinite(start).all():
+        raise ShapeMismatch(f"x0 has shape {start.shape}; it must be 1 to {MOST_UNKNOWNS} finite numbers, (n,).")
+    model = make_line(start.size, read_bound(lower, start.size, "lower"), read_bound(upper, start.size, "upper"))
+    size = np.asarray(f(start.copy()), dtype=np.float64).size
+    goal = Custom(f, J, size=size, name="f", tolerance=tolerance)
+
+    def run(chosen: Method, name: str) -> Minimum:
+        limit = FAR if step_limit is None and chosen.name != "scipy" else step_limit  # SciPy's steps are its own
+        solution = solve(
+            model, goal, start, method=chosen, max_steps=max_steps, step_limit=limit, restarts=0, record=record
+        )
+        return read_minimum(solution, f, name)
+
+    if method != "all":
+        chosen = find_method(method)
+        return run(chosen, method if isinstance(method, str) else chosen.name)
+    return {name: run(find_method(name), name) for name in list_able(size, start.size)}
+
+
+def list_able(rows: int, unknowns: int) -> list[str]:
+    """Return the methods that take any residual of this size; those that need bones are left out."""
+    shelf = {name: find_method(name) for name in names() if name != "auto"}
+    return [
+        name
+        for name, method in shelf.items()
+        if "custom" in method.goal_kinds and method.refuse(rows, unknowns) is None and name != "sequential"
+    ]
+
+
+def make_line(n: int, lower: Floats, upper: Floats) -> Model:
+    """Return a body whose configuration is n numbers with bounds, and that has nothing else."""
+    builder = ModelBuilder(name="unknowns")
+    parent: str | None = None
+    for k in range(n):
+        builder.add_joint(f"x{k}", parent, "prismatic", lower=float(lower[k]), upper=float(upper[k]))
+        parent = f"x{k}"
+    return builder.build()
+
+
+def read_bound(bound: ArrayLike | None, n: int, what: str) -> Floats:
+    """Return n bounds: as given, one for all, or none."""
+    if bound is None:
+        return np.full(n, -np.inf if what == "lower" else np.inf)
+    given: Sequence[Any] | Floats = np.asarray(bound, dtype=np.float64)
+    try:
+        return np.array(np.broadcast_to(given, (n,)))
+    except ValueError:
+        raise ShapeMismatch(f"{what} has shape {np.shape(bound)}; it must be one number, or {n}.") from None
+
+
+def read_minimum(solution: Solution, f: Callable[[Floats], Any], name: str) -> Minimum:
+    """Return what the solution says, in the user's words."""
+    return Minimum(
+        x=np.array(solution.q),
+        residual=np.atleast_1d(np.asarray(f(np.array(solution.q)), dtype=np.float64)).ravel(),
+        reached=solution.reached,
+        status=solution.status,
+        steps=solution.steps,
+        method=name,
+        path=None if solution.history is None else np.array(solution.history.q),
+    )
