@@ -129,8 +129,8 @@ def find_lengths(source: Source, nodes: list[Node], first: NDArray[np.float64]) 
 def keep_offsets(source: Source, nodes: list[Node], rows: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the rows; if no joint below the root is ever anywhere but at its parent, each stays at its offset.
 
-    Position channels replace offsets. A program that writes next to nothing throughout means what is added to them: else
-    the whole body would be one point.
+    Position channels replace offsets. A program that writes next to nothing throughout means what is added to them:
+    else the whole body would be one point.
     """
     columns: list[int] = []
     values: list[float] = []
