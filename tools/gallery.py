@@ -178,8 +178,8 @@ def draw(studio: Any, picture: Path) -> Any:
 
 
 def frame(studio: Any, _: Path) -> Any:
-    """Project the body through the studio's first camera: all of it is inside, large enough, and on the floor."""
-    points = studio.find_points()
+    """Project every drawn vertex through the studio's first camera: inside, large enough, and on the floor."""
+    points = list_drawn(studio)
     camera = studio.server.initial_camera
     eye, at, up = (np.array(x, float) for x in (camera.position, camera.look_at, camera.up))
     ahead = (at - eye) / np.linalg.norm(at - eye)
@@ -197,6 +197,27 @@ def frame(studio: Any, _: Path) -> Any:
     lowest = float(points[:, studio.model.up_axis].min())
     size = float(np.ptp(points, axis=0).max())
     return True if abs(lowest - studio.floor) < 0.01 * size else "it does not stand on the floor"
+
+
+def list_drawn(studio: Any) -> Floats:
+    """Return every drawn vertex of the first pose, and of up to 60 poses of its clip, (n, 3)."""
+    from poise.model.looks import deform
+    from poise.pictures.bodies import find_pieces
+
+    model, motion = studio.model, studio.player.motion
+    rows = [studio.puppet.q]
+    if motion is not None:
+        rows = [motion.q[k] for k in np.unique(np.linspace(0, len(motion) - 1, 60).round().astype(int))]
+    pieces = find_pieces(model)
+    found = []
+    for k, q in enumerate(rows):
+        T = model.fk(q)
+        if pieces:  # a large body is thinned after its first pose
+            every = 1 if k == 0 else max(1, sum(len(piece.patch.vertices) for piece in pieces) // 20_000)
+            found += [deform(piece, model.frames, T)[::every] for piece in pieces]
+        else:
+            found.append(studio.view.sample_points(T))
+    return np.concatenate(found)
 
 
 def drag(studio: Any, _: Path) -> Any:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import poise
+from poise.pictures.front import find_turn
+from poise.studio.opening import read_opening
 from poise.studio.puppet import measure_size
-from poise.studio.stage import VIEWS, find_direction, find_view
+from poise.studio.stage import VIEWS, View, find_direction, find_view
 
 BODIES = ("humanoid", "panda", "quadruped", "planar3", "snake100")
 FOV = 0.72  # of the studio's camera [rad]
@@ -34,6 +38,38 @@ def test_every_view_shows_the_whole_body_from_above_the_floor(name: str, view: s
     assert seen.position @ model.up_direction >= points[:, model.up_axis].min()
 
 
+def project(model: poise.Model, seen: View, points: np.ndarray, aspect: float) -> np.ndarray:
+    """Where points are in the picture, -1 to 1 across and upwards, (n, 2); all before the camera."""
+    forward = seen.look_at - seen.position
+    forward /= np.linalg.norm(forward)
+    right = np.cross(forward, model.up_direction)
+    right /= np.linalg.norm(right)
+    away = points - seen.position
+    depth = away @ forward
+    assert (depth > 0).all()
+    flat = np.stack([away @ right, away @ np.cross(right, forward)], axis=1) / depth[:, None]
+    return flat / (np.tan(FOV / 2) * np.array([aspect, 1.0]))
+
+
+@pytest.mark.parametrize("aspect", [2.4, 1.56, 1.1, 0.95, 0.85, 0.5])
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.parametrize("seed", range(8))
+def test_whatever_its_form_a_body_fills_the_free_part_of_the_picture_and_no_more(
+    seed: int, view: str, aspect: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    model = poise.load("humanoid" if seed % 2 else "panda")
+    points = rng.normal(size=(200, 3)) * rng.uniform(0.02, 3.0, 3) + rng.normal(size=3)
+    size = 0.1
+    flat = project(model, find_view(model, size, points, find_direction(model, view), aspect), points, aspect)
+    assert np.abs(flat).max() <= 0.97
+    if aspect > 0.9:  # the panel is on the right
+        assert flat[:, 0].max() <= 1.0 - 0.85 * min(0.92 / aspect, 0.9)
+    else:  # and below
+        assert flat[:, 1].min() >= -0.05
+    assert max(np.ptp(flat[:, 0]), np.ptp(flat[:, 1])) > 0.6
+
+
 def test_planar_bodies_are_seen_as_on_paper() -> None:
     model = poise.load("planar3")
     away = find_direction(model, "fit")
@@ -52,3 +88,37 @@ def test_the_size_of_a_body_does_not_hang_on_a_long_way_that_it_does_not_show() 
     assert measure_size(model, np.array(model.rest)) < 1.2
     humanoid = poise.load("humanoid")
     assert measure_size(humanoid, np.array(humanoid.rest)) == humanoid.length
+
+
+@pytest.mark.parametrize("turn", [0.0, 1.0, np.pi, -2.0])
+def test_a_figure_is_seen_from_its_front_whichever_way_it_is_turned(turn: float) -> None:
+    model = poise.ModelBuilder("turned")
+    model.up = "y"
+    model.add_joint("base", None, "fixed", offset=poise.Transform(poise.Rotation.from_axis_angle((0, 1, 0), turn)))
+    for name, role in (("l", "shoulder_l"), ("r", "shoulder_r")):
+        model.add_joint(name, "base", "ball", offset=(0.2 if name == "l" else -0.2, 1.4, 0.0))
+        model.add_frame(f"tip_{name}", name, (0.0, -0.5, 0.0))
+        model.add_role(role, name)
+    body = model.build()
+    front = np.array([np.sin(turn), 0.0, np.cos(turn)])
+    assert find_direction(body, "front") @ front > 0.99
+    assert find_direction(body, "fit") @ front > 0.8
+    assert abs(find_direction(body, "side") @ front) < 1e-9
+    assert np.cos(find_turn(body) - turn) == pytest.approx(1.0)
+    assert find_turn(poise.load("humanoid")) == 0.0
+
+
+ROTOR = """<link name="rotor_{k}"/><joint name="j_{k}" type="continuous"><parent link="hull"/><child link="rotor_{k}"/>
+  <origin xyz="{k} 0 0"/><axis xyz="0 0 1"/></joint>"""
+
+
+def test_a_body_that_its_joints_take_nowhere_opens_on_a_free_root(tmp_path: Path) -> None:
+    (tmp_path / "drone.urdf").write_text(
+        f'<robot name="drone"><link name="hull"/>{"".join(ROTOR.format(k=k) for k in (1, 2, 3))}</robot>'
+    )
+    (tmp_path / "stone.urdf").write_text('<robot name="stone"><link name="stone"/></robot>')
+    assert read_opening(tmp_path / "drone.urdf").model.nv == 9
+    assert read_opening(tmp_path / "stone.urdf").model.nv == 6
+    assert read_opening(poise.load(tmp_path / "stone.urdf")).model.nv == 6
+    for name in poise.models.names():
+        assert read_opening(name).model is poise.load(name)

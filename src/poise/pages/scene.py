@@ -16,6 +16,7 @@ from poise.model import Model
 from poise.pages.meshes import MeshShelf, fit_pieces
 from poise.pictures.bodies import find_pieces, tell_missing
 from poise.pictures.bounds import sample_outline
+from poise.pictures.front import find_turn
 from poise.pictures.solids import Solid, find_solids
 from poise.spatial import Rotation
 
@@ -97,6 +98,7 @@ class Scene:
         places = np.array(model.fk(q))
         shift = np.zeros(3) if offset is None else offset
         places[:, :, :3, 3] += shift
+        self.azimuth += 0.0 if self.tracks else find_turn(model)
         numbers: dict[str, int] = {}
 
         def track_of(frame: str | None) -> int:

@@ -20,6 +20,7 @@ from poise.formats import convert_path
 from poise.formats.target import replace_file
 from poise.kinematics import Motion
 from poise.model.plane import is_planar
+from poise.pictures.front import stand_before
 from poise.pictures.plots import draw_scene, make_figure
 from poise.pictures.stick import Camera
 from poise.solvers.solution import Solution
@@ -99,7 +100,7 @@ def find_window(motion: Motion, camera: Camera | None) -> Window:
     """Find the view that holds the whole motion."""
     model = motion.model
     places = model.fk(motion.q)[..., :3, 3].reshape(-1, 3)
-    view = (camera or (Camera.look_down() if is_planar(model) else Camera())).on(model)
+    view = (camera or (Camera.look_down() if is_planar(model) else stand_before(model))).on(model)
     if view.floor == "lowest":
         view = replace(view, floor=float(places[:, model.up_axis].min()))
     flat = view.project(places)

@@ -17,6 +17,7 @@ from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.plane import is_planar
 from poise.pictures.bounds import find_floor
+from poise.pictures.front import stand_before
 from poise.pictures.goal_errors import draw_goal_errors
 from poise.pictures.map_picture import draw_map
 from poise.pictures.marks import find_marks
@@ -154,7 +155,7 @@ def draw_strip(motion: Motion, look: dict[str, Any]) -> Any:
 
 def stand_camera(camera: Camera | None, motion: Motion) -> Camera | None:
     """Return the camera with the floor of the whole clip, where it is to be the lowest point."""
-    chosen = camera or (None if is_planar(motion.model) else Camera())
+    chosen = camera or (None if is_planar(motion.model) else stand_before(motion.model))
     if chosen is None or chosen.floor != "lowest":
         return camera
     return replace(chosen, floor=find_floor(motion.model, motion.q))

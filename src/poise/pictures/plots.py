@@ -19,6 +19,7 @@ from poise.model.plane import is_planar
 from poise.pictures.bodies import find_pieces, tell_missing
 from poise.pictures.bounds import find_floor
 from poise.pictures.clay import BODY, GHOST, draw_clay, draw_marks
+from poise.pictures.front import stand_before
 from poise.pictures.marks import Mark
 from poise.pictures.mesh_picture import draw_meshes
 from poise.pictures.solids import find_solids
@@ -145,7 +146,7 @@ def draw_scene(
     if style not in STYLES:
         raise InvalidValue(f"style is {style!r}; it must be one of {', '.join(map(repr, STYLES))}.")
     flat = is_planar(pose.model)
-    view = (camera or (Camera.look_down() if flat else Camera())).on(pose.model)
+    view = (camera or (Camera.look_down() if flat else stand_before(pose.model))).on(pose.model)
     if view.floor == "lowest":
         view = replace(view, floor=find_floor(pose.model, pose.q))
     if style == "stick" or (style == "auto" and flat):

@@ -7,9 +7,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
+import numpy as np
+
 from poise.batch import ReachMap
 from poise.errors import FormatError, InvalidValue, PoiseError
 from poise.formats import load, load_motion, load_within
+from poise.formats.adjust import add_free_root
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 
@@ -28,6 +31,7 @@ BODIES = (
     ".vrm",
     ".gltf",
 )  # what a folder is opened for
+STILL = 1e-9  # of L a radian: a frame that moves less stands still
 TABLES = (".csv", ".npz", ".parquet")  # numbers of a body that is known
 
 
@@ -57,7 +61,7 @@ def read_opening(thing: Showable, known: Model | None = None, within: str = "") 
         FormatError: The file cannot be read.
     """
     if isinstance(thing, Model):
-        return Opening(thing)
+        return Opening(thing if thing.nv else free_rigid(thing))
     if isinstance(thing, Pose):
         return Opening(thing.model, thing)
     if isinstance(thing, Motion):
@@ -71,7 +75,16 @@ def read_opening(thing: Showable, known: Model | None = None, within: str = "") 
     motion = read_motion(thing, known) if isinstance(thing, (str, PathLike)) else None
     if motion is not None and len(motion):
         return open_motion(motion)
-    return Opening(load_within(thing, within) if within else load(thing))
+    return Opening(free_rigid(load_within(thing, within) if within else load(thing)))
+
+
+def free_rigid(model: Model) -> Model:
+    """Return the body; on a free root where no joint of it takes any part anywhere, as of a drone with its rotors."""
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, model.nq) if model.nq == model.nv else np.array(model.rest)
+    sways = (model.jacobian(q, frame)[:3] for frame in model.frames)
+    if any(float(np.abs(J).max(initial=0.0)) > STILL * model.length for J in sways):
+        return model
+    return add_free_root(model)
 
 
 def find_body(folder: Path, name: str) -> Path:

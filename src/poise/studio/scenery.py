@@ -23,7 +23,7 @@ Floats = NDArray[np.float64]
 
 BRAND, DARK_BRAND = (9, 96, 90), (38, 170, 158)
 CAMERA_PAUSE = 0.25  # [s] after which a camera below the floor is lifted: a hand may still be moving it
-MOST_POSES = 40  # of a clip that are looked at to find its place on the stage
+MOST_POSES = 120  # of a clip that are looked at to find its place on the stage
 
 
 class Scenery:

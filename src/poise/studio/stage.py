@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from poise.model import Model
 from poise.model.plane import is_planar
+from poise.pictures.front import find_front
 
 if TYPE_CHECKING:
     import viser
@@ -24,6 +25,8 @@ WARM, COOL = (255, 248, 238), (214, 228, 255)
 NARROW = 0.9  # width of a window by its height below which it is narrow
 VIEWS = ("fit", "front", "side", "top")
 NEAR, FAR = 2e-3, 100.0  # of what is shown: how near and how far the camera sees
+FOV = 0.72  # [rad] from the lower to the upper edge of the picture
+AIR = 0.84  # of the free part of the picture: how much a body takes at most
 GROUND = {"y": "xz", "z": "xy", "x": "yz"}
 
 
@@ -82,7 +85,7 @@ def find_direction(model: Model, name: str) -> Floats:
     if is_planar(model):  # flat as on paper: x to the right, y up
         return np.array([0.0, -0.01, 1.0])
     up = model.up_direction
-    ahead = np.roll(up, 1)  # a figure with y up looks along z, an arm with z up along x
+    ahead = find_front(model)
     beside = np.cross(up, ahead)
     away = {
         "fit": 1.35 * ahead + 0.62 * beside + 0.28 * up,
@@ -95,7 +98,11 @@ def find_direction(model: Model, name: str) -> Floats:
 
 
 def find_view(model: Model, size: float, points: Floats, away: Floats, aspect: float = 1.6) -> View:
-    """Return a view that shows all points from a direction, beside the panel.
+    """Return the nearest view that shows all points from a direction, beside the panel and with some air around.
+
+    A point at r to the right, a above and t towards the camera of the middle is seen at (r / w + c d) / (d - t) and
+    a / (h (d - t)), with d the distance, h and w = aspect h half the picture's height and width at distance one, and c
+    the middle of the free part of the picture, from -1 to 1, of half width e: so d >= (r / w + (c + e) t) / e.
 
     Args:
         model: The body.
@@ -104,17 +111,38 @@ def find_view(model: Model, size: float, points: Floats, away: Floats, aspect: f
         away: The direction from there to the camera.
         aspect: Width of the window by its height.
     """
-    low, high = points.min(axis=0), points.max(axis=0)
-    middle = (low + high) / 2
-    extent = max(float(np.linalg.norm(high - low)), 0.6 * size)
+    away = away / np.linalg.norm(away)
     right = np.cross(model.up_direction, away)
     right /= max(float(np.linalg.norm(right)), 1e-9)
-    if aspect > NARROW:  # the panel lies over the right of a wide window, and over the lower half of a narrow one
-        middle, distance = middle + 0.14 * extent * right, 1.5 * extent * max(1.0, 1.1 / aspect)
-        return View(middle + distance * away, middle, extent)
-    distance = extent * max(2.0, 1.5 / aspect)
-    lower = middle - 0.25 * extent * model.up_direction
-    return View(middle + distance * away, lower, extent)
+    free, half = find_free(aspect), np.array([aspect, 1.0]) * np.tan(FOV / 2)
+    down = np.arccos(np.clip(away @ model.up_direction, -1.0, 1.0))  # left until it looks straight down
+    tilt = min(np.arctan(free[1][0] * half[1]), 0.5 * down)  # a camera that shows a body above the middle looks down
+    away = np.cos(tilt) * away + np.sin(tilt) * np.cross(away, right)
+    axes = np.stack([right, np.cross(away, right), away], axis=1)
+    seen = points @ axes
+    middle = (seen.min(axis=0) + seen.max(axis=0)) / 2
+    toward = seen[:, 2] - middle[2]
+    distance = 0.9 * size
+    for axis in (0, 1):
+        center, reach = free[axis]
+        off = (seen[:, axis] - middle[axis]) / half[axis]
+        for side in (1.0, -1.0):
+            distance = max(distance, float((side * off + (side * center + reach) * toward).max()) / reach)
+    shift = [-center * distance * half[axis] for axis, (center, _) in enumerate(free)]
+    look_at = axes @ (middle + np.array([*shift, 0.0]))
+    extent = max(float(np.linalg.norm(np.ptp(points, axis=0))), 0.6 * size)
+    return View(look_at + distance * away, look_at, extent)
+
+
+def find_free(aspect: float) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Return the middle and half the size of what the panel leaves free, across and upwards; the picture is -1 to 1.
+
+    The panel lies over the right of a wide window, and over the lower half of a narrow one.
+    """
+    if aspect > NARROW:
+        covered = min(0.46 / aspect, 0.45)  # it is as wide as it is, whatever the window
+        return (-covered, AIR * (1.0 - covered)), (0.0, AIR)
+    return (0.0, AIR), (0.45, AIR * 0.55)
 
 
 def point_camera(server: viser.ViserServer, model: Model, size: float, points: Floats) -> None:
@@ -122,7 +150,7 @@ def point_camera(server: viser.ViserServer, model: Model, size: float, points: F
     up, away = tuple(model.up_direction), find_direction(model, "fit")
     view = find_view(model, size, points, away)
     camera = server.initial_camera
-    camera.position, camera.look_at, camera.up, camera.fov = tuple(view.position), tuple(view.look_at), up, 0.72
+    camera.position, camera.look_at, camera.up, camera.fov = tuple(view.position), tuple(view.look_at), up, FOV
     camera.near, camera.far = NEAR * view.size, FAR * view.size
     for client in server.get_clients().values():
         move_camera(client, model, find_view(model, size, points, away, client.camera.aspect))
