@@ -13,6 +13,7 @@ from typing import Any
 
 from poise.pictures.flesh import Color
 from poise.solvers.explanation import CauseKind, Explanation, WayOutKind
+from poise.studio.follow_box import FollowBox
 from poise.studio.grips import COLORS
 from poise.studio.joints_tab import JointsTab
 from poise.studio.keys import Keys, describe_keys
@@ -86,6 +87,7 @@ class Panel:
             self.race = RaceTab(session)
         with self.tabs.add_tab("Motion"):
             self.motion = MotionTab(session)
+            self.follow = FollowBox(session)
         self.figures = gui.add_html(shrink_words("&nbsp;"))
         self.keys = Keys(session)
         self.planar = PlanarMarks(session)

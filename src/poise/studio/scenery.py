@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from poise.studio.body_view import BodyView
 from poise.studio.pace import Pace
 from poise.studio.player import Player
 from poise.studio.puppet import Puppet
-from poise.studio.stage import NARROW, find_direction, find_view, keep_above, light_stage, move_camera, point_camera
+from poise.studio.stage import View, find_direction, find_view, keep_above, light_stage, move_camera, point_camera
 
 if TYPE_CHECKING:
     import viser
@@ -38,6 +39,7 @@ class Scenery:
         shadows: Whether the body casts any.
         floor: The height of the ground [m].
         see_through: Whether the body is drawn so that handles inside of it are seen.
+        looked: Called with a viewer and the view that its camera is given.
     """
 
     puppet: Puppet
@@ -49,6 +51,7 @@ class Scenery:
         self.server, self.shadows, self.dark = server, shadows, dark
         self.see_through = False
         self.floor = 0.0
+        self.looked: list[Callable[[Any, View], None]] = []
         self.set_theme()
 
     @property
@@ -88,6 +91,8 @@ class Scenery:
         light_stage(self.server.scene, self.model, self.puppet.size, self.floor, shadows=self.shadows, dark=self.dark)
         if camera:
             point_camera(self.server, self.model, self.puppet.size, points)
+            for client in self.server.get_clients().values():
+                self.put_camera(client, points, find_direction(self.model, "fit"))
 
     def look(self, name: str, client: Any) -> None:
         """Turn a viewer's camera to the body: "front", "side", "top", or "fit" from where it is."""
@@ -97,8 +102,14 @@ class Scenery:
         if name == "fit":
             line = np.array(client.camera.position) - np.array(client.camera.look_at)
             away = line / np.linalg.norm(line) if np.linalg.norm(line) > 0.0 else away
-        points = self.find_points()
-        move_camera(client, self.model, find_view(self.model, self.puppet.size, points, away, client.camera.aspect))
+        self.put_camera(client, self.find_points(), away)
+
+    def put_camera(self, client: Any, points: Floats, away: Floats) -> None:
+        """Put a viewer's camera where it sees all points from a direction."""
+        view = find_view(self.model, self.puppet.size, points, away, client.camera.aspect)
+        move_camera(client, self.model, view)
+        for listen in self.looked:
+            listen(client, view)
 
     def set_see_through(self, on: bool) -> None:
         """Let handles inside the body be seen and taken, or not."""
@@ -106,11 +117,8 @@ class Scenery:
         self.view.fade(0.35 if on else None)
 
     def welcome(self, client: Any) -> None:
-        """Place the camera of a viewer who has come with a narrow window, and keep every camera above the floor."""
-        if client.camera.aspect < NARROW:
-            away, points = find_direction(self.model, "fit"), self.find_points()
-            view = find_view(self.model, self.puppet.size, points, away, client.camera.aspect)
-            move_camera(client, self.model, view)
+        """Place the camera of a viewer who has come, as the window's shape asks, and keep it above the floor."""
+        self.put_camera(client, self.find_points(), find_direction(self.model, "fit"))
 
         def lift() -> None:
             if not self.stopped and client.client_id in self.server.get_clients():

@@ -15,7 +15,7 @@ from poise.pictures.front import find_front
 if TYPE_CHECKING:
     import viser
 
-__all__ = ["NARROW", "VIEWS", "find_direction", "find_view", "keep_above", "light_stage", "move_camera", "point_camera"]
+__all__ = ["VIEWS", "View", "find_direction", "find_view", "keep_above", "light_stage", "move_camera", "point_camera"]
 
 Floats = NDArray[np.float64]
 
@@ -146,14 +146,12 @@ def find_free(aspect: float) -> tuple[tuple[float, float], tuple[float, float]]:
 
 
 def point_camera(server: viser.ViserServer, model: Model, size: float, points: Floats) -> None:
-    """Place the camera in front of the body, slightly above and to one side, for current and future viewers."""
+    """Place the camera in front of the body, slightly above and to one side, for viewers who will come."""
     up, away = tuple(model.up_direction), find_direction(model, "fit")
     view = find_view(model, size, points, away)
     camera = server.initial_camera
     camera.position, camera.look_at, camera.up, camera.fov = tuple(view.position), tuple(view.look_at), up, FOV
     camera.near, camera.far = NEAR * view.size, FAR * view.size
-    for client in server.get_clients().values():
-        move_camera(client, model, find_view(model, size, points, away, client.camera.aspect))
 
 
 def move_camera(client: viser.ClientHandle, model: Model, view: View) -> None:
