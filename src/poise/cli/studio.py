@@ -31,6 +31,9 @@ def studio_command(
     port: Annotated[int, typer.Option(min=1, max=65535, help="The port, or the next free one.")] = 8080,
     open_browser: Annotated[bool, typer.Option("--open/--no-open", help="Open a browser window.")] = True,
     shadows: Annotated[bool, typer.Option(help="Shadows; off is lighter where there is no GPU.")] = True,
+    onto: Annotated[
+        str | None, typer.Option(help="Another body, a file or a built-in name: the clip is carried over to it.")
+    ] = None,
     dark: Annotated[bool, typer.Option("--dark/--light", help="Dark or light colours.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
@@ -45,7 +48,7 @@ def studio_command(
         if not poise.ReachMap.is_in(file):
             body, motion = load_all(file, options, clip, None, tool)
             thing = body if motion is None else motion
-        studio = Studio(thing, host=host, port=port, shadows=shadows, dark=dark)
+        studio = Studio(thing, host=host, port=port, shadows=shadows, dark=dark, onto=find_other(onto))
     if as_json:
         typer.echo(json.dumps({"url": studio.url, "model": studio.model.name, "port": studio.port}))
     else:
@@ -53,6 +56,13 @@ def studio_command(
     if open_browser and not is_remote():
         webbrowser.open(studio.url)
     studio.wait()
+
+
+def find_other(onto: str | None) -> str | None:
+    """Return the file or the name of the other body; a folder is opened at its body."""
+    from poise.studio.opening import find_body
+
+    return str(find_body(Path(onto), onto)) if onto is not None and Path(onto).is_dir() else onto
 
 
 def is_remote() -> bool:

@@ -157,12 +157,18 @@ class BodyView:
             return
 
         def end(frame: str, _: object) -> None:
-            for node in self.nodes:
-                node.remove_click_callback("all")
+            self.stop_picking()
             tell(frame)
 
         for node, part in zip(self.nodes, self.flesh, strict=True):
             node.on_click(partial(end, part.frame))
+
+    def stop_picking(self) -> None:
+        """Wait for no click any more."""
+        if self.dressed is not None:
+            self.dressed.stop_picking()
+        for node in self.nodes:
+            node.remove_click_callback("all")
 
     def find_clicked(self, origin: Floats, direction: Floats) -> str:
         """Find the frame that moves what a ray meets first."""

@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from poise.errors import PoiseError
+from poise.studio.carry_folder import CarryFolder
 from poise.studio.feet_folder import FeetFolder
 from poise.studio.ghost import Ghost
 from poise.studio.keys_folder import KeysFolder
@@ -44,8 +45,9 @@ class MotionTab:
         self.bar = WorkBar(session, self.editing.background, self.editing.cancel)
         self.feet = FeetFolder(session)
         self.keys = KeysFolder(session)
+        self.carry = CarryFolder(session)
         with gui.add_folder("Save", expand_by_default=False):
-            self.kind = gui.add_dropdown("As", tuple(list_motion_kinds(session.model)))
+            self.kind = gui.add_dropdown("Clip as", tuple(list_motion_kinds(session.model)))
             self.save = gui.add_button("Save clip", disabled=True, hint="What is seen, with all edits")
         with gui.add_folder("Pace, cut, record", expand_by_default=False):
             self.loop = gui.add_checkbox("Loop", True)
@@ -192,5 +194,6 @@ class MotionTab:
         """Forget the motion, which was another body's."""
         self.record.value = self.ghost_on.value = False
         self.ghost.show(False)
+        self.carry.beside.remove()
         self.kind.options = tuple(list_motion_kinds(self.session.model))
         self.kind.value = find_motion_kind(self.session.model)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from os import PathLike
+
+from poise.errors import InvalidValue
+from poise.model import Model
 from poise.studio.opening import Showable, read_opening
 from poise.studio.panel import Panel
 from poise.studio.session import Session
@@ -25,6 +29,7 @@ class Studio(Session):
         port: The port, or the next free one.
         shadows: Whether the body casts any; without, it is lighter on browsers that have no GPU.
         dark: Whether everything is shown dark.
+        onto: Another body, as a Model, a built-in name or a file: the motion is carried over to it, beside the first.
 
     Attributes:
         puppet: What is held, pinned and asked: the body without the browser.
@@ -40,6 +45,7 @@ class Studio(Session):
         port: int = 8080,
         shadows: bool = True,
         dark: bool = False,
+        onto: Model | str | PathLike[str] | None = None,
     ) -> None:
         opening = read_opening(model)
         super().__init__(opening, host=host, port=port, shadows=shadows, dark=dark)
@@ -47,6 +53,18 @@ class Studio(Session):
         self.map_view.show(opening.map)
         self.start()
         self.play(opening.motion)
+        if onto is not None:
+            self.carry(onto)
+
+    def carry(self, onto: Model | str | PathLike[str]) -> bool:
+        """Carry the clip that is open over to another body, which stands beside the first; return whether it began.
+
+        Raises:
+            InvalidValue: No clip is open.
+        """
+        if self.player.motion is None:
+            raise InvalidValue(f"{self.model.name!r} has no motion that could be carried over: open a clip.")
+        return self.panel.motion.carry.beside.open(onto)
 
     @property
     def url(self) -> str:

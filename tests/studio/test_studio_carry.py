@@ -1,0 +1,211 @@
+"""A clip carried over in the studio: both bodies play in step, a pair is mended, the result is saved."""
+
+from __future__ import annotations
+
+import io
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from poise.errors import InvalidValue
+from poise.studio import Studio
+from poise.studio.beside import Beside
+from poise.studio.player import sample
+from poise.studio.saving import list_motion_kinds, make_motion_file, name_motion_file
+from walkers import make_character, make_machine
+from walks import make_walk
+
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+pytestmark = pytest.mark.slow
+
+
+def wait_until(true: Callable[[], object], seconds: float = 60.0) -> bool:
+    """Wait until something is true, and return whether it became so."""
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.01)
+    return bool(true())
+
+
+@pytest.fixture(scope="module")
+def studio() -> Iterator[Studio]:
+    with Studio(make_walk(), port=18065, shadows=False, onto=make_machine()) as running:
+        running.player.stop()
+        yield running
+
+
+@pytest.fixture
+def beside(studio: Studio) -> Beside:
+    """The machine beside the body that walks, with the clip on it."""
+    found = studio.panel.motion.carry.beside
+    assert wait_until(lambda: found.background.task is None)
+    if found.model is None or found.model.name != "machine":
+        assert studio.carry(make_machine())
+    assert wait_until(lambda: found.carried is not None and found.background.task is None)
+    return found
+
+
+def read_lines(beside: Beside) -> np.ndarray:
+    """Return where the lines between parts end."""
+    return np.array(beside._lines[0].points)
+
+
+def test_both_play_in_step_and_lines_join_their_parts(studio: Studio, beside: Beside) -> None:
+    assert beside.carried is not None
+    assert beside.mapping is not None
+    for seconds in (0.0, 1.1, 3.2):
+        studio.player.show_at(seconds)
+        q = sample(beside.carried.result.motion, studio.player.seconds)
+        knee = beside.mapping.find("knee_l")
+        line = list(beside.mapping).index(knee)
+
+        def is_there(q: Any = q, line: int = line, knee: Any = knee) -> bool:
+            assert beside.model is not None
+            assert beside.view is not None
+            row = beside.model.frames.index(knee.target)
+            wanted = (beside._world @ beside.model.fk(q, knee.target))[:3, 3]
+            shown = np.abs(beside.view.places[row, :3, 3] - wanted).max() < 1e-9
+            own = studio.puppet.pose.position(knee.source)
+            ends = read_lines(beside)[line]
+            return bool(shown and np.abs(ends - [own, wanted]).max() < 1e-5)
+
+        assert wait_until(is_there)
+    assert len(read_lines(beside)) == len(beside.mapping)
+
+
+def test_the_result_holds_its_feet_and_the_table_says_so(studio: Studio, beside: Beside) -> None:
+    assert beside.carried is not None
+    assert beside.carried.after.slip_max < 0.01
+    report = studio.panel.motion.carry.report.content
+    assert "slip, mean" in report
+    assert "source" in report
+
+
+def test_a_mended_pair_is_solved_again(studio: Studio, beside: Beside) -> None:
+    carry, before = studio.panel.motion.carry, beside.carried
+    assert beside.mapping is not None
+    assert before is not None
+    usual = beside.mapping.find("elbow_l")
+    carry.picked = usual.source
+    carry.on_second("left_wrist_yaw", None)  # the second of two clicks
+    assert beside.mapping.find("elbow_l").target == "left_wrist_yaw"
+    assert wait_until(lambda: beside.carried is not before and beside.background.task is None)
+    assert beside.carried is not None
+    assert beside.carried.result.mapping.find("elbow_l").target == "left_wrist_yaw"
+    assert carry.part.value == "elbow_l"
+    assert carry.target.value == "left_wrist_yaw"
+    mended = beside.carried
+    carry.target.value = usual.target  # the same by the lists
+    carry.on_pair(None)
+    assert wait_until(lambda: beside.carried is not mended and beside.background.task is None)
+    assert beside.carried is not None
+    assert np.abs(beside.carried.result.motion.q - before.result.motion.q).max() < 1e-9
+
+
+def test_a_second_click_does_not_solve_it_twice(beside: Beside) -> None:
+    assert beside.solve()
+    assert not beside.solve()
+    assert beside.background.cancel()
+    assert beside.background.task is None
+
+
+def test_the_clip_that_changed_is_told(studio: Studio, beside: Beside) -> None:
+    assert not beside.stale
+    studio.editing.find_contacts()
+    assert wait_until(lambda: studio.editing.background.task is None)
+    assert studio.editing.state is not None
+    assert studio.editing.state.contacts is not None
+    assert not beside.stale  # contacts are found, the motion is the same
+    assert studio.editing.lock_feet()
+    assert wait_until(lambda: studio.player.edited)
+    assert beside.stale
+    assert wait_until(lambda: "has changed" in studio.panel.motion.carry.words.content)
+    while studio.undo():
+        pass
+
+
+def test_a_body_that_does_not_walk_is_refused_in_words(studio: Studio, beside: Beside) -> None:
+    model = beside.model
+    assert studio.carry("quadruped")
+    assert wait_until(lambda: beside.background.refused)
+    assert "two legs" in beside.background.refused
+    assert beside.model is model  # what stood there stays
+    assert wait_until(lambda: "two legs" in studio.panel.motion.carry.words.content)
+
+
+def test_a_file_is_opened_beside_and_taken_away(studio: Studio, tmp_path: Path) -> None:
+    walk = make_walk()
+    poise.save(walk[0:5], tmp_path / "walker.bvh")
+    found = studio.panel.motion.carry.beside
+    assert wait_until(lambda: found.background.task is None)
+    assert found.open_upload("walker.bvh", (tmp_path / "walker.bvh").read_bytes())
+    assert wait_until(lambda: found.carried is not None and found.background.task is None and found.model is not None)
+    assert found.model is not None
+    assert found.model.name == "walker"
+    folder = Path(found.model.source).parent
+    assert folder.exists()
+    studio.panel.motion.carry.on_leave()
+    assert found.model is None
+    assert found.view is None
+    assert not folder.exists()
+
+
+def test_the_result_is_saved_as_others_write_it(beside: Beside, tmp_path: Path) -> None:
+    assert beside.carried is not None
+    motion = beside.carried.result.motion
+    kinds = list_motion_kinds(motion.model)
+    assert {"BVH", "GLB", "Unitree (CSV)", "GMR (NPZ)", "Table (CSV)"} <= set(kinds)
+    rows = np.loadtxt(io.BytesIO(make_motion_file(motion, "Unitree (CSV)")), delimiter=",")
+    assert rows.shape == (len(motion), 7 + motion.model.nq - 7)
+    with np.load(io.BytesIO(make_motion_file(motion, "GMR (NPZ)"))) as found:
+        assert set(found) == {"fps", "root_pos", "root_rot", "dof_pos"}
+    for kind, ending in kinds.items():
+        path = tmp_path / name_motion_file(motion.model, kind, "_carried")
+        assert path.suffix == ending
+        if kind in ("BVH", "GLB"):
+            path.write_bytes(make_motion_file(motion, kind))
+            assert len(poise.load_motion(path)) == len(motion)
+
+
+def test_a_motion_is_saved_in_its_own_format_first() -> None:
+    assert next(iter(list_motion_kinds(make_character()))) == "BVH"
+    assert "Unitree (CSV)" not in list_motion_kinds(poise.load("panda"))
+
+
+def test_carrying_needs_a_clip(studio: Studio) -> None:
+    studio.panel.motion.carry.beside.remove()
+    motion = studio.player.motion
+    studio.player.open(None)
+    with pytest.raises(InvalidValue, match="no motion"):
+        studio.carry("humanoid")
+    studio.player.open(motion)
+
+
+def test_the_command_carries_a_clip_onto_another_body(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    from typer.testing import CliRunner
+
+    from poise.cli.app import app
+    from poise.studio import server
+
+    opened: list[Any] = []
+
+    class Nothing:
+        """A studio that opens nothing."""
+
+        def __init__(self, thing: poise.Motion, *, onto: str | None = None, **_: object) -> None:
+            opened.append((thing, onto))
+            self.url, self.port, self.model = "", 0, thing.model
+
+        def wait(self) -> None:
+            """Come back at once."""
+
+    monkeypatch.setattr(server, "Studio", Nothing)
+    poise.save(make_walk(), tmp_path / "walk.bvh")
+    shown = CliRunner().invoke(app, ["studio", str(tmp_path / "walk.bvh"), "--no-open", "--onto", "g1.xml"])
+    assert shown.exit_code == 0, shown.output
+    assert opened[0][1] == "g1.xml"
