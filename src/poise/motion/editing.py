@@ -17,7 +17,9 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.goals import Custom, Goal, MidRange, Reach, Rest
 from poise.kinematics import Motion
+from poise.limits import Limit
 from poise.motion.finding import contacts as find_contacts
+from poise.motion.keeping import read_limits
 from poise.motion.ledger import Contacts
 from poise.motion.locking import list_keys, read_contacts
 from poise.motion.result import Track
@@ -37,6 +39,7 @@ def edit(
     spread: float = 0.5,
     *,
     contacts: Contacts | str = "auto",
+    limits: Iterable[Limit] | Limit = (),
     progress: Progress | None = None,
 ) -> Track:
     """Return a clip that serves goals at some frames, changed no further than `spread` seconds from them.
@@ -46,6 +49,7 @@ def edit(
         changes: Goals by frame: a whole number is an index, another number is seconds from the first frame.
         spread: How far a change reaches before and after its frame [s]; frames beyond do not change by one bit.
         contacts: What stands still, and keeps the path that it has; "auto" finds it.
+        limits: More limits than the joints' own ranges. Frames that do not change are not asked to keep them.
         progress: Called with the frames that are done, and all of them.
 
     Raises:
@@ -55,17 +59,20 @@ def edit(
         raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
     if not (isinstance(spread, Real) and np.isfinite(spread) and spread > 0):
         raise InvalidValue(f"spread is {spread!r}; it must be a positive number of seconds.")
-    keys = read_keys(clip, changes)
+    keys, rules = read_keys(clip, changes), read_limits(limits)
     moves = find_moving(len(clip), keys, round(float(spread) * clip.fps))
     a, b = find_ends(moves)
     part = clip[a:b]
     wanted = list_key_goals(part, {frame - a: goals for frame, goals in keys.items()})
     ledger = find_standing(clip, contacts)
     wanted += keep_paths(part, ledger, a)
-    answer = solve_whole(part, wanted, hold=HOLD, frozen=~moves[a:b], progress=progress)
+    answer = solve_whole(part, wanted, hold=HOLD, frozen=~moves[a:b], limits=rules, progress=progress)
     q = np.array(clip.q)
     q[a:b][moves[a:b]] = answer.q[moves[a:b]]
-    return make_track(clip, Motion(clip.model, q, clip.fps), wanted, answer.errors, a, ledger)
+    broken = np.zeros(len(clip), dtype=bool)
+    broken[a:b] = answer.broken
+    out = make_track(clip, Motion(clip.model, q, clip.fps), wanted, answer.errors, a, ledger)
+    return replace(out, limits=rules, broken=broken)
 
 
 def read_keys(clip: Motion, changes: Mapping[Any, Any]) -> dict[int, dict[str, Goal]]:

@@ -8,8 +8,8 @@ capture editing (2002), solve the same problem frame by frame.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.goals import HalfSpace, Inside, Reach
 from poise.kinematics import Motion
+from poise.kinematics.editing import follow_branches
+from poise.limits import Limit
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.finding import find_runs
 from poise.motion.fitting import fit_places
+from poise.motion.keeping import part_limits, read_limits
 from poise.motion.ledger import Contact, Contacts, Place
-from poise.motion.result import HOLDS, Released, Track
-from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
+from poise.motion.result import HOLDS, Released, Track, list_holding
+from poise.motion.whole_clip import ClipAnswer, ClipGoal, Progress, solve_whole
 
 __all__ = ["lock"]
 
@@ -31,6 +34,7 @@ Key = tuple[str, Place]
 SHIFTS = 3  # rounds in which places are shifted to where the body came
 ROUNDS = 3  # rounds in which contacts that do not hold are let go
 NEAR = 0.05  # m: a point that never comes nearer to the floor cannot sink into it
+EXACT = 1e-9  # m: a place that is held so well stays as it is
 TOLERANCE = 1e-5, 1e-3
 
 
@@ -41,6 +45,7 @@ def lock(
     *,
     smooth: float = 1.0,
     joints: Sequence[str] | None = None,
+    limits: Iterable[Limit] | Limit = (),
     progress: Progress | None = None,
 ) -> Track:
     """Return a clip whose contacts stand exactly still, on the ground, and whose soles do not sink into it.
@@ -51,6 +56,7 @@ def lock(
         ground: The height of the ground [m]; where the clip stands unless given.
         smooth: Over how long a correction spreads; 1 is about a tenth of a second before and after a contact.
         joints: The only joints that may move; all of them unless given.
+        limits: More limits than the joints' own ranges, such as `Speed(8.0)`: they hold before the contacts do.
         progress: Called with the frames that are done, and all of them.
 
     Raises:
@@ -62,25 +68,48 @@ def lock(
     if ground is not None:
         ledger = move_ground(ledger, float(ground), clip.model.up_direction)
     ledger = fit_places(clip, fill_places(clip, ledger))
-    return hold_contacts(clip, ledger, smooth=smooth, joints=joints, progress=progress)
+    rules = read_limits(limits)
+    if part_limits(rules)[1]:
+        clip = Motion(clip.model, follow_branches(clip.model, clip.q), clip.fps)
+    return hold_contacts(clip, ledger, Asked(smooth, joints, rules, progress))
 
 
-def hold_contacts(
-    clip: Motion, ledger: Contacts, *, smooth: float, joints: Sequence[str] | None, progress: Progress | None
-) -> Track:
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """How a clip is to be locked: the options of `lock`."""
+
+    smooth: float
+    joints: Sequence[str] | None
+    limits: tuple[Limit, ...]
+    progress: Progress | None
+
+    def solve(self, clip: Motion, goals: list[ClipGoal], start: Floats) -> ClipAnswer:
+        """Return the clip that is nearest to the given one and serves the goals."""
+        return solve_whole(
+            clip,
+            goals,
+            start=start,
+            smooth=self.smooth,
+            joints=self.joints,
+            limits=self.limits,
+            progress=self.progress,
+        )
+
+
+def hold_contacts(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
     """Return the clip with its contacts held; those that do not hold are let go, in rounds."""
     released: list[Released] = []
     q: Floats | None = None
     for _ in range(ROUNDS):
-        ledger, q, errors = shift_places(clip, ledger, q, smooth, joints, progress)
-        kept, let_go = part_held(clip, ledger, errors, q)
+        ledger, q, errors, broken = shift_places(clip, ledger, q, asked)
+        kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, asked.limits)
         if not let_go:
             break
         released += let_go
         ledger = replace(ledger, intervals=tuple(kept))
     assert q is not None
     names = {contact.name: errors.get((contact.frame, contact.point)) for contact in ledger}
-    asked = {name: flag_contact(ledger, name) for name in names}
+    flags = {name: flag_contact(ledger, name) for name in names}
     return Track(
         Motion(clip.model, q, clip.fps),
         {name: error for name, error in names.items() if error is not None},
@@ -88,45 +117,45 @@ def hold_contacts(
         ledger,
         tuple(released),
         clip,
-        asked,
+        flags,
+        asked.limits,
+        broken,
     )
 
 
 def shift_places(
-    clip: Motion,
-    ledger: Contacts,
-    start: Floats | None,
-    smooth: float,
-    joints: Sequence[str] | None,
-    progress: Progress | None,
-) -> tuple[Contacts, Floats, dict[Key, Floats]]:
+    clip: Motion, ledger: Contacts, start: Floats | None, asked: Asked
+) -> tuple[Contacts, Floats, dict[Key, Floats], NDArray[np.bool_]]:
     """Return the ledger with places that the body can hold together, the clip that does, and what is left over.
+
+    Last come the frames that break a limit all the same.
 
     Heel and toe of one foot are places that must fit each other: where they do not, each moves to the mean of where the
     body brought it.
     """
     q = clip.q if start is None else start
     errors: dict[Key, Floats] = {}
+    broken = np.zeros(len(clip), dtype=bool)
     for round_ in range(SHIFTS):
         goals = list_goals(clip, ledger)
-        if not goals:
-            return ledger, q, {}
-        answer = solve_whole(clip, goals, start=q, smooth=smooth, joints=joints, progress=progress)
-        q = answer.q
+        if not goals and not asked.limits:
+            return ledger, q, {}, broken
+        answer = asked.solve(clip, goals, q)
+        q, broken = answer.q, answer.broken
         keys = list_keys(ledger)
         errors = {key: answer.errors[:, i] for i, key in enumerate(keys)}
         off = [errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger]
-        if round_ + 1 == SHIFTS or max(off, default=0.0) <= 1e-9:
+        if round_ + 1 == SHIFTS or max(off, default=0.0) <= (0.5 * HOLDS if asked.limits else EXACT):
             break
         moved = Motion(clip.model, q, clip.fps)
         shifted = tuple(recentre(moved, c, far) for c, far in zip(ledger, off, strict=True))
         ledger = fit_places(clip, replace(ledger, intervals=shifted))
-    return ledger, q, errors
+    return ledger, q, errors, broken
 
 
 def recentre(moved: Motion, contact: Contact, off: float) -> Contact:
     """Return a contact whose place is where the body holds the point on average, at the same height."""
-    if off <= 1e-9 or contact.place is None:
+    if off <= EXACT or contact.place is None:
         return contact
     up = moved.model.up_direction
     path = moved[contact.start : contact.end].positions(contact.frame, contact.point)
@@ -167,12 +196,12 @@ def list_goals(clip: Motion, ledger: Contacts) -> list[ClipGoal]:
 
 
 def part_held(
-    clip: Motion, ledger: Contacts, errors: dict[Key, Floats], q: Floats
+    moved: Motion, ledger: Contacts, errors: dict[Key, Floats], limits: Sequence[Limit]
 ) -> tuple[list[Contact], list[Released]]:
     """Part contacts into stretches that hold and stretches that do not, those with the reason."""
     kept: list[Contact] = []
     let_go: list[Released] = []
-    shortest = max(2, round(0.1 * clip.fps))
+    shortest = max(2, round(0.1 * moved.fps))
     for contact in ledger:
         far = errors[contact.frame, contact.point][contact.start : contact.end, 0]
         holds = far <= HOLDS
@@ -184,21 +213,15 @@ def part_held(
         for a, b in find_runs(~holds):
             piece = replace(contact, start=contact.start + a, end=contact.start + b)
             worst = contact.start + a + int(np.argmax(far[a:b]))
-            let_go.append(Released(piece, explain(clip, contact, float(far[a:b].max()), q[worst])))
+            let_go.append(Released(piece, explain(moved, contact, float(far[a:b].max()), worst, limits)))
     return kept, let_go
 
 
-def explain(clip: Motion, contact: Contact, far: float, q: Floats) -> str:
-    """Return why a contact does not hold, in words: what is at the end of its range above it, and how far it is off."""
-    model = clip.model
-    at_end = []
-    for joint in model.joints_above(contact.frame):
-        if joint.nv and not joint.quaternion and not joint.mimic:
-            x = q[joint.q]
-            if ((x <= model.lower[joint.v]) | (x >= model.upper[joint.v])).any():
-                at_end.append(joint.name)
+def explain(moved: Motion, contact: Contact, far: float, t: int, limits: Sequence[Limit]) -> str:
+    """Return why a contact does not hold at a frame: how far it is off, and what holds the joints above it."""
+    held = list_holding(moved, limits, t, moved.model.joints_above(contact.frame))
     by = f"it is {1e3 * far:.2f} mm out of reach"
-    return f"{by}, {' and '.join(at_end)} at the end of the range" if at_end else f"{by} beside the other contacts"
+    return f"{by}, {' and '.join(held[:3])}" if held else f"{by} beside the other contacts"
 
 
 def read_contacts(clip: Motion, given: Contacts | str) -> Contacts:

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.kinematics import Motion
+from poise.limits import Limit
+from poise.model import Joint
 from poise.motion.finding import find_runs
 from poise.motion.ledger import Contact, Contacts, describe
 from poise.motion.measures import Quality, quality
+from poise.solvers.stepping import bound_rates
 
-__all__ = ["Released", "Track"]
+__all__ = ["Released", "Track", "list_holding"]
 
 Floats = NDArray[np.float64]
 HOLDS = 1e-5  # m: a lock that is further off does not hold
+ALMOST = 0.99  # of a bound: at it
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,9 @@ class Track:
         contacts: The contacts that hold, exactly.
         released: Those that do not, with the reason.
         source: What the clip was made from; None where there was nothing.
+        asked: By the name of a goal, at which frames it is asked, (frames,); at all of them where nothing is said.
+        limits: The limits that were asked, beyond the joints' own ranges.
+        broken: Frames at which a limit could not be kept, (frames,); None where none was asked.
     """
 
     motion: Motion
@@ -52,6 +59,8 @@ class Track:
     released: tuple[Released, ...] = ()
     source: Motion | None = None
     asked: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    limits: tuple[Limit, ...] = ()
+    broken: NDArray[np.bool_] | None = None
 
     @property
     def reached(self) -> NDArray[np.bool_]:
@@ -69,6 +78,9 @@ class Track:
     def why(self) -> str:
         """Return in one paragraph which frames miss what, and what was let go."""
         lines = [f"{name}: {self._tell_misses(name)}" for name in self.errors if self._find_misses(name).any()]
+        if self.broken is not None and self.broken.any():
+            told = tell_runs(find_runs(self.broken))
+            lines.append(f"A limit could not be kept in {int(self.broken.sum())} frames ({told}).")
         lines += [f"{describe(r.contact, self.motion.fps)} was let go: {r.reason}" for r in self.released]
         if not lines:
             held = f" and {len(self.contacts)} contacts hold exactly" if len(self.contacts) else ""
@@ -89,13 +101,44 @@ class Track:
         metres, radians = errors[worst]
         what = [f"{1e3 * metres:.1f} mm"] if metres > self.tolerances[name][0] else []
         what += [f"{radians:.3f} rad"] if radians > self.tolerances[name][1] else []
-        first = ", ".join(f"{a} to {b - 1}" for a, b in runs[:3]) + (", ..." if len(runs) > 3 else "")
+        held = list_holding(self.motion, self.limits, worst)
+        by = f", with {' and '.join(held[:3])}" if held else ""
         return (
-            f"missed in {int(self._find_misses(name).sum())} of {len(errors)} frames ({first}), "
-            f"most at frame {worst} ({worst / fps:.2f} s), by {' and '.join(what)}."
+            f"missed in {int(self._find_misses(name).sum())} of {len(errors)} frames ({tell_runs(runs)}), "
+            f"most at frame {worst} ({worst / fps:.2f} s), by {' and '.join(what)}{by}."
         )
 
     def __str__(self) -> str:
         head = f"Track of {self.motion.model.name!r}: {len(self.motion)} frames, {len(self.contacts)} contacts held"
         let_go = f", {len(self.released)} let go" if self.released else ""
         return f"{head}{let_go}\n{self.quality}"
+
+
+def tell_runs(runs: list[tuple[int, int]]) -> str:
+    """Return the first stretches of frames in words."""
+    return ", ".join(f"{a} to {b - 1}" for a, b in runs[:3]) + (", ..." if len(runs) > 3 else "")
+
+
+def list_holding(motion: Motion, limits: Sequence[Limit], t: int, joints: Iterable[Joint] | None = None) -> list[str]:
+    """List what holds a body at a frame: joints at an end of their range, and those that are as fast as they may be."""
+    model, q = motion.model, motion.q
+    speed, acceleration = bound_rates(model, [limit for limit in limits if limit.timed])
+    out = []
+    first, last = max(t - 1, 0), min(t + 1, len(q) - 1)
+    around = np.asarray(model.difference(q[first:last], q[first + 1 : last + 1])) * motion.fps
+    changes = np.diff(around, axis=0) * motion.fps
+    for joint in model.joints if joints is None else joints:
+        if not joint.nv or joint.mimic:
+            continue
+        if not joint.quaternion and is_at_end(q[t][joint.q], model.lower[joint.v], model.upper[joint.v]):
+            out.append(f"{joint.name} at the end of its range")
+        elif (np.abs(around[:, joint.v]) > ALMOST * speed[joint.v]).any():
+            out.append(f"{joint.name} as fast as it may be")
+        elif (np.abs(changes[:, joint.v]) > ALMOST * acceleration[joint.v]).any():
+            out.append(f"{joint.name} at its largest acceleration")
+    return out
+
+
+def is_at_end(x: Floats, low: Floats, high: Floats) -> bool:
+    """Whether a joint is at an end of its range, or outside."""
+    return bool(((x <= low) | (x >= high)).any())

@@ -7,7 +7,7 @@ held exactly. In online mode frames come one by one, and none sees what follows 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -22,6 +22,7 @@ from poise.kinematics.motion import check_rate
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.editing import refuse_postures
+from poise.motion.keeping import part_limits, read_limits
 from poise.motion.ledger import Contacts
 from poise.motion.locking import fill_places, list_goals, read_contacts
 from poise.motion.online import follow
@@ -45,8 +46,8 @@ def track(
     fps: float,
     targets: Mapping[str, ArrayLike] | None = None,
     start: ArrayLike | Pose | None = None,
-    contacts: Contacts | None = None,
-    limits: Iterable[Limit] = (),
+    contacts: Contacts | str | None = None,
+    limits: Iterable[Limit] | Limit = (),
     smooth: float = 1.0,
     mode: str = "clip",
     progress: Progress | None = None,
@@ -60,8 +61,9 @@ def track(
         fps: Frames per second of the targets.
         targets: Targets over time by the name of a goal, (frames, ...), as in `solve_batch`.
         start: Where every frame's search begins, or the first frame in online mode; the rest pose unless given.
-        contacts: Points that stand exactly still.
-        limits: More limits than the joints' own ranges; in online mode only.
+        contacts: Points that stand exactly still; "auto" finds them: in what every frame would be by itself, or in
+            online mode in the frames so far.
+        limits: More limits than the joints' own ranges: `Speed(2.0)`, `Acceleration(20.0)`, `Clearance()`, ...
         smooth: Over how long changes spread; 1 is a tenth of a second.
         mode: "clip" solves all frames at once; "online" one after the other, without a look ahead.
         progress: Called with the frames that are done, and all of them.
@@ -76,14 +78,12 @@ def track(
     named = name_goals([goals] if isinstance(goals, Goal) else goals)
     moving, frames = read_paths(named, targets or {})
     still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
-    rules = tuple(limits)
+    rules = read_limits(limits)
     if mode == "online":
-        ledger = Contacts((), frames, rate) if contacts is None else contacts
+        ledger = Contacts((), frames, rate) if contacts is None else check_contacts(contacts, frames)
         return follow(model, still, moving, rate, start, ledger, rules, progress)
-    if rules:
-        raise InvalidValue("limits= are kept in mode='online' only; a whole clip keeps the joints' own ranges.")
-    guess = guess_frames(model, still, moving, start)
-    return solve_frames(Motion(model, guess, rate), still, moving, contacts, smooth, progress)
+    guess = guess_frames(model, still, moving, start, part_limits(rules)[0])
+    return solve_frames(Motion(model, guess, rate), still, moving, contacts, smooth, progress, rules)
 
 
 def read_paths(named: Mapping[str, Goal], targets: Mapping[str, ArrayLike]) -> tuple[dict[str, Floats], int]:
@@ -110,6 +110,16 @@ def read_paths(named: Mapping[str, Goal], targets: Mapping[str, ArrayLike]) -> t
     return paths, frames
 
 
+def check_contacts(given: Contacts | str, frames: int) -> Contacts | str:
+    """Return contacts for so many frames, or "auto"; refuse all else."""
+    if isinstance(given, Contacts):
+        if given.frames != frames:
+            raise InvalidValue(f"contacts are of a clip of {given.frames} frames; the targets have {frames}.")
+    elif given != "auto":
+        raise InvalidValue(f"contacts is {given!r}; it must be 'auto', Contacts, or None.")
+    return given
+
+
 def aim_first(goal: Goal, path: Floats | None) -> Goal:
     """Return a goal with the target of its first frame in place of a whole path."""
     if path is None or not isinstance(goal, Reach):
@@ -118,14 +128,18 @@ def aim_first(goal: Goal, path: Floats | None) -> Goal:
 
 
 def guess_frames(
-    model: Model, goals: Mapping[str, Goal], paths: Mapping[str, Floats], start: ArrayLike | Pose | None
+    model: Model,
+    goals: Mapping[str, Goal],
+    paths: Mapping[str, Floats],
+    start: ArrayLike | Pose | None,
+    limits: Sequence[Limit] = (),
 ) -> Floats:
     """Return every frame solved by itself, then along time wherever a frame took another branch."""
     listed = [replace(goal, name=name) for name, goal in goals.items()]
     first = start.q if isinstance(start, Pose) else start
-    batch = solve_batch(model, listed, dict(paths), first)
+    batch = solve_batch(model, listed, dict(paths), first, limits=limits)
     q, reached = np.array(batch.q), np.array(batch.reached)
-    solver = Solver(model, listed)
+    solver = Solver(model, listed, limits=limits)
     for t in range(1, len(q)):
         if np.abs(model.difference(q[t - 1], q[t])).max(initial=0.0) > JUMP:
             again = solver.solve(q[t - 1], {name: path[t] for name, path in paths.items()})
@@ -139,9 +153,10 @@ def solve_frames(
     guess: Motion,
     goals: Mapping[str, Goal],
     paths: Mapping[str, Floats],
-    contacts: Contacts | None,
+    contacts: Contacts | str | None,
     smooth: float,
     progress: Progress | None,
+    limits: tuple[Limit, ...] = (),
 ) -> Track:
     """Return all frames solved at once, from a first guess of each."""
     model, frames = guess.model, len(guess)
@@ -155,13 +170,15 @@ def solve_frames(
     if contacts is not None:
         ledger = fill_places(guess, read_contacts(guess, contacts))
         wanted += list_goals(guess, ledger)
-    answer = solve_whole(guide, wanted, start=guess.q, hold=HOLD, smooth=smooth, progress=progress)
+    answer = solve_whole(guide, wanted, start=guess.q, hold=HOLD, smooth=smooth, limits=limits, progress=progress)
     names = list(goals)
     return Track(
         Motion(model, answer.q, guess.fps),
         {name: answer.errors[:, i] for i, name in enumerate(names)},
         {name: goal.tolerances(model, False) for name, goal in goals.items()},
         ledger,
+        limits=limits,
+        broken=answer.broken,
     )
 
 

@@ -15,9 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals import Goal
+from poise.goals import Goal, Rest
 from poise.kinematics import Motion
+from poise.limits import Limit
 from poise.model import Model
+from poise.motion.keeping import Rates, Repair, ask_nothing, find_broken, part_limits, repair
 from poise.native import core
 from poise.solvers import Solver
 
@@ -27,7 +29,11 @@ Floats = NDArray[np.float64]
 Progress = Callable[[int, int], object]
 SPREAD = 0.1  # s: tau of smooth=1
 WINDOW, OVERLAP = 2400, 200  # frames that are solved at once, and that two windows share
+ROUNDING = 1e-12  # of a gap
 STEPS = 24
+STEPS_IN_TIME = (
+    200  # where speeds are bounded: what one frame may not do, its neighbours take over, one after the other
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,11 +61,13 @@ class ClipAnswer:
         q: Configurations, (frames, nq).
         errors: By goal [m] and [rad], (frames, goals, 2).
         steps: Steps that the longest window took.
+        broken: Frames at which a limit could not be kept, (frames,).
     """
 
     q: Floats
     errors: Floats
     steps: int
+    broken: NDArray[np.bool_]
 
 
 def solve_whole(
@@ -71,7 +79,8 @@ def solve_whole(
     smooth: float = 1.0,
     frozen: NDArray[np.bool_] | None = None,
     joints: Sequence[str] | None = None,
-    steps: int = STEPS,
+    limits: Sequence[Limit] = (),
+    steps: int | None = None,
     progress: Progress | None = None,
 ) -> ClipAnswer:
     """Return the clip nearest to its guide that serves the goals.
@@ -84,35 +93,86 @@ def solve_whole(
         smooth: How far displacements spread over time; 1 is a tenth of a second.
         frozen: Frames that do not change by one bit, (frames,).
         joints: The only joints that may move.
+        limits: More limits than the joints' own ranges and cones; those about time hold from frame to frame.
         steps: The most steps of one window.
         progress: Called with the frames that are done, and all.
     """
-    model, frames = guide.model, len(guide)
-    solver = Solver(model, [each.goal for each in wanted], joints=joints)
-    names, first, own = core.goals_of_clip(solver._native)
-    targets = np.tile(own, (frames, 1))
-    weights, hard = np.ones((frames, len(names))), np.ones(len(names))
-    order = {name: i for i, name in enumerate(names)}
-    for name, each in zip(solver.goals, wanted, strict=True):
-        i = order[name]
-        weights[:, i], hard[i] = each.weights, each.hard
-        if each.targets is not None:
-            targets[:, first[i] : first[i] + each.targets.shape[1]] = each.targets
-    units = measure_units(model)
-    gains = hold / units, hold / units * (SPREAD * smooth * guide.fps) ** 4
+    kernel = Kernel(guide, wanted, hold, smooth, joints, limits, steps)
     q = np.array(guide.q if start is None else start)
-    still = np.zeros(frames) if frozen is None else frozen.astype(np.float64)
-    errors, most = np.zeros((frames, len(names), 2)), 0
-    for a, b, solved in cut_windows(frames):
+    still = np.zeros(len(guide), dtype=bool) if frozen is None else frozen
+    errors, gaps, most = kernel.make_room(len(guide))
+    for a, b, solved in cut_windows(len(guide)):
         fixed = still[a:b].copy()
-        fixed[:solved] = 1.0
-        q[a:b], errors[a:b], count, _, _ = core.solve_clip(
-            solver._native, q[a:b], guide.q[a:b], targets[a:b], weights[a:b], hard, fixed, *gains, steps
-        )
+        fixed[:solved] = True
+        q[a:b], errors[a:b], gaps[a:b], count = kernel.solve(q[a:b], a, b, fixed, kernel.steps)
         most = max(most, count)
         if progress is not None:
-            progress(b, frames)
-    return ClipAnswer(q, errors[:, [order[name] for name in solver.goals]], most)
+            progress(b, len(guide))
+    if find_broken(guide.model, q, gaps, kernel.rates).any():
+        repairer = Repair(guide.model, wanted, limits, guide.fps, joints)
+        q, changed = repair(q, gaps, repairer, kernel.rates, still)
+        for a, b, _ in cut_windows(len(guide)):
+            if changed[a:b].any():
+                _, errors[a:b], gaps[a:b], _ = kernel.solve(q[a:b], a, b, np.ones(b - a, dtype=bool), 0)
+    broken = find_broken(guide.model, q, np.where(gaps < -ROUNDING, gaps, 0.0), kernel.rates)
+    return ClipAnswer(q, errors[:, kernel.order], most, broken)
+
+
+class Kernel:
+    """What the kernel of whole clips is given: arrays over all frames, in its own order of goals."""
+
+    def __init__(
+        self,
+        guide: Motion,
+        wanted: Sequence[ClipGoal],
+        hold: float,
+        smooth: float,
+        joints: Sequence[str] | None,
+        limits: Sequence[Limit],
+        steps: int | None,
+    ) -> None:
+        model, frames = guide.model, len(guide)
+        lasting, timed = part_limits(limits)
+        self.rates = Rates.read(model, timed, guide.fps)
+        # a posture lets every joint take part, whether a goal depends on it or not: all of them have speeds
+        posture: list[Goal] = [Rest(name="every joint")] if self.rates is not None else []
+        goals = [each.goal for each in wanted] if wanted else [ask_nothing(model)]
+        self.solver = Solver(model, [*goals, *posture], joints=joints, limits=lasting)
+        names, first, own = core.goals_of_clip(self.solver._native)
+        self.targets = np.tile(own, (frames, 1))
+        self.weights, self.hard = np.ones((frames, len(names))), np.ones(len(names))
+        at = {name: i for i, name in enumerate(names)}
+        self.order = [at[name] for name in self.solver.goals if name in at]
+        for i, each in zip(self.order, wanted, strict=bool(wanted)):
+            self.weights[:, i], self.hard[i] = each.weights, each.hard
+            if each.targets is not None:
+                self.targets[:, first[i] : first[i] + each.targets.shape[1]] = each.targets
+        self.guide, units = guide.q, measure_units(model)
+        self.gains = hold / units, hold / units * (SPREAD * smooth * guide.fps) ** 4
+        self.bounds = (None, None) if self.rates is None else self.rates.narrowed()
+        self.steps = steps if steps is not None else STEPS if self.rates is None else STEPS_IN_TIME
+
+    def make_room(self, frames: int) -> tuple[Floats, Floats, int]:
+        """Return empty errors and gaps, and no steps."""
+        return np.zeros((frames, len(self.hard), 2)), np.zeros(frames), 0
+
+    def solve(
+        self, q: Floats, a: int, b: int, fixed: NDArray[np.bool_], steps: int
+    ) -> tuple[Floats, Floats, Floats, int]:
+        """Return frames a to b after so many steps at most, their errors, the least gap of each, and the steps."""
+        out: tuple[Floats, Floats, Floats, int] = core.solve_clip(
+            self.solver._native,
+            q,
+            self.guide[a:b],
+            self.targets[a:b],
+            self.weights[a:b],
+            self.hard,
+            fixed.astype(np.float64),
+            *self.gains,
+            *self.bounds,
+            steps,
+        )
+        return out
 
 
 def cut_windows(frames: int) -> list[tuple[int, int, int]]:

@@ -45,9 +45,10 @@ Array array_of(const std::vector<double>& from, std::vector<npy_intp> shape) {
   return out;
 }
 
-// all frames from a start: (q, errors (frames, goals, 2), steps, cost, whether it came to rest)
+// all frames from a start: (q, errors (frames, goals, 2), least gap of each frame, steps)
 AnyTuple solve_clip(PreparedSolver& solver, nb::handle q, nb::handle guide, nb::handle targets, nb::handle weights,
-                    nb::handle hard, nb::handle frozen, nb::handle hold, nb::handle smooth, int max_steps) {
+                    nb::handle hard, nb::handle frozen, nb::handle hold, nb::handle smooth, nb::handle speed,
+                    nb::handle acceleration, int max_steps) {
   const Use use(solver);
   SolverData& data = solver.data;
   if (data.custom_rows) refuse("InvalidValue", "a clip is solved as a whole, and custom goals only pose by pose.");
@@ -66,6 +67,11 @@ AnyTuple solve_clip(PreparedSolver& solver, nb::handle q, nb::handle guide, nb::
   clip.frozen = flags_of(frozen, frames, "frozen");
   clip.hold = gains_of(solver, hold, "hold");
   clip.smooth = gains_of(solver, smooth, "smooth");
+  clip.timed = !speed.is_none();
+  if (clip.timed) {
+    clip.speed = gains_of(solver, speed, "speed");
+    clip.acceleration = gains_of(solver, acceleration, "acceleration");
+  }
   clip.max_steps = max_steps;
   allot(clip);
   data.watch = Watch{};
@@ -75,7 +81,8 @@ AnyTuple solve_clip(PreparedSolver& solver, nb::handle q, nb::handle guide, nb::
     clip_ops().solve(clip);
   }
   return nb::make_tuple(array_of(clip.q, {frames, data.n_q}).release(),
-                        array_of(clip.errors, {frames, goals, 2}).release(), clip.steps, clip.cost, clip.settled);
+                        array_of(clip.errors, {frames, goals, 2}).release(), array_of(clip.gaps, {frames}).release(),
+                        clip.steps);
 }
 
 // the goals of a solver as a clip lists them: their names, where the target of each begins, all targets as they are now
@@ -91,7 +98,7 @@ AnyTuple goals_of(const PreparedSolver& solver) {
 void bind_clips(nb::module_& m) {
   m.def("solve_clip", solve_clip, nb::arg("solver"), nb::arg("q"), nb::arg("guide"), nb::arg("targets"),
         nb::arg("weights"), nb::arg("hard"), nb::arg("frozen"), nb::arg("hold"), nb::arg("smooth"),
-        nb::arg("max_steps"));
+        nb::arg("speed").none(), nb::arg("acceleration").none(), nb::arg("max_steps"));
   m.def("goals_of_clip", goals_of, nb::arg("solver"));
 }
 

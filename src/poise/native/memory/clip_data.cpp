@@ -19,8 +19,18 @@ void allot(ClipData& clip) {
   clip.J.assign(m * n, 0.0);
   clip.front.assign(static_cast<std::size_t>(size_of_front<double>(s.n_v)), 0.0);
   clip.factors.assign(frames * static_cast<std::size_t>(size_of_band_frame<double>(s.n_v)), 0.0);
-  const auto correction = m * n + m + static_cast<std::size_t>(qr_workspace(s.n_rows, s.n_v));
-  clip.scratch.assign(correction > m * block ? correction : m * block, 0.0);
+  const std::size_t limits = s.limits.size(), most = m + limits;  // rows of one frame
+  clip.limit_rows.assign(limits * n, 0.0);
+  clip.limit_rest.assign(limits, 0.0);
+  clip.gaps.assign(frames, 0.0);
+  const auto correction = most * n + most + static_cast<std::size_t>(qr_workspace(static_cast<int>(most), s.n_v));
+  clip.scratch.assign(correction > most * block ? correction : most * block, 0.0);
+  clip.pace.assign(2 * n, 0.0);
+  if (clip.timed) {
+    clip.rate_sides.assign(frames * n, 0);
+    clip.rate_force.assign(frames * n, 0.0);
+    clip.rate_couplings.assign(3 * frames * n, 0.0);
+  }
   clip.errors.assign(frames * s.goals.size() * 2, 0.0);
 }
 

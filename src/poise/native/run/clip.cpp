@@ -1,62 +1,39 @@
 // clip.cpp: a whole clip at once, compiled once per instruction level.
 //
 //   minimise  sum_t |w r(q_t)|^2 + hold |d_t|^2 + smooth |d_{t-1} - 2 d_t + d_{t+1}|^2,     d_t = q_t (-) guide_t
-//   with      r(q_t) = 0 for the hard goals, and every joint inside its range
+//   with      r(q_t) = 0 for the hard goals, every joint inside its range, and every limit kept, those of speed and acceleration too
 //
 // Gauss and Newton over all frames: each step is one banded system (banded.h). Hard goals are rows with a weight that grows from step
-// to step; at the end every frame comes to them by itself, which moves it by what the weight has left, and that is next to nothing.
+// to step, and so are limits, where they are broken: at the end every frame comes to them by itself, which moves it by what the weight has
+// left, and that is next to nothing.
 // A joint at the end of its range that is pushed against it takes no part in a step; one that would cross it stops there.
-#include <algorithm>
-#include <cmath>
-
 #include "kernels/algebra/banded.h"
-#include "kernels/algebra/factor.h"
-#include "kernels/loop/step.h"
-#include "memory/clip_data.h"
+#include "run/clip/correction.h"
 
 namespace poise {
 namespace POISE_LEVEL {
 namespace {
 
-using S = double;
-
-// Reasons stand beside the numbers; rows are in units of the body's length, so they hold for bodies of every size.
-struct ClipTuning {
-  S first_weight =
-      1e2;         // of hard goals in the first step, squared: more would forbid the turn by which a leg gets there
-  S growth = 1e2;  // from step to step
-  S last_weight = 1e6;   // leaves about a millionth of the length, which each frame then makes good by itself
-  S most_turn = 0.6;     // radians in one step: beyond it the rows' own slope is of no use
-  int corrections = 12;  // steps by which a frame comes to its hard goals; two or three are enough unless it cannot
-  int rounds = 4;        // of one such step: joints that have no room are left out, one round after the other
-  S exact = 1e-13;       // of the length: come to them
-  S dependent =
-      2e-3;  // of the longest row: what less is left of is not corrected; a straight limb would be bent for nothing
-  S least_gain = 1e-10;   // of the cost: less is rest
-  int most_dampings = 6;  // tries with more damping before a step is given up
-};
-constexpr ClipTuning tuning;
-
-class Clip {
+class Clip : public FrameCorrection {
  public:
-  explicit Clip(ClipData& data)
-      : d(data), solver(*data.solver), problem(solver.problem()), n(solver.n_v), m(solver.n_rows) {}
+  using FrameCorrection::FrameCorrection;
 
   void run() {
     measure(d.q.data(), d.displacement.data());
+    const S heaviest = find_heaviest();
     S weight = tuning.first_weight;
     S damping = 0.0;
     S cost = look_at_all(d.q.data(), d.displacement.data(), weight, false);
     for (d.steps = 0; d.steps < d.max_steps && !over(); ++d.steps) {
       S gained = 0.0;
       const bool stepped = take_step_of_all(weight, cost, damping, gained);
-      const bool last = weight >= tuning.last_weight;
+      const bool last = weight >= heaviest;
       if (last && (!stepped || largest_step() < d.rest || gained < tuning.least_gain * cost)) {
         d.settled = true;
         break;
       }
       if (!last) {
-        weight = std::min(weight * tuning.growth, tuning.last_weight);
+        weight = std::min(weight * tuning.growth, heaviest);
         cost = look_at_all(d.q.data(), d.displacement.data(), weight, false);
       }
     }
@@ -64,46 +41,23 @@ class Clip {
       if (!d.frozen[at(t)]) correct_frame(t);
     }
     measure(d.q.data(), d.displacement.data());
-    d.cost = look_at_all(d.q.data(), d.displacement.data(), tuning.last_weight, true);
+    d.cost = look_at_all(d.q.data(), d.displacement.data(), heaviest, true);
   }
 
  private:
-  ClipData& d;
-  SolverData& solver;
-  const Problem<S, BodyView<S>, GoalList<S>> problem;
-  const int n, m;
-
-  static std::size_t at(int i) { return static_cast<std::size_t>(i); }
-  S* q_of(std::vector<S>& q, int t) const { return q.data() + at(t) * at(solver.n_q); }
-  S* of_frame(std::vector<S>& x, int t) const { return x.data() + at(t) * at(n); }
-  const S* targets_of(int t) const { return d.targets.data() + at(t) * at(d.n_targets); }
-
-  bool over() { return d.called_off = d.called_off || solver.watch.called_off(); }
+  // the last weight of hard goals and limits: beside a cost of displacements that is next to nothing, more would drown that in rounding
+  S find_heaviest() const {
+    S hold = 0.0;
+    for (S each : d.hold) hold = std::max(hold, each);
+    return d.timed ? std::max(std::min(hold, 1.0) * tuning.last_weight_in_time, tuning.last_weight)
+                   : tuning.last_weight;
+  }
 
   void measure(const S* q, S* displacement) const {
     for (int t = 0; t < d.frames; ++t) {
       const std::size_t here = at(t) * at(solver.n_q);
       difference(problem.coordinates, problem.n_coordinates, d.guide.data() + here, q + here,
                  displacement + at(t) * at(n));
-    }
-  }
-
-  // rows of one frame, weighted; `errors` gets metres and radians of each goal
-  void look_at_frame(int t, const S* q, S weight, S* rows, S* errors) {
-    evaluate(problem, q, targets_of(t), solver.state.placements, rows, errors, solver.state.room);
-    scale_rows(t, weight, rows, 1, m);
-  }
-
-  // each row by what its goal weighs at this frame; `stride` apart, for one row of numbers or many
-  void scale_rows(int t, S weight, S* rows, int columns, int stride) const {
-    const S root = std::sqrt(weight);
-    for (int g = 0; g < problem.goals.count(); ++g) {
-      const auto& goal = problem.goals[g];
-      const S w = d.weights[at(t) * solver.goals.size() + at(g)] * (d.hard[at(g)] ? root : 1.0);
-      if (w == 1.0) continue;
-      for (int c = 0; c < columns; ++c) {
-        for (int k = 0; k < rows_of_goal(goal); ++k) rows[c * stride + goal.first_row + k] *= w;
-      }
     }
   }
 
@@ -114,9 +68,12 @@ class Clip {
       S* errors = keep ? d.errors.data() + at(t) * 2 * solver.goals.size() : solver.state.errors;
       look_at_frame(t, q + at(t) * at(solver.n_q), weight, d.rows.data(), errors);
       for (int r = 0; r < m; ++r) cost += d.rows[at(r)] * d.rows[at(r)];
+      S least = open_end<S>;
+      cost += look_at_limits(q + at(t) * at(solver.n_q), tuning.clear, weight, least);
+      if (keep) d.gaps[at(t)] = least;
       cost += cost_between(t, displacement);
     }
-    return cost;
+    return cost + look_at_rates(q, weight);
   }
 
   S cost_between(int t, const S* displacement) const {
@@ -145,7 +102,7 @@ class Clip {
   // minus half the gradient of hold and smooth at one velocity of one frame
   S pull(int t, int c) const {
     const S* x = d.displacement.data() + c;
-    S sum = d.hold[at(c)] * x[at(t) * at(n)];
+    S sum = d.hold[at(c)] * x[at(t) * at(n)] - (d.timed ? d.rate_force[at(t) * at(n) + at(c)] : 0.0);
     for (int k = std::max(t - 2, 0); k <= std::min(t + 2, d.frames - 1); ++k) {
       sum += d.smooth[at(c)] * coupling(std::min(t, k), std::abs(t - k)) * x[at(k) * at(n)];
     }
@@ -155,7 +112,7 @@ class Clip {
   // whether a joint at the end of its range is pushed out of it
   bool pushed_out(int c, const S* q, S force) const {
     const auto& f = problem.freedoms[c];
-    if (f.q_index < 0 || solver.settings.limits == LIMITS_OFF) return false;
+    if (f.q_index < 0 || !is_bounded()) return false;
     return (q[f.q_index] <= f.lower && force < 0.0) || (q[f.q_index] >= f.upper && force > 0.0);
   }
 
@@ -165,9 +122,11 @@ class Clip {
     look_at_frame(t, q, weight, d.rows.data(), solver.state.errors);
     assemble(problem, solver.state.placements, targets_of(t), d.J.data(), solver.state.room);
     scale_rows(t, weight, d.J.data(), n, m);
+    find_limit_rows(q, tuning.clear, tuning.clear, weight);
     for (int c = 0; c < n; ++c) {
       S force = pull(t, c);
       for (int r = 0; r < m; ++r) force += d.J[at(c * m + r)] * d.rows[at(r)];
+      for (int k = 0; k < n_near; ++k) force += d.limit_rows[at(k) * at(n) + at(c)] * d.limit_rest[at(k)];
       const bool held = d.frozen[at(t)] || pushed_out(c, q, force);
       d.held[at(t) * at(n) + at(c)] = held;
       of_frame(d.gradient, t)[c] = held ? 0.0 : force;
@@ -187,7 +146,8 @@ class Clip {
     }
     for (int c = 0; c < n; ++c) {
       S* column = front.A + (base + c) * front.stride;
-      column[base + c] += held[c] ? 1.0 : d.hold[at(c)] + d.smooth[at(c)] * coupling(t, 0) + damping;
+      const S rates = d.timed ? coupling_of(t, 0)[c] : 0.0;
+      column[base + c] += held[c] ? 1.0 : d.hold[at(c)] + d.smooth[at(c)] * coupling(t, 0) + rates + damping;
       column[3 * front.block] += of_frame(d.gradient, t)[c];
     }
   }
@@ -199,6 +159,11 @@ class Clip {
       S* to = d.scratch.data() + at(r) * at(wide);
       for (int c = 0; c < n; ++c) to[c] = held[c] ? 0.0 : d.J[at(c * m + r)];
     }
+    for (int k = 0; k < n_near; ++k) {
+      S* to = d.scratch.data() + at(m + k) * at(wide);
+      for (int c = 0; c < n; ++c) to[c] = held[c] ? 0.0 : d.limit_rows[at(k) * at(n) + at(c)];
+      for (int c = n; c < wide; ++c) to[c] = 0.0;
+    }
   }
 
   void add_normal_block(int i, int j, S* A, int stride, int wide) const {
@@ -206,7 +171,7 @@ class Clip {
     constexpr int W = Strip<S>::width;
     Row sum[W];
     for (int k = 0; k < W; ++k) sum[k] = load_rows(A + (j + k) * stride + i);
-    for (int r = 0; r < m; ++r) {
+    for (int r = 0; r < m + n_near; ++r) {
       const S* row = d.scratch.data() + at(r) * at(wide);
       const Row x = load_rows(row + i);
       for (int k = 0; k < W; ++k) sum[k] += x * Row(row[j + k]);
@@ -219,11 +184,22 @@ class Clip {
     const S factor = coupling(t, apart);
     for (int c = 0; c < n; ++c) {
       if (d.held[at(t) * at(n) + at(c)] || d.held[at(t + apart) * at(n) + at(c)]) continue;
-      front.A[((which)*front.block + c) * front.stride + (which + apart) * front.block + c] += d.smooth[at(c)] * factor;
+      front.A[((which)*front.block + c) * front.stride + (which + apart) * front.block + c] +=
+          d.smooth[at(c)] * factor + (d.timed ? coupling_of(t, apart)[c] : 0.0);
     }
   }
 
-  // d.step from the banded system; frames are assembled as the front comes to them
+  // d.step from the banded system; rates that the step would break join it, those that it frees leave, in rounds
+  void find_step(S weight, S damping) {
+    if (d.timed) find_rate_rows(d.q.data(), nullptr, weight);
+    solve_band(weight, damping);
+    for (int round = 0; d.timed && round < tuning.rate_rounds && !over(); ++round) {
+      if (!find_rate_rows(d.q.data(), d.step.data(), weight)) break;
+      solve_band(weight, damping);
+    }
+  }
+
+  // frames are assembled as the front comes to them
   void solve_band(S weight, S damping) {
     const BandFront<S> front = make_front(n, d.front.data());
     for (int which = 0; which < frames_met; ++which) clear_frame(front, which);
@@ -273,19 +249,15 @@ class Clip {
     return longest;
   }
 
-  // One step down, with more damping where the first try goes up; false where nothing leads down.
+  // One step down: shorter where the first try goes up, then with more damping; false where nothing leads down.
   bool take_step_of_all(S weight, S& cost, S& damping, S& gained) {
-    const bool bounded = solver.settings.limits != LIMITS_OFF;
     for (int attempt = 0; attempt < tuning.most_dampings && !over(); ++attempt) {
-      solve_band(weight, damping);
+      find_step(weight, damping);
       shorten_steps();
-      d.trial = d.q;
-      for (int t = 0; t < d.frames; ++t) {
-        if (!d.frozen[at(t)]) take_step(problem, q_of(d.q, t), of_frame(d.step, t), bounded, q_of(d.trial, t));
-      }
-      measure(d.trial.data(), d.gradient.data());
-      const S there = look_at_all(d.trial.data(), d.gradient.data(), weight, false);
-      if (there < cost && !d.called_off) {
+      S share = 1.0;
+      for (int k = 0; k < tuning.most_shares && !over(); ++k, share *= tuning.shorter) {
+        const S there = try_step(weight, share);
+        if (!(there < cost) || d.called_off) continue;
         gained = cost - there;
         cost = there;
         d.q.swap(d.trial);
@@ -298,92 +270,17 @@ class Clip {
     return false;
   }
 
-  // ---------------------------------------------------------------------------------------------- one frame by itself
-
-  // The shortest way to where the hard goals are exact, by Newton: dq = C^T (C C^T)^-1 c over the joints that have room.
-  void correct_frame(int t) {
-    S* q = q_of(d.q, t);
-    S* best = q_of(d.trial, t);
-    S last = -1.0;
-    for (int k = 0; k < tuning.corrections; ++k) {
-      look_at_frame(t, q, 1.0, d.rows.data(), solver.state.errors);
-      const S off = keep_hard_rows(t);
-      if (last >= 0.0 && !(off < last)) {  // no nearer: back to where it was
-        std::copy(best, best + solver.n_q, q);
-        return;
-      }
-      if (off <= tuning.exact) return;
-      last = off;
-      std::copy(q, q + solver.n_q, best);
-      assemble(problem, solver.state.placements, targets_of(t), d.J.data(), solver.state.room);
-      scale_rows(t, 1.0, d.J.data(), n, m);
-      step_to_hard(t, q);
+  // the cost after a share of d.step; d.trial gets the frames, d.gradient their displacements
+  S try_step(S weight, S share) {
+    d.trial = d.q;
+    for (int t = 0; t < d.frames; ++t) {
+      if (d.frozen[at(t)]) continue;
+      S* part = d.pace.data();
+      for (int c = 0; c < n; ++c) part[c] = share * of_frame(d.step, t)[c];
+      take_step(problem, q_of(d.q, t), part, is_bounded(), q_of(d.trial, t));
     }
-  }
-
-  // rows of soft goals made zero; returns how far the hard ones are off
-  S keep_hard_rows(int t) {
-    S off = 0.0;
-    for (int g = 0; g < problem.goals.count(); ++g) {
-      const auto& goal = problem.goals[g];
-      const bool counts = d.hard[at(g)] && d.weights[at(t) * solver.goals.size() + at(g)] > 0.0;
-      for (int k = 0; k < rows_of_goal(goal); ++k) {
-        S& row = d.rows[at(goal.first_row + k)];
-        if (!counts) row = 0.0;
-        off = std::max(off, std::abs(row));
-      }
-    }
-    return off;
-  }
-
-  // One step of Newton; joints that would leave their range stay where they are, and the others are asked once more.
-  void step_to_hard(int t, S* q) {
-    S* x = of_frame(d.step, t);
-    S* rows = d.scratch.data();
-    S* r = rows + at(m) * at(n);
-    std::fill_n(d.held.begin() + static_cast<std::ptrdiff_t>(at(t) * at(n)), n, char(0));
-    char* held = d.held.data() + at(t) * at(n);
-    for (int round = 0; round < tuning.rounds; ++round) {
-      const int count = gather_hard_rows(t, held, rows, r);
-      minimum_norm(count, n, rows, r, tuning.dependent, r + m, x);
-      bool again = false;
-      for (int c = 0; c < n; ++c) {
-        x[c] = held[c] ? 0.0 : x[c] * size_in_cost(c);
-        if (!leaves_range(c, q, x[c])) continue;
-        held[c] = 1;
-        again = true;
-      }
-      if (!again) break;
-    }
-    std::copy(q, q + solver.n_q, q_of(d.trial, t));
-    take_step(problem, q_of(d.trial, t), x, solver.settings.limits != LIMITS_OFF, q);
-  }
-
-  // the length of a velocity's unit in the norm that is kept small: lengths in L, stiff joints longer
-  S size_in_cost(int c) const {
-    const auto& f = problem.freedoms[c];
-    return std::sqrt(f.unit2 / f.weight);
-  }
-
-  int gather_hard_rows(int t, const char* held, S* rows, S* r) const {
-    int count = 0;
-    for (int g = 0; g < problem.goals.count(); ++g) {
-      const auto& goal = problem.goals[g];
-      if (!d.hard[at(g)] || !(d.weights[at(t) * solver.goals.size() + at(g)] > 0.0)) continue;
-      for (int k = 0; k < rows_of_goal(goal); ++k, ++count) {
-        for (int c = 0; c < n; ++c) {
-          rows[count * n + c] = held[c] ? 0.0 : d.J[at(c * m + goal.first_row + k)] * size_in_cost(c);
-        }
-        r[count] = d.rows[at(goal.first_row + k)];
-      }
-    }
-    return count;
-  }
-
-  bool leaves_range(int c, const S* q, S x) const {
-    const auto& f = problem.freedoms[c];
-    if (x == 0.0 || f.q_index < 0 || solver.settings.limits == LIMITS_OFF) return false;
-    return q[f.q_index] + x < f.lower || q[f.q_index] + x > f.upper;
+    measure(d.trial.data(), d.gradient.data());
+    return look_at_all(d.trial.data(), d.gradient.data(), weight, false);
   }
 };
 

@@ -64,43 +64,10 @@ template <class S> POISE_FN void shift_front(const BandFront<S>& front) {
 // Eliminates the first frame's columns; `kept` (size_of_band_frame numbers) is given its L and the reduced right side.
 template <class S> POISE_LARGE_FN void eliminate_frame(const BandFront<S>& front, real_t<S> floor, S* kept) {
   using T = real_t<S>;
-  using Row = typename Strip<S>::Row;
   constexpr int W = Strip<S>::width;
   const int b = front.block, stride = front.stride;
   S* A = front.A;
-  for (int k = 0; k < b; k += W) {
-    factor_corner(A, k, stride, floor, front.inverse);
-    for (int i = k + W; i < stride; i += W) {
-      Row g[W];
-      POISE_UNROLL
-      for (int c = 0; c < W; ++c) {
-        g[c] = load_rows(A + (k + c) * stride + i);
-        POISE_UNROLL
-        for (int l = 0; l < c; ++l) g[c] -= g[l] * Row(A[(k + l) * stride + k + c]);
-      }
-      POISE_UNROLL
-      for (int c = 0; c < W; ++c) {
-        store_rows(front.scaled + c * stride + i, g[c]);
-        store_rows(A + (k + c) * stride + i, g[c] * Row(front.inverse[k + c]));
-      }
-    }
-    // the rest of the first frame's own columns
-    for (int j = k + W; j < b; j += W) {
-      for (int i = j; i < stride; i += W) {
-        Row rest[W];
-        POISE_UNROLL
-        for (int c = 0; c < W; ++c) rest[c] = load_rows(A + (j + c) * stride + i);
-        POISE_UNROLL
-        for (int l = 0; l < W; ++l) {
-          const Row x = load_rows(front.scaled + l * stride + i);
-          POISE_UNROLL
-          for (int c = 0; c < W; ++c) rest[c] -= x * Row(A[(k + l) * stride + j + c]);
-        }
-        POISE_UNROLL
-        for (int c = 0; c < W; ++c) store_rows(A + (j + c) * stride + i, rest[c]);
-      }
-    }
-  }
+  for (int k = 0; k < b; k += W) eliminate_columns(A, k, b, stride, floor, front.inverse, front.scaled);
 
   // the next two frames: A -= L D L^T, all columns of L at once
   S* minus = front.inverse + b;

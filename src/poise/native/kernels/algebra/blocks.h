@@ -123,47 +123,53 @@ template <class S> POISE_FN void factor_corner(S* A, int k, int stride, real_t<S
   }
 }
 
+// Eliminates columns [k, k + W): L in place, L D in `scaled`, and A -= L D L^T in the columns before `last`. `scaled` has W * stride numbers.
+template <class S>
+POISE_FN void eliminate_columns(S* A, int k, int last, int stride, real_t<S> floor, S* inverse, S* scaled) {
+  constexpr int W = Strip<S>::width;
+  using Row = typename Strip<S>::Row;
+  factor_corner(A, k, stride, floor, inverse);
+
+  // the panel below: L D in `scaled`, L in place
+  for (int i = k + W; i < stride; i += W) {
+    Row g[W];
+    POISE_UNROLL
+    for (int c = 0; c < W; ++c) {
+      g[c] = load_rows(A + (k + c) * stride + i);
+      POISE_UNROLL
+      for (int l = 0; l < c; ++l) g[c] -= g[l] * Row(A[(k + l) * stride + k + c]);
+    }
+    POISE_UNROLL
+    for (int c = 0; c < W; ++c) {
+      store_rows(scaled + c * stride + i, g[c]);
+      store_rows(A + (k + c) * stride + i, g[c] * Row(inverse[k + c]));
+    }
+  }
+
+  // what is left: A -= L D L^T
+  for (int j = k + W; j < last; j += W) {
+    for (int i = j; i < stride; i += W) {
+      Row rest[W];
+      POISE_UNROLL
+      for (int c = 0; c < W; ++c) rest[c] = load_rows(A + (j + c) * stride + i);
+      POISE_UNROLL
+      for (int l = 0; l < W; ++l) {
+        const Row x = load_rows(scaled + l * stride + i);
+        POISE_UNROLL
+        for (int c = 0; c < W; ++c) rest[c] -= x * Row(A[(k + l) * stride + j + c]);
+      }
+      POISE_UNROLL
+      for (int c = 0; c < W; ++c) store_rows(A + (j + c) * stride + i, rest[c]);
+    }
+  }
+}
+
 // y = A^-1 rhs from what sum_blocks made; A is overwritten. `scaled` has W * stride numbers, y has `tall`.
 template <class S> POISE_LARGE_FN void solve_blocks(int n_rows, S* A, S* inverse, S* scaled, real_t<S> floor, S* y) {
   constexpr int W = Strip<S>::width;
   using Row = typename Strip<S>::Row;
   const int tall = tall_of<S>(n_rows), stride = stride_of<S>(n_rows);
-  for (int k = 0; k < tall; k += W) {
-    factor_corner(A, k, stride, floor, inverse);
-
-    // the panel below: L D in `scaled`, L in place
-    for (int i = k + W; i < stride; i += W) {
-      Row g[W];
-      POISE_UNROLL
-      for (int c = 0; c < W; ++c) {
-        g[c] = load_rows(A + (k + c) * stride + i);
-        POISE_UNROLL
-        for (int l = 0; l < c; ++l) g[c] -= g[l] * Row(A[(k + l) * stride + k + c]);
-      }
-      POISE_UNROLL
-      for (int c = 0; c < W; ++c) {
-        store_rows(scaled + c * stride + i, g[c]);
-        store_rows(A + (k + c) * stride + i, g[c] * Row(inverse[k + c]));
-      }
-    }
-
-    // what is left: A -= L D L^T
-    for (int j = k + W; j < tall; j += W) {
-      for (int i = j; i < stride; i += W) {
-        Row rest[W];
-        POISE_UNROLL
-        for (int c = 0; c < W; ++c) rest[c] = load_rows(A + (j + c) * stride + i);
-        POISE_UNROLL
-        for (int l = 0; l < W; ++l) {
-          const Row x = load_rows(scaled + l * stride + i);
-          POISE_UNROLL
-          for (int c = 0; c < W; ++c) rest[c] -= x * Row(A[(k + l) * stride + j + c]);
-        }
-        POISE_UNROLL
-        for (int c = 0; c < W; ++c) store_rows(A + (j + c) * stride + i, rest[c]);
-      }
-    }
-  }
+  for (int k = 0; k < tall; k += W) eliminate_columns(A, k, tall, stride, floor, inverse, scaled);
 
   // the row of the right side now holds D^-1 L^-1 rhs; L^T remains, from the last block up
   for (int j = 0; j < tall; ++j) y[j] = A[j * stride + tall];

@@ -1,0 +1,98 @@
+// rates.h: how fast the joints of a clip may move, and change their speed. Part of clip.cpp.
+//
+//   |s_t| <= speed,   |s_t - s_{t-1}| <= acceleration,      s_t = q_{t+1} (-) q_t,  both by frames and not by seconds
+//
+// What breaks a bound costs weight |excess|^2. A speed couples two frames and an acceleration three, each velocity with itself alone, so
+// that both fit into the band of the smoothness; what they add to it is kept in d.rate_couplings.
+#pragma once
+#include "run/clip/rows.h"
+
+namespace poise {
+namespace POISE_LEVEL {
+namespace {
+
+class FrameRates : public FrameRows {
+ public:
+  using FrameRows::FrameRows;
+
+ protected:
+  S* force_of(int t) { return of_frame(d.rate_force, t); }
+  S* coupling_of(int t, int apart) { return d.rate_couplings.data() + (at(t) * 3 + at(apart)) * at(n); }
+
+  // how far x is beyond its bound, with its sign; 0 inside
+  static S excess_of(S x, S bound) { return x > bound ? x - bound : x < -bound ? x + bound : 0.0; }
+
+  // What the rates of all frames cost.
+  S look_at_rates(const S* q, S weight) {
+    S cost = 0.0;
+    visit_rates(q, [&](int, int c, S step, S change) {
+      const S fast = excess_of(step, d.speed[at(c)]), sudden = excess_of(change, d.acceleration[at(c)]);
+      cost += weight / problem.freedoms[c].unit2 * (fast * fast + sudden * sudden);
+    });
+    return cost;
+  }
+
+  // What the rates add to the band: rows of those that are beyond their bounds, or will be after the step x (null: none). False where those
+  // are the same as the last time.
+  bool find_rate_rows(const S* q, const S* x, S weight) {
+    std::fill(d.rate_force.begin(), d.rate_force.end(), 0.0);
+    std::fill(d.rate_couplings.begin(), d.rate_couplings.end(), 0.0);
+    bool changed = false;
+    visit_rates(q, [&](int t, int c, S step, S change) {
+      const S w = weight / problem.freedoms[c].unit2;
+      const S* here = x ? x + at(t) * at(n) + at(c) : nullptr;
+      const S more = here ? here[n] - here[0] : 0.0;
+      const S bend = here && t > 0 ? more - here[0] + here[-n] : 0.0;
+      const int fast = side_of(step + more, d.speed[at(c)]);
+      const int sudden = t > 0 ? side_of(change + bend, d.acceleration[at(c)]) : 0;
+      if (fast) keep_speed(t, c, w, step - fast * d.speed[at(c)]);
+      if (sudden) keep_acceleration(t, c, w, change - sudden * d.acceleration[at(c)]);
+      char& sides = d.rate_sides[at(t) * at(n) + at(c)];
+      const char now = static_cast<char>(3 * fast + sudden);
+      changed = changed || now != sides;
+      sides = now;
+    });
+    return changed;
+  }
+
+ private:
+  static int side_of(S x, S bound) { return x > bound ? 1 : x < -bound ? -1 : 0; }
+
+  // each step from frame t to the next, and its change from the step before (0 at the first), velocity by velocity
+  template <class Visit> void visit_rates(const S* q, Visit visit) {
+    if (!d.timed) return;
+    S* before = d.pace.data();
+    S* step = before + n;
+    for (int t = 0; t + 1 < d.frames; ++t) {
+      const S* here = q + at(t) * at(solver.n_q);
+      difference(problem.coordinates, problem.n_coordinates, here, here + solver.n_q, step);
+      for (int c = 0; c < n; ++c) visit(t, c, step[c], t > 0 ? step[c] - before[c] : 0.0);
+      std::swap(before, step);
+    }
+  }
+
+  void keep_speed(int t, int c, S w, S excess) {
+    force_of(t)[c] += w * excess;
+    force_of(t + 1)[c] -= w * excess;
+    coupling_of(t, 0)[c] += w;
+    coupling_of(t + 1, 0)[c] += w;
+    coupling_of(t, 1)[c] -= w;
+  }
+
+  // about frame t
+  void keep_acceleration(int t, int c, S w, S excess) {
+    force_of(t - 1)[c] -= w * excess;
+    force_of(t)[c] += 2.0 * w * excess;
+    force_of(t + 1)[c] -= w * excess;
+    coupling_of(t - 1, 0)[c] += w;
+    coupling_of(t, 0)[c] += 4.0 * w;
+    coupling_of(t + 1, 0)[c] += w;
+    coupling_of(t - 1, 1)[c] -= 2.0 * w;
+    coupling_of(t, 1)[c] -= 2.0 * w;
+    coupling_of(t - 1, 2)[c] += w;
+  }
+};
+
+}  // namespace
+}  // namespace POISE_LEVEL
+}  // namespace poise
