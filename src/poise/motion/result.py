@@ -43,6 +43,8 @@ class Track:
         contacts: The contacts that hold, exactly.
         released: Those that do not, with the reason.
         source: What the clip was made from; None where there was nothing.
+        reconfigurations: Frames before which an arm takes another branch: among the answers that the waypoints of its
+            path have, no way does without. Empty where nothing jumps, and where branches were not listed.
     """
 
     motion: Motion
@@ -52,6 +54,7 @@ class Track:
     released: tuple[Released, ...] = ()
     source: Motion | None = None
     asked: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
+    reconfigurations: tuple[int, ...] = ()
 
     @property
     def reached(self) -> NDArray[np.bool_]:
@@ -70,6 +73,8 @@ class Track:
         """Return in one paragraph which frames miss what, and what was let go."""
         lines = [f"{name}: {self._tell_misses(name)}" for name in self.errors if self._find_misses(name).any()]
         lines += [f"{describe(r.contact, self.motion.fps)} was let go: {r.reason}" for r in self.released]
+        if self.reconfigurations:
+            lines.append(f"the arm takes another branch before {self._tell_flips()}; no way does without.")
         if not lines:
             held = f" and {len(self.contacts)} contacts hold exactly" if len(self.contacts) else ""
             return f"Every goal is reached in all {len(self.motion)} frames{held}."
@@ -81,6 +86,11 @@ class Track:
         far: NDArray[np.bool_] = (errors[:, 0] > metres) | (errors[:, 1] > radians)
         asked = self.asked.get(name)
         return far if asked is None else far & asked
+
+    def _tell_flips(self) -> str:
+        frames, fps = self.reconfigurations, self.motion.fps
+        told = ", ".join(f"{t} ({t / fps:.2f} s)" for t in frames[:3])
+        return f"frame{'s' * (len(frames) > 1)} {told}{', ...' * (len(frames) > 3)}"
 
     def _tell_misses(self, name: str) -> str:
         runs = find_runs(self._find_misses(name))
