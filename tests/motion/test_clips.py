@@ -262,8 +262,10 @@ def test_an_arm_follows_a_path(mode):
 def test_a_whole_clip_does_not_depend_on_its_first_frame():
     arm = poise.load("panda")
     path = make_circle(arm, "panda_hand_tcp")
-    whole, part = (track(arm, Reach("panda_hand_tcp", p), fps=30.0).motion.q for p in (path, path[7:]))
-    assert np.abs(whole[7 + 15 :] - part[15:]).max() < 1e-3
+    # points are solved frame by frame; along transforms the whole path decides, and decides on the same branch
+    for given, close in ((path[:, :3, 3], 1e-3), (path, 0.1)):
+        whole, part = (track(arm, Reach("panda_hand_tcp", p), fps=30.0).motion.q for p in (given, given[7:]))
+        assert np.abs(whole[7 + 15 :] - part[15:]).max() < close
 
 
 def test_a_body_stands_while_a_hand_moves(walk):

@@ -50,6 +50,8 @@ class Track:
         asked: By the name of a goal, at which frames it is asked, (frames,); at all of them where nothing is said.
         limits: The limits that were asked, beyond the joints' own ranges.
         broken: Frames at which a limit could not be kept, (frames,); None where none was asked.
+        reconfigurations: Frames before which an arm takes another branch: among the answers that the waypoints of its
+            path have, no way does without. Empty where nothing jumps, and where branches were not listed.
     """
 
     motion: Motion
@@ -61,6 +63,7 @@ class Track:
     asked: Mapping[str, NDArray[np.bool_]] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()
     broken: NDArray[np.bool_] | None = None
+    reconfigurations: tuple[int, ...] = ()
 
     @property
     def reached(self) -> NDArray[np.bool_]:
@@ -82,6 +85,8 @@ class Track:
             told = tell_runs(find_runs(self.broken))
             lines.append(f"A limit could not be kept in {int(self.broken.sum())} frames ({told}).")
         lines += [f"{describe(r.contact, self.motion.fps)} was let go: {r.reason}" for r in self.released]
+        if self.reconfigurations:
+            lines.append(f"the arm takes another branch before {self._tell_flips()}; no way does without.")
         if not lines:
             held = f" and {len(self.contacts)} contacts hold exactly" if len(self.contacts) else ""
             return f"Every goal is reached in all {len(self.motion)} frames{held}."
@@ -93,6 +98,11 @@ class Track:
         far: NDArray[np.bool_] = (errors[:, 0] > metres) | (errors[:, 1] > radians)
         asked = self.asked.get(name)
         return far if asked is None else far & asked
+
+    def _tell_flips(self) -> str:
+        frames, fps = self.reconfigurations, self.motion.fps
+        told = ", ".join(f"{t} ({t / fps:.2f} s)" for t in frames[:3])
+        return f"frame{'s' * (len(frames) > 1)} {told}{', ...' * (len(frames) > 3)}"
 
     def _tell_misses(self, name: str) -> str:
         runs = find_runs(self._find_misses(name))

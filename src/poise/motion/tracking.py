@@ -2,13 +2,15 @@
 
 In clip mode every frame is first solved by itself, so the answer does not depend on the first frame; then frames that
 took another branch than the ones before them are brought to theirs; then all frames are solved at once, with contacts
-held exactly. In online mode frames come one by one, and none sees what follows it.
+held exactly. For an arm along transforms all answers of each frame are listed, and its branch is chosen over the whole
+path (`branches`). In online mode frames come one by one, and none sees what follows it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,10 +23,12 @@ from poise.kinematics import Motion, Pose
 from poise.kinematics.motion import check_rate
 from poise.limits import Limit
 from poise.model import Model
+from poise.motion.branches import Route, find_route
 from poise.motion.editing import refuse_postures
 from poise.motion.keeping import part_limits, read_limits
 from poise.motion.ledger import Contacts
 from poise.motion.locking import fill_places, list_goals, read_contacts
+from poise.motion.middles import bring_home, find_jumps
 from poise.motion.online import follow
 from poise.motion.result import Track
 from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
@@ -36,6 +40,7 @@ __all__ = ["track"]
 Floats = NDArray[np.float64]
 HOLD = 1e-6  # what a displacement from the first guess costs beside a goal's residual
 JUMP = 0.6  # rad in one frame: the pose took another branch
+PASSED = 1e-6  # weight of a waypoint without an answer: it is passed on the way between its neighbours
 CUTOFF = 3.0  # Hz of the guide: what is faster is told from it
 
 
@@ -82,6 +87,9 @@ def track(
     if mode == "online":
         ledger = Contacts((), frames, rate) if contacts is None else check_contacts(contacts, frames)
         return follow(model, still, moving, rate, start, ledger, rules, progress)
+    route = None if contacts is not None or rules else find_route(model, still, moving, start)
+    if route is not None:
+        return solve_route(route, Motion(model, route.q, rate), still, moving, smooth, progress)
     guess = guess_frames(model, still, moving, start, part_limits(rules)[0])
     return solve_frames(Motion(model, guess, rate), still, moving, contacts, smooth, progress, rules)
 
@@ -149,6 +157,41 @@ def guess_frames(
     return q
 
 
+def solve_route(
+    route: Route,
+    guess: Motion,
+    goals: Mapping[str, Goal],
+    paths: Mapping[str, Floats],
+    smooth: float,
+    progress: Progress | None,
+) -> Track:
+    """Return the way of an arm along its path solved at once, each part between two reconfigurations by itself."""
+    parts = []
+    for a, b in pairwise((0, *route.flips, len(guess))):
+        told = None if progress is None else shift_progress(progress, a, len(guess))
+        own = {name: path[a:b] for name, path in paths.items()}
+        parts.append(
+            solve_frames(guess[a:b], goals, own, None, smooth, told, weights=np.where(route.listed[a:b], 1.0, PASSED))
+        )
+    ((name, goal),) = goals.items()
+    assert isinstance(goal, Reach)
+    whole = np.concatenate([part.motion.q for part in parts])
+    q, errors = bring_home(guess.model, goal, paths[name], whole, np.concatenate([part.errors[name] for part in parts]))
+    jumps = find_jumps(guess.model, goal, paths[name], q)
+    return replace(
+        parts[0],
+        motion=Motion(guess.model, q, guess.fps),
+        errors={name: errors},
+        contacts=Contacts((), len(guess), guess.fps),
+        reconfigurations=tuple(sorted({*route.flips, *jumps})),
+    )
+
+
+def shift_progress(progress: Progress, before: int, total: int) -> Progress:
+    """Report the progress of a part as that of the whole."""
+    return lambda done, _: progress(before + done, total)
+
+
 def solve_frames(
     guess: Motion,
     goals: Mapping[str, Goal],
@@ -157,14 +200,15 @@ def solve_frames(
     smooth: float,
     progress: Progress | None,
     limits: tuple[Limit, ...] = (),
+    weights: Floats | None = None,
 ) -> Track:
-    """Return all frames solved at once, from a first guess of each."""
+    """Return all frames solved at once, from a first guess of each; weights say how much each frame counts."""
     model, frames = guess.model, len(guess)
     wanted = []
     for name, goal in goals.items():
         refuse_postures(name, goal)
         numbers = None if name not in paths else convert_path(model, goal, paths[name])
-        wanted.append(ClipGoal(replace(goal, name=name), numbers, np.ones(frames)))
+        wanted.append(ClipGoal(replace(goal, name=name), numbers, np.ones(frames) if weights is None else weights))
     guide = guess.smoothed(CUTOFF) if frames > 2 else guess
     ledger = Contacts((), frames, guess.fps)
     if contacts is not None:

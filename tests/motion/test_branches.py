@@ -1,0 +1,168 @@
+"""Branches along a path: no way through the answers is better, nothing hides between waypoints, turns are unwound."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from math import inf
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from poise import motion
+from poise.goals import Reach
+from poise.motion.branches import find_route
+from poise.motion.middles import find_jumps
+from poise.motion.ways import Steps, choose_way
+
+PANDA, UR5E = poise.load("panda"), poise.load("ur5e")
+
+
+def judge(layers: Sequence[Any], way: Sequence[int], steps: Steps) -> tuple[int, float, float]:
+    """What a way costs, step by step."""
+    count, worst, length = 0, 0.0, 0.0
+    for t in range(1, len(way)):
+        d = layers[t][way[t]] - layers[t - 1][way[t - 1]]
+        d = np.where(np.isfinite(steps.period), (d + np.pi) % (2 * np.pi) - np.pi, d) / steps.units
+        flip = steps.known.get((t, way[t - 1], way[t]), bool(np.abs(d).max() > steps.jump))
+        count, length = count + flip, length + float(np.linalg.norm(d))
+        worst = worst if flip else max(worst, float(np.abs(d).max()))
+    return count, worst, length
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_no_way_through_the_answers_is_better(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 4))
+    layers = [rng.uniform(-2.0, 2.0, (int(rng.integers(1, 5)), n)) for _ in range(int(rng.integers(1, 6)))]
+    steps = Steps(np.ones(n), np.where(rng.random(n) < 0.3, 2.0 * np.pi, inf), jump=float(rng.uniform(0.5, 2.0)))
+    for t in range(1, len(layers)):
+        if rng.random() < 0.3:
+            steps.known[t, int(rng.integers(len(layers[t - 1]))), int(rng.integers(len(layers[t])))] = (
+                rng.random() < 0.5
+            )
+    way, flips = choose_way(layers, steps)
+    own = judge(layers, way, steps)
+    assert len(flips) == own[0]
+    every = [judge(layers, w, steps) for w in itertools.product(*(range(len(layer)) for layer in layers))]
+    fewest = min(cost[0] for cost in every)
+    least = min(cost[1] for cost in every if cost[0] == fewest)
+    shortest = min(cost[2] for cost in every if cost[0] == fewest and cost[1] <= least + 1e-9)
+    assert own[0] == fewest
+    assert own[1] == pytest.approx(least, abs=1e-9)
+    assert own[2] == pytest.approx(shortest, abs=1e-9)
+
+
+def wander(model: poise.Model, frame: str, seed: int, frames: int = 60) -> np.ndarray:
+    """Transforms along a smooth random motion inside the ranges."""
+    rng = np.random.default_rng(seed)
+    low, high = np.maximum(model.lower, -2.5), np.minimum(model.upper, 2.5)
+    a, b = (low + (0.2 + 0.6 * rng.random(model.nq)) * (high - low) for _ in range(2))
+    t = np.linspace(0.0, 1.0, frames)[:, None]
+    return np.asarray(model.fk(a + t * (np.clip(b - a, -0.8, 0.8)), frame))
+
+
+@pytest.mark.parametrize(
+    ("name", "frame"), [("panda", "panda_hand_tcp"), ("ur5e", "tool0"), ("iiwa14", "iiwa_link_ee")]
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_a_path_that_an_arm_has_made_is_followed_without_a_jump(name: str, frame: str, seed: int) -> None:
+    model = poise.load(name)
+    T = wander(model, frame, seed)
+    found = motion.track(model, Reach(frame, T), fps=30.0)
+    assert found.reached.all(), found.why()
+    assert found.reconfigurations == ()
+    assert (found.motion.q >= model.lower).all()
+    assert (found.motion.q <= model.upper).all()
+    assert np.abs(np.diff(found.motion.q, axis=0)).max() < 0.6
+    # between two waypoints the arm passes near the transform between them
+    q = 0.5 * (found.motion.q[1:] + found.motion.q[:-1])
+    middle = 0.5 * (T[1:, :3, 3] + T[:-1, :3, 3])
+    way = np.linalg.norm(np.diff(T[:, :3, 3], axis=0), axis=1)
+    assert (np.linalg.norm(model.fk(q, frame)[:, :3, 3] - middle, axis=1) < 0.2 * way + 2e-3).all()
+
+
+def test_a_jump_between_waypoints_is_found_however_small() -> None:
+    q = UR5E.random(np.random.default_rng(3))
+    q[4] = 0.15  # near the wrist's singularity the branches are near each other
+    goal = Reach("tool0", UR5E.fk(q, "tool0"))
+    other = min(
+        (answer.q for answer in poise.solve_all(UR5E, goal, q) if np.abs(answer.q - q).max() > 0.05),
+        key=lambda x: float(np.abs(UR5E.difference(q, x)).max()),
+    )
+    T = np.tile(UR5E.fk(q, "tool0"), (4, 1, 1))
+    assert find_jumps(UR5E, Reach("tool0", T[0]), T, np.array([q, q, other, other])) == (2,)
+    assert find_jumps(UR5E, Reach("tool0", T[0]), T, np.array([q, q, q, q])) == ()
+
+
+def test_a_flip_that_cannot_be_avoided_is_told() -> None:
+    builder = poise.ModelBuilder("short")
+    parent = None
+    for k, (place, axis, ends) in enumerate(
+        [
+            ((0, 0, 0.3), (0, 0, 1), (-3.3, 3.3)),
+            ((0, 0, 0), (0, 1, 0), (-2.0, 2.0)),
+            ((0.4, 0, 0), (0, 1, 0), (-2.5, 2.5)),
+            ((0.4, 0, 0), (1, 0, 0), (-3.0, 3.0)),
+            ((0, 0, 0), (0, 1, 0), (-2.0, 2.0)),
+            ((0, 0, 0), (1, 0, 0), (-3.0, 3.0)),
+        ]
+    ):
+        builder.add_joint(f"j{k}", parent, "revolute", offset=place, axis=axis, lower=ends[0], upper=ends[1])
+        parent = f"j{k}"
+    model = builder.add_frame("tool", parent, (0.1, 0, 0)).build()
+    # all the way around the base, from zero: its joint stops at 3.3 rad
+    around = np.linspace(0.0, 2.0 * np.pi, 121)
+    q = np.tile([0.0, -0.6, 1.2, 0.0, -0.6, 0.0], (len(around), 1))
+    T = np.array([poise.Transform(poise.Rotation.from_axis_angle((0, 0, 1), a)).matrix for a in around]) @ model.fk(
+        q[0], "tool"
+    )
+    found = motion.track(model, Reach("tool", T), fps=30.0)
+    assert found.reached.all(), found.why()
+    assert len(found.reconfigurations) == 1
+    assert "another branch before frame" in found.why()
+    jump = found.reconfigurations[0]
+    steps = np.abs(np.diff(found.motion.q, axis=0)).max(axis=1)
+    assert int(np.argmax(steps)) == jump - 1
+    assert np.delete(steps, jump - 1).max() < 0.2
+
+
+def test_whole_turns_are_unwound_inside_the_ranges() -> None:
+    # one and a half turns of the last joint, whose range is two turns each way from zero
+    q = np.tile([0.3, -1.2, 1.5, -0.9, 1.2, 0.0], (120, 1))
+    q[:, 5] = np.linspace(-4.5, 4.5, 120)
+    T = UR5E.fk(q, "tool0")
+    found = motion.track(UR5E, Reach("tool0", T), fps=30.0)
+    assert found.reached.all()
+    assert found.reconfigurations == ()
+    assert np.ptp(found.motion.q[:, 5]) == pytest.approx(9.0, abs=0.05)
+
+
+def test_a_waypoint_out_of_reach_is_missed_and_the_others_are_not() -> None:
+    T = wander(PANDA, "panda_hand_tcp", 1)
+    T[20:23, :3, 3] += (0.0, 0.0, 5.0)
+    found = motion.track(PANDA, Reach("panda_hand_tcp", T), fps=30.0)
+    assert not found.reached[20:23].any()
+    assert found.reached[:18].all()
+    assert found.reached[25:].all()
+    assert "missed in" in found.why()
+
+
+def test_the_start_decides_between_ways_that_are_as_good() -> None:
+    T = np.tile(UR5E.fk(np.array([0.4, -1.0, 1.3, -0.9, 1.1, 0.2]), "tool0"), (5, 1, 1))
+    for answer in poise.solve_all(UR5E, Reach("tool0", T[0])):
+        found = motion.track(UR5E, Reach("tool0", T), fps=30.0, start=answer.q)
+        np.testing.assert_allclose(found.motion.q, np.tile(answer.q, (5, 1)), atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("goals", "paths"),
+    [
+        ({"tip": Reach("tip", np.eye(4))}, {"tip": np.tile(np.eye(4), (3, 1, 1))}),  # no closed form
+        ({"tip": Reach("tip", np.zeros(3))}, {"tip": np.zeros((3, 3))}),  # no transforms
+    ],
+)
+def test_other_goals_and_bodies_take_another_way(goals: Any, paths: Any) -> None:
+    assert find_route(poise.load("planar3"), goals, paths, None) is None
