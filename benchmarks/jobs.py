@@ -60,38 +60,39 @@ def read_bytes(folder: Path) -> dict[str, bytes]:
 
 
 def measure_kills(kills: int, folder: Path) -> bool:
-    """Kill a job so many times, at moments spread over the length of an undisturbed run."""
-    rows, files = 30_000, 4
+    """Kill runs of a job at moments spread evenly over an undisturbed run; each folder is compared when it is whole."""
+    rows, files, parts = 5_000, 4, 40
     (folder / "in").mkdir()
     for k in range(files):
-        pq.write_table(make_targets(rows, k * rows, k), folder / "in" / f"{k}.parquet", row_group_size=2_000)
+        pq.write_table(make_targets(rows, k * rows, k), folder / "in" / f"{k}.parquet", row_group_size=500)
     poise.save(make_job(), folder / "job.json")
-    seconds = time_run(folder, "whole")
-    rng, killed, parts = np.random.default_rng(0), 0, []
-    nursery = start_nursery(folder, "out")
-    with nursery:
-        while killed < kills:
-            run = begin(nursery)
-            time.sleep(float(rng.uniform(0.0, max(0.05, 2.0 * seconds / kills))))
-            os.kill(run, signal.SIGKILL)
-            ended = int(nursery.stdout.readline())
-            killed += ended == -signal.SIGKILL
-            parts.append(len(list((folder / "out").glob("*.parquet"))))
-            if ended == 0:  # it was done before it was killed: begin again, under the same name
-                for path in sorted((folder / "out").iterdir())[1::2]:
-                    path.unlink()
-        begin(nursery)
-        assert int(nursery.stdout.readline()) == 0
-        nursery.stdin.close()
-    same = read_bytes(folder / "out") == read_bytes(folder / "whole")
-    ids = np.sort(pq.read_table(folder / "out")["id"].to_numpy())
-    once = np.array_equal(ids, np.arange(rows * files))
+    seconds = min(time_run(folder, f"whole{k}") for k in range(2))
+    whole = read_bytes(folder / "whole0")
+    rng, found, same = np.random.default_rng(0), [], True
+    lives = 0
+    while len(found) < kills:
+        out = folder / f"out{lives}"
+        with start_nursery(folder, out.name) as nursery:
+            ended = -signal.SIGKILL
+            while ended:
+                run = begin(nursery)
+                if len(found) < kills:
+                    time.sleep(float(rng.uniform(0.0, seconds)))
+                    os.kill(run, signal.SIGKILL)
+                ended = int(nursery.stdout.readline())
+                if ended == -signal.SIGKILL:
+                    found.append(len(list(out.glob("*.parquet"))))
+            nursery.stdin.close()
+        ids = np.sort(pq.read_table(out)["id"].to_numpy())
+        same &= read_bytes(out) == whole and np.array_equal(ids, np.arange(rows * files))
+        lives += 1
+    spread = np.percentile(found, (0, 25, 50, 75, 100)).astype(int).tolist()
     print(
-        f"undisturbed {seconds:.1f} s; killed {killed} times, with {min(parts)} to {max(parts)} of "
-        f"{rows * files // 2000} parts done"
+        f"undisturbed {seconds:.2f} s; {len(found)} kills in {lives} jobs, when {', '.join(map(str, spread))} of "
+        f"{parts} parts were done (quartiles)"
     )
-    print(f"byte-equal to an undisturbed run: {same}; {len(ids)} rows, each once: {once}")
-    return same and once
+    print(f"every folder byte-equal to the undisturbed one, each of its {rows * files} rows once: {same}")
+    return same
 
 
 def start_nursery(folder: Path, out: str) -> subprocess.Popen[str]:
@@ -107,8 +108,8 @@ def begin(nursery: subprocess.Popen[str]) -> int:
 
 def time_run(folder: Path, out: str) -> float:
     with start_nursery(folder, out) as nursery:
-        begun = time.perf_counter()
         begin(nursery)
+        begun = time.perf_counter()
         assert int(nursery.stdout.readline()) == 0
         nursery.stdin.close()
         return time.perf_counter() - begun
@@ -142,8 +143,8 @@ def measure_ray(rows: int, rounds: int) -> bool:
         share = len(tables) / (len(stamps) - 1)
         through.append(tuple((stamps[-1][k] - stamps[0][k]) * share for k in (0, 1)))
         print(
-            f"{rows:,} rows: plain loop {plain[-1][0]:.1f} s, {plain[-1][1]:.1f} s CPU; through Ray {through[-1][0]:.1f} s, "
-            f"{through[-1][1]:.1f} s CPU",
+            f"{rows:,} rows: plain loop {plain[-1][0]:.1f} s, {plain[-1][1]:.1f} s CPU; through Ray "
+            f"{through[-1][0]:.1f} s, {through[-1][1]:.1f} s CPU",
             flush=True,
         )
     ray.shutdown()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from importlib import metadata
@@ -53,7 +54,7 @@ def test_every_extra_of_the_project_is_told_with_its_packages() -> None:
     extras = PROJECT["optional-dependencies"]
     assert set(doctor.PURPOSES) == set(extras) - NOT_USERS
     for name, told in facts()["extras"].items():
-        assert set(told["packages"]) == {line.split(">")[0] for line in extras[name]}
+        assert set(told["packages"]) == {re.split(r"[>\[]", line)[0] for line in extras[name]}
         assert told["type"] == f"pip install 'poise[{name}]'"
         for package, version in told["packages"].items():
             if package not in doctor.MODULES:

@@ -21,6 +21,7 @@ from poise.errors import MissingExtra
 from poise.goals import Reach
 from poise.methods import Scipy
 from poise.native import gpu
+from poise.scale.on_ray import load_ray
 from poise.studio import saving
 from poise.studio.serve import start_server
 
@@ -227,6 +228,7 @@ DOORS: dict[str, Callable[[Path], Any]] = {
     "matplotlib": lambda folder: poise.plot(poise.load("planar2"), folder / "a.png"),
     "mujoco": lambda folder: load_text(folder, "a.xml", MJCF),
     "pyarrow": save_parquet,
+    "ray": lambda _: load_ray(),
     "rich": open_command_line,
     "scipy": solve_with_scipy,
     "typer": open_command_line,
@@ -240,9 +242,9 @@ BROUGHT = {"trimesh": "viser", "PIL": "matplotlib"}  # who has the one on the ri
 def test_without_a_package_its_door_says_what_to_type(
     module: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (extra,) = (name for name, lines in USERS.items() if module in map(module_of, lines))
+    extras = [name for name, lines in USERS.items() if module in map(module_of, lines)]
     hide(module, monkeypatch)
-    with pytest.raises((MissingExtra, SystemExit), match=rf"pip install ['\"]poise\[{extra}\]['\"]"):
+    with pytest.raises((MissingExtra, SystemExit), match=rf"pip install ['\"]poise\[({'|'.join(extras)})\]['\"]"):
         DOORS[module](tmp_path)
 
 

@@ -87,10 +87,10 @@ def track(
     if mode == "online":
         ledger = Contacts((), frames, rate) if contacts is None else check_contacts(contacts, frames)
         return follow(model, still, moving, rate, start, ledger, rules, progress)
-    route = None if contacts is not None or rules else find_route(model, still, moving, start)
-    if route is not None:
+    route = None if contacts is not None else find_route(model, still, moving, start)
+    if route is not None and not rules:
         return solve_route(route, Motion(model, route.q, rate), still, moving, smooth, progress)
-    guess = guess_frames(model, still, moving, start, part_limits(rules)[0])
+    guess = guess_frames(model, still, moving, start, part_limits(rules)[0]) if route is None else route.q
     return solve_frames(Motion(model, guess, rate), still, moving, contacts, smooth, progress, rules)
 
 
