@@ -25,7 +25,7 @@ from poise.limits import Limit
 from poise.model import Model
 from poise.motion.branches import Route, find_route
 from poise.motion.editing import refuse_postures
-from poise.motion.keeping import part_limits, read_limits
+from poise.motion.keeping import Rates, find_broken, part_limits, read_limits
 from poise.motion.ledger import Contacts
 from poise.motion.locking import fill_places, list_goals, read_contacts
 from poise.motion.middles import bring_home, find_jumps
@@ -87,10 +87,14 @@ def track(
     if mode == "online":
         ledger = Contacts((), frames, rate) if contacts is None else check_contacts(contacts, frames)
         return follow(model, still, moving, rate, start, ledger, rules, progress)
-    route = None if contacts is not None else find_route(model, still, moving, start)
-    if route is not None and not rules:
-        return solve_route(route, Motion(model, route.q, rate), still, moving, smooth, progress)
-    guess = guess_frames(model, still, moving, start, part_limits(rules)[0]) if route is None else route.q
+    lasting, timed = part_limits(rules)
+    route = None if contacts is not None or lasting else find_route(model, still, moving, start)
+    if route is not None:
+        whole = solve_route(route, Motion(model, route.q, rate), still, moving, smooth, progress)
+        broken = find_broken(model, whole.motion.q, np.zeros(frames), Rates.read(model, timed, rate))
+        if not broken.any():  # else branches are chosen again, by a way that keeps to the speeds
+            return replace(whole, limits=rules, broken=broken if rules else None)
+    guess = guess_frames(model, still, moving, start, lasting)
     return solve_frames(Motion(model, guess, rate), still, moving, contacts, smooth, progress, rules)
 
 
