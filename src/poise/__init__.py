@@ -56,6 +56,8 @@ __version__ = "0.1.0"
 lead("meshes", "poise.formats.mesh_points")  # see `poise.anatomy.contacts`
 lead("diagnosis", "poise.diagnosis")  # see `poise.solvers.solution.Diagnosis`
 lead("over", "poise.solvers.over")  # see `poise.methods.over`
+lead("styles", "poise.formats.styles")  # see `poise.goals.style`
+lead("motion", "poise.motion")
 lead("pictures", "poise.pictures")  # see `poise.kinematics.drawn`
 lead("pages", "poise.pages")
 

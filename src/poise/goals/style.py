@@ -15,10 +15,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from os import PathLike
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.doors import open_door
 from poise.errors import InvalidValue, ModelMismatch
 from poise.goals.curved import Curved
 from poise.goals.gaussian import Gaussian
@@ -63,30 +66,41 @@ class Style(Curved, words=POSTURE):
             raise InvalidValue(f"Style: neighbours is {self.neighbours}; two frames at least make a style.")
 
     @classmethod
-    def fit(cls, motions: Motion | Iterable[Motion], *, weight: float = 1.0, neighbours: int = NEIGHBOURS) -> Style:
-        """Return the style of clips, all of one body.
+    def fit(
+        cls,
+        motions: Motion | Iterable[Motion],
+        *,
+        model: Model | None = None,
+        weight: float = 1.0,
+        neighbours: int = NEIGHBOURS,
+    ) -> Style:
+        """Return the style of clips.
 
         Args:
-            motions: A motion, or several of the same model.
+            motions: A motion, or several.
+            model: The body that shall move in this style; that of the first clip unless given. Clips of other bodies
+                are carried onto it by `poise.retarget`.
             weight: Importance among postures.
             neighbours: How many frames make a local Gaussian.
 
         Raises:
-            ModelMismatch: The clips are of several bodies; `poise.retarget` carries them onto one.
+            ModelMismatch: The clips are of several bodies, and no model says which of them is meant.
         """
         clips = [motions] if isinstance(motions, Motion) else list(motions)
         if not clips or not all(isinstance(clip, Motion) for clip in clips):
             raise InvalidValue("Style.fit takes a Motion or several: Style.fit([poise.load_motion(path), ...]).")
-        model = clips[0].model
-        for clip in clips[1:]:
-            if clip.model != model:
-                raise ModelMismatch(
-                    f"Style.fit: a clip is of model {clip.model.name!r}, the first of {model.name!r}. Carry all onto "
-                    "one body: poise.retarget(clip, model).motion."
-                )
+        if model is None:
+            for clip in clips[1:]:
+                if clip.model != clips[0].model:
+                    raise ModelMismatch(
+                        f"Style.fit: a clip is of model {clip.model.name!r}, the first of {clips[0].model.name!r}. "
+                        "Give model=, the body that they are carried onto."
+                    )
+        body = clips[0].model if model is None else model
+        clips = [clip if clip.model == body else open_door("motion").retarget(clip, body).motion for clip in clips]
         if sum(len(clip) for clip in clips) < 2:
             raise InvalidValue("Style.fit needs two frames at least.")
-        return cls(parts=((1.0, StyleFrames.prepare(model, clips)),), weight=weight, neighbours=neighbours)
+        return cls(parts=((1.0, StyleFrames.prepare(body, clips)),), weight=weight, neighbours=neighbours)
 
     @classmethod
     def blend(cls, styles: Mapping[Style, float]) -> Style:
@@ -104,6 +118,23 @@ class Style(Curved, words=POSTURE):
             if frames.model != parts[0][1].model:
                 raise ModelMismatch("Style.blend mixes styles of one body; these are of several.")
         return replace(next(iter(styles)), parts=parts)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Style:
+        """Read a style that `poise.save(style, path)` wrote.
+
+        Raises:
+            FormatError: The file is missing, damaged, or no style.
+        """
+        parts, numbers = open_door("styles").read_style(path)
+        prepared = tuple((share, StyleFrames.prepare(clip.model, [clip])) for share, clip in parts)
+        return cls(parts=prepared, weight=numbers["weight"], neighbours=int(numbers["neighbours"]))
+
+    def to_arrays(self) -> dict[str, Any]:
+        """Return what `poise.save` writes: the body and its frames."""
+        frames = [(share, part.q) for share, part in self.parts]
+        numbers = {"weight": float(np.asarray(self.weight)), "neighbours": int(self.neighbours)}
+        return {**open_door("styles").write_style_arrays(self.model, frames), **numbers}
 
     @property
     def model(self) -> Model:
@@ -127,11 +158,11 @@ class Style(Curved, words=POSTURE):
     def find_wanted(self, model: Model) -> Floats:
         """Return the mean pose of the frames."""
         self._check(model)
-        frames = self.parts[0][1]
-        return np.array(frames.chart.layout.write(frames.origin, frames.q[:1])[0])
+        return np.array(self.parts[0][1].mean)
 
     def gain(self, model: Model) -> Floats:
         """Return the gains of the first guess: 1 over the variance of each freedom in the frames; 0 for the root."""
+        self._check(model)
         frames = self.parts[0][1]
         unit = np.where(model.slides, model.length, 1.0)
         at = frames.chart.velocities[frames.counts]

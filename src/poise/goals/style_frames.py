@@ -41,6 +41,7 @@ class StyleFrames:
         counts: The coordinates that make a style: not those of the root, nor of locked joints.
         x: All coordinates of all frames, (frames, n + 3 r).
         root: The frame in whose axes places are compared; None where the body's base does not move.
+        mean: Their mean pose as a configuration, (nq,).
     """
 
     model: Model
@@ -50,6 +51,7 @@ class StyleFrames:
     counts: Ints
     x: Floats
     root: str | None
+    mean: Floats
     _places: dict[Any, Blocks] = field(default_factory=dict)
 
     @classmethod
@@ -60,11 +62,12 @@ class StyleFrames:
         q = np.concatenate([motion.q for motion in motions])
         samples = layout.read(q)
         thin = max(1, len(q) // 2000)
-        origin = layout.read(np.array(Motion(model, q[::thin]).mean().q)[None])
+        mean = np.array(Motion(model, q[::thin]).mean().q)
+        origin = layout.read(mean[None])
         x = origin.repeat(len(q)).measure(samples)
         root, held = find_root(model)
         counts = np.array([k for k, v in enumerate(chart.velocities) if int(v) not in held], dtype=np.int64)
-        return cls(model, q, chart, origin, counts, x, root)
+        return cls(model, q, chart, origin, counts, x, root, mean)
 
     def find_place(self, q: Floats) -> Floats:
         """Return T_world_root of configurations, (..., 4, 4)."""

@@ -1,0 +1,208 @@
+"""Style: its derivatives, which frames it looks at, that it costs the goals nothing, that it looks like the clips."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from bodies import random_model
+from poise.errors import FormatError, InvalidValue, ModelMismatch
+from poise.goals import Reach, Rest, Style
+from poise.goals.curved import find_rest_slope
+from poise.goals.style_frames import Blocks
+from poise.kinematics.charts import Chart
+from poise.kinematics.samples import Layout
+from poise.solvers.drivers.curved import solve_on_rows
+from walks import make_walk
+
+ASKED = ("hand_l", "hand_r", "foot_l", "foot_r", "head")
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return make_walk()
+
+
+@pytest.fixture(scope="module")
+def style(walk):
+    return Style.fit(walk[::2], neighbours=12)
+
+
+def ask(model, q):
+    pelvis = Reach("pelvis", model.fk(q, "pelvis"))
+    return [pelvis, *(Reach(frame, model.fk(q, frame)[:3, 3]) for frame in ASKED)]
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_coordinates_change_with_velocities_as_the_chart_says(seed):
+    model = random_model(seed, joints=8)
+    rng = np.random.default_rng(seed)
+    layout = Layout.read_model(model)
+    chart = Chart.read(layout)
+    at, q = (np.array(model.integrate(model.rest, 0.4 * rng.normal(size=model.nv))) for _ in range(2))
+    origin = layout.read(at[None])
+    x = chart.measure(origin, q)
+    assert x == pytest.approx(origin.measure(layout.read(q[None]))[0], abs=1e-12)
+    n, h = len(chart.number_velocities), 1e-6
+    blocks = chart.find_blocks(q, x[n:].reshape(-1, 3))
+    for k, first in enumerate(chart.turn_velocities):
+        for i in range(3):
+            step = np.zeros(model.nv)
+            step[first + i] = h
+            ends = [chart.measure(origin, np.array(model.integrate(q, s * step))) for s in (1.0, -1.0)]
+            change = (ends[0] - ends[1])[n + 3 * k : n + 3 * k + 3] / (2 * h)
+            assert blocks[k][:, i] == pytest.approx(change, abs=1e-7)
+
+
+def test_gradient_is_that_of_the_cost(walk, style):
+    model = walk.model
+    rng = np.random.default_rng(0)
+    q = np.array(model.integrate(walk.q[7], 0.1 * rng.normal(size=model.nv)))
+    focus = style.focus(model, [goal.rows(model) for goal in ask(model, walk.q[9])], walk.q[9])
+    slope, bend = focus.find_slope(model, q)
+    h = 1e-5
+    costs = [
+        [focus.find_cost(model, np.array(model.integrate(q, s * h * e))) for s in (1, -1)] for e in np.eye(model.nv)
+    ]
+    numeric = (np.array(costs)[:, 0] - np.array(costs)[:, 1]) / (2 * h)
+    assert slope == pytest.approx(numeric, abs=1e-5 * np.abs(numeric).max())
+    assert np.linalg.eigvalsh(bend).min() >= -1e-6 * np.abs(bend).max()
+
+
+def test_nearest_frames_are_those_of_looking_at_all():
+    rng = np.random.default_rng(0)
+    for size in (1, 5, 31, 32, 33, 400):
+        points = np.cumsum(rng.normal(size=(size, 6)), axis=0)
+        for many in (1, 7, 60):
+            place = points[rng.integers(size)] + rng.normal(size=6)
+            found, far = Blocks.gather(points).find(place, many)
+            every = np.linalg.norm(points - place, axis=1)
+            assert far == pytest.approx(np.sort(every)[:many])
+            assert every[found] == pytest.approx(far)
+
+
+def test_conditioning_is_newtons_step(walk, style):
+    model, q = walk.model, walk.q[8]
+    solver = poise.Solver(model, [*ask(model, walk.q[13]), style])
+    driver = solver._native
+    driver._focus(q)
+    step = driver._find_step(q)
+    g, H = find_rest_slope(driver._rests[0], model, q)
+    J, _, velocities = driver.rows_jacobian(q)
+    at = np.array(velocities)
+    assert np.abs(J @ step[at]).max() < 1e-6
+    free = driver._find_free(q, g, at)[1]
+    loose = np.zeros(model.nv)
+    loose[list(range(6))] = 1.0  # the root is held to where it is by a spread of 1
+    B = (H + np.diag(loose))[np.ix_(at[free], at[free])]
+    by_newton = solve_on_rows(J[:, free], B + 1e-12 * np.eye(len(B)), -g[at[free]])
+    longest = np.abs(by_newton).max()
+    assert step[at[free]] == pytest.approx(by_newton * min(1.0, 0.5 / longest), abs=1e-4)
+
+
+def test_held_out_frames_look_like_the_clip(walk, style):
+    model = walk.model
+    others = [
+        frame for frame in ("elbow_l", "elbow_r", "knee_l", "knee_r", "chest", "spine_1") if frame in model.frames
+    ]
+    assert len(others) >= 4
+
+    def measure(posture):
+        errors = []
+        for q in walk.q[1::8]:
+            solution = poise.solve(model, [*ask(model, q), posture], q[: model.nq])
+            assert solution.reached
+            errors += [np.linalg.norm(solution.pose.position(f) - model.fk(q, f)[:3, 3]) for f in others]
+        return float(np.mean(errors))
+
+    assert measure(style) < 0.6 * measure(Rest())
+    assert measure(style) < 0.01
+
+
+def test_no_goal_is_worse_for_it_and_ranges_hold(walk, style):
+    model = walk.model
+    rng = np.random.default_rng(1)
+    for q in walk.q[3::20]:
+        goals = [Reach(frame, model.fk(q, frame)[:3, 3] + 0.05 * rng.normal(size=3)) for frame in ASKED]
+        plain, styled = poise.solve(model, goals), poise.solve(model, [*goals, style])
+        assert styled.reached or not plain.reached
+        assert styled.q == pytest.approx(model.clamp(styled.q), abs=1e-15)
+    held = Reach("pelvis", model.fk(model.rest, "pelvis"), weight=100.0)
+    far = Reach("hand_l", (9.0, 9.0, 9.0))
+    missed = [poise.solve(model, goals) for goals in ([held, far], [held, far, style])]
+    assert not missed[0].reached
+    assert missed[1].errors["hand_l"][0] <= missed[0].errors["hand_l"][0] * (1 + 1e-6) + 1e-9
+
+
+def test_a_call_in_continuous_mode_is_bounded_and_follows(walk, style):
+    model = walk.model
+    solver = poise.Solver(model, [*ask(model, walk.q[0]), style], mode="continuous")
+    q = np.array(walk.q[0])
+    for frame in walk.q[1:30]:
+        targets = {goal.frame: model.fk(frame, goal.frame)[:3, 3] for goal in ask(model, frame)[1:]}
+        after = solver.solve(q, {"pelvis": model.fk(frame, "pelvis"), **targets}).q
+        step = model.difference(q, after) / np.where(model.slides, model.length, 1.0)
+        assert np.abs(step).max() <= 0.2 + 1e-9
+        q = after
+    for _ in range(10):  # where a knee swings faster than that, it needs a few more
+        q = solver.solve(q).q
+    assert solver.solve(q).reached
+
+
+def test_saved_and_loaded_it_gives_the_same_answers(walk, style, tmp_path):
+    model = walk.model
+    poise.save(style, tmp_path / "walker.npz")
+    again = Style.load(tmp_path / "walker.npz")
+    assert len(again) == len(style)
+    goals = ask(model, walk.q[5])
+    assert (poise.solve(model, [*goals, style]).q == poise.solve(model, [*goals, again]).q).all()
+    (tmp_path / "broken.npz").write_bytes((tmp_path / "walker.npz").read_bytes()[:400])
+    with pytest.raises(FormatError):
+        Style.load(tmp_path / "broken.npz")
+    np.savez(tmp_path / "other.npz", kind="map")
+    with pytest.raises(FormatError, match="no style"):
+        Style.load(tmp_path / "other.npz")
+
+
+def test_blends_lie_between(walk, style):
+    model = walk.model
+    bent = Style.fit(
+        poise.Motion(model, [p.replace({"spine_1": p.q[model.joint("spine_1").q] + 0.2}).q for p in walk[::4]])
+    )
+    goals = ask(model, walk.q[11])[:1]
+    spine = model.joint("spine_1").q
+    values = [
+        poise.solve(model, [*goals, blend]).q[spine].mean()
+        for blend in (style, Style.blend({style: 0.5, bent: 0.5}), bent)
+    ]
+    assert values[0] < values[1] < values[2]
+    assert (poise.solve(model, [*goals, Style.blend({style: 2.0, bent: 0.0})]).q).tolist() == (
+        poise.solve(model, [*goals, style]).q
+    ).tolist()
+
+
+def test_frames_of_the_clip_are_more_likely_than_others(walk, style):
+    model = walk.model
+    rng = np.random.default_rng(2)
+    own = [style.likelihood(pose) for pose in walk[1::10]]
+    bent = [
+        style.likelihood(poise.Pose(model, model.integrate(p.q, 0.3 * rng.normal(size=model.nv)))) for p in walk[1::10]
+    ]
+    assert min(own) > max(bent)
+
+
+def test_misuse_is_named(walk, style):
+    with pytest.raises(InvalidValue, match="clips"):
+        Style()
+    with pytest.raises(InvalidValue, match="Motion"):
+        Style.fit([])
+    with pytest.raises(ModelMismatch, match="panda"):
+        poise.solve(poise.load("panda"), [Reach("panda_hand", (0.4, 0.0, 0.4)), style])
+    with pytest.raises(InvalidValue, match="two frames"):
+        Style.fit(walk[:1])
+    arm = poise.load("planar3")
+    with pytest.raises(ModelMismatch, match="model="):
+        Style.fit([walk, poise.Motion(arm, np.zeros((5, 3)))])
+    with pytest.raises(InvalidValue, match="share"):
+        Style.blend({style: -1.0})
