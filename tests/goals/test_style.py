@@ -139,14 +139,12 @@ def test_a_call_in_continuous_mode_is_bounded_and_follows(walk, style):
     model = walk.model
     solver = poise.Solver(model, [*ask(model, walk.q[0]), style], mode="continuous")
     q = np.array(walk.q[0])
-    for frame in walk.q[1:30]:
+    for frame in walk.q[1:20]:
         targets = {goal.frame: model.fk(frame, goal.frame)[:3, 3] for goal in ask(model, frame)[1:]}
         after = solver.solve(q, {"pelvis": model.fk(frame, "pelvis"), **targets}).q
         step = model.difference(q, after) / np.where(model.slides, model.length, 1.0)
         assert np.abs(step).max() <= 0.2 + 1e-9
         q = after
-    for _ in range(10):  # where a knee swings faster than that, it needs a few more
-        q = solver.solve(q).q
     assert solver.solve(q).reached
 
 
