@@ -3,7 +3,9 @@
 Targets are tool frames of random poses inside the ranges, made by the DH tables of robots.py; every search starts in
 the rest pose. An answer counts if that same FK, in float64, finds it within 1e-4 m, 1e-3 rad and the ranges; a
 `reached` that does not hold is counted as false. "kernels" is the device's own time between two events, "call" the wall
-clock from the Python call to the device being idle. Medians, after warming up.
+clock from the Python call to the device being idle. Medians, after warming up. "mixed" are random transforms in the
+ball around the second joint that holds every place of the tool: about half of them no pose reaches; "false" counts
+proofs among as many transforms of poses, a third of whose joints are at the edge of a range or at a quarter turn.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from decide import near_edges
 from g1 import ENDS, SPREAD, STANCE
 from g1 import TOLERANCE as WHOLE_TOLERANCE
 from gpu_peers import PEERS
@@ -22,6 +25,7 @@ from robots import ARMS, TOLERANCE, Arm, model_of
 import poise
 from poise.batch import BatchSolver
 from poise.goals import Reach
+from poise.solvers import Status
 
 SIZES = (100, 1000, 10_000, 100_000, 1_000_000, 4_000_000, 8_000_000)
 SINGLES = 200
@@ -105,6 +109,40 @@ def run_fine(arm: Arm, count: int) -> None:
     print(f"{line}{100 * float(batch.reached.mean()):>12.3f}{'':7}{float(batch.steps.mean()):>8.2f}", flush=True)
 
 
+def draw_in_the_ball(model: poise.Model, frame: str, rng: np.random.Generator, count: int) -> Any:
+    """Random transforms in the ball around the second joint that holds the tool."""
+    center = model.family(frame).chain.axes[1].p
+    reach = np.linalg.norm(model.fk(model.random(rng, 20_000), frame)[:, :3, 3] - center, axis=1).max()
+    way, turn = rng.normal(size=(count, 3)), rng.normal(size=(count, 4))
+    way *= reach * rng.random((count, 1)) ** (1 / 3) / np.linalg.norm(way, axis=1)[:, None]
+    w, x, y, z = (turn / np.linalg.norm(turn, axis=1)[:, None]).T
+    T = np.zeros((count, 4, 4))
+    T[:, 0, :3] = np.stack([1 - 2 * (y * y + z * z), 2 * (x * y - w * z), 2 * (x * z + w * y)], axis=1)
+    T[:, 1, :3] = np.stack([2 * (x * y + w * z), 1 - 2 * (x * x + z * z), 2 * (y * z - w * x)], axis=1)
+    T[:, 2, :3] = np.stack([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)], axis=1)
+    T[:, :3, 3], T[:, 3, 3] = center + way, 1.0
+    return T
+
+
+def run_mixed(arm: Arm, sizes: tuple[int, ...]) -> None:
+    """Random transforms: rate, what is decided, and proofs that are false."""
+    import cupy as cp
+
+    model, tool = model_of(arm)
+    solver, rng = BatchSolver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE)), np.random.default_rng(3)
+    part = draw_in_the_ball(model, tool, rng, min(1_000_000, max(sizes)))
+    sure = model.fk(near_edges(model, rng, len(part)), tool)
+    false = solver.solve(cp.asarray(sure, dtype=cp.float32)).counts.get(Status.UNREACHABLE, 0)
+    for size in sizes:
+        device = cp.asarray(np.resize(part, (size, 4, 4)), dtype=cp.float32)
+        kernels, call, batch = timed(lambda device=device: solver.solve(device), 5)
+        share = {status: n / size for status, n in batch.counts.items()}
+        reached, proved = share.get(Status.REACHED, 0.0), share.get(Status.UNREACHABLE, 0.0)
+        line = f"{arm.name + ', mixed':16}{size:>9}{kernels:>12.3f}{call:>10.3f}{size / kernels / 1e3:>11.2f}"
+        print(f"{line}  reached {reached:.2%}, proved {proved:.2%}, open {1 - reached - proved:.3%}", flush=True)
+    print(f"{arm.name + ', mixed':16}{len(sure):>9} transforms of poses: {false} proved out of reach", flush=True)
+
+
 def run_peers(arm: Arm, count: int) -> None:
     """The same targets by others, where they are installed."""
     targets = targets_of(arm, count)
@@ -160,6 +198,7 @@ def main() -> None:
     )
     for arm in options.arms:
         run_arm(ARMS[arm], tuple(options.sizes))
+        run_mixed(ARMS[arm], tuple(size for size in options.sizes if size >= 100_000) or (max(options.sizes),))
         run_fine(ARMS[arm], min(1_000_000, max(options.sizes)))
         run_peers(ARMS[arm], 1000)
     if options.bodies:

@@ -67,6 +67,26 @@ def test_double_finishes_what_float_cannot_tell(count: int) -> None:
     assert (q <= model.upper).all()
 
 
+@pytest.mark.parametrize("name", ["panda", "iiwa14", "ur5e"])
+@pytest.mark.parametrize("count", [300, 30_000])
+def test_random_transforms_are_reached_or_proved_out_of_reach_as_on_the_cpu(name: str, count: int) -> None:
+    model, rng = poise.load(name), np.random.default_rng(4)
+    tool = model.frames[-1]
+    own = model.fk(model.random(rng, count), tool)
+    mixed = own.copy()
+    mixed[:, :3, 3] += rng.normal(scale=0.3, size=(count, 3))
+    solver = BatchSolver(model, Reach(tool, np.eye(4), tolerance=TOLERANCE))
+    codes, few = solver.solve(cp.asarray(mixed)).codes.get(), min(count, 2000)
+    cpu = solver.solve(mixed[:few])
+    unlike = (codes[:few] == 0) != cpu.reached
+    assert (unlike | ((codes[:few] == 4) != (cpu.codes == 4))).mean() < 0.005
+    assert not ((codes[:few] == 4) & cpu.reached).any()
+    assert not ((codes[:few] == 0) & (cpu.codes == 4)).any()
+    assert np.isin(codes, [0, 4]).mean() > 0.99
+    assert (codes == 4).any()
+    assert not (solver.solve(cp.asarray(own)).codes == 4).any()
+
+
 def test_the_same_bits_every_time(solver: BatchSolver) -> None:
     targets = cp.asarray(arm(30_000)[2])
     a, b = solver.solve(targets), solver.solve(targets[::-1].copy())

@@ -3,6 +3,8 @@
 // POISE_FN is inlined always. POISE_LARGE_FN may stay a function on the CPU; it is `static`, because a source is compiled for several
 // instruction levels and the linker must not take one level's function for another's.
 //
+// POISE_CALLED_FN is inlined on the CPU and stays a function on the device, where its inlined copies would take minutes to compile.
+//
 // POISE_UNROLL_BODY stands before loops over joints, velocities and goals, POISE_UNROLL_ROWS over rows of residuals: their
 // number may be known when compiled.
 // POISE_ROLLED stands before loops whose body is large: on the device they stay loops, or one kernel takes minutes to compile.
@@ -19,6 +21,7 @@
 #if defined(__CUDACC__)
 #define POISE_FN __host__ __device__ __forceinline__
 #define POISE_LARGE_FN __host__ __device__ __forceinline__
+#define POISE_CALLED_FN __host__ __device__ __noinline__
 #define POISE_UNROLL _Pragma("unroll")
 #define POISE_ROLLED _Pragma("unroll 1")
 #define POISE_CONSTANT __constant__
@@ -27,6 +30,7 @@
 #elif defined(_MSC_VER) && !defined(__clang__)
 #define POISE_FN __forceinline
 #define POISE_LARGE_FN static inline
+#define POISE_CALLED_FN __forceinline
 #define POISE_UNROLL
 #define POISE_ROLLED
 #define POISE_CONSTANT static const
@@ -35,6 +39,7 @@
 #elif defined(__clang__)
 #define POISE_FN inline __attribute__((always_inline))
 #define POISE_LARGE_FN static inline
+#define POISE_CALLED_FN inline __attribute__((always_inline))
 #define POISE_UNROLL _Pragma("unroll")
 #define POISE_ROLLED
 #define POISE_CONSTANT static const
@@ -43,6 +48,7 @@
 #else
 #define POISE_FN inline __attribute__((always_inline))
 #define POISE_LARGE_FN static inline
+#define POISE_CALLED_FN inline __attribute__((always_inline))
 #define POISE_UNROLL _Pragma("GCC unroll 24")
 #define POISE_ROLLED
 #define POISE_CONSTANT static const

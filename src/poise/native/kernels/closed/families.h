@@ -87,7 +87,7 @@ template <class T> struct FamilyWalk {
   // notes a joint; false if it is outside its range
   POISE_FN bool put(int joint, const Known<T>& turn) {
     leaf.turn[joint] = turn;
-    if (!chain.axes[joint].slides) sine_cosine(turn.at, leaf.sine[joint], leaf.cosine[joint]);
+    if (!chain.axes[joint].slides) sine_cosine_of(turn.at, leaf.sine[joint], leaf.cosine[joint]);
     return !chain.prune || !(excess_of_range(chain.axes[joint], turn) > T(0));
   }
 

@@ -40,6 +40,8 @@ template <class S> POISE_FN S arc_cosine(S x) {
   return positive_atan2(square_root((one - c) * (one + c)), c);
 }
 
+template <class S> POISE_CALLED_FN void sine_cosine_of(S t, S& s, S& c) { sine_cosine(t, s, c); }
+
 // how far the direction of a vector of that length can turn if its end moves by `error`
 template <class S> POISE_FN S swing_of(S error, S length) {
   using T = real_t<S>;
@@ -91,7 +93,7 @@ template <class S> POISE_FN Line<S> line_of(S a, S b, S c, S low, S high) {
 }
 
 // its answers, t = atan2(b, a) -+ arccos(c / |a, b|)
-template <class S> POISE_FN TwoTurns<S> turns_of(const Line<S>& line) {
+template <class S> POISE_CALLED_FN TwoTurns<S> turns_of(const Line<S>& line) {
   using T = real_t<S>;
   const S zero = S(T(0)), one = S(T(1));
   const mask_t<S> none = line.size <= S(tiny_length<T>());
@@ -112,7 +114,7 @@ template <class S> POISE_FN TwoTurns<S> turns_of(const Line<S>& line) {
 }
 
 // Subproblem 1: the turn about k that brings p into the half plane of k and q; both may be off by so much.
-template <class S> POISE_FN Known<S> turn_onto(const S* k, const S* p, const S* q, S p_error, S q_error) {
+template <class S> POISE_CALLED_FN Known<S> turn_onto(const S* k, const S* p, const S* q, S p_error, S q_error) {
   S a[3], b[3], n[3];
   across(k, p, a);
   across(k, q, b);
