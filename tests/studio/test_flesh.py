@@ -11,6 +11,7 @@ import poise
 from bvh_cases import ROOT6, ROTATIONS, write
 from bvh_oracle import Bone, bones, text_of
 from poise.pictures.clay import place_core
+from poise.pictures.flesh import find_flesh
 from poise.pictures.solids import find_solids
 
 
@@ -90,3 +91,15 @@ def test_the_flesh_of_a_figure_hangs_together(joint: tuple[str, ...], root: str,
 @pytest.mark.parametrize("name", ["humanoid", "quadruped"])
 def test_the_flesh_of_built_in_figures_hangs_together(name: str) -> None:
     assert count_islands(poise.Pose(poise.load(name))) == 1
+
+
+@pytest.mark.parametrize("apart", [0.0, 2.0])
+def test_a_body_without_bones_is_seen_as_balls(apart: float) -> None:
+    builder = poise.ModelBuilder("parts")
+    for k in range(3):
+        builder.add_joint(f"part_{k}", None, "free", offset=(apart * k, 0.0, 0.0))
+    model = builder.build()
+    assert len(find_solids(model)) == len(find_flesh(model)) == (3 if apart else 1)
+    figure = poise.plot(model).figure
+    figure.canvas.draw()
+    assert (np.asarray(figure.canvas.buffer_rgba())[..., 0] < 225).mean() > 0.004

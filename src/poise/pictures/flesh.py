@@ -24,7 +24,16 @@ from poise.model.shapes import Shape
 from poise.pictures.primitives import mesh_solid
 from poise.pictures.surface import RoundCone, Surface, round_surface
 
-__all__ = ["PERSON", "Flesh", "find_flesh", "find_standing", "is_person", "shape_person", "taper_capsules"]
+__all__ = [
+    "PERSON",
+    "Flesh",
+    "find_flesh",
+    "find_standing",
+    "is_person",
+    "place_balls",
+    "shape_person",
+    "taper_capsules",
+]
 
 Floats = NDArray[np.float64]
 Color = tuple[int, int, int]
@@ -35,6 +44,7 @@ SKIN: Color = (222, 214, 203)
 JOINTED: Color = (196, 203, 209)
 HAND = ("wrist", "hand", "fingertip", "thumb")
 FOOT = ("ankle", "heel", "ball", "toe")
+BALL = 0.12  # of what is between them: the radius of balls at frames that no bone connects
 UPRIGHT = 0.5  # of the way from pelvis to head: as much of it as a person has upwards at least
 PERSON = ("pelvis", "chest", "shoulder_l", "shoulder_r", "head")
 
@@ -66,7 +76,23 @@ def find_flesh(model: Model) -> tuple[Flesh, ...]:
     if drawn:  # parts of which the file says nothing stay unseen, as its maker wanted
         wanted = {parts[s.frame] for s in seen}
         served |= {part for part in parts.values() if part not in wanted}
-    return (*drawn, *grow_flesh(model, served))
+    grown = (*drawn, *grow_flesh(model, served))
+    return grown or tuple(
+        Flesh(frame, round_surface([RoundCone(at, at, radius, radius)]), JOINTED, frozenset({frame}))
+        for frame, at, radius in place_balls(model)
+    )
+
+
+def place_balls(model: Model) -> list[tuple[str, tuple[float, float, float], float]]:
+    """Return a ball at each frame of a body without bones, so that it is seen at all: frame, place in it, radius."""
+    places = model.fk(np.array(model.rest))[:, :3, 3]
+    spread = float(np.linalg.norm(np.ptp(places, axis=0))) if len(places) else 0.0
+    radius = BALL * spread if spread > 0.0 else BALL * (model.length or 1.0)
+    far: list[str] = []
+    for k, frame in enumerate(model.frames):
+        if all(np.linalg.norm(places[k] - places[model.frames.index(other)]) > radius for other in far):
+            far.append(frame)
+    return [(frame, (0.0, 0.0, 0.0), radius) for frame in far]
 
 
 def grow_flesh(model: Model, served: Collection[str | None]) -> list[Flesh]:
@@ -163,7 +189,7 @@ def find_standing(model: Model) -> Floats:
     Bones of many files all point along x in the rest pose: nothing there is above or beside anything else.
     """
     shown = model._facts.get("shown")
-    poses = [np.array(model.rest)] + ([] if shown is None else [np.array(shown.q[0])])
+    poses: list[Floats] = [np.array(model.rest)] + ([] if shown is None else [np.array(shown.q[0])])
     heights = [measure_standing(model, q) for q in poses]
     return poses[0] if heights[0] >= 0.7 * max(heights) else poses[-1]
 

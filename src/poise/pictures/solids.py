@@ -18,7 +18,7 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
-from poise.pictures.flesh import find_standing, is_person, shape_person, taper_capsules
+from poise.pictures.flesh import find_standing, is_person, place_balls, shape_person, taper_capsules
 
 __all__ = ["Solid", "find_solids", "make_capsule"]
 
@@ -63,7 +63,9 @@ def find_solids(model: Model) -> tuple[Solid, ...]:
         return tuple(make_person(model))
     bones = make_skeleton_capsules(model, meshed if shapes else None)
     drawn = {parts[bone.frame] for bone in bones} | served
-    return (*(make_solid(shape) for shape in solid), *taper_solids(model, bones), *make_head(model, drawn))
+    found = (*(make_solid(shape) for shape in solid), *taper_solids(model, bones), *make_head(model, drawn))
+    balls = [] if found else place_balls(model)
+    return found or tuple(make_capsule(frame, np.array(at), np.array(at), radius) for frame, at, radius in balls)
 
 
 def is_bare_person(model: Model) -> bool:
