@@ -24,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
@@ -78,7 +79,8 @@ def measure_kills(kills: int, folder: Path) -> bool:
                 run = begin(nursery)
                 if len(found) < kills:
                     time.sleep(float(rng.uniform(0.0, seconds)))
-                    os.kill(run, signal.SIGKILL)
+                    with suppress(ProcessLookupError):  # it has ended
+                        os.kill(run, signal.SIGKILL)
                 ended = int(nursery.stdout.readline())
                 if ended == -signal.SIGKILL:
                     found.append(len(list(out.glob("*.parquet"))))

@@ -465,3 +465,29 @@ def test_a_job_may_be_written_by_hand(tmp_path: Path) -> None:
     )
     with pytest.raises(FormatError, match=r"job\.json"):
         Job.load(path)
+
+
+# ------------------------------------------------------------------------------------------------ maps
+
+
+def test_a_reach_map_in_parts_is_the_map(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("poise.scale.maps.POSES", 100)
+    options: dict[str, Any] = {"spacing": 0.4, "directions": 4, "turns": 2, "manipulability": True}
+    job, out = Job.reach_map("ur5e", "tool0", **options), tmp_path / "out"
+    first = job.run(None, out, shard="0/2")
+    assert not first.complete
+    assert first.left > 0
+    report = job.run(None, out)
+    assert report.complete
+    assert report.skipped == first.done > 0
+    found, whole = poise.ReachMap.load(out / "map.npz"), poise.reach_map(poise.load("ur5e"), "tool0", **options)
+    for name in ("reached", "proved", "undecided", "manipulability", "origin"):
+        assert np.array_equal(getattr(found, name), getattr(whole, name))
+    job.run(None, tmp_path / "once")
+    own = {name: data for name, data in read_bytes(out).items() if not name.startswith(".lock")}
+    assert own == {name: data for name, data in read_bytes(tmp_path / "once").items() if name != ".lock"}
+    with pytest.raises(InvalidValue, match="has no input"):
+        job.run("targets", out)
+    with pytest.raises(InvalidValue, match="spacing"):
+        Job.reach_map("planar3", TOOL, spacing=-1.0).run(None, tmp_path / "wrong")
+    assert not (tmp_path / "wrong").exists()

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +82,8 @@ def test_killed_again_and_again_the_bytes_are_those_of_an_undisturbed_run(table_
             run = int(nursery.stdout.readline())
             if k < 20:
                 time.sleep(float(rng.uniform(0.0, 0.1)))
-                os.kill(run, signal.SIGKILL)
+                with suppress(ProcessLookupError):  # it has ended
+                    os.kill(run, signal.SIGKILL)
             ends.append(int(nursery.stdout.readline()))
             if ends[-1] == 0:
                 break
@@ -197,3 +199,37 @@ def test_the_quality_of_a_library_is_a_table(library: Path) -> None:
     assert table[0]["frames"] == 30
     assert table[2]["error"]
     assert table[2]["slip_mean"] is None
+
+
+def test_the_verb_retarget_takes_a_folder_and_goes_on(library: Path) -> None:
+    words = (
+        "retarget",
+        library / "clips",
+        "humanoid",
+        "--out",
+        library / "out",
+        "--suffix",
+        ".npz",
+        "--threads",
+        "1",
+        "--json",
+    )
+    done = start(*words)
+    told, said = done.communicate()
+    assert done.returncode == 1, said  # one is broken
+    assert json.loads(told)["counts"] == {"done": 3, "failed": 1}
+    again = start(*words)
+    assert json.loads(again.communicate()[0])["skipped"] == 3
+
+
+def test_the_verb_map_goes_on_from_its_parts(tmp_path: Path) -> None:
+    out = tmp_path / "map.npz"
+    options: dict[str, Any] = {"spacing": 0.5, "directions": 4, "turns": 2}
+    model = poise.load("ur5e")
+    job = Job.reach_map(model, "tool0", **options, manipulability=False)
+    job.run(None, tmp_path / "map.npz.parts")  # as of a run that was killed before its end
+    done = start("map", "ur5e", "--frame", "tool0", "--spacing", "0.5", "--directions", "4", "--turns", "2", "-o", out)
+    _, said = done.communicate()
+    assert done.returncode == 0, said
+    assert not (tmp_path / "map.npz.parts").exists()
+    assert np.array_equal(poise.ReachMap.load(out).reached, poise.reach_map(model, "tool0", **options).reached)

@@ -30,14 +30,14 @@ JOB = Job(ARM, Reach(ARM.frames[-1], (0.0, 0.0, 0.0)))
 
 @pytest.fixture(scope="module")
 def cluster() -> Iterator[Any]:
-    """A head with one core, to which tests add nodes."""
+    """A head with two cores, to which tests add nodes."""
     os.environ.setdefault("RAY_AUTH_MODE", "disabled")  # it would write a token into the home folder
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
     import ray.data
     from ray.cluster_utils import Cluster
 
     made = Cluster(
-        initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False, "object_store_memory": MEMORY}
+        initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False, "object_store_memory": MEMORY}
     )
     ray.init(address=made.address, log_to_driver=False)
     ray.data.DataContext.get_current().enable_progress_bars = False
@@ -73,10 +73,10 @@ def test_a_node_is_killed_and_every_row_is_there_once(
             return out
 
     monkeypatch.setattr(on_ray, "RayWorker", Noting)
-    node = cluster.add_node(num_cpus=1, object_store_memory=MEMORY)
+    node = cluster.add_node(num_cpus=2, object_store_memory=MEMORY)
     tables = make_tables()
     answers, killed = [], False
-    found = JOB.on_ray(ray.data.from_arrow(tables), batch_size=ROWS, concurrency=(2, 2))
+    found = JOB.on_ray(ray.data.from_arrow(tables), batch_size=ROWS, num_cpus=2, concurrency=2)
     for batch in found.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
         answers.append(batch)
         if not killed and len(list(notes.iterdir())) == 2:
@@ -84,7 +84,7 @@ def test_a_node_is_killed_and_every_row_is_there_once(
             killed = True
     assert killed, "both nodes must have worked"
     assert {line for note in notes.iterdir() for line in note.read_text().split()} == {
-        "1"
+        "2"
     }  # threads, as the actor has cores
     table = pa.concat_tables(answers).sort_by("id")
     assert table["id"].to_pylist() == list(range(BLOCKS * ROWS))
@@ -105,6 +105,13 @@ def test_what_rays_checkpoint_knows_is_not_done_again(tmp_path: Path) -> None:
         found.context.checkpoint_config.delete_checkpoint_on_success = False
         found.write_parquet(str(tmp_path / "out"))
         assert sorted(pq.read_table(tmp_path / "out")["id"].to_pylist()) == list(range(2 * ROWS)), again
+
+
+def test_actors_leave_a_core_to_read_and_write_with() -> None:
+    assert on_ray.count_actors({"CPU": 9.0}, "cpu", 2.0, 1.0) == 4
+    assert on_ray.count_actors({"CPU": 64.0, "GPU": 8.0}, "gpu", 1.0, 1.0) == 8
+    with pytest.raises(InvalidValue, match="the cluster has 2 cores, and an actor with num_cpus=2 leaves none"):
+        on_ray.count_actors({"CPU": 2.0}, "cpu", 2.0, 1.0)
 
 
 @pytest.mark.usefixtures("cluster")

@@ -11,6 +11,7 @@ capabilities, IROS 2007.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from poise.model import Frame, Model
 from poise.native.gpu import load_cupy
 from poise.solvers import Status
 
-__all__ = ["reach_map"]
+__all__ = ["MapProblem", "reach_map"]
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], Any]
@@ -78,32 +79,96 @@ def reach_map(
     Raises:
         InvalidValue: An option is out of range, or nothing bounds the map and no box is given.
     """
-    on_device = device == "gpu" or is_on_device(directions)
-    if device not in ("cpu", "gpu"):
-        raise InvalidValue(f"device is {device!r}; it must be 'cpu' or 'gpu'.")
     if progress is not None and not callable(progress):
         raise InvalidValue(f"progress is {progress!r}; it must be a function of (poses done, poses to ask).")
-    name = model.frame(frame).name
-    way = np.array(read_axis(axis, "axis"))
-    d, turned = read_directions(directions), read_count("turns", turns, 3600)
-    R = orient(d, turned, way)
-    body = hold_root(model)
-    target: ArrayLike = np.eye(4) if len(R) else np.zeros(3)
-    goal = Reach(name, target, tolerance=tolerance)
-    origin, shape = lay_grid(body, goal, read_spacing(spacing), box)
-    asked = Asked.sift(body, goal, origin, shape, float(spacing), R)
-    solver = BatchSolver(body, goal, threads=threads)
-    counts, best = solve_pieces(solver, asked, name if manipulability else None, on_device, progress)
-    total = max(1, len(R))
-    reached, proved = counts[0] / total, (counts[1] + total - counts[2]) / total
-    shares = [
-        np.asarray(x, dtype=np.float32).reshape(shape)
-        for x in (reached, proved, (counts[2] - counts[0] - counts[1]) / total)
-    ]
-    found = None if not manipulability else np.asarray(best, dtype=np.float32).reshape(shape)
-    return ReachMap(
-        model, model.name, name, float(spacing), origin, *shares, d, turned if len(d) else 1, way, box is None, found
+    problem = MapProblem.prepare(
+        model, frame, spacing, directions, turns, axis, box, tolerance, manipulability, threads, device
     )
+    return problem.finish(*problem.solve(problem.asked, progress))
+
+
+@dataclass(frozen=True, eq=False)
+class MapProblem:
+    """A map that is prepared, to be solved at once or in pieces.
+
+    Attributes:
+        model: The body.
+        frame: Name of the frame.
+        spacing: Edge of a voxel [m].
+        origin: Middle of the first voxel [m].
+        shape: How many voxels along x, y and z.
+        directions: Where the frame's axis points to, (n, 3).
+        turns: How many turns about it.
+        axis: The frame's axis.
+        orientations: How many each voxel is asked in.
+        whole: Whether nothing outside the map can be reached.
+        manipulability: Whether to note it.
+        on_device: Whether a GPU solves.
+        asked: The places that nothing rules out beforehand.
+        solver: Of the body, whose root is held.
+    """
+
+    model: Model
+    frame: str
+    spacing: float
+    origin: Floats
+    shape: tuple[int, int, int]
+    directions: Floats
+    turns: int
+    axis: Floats
+    orientations: int
+    whole: bool
+    manipulability: bool
+    on_device: bool
+    asked: Asked
+    solver: BatchSolver
+
+    @classmethod
+    def prepare(
+        cls,
+        model: Model,
+        frame: str | Frame,
+        spacing: float = 0.05,
+        directions: int | ArrayLike = 200,
+        turns: int = 12,
+        axis: str | ArrayLike = "z",
+        box: ArrayLike | None = None,
+        tolerance: float | tuple[float, float] | None = None,
+        manipulability: bool = False,
+        threads: int | None = None,
+        device: str = "cpu",
+    ) -> MapProblem:
+        """Return the problem of a map; arguments are those of `reach_map`."""
+        on_device = device == "gpu" or is_on_device(directions)
+        if device not in ("cpu", "gpu"):
+            raise InvalidValue(f"device is {device!r}; it must be 'cpu' or 'gpu'.")
+        name = model.frame(frame).name
+        way = np.array(read_axis(axis, "axis"))
+        d, turned = read_directions(directions), read_count("turns", turns, 3600)
+        R = orient(d, turned, way)
+        body = hold_root(model)
+        goal = Reach(name, np.eye(4) if len(R) else np.zeros(3), tolerance=tolerance)
+        origin, shape = lay_grid(body, goal, read_spacing(spacing), box)
+        asked = Asked.sift(body, goal, origin, shape, float(spacing), R)
+        solver = BatchSolver(body, goal, threads=threads)
+        rest = (d, turned if len(d) else 1, way, max(1, len(R)), box is None, manipulability, on_device, asked, solver)
+        return cls(model, name, float(spacing), origin, shape, *rest)
+
+    def solve(self, asked: Asked, progress: Progress | None) -> tuple[NDArray[np.int64], Floats]:
+        """Solve all places that are asked, or some; see `solve_pieces`."""
+        return solve_pieces(self.solver, asked, self.frame if self.manipulability else None, self.on_device, progress)
+
+    def finish(self, counts: NDArray[np.int64], best: Floats) -> ReachMap:
+        """Return the map of what `solve` found."""
+        total = self.orientations
+        reached, proved = counts[0] / total, (counts[1] + total - counts[2]) / total
+        shares = [
+            np.asarray(x, dtype=np.float32).reshape(self.shape)
+            for x in (reached, proved, (counts[2] - counts[0] - counts[1]) / total)
+        ]
+        found = None if not self.manipulability else np.asarray(best, dtype=np.float32).reshape(self.shape)
+        grid = self.model, self.model.name, self.frame, self.spacing, self.origin
+        return ReachMap(*grid, *shares, self.directions, self.turns, self.axis, self.whole, found)
 
 
 def solve_pieces(

@@ -88,6 +88,7 @@ app.command(
     epilog=write_examples(
         "poise retarget dance.bvh g1.xml --scale 0.01 --out dance_g1.csv --style unitree",
         "poise retarget walk.bvh dancer.glb --out walk.glb --save-mapping cmu_to_dancer.json",
+        "poise retarget lafan1/ g1.xml --scale 0.01 --out g1/ --style unitree",
     ),
 )(retarget_command)
 app.command(

@@ -18,6 +18,7 @@ from rich.progress import BarColumn, Progress, TextColumn
 import poise
 from poise import motion
 from poise.cli.files import Clip, For, Scale, Up, load_one_motion, read_options
+from poise.cli.job import Threads, retarget_folder
 from poise.cli.words import Body, report_complaints, say_written
 from poise.errors import FormatError
 from poise.goals import Reach
@@ -101,18 +102,27 @@ def track_command(
 
 
 def retarget_command(
-    file: File,
+    file: Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, a table; or a folder of them.")],
     model: Annotated[str, typer.Argument(help="The body to carry it to: a file, or the name of a built-in body.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the motion goes: CSV, NPZ, BVH, GLB.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the motion goes: CSV, NPZ, BVH, GLB; or a folder.")],
     style: Annotated[str | None, typer.Option(help="How others write it: unitree (csv) or gmr (npz).")] = None,
     mapping: Annotated[Path | None, typer.Option(help="Which frames are the same part, as JSON.")] = None,
     save_mapping: Annotated[Path | None, typer.Option(help="Write the parts that were found, as JSON.")] = None,
     scale: Scale = "1",
     up: Up = None,
     clip: Clip = None,
+    suffix: Annotated[str, typer.Option(help="Of a folder: the format of what is written.")] = ".csv",
+    threads: Threads = None,
     as_json: AsJson = False,
 ) -> None:
-    """Carry a motion over onto another body: parts, scale, floor and contacts are found."""
+    """Carry a motion over onto another body: parts, scale, floor and contacts are found.
+
+    A folder is carried over clip by clip, as a job: killed and typed again, it goes on.
+    """
+    if Path(file).is_dir():
+        choices = {"suffix": suffix, "style": style, "up": up}
+        retarget_folder(file, model, out, choices, mapping, scale, threads, as_json)
+        return
     with report_complaints("retarget"), show_progress("solving") as progress:
         given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, None)
         parts = None if mapping is None else motion.Mapping.load(mapping)

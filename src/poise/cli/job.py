@@ -6,14 +6,18 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from shutil import rmtree
+from typing import Annotated, Any
 
 import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
+from poise.cli.files import read_options
 from poise.cli.words import report_complaints
+from poise.motion import Mapping
 from poise.scale import Job, Report
+from poise.scale.maps import MAP
 
 __all__ = ["AsJson", "Shard", "Threads", "print_report", "run_command", "show_command", "show_job_progress"]
 
@@ -51,6 +55,35 @@ def show_command(file: File) -> None:
         )
     for key, value in words["options"].items():
         typer.echo(f"  {key}: {value}")
+
+
+def retarget_folder(
+    folder: str,
+    model: str,
+    out: Path,
+    options: dict[str, Any],
+    mapping: Path | None,
+    scale: str,
+    threads: int | None,
+    as_json: bool,
+) -> None:
+    """Carry a folder of clips over onto a body, as a job."""
+    with report_complaints("retarget"):
+        chosen = {**options, "scale": read_options(base="free", scale=scale, up=None)["scale"]}
+        if mapping is not None:
+            chosen["mapping"] = Mapping.load(mapping)
+        job = Job.retarget(model, **{key: value for key, value in chosen.items() if value is not None})
+        with show_job_progress("clips") as progress:
+            report = job.run(folder, out, threads=threads, progress=progress)
+    print_report(report, as_json)
+
+
+def map_in_parts(job: Job, out: Path, threads: int | None, progress: Callable[[int, int], None]) -> None:
+    """Run the job of a map in a folder beside it, which is removed when the map is there; killed, it stays."""
+    parts = out.with_name(out.name + ".parts")
+    job.run(None, parts, threads=threads, progress=progress)
+    (parts / MAP).replace(out)
+    rmtree(parts)
 
 
 def print_report(report: Report, as_json: bool) -> None:

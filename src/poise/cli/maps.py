@@ -15,8 +15,10 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
 import poise
 from poise.cli.files import Base, Packages, Scale, Tool, Up, load_all, read_options
+from poise.cli.job import map_in_parts
 from poise.cli.words import Body, report_complaints, say_written
 from poise.errors import FormatError
+from poise.scale import Job
 
 __all__ = ["map_command"]
 
@@ -39,25 +41,27 @@ def map_command(
     package_path: Packages = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> None:
-    """Map what a frame reaches: what share of orientations is reached, proved out of reach, or open, in each voxel."""
+    """Map what a frame reaches: what share of orientations is reached, proved out of reach, or open, in each voxel.
+
+    It runs as a job, with its parts in a folder beside the map: killed and typed again, it goes on.
+    """
     with report_complaints("map"):
         if out.suffix != ".npz":
             raise FormatError("a map is saved as arrays: give the path the suffix .npz.", str(out))
         options = read_options(base=base, scale=scale, up=up, package_path=package_path)
         body, _ = load_all(model, options, None, None, tool)
         with show_progress("mapping") as progress:
-            found = poise.reach_map(
+            job = Job.reach_map(
                 body,
                 body.frames[-1] if frame is None else frame,
-                spacing,
-                directions,
-                turns,
-                progress,
+                spacing=spacing,
+                directions=directions,
+                turns=turns,
                 manipulability=manipulability,
-                threads=threads,
                 device="gpu" if gpu else "cpu",
             )
-        poise.save(found, out)
+            map_in_parts(job, out, threads, progress)
+        found = poise.ReachMap.load(out, body)
         say_written(out)
         if picture is not None:
             draw(found, picture)

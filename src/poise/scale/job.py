@@ -102,6 +102,11 @@ class Job:
         """Return the job that measures a folder of clips; options are `scale` and `up` of `load_motion`."""
         return cls(None, options=options, work="quality")
 
+    @classmethod
+    def reach_map(cls, model: Model | str | PathLike[str], frame: str, *, device: str = "cpu", **options: Any) -> Job:
+        """Return the job of a reach map, `job.run(None, "out/")`; options are those of `poise.reach_map`."""
+        return cls(model, options={"frame": frame, **options}, device=device, work="reach_map")
+
     # -------------------------------------------------------------------------------------------- running
 
     def run(
@@ -116,7 +121,7 @@ class Job:
         """Do what is not done yet, on this machine.
 
         Args:
-            inputs: Files, a folder, or a pattern: "targets/*.parquet"; clips for work on clips.
+            inputs: Files, a folder, or a pattern: "targets/*.parquet"; clips for work on clips; None for a reach map.
             out: The folder for the answers. It belongs to this job; what is there already is not done again.
             shard: "3/64": only this share of the work, for schedulers; counted from 0 or from 1.
             threads: How many threads (default: one per core). The answers do not depend on it.

@@ -49,7 +49,8 @@ def map_on_ray(
         batch_size: Rows that an actor is given at once.
         num_cpus: Cores of an actor: so many threads solve there.
         num_gpus: GPUs of an actor; 1 for a job on a GPU unless given.
-        concurrency: How many actors, or (least, most); as many as the cluster has room for unless given.
+        concurrency: How many actors, or (least, most); unless given, as many as there is room for beside one core,
+            which Ray needs to read and write with.
         checkpoint: A folder, or a path in a bucket, that all nodes reach: rows that were written by `write_parquet` are
             noted there, and a second run leaves them out (Ray's own CheckpointConfig). The dataset must then be one
             that Ray reads from files and writes to files, and `id` unique.
@@ -75,8 +76,7 @@ def map_on_ray(
 
         dataset.context.checkpoint_config = CheckpointConfig("id", fspath(checkpoint))
     if concurrency is None:
-        room = ray.cluster_resources().get("GPU" if job.device == "gpu" else "CPU", 1.0)
-        concurrency = 1, max(1, int(room / ((num_gpus or 1.0) if job.device == "gpu" else num_cpus)))
+        concurrency = 1, count_actors(ray.cluster_resources(), job.device, num_cpus, num_gpus or 1.0)
     least, most = (concurrency, concurrency) if isinstance(concurrency, int) else concurrency
     chosen = {"num_cpus": num_cpus, "num_gpus": num_gpus or (1 if job.device == "gpu" else None)}
     return dataset.select_columns(wanted).map_batches(
@@ -89,6 +89,22 @@ def map_on_ray(
         **chosen,
         **options,
     )
+
+
+def count_actors(room: dict[str, float], device: str, num_cpus: float, num_gpus: float) -> int:
+    """Return how many actors a cluster has room for, with a core left over.
+
+    Raises:
+        InvalidValue: There is none left to read and write with: Ray would wait for ever.
+    """
+    cores = room.get("CPU", 0.0) - 1.0
+    if cores < num_cpus:
+        raise InvalidValue(
+            f"the cluster has {room.get('CPU', 0.0):g} cores, and an actor with num_cpus={num_cpus:g} leaves none to "
+            "read and write with, so that Ray would wait for ever: give fewer, or concurrency= yourself."
+        )
+    most = int(cores / num_cpus)
+    return max(1, min(most, int(room.get("GPU", 0.0) / num_gpus)) if device == "gpu" else most)
 
 
 class RayWorker:

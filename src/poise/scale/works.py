@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from poise.batch.device import check_served
+from poise.batch.maps import MapProblem
 from poise.errors import InvalidValue
-from poise.scale import clips, libraries, running
+from poise.scale import clips, libraries, maps, running
 from poise.scale.clips import QualityClips, RetargetClips
 from poise.scale.rows import FkRows, SolveRows
 
@@ -137,6 +138,29 @@ class Measuring:
         return libraries.run_clips(job, inputs, out, shard, threads, progress)
 
 
+@dataclass(frozen=True)
+class Reaching:
+    """A reach map."""
+
+    reads_meshes: bool = False
+
+    def check(self, job: Any) -> None:
+        """See Work."""
+        need_body(job)
+        refuse_options(job, maps.MAP_OPTIONS)
+        if "frame" not in job.options:
+            raise InvalidValue("a reach map is of a frame: name it.")
+        job.model.frame(job.options["frame"])
+
+    def prepare(self, job: Any, threads: int | None) -> MapProblem:
+        """See Work."""
+        return MapProblem.prepare(job.model, threads=threads, device=job.device, **job.options)
+
+    def run(self, job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, progress: Any) -> Any:
+        """See Work."""
+        return maps.run_map(job, inputs, out, shard, threads, progress)
+
+
 def need_body(job: Any) -> None:
     """Refuse a job without a body."""
     if job.model is None:
@@ -169,4 +193,5 @@ WORKS: dict[str, Work] = {
     "fk": Fk(),
     "retarget": Retargeting(),
     "quality": Measuring(),
+    "reach_map": Reaching(),
 }
