@@ -16,12 +16,12 @@ from poise.formats.looks import find_look
 from poise.formats.thinning import choose_vertices
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Mesh, Model
-from poise.model.looks import Material, Patch, Piece, deform
+from poise.model.looks import Material, Patch, Piece
 from poise.model.shapes import Shape
 from poise.pictures.primitives import mesh_solid
 from poise.pictures.surface import Surface
 
-__all__ = ["find_hit", "find_pieces", "sample_extremes", "tell_missing"]
+__all__ = ["find_pieces", "sample_extremes", "tell_missing"]
 
 Floats = NDArray[np.float64]
 
@@ -86,23 +86,6 @@ def grow_pieces(model: Model, frames: frozenset[str] | set[str]) -> list[Piece]:
     wanted = {parts[frame] for frame in frames}
     grown = grow_flesh(model, {part for part in parts.values() if part not in wanted}) if wanted else ()
     return [make_piece(part.surface, part.frame, np.eye(4)) for part in grown]
-
-
-def find_hit(model: Model, T: Floats, origin: Floats, direction: Floats) -> str | None:
-    """Return the frame that moves most the vertex that a ray meets first, or None where it meets nothing."""
-    best, frame = np.inf, None
-    along = direction / max(float(np.linalg.norm(direction)), 1e-300)
-    for piece in find_pieces(model):
-        line = deform(piece, model.frames, T) - origin
-        far = line @ along
-        aside = np.linalg.norm(line - far[:, None] * along, axis=1)
-        near = np.flatnonzero((far > 0.0) & (aside < 0.02 * model.length))
-        if len(near) and float(far[near].min()) < best:
-            k = int(near[np.argmin(far[near])])
-            best = float(far[k])
-            skin = piece.skin
-            frame = piece.frame if skin is None else skin.frames[skin.joints[k, int(np.argmax(skin.weights[k]))]]
-    return frame
 
 
 def sample_extremes(piece: Piece) -> Piece:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +10,9 @@ from numpy.typing import NDArray
 
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
-from poise.pictures.bodies import find_hit
 from poise.pictures.bounds import outline_pieces
 from poise.pictures.flesh import Color, find_flesh
+from poise.pictures.rays import find_hit
 from poise.spatial import Rotation
 from poise.studio.dress import Dress
 from poise.studio.dressed_view import DressedView
@@ -150,29 +149,9 @@ class BodyView:
             self.nodes[k].color = lit.get(k, self.plain[k])
         self.lit = lit
 
-    def pick(self, tell: Callable[[str], None]) -> None:
-        """Wait for a click on a part, and tell which frame moves it."""
-        if self.dressed is not None:
-            self.dressed.pick(tell, self.find_clicked)
-            return
-
-        def end(frame: str, _: object) -> None:
-            self.stop_picking()
-            tell(frame)
-
-        for node, part in zip(self.nodes, self.flesh, strict=True):
-            node.on_click(partial(end, part.frame))
-
-    def stop_picking(self) -> None:
-        """Wait for no click any more."""
-        if self.dressed is not None:
-            self.dressed.stop_picking()
-        for node in self.nodes:
-            node.remove_click_callback("all")
-
-    def find_clicked(self, origin: Floats, direction: Floats) -> str:
-        """Find the frame that moves what a ray meets first."""
-        return find_hit(self.model, self.places, origin - self.offset, direction) or self.model.frames[0]
+    def find_clicked(self, origin: Floats, direction: Floats) -> str | None:
+        """Find the frame that moves what a ray meets first; None where it meets nothing."""
+        return find_hit(self.model, self.places, origin - self.offset, direction)
 
     def fade(self, opacity: float | None) -> None:
         """Draw the body so faintly, or as it is."""

@@ -70,6 +70,7 @@ class Grips:
         self.owners: dict[str, int] = {}  # handle to the viewer who drags it
         self.chosen: dict[int, str] = {}  # viewer to the handle touched last
         self.gizmos: dict[int, Any] = {}
+        self.clicked: dict[int, float] = {}  # viewer to when it clicked a handle last
         self.turning: set[int] = set()  # viewers who have their gizmo in hand
         self.frames = {name: puppet.model.frames.index(h.frame) for name, h in puppet.handles.items()}
         self.frames = {name: k for name, k in self.frames.items() if is_moved(puppet.model, puppet.handles[name].frame)}
@@ -171,6 +172,7 @@ class Grips:
 
     def click(self, name: str, viewer: int) -> None:
         """Pin a grip, or release it; a grip in somebody's hand is left alone."""
+        self.clicked[viewer] = time.perf_counter()
         if name in self.owners or time.perf_counter() - self._ended.get(name, -1.0) < CLICK_PAUSE:
             return
         if name in self.puppet.fixed:
@@ -226,12 +228,9 @@ class Grips:
         """Let go of what a viewer held who has left."""
         for name in [name for name, owner in self.owners.items() if owner == viewer]:
             self.end(name)
-        self.chosen.pop(viewer, None)
         self.turning.discard(viewer)
         self._slides.pop(viewer, None)
-        gizmo = self.gizmos.pop(viewer, None)
-        if gizmo is not None and viewer in self.server.get_clients():
-            gizmo.remove()
+        self.drop(viewer)
 
     # ------------------------------------------------------------------------------------------ choosing
 
@@ -267,6 +266,13 @@ class Grips:
         gizmo.on_update(on_turn)
         add_arrows(client, "/gizmo", self.puppet, handle.frame, lambda axis, event: self.slide(name, axis, event))
         self.gizmos[viewer] = gizmo
+
+    def drop(self, viewer: int) -> None:
+        """Take a viewer's gizmo away: something else was chosen."""
+        self.chosen.pop(viewer, None)
+        gizmo = self.gizmos.pop(viewer, None)
+        if gizmo is not None and viewer in self.server.get_clients():
+            gizmo.remove()
 
     # ------------------------------------------------------------------------------------------ showing
 

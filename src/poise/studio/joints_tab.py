@@ -15,6 +15,7 @@ from poise.spatial import Rotation
 from poise.studio.coordinates import Dial, find_dials, format_q, format_transform, read_dials, set_dial
 from poise.studio.pace import Pace
 from poise.studio.puppet import FrameResult
+from poise.studio.rings import Rings
 from poise.studio.session import Session
 
 __all__ = ["JointsTab"]
@@ -35,6 +36,8 @@ class JointsTab:
 
     def __init__(self, session: Session) -> None:
         self.session = session
+        self.rings = Rings(session)
+        self.rings.chosen.append(self.find_joint)
         gui: Any = session.server.gui
         self.handle = gui.add_dropdown("Handle", tuple(session.grips.frames))
         self.numbers = gui.add_html("")
@@ -42,8 +45,7 @@ class JointsTab:
         self.flat = gui.add_vector2("Target in its plane [m]", (0.0, 0.0), step=0.001, hint="The body moves in a plane")
         self.turn = gui.add_vector3("Rotation [°]", (0.0, 0.0, 0.0), step=0.1, hint="Roll, pitch, yaw in the world")
         self.go = gui.add_button_group("Go to", ("Target", "Target and rotation"))
-        self.find = gui.add_text("Find a joint", "", hint="Part of its name")
-        self.pick = gui.add_button("Pick a part", hint="Then click a part of the body: its joints are shown here")
+        self.find = gui.add_text("Find a joint", "", hint="Part of its name; or click a part of the body")
         self.folder = gui.add_folder("Joints: degrees, metres")
         self.pose = gui.add_html("")
         self.dials: tuple[Dial, ...] = ()
@@ -51,7 +53,6 @@ class JointsTab:
         self.handle.on_update(lambda event: self.take_place() if event.client is not None else None)
         self.go.on_click(lambda _: self.on_go())
         self.find.on_update(lambda _: self.filter())
-        self.pick.on_click(lambda _: self.session.view.pick(self.find_part))
         self.pace = Pace(self.refresh, EVERY)
         session.listeners.append(self.show)
         self.change_body()
@@ -60,6 +61,7 @@ class JointsTab:
 
     def change_body(self) -> None:
         """Add a slider for every number of another body."""
+        self.rings.change_body()
         for slider in self.sliders:
             slider.remove()
         session = self.session
@@ -82,7 +84,7 @@ class JointsTab:
         low, high = (round(round(scale(dial, end) / step) * step, 4) for end in (dial.low, dial.high))
         start = min(max(0.0, low), high)
         slider = gui.add_slider(dial.name, low, high, step, start, hint=describe_range(dial))
-        slider.on_update(lambda event: self.on_slide(dial, slider.value) if event.client is not None else None)
+        slider.on_update(lambda event: self.on_slide(dial, slider.value, event.client))
         return slider
 
     def show(self, frame: FrameResult, T: Floats) -> None:
@@ -110,16 +112,15 @@ class JointsTab:
     def filter(self) -> None:
         """Show the sliders whose name has what was typed."""
         words = self.find.value.lower().split()
+        exact = any(dial.joint == self.find.value for dial in self.dials)
         for dial, slider in zip(self.dials, self.sliders, strict=True):
-            slider.visible = all(word in dial.name.lower() for word in words) if words else True
+            named = all(word in dial.name.lower() for word in words)
+            slider.visible = dial.joint == self.find.value if exact else named
 
-    def find_part(self, frame: str) -> None:
-        """Show the sliders of the joint that moves a part of the body."""
-        for joint in self.session.model.joints_above(frame):
-            if any(dial.joint == joint.name for dial in self.dials):
-                self.find.value = joint.name
-                self.filter()
-                return
+    def find_joint(self, joint: str | None) -> None:
+        """Show the sliders of the joint that was chosen on the body; all of them for None."""
+        self.find.value = joint or ""
+        self.filter()
 
     def select(self, name: str) -> None:
         """Turn to the handle that was touched last."""
@@ -140,8 +141,12 @@ class JointsTab:
 
     # ------------------------------------------------------------------------------------------ what is asked
 
-    def on_slide(self, dial: Dial, value: float) -> None:
-        """Turn one joint; handles and pins go along."""
+    def on_slide(self, dial: Dial, value: float, client: Any = True) -> None:
+        """Turn one joint; handles and pins go along, and rings that the viewer has go to it."""
+        if client is None:
+            return
+        if not dial.slides and getattr(client, "client_id", None) in self.rings.turns:
+            self.rings.choose(client.client_id, dial.joint)
         puppet = self.session.puppet
         puppet.turn_joint(dial.name, set_dial(puppet.model, dial, puppet.q, unscale(dial, float(value))))
         self.session.touch()

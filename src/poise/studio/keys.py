@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from poise.studio.rings import Rings
 from poise.studio.session import Session
 from poise.studio.stage import VIEWS
 
@@ -52,6 +53,7 @@ KEYS = {
     "front": Key("View from the front", "1"),
     "side": Key("View from the side", "2"),
     "top": Key("View from above", "3"),
+    "away": Key("Put the turning rings away", "escape"),
     "x-ray": Key("See through the body", "X"),
     "help": Key("Help", "H"),
 }
@@ -60,8 +62,8 @@ KEYS = {
 class Keys:
     """Listens to the keys of all viewers."""
 
-    def __init__(self, session: Session) -> None:
-        self.session = session
+    def __init__(self, session: Session, rings: Rings) -> None:
+        self.session, self.rings = session, rings
         for name, key in KEYS.items():
             gui: Any = session.server.gui
             command = gui.add_command(key.label, hotkey=key.key, modifier=key.modifier)
@@ -92,6 +94,7 @@ class Keys:
             "in": lambda: player.set_part(start=player.seconds),
             "out": lambda: player.set_part(end=player.seconds),
             "release_all": session.puppet.release,
+            "away": lambda: self.rings.put_away(-1 if client is None else client.client_id),
             "x-ray": lambda: session.set_see_through(not session.see_through),
             "help": lambda: show_help(client),
         }

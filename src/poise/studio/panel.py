@@ -33,7 +33,7 @@ HELP = (
     "<b>Drag</b> a handle and the body follows. <b>Click</b> it to pin it where it is (a foot: to plant it), click "
     "again to release it. "
     "The arrows and rings of the last handle move and turn it along one axis. Drag beside the body to look around, "
-    "scroll to come nearer."
+    "scroll to come nearer. <b>Click</b> a part of the body to turn it by the rings at its joint."
 )
 FOLD = "<details style='margin-top:5px'><summary style='cursor:pointer'>{}</summary>{}</details>"
 KEYBOARD = FOLD.format("Keys", describe_keys())
@@ -89,7 +89,7 @@ class Panel:
             self.motion = MotionTab(session)
             self.follow = FollowBox(session)
         self.figures = gui.add_html(shrink_words("&nbsp;"))
-        self.keys = Keys(session)
+        self.keys = Keys(session, self.joints.rings)
         self.planar = PlanarMarks(session)
         session.server.on_client_connect(self.pose.join)
 
@@ -104,10 +104,12 @@ class Panel:
         self.pose.select(viewer, name)
         self.learn.select(name)
         self.joints.select(name)
+        self.joints.rings.put_away(viewer)
 
     def leave(self, viewer: int) -> None:
         """Forget a viewer who has left."""
         self.pose.leave(viewer)
+        self.joints.rings.put_away(viewer)
 
     def say(self, topic: Topic, text: str, color: Color) -> None:
         """Say something at the top; it is sent only if it is new."""

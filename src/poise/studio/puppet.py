@@ -225,6 +225,12 @@ class Puppet:
             self.rig.begin()
             self.place(q)
 
+    def end_turn(self) -> None:
+        """End the turn of a joint: what is done to it next is another change."""
+        with self.lock:
+            self.rig.commit()
+            self._turned = ""
+
     def send(self, handle: str, target: Floats) -> None:
         """Ask a handle to a place or a transform that was typed; a pin is pinned there."""
         with self.lock:

@@ -1,0 +1,77 @@
+"""Which part of a body a ray meets first: a click on a picture of it.
+
+    o + t d = a + u (b - a) + v (c - a),   t > 0, u >= 0, v >= 0, u + v <= 1
+
+Source: Möller and Trumbore, Fast, Minimum Storage Ray-Triangle Intersection, Journal of Graphics Tools 2(1), 1997.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model import Model
+from poise.model.looks import Piece, deform
+from poise.pictures.bodies import find_pieces
+from poise.pictures.flesh import find_flesh
+
+__all__ = ["find_hit", "meet_triangles"]
+
+Floats = NDArray[np.float64]
+
+
+def meet_triangles(points: Any, triangles: Any, origin: Floats, direction: Floats) -> tuple[float, int]:
+    """Return how far along a ray the first triangle is, and which one; infinite and -1 where it meets none."""
+    corners = np.asarray(points, np.float64)[np.asarray(triangles, np.int64)]
+    a, one, two = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
+    across = np.cross(direction, two)
+    size = np.einsum("ni,ni->n", one, across)
+    flat = np.abs(size) < 1e-300
+    over = 1.0 / np.where(flat, 1.0, size)
+    from_a = origin - a
+    u = np.einsum("ni,ni->n", from_a, across) * over
+    beside = np.cross(from_a, one)
+    v = (beside @ direction) * over
+    t = np.einsum("ni,ni->n", two, beside) * over
+    met = ~flat & (u >= 0.0) & (v >= 0.0) & (u + v <= 1.0) & (t > 0.0)
+    if not met.any():
+        return np.inf, -1
+    far = np.where(met, t, np.inf)
+    first = int(np.argmin(far))
+    return float(far[first]), first
+
+
+def find_hit(model: Model, T: Floats, origin: Floats, direction: Floats) -> str | None:
+    """Return the frame that moves what a ray meets first, or None where it meets nothing.
+
+    Args:
+        model: The body: its own meshes where its file brings them, else its flesh.
+        T: All frames of the model, (frames, 4, 4).
+        origin: Where the ray begins.
+        direction: Where it goes.
+    """
+    best, frame = np.inf, None
+    pieces = find_pieces(model)
+    for piece in pieces:
+        far, triangle = meet_triangles(deform(piece, model.frames, T), piece.patch.triangles, origin, direction)
+        if far < best:
+            best, frame = far, find_mover(piece, triangle)
+    for part in () if pieces else find_flesh(model):
+        at = T[model.frames.index(part.frame)]
+        placed = part.surface.vertices @ at[:3, :3].T + at[:3, 3]
+        far, _ = meet_triangles(placed, part.surface.faces, origin, direction)
+        if far < best:
+            best, frame = far, part.frame
+    return frame
+
+
+def find_mover(piece: Piece, triangle: int) -> str:
+    """Return the frame that moves a triangle of a piece most."""
+    skin = piece.skin
+    if skin is None:
+        return piece.frame
+    corners = np.asarray(piece.patch.triangles)[triangle]
+    joints, weights = skin.joints[corners].ravel(), skin.weights[corners].ravel()
+    return str(skin.frames[int(np.argmax(np.bincount(joints.astype(np.int64), weights)))])
