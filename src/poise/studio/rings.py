@@ -24,7 +24,7 @@ __all__ = ["Rings"]
 
 Floats = NDArray[np.float64]
 AFTER = 0.4  # [s] after a click on a handle in which a click on the scene is the same one
-SCALE = 0.13  # of the body's size
+SCALE = 0.18  # of the body's size
 
 
 class Rings:
