@@ -13,7 +13,8 @@ import looks_files as made
 import poise
 from poise.model import Model
 from poise.model.looks import deform
-from poise.pictures.bodies import find_hit, find_pieces
+from poise.pictures.bodies import find_pieces
+from poise.pictures.rays import find_hit
 from poise.studio.dress import SkinPart, make_dress
 
 HALVES = made.png([[(200, 30, 30)] * 2 + [(30, 30, 200)] * 2] * 4)

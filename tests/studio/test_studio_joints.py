@@ -149,9 +149,9 @@ def test_a_typed_target_is_reached(studio: Studio) -> None:
     assert wait_until(lambda: studio.grips.find_state(tip, studio.last) == "placed")
 
 
-def test_a_part_that_is_picked_leads_to_its_joint(studio: Studio) -> None:
+def test_a_part_that_is_clicked_shows_its_joint(studio: Studio) -> None:
     tab = studio.panel.joints
-    tab.find_part("panda_link4")
+    tab.find_joint("panda_joint4")
     assert [dial.name for dial, slider in zip(tab.dials, tab.sliders, strict=True) if slider.visible] == [
         "panda_joint4"
     ]

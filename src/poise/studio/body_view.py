@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -62,6 +64,7 @@ class BodyView:
         self._opacity: float | None = None
         self._shown: tuple[Floats, Floats] | None = None
         self._places: Floats | None = None
+        self.picking, self.picked = False, -1.0  # whether a click on a part is waited for, and when that ended last
 
     def add(self, scene: viser.SceneApi, k: int) -> viser.MeshHandle:
         """Add one part to the scene."""
@@ -148,6 +151,28 @@ class BodyView:
         for k in {*lit, *self.lit}:
             self.nodes[k].color = lit.get(k, self.plain[k])
         self.lit = lit
+
+    def pick(self, tell: Callable[[str], None]) -> None:
+        """Wait for a click on a part, and tell which frame moves it."""
+        self.picking = True
+
+        def end(frame: str, _: object = None) -> None:
+            self.stop_picking()
+            tell(frame)
+
+        if self.dressed is not None:
+            self.dressed.pick(end, self.find_clicked)
+            return
+        for node, part in zip(self.nodes, self.flesh, strict=True):
+            node.on_click(partial(end, part.frame))
+
+    def stop_picking(self) -> None:
+        """Wait for no click any more."""
+        self.picking, self.picked = False, time.perf_counter()
+        if self.dressed is not None:
+            self.dressed.stop_picking()
+        for node in self.nodes:
+            node.remove_click_callback("all")
 
     def find_clicked(self, origin: Floats, direction: Floats) -> str | None:
         """Find the frame that moves what a ray meets first; None where it meets nothing."""

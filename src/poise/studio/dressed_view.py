@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -77,6 +78,24 @@ class DressedView:
             link.opacity = opacity
         for skin in self.skins:
             skin.opacity = opacity
+
+    def pick(self, tell: Callable[[str], None], find: Callable[[Floats, Floats], str | None]) -> None:
+        """Wait for a click, and tell which frame moves what was clicked; `find` says so of a ray through a skin."""
+
+        def end(frame: str, event: Any) -> None:
+            self.stop_picking()
+            found = frame or find(np.array(event.ray_origin), np.array(event.ray_direction))
+            tell(found or self.model.frames[0])
+
+        for link, part in zip(self.links, self.dress.rigid, strict=True):
+            link.on_click(partial(end, part.frame))
+        for skin in self.skins:
+            skin.on_click(partial(end, ""))
+
+    def stop_picking(self) -> None:
+        """Wait for no click any more."""
+        for node in (*self.links, *self.skins):
+            node.remove_click_callback("all")
 
 
 def add_rigid(scene: viser.SceneApi, name: str, part: RigidPart) -> viser.MeshHandle:

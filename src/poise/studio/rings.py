@@ -51,8 +51,9 @@ class Rings:
     def click(self, viewer: int, origin: Floats, direction: Floats) -> None:
         """Give the part that a ray meets its rings; put them away where it meets none."""
         session = self.session
-        if session.grips.owners or time.perf_counter() - session.grips.clicked.get(viewer, -1.0) < AFTER:
-            self.put_away(viewer)
+        last = max(session.grips.clicked.get(viewer, -1.0), session.view.picked)
+        if session.view.picking or session.grips.owners or time.perf_counter() - last < AFTER:
+            self.put_away(viewer)  # the click was meant for something else
             return
         frame = session.view.find_clicked(origin, direction)
         joint = None if frame is None else find_turning_joint(session.model, frame, session.puppet.size)
