@@ -168,7 +168,8 @@ class BodyView:
 
     def stop_picking(self) -> None:
         """Wait for no click any more."""
-        self.picking, self.picked = False, time.perf_counter()
+        if self.picking:
+            self.picking, self.picked = False, time.perf_counter()
         if self.dressed is not None:
             self.dressed.stop_picking()
         for node in self.nodes:
