@@ -13,10 +13,13 @@ import poise
 from bodies import random_model
 from goal_cases import GOALS
 from poise import goals
-from poise.goals import Goal
+from poise.goals import Comfort, Goal, Style
 
-KINDS = {name: thing for name, thing in vars(goals).items() if isinstance(thing, type) and issubclass(thing, Goal)}
+ALL = {name: getattr(goals, name) for name in goals.__all__}
+KINDS = {name: thing for name, thing in ALL.items() if isinstance(thing, type) and issubclass(thing, Goal)}
+CLIP = poise.Motion(poise.load("planar3"), np.zeros((3, 3)))
 EVERY_GOAL = {type(goal).__name__: goal for _, goal in (make() for make in reversed(GOALS.values()))}
+EVERY_GOAL |= {"Comfort": Comfort(), "Style": Style.fit(CLIP)}
 TURNING = {"Orient", "Align", "LookAt", "Angle"}
 BY_AXIS = {"Reach": "of the world", "Relative": "own axes", "Orient": "of the target", "CenterOfMass": "of the world"}
 

@@ -71,6 +71,9 @@ def test_a_solution_outlives_the_next_solve():
     assert (bits(first), first.why(), str(first)) == before
 
 
+NO_NUMBERS = ("convert", "residual", "jacobian", "third")  # functions of Python
+
+
 def test_whatever_the_kernels_read_tells_problems_apart():
     row = Reach(HAND, np.eye(4)).rows(ARM)
     other = {
@@ -83,12 +86,12 @@ def test_whatever_the_kernels_read_tells_problems_apart():
     }
     seen = {describe(row)}
     for field in fields(GoalRows):
-        if field.name in ("convert", "residual", "jacobian"):
+        if field.name in NO_NUMBERS:
             continue
         old = getattr(row, field.name)
         new = other.get(field.name, not old if isinstance(old, bool) else np.ones(np.shape(old)) * 0.5)
         seen.add(describe(replace(row, **{field.name: new})))
-    assert len(seen) == len(fields(GoalRows)) - 3 + 1
+    assert len(seen) == len(fields(GoalRows)) - len(NO_NUMBERS) + 1
 
 
 @pytest.mark.parametrize("change", [{"weight": 0.5}, {"tolerance": 1e-6}, {"priority": 2}, {"name": "tip"}])
