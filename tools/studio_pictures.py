@@ -32,7 +32,7 @@ def ask(studio: Studio, targets: Mapping[str, tuple[float, float, float]], *, ho
 
 def shoot(page: Any, name: str) -> None:
     """One picture."""
-    page.wait_for_timeout(1500)
+    page.wait_for_timeout(5000)  # software rendering comes late
     from PIL import Image
 
     path = PICTURES / f"{name}.jpg"
