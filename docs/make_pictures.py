@@ -254,18 +254,18 @@ def slim(path: Path) -> None:
 def draw_moving() -> None:
     """Draw the README's first picture: a figure in the round, whose hand and eyes follow a ball on a wide way."""
     model = poise.load("humanoid")
-    balls = trace_ball(48)
+    balls = trace_ball(40)
     feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
     goals = [Reach("hand_l", balls[0]), LookAt("eyes", balls[0], weight=0.5), Balance(["foot_l", "foot_r"]), *feet]
     solver = poise.Solver(model, [*goals, Rest(weight=0.05)])
     poses, q = [], None
-    for ball in (*balls, *balls):  # the second round begins where it ends
+    for ball in (*balls, *balls):  # the second round ends where it begins
         q = solver.solve(start=q, targets={"hand_l": ball, "eyes": ball}).q
         poses.append(poise.Pose(model, q))
     frames = [draw_follower(pose, ball) for pose, ball in zip(poses[len(balls) :], balls, strict=True)]
     palette = frames[0].quantize(64, dither=Image.Dither.NONE)
     first, *others = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
-    first.save(PICTURES / "moving.gif", save_all=True, append_images=others, duration=70, loop=0, optimize=True)
+    first.save(PICTURES / "moving.gif", save_all=True, append_images=others, duration=80, loop=0, optimize=True)
 
 
 def trace_ball(count: int) -> list[tuple[float, float, float]]:
@@ -284,7 +284,7 @@ def draw_follower(pose: poise.Pose, ball: tuple[float, float, float]) -> Image.I
     axes.set_position((0.0, 0.0, 1.0, 1.0))
     camera = replace(VIEW, floor=0.0).on(pose.model)
     skin = [make_piece(f.surface, f.frame, np.eye(4), (0.55, 0.70, 0.87, 1.0)) for f in find_flesh(pose.model)]
-    draw_meshes(axes, pose, tuple(skin), camera)
+    draw_meshes(axes, pose, tuple(skin), camera, pixels=440)
     x, y = camera.project(ball)
     below = camera.cast_shadow(ball)
     axes.add_patch(Ellipse(below, 0.15, 0.06, color="#e4e4e4", zorder=1))

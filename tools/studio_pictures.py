@@ -52,7 +52,7 @@ def main() -> None:
         page.get_by_role("tab", name="Pose").wait_for(timeout=SLOW)
         page.wait_for_timeout(3000)
         for button in page.locator("button.mantine-Notification-closeButton").all():
-            button.click()  # that the renderer is software is no news to a reader
+            button.click(timeout=SLOW)  # that the renderer is software is no news to a reader
         viewer = next(iter(studio.server.get_clients()))
         ask(studio, {"hand_l": (0.62, 1.35, 0.3)})
         studio.grips.choose(viewer, "hand_l")
