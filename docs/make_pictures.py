@@ -17,11 +17,14 @@ from typing import Any
 
 import numpy as np
 from draw_bodies import BODIES, GALLERIES
-from PIL import Image, ImageSequence
+from PIL import Image
 
 import poise
-from poise.cli.demo import VIEW, follow
-from poise.goals import Reach
+from poise.cli.demo import VIEW
+from poise.goals import Balance, LookAt, Reach, Rest
+from poise.pictures.bodies import make_piece
+from poise.pictures.flesh import find_flesh
+from poise.pictures.mesh_picture import draw_meshes
 from poise.pictures.plots import (
     COLORS,
     draw_curves,
@@ -249,16 +252,51 @@ def slim(path: Path) -> None:
 
 
 def draw_moving() -> None:
-    """Draw the README's first picture: the demo's figure, following a ball."""
+    """Draw the README's first picture: a figure in the round, whose hand and eyes follow a ball on a wide way."""
     model = poise.load("humanoid")
-    motion = poise.Motion(model, np.array([solution.q for solution in follow(model)[::3]]), fps=12)
-    path = PICTURES / "moving.gif"
-    poise.plot(motion, path, camera=VIEW)
-    with Image.open(path) as film:
-        frames = [frame.convert("RGB").resize((360, 504)) for frame in ImageSequence.Iterator(film)]
-    palette = frames[0].quantize(32, dither=Image.Dither.NONE)
+    balls = trace_ball(40)
+    feet = [Reach(foot, model.fk(model.rest, foot)) for foot in ("foot_l", "foot_r")]
+    goals = [Reach("hand_l", balls[0]), LookAt("eyes", balls[0], weight=0.5), Balance(["foot_l", "foot_r"]), *feet]
+    solver = poise.Solver(model, [*goals, Rest(weight=0.05)])
+    poses, q = [], None
+    for ball in (*balls, *balls):  # the second round ends where it begins
+        q = solver.solve(start=q, targets={"hand_l": ball, "eyes": ball}).q
+        poses.append(poise.Pose(model, q))
+    frames = [draw_follower(pose, ball) for pose, ball in zip(poses[len(balls) :], balls, strict=True)]
+    palette = frames[0].quantize(64, dither=Image.Dither.NONE)
     first, *others = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
-    first.save(path, save_all=True, append_images=others, duration=80, loop=0, optimize=True)
+    first.save(PICTURES / "moving.gif", save_all=True, append_images=others, duration=80, loop=0, optimize=True)
+
+
+def trace_ball(count: int) -> list[tuple[float, float, float]]:
+    """A closed way before the figure: high on one side, low on the other."""
+    turn = np.linspace(0.0, 2.0 * np.pi, count, endpoint=False)
+    way = np.stack([0.32 + 0.33 * np.cos(turn), 1.25 + 0.38 * np.sin(turn), 0.42 + 0.12 * np.sin(2 * turn)], axis=1)
+    return [(float(x), float(y), float(z)) for x, y, z in way]
+
+
+def draw_follower(pose: poise.Pose, ball: tuple[float, float, float]) -> Image.Image:
+    """One frame: the flesh of the figure with light and shade, and the ball with its shadow."""
+    from matplotlib.patches import Ellipse
+
+    made, axes = make_figure(3.75, 4.5)
+    made.set_layout_engine("none")
+    axes.set_position((0.0, 0.0, 1.0, 1.0))
+    camera = replace(VIEW, floor=0.0).on(pose.model)
+    skin = [make_piece(f.surface, f.frame, np.eye(4), (0.55, 0.70, 0.87, 1.0)) for f in find_flesh(pose.model)]
+    draw_meshes(axes, pose, tuple(skin), camera, pixels=440)
+    x, y = camera.project(ball)
+    below = camera.cast_shadow(ball)
+    axes.add_patch(Ellipse(below, 0.15, 0.06, color="#e4e4e4", zorder=1))
+    for part in np.linspace(1.0, 0.1, 12):  # lighter towards the light
+        tone = (1.0, 0.45 + 0.4 * (1 - part), 0.15 + 0.6 * (1 - part))
+        place = (x - 0.022 * (1 - part), y + 0.028 * (1 - part))
+        axes.add_patch(Ellipse(place, 0.15 * part, 0.15 * part, color=tone, zorder=9))
+    axes.set(xlim=(-0.75, 0.95), ylim=(-0.22, 1.82), aspect="equal")
+    axes.axis("off")
+    made.set_dpi(96)
+    made.canvas.draw()
+    return Image.fromarray(np.asarray(made.canvas.buffer_rgba())[..., :3].copy())
 
 
 if __name__ == "__main__":

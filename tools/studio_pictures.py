@@ -32,7 +32,7 @@ def ask(studio: Studio, targets: Mapping[str, tuple[float, float, float]], *, ho
 
 def shoot(page: Any, name: str) -> None:
     """One picture."""
-    page.wait_for_timeout(1500)
+    page.wait_for_timeout(5000)  # software rendering comes late
     from PIL import Image
 
     path = PICTURES / f"{name}.jpg"
@@ -52,7 +52,7 @@ def main() -> None:
         page.get_by_role("tab", name="Pose").wait_for(timeout=SLOW)
         page.wait_for_timeout(3000)
         for button in page.locator("button.mantine-Notification-closeButton").all():
-            button.click()  # that the renderer is software is no news to a reader
+            button.click(timeout=SLOW)  # that the renderer is software is no news to a reader
         viewer = next(iter(studio.server.get_clients()))
         ask(studio, {"hand_l": (0.62, 1.35, 0.3)})
         studio.grips.choose(viewer, "hand_l")

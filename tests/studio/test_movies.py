@@ -11,9 +11,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+import looks_files as made
 import poise
 from poise.errors import FormatError, InvalidValue, MissingExtra
 from poise.goals import Reach
+from poise.model.looks import deform
+from poise.pictures.bodies import find_pieces
 from poise.pictures.movie import find_window, thin
 
 PIL = pytest.importorskip("PIL.Image", reason="pictures need matplotlib: pip install 'poise[studio]'")
@@ -105,3 +108,20 @@ def test_an_mp4_is_given_every_frame(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_another_ending_is_refused_with_what_moves(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match=r"\.gif or \.mp4"):
         poise.plot(make_wave(), tmp_path / "wave.avi")
+
+
+def test_a_movie_shows_all_of_a_body_and_not_its_bones_alone(tmp_path: Path) -> None:
+    made.painted_folder(tmp_path)
+    (tmp_path / "sign.urdf").write_text(
+        '<robot name="sign"><link name="base"/><link name="hand"><visual><geometry><mesh filename="squares.obj"/>'
+        '</geometry></visual></link><joint name="j" type="revolute"><parent link="base"/><child link="hand"/>'
+        '<origin xyz="0 0 0.2"/><axis xyz="0 1 0"/><limit lower="-3" upper="3"/></joint></robot>'
+    )
+    model = poise.load(tmp_path / "sign.urdf")  # its mesh is four metres long, its bones a fifth of one
+    motion = poise.Motion(model, np.linspace(-1.0, 1.0, 9)[:, None], 10.0)
+    window = find_window(motion, None)
+    points = np.concatenate([deform(p, model.frames, model.fk(q)) for p in find_pieces(model) for q in motion.q])
+    flat = window.camera.project(points)
+    assert len(points) > 9 * 8
+    assert (flat.min(axis=0) >= (window.x[0], window.y[0])).all()
+    assert (flat.max(axis=0) <= (window.x[1], window.y[1])).all()

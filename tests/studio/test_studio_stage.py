@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -10,7 +12,8 @@ import pytest
 import poise
 from poise.pictures.front import find_turn
 from poise.studio.opening import read_opening
-from poise.studio.puppet import measure_size
+from poise.studio.puppet import Puppet, measure_size
+from poise.studio.scenery import Scenery
 from poise.studio.stage import VIEWS, View, find_direction, find_view
 
 BODIES = ("humanoid", "panda", "quadruped", "planar3", "snake100")
@@ -122,3 +125,17 @@ def test_a_body_that_its_joints_take_nowhere_opens_on_a_free_root(tmp_path: Path
     assert read_opening(poise.load(tmp_path / "stone.urdf")).model.nv == 6
     for name in poise.models.names():
         assert read_opening(name).model is poise.load(name)
+
+
+def test_who_is_there_and_who_will_come_see_the_same_points() -> None:
+    model = poise.load("humanoid")
+    server = MagicMock()
+    server.initial_camera, there = SimpleNamespace(), SimpleNamespace(aspect=1.6)
+    server.get_clients.return_value = {0: SimpleNamespace(camera=there)}
+    scenery = Scenery(server, shadows=False, dark=False)
+    scenery.puppet = Puppet(model)
+    points = np.random.default_rng(0).uniform(-3.0, 3.0, (50, 3))
+    scenery.show_points(points)
+    for camera in (there, server.initial_camera):
+        flat = project(model, View(np.array(camera.position), np.array(camera.look_at), 1.0), points, 1.6)
+        assert np.abs(flat).max() < 1.0

@@ -20,9 +20,19 @@ PIXELS, SHADOW_PIXELS = 900, 400
 
 
 def draw_meshes(
-    axes: Any, pose: Pose, pieces: tuple[Piece, ...], camera: Camera, *, color: str | None = None, ghost: bool = False
+    axes: Any,
+    pose: Pose,
+    pieces: tuple[Piece, ...],
+    camera: Camera,
+    *,
+    color: str | None = None,
+    ghost: bool = False,
+    pixels: int = PIXELS,
 ) -> None:
-    """Draw one pose by its meshes; a ghost is pale and throws no shadow, and a given colour is that of all."""
+    """Draw one pose by its meshes, the body so many pixels large; a ghost is pale and throws no shadow.
+
+    A given colour is that of all meshes.
+    """
     from matplotlib.colors import to_rgb
 
     T = pose.model.fk(pose.q)
@@ -44,7 +54,7 @@ def draw_meshes(
     if shadows:
         draw_shadow(axes, shadows, to_rgb(SHADOW))
     if sheets:
-        image, extent = paint_sheets(sheets, int(PIXELS / max(len(axes.figure.axes) - 1, 1) ** 0.5))
+        image, extent = paint_sheets(sheets, int(pixels / max(len(axes.figure.axes) - 1, 1) ** 0.5))
         add_image(axes, image * (1, 1, 1, 0.35 if ghost else 1), extent, 2 if ghost else 3)
 
 

@@ -20,6 +20,7 @@ from poise.formats import convert_path
 from poise.formats.target import replace_file
 from poise.kinematics import Motion
 from poise.model.plane import is_planar
+from poise.pictures.bounds import sample_outline
 from poise.pictures.front import stand_before
 from poise.pictures.plots import draw_scene, make_figure
 from poise.pictures.stick import Camera
@@ -34,6 +35,7 @@ FPS = {".gif": 20.0, ".mp4": 30.0}  # at most
 MOST_FRAMES = 600
 SEARCH_FPS = 8.0  # of the steps of a search
 MARGIN = 0.12  # around the motion, of its size
+MOST_POSES = 120  # of a motion that are looked at to find the window that holds it
 DPI = 100
 
 
@@ -99,7 +101,8 @@ def thin(motion: Motion, fps: float) -> Motion:
 def find_window(motion: Motion, camera: Camera | None) -> Window:
     """Find the view that holds the whole motion."""
     model = motion.model
-    places = model.fk(motion.q)[..., :3, 3].reshape(-1, 3)
+    some = motion.q[:: -(-len(motion) // MOST_POSES)]
+    places = sample_outline(model, some).reshape(-1, 3)
     view = (camera or (Camera.look_down() if is_planar(model) else stand_before(model))).on(model)
     if view.floor == "lowest":
         view = replace(view, floor=float(places[:, model.up_axis].min()))

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from poise.errors import PoiseError
 from poise.methods import find_method, names
 from poise.pictures.flesh import Color
+from poise.pictures.front import find_front
 from poise.studio.body_view import BodyView
 from poise.studio.charts import make_table
 from poise.studio.grips import COLORS
 from poise.studio.puppet import FrameResult, Puppet
 from poise.studio.session import SETTLED, Session
-from poise.studio.stage import point_camera
 
 __all__ = ["RaceTab"]
 
@@ -121,17 +121,12 @@ class RaceTab:
         self.wide = all_of_them
         T = self.session.model.fk(self.session.puppet.q)
         bodies = [self.session.view, *(racer.view for racer in self.racers)]
-        point_camera(
-            self.session.server,
-            self.session.model,
-            self.session.puppet.size,
-            np.concatenate([body.sample_points(T) for body in bodies]),
-        )
+        self.session.show_points(np.concatenate([body.sample_points(T) for body in bodies]))
 
     def find_place(self, k: int) -> Floats:
         """Return where the k-th stands: left and right of the body by turns, and a little behind it."""
         up = self.session.model.up_direction
-        ahead = np.roll(up, 1)
+        ahead = find_front(self.session.model)
         side = (1 + k // 2) * (1 if k % 2 == 0 else -1)
         across: Floats = np.cross(up, ahead)
         out: Floats = self.session.puppet.size * (0.62 * side * across - 0.22 * abs(side) * ahead)

@@ -90,9 +90,13 @@ class Scenery:
         self.floor = float(points[:, self.model.up_axis].min())
         light_stage(self.server.scene, self.model, self.puppet.size, self.floor, shadows=self.shadows, dark=self.dark)
         if camera:
-            point_camera(self.server, self.model, self.puppet.size, points)
-            for client in self.server.get_clients().values():
-                self.put_camera(client, points, find_direction(self.model, "fit"))
+            self.show_points(points)
+
+    def show_points(self, points: Floats) -> None:
+        """Let every viewer see all points, those who are there and those who will come."""
+        point_camera(self.server, self.model, self.puppet.size, points)
+        for client in self.server.get_clients().values():
+            self.put_camera(client, points, find_direction(self.model, "fit"))
 
     def look(self, name: str, client: Any) -> None:
         """Turn a viewer's camera to the body: "front", "side", "top", or "fit" from where it is."""
