@@ -143,6 +143,7 @@ def quality(clip: Motion, source: Motion | None = None, contacts: Contacts | Non
     ledger = find_ledger(clip, source, contacts)
     paths = [(contact, clip.positions(contact.frame, contact.point)[contact.start : contact.end]) for contact in ledger]
     mean, p95 = measure_tracking(clip, source)
+    deepest, share = measure_collisions(clip)
     return Quality(
         len(clip),
         clip.fps,
@@ -151,7 +152,8 @@ def quality(clip: Motion, source: Motion | None = None, contacts: Contacts | Non
         **measure_joints(clip),
         tracking_mean=mean,
         tracking_p95=p95,
-        **measure_collisions(clip),
+        collision_max=deepest,
+        collision_share=share,
     )
 
 
@@ -235,7 +237,7 @@ def measure_joints(clip: Motion) -> dict[str, float]:
     }
 
 
-def measure_collisions(clip: Motion) -> dict[str, float | None]:
+def measure_collisions(clip: Motion) -> tuple[float | None, float | None]:
     """Return how deep parts of the body are in each other, and in how many frames; None where it has no capsules.
 
     Pairs are those of `Clearance(pairs="auto")`: parts that are neither neighbours nor together in the rest pose.
@@ -244,7 +246,7 @@ def measure_collisions(clip: Motion) -> dict[str, float | None]:
     capsules = body_capsules(model)
     pairs = choose_pairs(model, capsules, 0.0) if capsules else np.zeros((0, 2), dtype=np.int64)
     if not len(pairs):
-        return {"collision_max": None, "collision_share": None}
+        return None, None
     frames = [model.frames.index(model.frame(capsule.frame).name) for capsule in capsules]
     ends, radius = np.array([(c.a, c.b) for c in capsules]), np.array([c.radius for c in capsules])
     one, other = pairs[:, 0], pairs[:, 1]
@@ -255,7 +257,7 @@ def measure_collisions(clip: Motion) -> dict[str, float | None]:
         a, b, c, d = (np.ascontiguousarray(x[:, i, k].reshape(-1, 3)) for i in (one, other) for k in (0, 1))
         gaps = core.segment_distances(a, b, c, d).reshape(len(T), -1) - radius[one] - radius[other]
         depth[first : first + BLOCK] = -gaps.min(axis=1)
-    return {"collision_max": 1e3 * max(float(depth.max()), 0.0), "collision_share": float((depth > 0.0).mean())}
+    return 1e3 * max(float(depth.max()), 0.0), float((depth > 0.0).mean())
 
 
 def measure_ranges(clip: Motion) -> tuple[Floats, NDArray[np.bool_]]:
