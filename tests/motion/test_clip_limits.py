@@ -9,7 +9,7 @@ from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.limits import Acceleration, Clearance, Closed, Cone, Coupled, Speed, Sphere
 from poise.limits.capsules import body_capsules, capsule_distances, choose_pairs
-from poise.motion import Contacts, contacts, edit, lock, track
+from poise.motion import Contacts, contacts, edit, lock, quality, track
 from walks import make_walk, put_skate_in
 
 TCP = "panda_hand_tcp"
@@ -187,8 +187,10 @@ def test_hands_that_run_into_the_body_stay_out_of_it(skating):
     pairs = choose_pairs(model, capsules, 0.0)
     deepest = min(capsule_distances(model, capsules, pairs, q).min() for q in inside.q)
     assert deepest < -1e-3
+    assert quality(inside).collision_max == pytest.approx(-1e3 * deepest, rel=1e-9)
     out = lock(inside, contacts(skating), limits=Clearance())
     assert min(capsule_distances(model, capsules, pairs, q).min() for q in out.motion.q) > -1e-9, out.why()
+    assert out.quality.collision_max < 1e-6
 
 
 def test_wrong_limits_are_refused_by_name(arm, circle):
@@ -196,3 +198,14 @@ def test_wrong_limits_are_refused_by_name(arm, circle):
         track(arm, Reach(TCP, circle), fps=FPS, limits=["Speed"])
     with pytest.raises(poise.errors.PoiseError, match="elbow"):
         track(arm, Reach(TCP, circle), fps=FPS, limits=[Speed({"elbow": 1.0})])
+
+
+def test_quality_tells_speeds_and_what_has_no_size():
+    arm = poise.load("planar2")
+    q = np.zeros((10, 2))
+    q[5:, 1] = 1.0
+    found = quality(Motion(arm, q, 30.0))
+    assert found.speed_max == pytest.approx(30.0)
+    assert found.speed_share == pytest.approx(0.1)
+    assert "rad/s at most" in str(found)
+    assert set(found.to_dict()) >= {"speed_max", "speed_share", "collision_max", "collision_share"}

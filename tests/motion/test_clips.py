@@ -149,7 +149,7 @@ def test_time_reversal_gives_the_reversed_lock(skating):
     turned = [Contact(c.frame, len(skating) - c.end, len(skating) - c.start, place=c.place) for c in ledger]
     backwards = lock(skating.reversed(), Contacts(tuple(turned), len(skating), FPS, 0.0))
     far = skating.model.difference(backwards.motion.reversed().q, forwards.motion.q)
-    assert np.abs(far).max() < 1e-4
+    assert np.abs(far).max() < 1e-6
 
 
 def test_a_lock_out_of_reach_is_let_go_and_told(walk):
@@ -342,3 +342,34 @@ def test_the_mirror_image_of_a_lock_is_the_lock_of_the_mirror_image(skating):
 
 def swap(name):
     return name[:-1] + {"l": "r", "r": "l"}[name[-1]]
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda walk: lock(walk, ground=float("nan")), "ground"),
+        (lambda walk: lock(walk, ground="floor"), "ground"),
+        (lambda walk: lock(walk, smooth=-1.0), "smooth"),
+        (lambda walk: track(walk.model, Reach("hand_l", np.zeros((4, 3))), fps=FPS, smooth=float("nan")), "smooth"),
+        (lambda walk: contacts(walk, floor=float("inf")), "floor"),
+        (lambda walk: quality(walk, contacts="auto"), "contacts"),
+        (lambda walk: quality(walk, contacts=Contacts((), 5, FPS)), "5 frames"),
+        (lambda walk: quality(walk, source="walk.bvh"), "source"),
+        (lambda walk: lock(Motion(walk.model, np.full_like(walk.q, np.nan))), "finite"),
+        (lambda walk: Motion(walk.model, walk.q, 0.0), "fps"),
+        (lambda walk: walk.joined(Motion(poise.load("panda"), np.zeros((3, 7)))), "one body"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_its_name(walk, call, words):
+    with pytest.raises(PoiseError, match=words):
+        call(walk)
+
+
+def test_contacts_that_contradict_each_other_are_let_go_and_told(walk):
+    """Two feet further apart than the legs reach, and two points of one foot that do not fit."""
+    for other in (Contact("toe_r", 0, 9, place=(3, 0, 0)), Contact("heel_l", 0, 9, place=(1, 0.4, 0))):
+        ledger = Contacts((Contact("toe_l", 0, 9, place=(0, 0, 0)), other), len(walk), FPS)
+        out = lock(walk, ledger)
+        assert out.released
+        assert "let go" in out.why()
+        assert not len(out.contacts) or slip(out.motion, out.contacts) < 1e-5

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from numbers import Real
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,8 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, floor: flo
     """
     if not isinstance(clip, Motion):
         raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion.")
+    if floor is not None and not (isinstance(floor, Real) and np.isfinite(floor)):
+        raise InvalidValue(f"floor is {floor!r}; it must be a number.")
     soles = find_soles(clip.model, points)
     if not len(clip):
         return Contacts((), 0, clip.fps, floor)

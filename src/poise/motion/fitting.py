@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from poise.kinematics import Motion
 from poise.motion.ledger import Contact, Contacts
 
-__all__ = ["fit_places"]
+__all__ = ["SHIFT", "fit_places"]
 
 Floats = NDArray[np.float64]
 RIGID = 1e-4  # of L: a distance that changes by less belongs to one rigid part
+SHIFT = 0.03  # of L: a place is shifted no further; one that does not fit by more is let go, and told
 SWEEPS = 40  # over all pairs; contacts that overlap in chains settle in a few
 
 
@@ -25,7 +26,7 @@ def fit_places(clip: Motion, ledger: Contacts) -> Contacts:
     up = clip.model.up_direction
     places = [None if c.place is None else np.array(c.place) for c in ledger]
     for _ in range(SWEEPS):
-        worst = max(fit_pair(places, a, b, far, up) for a, b, far in pairs)
+        worst = max(fit_pair(places, a, b, far, up, SHIFT * clip.model.length) for a, b, far in pairs)
         if worst < 1e-12:
             break
     moved = [
@@ -35,8 +36,11 @@ def fit_places(clip: Motion, ledger: Contacts) -> Contacts:
     return replace(ledger, intervals=tuple(moved))
 
 
-def fit_pair(places: list[Floats | None], a: int, b: int, far: float, up: Floats) -> float:
-    """Move two places along the ground until they are so far apart, each by half; return by how much they moved."""
+def fit_pair(places: list[Floats | None], a: int, b: int, far: float, up: Floats, most: float) -> float:
+    """Move two places along the ground until they are so far apart, each by half; return by how much they moved.
+
+    Places that fit so badly that it would take more than `most` contradict each other, and stay.
+    """
     first, second = places[a], places[b]
     if first is None or second is None:
         return 0.0
@@ -46,6 +50,8 @@ def fit_pair(places: list[Floats | None], a: int, b: int, far: float, up: Floats
     length = float(np.linalg.norm(level))
     wanted = np.sqrt(max(far * far - rise * rise, 0.0))
     if length < 1e-9 or wanted < 1e-9:
+        return 0.0
+    if abs(wanted - length) > most:
         return 0.0
     shift = 0.5 * (wanted - length) * level / length
     places[a], places[b] = first - shift, second + shift

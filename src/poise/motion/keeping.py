@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.errors import InvalidValue
 from poise.goals import Ball, Goal, Inside, Reach, Rest
 from poise.limits import Acceleration, Limit
 from poise.limits.limit import name_limits
@@ -26,7 +28,7 @@ from poise.solvers.table import combine_postures
 if TYPE_CHECKING:
     from poise.motion.whole_clip import ClipGoal
 
-__all__ = ["Rates", "Repair", "ask_nothing", "find_broken", "part_limits", "read_limits", "repair"]
+__all__ = ["Rates", "Repair", "ask_nothing", "find_broken", "part_limits", "read_limits", "read_number", "repair"]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -82,6 +84,14 @@ def read_limits(limits: Iterable[Limit] | Limit) -> tuple[Limit, ...]:
         InvalidValue: Something else is among them.
     """
     return tuple(name_limits(limits).values())
+
+
+def read_number(value: Any, what: str, least: float = -np.inf) -> float:
+    """Return a finite number, not below the least one, or refuse it by its name."""
+    wanted = "a number" if least == -np.inf else f"a number, {least:g} or more"
+    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(value) or value < least:
+        raise InvalidValue(f"{what} is {value!r}; it must be {wanted}.")
+    return float(value)
 
 
 def part_limits(limits: Sequence[Limit]) -> tuple[list[Limit], list[Limit]]:

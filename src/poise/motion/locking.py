@@ -21,8 +21,8 @@ from poise.kinematics.editing import follow_branches
 from poise.limits import Limit
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.finding import find_runs
-from poise.motion.fitting import fit_places
-from poise.motion.keeping import part_limits, read_limits
+from poise.motion.fitting import SHIFT, fit_places
+from poise.motion.keeping import part_limits, read_limits, read_number
 from poise.motion.ledger import Contact, Contacts, Place
 from poise.motion.result import HOLDS, Released, Track, list_holding
 from poise.motion.whole_clip import ClipAnswer, ClipGoal, Progress, solve_whole
@@ -64,9 +64,11 @@ def lock(
     """
     if not isinstance(clip, Motion) or not len(clip):
         raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
+    smooth = read_number(smooth, "smooth", 0.0)
+    height = None if ground is None else read_number(ground, "ground")
     ledger = read_contacts(clip, contacts)
-    if ground is not None:
-        ledger = move_ground(ledger, float(ground), clip.model.up_direction)
+    if height is not None:
+        ledger = move_ground(ledger, height, clip.model.up_direction)
     ledger = fit_places(clip, fill_places(clip, ledger))
     rules = read_limits(limits)
     if part_limits(rules)[1]:
@@ -160,7 +162,10 @@ def recentre(moved: Motion, contact: Contact, off: float) -> Contact:
     up = moved.model.up_direction
     path = moved[contact.start : contact.end].positions(contact.frame, contact.point)
     shift = path.mean(axis=0) - np.array(contact.place)
-    place = np.array(contact.place) + shift - (shift @ up) * up
+    shift -= (shift @ up) * up
+    if np.linalg.norm(shift) > SHIFT * moved.model.length:
+        return contact
+    place = np.array(contact.place) + shift
     return replace(contact, place=(place[0], place[1], place[2]))
 
 

@@ -7,6 +7,8 @@
     step    largest motion of a joint from one frame to the next                              rad
     jerk    third difference of the joints, root apart, root mean square over joints          rad/s^3
     limits  how far a joint is outside its range                                              rad
+    speed   largest speed of a joint, and the share of frames in which one is faster than 3 pi        rad/s
+    bodies  how deep parts of the body are in each other, by the capsules of `Clearance`       mm
 
 Contacts are those of the source, where there is one: who judges a result by contacts that were found in the result sees
 only the feet that happen to stand.
@@ -23,12 +25,16 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.kinematics.carrying import find_root
 from poise.kinematics.editing import follow_branches
+from poise.limits.capsules import body_capsules, choose_pairs
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.ledger import Contact, Contacts
+from poise.native import core
 
 __all__ = ["Quality", "quality"]
 
 Floats = NDArray[np.float64]
+FAST = 3.0 * np.pi  # rad/s
+BLOCK = 256  # frames whose capsules are placed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +57,13 @@ class Quality:
         jerk_mean: Mean jerk [rad/s^3].
         jerk_p95: Its 95th percentile.
         speed_max: Largest speed of a joint [rad/s].
+        speed_share: The share of frames in which a joint is faster than 3 pi rad/s.
         limits_max: Furthest that a joint is outside its range [rad, m]; 0 where all keep it.
         limits_share: The share of frames in which some joint is at the end of its range.
         tracking_mean: Mean distance of frames of the same name from those of the source [mm]; None without a source.
         tracking_p95: Its 95th percentile.
+        collision_max: Deepest that two parts of the body are in each other [mm]; None where it has no size.
+        collision_share: The share of frames in which two are.
     """
 
     frames: int
@@ -72,10 +81,13 @@ class Quality:
     jerk_mean: float
     jerk_p95: float
     speed_max: float
+    speed_share: float
     limits_max: float
     limits_share: float
     tracking_mean: float | None = None
     tracking_p95: float | None = None
+    collision_max: float | None = None
+    collision_share: float | None = None
 
     def __str__(self) -> str:
         def line(what: str, text: str) -> str:
@@ -87,10 +99,16 @@ class Quality:
             line("slip", f"mean {self.slip_mean:.3f}, p95 {self.slip_p95:.3f}, max {self.slip_max:.3f} mm a frame"),
             line("drift", f"mean {self.drift_mean:.2f}, max {self.drift_max:.2f} mm"),
             line("floor", f"{self.height_mean:.2f} mm off in contact, {self.sink_max:.2f} mm deep at most"),
-            line("step", f"{self.step_max:.3f} rad at most, speed {self.speed_max:.2f} rad/s"),
+            line("step", f"{self.step_max:.3f} rad at most"),
+            line(
+                "speed", f"{self.speed_max:.2f} rad/s at most, over 3 pi in {100.0 * self.speed_share:.0f} % of frames"
+            ),
             line("jerk", f"mean {self.jerk_mean:.0f}, p95 {self.jerk_p95:.0f} rad/s^3"),
             line("limits", f"{self.limits_max:.3g} outside, at an end in {100.0 * self.limits_share:.0f} % of frames"),
         ]
+        if self.collision_max is not None and self.collision_share is not None:
+            share = 100.0 * self.collision_share
+            lines.append(line("itself", f"{self.collision_max:.1f} mm deep at most, in {share:.0f} % of frames"))
         if self.tracking_mean is not None:
             lines.append(line("tracking", f"mean {self.tracking_mean:.1f}, p95 {self.tracking_p95:.1f} mm"))
         return "\n".join(lines)
@@ -114,11 +132,18 @@ def quality(clip: Motion, source: Motion | None = None, contacts: Contacts | Non
     """
     if not isinstance(clip, Motion) or not len(clip):
         raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
+    if source is not None and not isinstance(source, Motion):
+        raise InvalidValue(f"source is {source!r}; it must be a poise.Motion.")
+    if contacts is not None and not isinstance(contacts, Contacts):
+        raise InvalidValue(f"contacts is {contacts!r}; it must be Contacts, as poise.motion.contacts finds them.")
+    if contacts is not None and contacts.frames != len(clip):
+        raise InvalidValue(f"contacts are of a clip of {contacts.frames} frames; this one has {len(clip)}.")
     if source is not None and len(source) != len(clip):
         raise InvalidValue(f"source has {len(source)} frames and the clip {len(clip)}.")
     ledger = find_ledger(clip, source, contacts)
     paths = [(contact, clip.positions(contact.frame, contact.point)[contact.start : contact.end]) for contact in ledger]
     mean, p95 = measure_tracking(clip, source)
+    deepest, share = measure_collisions(clip)
     return Quality(
         len(clip),
         clip.fps,
@@ -127,6 +152,8 @@ def quality(clip: Motion, source: Motion | None = None, contacts: Contacts | Non
         **measure_joints(clip),
         tracking_mean=mean,
         tracking_p95=p95,
+        collision_max=deepest,
+        collision_share=share,
     )
 
 
@@ -204,9 +231,33 @@ def measure_joints(clip: Motion) -> dict[str, float]:
         "jerk_mean": float(jerks.mean()),
         "jerk_p95": float(np.percentile(jerks, 95.0)),
         "speed_max": float(np.abs(steps).max() * clip.fps),
+        "speed_share": float((np.abs(steps).max(axis=1) * clip.fps > FAST).sum() / len(clip)),
         "limits_max": float(outside.max(initial=0.0)),
         "limits_share": float(at_end.mean()),
     }
+
+
+def measure_collisions(clip: Motion) -> tuple[float | None, float | None]:
+    """Return how deep parts of the body are in each other, and in how many frames; None where it has no capsules.
+
+    Pairs are those of `Clearance(pairs="auto")`: parts that are neither neighbours nor together in the rest pose.
+    """
+    model = clip.model
+    capsules = body_capsules(model)
+    pairs = choose_pairs(model, capsules, 0.0) if capsules else np.zeros((0, 2), dtype=np.int64)
+    if not len(pairs):
+        return None, None
+    frames = [model.frames.index(model.frame(capsule.frame).name) for capsule in capsules]
+    ends, radius = np.array([(c.a, c.b) for c in capsules]), np.array([c.radius for c in capsules])
+    one, other = pairs[:, 0], pairs[:, 1]
+    depth = np.empty(len(clip))
+    for first in range(0, len(clip), BLOCK):
+        T = model.fk(clip.q[first : first + BLOCK])[:, frames]
+        x = np.einsum("fnij,nkj->fnki", T[:, :, :3, :3], ends) + T[:, :, None, :3, 3]
+        a, b, c, d = (np.ascontiguousarray(x[:, i, k].reshape(-1, 3)) for i in (one, other) for k in (0, 1))
+        gaps = core.segment_distances(a, b, c, d).reshape(len(T), -1) - radius[one] - radius[other]
+        depth[first : first + BLOCK] = -gaps.min(axis=1)
+    return 1e3 * max(float(depth.max()), 0.0), float((depth > 0.0).mean())
 
 
 def measure_ranges(clip: Motion) -> tuple[Floats, NDArray[np.bool_]]:

@@ -25,7 +25,7 @@ from poise.limits import Limit
 from poise.model import Model
 from poise.motion.branches import Route, find_route
 from poise.motion.editing import refuse_postures
-from poise.motion.keeping import Rates, find_broken, part_limits, read_limits
+from poise.motion.keeping import Rates, find_broken, part_limits, read_limits, read_number
 from poise.motion.ledger import Contacts
 from poise.motion.locking import fill_places, list_goals, read_contacts
 from poise.motion.middles import bring_home, find_jumps
@@ -79,7 +79,7 @@ def track(
     """
     if mode not in ("clip", "online"):
         raise InvalidValue(f"mode is {mode!r}; it must be 'clip' or 'online'.")
-    rate = check_rate(fps)
+    rate, smooth = check_rate(fps), read_number(smooth, "smooth", 0.0)
     named = name_goals([goals] if isinstance(goals, Goal) else goals)
     moving, frames = read_paths(named, targets or {})
     still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
