@@ -183,7 +183,32 @@ def demo() -> Any:
 
 def reach() -> Any:
     """In how many orientations a Panda's hand reaches a place."""
-    return plot(poise.reach_map(poise.load("panda"), "panda_hand_tcp", 0.08, 24, 4)).figure
+    return plot(poise.reach_map(poise.load("panda"), "panda_hand_tcp", 0.08, 16, 2)).figure
+
+
+def path() -> Any:
+    """An arm along transforms, and its joints over the waypoints."""
+    model, frame = poise.load("panda"), "panda_hand"
+    T = make_path()
+    track = poise.motion.track(model, Reach(frame, T), fps=30.0)
+    made, (left, right) = make_figure(9.4, 4.4, panels=2)
+    camera = Camera(azimuth=0.6, elevation=0.35).on(model)
+    some = [track.motion[k] for k in (0, 33, 67)]
+    draw_scene(left, some[1], ghosts=[some[0], some[2]], camera=camera)
+    left.plot(*camera.project(T[:, :3, 3]).T, color="#D55E00", linewidth=1.6, zorder=5)
+    for k, name in enumerate(joint.name for joint in model.joints if joint.nv):
+        right.plot(np.degrees(track.motion.q[:, k]), label=name.removeprefix("panda_"), color=COLORS[k % len(COLORS)])
+    right.set(xlabel="waypoint", ylabel="degrees")
+    right.legend(fontsize=8, ncols=4, frameon=False, loc="lower left", bbox_to_anchor=(0.0, 1.0))
+    return made
+
+
+def make_path() -> Any:
+    """Return transforms across the front of an arm and back, as docs/maps.md has them."""
+    t = np.linspace(0.0, 2.0 * np.pi, 200)
+    T = np.tile(np.eye(4), (len(t), 1, 1))
+    T[:, :3, 3] = np.stack([0.35 * np.cos(t), np.full(200, 0.54), 0.79 + 0.05 * np.sin(2.0 * t)], axis=1)
+    return T
 
 
 def strip() -> Any:
@@ -192,4 +217,4 @@ def strip() -> Any:
     return plot(poise.Motion(found[0].model, [part.q for part in found], 30), camera=FRONT).figure
 
 
-BODIES = {"hero": hero, "demo": demo, "reach": reach, "strip": strip}
+BODIES = {"hero": hero, "demo": demo, "reach": reach, "path": path, "strip": strip}

@@ -166,3 +166,11 @@ def test_the_start_decides_between_ways_that_are_as_good() -> None:
 )
 def test_other_goals_and_bodies_take_another_way(goals: Any, paths: Any) -> None:
     assert find_route(poise.load("planar3"), goals, paths, None) is None
+
+
+def test_speed_limits_hold_on_the_way_that_was_chosen() -> None:
+    T = wander(PANDA, "panda_hand_tcp", 2)
+    found = motion.track(PANDA, Reach("panda_hand_tcp", T), fps=30.0, limits=[poise.limits.Speed(5.0)])
+    assert found.reached.all(), found.why()
+    assert found.reconfigurations == ()
+    assert np.abs(np.diff(found.motion.q, axis=0)).max() * 30.0 <= 5.0 + 1e-9

@@ -100,7 +100,7 @@ class Asked:
         cls, model: Model, goal: Reach, origin: Floats, shape: tuple[int, int, int], spacing: float, R: Floats
     ) -> Asked:
         """Leave out what distances, or a chain that moves in a plane, rule out beyond tolerances and rounding."""
-        places = origin + spacing * np.stack(np.indices(shape), axis=-1).reshape(-1, 3).astype(np.float64)
+        places = origin + spacing * np.moveaxis(np.indices(shape), 0, -1).reshape(-1, 3).astype(np.float64)
         metres, radians = goal.tolerances(model, False)
         open_ = np.ones(len(places), dtype=bool)
         bound = find_bound(model, goal)

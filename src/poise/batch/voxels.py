@@ -102,7 +102,7 @@ class ReachMap(Drawn):
     @property
     def centers(self) -> Floats:
         """The middle of every voxel [m], (nx, ny, nz, 3)."""
-        places: Floats = self.origin + self.spacing * np.stack(np.indices(self.shape), axis=-1)
+        places: Floats = self.origin + self.spacing * np.moveaxis(np.indices(self.shape), 0, -1)
         return places
 
     @property
@@ -140,7 +140,8 @@ class ReachMap(Drawn):
             return Voxel(0.0, float(self.whole), float(not self.whole), None, None)
         x, y, z = (self.origin + self.spacing * np.array(index)).tolist()
         best = None if self.manipulability is None else float(self.manipulability[index])
-        return Voxel(*(float(getattr(self, name)[index]) for name in SHARES), best, (x, y, z))
+        reached, proved, undecided = (float(share[index]) for share in (self.reached, self.proved, self.undecided))
+        return Voxel(reached, proved, undecided, best, (x, y, z))
 
     def locate(self, point: ArrayLike) -> tuple[int, int, int] | None:
         """Return the number of the voxel that holds a point, along x, y and z; None outside the map."""
@@ -254,8 +255,8 @@ class ReachMap(Drawn):
 
 def read_map(arrays: Mapping[str, NDArray[Any]], model: Model | None) -> ReachMap:
     """Return a map from its arrays, or raise a ValueError where they do not belong together."""
-    shares = [np.asarray(arrays[name], dtype=np.float32) for name in SHARES]
-    if shares[0].ndim != 3 or any(share.shape != shares[0].shape for share in shares):
+    reached, proved, undecided = (np.asarray(arrays[name], dtype=np.float32) for name in SHARES)
+    if reached.ndim != 3 or not reached.shape == proved.shape == undecided.shape:
         raise ValueError("its shares have different shapes")
     name = str(arrays["model"])
     body = models.build(name) if model is None and name in models.names() else model
@@ -266,10 +267,12 @@ def read_map(arrays: Mapping[str, NDArray[Any]], model: Model | None) -> ReachMa
         str(arrays["frame"]),
         float(arrays["spacing"]),
         np.asarray(arrays["origin"], dtype=np.float64).reshape(3),
-        *shares,
+        reached,
+        proved,
+        undecided,
         np.asarray(arrays["directions"], dtype=np.float64).reshape(-1, 3),
         int(arrays["turns"]),
         np.asarray(arrays["axis"], dtype=np.float64).reshape(3),
         bool(arrays["whole"]),
-        None if best is None else np.asarray(best, dtype=np.float32).reshape(shares[0].shape),
+        None if best is None else np.asarray(best, dtype=np.float32).reshape(reached.shape),
     )

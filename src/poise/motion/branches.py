@@ -156,7 +156,7 @@ class Finder:
             return None
         apart: tuple[int, ...] = ()  # joints whose whole turns are told apart
         for _ in range(len(self.closed.axes) + 1):
-            layers = [self.tell_turns(answers[t], apart) for t in full]
+            layers = [self.tell_turns(answers[t], apart) for t in full.tolist()]
             way, flips, steps = self.walk(layers, full, apart)
             values = np.array([layers[k][way[k]] for k in range(len(full))])
             stuck = self.unwind(values, flips, steps)

@@ -181,14 +181,21 @@ def solve_route(
     assert isinstance(goal, Reach)
     whole = np.concatenate([part.motion.q for part in parts])
     q, errors = bring_home(guess.model, goal, paths[name], whole, np.concatenate([part.errors[name] for part in parts]))
-    jumps = find_jumps(guess.model, goal, paths[name], q)
+    made = Motion(guess.model, q, guess.fps)
     return replace(
         parts[0],
-        motion=Motion(guess.model, q, guess.fps),
+        motion=made,
         errors={name: errors},
         contacts=Contacts((), len(guess), guess.fps),
-        reconfigurations=tuple(sorted({*route.flips, *jumps})),
+        reconfigurations=tuple(sorted({*route.flips, *list_jumps(made, goals, paths)})),
     )
+
+
+def list_jumps(made: Motion, goals: Mapping[str, Goal], paths: Mapping[str, Floats]) -> tuple[int, ...]:
+    """Return the frames before which an arm jumps."""
+    ((name, goal),) = goals.items()
+    assert isinstance(goal, Reach)
+    return find_jumps(made.model, goal, paths[name], made.q)
 
 
 def shift_progress(progress: Progress, before: int, total: int) -> Progress:

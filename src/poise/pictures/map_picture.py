@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.batch import ReachMap
+from poise.model.plane import is_planar
 from poise.pictures.map_faces import Faces, choose_colors, find_faces
 from poise.pictures.plots import draw_scene, make_figure
-from poise.pictures.stick import Camera, is_planar
+from poise.pictures.stick import Camera
 
 __all__ = ["draw_map"]
 
@@ -58,7 +59,7 @@ def draw_faces(axes: Any, faces: Faces, camera: Camera) -> None:
     colors = choose_colors(faces.shares[seen]) * shade[:, None]
     axes.add_collection(
         PolyCollection(
-            camera.project(faces.corners[seen]), facecolors=colors, edgecolors=colors, linewidths=0.3, zorder=1
+            list(camera.project(faces.corners[seen])), facecolors=colors, edgecolors=colors, linewidths=0.3, zorder=1
         )
     )
 
