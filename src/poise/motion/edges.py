@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.anatomy import ContactPoint
+from poise.anatomy import ContactPoint, Roles
 from poise.anatomy import roles as find_roles
 from poise.goals import HalfSpace, Inside, OnPlane
 from poise.goals.on_plane import pack_axis
@@ -60,7 +60,10 @@ def list_edge_goals(clip: Motion, ledger: Contacts) -> list[ClipGoal]:
 
 def find_edges(model: Model, side: str) -> Iterator[Edge]:
     """List the edges of a sole that shapes or a mesh tell of; nothing for a foot of bones."""
-    known = find_roles(model).contacts
+    roles = find_roles(model)
+    known = roles.contacts
+    if not can_lie(model, roles, side):
+        return
     middles = [known[name] for name in (f"toe_{side}", f"heel_{side}") if name in known]
     corners = [p for name, p in known.items() if name.startswith("sole_") and name.endswith(f"_{side}")]
     if len(middles) < 2 or any(p.evidence not in ("shapes", "mesh") for p in (*middles, *corners)):
@@ -77,6 +80,15 @@ def find_edges(model: Model, side: str) -> Iterator[Edge]:
         )
         if len(own) == 2:
             yield Edge(middle.name, own, tuple(float((places[p.name] - places[middle.name]) @ up) for p in own))
+
+
+def can_lie(model: Model, roles: Roles, side: str) -> bool:
+    """Tell whether an ankle turns in two ways at least; a foot that only nods lies as the leg does."""
+    knee, foot = roles.get(f"knee_{side}"), roles.get(f"foot_{side}")
+    if knee is None or foot is None:
+        return False
+    above = {joint.name for joint in model.joints_above(knee)}
+    return sum(joint.nv for joint in model.joints_above(foot) if joint.name not in above) >= 2
 
 
 def tell_levels(ledger: Contacts, name: str, up: Floats) -> Floats:

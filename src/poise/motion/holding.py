@@ -7,6 +7,7 @@ place while the hips go on: then it holds a rail, a table, a wall.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,7 +82,19 @@ def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion, joints:
                 name=contact.name,
             )
         )
-    return Contacts(tuple(found), len(moved), moved.fps, 0.0 if carrying.moves else None)
+    return Contacts(tuple(merge(found)), len(moved), moved.fps, 0.0 if carrying.moves else None)
+
+
+def merge(found: list[Contact]) -> list[Contact]:
+    """Return contacts with those of one point that overlap made one: a foot may have one point for heel and toe."""
+    out: list[Contact] = []
+    for contact in sorted(found, key=lambda c: (c.frame, c.point, c.start)):
+        last = out[-1] if out else None
+        if last is None or (last.frame, last.point) != (contact.frame, contact.point) or contact.start >= last.end:
+            out.append(contact)
+        elif contact.end > last.end:
+            out[-1] = replace(last, end=contact.end)
+    return out
 
 
 def find_point(carrying: CarryOver, contact: Contact) -> tuple[str, Place] | None:
