@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"))
+BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"), ("clavicle", "shoulder"))
 SHORT = 1e-3  # of L: a bone that is shorter tells no direction
 OWN = np.cos(np.radians(30.0))  # an axis of a frame that is nearer than that to where the trunk goes is meant to be it
 

@@ -32,7 +32,17 @@ from poise.spatial import Rotation
 __all__ = ["CarryOver", "Ground", "Scales", "read_scales"]
 
 Floats = NDArray[np.float64]
-WEIGHTS = {"hips": 1.0, "pelvis": 1.0, "chest": 0.5, "bone": 1.0, "foot": 0.2, "head": 0.3, "hand": 0.2, "reach": 3.0}
+WEIGHTS = {
+    "hips": 1.0,
+    "pelvis": 1.0,
+    "chest": 0.5,
+    "bone": 1.0,
+    "clavicle": 0.3,
+    "foot": 0.2,
+    "head": 0.3,
+    "hand": 0.2,
+    "reach": 3.0,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +175,7 @@ class CarryOver:
             elif kind == "reach":
                 place, scale = cast(tuple[str, float], how)
                 out[:, i, 9:] = hips + scale * (T[:, self.at[place], :3, 3] - self.find_hips(T))
-            elif kind == "bone":
+            elif kind in ("bone", "clavicle"):
                 out[:, i, 9:] = self._tell_way(T, *cast(tuple[str, str], how))
             elif kind in ("hand", "foot"):
                 out[:, i, :9] = self._turn_end(T, kind, str(how)).reshape(-1, 9)
@@ -232,7 +242,8 @@ class CarryOver:
                 and np.linalg.norm(place_of(self.source, self.theirs[end]) - place_of(self.source, first)) > 0
             ):
                 goal = Align(self.ours[root], axis, (0.0, 0.0, 1.0), name=f"{root} to {end}")
-                self.asked.append((goal, "bone", (first, self.theirs[end])))
+                kind = "clavicle" if root.startswith("clavicle") else "bone"
+                self.asked.append((goal, kind, (first, self.theirs[end])))
 
     def _ask_ends(self) -> None:
         for end, side in self.own_bends.known:

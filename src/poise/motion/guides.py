@@ -7,6 +7,7 @@ in the rest pose. The solve begins there, and is told from there.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping as Names
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,7 +18,7 @@ from poise.kinematics.editing import follow_branches
 from poise.kinematics.samples import TURNS_FREELY, name_angles
 from poise.model import Joint, Model
 from poise.motion.bends import LIMBS, Bends
-from poise.motion.bones import cross, find_bone_start, make_axes, place_of
+from poise.motion.bones import cross, find_axes, find_bone_start, make_axes, place_of
 from poise.spatial import Rotation
 
 if TYPE_CHECKING:
@@ -64,12 +65,32 @@ def list_turns(carrying: CarryOver, T: Floats, targets: Floats) -> Iterator[tupl
         role = {"chest": "chest", "head": "head", "hand": f"wrist_{how}", "foot": f"foot_{how}"}.get(kind)
         if role is not None and carrying.weights[i] > 0.0:
             yield role, targets[:, i, :9].reshape(-1, 3, 3)
+    for side in "lr":
+        theirs = lay_clavicle(carrying.source, carrying.theirs, side)
+        ours = lay_clavicle(carrying.model, carrying.ours, side)
+        role = f"clavicle_{side}"
+        if theirs is not None and ours is not None and role in carrying.parts:
+            yield role, T[:, carrying.at[carrying.theirs[role]], :3, :3] @ theirs @ ours.T
     for end, side in carrying.own_bends.known:
         for which in (0, 1):
             theirs, ours = lay_bone(carrying.bends, end, side, which), lay_bone(carrying.own_bends, end, side, which)
             role = f"{LIMBS[end][which]}_{side}"
             if theirs is not None and ours is not None and role in carrying.parts:
                 yield role, T[:, carrying.at[carrying.theirs[role]], :3, :3] @ theirs @ ours.T
+
+
+def lay_clavicle(model: Model, names: Names[str, str], side: str) -> Floats | None:
+    """Return the axes of a clavicle in its frame: along it, and ahead as the chest has it."""
+    axes = find_axes(model, names, "chest")
+    if axes is None or f"clavicle_{side}" not in names or f"shoulder_{side}" not in names:
+        return None
+    ahead = model.fk(model.rest, names["chest"])[:3, :3] @ axes[:, 2]
+    frame = names[f"clavicle_{side}"]
+    along = place_of(model, names[f"shoulder_{side}"]) - place_of(model, frame)
+    length = float(np.linalg.norm(along))
+    if length <= 0.0 or np.linalg.norm(cross(along / length, ahead)) < 0.2:
+        return None
+    return np.array(model.fk(model.rest, frame)[:3, :3].T @ make_axes(ahead, along))
 
 
 def lay_bone(bends: Bends, end: str, side: str, which: int) -> Floats | None:
