@@ -102,7 +102,11 @@ def test_what_cannot_be_carried_over_is_refused_by_name(walk, small):
     with pytest.raises(InvalidValue, match="scale"):
         retarget(walk, small, scale=-1.0)
     with pytest.raises(InvalidValue, match="mode"):
-        retarget(walk, small, mode="online")
+        retarget(walk, small, mode="live")
+    with pytest.raises(InvalidValue, match="arms"):
+        retarget(walk, small, scale={"arms": -1.0})
+    with pytest.raises(InvalidValue, match="'head'"):
+        retarget(walk, small, scale={"head": 1.0})
     with pytest.raises(PoiseError, match=r"poise\.load"):
         retarget(walk, "g1.xml")
     with pytest.raises(InvalidValue, match="clip"):

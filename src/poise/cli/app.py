@@ -8,13 +8,14 @@ import typer
 
 import poise
 from poise.cli.bench import bench_command
-from poise.cli.clips import lock_command, quality_command, retarget_command, track_command
+from poise.cli.clips import lock_command, quality_command, track_command
 from poise.cli.demo import demo_command
 from poise.cli.doctor import doctor_command
 from poise.cli.files import convert_command, info_command
 from poise.cli.job import run_command, show_command
 from poise.cli.maps import map_command
 from poise.cli.race import race_command
+from poise.cli.retarget import retarget_command
 from poise.cli.solve import GoalCommand, solve_command
 from poise.cli.studio import studio_command
 from poise.cli.words import write_examples

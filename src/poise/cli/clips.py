@@ -1,4 +1,4 @@
-"""`poise lock`, `quality`, `track`, `retarget`: whole clips from the command line."""
+"""`poise lock`, `quality`, `track`: whole clips from the command line."""
 
 from __future__ import annotations
 
@@ -18,13 +18,22 @@ from rich.progress import BarColumn, Progress, TextColumn
 import poise
 from poise import motion
 from poise.cli.files import Clip, For, Scale, Up, load_one_motion, read_options
-from poise.cli.job import Threads, retarget_folder
 from poise.cli.words import Body, report_complaints, say_written
 from poise.errors import FormatError
 from poise.goals import Reach
 from poise.spatial import Rotation
 
-__all__ = ["lock_command", "quality_command", "retarget_command", "track_command"]
+__all__ = [
+    "WITH_SKIN",
+    "AsJson",
+    "Bar",
+    "File",
+    "lock_command",
+    "print_quality",
+    "quality_command",
+    "show_progress",
+    "track_command",
+]
 
 File = Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, a table.")]
 Ledger = Annotated[Path | None, typer.Option(help="Contacts to hold, as a JSON file; found unless given.")]
@@ -99,44 +108,6 @@ def track_command(
         typer.echo(track.why())
     if not track.reached.all():
         raise typer.Exit(1)
-
-
-def retarget_command(
-    file: Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, a table; or a folder of them.")],
-    model: Annotated[str, typer.Argument(help="The body to carry it to: a file, or the name of a built-in body.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Where the motion goes: CSV, NPZ, BVH, GLB; or a folder.")],
-    style: Annotated[str | None, typer.Option(help="How others write it: unitree (csv) or gmr (npz).")] = None,
-    mapping: Annotated[Path | None, typer.Option(help="Which frames are the same part, as JSON.")] = None,
-    save_mapping: Annotated[Path | None, typer.Option(help="Write the parts that were found, as JSON.")] = None,
-    scale: Scale = "1",
-    up: Up = None,
-    clip: Clip = None,
-    suffix: Annotated[str, typer.Option(help="Of a folder: the format of what is written.")] = ".csv",
-    threads: Threads = None,
-    as_json: AsJson = False,
-) -> None:
-    """Carry a motion over onto another body: parts, scale, floor and contacts are found.
-
-    A folder is carried over clip by clip, as a job: killed and typed again, it goes on.
-    """
-    if Path(file).is_dir():
-        choices = {"suffix": suffix, "style": style, "up": up}
-        retarget_folder(file, model, out, choices, mapping, scale, threads, as_json)
-        return
-    with report_complaints("retarget"), show_progress("solving") as progress:
-        given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, None)
-        parts = None if mapping is None else motion.Mapping.load(mapping)
-        carried = motion.retarget(given, poise.load(model, base="free"), parts, progress=progress)
-        own = model if Path(model).suffix in WITH_SKIN and out.suffix in WITH_SKIN else None
-        poise.save(carried.motion, out, style=style, like=own)
-        if save_mapping is not None:
-            poise.save(carried.mapping, save_mapping)
-    say_written(out)
-    if not as_json:
-        typer.echo(f"{carried.mapping}\n")
-    print_quality({Path(out).name: carried.quality}, as_json)
-    if not as_json:
-        typer.echo(carried.why())
 
 
 def read_path(path: Path) -> NDArray[np.float64]:

@@ -7,6 +7,7 @@ from poise.motion.locking import lock
 from poise.motion.mapping import Mapping, Pair
 from poise.motion.measures import Quality, quality
 from poise.motion.result import Released, Track
+from poise.motion.retargeter import Retargeter
 from poise.motion.retargeting import Retargeted, retarget
 from poise.motion.tracking import track
 
@@ -18,6 +19,7 @@ __all__ = [
     "Quality",
     "Released",
     "Retargeted",
+    "Retargeter",
     "Track",
     "contacts",
     "edit",

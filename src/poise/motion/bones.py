@@ -1,7 +1,8 @@
 """The bones of a body, told by its rest pose: where its legs begin, which way its trunk looks, how long its legs are.
 
-A robot's hip may be three joints in one place, and its chest a box without a neck. So bones run from where a limb
-leaves the trunk, and trunks have axes of their own: x to the left, y up, z ahead, from the limbs that they carry.
+A robot's hip may be three joints in one place, its chest a box without a neck, and the rest pose of a recording may lie
+down or have its legs beside its ears. So bones run from where a limb leaves the trunk, and parts have axes of their
+own: x to the left, y up, z ahead, from the limbs that they carry. Only the trunk is taken to be straight at rest.
 """
 
 from __future__ import annotations
@@ -13,11 +14,26 @@ from numpy.typing import NDArray
 
 from poise.model import Model
 
-__all__ = ["BONES", "find_axes", "find_bone", "find_bone_start", "find_middle", "measure_legs", "place_of"]
+__all__ = [
+    "BONES",
+    "cross",
+    "find_axes",
+    "find_bone",
+    "find_bone_start",
+    "find_limb_start",
+    "find_middle",
+    "make_axes",
+    "measure_arms",
+    "measure_legs",
+    "place_of",
+    "tell_left",
+    "unit",
+]
 
 Floats = NDArray[np.float64]
-BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"))
+BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"), ("clavicle", "shoulder"))
 SHORT = 1e-3  # of L: a bone that is shorter tells no direction
+OWN = np.cos(np.radians(30.0))  # an axis of a frame that is nearer than that to where the trunk goes is meant to be it
 
 
 def place_of(model: Model, frame: str) -> Floats:
@@ -36,28 +52,63 @@ def find_limb_start(model: Model, trunk: str, frame: str) -> str:
 
 def find_middle(model: Model, names: Names[str, str]) -> Floats:
     """Return the middle of the hips in the pelvis' own axes."""
-    starts = [find_limb_start(model, names["pelvis"], names[f"hip_{side}"]) for side in "lr"]
     T = model.fk(model.rest, names["pelvis"])
+    if "hip_l" not in names or "hip_r" not in names:
+        return np.zeros(3)
+    starts = [find_limb_start(model, names["pelvis"], names[f"hip_{side}"]) for side in "lr"]
     middle: Floats = T[:3, :3].T @ (0.5 * (place_of(model, starts[0]) + place_of(model, starts[1])) - T[:3, 3])
     return middle
 
 
-def find_axes(model: Model, names: Names[str, str], part: str) -> Floats | None:
-    """Return the axes of the pelvis or the chest in its own frame, (3, 3): left, up, ahead; None if nothing tells."""
-    limbs = "hip" if part == "pelvis" else "clavicle" if "clavicle_l" in names else "shoulder"
-    if part not in names or f"{limbs}_l" not in names:
+def tell_left(model: Model, names: Names[str, str], limb: str) -> Floats | None:
+    """Return the way from the right to the left limb of a pair in the rest pose; None where they begin in one place."""
+    if f"{limb}_l" not in names or f"{limb}_r" not in names:
         return None
-    left, right = (place_of(model, find_limb_start(model, names[part], names[f"{limbs}_{s}"])) for s in "lr")
-    above = names.get("spine_1" if part == "pelvis" else "neck")
-    here = 0.5 * (left + right) if part == "pelvis" else place_of(model, names[part])
-    top = 0.5 * (left + right) if above is None else place_of(model, above)
-    up = top - here
-    if np.linalg.norm(up) < SHORT * model.length and "chest" in names:
-        up = place_of(model, names["chest"]) - place_of(model, names["pelvis"])
-    x = (left - right) / np.linalg.norm(left - right)
-    y = up - (up @ x) * x
-    y /= np.linalg.norm(y)
-    axes: Floats = model.fk(model.rest, names[part])[:3, :3].T @ np.stack([x, y, np.cross(x, y)], axis=1)
+    left, right = (place_of(model, find_bone_start(model, names, f"{limb}_{s}")) for s in "lr")
+    apart = float(np.linalg.norm(left - right))
+    return (left - right) / apart if apart > SHORT * model.length else None
+
+
+def find_top(model: Model, names: Names[str, str]) -> Floats | None:
+    """Return where the trunk ends in the rest pose: the middle of the shoulders, else the neck."""
+    if "shoulder_l" in names and "shoulder_r" in names:
+        left, right = (place_of(model, find_bone_start(model, names, f"shoulder_{s}")) for s in "lr")
+        return np.array(0.5 * (left + right))
+    return place_of(model, names["neck"]) if "neck" in names else None
+
+
+def find_axes(model: Model, names: Names[str, str], part: str) -> Floats | None:
+    """Return the axes of the pelvis or the chest in its own frame, (3, 3): left, up, ahead; None if nothing tells.
+
+    Up is the way of the whole trunk, from the hips to the shoulders; or the frame's own axis where one is near to that,
+    because people who make bodies mean it so.
+    """
+    if part not in names:
+        return None
+    left = tell_left(model, names, "hip" if part == "pelvis" else "shoulder")
+    top = find_top(model, names)
+    T = model.fk(model.rest, names[part])
+    base = place_of(model, names["pelvis"]) + model.fk(model.rest, names["pelvis"])[:3, :3] @ find_middle(model, names)
+    if left is None or top is None or np.linalg.norm(top - base) < SHORT * model.length:
+        return None
+    return make_axes(T[:3, :3].T @ left, lean_on_own((T[:3, :3].T @ (top - base)) / np.linalg.norm(top - base)))
+
+
+def lean_on_own(way: Floats) -> Floats:
+    """Return the frame's own axis that a direction is near to, else the direction itself."""
+    most = int(np.argmax(np.abs(way)))
+    if abs(way[most]) < OWN:
+        return way
+    own: Floats = np.sign(way[most]) * np.eye(3)[most]
+    return own
+
+
+def make_axes(left: Floats, up: Floats) -> Floats:
+    """Return right-handed axes (..., 3, 3), columns left, up and ahead: up as given, left as near as it can be."""
+    y = up / np.linalg.norm(up, axis=-1, keepdims=True)
+    x = left - (left * y).sum(axis=-1, keepdims=True) * y
+    x = x / np.linalg.norm(x, axis=-1, keepdims=True)
+    axes: Floats = np.stack([x, y, cross(x, y)], axis=-1)
     return axes
 
 
@@ -81,11 +132,34 @@ def find_bone(model: Model, names: Names[str, str], root: str, end: str) -> Floa
     return bone
 
 
-def measure_legs(model: Model, names: Names[str, str]) -> float:
-    """Return how long the legs are, from where they leave the pelvis to the ankles [m]: the mean of both."""
+def measure_limbs(model: Model, names: Names[str, str], limb: tuple[str, str, str]) -> float:
+    """Return how long a pair of limbs is in the rest pose, along its bones [m]: the mean of both sides."""
     total = 0.0
     for side in "lr":
-        start = find_limb_start(model, names["pelvis"], names[f"hip_{side}"])
-        places = [place_of(model, frame) for frame in (start, names[f"knee_{side}"], names[f"ankle_{side}"])]
-        total += float(np.linalg.norm(np.diff(places, axis=0), axis=1).sum())
+        frames = [find_bone_start(model, names, f"{limb[0]}_{side}"), *(names[f"{part}_{side}"] for part in limb[1:])]
+        total += float(np.linalg.norm(np.diff([place_of(model, f) for f in frames], axis=0), axis=1).sum())
     return 0.5 * total
+
+
+def measure_legs(model: Model, names: Names[str, str]) -> float:
+    """Return how long the legs are, from where they leave the pelvis to the ankles [m]: the mean of both."""
+    return measure_limbs(model, names, ("hip", "knee", "ankle"))
+
+
+def measure_arms(model: Model, names: Names[str, str]) -> float:
+    """Return how long the arms are, from where they leave the trunk to the wrists [m]: the mean of both."""
+    return measure_limbs(model, names, ("shoulder", "elbow", "wrist"))
+
+
+def unit(x: Floats) -> Floats:
+    """Return vectors of length 1; nothing where they have none."""
+    out: Floats = x / np.maximum(np.linalg.norm(x, axis=-1, keepdims=True), 1e-12)
+    return out
+
+
+def cross(a: Floats, b: Floats) -> Floats:
+    """Return the cross product along the last axis; numpy's own takes ten times as long for one of them."""
+    x, y, z = a[..., 0], a[..., 1], a[..., 2]
+    u, v, w = b[..., 0], b[..., 1], b[..., 2]
+    product: Floats = np.stack([y * w - z * v, z * u - x * w, x * v - y * u], axis=-1)
+    return product

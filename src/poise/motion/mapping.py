@@ -9,7 +9,6 @@ from os import PathLike
 
 from poise.anatomy import roles as find_roles
 from poise.errors import FormatError, InvalidValue, name_not_found
-from poise.kinematics import Motion
 from poise.model import Model
 from poise.motion.ledger import read_kind
 
@@ -123,14 +122,14 @@ class Mapping:
             raise FormatError(f'has a part that is not "role": ["source", "target"]: {error}.', str(path)) from None
 
 
-def find_mapping(clip: Motion, model: Model) -> Mapping:
-    """Return which frames of a clip's body and of a model are the same part, by the roles of both.
+def find_mapping(moving: Model, model: Model) -> Mapping:
+    """Return which frames of a body that moves and of a model are the same part, by the roles of both.
 
     Raises:
         InvalidValue: One of them does not walk on two legs that can be told.
     """
-    source, target = find_roles(clip.model), find_roles(model)
-    for body, roles in ((clip.model, source), (model, target)):
+    source, target = find_roles(moving), find_roles(model)
+    for body, roles in ((moving, source), (model, target)):
         lacking = [role for role in NEEDED if role not in roles]
         if roles.kind not in ("biped", "") or lacking:
             what = f"it is a {roles.kind}" if roles.kind not in ("biped", "") else f"it has no {', '.join(lacking)}"
@@ -141,4 +140,4 @@ def find_mapping(clip: Motion, model: Model) -> Mapping:
     both = [role for role in MAPPED if role in source and role in target]
     missing = tuple(role for role in MAPPED if (role in source) != (role in target))
     pairs = tuple(Pair(role, source[role], target[role]) for role in both)
-    return Mapping(clip.model.name, model.name, pairs, missing)
+    return Mapping(moving.name, model.name, pairs, missing)

@@ -194,3 +194,83 @@ def measure_units(model: Model) -> Floats:
         if joint.nv and not joint.mimic:
             out[joint.v] = np.where(joint.slides, model.length**2, 1.0)
     return out
+
+
+class Window:
+    """The newest frame of a stream by the kernel of whole clips, ready to be called.
+
+    The frames before it stay, so the bend of the displacement over the last three is a square about one place:
+
+        hold |d|^2 + smooth |d - p|^2 = (hold + smooth) |d - c|^2 + const,   c = smooth p / (hold + smooth)
+
+    with p = 2 d_{t-1} - d_{t-2}: one frame whose guide is moved by c.
+
+    Args:
+        model: The body.
+        goals: What is asked of a frame; their names must differ.
+        hard: Which of them are held exactly.
+        hold: The cost of a displacement beside a goal's residual.
+        smooth: How far displacements spread over time.
+        fps: Frames a second.
+        joints: The only joints that may move.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        goals: Sequence[Goal],
+        hard: Sequence[bool],
+        *,
+        hold: float,
+        smooth: float,
+        fps: float,
+        joints: Sequence[str] | None,
+    ) -> None:
+        self.model, self.solver = model, Solver(model, list(goals), joints=joints)
+        names, first, self.own = core.goals_of_clip(self.solver._native)
+        order = {name: i for i, name in enumerate(names)}
+        self.order = [order[name] for name in self.solver.goals]
+        self.hard = np.zeros(len(names))
+        self.hard[self.order] = np.asarray(hard, dtype=np.float64)
+        self.columns = np.concatenate([np.arange(first[i], first[i] + 12) for i in self.order])
+        stiff = (SPREAD * smooth * fps) ** 4
+        units = measure_units(model)
+        self.share = stiff / (1.0 + stiff)
+        self.gains = hold / units, hold / units * (1.0 + stiff)
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin again, as if no frame had come."""
+        self.displacements: list[Floats] = []
+
+    def solve(
+        self, start: Floats, guide: Floats, targets: Floats, weights: Floats, steps: int
+    ) -> tuple[Floats, Floats]:
+        """Return the newest frame and its errors by goal, (goals, 2).
+
+        `targets` are those of the first goals, 12 numbers each; the others keep their own.
+        """
+        whole = len(self.displacements) == 2
+        moved = guide
+        if whole:
+            moved = self.model.integrate(guide, self.share * (2.0 * self.displacements[1] - self.displacements[0]))
+        numbers, counts = np.array(self.own), np.zeros(len(self.order))
+        numbers[self.columns[: targets.size]] = targets.ravel()
+        counts[self.order] = weights
+        q, errors = core.solve_clip(
+            self.solver._native,
+            start[None],
+            moved[None],
+            numbers[None],
+            counts[None],
+            self.hard,
+            np.zeros(1),
+            self.gains[whole],
+            np.zeros(self.model.nv),
+            steps,
+        )[:2]
+        return q[0], errors[0, self.order]
+
+    def keep(self, q: Floats, guide: Floats) -> None:
+        """Keep the newest frame: the next ones are told from it."""
+        self.displacements = [*self.displacements, self.model.difference(guide, q)][-2:]

@@ -92,11 +92,19 @@ class Scene:
             self.corners += find_extents(solid, self.tracks[track] if track >= 0 else np.eye(4)[None])
 
     def add_body(
-        self, model: Model, q: Floats, *, color: Color = BODY, opacity: float = 1.0, offset: Floats | None = None
+        self,
+        model: Model,
+        q: Floats,
+        *,
+        color: Color = BODY,
+        opacity: float = 1.0,
+        offset: Floats | None = None,
+        turn: Floats | None = None,
     ) -> dict[str, int]:
-        """Add a body over time, (frames, nq); return the track of each of its frames that carries something."""
+        """Add a body over time, (frames, nq), turned and then shifted as a whole; return the tracks of its frames."""
         places = np.array(model.fk(q))
-        shift = np.zeros(3) if offset is None else offset
+        shift, whole = (np.zeros(3) if offset is None else offset), (np.eye(3) if turn is None else turn)
+        places[:, :, :3, :] = whole @ places[:, :, :3, :]
         places[:, :, :3, 3] += shift
         self.azimuth += 0.0 if self.tracks else find_turn(model)
         numbers: dict[str, int] = {}
@@ -116,7 +124,7 @@ class Scene:
         for solid in find_solids(model):
             self.add_solid(solid, track_of(solid.frame), color, opacity=opacity, stand_in=bool(pieces))
         if pieces:
-            outline = sample_outline(model, q[:: -(-len(q) // MOST_OUTLINES)]) + shift
+            outline = sample_outline(model, q[:: -(-len(q) // MOST_OUTLINES)]) @ whole.T + shift
             self.corners += [outline.min(axis=1), outline.max(axis=1)]
         return numbers
 

@@ -1,4 +1,4 @@
-"""Scenes of what Poise makes: a pose, a motion, a solution and how it was found, a race."""
+"""Scenes of what Poise makes: a pose, a motion, one carried over, a solution and how it was found, a race."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.looks import Patch, Piece
+from poise.motion import Retargeted
+from poise.pages.pairs import show_both
 from poise.pages.scene import BODY, Color, Scene
 from poise.pictures.map_faces import find_faces, group_faces
 from poise.pictures.marks import Mark, find_marks
@@ -42,11 +44,13 @@ def make_scene(thing: Any) -> Scene:
         return show_motion(thing)
     if isinstance(thing, ReachMap):
         return show_map(thing)
+    if isinstance(thing, Retargeted):
+        return show_both(thing)
     if isinstance(thing, Model):
         thing = Pose(thing)
     if isinstance(thing, Pose):
         return show_pose(thing)
-    kinds = "Solution, a list of solutions, Pose, Model, Motion, Race, ReachMap"
+    kinds = "Solution, a list of solutions, Pose, Model, Motion, Retargeted, Race, ReachMap"
     raise InvalidValue(f"show does not know how to show {thing!r}; it shows: {kinds}.")
 
 

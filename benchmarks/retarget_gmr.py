@@ -1,0 +1,88 @@
+"""GMR's answers for LAFAN1's clips, for `benchmarks/retarget.py` to stand beside ours.
+
+    python benchmarks/retarget_gmr.py --data DIR        # where mink, daqp and scipy are installed; Poise is not needed
+
+It runs GMR's own code (a checkout of YanjieZe/GMR somewhere under DIR) frame by frame, and writes DIR/gmr_walk.npz and
+so on: `q` (frames, nq) as MuJoCo's, `targets` (frames, bodies, 3) that it aimed at, their `bodies`, and its `fps`.
+Meshes are left out of its robot: they change no answer.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+import sys
+import tempfile
+import time
+import types
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+CLIPS = ("walk", "dance", "run", "fall_getup", "jumps")
+PACKAGE = "general_motion_retargeting"
+
+
+def import_gmr(root: Path, robot: Path) -> tuple[Any, Any]:
+    """Import GMR's solver and its reader of BVH files, without what only its viewer needs."""
+    package = types.ModuleType(PACKAGE)
+    package.__path__ = [str(root)]  # type: ignore[attr-defined]
+    sys.modules[PACKAGE] = package
+    params = types.ModuleType(f"{PACKAGE}.params")
+    params.ROBOT_XML_DICT = {"g1": robot}  # type: ignore[attr-defined]
+    params.IK_CONFIG_DICT = {"bvh": {"g1": next((root / "ik_configs").glob("bvh*_to_g1.json"))}}  # type: ignore[attr-defined]
+    sys.modules[f"{PACKAGE}.params"] = params
+    solver = importlib.import_module(f"{PACKAGE}.motion_retarget")
+    reader = importlib.import_module(f"{PACKAGE}.utils.lafan1")
+    return solver.GeneralMotionRetargeting, reader.load_lafan1_file
+
+
+def strip_meshes(path: Path, folder: Path) -> Path:
+    """Write the robot without its meshes, and return where."""
+    text = re.sub(r"<mesh [^>]*/>", "", path.read_text())
+    text = re.sub(r"<geom [^>]*mesh=[^>]*/>", "", text)
+    out = folder / "g1.xml"
+    out.write_text(text)
+    return out
+
+
+def run_clip(gmr: Any, load: Any, path: Path, frames: int) -> dict[str, Any]:
+    """Carry one clip over with GMR, frame by frame."""
+    humans, height = load(str(path))
+    solver = gmr(src_human="bvh", tgt_robot="g1", actual_human_height=height)
+    table = {entry[0]: body for body, entry in solver.ik_match_table2.items() if entry[1] != 0}
+    q, targets = [], []
+    begun = time.process_time()
+    for human in humans[:frames]:
+        q.append(solver.retarget(human))
+        targets.append([solver.scaled_human_data[name][0] for name in table])
+    seconds = time.process_time() - begun
+    return {"q": np.array(q), "targets": np.array(targets), "bodies": list(table.values()), "fps": len(q) / seconds}
+
+
+def main() -> None:
+    """Run GMR on the clips that are there."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True, help="a folder with the clips and a checkout of GMR")
+    parser.add_argument("--frames", type=int, default=600)
+    options = parser.parse_args()
+    root = next(options.data.rglob(PACKAGE), None)
+    robot = next(options.data.rglob("g1_mocap_29dof.xml"), None)
+    if root is None or robot is None:
+        sys.exit(f"{options.data} holds no checkout of YanjieZe/GMR: {PACKAGE}/ and assets/unitree_g1/ are needed.")
+    with tempfile.TemporaryDirectory() as folder:
+        gmr, load = import_gmr(root, strip_meshes(robot, Path(folder)))
+        for name in CLIPS:
+            path = next(options.data.rglob(f"{name}.bvh"), None)
+            if path is None:
+                print(f"{name}.bvh is missing")
+                continue
+            found = run_clip(gmr, load, path, options.frames)
+            np.savez(options.data / f"gmr_{name}.npz", **found)
+            print(f"{name}: {found['fps']:.0f} frames a second")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""`poise retarget`: one motion, or a folder of them, carried over onto another body."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+import poise
+from poise import motion
+from poise.cli.clips import WITH_SKIN, AsJson, print_quality, show_progress
+from poise.cli.files import Clip, Scale, Up, load_one_motion, read_options
+from poise.cli.job import Threads, retarget_folder
+from poise.cli.words import report_complaints, say_written
+from poise.errors import InvalidValue
+
+__all__ = ["retarget_command"]
+
+
+def retarget_command(
+    file: Annotated[str, typer.Argument(help="A file with a motion: BVH, glTF, VRM, a table; or a folder of them.")],
+    model: Annotated[str, typer.Argument(help="The body to carry it to: a file, or the name of a built-in body.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where the motion goes: CSV, NPZ, BVH, GLB; or a folder.")],
+    style: Annotated[str | None, typer.Option(help="How others write it: unitree (csv) or gmr (npz).")] = None,
+    mapping: Annotated[Path | None, typer.Option(help="Which frames are the same part, as JSON.")] = None,
+    save_mapping: Annotated[Path | None, typer.Option(help="Write the parts that were found, as JSON.")] = None,
+    mode: Annotated[str, typer.Option(help="clip: all frames at once; online: one after the other.")] = "clip",
+    page: Annotated[bool, typer.Option("--page", help="Write a page with source and result side by side.")] = False,
+    scale: Scale = "1",
+    up: Up = None,
+    clip: Clip = None,
+    suffix: Annotated[str, typer.Option(help="Of a folder: the format of what is written.")] = ".csv",
+    threads: Threads = None,
+    as_json: AsJson = False,
+) -> None:
+    """Carry a motion over onto another body: parts, scale, floor and contacts are found.
+
+    A folder is carried over clip by clip, as a job: killed and typed again, it goes on.
+    """
+    if Path(file).is_dir():
+        refuse_of_folders(page, mode)
+        choices = {"suffix": suffix, "style": style, "up": up}
+        retarget_folder(file, model, out, choices, mapping, scale, threads, as_json)
+        return
+    with report_complaints("retarget"), show_progress("solving") as progress:
+        given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, None)
+        parts = None if mapping is None else motion.Mapping.load(mapping)
+        carried = motion.retarget(given, poise.load(model, base="free"), parts, mode=mode, progress=progress)
+        own = model if Path(model).suffix in WITH_SKIN and out.suffix in WITH_SKIN else None
+        poise.save(carried.motion, out, style=style, like=own)
+        if save_mapping is not None:
+            poise.save(carried.mapping, save_mapping)
+        if page:
+            poise.show(carried, out.with_suffix(".html"), browser=False)
+    say_written(out)
+    if page:
+        say_written(out.with_suffix(".html"))
+    if not as_json:
+        typer.echo(f"{carried.mapping}\n")
+    print_quality({out.name: carried.quality}, as_json)
+    if not as_json:
+        typer.echo(carried.why())
+
+
+def refuse_of_folders(page: bool, mode: str) -> None:
+    """Refuse what is for one motion only."""
+    with report_complaints("retarget"):
+        for name, given in (("--page", page), ("--mode", mode != "clip")):
+            if given:
+                raise InvalidValue(f"{name} is for one motion; give a file in place of a folder.")

@@ -1,0 +1,161 @@
+"""How hands and feet are turned about their limbs, told from the axes about which elbows and knees bend.
+
+The rest pose of a recording tells nothing of them where its limbs are straight, so they are told by how limbs bend:
+
+    axis = sum over frames of upper bone x lower bone, in the lower bone's own axes
+
+A body that nobody has seen moving tells them by a hinge, by a bend of its rest pose, or by custom: knees bend back and
+elbows ahead; where limbs point up in the rest pose, as in recordings whose bones all lie along x, knees and elbows bend
+about the way to the right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Names
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.anatomy import Roles
+from poise.model import Model
+from poise.motion.bones import cross, find_axes, find_bone_start, make_axes, place_of, unit
+
+__all__ = ["LIMBS", "Bends", "find_bend", "lay_axes"]
+
+Floats = NDArray[np.float64]
+LIMBS = {"hand": ("shoulder", "elbow", "wrist"), "foot": ("hip", "knee", "ankle")}
+SOON = 10  # frames of a stream after which axes are looked at again
+BENT = 0.1  # sine of a bend that tells its axis
+
+
+class Bends:
+    """The axes about which the elbows and knees of a body bend, as they are seen."""
+
+    def __init__(self, model: Model, names: Names[str, str], roles: Roles) -> None:
+        self.model, self.names, self.roles = model, names, roles
+        self.known = [
+            (end, side)
+            for end, limb in LIMBS.items()
+            for side in "lr"
+            if all(f"{part}_{side}" in names for part in limb)
+        ]
+        self.seen: dict[tuple[str, str], Floats] = {}
+        self.frames = {key: list_frames(model, names, *key) for key in self.known}
+        self.told = {key: find_bend(model, names, *key) for key in self.known}
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin again: nothing has been seen to bend."""
+        self.seen = {key: np.zeros(3) for key in self.known}
+        self.count = 0
+        self.axes: dict[tuple[str, str], Floats | None] = {}
+
+    def watch(self, T: Floats, at: dict[str, int]) -> None:
+        """Look at how limbs bend at these frames, (frames, parts, 4, 4)."""
+        for end, side in self.known:
+            first, middle, last = self.frames[end, side]
+            a, b, c = (T[:, at[frame], :3, 3] for frame in (first, middle, last))
+            bend = cross(unit(b - a), unit(c - b))
+            own = np.einsum("tji,tj->ti", T[:, at[middle], :3, :3], bend)
+            self.seen[end, side] = self.seen[end, side] + own.sum(axis=0)
+        self.count += len(T)
+        if self.count <= SOON or self.count % SOON == 0:
+            self.axes = {}
+
+    def tell(self, end: str, side: str) -> Floats | None:
+        """Return the axis about which a limb bends in the lower bone's axes: as was seen, else by the rest pose."""
+        seen = self.seen.get((end, side))
+        if seen is None or np.linalg.norm(seen) <= BENT:
+            return self.told.get((end, side))
+        return seen
+
+    def find(self, end: str, side: str) -> Floats | None:
+        """Return the axes of a hand or foot in its own frame."""
+        if (end, side) not in self.axes:
+            bend = self.tell(end, side)
+            told = None if bend is None else lay_axes(self.model, self.names, self.roles, end, side, bend)
+            self.axes[end, side] = told
+        return self.axes[end, side]
+
+
+def list_frames(model: Model, names: Names[str, str], end: str, side: str) -> tuple[str, str, str]:
+    """List the frames at which the bones of a limb begin and end."""
+    root, middle, last = (f"{part}_{side}" for part in LIMBS[end])
+    return find_bone_start(model, names, root), names[middle], names[last]
+
+
+def lay_axes(model: Model, names: Names[str, str], roles: Roles, end: str, side: str, bend: Floats) -> Floats | None:
+    """Return the axes of a hand or foot in its frame: along it, and as near as can be to what its limb bends about.
+
+    A hand goes along the forearm, a foot from its heel to its toe; `bend` is told in the lower bone's axes.
+    """
+    lower = model.fk(model.rest, names[f"{LIMBS[end][1]}_{side}"])[:3, :3]
+    frame = names[f"wrist_{side}"] if end == "hand" else names.get(f"foot_{side}", names[f"ankle_{side}"])
+    along = tell_along(model, names, roles, end, side)
+    axis = lower @ bend
+    if along is None or np.linalg.norm(cross(along, unit(axis))) < 0.2:
+        return None
+    return np.array(model.fk(model.rest, frame)[:3, :3].T @ make_axes(axis, along))
+
+
+def tell_along(model: Model, names: Names[str, str], roles: Roles, end: str, side: str) -> Floats | None:
+    """Return the way of a hand or foot in the rest pose; None where nothing tells."""
+    if end == "hand":
+        way = place_of(model, names[f"wrist_{side}"]) - place_of(model, names[f"elbow_{side}"])
+    else:
+        ends = [roles.contacts.get(f"{point}_{side}") for point in ("heel", "toe")]
+        if ends[0] is None or ends[1] is None:
+            return None
+        places = []
+        for point in ends:
+            T = model.fk(model.rest, point.frame)  # type: ignore[union-attr]
+            places.append(T[:3, :3] @ np.array(point.point) + T[:3, 3])  # type: ignore[union-attr]
+        way = places[1] - places[0]
+    length = float(np.linalg.norm(way))
+    return None if length <= 1e-6 * model.length else np.array(way / length)
+
+
+def find_bend(model: Model, names: Names[str, str], end: str, side: str) -> Floats | None:
+    """Return the axis about which a knee or an elbow bends, in the lower bone's axes; None where nothing tells."""
+    if any(f"{part}_{side}" not in names for part in LIMBS[end]):
+        return None
+    frames = list_frames(model, names, end, side)
+    hinge = find_hinge(model, frames)
+    if hinge is not None:
+        return hinge
+    a, b, c = (place_of(model, frame) for frame in frames)
+    bend = cross(unit(b - a), unit(c - b))
+    if np.linalg.norm(bend) <= BENT:
+        custom = follow_custom(model, names, end, unit(c - a))
+        if custom is None:
+            return None
+        bend = custom
+    return np.array(model.fk(model.rest, frames[1])[:3, :3].T @ bend)
+
+
+def follow_custom(model: Model, names: Names[str, str], end: str, along: Floats) -> Floats | None:
+    """Return about what the middle of a straight limb bends by custom, in the world of the rest pose."""
+    part = "chest" if "chest" in names else "pelvis"
+    axes = find_axes(model, names, part)
+    if axes is None:
+        return None
+    left, up, ahead = (model.fk(model.rest, names[part])[:3, :3] @ axes).T
+    if along @ up > 0.5:
+        return np.array(-left)
+    return np.array(left) if end == "foot" else cross(along, np.array(ahead))
+
+
+def find_hinge(model: Model, frames: tuple[str, str, str]) -> Floats | None:
+    """Return the axis of a hinge in the lower bone's axes, the way in which it bends most; None where it is none."""
+    joint = next((joint for joint in model.joints_above(frames[1]) if joint.nv), None)
+    if joint is None or joint.kind != "revolute" or joint.mimic:
+        return None
+    low, high = (float(np.clip(x[joint.v][0], -2.0, 2.0)) for x in (model.lower, model.upper))
+    q = np.tile(model.rest, (9, 1))
+    q[:, joint.q] = np.linspace(low, high, 9)[:, None]
+    T = {frame: np.array(model.fk(q, frame)) for frame in frames}
+    a, b, c = (T[frame][:, :3, 3] for frame in frames)
+    bends = np.einsum("tji,tj->ti", T[frames[1]][:, :3, :3], cross(unit(b - a), unit(c - b)))
+    axis = np.linalg.svd(bends)[2][0]  # all of them lie along the hinge, but for a kink across it
+    most = bends @ axis
+    return np.array(axis if most[np.argmax(np.abs(most))] > 0.0 else -axis)

@@ -1,0 +1,323 @@
+"""What a motion asks of another body: a few goals, and their targets at every frame.
+
+Both bodies are told by directions and by axes of their parts (`bones`), never by their rest poses. Everything here
+looks at frames one by one, so it serves whole clips and live streams alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as Names
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.anatomy import Roles
+from poise.anatomy import roles as find_roles
+from poise.errors import InvalidValue
+from poise.goals import Align, Goal, Orient, Reach
+from poise.kinematics import Motion
+from poise.kinematics.carrying import Root
+from poise.kinematics.samples import name_angles
+from poise.model import Model
+from poise.motion.bends import Bends
+from poise.motion.bones import BONES, find_axes, find_bone, find_bone_start, find_middle, measure_legs, place_of
+from poise.motion.guides import copy_turns, find_free
+from poise.motion.mapping import Mapping
+from poise.motion.trunks import find_head_axes, has_one_piece, list_tops, watch_trunk
+from poise.spatial import Rotation
+
+__all__ = ["CarryOver", "Ground", "Scales", "read_scales"]
+
+Floats = NDArray[np.float64]
+WEIGHTS = {
+    "hips": 1.0,
+    "pelvis": 1.0,
+    "chest": 0.5,
+    "bone": 1.0,
+    "clavicle": 0.3,
+    "foot": 0.2,
+    "head": 0.3,
+    "hand": 0.2,
+    "reach": 3.0,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Scales:
+    """How lengths of the source become those of the target.
+
+    Attributes:
+        path: Metres of the path for one of the source's; the ratio of the legs unless given.
+        arms: Where hands and elbows are about the pelvis, so many times as far as the source's; None: arms keep their
+            directions, and hands come to where that leads.
+        given: Whether the path's scale was given as a number: ankles are scaled with it, so that steps stay steps.
+    """
+
+    path: float
+    arms: float | None = None
+    given: bool = False
+
+    def __str__(self) -> str:
+        arms = "arms keep their directions" if self.arms is None else f"hands reach {self.arms:.3f} times as far"
+        return f"1 m of the source's path is {self.path:.3f} m, {arms}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What a source stands on: the height of the floor, and of its ankles above it when it stands [m]."""
+
+    floor: float
+    ankle: float
+
+
+def read_scales(given: object, source: Model, theirs: Names[str, str], model: Model, ours: Names[str, str]) -> Scales:
+    """Return the scales that were asked for: "auto", "legs", a number, or {"legs": number, "arms": number or word}."""
+    words = dict(given) if isinstance(given, dict) else {"legs": given}
+    for key in words:
+        if key not in ("legs", "arms"):
+            raise InvalidValue(f"scale has {key!r}; it may have 'legs' and 'arms'.")
+    legs, arms = words.get("legs", "auto"), words.get("arms", "direction")
+    has_legs = all(
+        f"{part}_{side}" in names for names in (theirs, ours) for part in ("hip", "knee", "ankle") for side in "lr"
+    )
+    if legs in ("auto", "legs"):
+        path = measure_legs(model, ours) / measure_legs(source, theirs) if has_legs else model.length / source.length
+    else:
+        path = read_number(legs, "scale" if not isinstance(given, dict) else "scale['legs']", "'auto', 'legs'")
+    given_legs = not isinstance(legs, str)
+    if arms == "direction":
+        return Scales(path, None, given_legs)
+    far = path if arms == "reach" else read_number(arms, "scale['arms']", "'direction', 'reach'")
+    return Scales(path, far, given_legs)
+
+
+def read_number(given: object, what: str, words: str) -> float:
+    """Return a positive number, or refuse it by name."""
+    if (
+        not isinstance(given, (int, float, np.number))
+        or isinstance(given, bool)
+        or not (np.isfinite(given) and given > 0)
+    ):
+        raise InvalidValue(f"{what} is {given!r}; it must be {words} or a positive number.")
+    return float(given)
+
+
+class CarryOver:
+    """What one body's motion asks of another.
+
+    `goals` are asked of every frame, with `weights`; `aim` makes their targets, and `guide` where to begin.
+    """
+
+    def __init__(
+        self,
+        source: Model,
+        model: Model,
+        parts: Mapping,
+        scale: object,
+        root: Root | None,
+        joints: Sequence[str] | None,
+    ) -> None:
+        moves = root is not None and (joints is None or root.slide.name in joints or root.frame in joints)
+        self.source, self.model, self.parts, self.root, self.moves = source, model, parts, root, moves
+        self.roles: tuple[Roles, Roles] = find_roles(model), find_roles(source)
+        self.theirs = {**self.roles[1], **{pair.role: pair.source for pair in parts}}
+        self.ours = {**self.roles[0], **{pair.role: pair.target for pair in parts}}
+        self.turn = Rotation.between(source.up_direction, model.up_direction).matrix
+        self.scales = read_scales(scale, source, self.theirs, model, self.ours)
+        self.at = {name: i for i, name in enumerate(source.frames)}
+        in_places = self.scales.arms is not None  # frames themselves are scaled then, not the middles of the hips
+        self.middle = np.zeros(3) if in_places else find_middle(source, self.theirs)
+        self.own_middle = np.zeros(3) if in_places else find_middle(model, self.ours)
+        free = find_free(model, root)
+        self.free = {f: j for f, j in free.items() if joints is None or j.name in joints or f in joints}
+        self.ankle = measure_ankle(model, self.ours, self.roles[0])
+        self.chest = find_axes(model, self.ours, "chest")
+        self.bends = Bends(source, self.theirs, self.roles[1])
+        self.own_bends = Bends(model, self.ours, self.roles[0])
+        self.asked: list[tuple[Goal, str, object]] = []
+        self.trunk: tuple[list[str], Floats] | None = None
+        self._ask_trunk()
+        self._ask_bones()
+        self._ask_ends()
+
+    @property
+    def goals(self) -> list[Goal]:
+        """The goals."""
+        return [goal for goal, _, _ in self.asked]
+
+    @property
+    def weights(self) -> list[float]:
+        """How much each counts; nothing where it is not known yet how a limb bends."""
+        return [
+            0.0 if kind in ("hand", "foot") and self.bends.find(kind, str(how)) is None else WEIGHTS[kind]
+            for _, kind, how in self.asked
+        ]
+
+    def look(self, q: Floats) -> Floats:
+        """Return the transforms of the source's frames in the target's world, (frames, parts, 4, 4)."""
+        T = np.array(self.source.fk(q))
+        T[..., :3, :] = self.turn @ T[..., :3, :]
+        if not self.moves:
+            T[..., :3, :] = self._face_ahead(T)[:, None] @ T[..., :3, :]
+        return T
+
+    def aim(self, T: Floats, ground: Ground) -> Floats:
+        """Return the targets of all goals in the kernels' numbers, (frames, goals, 12)."""
+        out = np.zeros((len(T), len(self.asked), 12))
+        out[:, :, [0, 4, 8]] = 1.0
+        hips = self.scale_hips(T, ground)
+        for i, (_, kind, how) in enumerate(self.asked):
+            if kind == "hips":
+                out[:, i, 9:] = hips
+            elif kind == "reach":
+                place, scale = cast(tuple[str, float], how)
+                out[:, i, 9:] = hips + scale * (T[:, self.at[place], :3, 3] - self.find_hips(T))
+            elif kind in ("bone", "clavicle"):
+                out[:, i, 9:] = self._tell_way(T, *cast(tuple[str, str], how))
+            elif kind in ("hand", "foot"):
+                out[:, i, :9] = self._turn_end(T, kind, str(how)).reshape(-1, 9)
+            elif kind == "chest" and how is None:
+                out[:, i, :9] = self._turn_trunk(T).reshape(-1, 9)
+            else:
+                frame, turn = cast(tuple[str, Floats], how)
+                out[:, i, :9] = (T[:, self.at[frame], :3, :3] @ turn).reshape(-1, 9)
+        return out
+
+    def guide(self, T: Floats, targets: Floats) -> Floats:
+        """Return the target standing where the source is, and turned as it is, at every frame: (frames, nq)."""
+        return copy_turns(self, self._place(np.tile(self.model.rest, (len(targets), 1)), targets), T, targets)
+
+    def _place(self, q: Floats, targets: Floats) -> Floats:
+        if self.root is None or not self.moves:
+            return q
+        kinds = [kind for _, kind, _ in self.asked]
+        rest = self.model.fk(self.model.rest, self.ours["pelvis"])
+        turns = np.tile(rest[:3, :3], (len(q), 1, 1))
+        if "pelvis" in kinds:
+            turns = targets[:, kinds.index("pelvis"), :9].reshape(-1, 3, 3)
+        carrier = self.model.fk(self.model.rest, self.root.frame)
+        to_carrier = rest[:3, :3].T @ (carrier[:3, 3] - rest[:3, 3])
+        places = targets[:, kinds.index("hips"), 9:] + turns @ (to_carrier - self.own_middle)
+        return place_root(self.root, q, places, turns @ rest[:3, :3].T @ carrier[:3, :3])
+
+    def find_hips(self, T: Floats) -> Floats:
+        """Return the middle of the source's hips, (frames, 3)."""
+        pelvis = T[:, self.at[self.theirs["pelvis"]]]
+        hips: Floats = pelvis[:, :3, 3] + pelvis[:, :3, :3] @ self.middle
+        return hips
+
+    def scale_hips(self, T: Floats, ground: Ground) -> Floats:
+        """Return the path of the middle of the hips: shifts scaled, heights counted from the ankles when they stand."""
+        up = self.model.up_direction
+        hips = self.find_hips(T)
+        heights = self.scales.path * (hips @ up - ground.floor - ground.ankle) + self.ankle
+        path: Floats = self.scales.path * hips
+        path += np.outer(heights - path @ up, up)
+        return path
+
+    def _ask_trunk(self) -> None:
+        if self.moves:
+            middle = tuple(self.own_middle.tolist())
+            self.asked.append((Reach(self.ours["pelvis"], np.zeros(3), point=middle, name="hips"), "hips", None))
+        for part in ("pelvis", "chest"):
+            theirs, ours = find_axes(self.source, self.theirs, part), find_axes(self.model, self.ours, part)
+            if part not in self.parts or theirs is None or ours is None:
+                continue
+            goal = Orient(self.ours[part], np.eye(3), name=f"{part} turned")
+            one = part == "chest" and has_one_piece(self.model, self.ours) and "shoulder_l" in self.theirs
+            if one:
+                self.trunk = list_tops(self.source, self.theirs), theirs[:, 0]
+            self.asked.append((goal, part, None if one else (self.theirs[part], theirs @ ours.T)))
+
+    def _ask_bones(self) -> None:
+        for root, end in ((f"{a}_{s}", f"{b}_{s}") for a, b in BONES for s in "lr"):
+            if root not in self.parts or end not in self.parts:
+                continue
+            axis, first = find_bone(self.model, self.ours, root, end), find_bone_start(self.source, self.theirs, root)
+            if (
+                axis is not None
+                and np.linalg.norm(place_of(self.source, self.theirs[end]) - place_of(self.source, first)) > 0
+            ):
+                goal = Align(self.ours[root], axis, (0.0, 0.0, 1.0), name=f"{root} to {end}")
+                kind = "clavicle" if root.startswith("clavicle") else "bone"
+                self.asked.append((goal, kind, (first, self.theirs[end])))
+
+    def _ask_ends(self) -> None:
+        for end, side in self.own_bends.known:
+            frame = f"wrist_{side}" if end == "hand" else f"foot_{side}"
+            if frame in self.parts and self.own_bends.find(end, side) is not None:
+                goal: Goal = Orient(self.ours[frame], np.eye(3), name=f"{end}_{side} turned")
+                self.asked.append((goal, end, side))
+        for side in "lr":
+            arms, legs = self.scales.arms, self.scales.path if self.scales.given and self.moves else None
+            for part, far in (("elbow", arms), ("wrist", arms), ("ankle", legs)):
+                role = f"{part}_{side}"
+                if far is not None and role in self.parts:
+                    goal = Reach(self.ours[role], np.zeros(3), name=f"{role} at")
+                    self.asked.append((goal, "reach", (self.theirs[role], far)))
+        theirs, ours = (find_head_axes(m, n) for m, n, _ in self._bodies())
+        if theirs is not None and ours is not None and "head" in self.parts:
+            goal = Orient(self.ours["head"], np.eye(3), name="head turned")
+            self.asked.append((goal, "head", (self.theirs["head"], theirs @ ours.T)))
+
+    def _bodies(self) -> tuple[tuple[Model, dict[str, str], Roles], tuple[Model, dict[str, str], Roles]]:
+        return (self.source, self.theirs, self.roles[1]), (self.model, self.ours, self.roles[0])
+
+    def _tell_way(self, T: Floats, first: str, end: str) -> Floats:
+        way = T[:, self.at[end], :3, 3] - T[:, self.at[first], :3, 3]
+        ahead: Floats = way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-12)
+        return ahead
+
+    def _turn_end(self, T: Floats, end: str, side: str) -> Floats:
+        theirs, ours = self.bends.find(end, side), self.own_bends.find(end, side)
+        if theirs is None or ours is None:
+            return np.tile(np.eye(3), (len(T), 1, 1))
+        frame = self.theirs[f"wrist_{side}" if end == "hand" else f"foot_{side}"]
+        turned: Floats = T[:, self.at[frame], :3, :3] @ theirs @ ours.T
+        return turned
+
+    def _turn_trunk(self, T: Floats) -> Floats:
+        assert self.chest is not None
+        assert self.trunk is not None
+        turned: Floats = watch_trunk(*self.trunk, self.theirs["chest"], T, self.at, self.find_hips(T)) @ self.chest.T
+        return turned
+
+    def _face_ahead(self, T: Floats) -> Floats:
+        """Turns about the vertical by which the source looks where the target does, (frames, 3, 3)."""
+        up = self.model.up_direction
+        axes = [find_axes(m, n, "pelvis") for m, n, _ in self._bodies()]
+        if axes[0] is None or axes[1] is None:
+            return np.tile(np.eye(3), (len(T), 1, 1))
+        now = T[:, self.at[self.theirs["pelvis"]], :3, :3] @ axes[0][:, 0]
+        wanted = self.model.fk(self.model.rest, self.ours["pelvis"])[:3, :3] @ axes[1][:, 0]
+        side = np.cross(up, wanted)
+        angle = np.arctan2(now @ side, now @ (np.cross(side, up)))
+        turns: Floats = Rotation.from_axis_angle(up, -angle).matrix
+        return turns
+
+
+def place_root(root: Root, q: Floats, places: Floats, turns: Floats) -> Floats:
+    """Return configurations with the carrier of the whole body at these places, turned so."""
+    base = root.slide.offset.matrix
+    q[:, root.slide.q.start : root.slide.q.start + 3] = (places - base[:3, 3]) @ base[:3, :3]
+    own = np.swapaxes(np.tile(base[:3, :3], (len(q), 1, 1)), 1, 2) @ turns
+    if root.turn.quaternion:
+        q[:, root.turn.q.stop - 4 : root.turn.q.stop] = Rotation.from_matrix(own).wxyz
+    else:
+        q[:, root.turn.q] = name_angles(Rotation.from_matrix(own), root.turn.order, q[:, root.turn.q])
+    return q
+
+
+def measure_ankle(model: Model, names: Names[str, str], roles: Roles) -> float:
+    """Return how high the ankles of a body are above its soles."""
+    rest, up = Motion(model, model.rest[None], 1.0), model.up_direction
+    heights = []
+    for side in "lr":
+        points = [roles.contacts[n] for n in (f"heel_{side}", f"toe_{side}", f"sole_1_{side}") if n in roles.contacts]
+        if points and f"ankle_{side}" in names:
+            ankle = rest.positions(names[f"ankle_{side}"])[0] @ up
+            heights.append(float(ankle - min(rest.positions(p.frame, p.point)[0] @ up for p in points)))
+    return float(np.mean(heights)) if heights else 0.0

@@ -1,0 +1,128 @@
+"""Soles with corners: a foot stands on an edge or flat, and tips none of its corners into the floor.
+
+While the middle of an edge stands on the floor, both of its corners do: that is one equation, not two limits that meet.
+Corners of edges that do not stand stay above the floor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.anatomy import ContactPoint, Roles
+from poise.anatomy import roles as find_roles
+from poise.goals import HalfSpace, Inside, OnPlane
+from poise.goals.on_plane import pack_axis
+from poise.kinematics import Motion
+from poise.model import Model
+from poise.motion.ledger import Contacts
+from poise.motion.whole_clip import ClipGoal
+
+__all__ = ["list_edge_goals"]
+
+Floats = NDArray[np.float64]
+NEAR = 0.15  # m: a corner that never comes nearer to the floor does not sink into it when others are held
+
+
+@dataclass(frozen=True, slots=True)
+class Edge:
+    """The front or rear edge of a sole: the name of its middle, its corners, and how much higher these are at rest."""
+
+    name: str
+    corners: tuple[ContactPoint, ...]
+    rises: tuple[float, ...]
+
+
+def list_edge_goals(clip: Motion, ledger: Contacts) -> list[ClipGoal]:
+    """List what keeps the corners of soles on the floor where their edge stands, and above it where it does not."""
+    up = clip.model.up_direction
+    out: list[ClipGoal] = []
+    for side in "lr":
+        edges = list(find_edges(clip.model, side))
+        stands = {edge.name: tell_levels(ledger, edge.name, up) for edge in edges}
+        for edge in edges:
+            levels = stands[edge.name]
+            others = [stands[other.name] for other in edges if other.name != edge.name]
+            if np.isnan(levels).all():
+                continue
+            front = edge.name.startswith("toe")  # where both edges stand, one of them is enough
+            alone = ~np.isnan(levels) & (front | np.isnan(others[0]) if others else True)
+            if alone.any():
+                out.append(lay_edge(clip, edge, levels, alone, up))
+            floor = float(np.nanmin(levels))
+            raised = [raise_corner(clip, edge, i, floor, np.isnan(levels), up) for i in range(len(edge.corners))]
+            out += [goal for goal in raised if goal is not None]
+    return out
+
+
+def find_edges(model: Model, side: str) -> Iterator[Edge]:
+    """List the edges of a sole that shapes or a mesh tell of; nothing for a foot of bones."""
+    roles = find_roles(model)
+    known = roles.contacts
+    if not can_lie(model, roles, side):
+        return
+    middles = [known[name] for name in (f"toe_{side}", f"heel_{side}") if name in known]
+    corners = [p for name, p in known.items() if name.startswith("sole_") and name.endswith(f"_{side}")]
+    if len(middles) < 2 or any(p.evidence not in ("shapes", "mesh") for p in (*middles, *corners)):
+        return
+    places = {p.name: place_point(model, p) for p in (*middles, *corners)}
+    up = model.up_direction
+    for middle in middles:
+        far = {p.name: np.linalg.norm(places[p.name] - places[middle.name]) for p in corners}
+        other = next(p for p in middles if p is not middle)
+        own = tuple(
+            p
+            for p in corners
+            if p.frame == middle.frame and far[p.name] < np.linalg.norm(places[p.name] - places[other.name])
+        )
+        if len(own) == 2:
+            yield Edge(middle.name, own, tuple(float((places[p.name] - places[middle.name]) @ up) for p in own))
+
+
+def can_lie(model: Model, roles: Roles, side: str) -> bool:
+    """Tell whether an ankle turns in two ways at least; a foot that only nods lies as the leg does."""
+    knee, foot = roles.get(f"knee_{side}"), roles.get(f"foot_{side}")
+    if knee is None or foot is None:
+        return False
+    above = {joint.name for joint in model.joints_above(knee)}
+    return sum(joint.nv for joint in model.joints_above(foot) if joint.name not in above) >= 2
+
+
+def tell_levels(ledger: Contacts, name: str, up: Floats) -> Floats:
+    """Return how high a point stands at each frame, (frames,); nan where it does not."""
+    out = np.full(ledger.frames, np.nan)
+    for contact in ledger:
+        if contact.name == name and contact.place is not None:
+            out[contact.start : contact.end] = np.array(contact.place) @ up
+    return out
+
+
+def lay_edge(clip: Motion, edge: Edge, levels: Floats, stands: NDArray[np.bool_], up: Floats) -> ClipGoal:
+    """Return what lays an edge flat: one of its corners is at its height where the middle stands."""
+    corner, rise = edge.corners[0], edge.rises[0]
+    goal = OnPlane(corner.frame, np.zeros(3), up, at=corner.point, name=f"{edge.name} lies flat")
+    targets = np.tile(pack_axis((0.0, 0.0, 0.0), tuple(up.tolist())), (len(clip), 1))
+    targets[:, 9:] = np.outer(np.where(stands, levels, 0.0) + rise, up)
+    return ClipGoal(goal, targets, stands.astype(np.float64), hard=True)
+
+
+def raise_corner(
+    clip: Motion, edge: Edge, i: int, floor: float, free: NDArray[np.bool_], up: Floats
+) -> ClipGoal | None:
+    """Return what keeps a corner above the floor while its edge does not stand; None where it never comes near."""
+    corner, level = edge.corners[i], floor + edge.rises[i]
+    near = free & (clip.positions(corner.frame, corner.point) @ up < level + NEAR)
+    if not near.any():
+        return None
+    goal = Inside(corner.frame, HalfSpace(level * up, -up), point=corner.point, name=f"{corner.name} above the floor")
+    return ClipGoal(goal, None, near.astype(np.float64), hard=True)
+
+
+def place_point(model: Model, point: ContactPoint) -> Floats:
+    """Return where a contact point is in the rest pose."""
+    T = model.fk(model.rest, point.frame)
+    place: Floats = T[:3, :3] @ np.array(point.point) + T[:3, 3]
+    return place

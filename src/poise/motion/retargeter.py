@@ -1,0 +1,247 @@
+"""Retargeter: a live stream carried over onto another body, one frame in, one frame out.
+
+Each frame is solved from the two before it by the kernel of whole clips: contacts are exact, changes spread over time,
+and no frame sees what follows it. So the first frames of a stream are the same, bit for bit, whatever comes later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.goals import Goal, HalfSpace, Inside, OnPlane, Reach
+from poise.goals.on_plane import pack_axis
+from poise.kinematics import Motion, Pose
+from poise.kinematics.motion import check_rate
+from poise.limits import Limit
+from poise.model import Model
+from poise.motion.carry_over import CarryOver, Ground
+from poise.motion.edges import find_edges
+from poise.motion.ledger import Contact, Contacts
+from poise.motion.mapping import Mapping
+from poise.motion.result import Track
+from poise.motion.retargeting import HOLD, Retargeted, prepare
+from poise.motion.soles import measure_size
+from poise.motion.treading import Foothold, Treading, place_at
+from poise.motion.whole_clip import Progress, Window
+
+__all__ = ["Retargeter", "carry_online"]
+
+Floats = NDArray[np.float64]
+SPREAD = 0.8  # of `smooth`: what is to come cannot be smoothed, only what has come
+STEPS = 4
+FIRST_STEPS = 40  # of the first frame, which has none before it
+OUT_OF_REACH = 2e-3  # m: a contact that is further off is let go
+ON_GROUND = 0.1  # m on a body of 1.75 m: a stream whose first frame stands no higher stands on height 0
+
+
+class Retargeter:
+    """Carries a stream of poses over onto another body: `live.step(frame)` returns the pose of the target.
+
+    Args:
+        source: The body of the stream.
+        model: The body to carry it to; it must move freely.
+        mapping: Which frames are the same part; found unless given.
+        scale: As in `poise.retarget`.
+        joints: The only joints that may move.
+        limits: More limits than the joints' own ranges.
+        smooth: Over how long changes spread.
+        fps: Frames a second of the stream.
+        floor: The height of the source's ground [m]; 0, or where the first frame stands if that is elsewhere.
+    """
+
+    def __init__(
+        self,
+        source: Model,
+        model: Model,
+        mapping: Mapping | None = None,
+        scale: float | str | dict[str, float | str] = "auto",
+        joints: Sequence[str] | None = None,
+        limits: Iterable[Limit] = (),
+        smooth: float = 1.0,
+        fps: float = 30.0,
+        floor: float | None = None,
+    ) -> None:
+        if tuple(limits):
+            raise InvalidValue("limits= cannot be kept in a stream yet: the joints' own ranges hold.")
+        self.carrying: CarryOver = prepare(source, model, mapping, scale, joints)
+        self.source, self.model, self.fps = source, model, check_rate(fps)
+        self.treading = Treading(self.carrying, self.fps)
+        self.floor = floor
+        held = [Reach(h.frame, np.zeros(3), point=h.point, name=f"{h.name} stands") for h in self.treading.holds]
+        self.edges = list_edges(self.carrying, self.treading.holds)
+        self.corners = list_corners(self.carrying, self.treading.holds)
+        goals: list[Goal] = [*self.carrying.goals, *held, *(goal for goal, _, _ in self.edges)]
+        goals += [goal for goal, _ in self.corners]
+        hard = [False] * len(self.carrying.goals) + [True] * (len(goals) - len(self.carrying.goals))
+        self.window = Window(model, goals, hard, hold=HOLD, smooth=SPREAD * smooth, fps=self.fps, joints=joints)
+        self.reset()
+
+    @property
+    def mapping(self) -> Mapping:
+        """Which frames are taken for the same part."""
+        return self.carrying.parts
+
+    def reset(self) -> None:
+        """Begin again, as if no frame had come."""
+        self.frames = 0
+        self.ground: Ground | None = None
+        self.size = 1.0
+        self.q: Floats | None = None
+        self.window.forget()
+        self.carrying.bends.forget()
+        self.treading.forget()
+
+    def step(self, frame: ArrayLike | Pose) -> Pose:
+        """Return the pose of the target for the next frame of the stream.
+
+        Raises:
+            ShapeMismatch: The frame is not a configuration of the source.
+            InvalidValue: A number of it is not finite.
+        """
+        q = self._read(frame)
+        T = self.carrying.look(q[None])
+        if self.ground is None:
+            self._find_ground(q, T[0])
+        assert self.ground is not None
+        self.carrying.bends.watch(T, self.carrying.at)
+        self.treading.watch(T[0], self.q, self.ground.floor, self.size)
+        targets = self.carrying.aim(T, self.ground)
+        guide = self.carrying.guide(T, targets)[0]
+        self.q = self._solve(targets[0], guide)
+        self.frames += 1
+        return Pose(self.model, self.q)
+
+    def _read(self, frame: ArrayLike | Pose) -> Floats:
+        q = np.asarray(frame.q if isinstance(frame, Pose) else frame, dtype=np.float64)
+        if q.shape != (self.source.nq,):
+            raise ShapeMismatch(f"frame has shape {q.shape}; a pose of {self.source.name!r} has ({self.source.nq},).")
+        if not np.isfinite(q).all():
+            raise InvalidValue("frame has a number that is not finite.")
+        return q
+
+    def _find_ground(self, q: Floats, T: Floats) -> None:
+        up, carrying = self.model.up_direction, self.carrying
+        self.size = measure_size(Motion(self.source, q[None], self.fps))
+        soles = [place_at(T[carrying.at[h.source.frame]], h.source.point) @ up for h in self.treading.holds]
+        lowest = float(min(soles, default=0.0))
+        stands = abs(lowest) < ON_GROUND * self.size
+        floor = (0.0 if stands else lowest) if self.floor is None else float(self.floor)
+        ankles = [
+            T[carrying.at[carrying.theirs[n]], :3, 3] @ up for n in ("ankle_l", "ankle_r") if n in carrying.theirs
+        ]
+        self.ground = Ground(floor, float(min(ankles)) - (floor if stands else lowest) if ankles else 0.0)
+
+    def _solve(self, targets: Floats, guide: Floats) -> Floats:
+        """Solve the next frame; once more without a contact that is out of reach."""
+        count = len(self.carrying.asked)
+        start, steps = (guide, FIRST_STEPS) if self.q is None else (self.q, STEPS)
+        for _ in range(2):
+            q, errors = self.window.solve(start, guide, *self._ask(targets), steps)
+            far = [
+                hold
+                for i, hold in enumerate(self.treading.holds)
+                if hold.place is not None and errors[count + i, 0] > OUT_OF_REACH
+            ]
+            for hold in far:
+                self.treading.let_go(hold)
+            if not far:
+                break
+        self.window.keep(q, guide)
+        return q
+
+    def _ask(self, targets: Floats) -> tuple[Floats, Floats]:
+        """What is asked of this frame in the kernels' numbers, (goals, 12), and how much, (goals,)."""
+        holds = self.treading.holds
+        ends = np.cumsum([len(targets), len(holds), len(self.edges), len(self.corners)])
+        numbers = np.zeros((ends[2], 12))
+        numbers[:, [0, 4, 8]] = 1.0
+        numbers[: len(targets)] = targets
+        weights = np.zeros(ends[3])
+        weights[: len(targets)] = self.carrying.weights
+        for i, hold in enumerate(holds, len(targets)):
+            if hold.place is not None:
+                numbers[i, 9:], weights[i] = hold.place, 1.0
+        up = self.model.up_direction
+        stands = {hold.name: hold.place for hold in holds if hold.place is not None}
+        for i, (_, name, rise) in enumerate(self.edges, ends[1]):
+            other = name.replace("heel", "toe")
+            if name in stands and (other == name or other not in stands):
+                level = float(stands[name] @ up) + rise
+                numbers[i], weights[i] = pack_axis((0.0, 0.0, 0.0), tuple(up.tolist())), 1.0
+                numbers[i, 9:] = level * up
+        weights[ends[2] :] = [0.0 if name in stands else 1.0 for _, name in self.corners]
+        return numbers, weights
+
+
+def list_corners(carrying: CarryOver, holds: Sequence[Foothold]) -> list[tuple[Goal, str]]:
+    """List what keeps the corners of soles above the floor, with the name of their edge's middle."""
+    up, known = carrying.model.up_direction, {hold.name for hold in holds}
+    out: list[tuple[Goal, str]] = []
+    for edge in (edge for side in "lr" for edge in find_edges(carrying.model, side) if edge.name in known):
+        for corner, rise in zip(edge.corners, edge.rises, strict=True):
+            region = HalfSpace(rise * up, -up)
+            goal = Inside(corner.frame, region, point=corner.point, name=f"{corner.name} above the floor")
+            out.append((goal, edge.name))
+    return out
+
+
+def list_edges(carrying: CarryOver, holds: Sequence[Foothold]) -> list[tuple[Goal, str, float]]:
+    """List what lays edges of soles flat: the goal, the name of the edge's middle, how much higher its corner is."""
+    up, known = carrying.model.up_direction, {hold.name for hold in holds}
+    out: list[tuple[Goal, str, float]] = []
+    for side in "lr":
+        for edge in find_edges(carrying.model, side):
+            if edge.name in known:
+                corner = edge.corners[0]
+                goal = OnPlane(corner.frame, np.zeros(3), up, at=corner.point, name=f"{edge.name} lies flat")
+                out.append((goal, edge.name, edge.rises[0]))
+    return out
+
+
+def carry_online(
+    clip: Motion,
+    model: Model,
+    mapping: Mapping | None,
+    contacts: Contacts | str,
+    scale: float | str | dict[str, float | str],
+    joints: Sequence[str] | None,
+    limits: tuple[Limit, ...],
+    smooth: float,
+    progress: Progress | None,
+) -> Retargeted:
+    """Carry a clip over frame by frame, as a stream would come."""
+    if contacts != "auto":
+        raise InvalidValue("contacts= are given for a whole clip; a stream finds its own: contacts='auto'.")
+    live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps)
+    q, stood = np.empty((len(clip), model.nq)), []
+    for t, frame in enumerate(clip.q):
+        q[t] = live.step(frame).q
+        stood.append({hold.name: hold for hold in map(replace, live.treading.holds) if hold.place is not None})
+        if progress is not None:
+            progress(t + 1, len(clip))
+    ledger = list_contacts(stood, live, len(clip), clip.fps)
+    track = Track(Motion(model, q, clip.fps), {}, {}, ledger)
+    return Retargeted(track.motion, live.mapping, ledger, live.carrying.scales, track, clip)
+
+
+def list_contacts(stood: list[dict[str, Foothold]], live: Retargeter, frames: int, fps: float) -> Contacts:
+    """Return what stood in a stream as a ledger."""
+    out = []
+    for hold in live.treading.holds:
+        begun = None
+        for t in range(frames + 1):
+            now = stood[t].get(hold.name) if t < frames else None
+            if now is not None and begun is None:
+                begun = t
+            elif now is None and begun is not None:
+                place = stood[t - 1][hold.name].place
+                assert place is not None
+                x = float(place[0]), float(place[1]), float(place[2])
+                out.append(Contact(hold.frame, begun, t, place=x, point=hold.point, name=hold.name))
+                begun = None
+    return Contacts(tuple(out), frames, fps, 0.0)

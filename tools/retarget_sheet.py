@@ -1,0 +1,91 @@
+"""A motion carried over onto many bodies, as a sheet of pictures to look at.
+
+    python tools/retarget_sheet.py walk.bvh g1.xml dancer.glb ... --scale 0.01 --out sheet.png
+
+Each row is a body: the source first, then the same frames of every result, seen a little from the side.
+What cannot be carried over is told. Figures of each result are printed beside its name.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+import numpy as np
+
+import poise
+from poise.pictures.clay import draw_clay
+from poise.pictures.stick import Camera
+
+
+def choose_frames(clip: poise.Motion, count: int) -> list[int]:
+    """Choose frames spread over a clip."""
+    return [int(i) for i in np.linspace(0, len(clip) - 1, count + 2)[1:-1]]
+
+
+def draw_row(axes: np.ndarray, clip: poise.Motion, frames: list[int], title: str) -> None:
+    """Draw a few frames of a motion."""
+    for ax, t in zip(axes, frames, strict=True):
+        draw_clay(ax, clip[t], Camera(up=clip.model.up, azimuth=0.6, elevation=0.15))
+        ax.set_aspect("equal")
+        ax.autoscale_view()
+        ax.axis("off")
+    axes[0].set_title(title, fontsize=7, loc="left")
+
+
+def carry(clip: poise.Motion, path: str) -> tuple[poise.Motion | None, str]:
+    """Carry a clip over onto the body of a file; return the motion, or why there is none."""
+    name = f"{Path(path).parent.name}/{Path(path).name}"
+    try:
+        body = poise.load(path, base="free", scale="auto")
+        begun = time.process_time()
+        carried = poise.retarget(clip, body)
+    except poise.PoiseError as error:
+        return None, f"{name}: {error}"
+    q = carried.quality
+    words = (
+        f"{name}: {len(carried.mapping)} parts, slip {q.slip_max:.3f}, sink {q.sink_max:.1f} mm, step {q.step_max:.2f}"
+    )
+    words += f", jerk {q.jerk_p95:.0f}, let go {len(carried.track.released)}"
+    return carried.motion, f"{words}, {len(clip) / (time.process_time() - begun):.0f} fps"
+
+
+def main() -> None:
+    """Make the sheet."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("clip")
+    parser.add_argument("bodies", nargs="+")
+    parser.add_argument("--scale", default="auto", help="metres of a unit of the clip's file")
+    parser.add_argument("--frames", type=int, nargs=2, default=(0, 120), help="the first, and one past the last")
+    parser.add_argument("--columns", type=int, default=4)
+    parser.add_argument("--out", type=Path, default=Path("build/retarget.png"))
+    options = parser.parse_args()
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    scale = options.scale if options.scale == "auto" else float(options.scale)
+    clip = poise.load_motion(options.clip, scale=scale)[slice(*options.frames)]
+    frames = choose_frames(clip, options.columns)
+    rows = [(clip, Path(options.clip).name)]
+    for path in options.bodies:
+        motion, words = carry(clip, path)
+        print(words, flush=True)
+        if motion is not None:
+            rows.append((motion, words))
+    deep = -(-len(rows) // 2)
+    figure, axes = plt.subplots(deep, 2 * options.columns, figsize=(4.0 * options.columns, 2.2 * deep), squeeze=False)
+    for ax in axes.ravel():
+        ax.axis("off")
+    for i, (motion, words) in enumerate(rows):
+        first = (i // deep) * options.columns
+        draw_row(axes[i % deep, first : first + options.columns], motion, frames, words)
+    options.out.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(options.out, dpi=90, bbox_inches="tight")
+    print(f"wrote {options.out}")
+
+
+if __name__ == "__main__":
+    main()
