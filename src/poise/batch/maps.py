@@ -161,14 +161,13 @@ class MapProblem:
     def finish(self, counts: NDArray[np.int64], best: Floats) -> ReachMap:
         """Return the map of what `solve` found."""
         total = self.orientations
-        reached, proved = counts[0] / total, (counts[1] + total - counts[2]) / total
-        shares = [
-            np.asarray(x, dtype=np.float32).reshape(self.shape)
-            for x in (reached, proved, (counts[2] - counts[0] - counts[1]) / total)
-        ]
+        reached, proved, undecided = (
+            np.asarray(x / total, dtype=np.float32).reshape(self.shape)
+            for x in (counts[0], counts[1] + total - counts[2], counts[2] - counts[0] - counts[1])
+        )
         found = None if not self.manipulability else np.asarray(best, dtype=np.float32).reshape(self.shape)
         grid = self.model, self.model.name, self.frame, self.spacing, self.origin
-        return ReachMap(*grid, *shares, self.directions, self.turns, self.axis, self.whole, found)
+        return ReachMap(*grid, reached, proved, undecided, self.directions, self.turns, self.axis, self.whole, found)
 
 
 def solve_pieces(
