@@ -26,7 +26,6 @@ from poise.spatial import Rotation
 __all__ = [
     "WITH_SKIN",
     "AsJson",
-    "Bar",
     "File",
     "lock_command",
     "print_quality",

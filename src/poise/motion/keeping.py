@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from math import isfinite
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -89,7 +90,7 @@ def read_limits(limits: Iterable[Limit] | Limit) -> tuple[Limit, ...]:
 def read_number(value: Any, what: str, least: float = -np.inf) -> float:
     """Return a finite number, not below the least one, or refuse it by its name."""
     wanted = "a number" if least == -np.inf else f"a number, {least:g} or more"
-    if isinstance(value, bool) or not isinstance(value, Real) or not np.isfinite(value) or value < least:
+    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value < least:
         raise InvalidValue(f"{what} is {value!r}; it must be {wanted}.")
     return float(value)
 

@@ -168,8 +168,10 @@ class Kernel:
             self.weights[a:b],
             self.hard,
             fixed.astype(np.float64),
-            *self.gains,
-            *self.bounds,
+            self.gains[0],
+            self.gains[1],
+            self.bounds[0],
+            self.bounds[1],
             steps,
         )
         return out
@@ -267,6 +269,8 @@ class Window:
             np.zeros(1),
             self.gains[whole],
             np.zeros(self.model.nv),
+            None,
+            None,
             steps,
         )[:2]
         return q[0], errors[0, self.order]

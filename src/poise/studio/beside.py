@@ -182,7 +182,7 @@ class Beside:
     def find_again(self) -> None:
         """Find the mapping anew, without what was corrected."""
         if self.clip is not None and self.model is not None:
-            self.mend(find_mapping(self.clip, self.model))
+            self.mend(find_mapping(self.clip.model, self.model))
 
     def _take(self, carried: Carried) -> None:
         """Show what came out."""
@@ -303,7 +303,7 @@ def match_body(clip: Motion, model: Model) -> tuple[Model, Mapping]:
     Raises:
         InvalidValue: One of them does not walk on two legs that can be told.
     """
-    return model, find_mapping(clip, model)
+    return model, find_mapping(clip.model, model)
 
 
 def carry_clip(

@@ -105,7 +105,7 @@ class Chase:
             return
         at = self.way[np.argmin(np.linalg.norm(self.way + self.look - look_at, axis=1))] + self.look
         turned = self.keep_above(at + self.arm) - at - (position - look_at)
-        shifted = now > self._caught_up and np.linalg.norm(look_at - at) > near
+        shifted = bool(now > self._caught_up and np.linalg.norm(look_at - at) > near)
         strayed = shifted or bool(np.linalg.norm(turned) > near)
         again, self._strayed = self._strayed, strayed
         if strayed and (again or now < self._free):  # one report alone may be half of an old one

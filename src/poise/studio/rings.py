@@ -46,7 +46,8 @@ class Rings:
         async def on_click(event: Any) -> None:
             self.click(event.client_id, np.array(event.ray_origin), np.array(event.ray_direction))
 
-        session.server.scene.on_click()(on_click)
+        register: Any = session.server.scene.on_click()  # it takes coroutines too
+        register(on_click)
 
     def click(self, viewer: int, origin: Floats, direction: Floats) -> None:
         """Give the part that a ray meets its rings; put them away where it meets none."""

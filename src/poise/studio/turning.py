@@ -57,7 +57,7 @@ class Turn:
             turns = (Primitive.TURN, Primitive.SCREW)
             axis = next(axis for primitive, axis in self._joint.motions if primitive in turns)
             at[:3, :3] = at[:3, :3] @ make_basis(axis)
-        return at
+        return np.asarray(at)
 
     def begin(self, q: Floats) -> None:
         """Take hold of the rings in a pose."""
