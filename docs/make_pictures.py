@@ -25,6 +25,7 @@ from poise.goals import Balance, LookAt, Reach, Rest
 from poise.pictures.bodies import make_piece
 from poise.pictures.flesh import find_flesh
 from poise.pictures.mesh_picture import draw_meshes
+from poise.pictures.movie import keep_white
 from poise.pictures.plots import (
     COLORS,
     draw_curves,
@@ -263,7 +264,7 @@ def draw_moving() -> None:
         q = solver.solve(start=q, targets={"hand_l": ball, "eyes": ball}).q
         poses.append(poise.Pose(model, q))
     frames = [draw_follower(pose, ball) for pose, ball in zip(poses[len(balls) :], balls, strict=True)]
-    palette = frames[0].quantize(64, dither=Image.Dither.NONE)
+    palette = keep_white(frames[0].quantize(64, Image.Quantize.MAXCOVERAGE, kmeans=1))
     first, *others = (frame.quantize(palette=palette, dither=Image.Dither.NONE) for frame in frames)
     first.save(PICTURES / "moving.gif", save_all=True, append_images=others, duration=80, loop=0, optimize=True)
 
