@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import shutil
+import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,9 @@ from typing import Any
 import numpy as np
 
 from poise.studio import Studio
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "tests"))
+from walks import make_walk, put_skate_in
 
 PICTURES = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 FLAGS = ["--no-sandbox", "--use-gl=angle", "--use-angle=swiftshader", "--enable-unsafe-swiftshader"]
@@ -41,8 +45,77 @@ def shoot(page: Any, name: str) -> None:
     print(f"wrote {path.name}")
 
 
+def wait(true: Any, seconds: float = 300.0) -> None:
+    """Waits until something is true."""
+    end = time.monotonic() + seconds
+    while not true() and time.monotonic() < end:
+        time.sleep(0.05)
+
+
+def show_clip(page: Any, url: str) -> None:
+    """The Motion tab of a studio, with nothing in the way."""
+    page.goto(url)
+    page.get_by_role("tab", name="Motion").wait_for(timeout=SLOW)
+    page.wait_for_timeout(3000)
+    for button in page.locator("button.mantine-Notification-closeButton").all():
+        button.click()
+    page.get_by_role("tab", name="Motion").click()
+
+
+def shoot_timeline(page: Any) -> None:
+    """A walk whose feet were locked, with a key and its ghost."""
+    with Studio(put_skate_in(make_walk()), port=18201) as studio:
+        studio.player.stop()
+        show_clip(page, studio.url)
+        editing = studio.editing
+        for do in (editing.find_contacts, editing.lock_feet):
+            do()
+            wait(lambda: editing.background.task is None)
+        studio.player.show_at(2.3)
+        place = studio.puppet.transform("hand_l")[:3, 3] + np.array([0.1, 0.3, 0.2])
+        ask(studio, {"hand_l": (float(place[0]), float(place[1]), float(place[2]))})
+        wait(lambda: editing.state is not None and editing.state.keys and editing.background.task is None)
+        editing.compare()
+        wait(lambda: editing.compared)
+        studio.panel.motion.ghost_on.value = True
+        studio.set_stage()
+        shoot(page, "studio_timeline")
+
+
+def shoot_carry(page: Any) -> None:
+    """The same walk on a smaller body beside it."""
+    with Studio(make_walk(), port=18202) as studio:
+        studio.player.stop()
+        show_clip(page, studio.url)
+        carry = studio.panel.motion.carry
+        carry.beside.open("humanoid", scale=0.6)
+        wait(lambda: carry.beside.carried is not None and carry.beside.background.task is None)
+        for folder in ("Feet that stand", "Keys"):
+            page.get_by_text(folder, exact=True).last.click()
+        page.get_by_text("Carry to another body", exact=True).click()
+        studio.player.show_at(2.3)
+        carry.part.value = "knee_l"
+        carry.on_part()
+        shoot(page, "studio_carry")
+
+
+def shoot_clips() -> None:
+    """The pictures of clips."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
+        page = browser.new_page(viewport={"width": 1120, "height": 860})
+        shoot_timeline(page)
+        shoot_carry(page)
+        browser.close()
+
+
 def main() -> None:
-    """All pictures, one after the other."""
+    """All pictures, one after the other; those of clips alone with `clips`."""
+    shoot_clips()
+    if "clips" in sys.argv[1:]:
+        return
     from playwright.sync_api import sync_playwright
 
     with Studio("humanoid", port=18200) as studio, sync_playwright() as playwright:

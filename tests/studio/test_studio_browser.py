@@ -13,15 +13,13 @@ import pytest
 
 import poise
 from chromium import chromium
+from studio_page import PATIENCE, SIZE, choose, drag, grip_at, hover, open_page, still, until
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
 from poise.studio.server import Studio
 
 pytestmark = pytest.mark.browser
-
-SIZE = {"width": 780, "height": 460}
-PATIENCE = 120.0  # [s], on two cores that others share
 
 
 @pytest.fixture(scope="module")
@@ -48,95 +46,6 @@ def as_it_was(studio):
         studio.show("humanoid")
     studio.puppet.reset()
     studio.touch()
-
-
-def open_page(browser, studio):
-    """A window that shows the studio."""
-    before = set(studio.server.get_clients())
-    page = browser.new_page(viewport=SIZE)
-    page.goto(studio.url)
-    page.get_by_role("tab", name="Pose").wait_for(timeout=1e3 * PATIENCE)
-    until(lambda: set(studio.server.get_clients()) - before, page)
-    until(lambda: set(studio.panel.pose.own) == set(studio.server.get_clients()), page)
-    page.viewer = max(set(studio.server.get_clients()) - before)
-    return page
-
-
-def until(true, page, seconds=PATIENCE):
-    """Waits, letting the browser work; fails if it never becomes true."""
-    end = time.monotonic() + seconds
-    while not true():
-        assert time.monotonic() < end, "waited in vain"
-        page.wait_for_timeout(20)
-
-
-def seen_at(studio, page, place):
-    """Where in the window a place of the world is [pixels]."""
-    camera = studio.server.get_clients()[page.viewer].camera
-    inside = poise.Rotation(camera.wxyz).matrix.T @ (np.asarray(place) - camera.position)
-    focus = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
-    return tuple(0.5 * np.array([camera.image_width, camera.image_height]) + focus * inside[:2] / inside[2])
-
-
-def grip_at(studio, page, handle):
-    """Where a grip is in the window."""
-    return seen_at(studio, page, studio.grips.find_place(handle))
-
-
-def hover(studio, page, handle):
-    """Brings the mouse over a grip, where the window shows it by now: the pointer becomes a hand there [pixels].
-
-    A ring of the gizmo may lie over the middle of the grip: then a place beside it is taken, as a person would.
-    """
-    hand = "() => [...document.querySelectorAll('canvas')].some(c => c.style.cursor === 'pointer')"
-    page.mouse.move(6, SIZE["height"] - 6)
-    until(lambda: not page.evaluate(hand), page)
-    end = time.monotonic() + PATIENCE
-    while time.monotonic() < end:
-        x, y = grip_at(studio, page, handle)
-        for right, up in ((0, 0), (0, -9), (7, -6), (-7, -6), (0, 9), (7, 6), (-7, 6)):
-            page.mouse.move(x + right + 1, y - up)
-            page.mouse.move(x + right, y - up)
-            page.wait_for_timeout(20)
-            if page.evaluate(hand):
-                return x + right, y - up
-    raise AssertionError(f"the window does not show {handle} where it is")
-
-
-def drag(studio, page, handle, right, up, steps=6):
-    """Takes a grip with the mouse and pulls it so many pixels, until the studio has heard; the mouse stays down."""
-    x, y = hover(studio, page, handle)
-    start = np.array(seen_at(studio, page, studio.puppet.transform(handle)[:3, 3]))
-    page.mouse.down()
-    page.mouse.move(x + 5, y)  # a drag begins after 3 pixels
-    until(lambda: handle in studio.puppet.held, page)
-    for k in range(1, steps + 1):
-        page.mouse.move(x + right * k / steps, y - up * k / steps)
-    way = np.array([right, -up])
-
-    def heard():
-        moved = np.array(seen_at(studio, page, studio.puppet.held[handle])) - start
-        return np.linalg.norm(moved - way) < 3 + 0.1 * np.linalg.norm(way)
-
-    until(heard, page)
-
-
-def still(studio, page):
-    """Waits until the body has come to rest: the same in ten looks, since a busy machine may skip a few frames."""
-    looks = [studio.puppet.q]
-
-    def same():
-        looks.append(studio.puppet.q)
-        return len(looks) > 10 and all(np.array_equal(looks[-1], q) for q in looks[-10:-1])
-
-    page.wait_for_timeout(60)
-    until(same, page)
-
-
-def choose(page, label, option):
-    """Picks from a list of the panel."""
-    page.get_by_label(label, exact=True).first.click()
-    page.get_by_role("option", name=option, exact=True).click()
 
 
 def test_it_opens_with_words_and_a_body(page):

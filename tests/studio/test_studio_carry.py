@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import poise
-from poise.errors import InvalidValue
+from poise.errors import FormatError, InvalidValue
 from poise.studio import Studio
 from poise.studio.beside import Beside
 from poise.studio.player import sample
@@ -184,6 +184,13 @@ def test_carrying_needs_a_clip(studio: Studio) -> None:
     with pytest.raises(InvalidValue, match="no motion"):
         studio.carry("humanoid")
     studio.player.open(motion)
+
+
+def test_a_studio_that_cannot_carry_says_so_before_it_opens(tmp_path: Path) -> None:
+    with pytest.raises(InvalidValue, match="no motion"):
+        Studio("humanoid", port=18067, onto="humanoid")
+    with pytest.raises(FormatError, match="nowhere"):
+        Studio(make_walk(), port=18067, onto=tmp_path / "nowhere.urdf")
 
 
 def test_the_command_carries_a_clip_onto_another_body(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

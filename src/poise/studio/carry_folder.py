@@ -104,7 +104,7 @@ class CarryFolder:
         nothing = self.session.player.motion is None
         self.body.disabled = self.file.disabled = nothing or busy
         self.again.disabled, self.save.disabled = busy, beside.carried is None
-        self.words.content = SMALL.format(NO_CLIP if nothing else HOW if beside.model is None else self.describe())
+        self.words.content = SMALL.format(NO_CLIP if nothing else self.describe())
         if beside.carried is None or busy:
             self.report.content = ""
         else:
@@ -120,6 +120,8 @@ class CarryFolder:
         refused = beside.background.refused
         if refused:
             return html.escape(refused)
+        if beside.model is None:
+            return HOW
         if picked:
             return f"Now click the part of the other body that is <b>{html.escape(picked)}</b>."
         if beside.stale:

@@ -6,7 +6,8 @@ from os import PathLike
 
 from poise.errors import InvalidValue
 from poise.model import Model
-from poise.studio.opening import Showable, read_opening
+from poise.studio.beside import read_body
+from poise.studio.opening import Opening, Showable, read_opening
 from poise.studio.panel import Panel
 from poise.studio.session import Session
 
@@ -48,13 +49,14 @@ class Studio(Session):
         onto: Model | str | PathLike[str] | None = None,
     ) -> None:
         opening = read_opening(model)
+        other = None if onto is None else read_other(opening, onto)  # refused before a page is served
         super().__init__(opening, host=host, port=port, shadows=shadows, dark=dark)
         self.watcher = self.panel = Panel(self)
         self.map_view.show(opening.map)
         self.start()
         self.play(opening.motion)
-        if onto is not None:
-            self.carry(onto)
+        if other is not None:
+            self.carry(other)
 
     def carry(self, onto: Model | str | PathLike[str]) -> bool:
         """Carry the clip that is open over to another body, which stands beside the first; return whether it began.
@@ -83,3 +85,15 @@ class Studio(Session):
 
     def __repr__(self) -> str:
         return f"<Studio of {self.model.name!r} at {self.url}>"
+
+
+def read_other(opening: Opening, onto: Model | str | PathLike[str]) -> Model:
+    """Read the body that a clip is carried to.
+
+    Raises:
+        InvalidValue: There is no clip that could be carried over.
+        FormatError: The file cannot be read.
+    """
+    if opening.motion is None:
+        raise InvalidValue(f"onto={onto!r}: {opening.model.name!r} has no motion that could be carried over.")
+    return read_body(onto)

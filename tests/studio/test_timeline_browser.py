@@ -1,0 +1,175 @@
+"""The timeline in a real browser: feet are found and locked, a key is dragged, the clip is saved and carried over."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from chromium import chromium
+from studio_page import PATIENCE, choose, drag, open_page, seen_at, until
+from walks import make_walk, put_skate_in
+
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+
+
+from poise.studio.server import Studio
+
+pytestmark = pytest.mark.browser
+
+FPS = 30.0
+FRAME = 30  # the right foot stands, the left one swings
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def studio(tmp_path_factory):
+    """A studio with a clip whose feet slip, from a file."""
+    path = tmp_path_factory.mktemp("clips") / "walk.bvh"
+    poise.save(put_skate_in(make_walk(90)), path)
+    with Studio(path, port=18094, shadows=False) as running:
+        running.player.stop()
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page(browser, studio):
+    opened = open_page(browser, studio)
+    opened.get_by_role("tab", name="Motion").click()
+    return opened
+
+
+def press(page, name):
+    """Presses a button of the panel."""
+    page.get_by_role("button", name=name, exact=True).click(timeout=1e3 * PATIENCE)
+
+
+def unfold(page, name):
+    """Opens a folder of the panel."""
+    page.get_by_text(name, exact=True).last.click(timeout=1e3 * PATIENCE)
+
+
+def free(studio, page):
+    """Waits until no long work goes on."""
+    until(lambda: studio.editing.background.task is None, page)
+
+
+def test_feet_are_found_locked_and_measured(studio, page):
+    press(page, "Find contacts")
+    until(lambda: studio.editing.state.contacts is not None, page)
+    free(studio, page)
+    for name in ("heel_l", "toe_r"):  # rows of the picture
+        page.get_by_text(name, exact=True).first.wait_for(timeout=1e3 * PATIENCE)
+    page.get_by_role("button", name="Lock feet").dblclick(timeout=1e3 * PATIENCE)  # twice, as people do
+    until(lambda: studio.player.edited, page)
+    free(studio, page)
+    assert len(studio.player.timeline._past) == 2  # found, locked: once each
+    page.get_by_text("contacts hold exactly").wait_for(timeout=1e3 * PATIENCE)
+    press(page, "Quality")
+    page.get_by_text("slip, mean").wait_for(timeout=1e3 * PATIENCE)
+    before, after = studio.editing.compared
+    assert before.slip_max > 0.5
+    assert after.slip_max < 0.01
+
+
+def test_the_marker_follows_the_time_and_keys_set_in_and_out(studio, page):
+    studio.player.show_at(1.0)
+    page.keyboard.press("n")
+    until(lambda: studio.player.frame == FRAME + 1, page)
+    share = 100.0 * (FRAME + 1) / (len(studio.player.motion) - 1)
+    page.locator(f"div[style*='left: {share:.2f}%'], div[style*='left:{share:.2f}%']").first.wait_for(
+        state="attached", timeout=1e3 * PATIENCE
+    )
+    page.keyboard.press("i")
+    until(lambda: studio.player.start == pytest.approx(31 / FPS), page)
+    studio.player.set_part(0.0, studio.player.duration)
+
+
+def test_a_drag_at_a_frame_is_a_key_that_undo_takes_back(studio, page):
+    studio.player.show_at(FRAME / FPS)
+    before = studio.player.motion
+    drag(studio, page, "hand_l", 20, 50)
+    page.mouse.up()
+    until(lambda: studio.editing.state.keys, page)
+    free(studio, page)
+    (key,) = studio.editing.state.keys
+    assert key.frame == FRAME
+    page.get_by_text("1.00 s: hand_l").or_(page.locator("input[value='1.00 s: hand_l']")).first.wait_for(
+        state="attached", timeout=1e3 * PATIENCE
+    )
+    place = studio.model.fk(key.pose, studio.puppet.handles["hand_l"].frame)[:3, 3]
+    seen = studio.player.motion[FRAME].position(studio.puppet.handles["hand_l"].frame)
+    assert np.abs(seen - place).max() < 1e-6
+    page.keyboard.press("Control+z")
+    until(lambda: studio.player.motion is before, page)
+    page.keyboard.press("Control+Shift+z")
+    until(lambda: studio.editing.state.keys, page)
+    press(page, "Remove this key")
+    until(lambda: not studio.editing.state.keys, page)
+    free(studio, page)
+
+
+def test_the_clip_is_saved_as_it_is_seen_in_its_own_format(studio, page, tmp_path):
+    unfold(page, "Save")
+    with page.expect_download(timeout=1e3 * PATIENCE) as started:
+        press(page, "Save clip")
+    assert started.value.suggested_filename == "walk.bvh"
+    started.value.save_as(tmp_path / "saved.bvh")
+    saved, seen = poise.load_motion(tmp_path / "saved.bvh"), studio.player.motion
+    for name in ("heel_l", "hand_r"):
+        frame = poise.roles(seen.model).get(name, name)
+        assert np.abs(saved.positions(frame) - seen.positions(frame)).max() < 1e-4
+
+
+def test_a_clip_is_carried_over_and_a_pair_mended_by_two_clicks(studio, page, tmp_path):
+    beside = studio.panel.motion.carry.beside
+    unfold(page, "Carry to another body")
+    choose(page, "Onto", "humanoid as a child")
+    until(lambda: beside.carried is not None and beside.background.task is None, page)
+    page.get_by_text("parts, 1 m of the path").wait_for(timeout=1e3 * PATIENCE)
+    page.set_viewport_size({"width": 1200, "height": 560})  # beside the panel there is room for two
+    until(lambda: studio.server.get_clients()[page.viewer].camera.image_width > 1000, page)
+    studio.player.show_at(0.0)
+    beside.look()
+    page.wait_for_timeout(1000)
+    first = beside.mapping.find("head")
+    press(page, "Mend a pair by two clicks")
+    page.get_by_text("Click a part of the body that moves").wait_for(timeout=1e3 * PATIENCE)
+    own = studio.pose.position(first.source) + 0.08 * studio.model.up_direction
+    click_until(page, studio, own, lambda: studio.panel.motion.carry.picked)
+    places = [
+        beside.view.places[beside.model.frames.index(beside.mapping.find(role).target), :3, 3]
+        for role in ("chest", "neck")
+    ]
+    click_until(page, studio, np.mean(places, axis=0), lambda: not studio.panel.motion.carry.picked)
+    assert beside.mapping.find("head").source == first.source
+    assert beside.mapping.find("head").target != first.target
+    until(lambda: beside.background.task is None, page)
+    assert beside.carried.result.mapping == beside.mapping
+    choose(page, "On the other", first.target)  # the same by the list
+    until(lambda: beside.mapping.find("head") == first, page)
+    until(lambda: beside.background.task is None and beside.carried.result.mapping.find("head") == first, page)
+    with page.expect_download(timeout=1e3 * PATIENCE) as started:
+        press(page, "Save carried clip")
+    started.value.save_as(tmp_path / "carried.bvh")
+    assert len(poise.load_motion(tmp_path / "carried.bvh")) == len(studio.player.motion)
+
+
+def click_until(page, studio, place, done):
+    """Clicks at a place of the world, or a little beside it, until that is heard."""
+    for _ in range(6):
+        for right, down in ((0, 0), (0, -4), (0, 4), (-3, 0), (3, 0)):
+            x, y = seen_at(studio, page, place)
+            page.mouse.move(x + right + 1, y + down)
+            page.mouse.move(x + right, y + down)
+            page.wait_for_timeout(60)
+            page.mouse.click(x + right, y + down)
+            page.wait_for_timeout(400)
+            if done():
+                return
+    raise AssertionError("nobody heard the click")
