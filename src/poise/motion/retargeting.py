@@ -34,7 +34,7 @@ __all__ = ["Retargeted", "prepare", "retarget"]
 
 Floats = NDArray[np.float64]
 HOLD = 1e-3  # what a displacement from a standing body costs beside a bone's direction
-SPREAD = 1.5  # of `smooth`, before contacts are held
+SPREAD = 1.7  # of `smooth`, before contacts are held
 STEPS, LOCK_STEPS = 8, 8
 
 
