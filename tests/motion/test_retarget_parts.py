@@ -6,6 +6,7 @@ import pytest
 import poise
 from poise import Motion
 from poise.errors import InvalidValue, ShapeMismatch
+from poise.limits import Speed
 from poise.motion import Contact, Contacts, Retargeter, retarget
 from poise.spatial import Rotation
 from walks import make_walk, put_skate_in
@@ -121,3 +122,13 @@ def test_a_robot_that_is_fixed_is_told_how_to_be_loaded(walk):
     body = free.locked({free.joints[0].name: free.rest[free.joints[0].q]})
     with pytest.raises(InvalidValue, match=r"base='free'"):
         retarget(walk, body)
+
+
+def test_limits_hold_in_the_result(walk, small):
+    free = retarget(walk, small)
+    fastest = 0.7 * free.quality.speed_max
+    held = retarget(walk, small, limits=[Speed(fastest)])
+    steps = np.abs(small.difference(held.motion.q[:-1], held.motion.q[1:])[:, 6:]).max()
+    assert steps * walk.fps <= fastest * (1.0 + 1e-9)
+    with pytest.raises(InvalidValue, match="time"):
+        retarget(walk, small, limits=[Speed(fastest)], mode="online")

@@ -26,7 +26,7 @@ from poise.motion.fitting import SHIFT, fit_places
 from poise.motion.keeping import part_limits, read_limits, read_number
 from poise.motion.ledger import Contact, Contacts, Place
 from poise.motion.result import HOLDS, Released, Track, list_holding
-from poise.motion.whole_clip import STEPS, ClipAnswer, ClipGoal, Progress, solve_whole
+from poise.motion.whole_clip import ClipAnswer, ClipGoal, Progress, solve_whole
 
 __all__ = ["lock"]
 
@@ -48,7 +48,7 @@ def lock(
     smooth: float = 1.0,
     joints: Sequence[str] | None = None,
     limits: Iterable[Limit] | Limit = (),
-    steps: int = STEPS,
+    steps: int | None = None,
     progress: Progress | None = None,
 ) -> Track:
     """Return a clip whose contacts stand exactly still, on the ground, and whose soles do not sink into it.
@@ -88,7 +88,7 @@ class Asked:
     joints: Sequence[str] | None
     limits: tuple[Limit, ...]
     progress: Progress | None
-    steps: int = STEPS
+    steps: int | None = None
 
     def solve(self, clip: Motion, goals: list[ClipGoal], start: Floats) -> ClipAnswer:
         """Return the clip that is nearest to the given one and serves the goals."""

@@ -21,6 +21,7 @@ from poise.limits import Limit
 from poise.model import Model
 from poise.motion.carry_over import CarryOver, Ground
 from poise.motion.edges import find_edges
+from poise.motion.keeping import part_limits, read_limits
 from poise.motion.ledger import Contact, Contacts
 from poise.motion.mapping import Mapping
 from poise.motion.result import Track
@@ -66,8 +67,9 @@ class Retargeter:
         fps: float = 30.0,
         floor: float | None = None,
     ) -> None:
-        if tuple(limits):
-            raise InvalidValue("limits= cannot be kept in a stream yet: the joints' own ranges hold.")
+        lasting, timed = part_limits(read_limits(limits))
+        if timed:
+            raise InvalidValue("limits= about time are kept over whole clips, mode='clip'; a stream keeps the others.")
         self.carrying: CarryOver = prepare(source, model, mapping, scale, joints)
         self.source, self.model, self.fps = source, model, check_rate(fps)
         self.treading = Treading(self.carrying, self.fps)
@@ -78,7 +80,9 @@ class Retargeter:
         goals: list[Goal] = [*self.carrying.goals, *held, *(goal for goal, _, _ in self.edges)]
         goals += [goal for goal, _ in self.corners]
         hard = [False] * len(self.carrying.goals) + [True] * (len(goals) - len(self.carrying.goals))
-        self.window = Window(model, goals, hard, hold=HOLD, smooth=SPREAD * smooth, fps=self.fps, joints=joints)
+        self.window = Window(
+            model, goals, hard, hold=HOLD, smooth=SPREAD * smooth, fps=self.fps, joints=joints, limits=lasting
+        )
         self.reset()
 
     @property

@@ -22,6 +22,7 @@ from poise.limits import Limit
 from poise.model import Model
 from poise.motion.carry_over import CarryOver, Ground, Scales
 from poise.motion.holding import carry_contacts, find_holds, measure_standing_ankle
+from poise.motion.keeping import read_limits
 from poise.motion.ledger import Contacts
 from poise.motion.locking import lock, read_contacts
 from poise.motion.mapping import Mapping, find_mapping
@@ -33,7 +34,7 @@ __all__ = ["Retargeted", "prepare", "retarget"]
 
 Floats = NDArray[np.float64]
 HOLD = 1e-3  # what a displacement from a standing body costs beside a bone's direction
-SPREAD = 1.5  # of `smooth`, before contacts are held
+SPREAD = 1.7  # of `smooth`, before contacts are held
 STEPS, LOCK_STEPS = 8, 8
 
 
@@ -102,7 +103,8 @@ def retarget(
             times as far from the hips as the source's ("reach": as the path is scaled).
         joints: The only joints that may move, such as those of the upper body: the others stay in the rest pose, and
             the motion is told from where the pelvis looks.
-        limits: More limits than the joints' own ranges.
+        limits: More limits than the joints' own ranges, such as `Speed(8.0)` and `Clearance()`; those about time in
+            whole clips only.
         smooth: Over how long changes spread; 1 is a tenth of a second.
         mode: "clip": all frames at once; "online": one after the other, none sees what follows it.
         progress: Called with the frames that are done, and all of them.
@@ -116,14 +118,20 @@ def retarget(
         from poise.motion.retargeter import carry_online  # it is made of what is here
 
         return carry_online(clip, model, mapping, contacts, scale, joints, tuple(limits), smooth, progress)
-    rules = tuple(limits)
-    if rules:
-        raise InvalidValue("limits= cannot be kept over a whole clip yet: the joints' own ranges hold.")
+    rules = read_limits(limits)
     carrying = prepare(clip.model, model, mapping, scale, joints)
     ledger = read_contacts(clip, contacts) if contacts != "auto" else find_holds(clip, carrying)
     free = carry_freely(clip, carrying, ledger, joints, smooth, progress)
     held = carry_contacts(carrying, ledger, free, joints)
-    track = lock(free, held, smooth=smooth, joints=joints, steps=LOCK_STEPS, progress=progress)
+    track = lock(
+        free,
+        held,
+        smooth=smooth,
+        joints=joints,
+        limits=rules,
+        steps=None if rules else LOCK_STEPS,
+        progress=progress,
+    )
     return Retargeted(track.motion, carrying.parts, track.contacts, carrying.scales, track, clip)
 
 

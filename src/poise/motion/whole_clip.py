@@ -215,6 +215,7 @@ class Window:
         smooth: How far displacements spread over time.
         fps: Frames a second.
         joints: The only joints that may move.
+        limits: More limits than the joints' own ranges; none about time.
     """
 
     def __init__(
@@ -227,8 +228,9 @@ class Window:
         smooth: float,
         fps: float,
         joints: Sequence[str] | None,
+        limits: Sequence[Limit] = (),
     ) -> None:
-        self.model, self.solver = model, Solver(model, list(goals), joints=joints)
+        self.model, self.solver = model, Solver(model, list(goals), joints=joints, limits=list(limits))
         names, first, self.own = core.goals_of_clip(self.solver._native)
         order = {name: i for i, name in enumerate(names)}
         self.order = [order[name] for name in self.solver.goals]
