@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,7 +20,7 @@ from paths import NATIVE_TESTS
 from poise.goals import Goal, Orient, Reach, Rest
 from poise.native import core
 from poise.native.gpu.device import OPTIONS, DeviceProblem
-from poise.native.gpu.source import KERNEL_NAMES, ROOT, coarsen, list_places, write_problem
+from poise.native.gpu.source import DECIDING, KERNEL_NAMES, ROOT, coarsen, list_kernels, list_places, write_problem
 
 pytestmark = pytest.mark.slow
 
@@ -34,6 +35,14 @@ def panda() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     targets[5, 0, 3] = np.nan
     targets[9, :3, 3] = 30.0
     return model, [Reach(tool, np.eye(4), tolerance=(1e-4, 1e-3))], {tool: targets}
+
+
+def mixed() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
+    """Transforms of which no pose reaches about half."""
+    model, goals, targets = panda()
+    (tool,) = targets
+    targets[tool][:, :3, 3] += np.random.default_rng(5).normal(scale=0.3, size=(ROWS, 3))
+    return model, goals, targets
 
 
 def humanoid() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
@@ -56,7 +65,14 @@ def turned() -> tuple[poise.Model, list[Goal], dict[str, Any]]:
     return model, [Orient(tool, np.eye(3), axes="xz"), Rest()], {tool: targets}
 
 
-PROBLEMS = {"panda": panda, "humanoid": humanoid, "turned": turned}
+PROBLEMS = {"panda": panda, "mixed": mixed, "humanoid": humanoid, "turned": turned}
+
+
+def prepare(model: poise.Model, goals: list[Goal], **options: Any) -> poise.Solver:
+    """A solver with all its proofs, as a batch has it."""
+    solver = poise.Solver(model, goals, **options)
+    solver._native.complete_proofs()
+    return solver
 
 
 def finely(goal: Any) -> Goal:
@@ -114,7 +130,7 @@ def run(folder: Path, solver: poise.Solver, targets: dict[str, Any], starts: Any
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[Any, ...]:
     folder = tmp_path_factory.mktemp(request.param)
     model, goals, targets = PROBLEMS[request.param]()
-    solver = poise.Solver(model, goals, restarts=12)
+    solver = prepare(model, goals, restarts=12)
     build(folder, solver, finish=False)
     return request.param, folder, solver, targets
 
@@ -153,7 +169,7 @@ def test_the_device_code_answers_as_the_cpu_does(built: tuple[Any, ...], early: 
 def test_double_finishes_what_float_cannot_tell(name: str, tmp_path: Path) -> None:
     model, goals, targets = PROBLEMS[name]()
     fine = [finely(goal) for goal in goals]
-    solver = poise.Solver(model, fine, restarts=12)
+    solver = prepare(model, fine, restarts=12)
     build(tmp_path, solver, finish=True)
     starts = np.tile(model.rest, (ROWS, 1))
     starts[7, -1] = np.nan
@@ -174,14 +190,18 @@ def test_double_finishes_what_float_cannot_tell(name: str, tmp_path: Path) -> No
 @pytest.mark.parametrize("name", ["panda", "tree"])
 def test_it_compiles_for_a_gpu(name: str, closing_table: Callable[[str, str], None]) -> None:
     model, goals, _ = {"panda": panda, "tree": tree}[name]()
-    problem = DeviceProblem(poise.Solver(model, goals)._native)
+    problem = DeviceProblem(prepare(model, goals)._native)
     source = problem.source((False,) * (len(goals) + 1), KERNEL_NAMES)
+    begun = time.process_time()
     compiled = nvrtc.compile(source, {}, "sm_90", options=[x for x in OPTIONS if "std" not in x])
-    closing_table(f"batch of {name} for sm_90, NVRTC {nvrtc.version()}", nvrtc.table(compiled.kernels))
-    assert set(compiled.kernels) == set(KERNEL_NAMES)
-    spills = {kernel: used.spill_bytes for kernel, used in compiled.kernels.items()}
+    seconds = f"{time.process_time() - begun:.0f} s"
+    closing_table(f"batch of {name} for sm_90, NVRTC {nvrtc.version()}, {seconds}", nvrtc.table(compiled.kernels))
+    assert set(compiled.kernels) == set(list_kernels(problem.tables[0]))
+    assert (name == "panda") == set(DECIDING).issubset(compiled.kernels)
+    searching = {kernel: used for kernel, used in compiled.kernels.items() if kernel not in DECIDING}
+    spills = {kernel: used.spill_bytes for kernel, used in searching.items()}
     assert spills["search_few"] == spills["search_hard"] == spills["end_rows"] == 0
     assert spills["search_rows"] <= (320 if name == "panda" else 0)  # on purpose, see blocks_wanted
-    for used in compiled.kernels.values():
+    for used in searching.values():
         assert used.registers <= (168 if name == "panda" else 255)
         assert used.local_bytes <= 96
