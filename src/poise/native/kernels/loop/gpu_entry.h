@@ -216,6 +216,10 @@ template <class P, class T> POISE_FN void keep_row(const P& problem, const Devic
   }
 }
 
+// Searches that miss before anybody is asked whether the row is worth more: most rows that can be reached are reached by then, and the
+// threads of a warp wait for the one that asks.
+constexpr int first_doubt = 4;
+
 // every row is worth its searches
 struct NeverHopeless {
   template <class P, class T> POISE_FN bool operator()(const P&, const T*) const { return false; }
@@ -228,7 +232,7 @@ POISE_FN bool end_search(const P& problem, const Settings<T>& settings, const De
                          Hopeless hopeless) {
   keep_row(problem, io, state, settings, at);
   const bool missed = !is_set(state.reached) && at.search < at.last;
-  if (missed && at.search < early && !(at.search == 1 && hopeless(problem, targets))) return true;
+  if (missed && at.search < early && !(at.search == first_doubt && hopeless(problem, targets))) return true;
   io.steps[at.row] = at.steps;
   io.searches[at.row] = at.search;
   if (!missed) return false;
@@ -238,7 +242,7 @@ POISE_FN bool end_search(const P& problem, const Settings<T>& settings, const De
   return false;
 }
 
-// Rows until the queue is empty. `early` searches a row, or one that it seems `hopeless` after, then it is handed to `give_up`; `searches`
+// Rows until the queue is empty. `early` searches a row, or `first_doubt` that it seems `hopeless` after, then it is handed to `give_up`; `searches`
 // in all.
 template <int M, class P, class T, class Next, class GiveUp, class Team, class Hopeless = NeverHopeless>
 POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
