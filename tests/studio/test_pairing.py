@@ -29,7 +29,7 @@ def bodies() -> tuple[poise.Model, poise.Model]:
 @cache
 def mapping() -> Mapping:
     """Which part is which."""
-    return find_mapping(make_walk(), bodies()[1])
+    return find_mapping(make_walk().model, bodies()[1])
 
 
 def test_two_clicks_make_a_pair_and_leave_the_others() -> None:
