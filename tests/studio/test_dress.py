@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,8 @@ from poise.model.looks import deform
 from poise.pictures.bodies import find_pieces
 from poise.pictures.rays import find_hit
 from poise.studio.dress import SkinPart, make_dress
+from poise.studio.moving import Movers, make_quick_sender
+from poise.studio.stiff_skins import split_stiff
 
 HALVES = made.png([[(200, 30, 30)] * 2 + [(30, 30, 200)] * 2] * 4)
 TOPS = [{}, {"scale": [2, 2, 2]}, {"scale": [0.01, 0.01, -0.01]}, {"scale": [1, 2, 1]}]
@@ -134,11 +137,7 @@ def test_the_studio_dresses_a_body_and_sends_only_what_moves(tmp_path: Path, stu
     model = opened.model
     T = model.fk(model.rest)
     view.show(T)
-    sent: list[int] = []
-    for k, bone in enumerate(view.bones):
-        kind = type(bone)
-        view.bones[k] = Noted(bone, sent)
-        assert kind is not Noted
+    sent = note_messages(opened.server)
     view.show(T)
     assert sent == []
     q = np.array(model.rest)
@@ -147,19 +146,81 @@ def test_the_studio_dresses_a_body_and_sends_only_what_moves(tmp_path: Path, stu
     assert 0 < len(sent) <= len(view.skins), "one bone turned: one message for each part that it moves"
 
 
-class Noted:
-    """A bone that notes what is sent to it."""
+def note_messages(server: Any) -> list[Any]:
+    """The messages that a server sends from now on."""
+    sent: list[Any] = []
+    door = server.scene._websock_interface
+    queue = door.queue_message
+    door.queue_message = lambda message: (sent.append(message), queue(message))
+    return sent
 
-    bone: Any
-    sent: list[int]
 
-    def __init__(self, bone: Any, sent: list[int]) -> None:
-        object.__setattr__(self, "bone", bone)
-        object.__setattr__(self, "sent", sent)
+@pytest.mark.slow
+@pytest.mark.parametrize("what", ["wxyz", "position"])
+def test_nodes_and_bones_are_moved_as_their_setters_move_them(what: str) -> None:
+    viser = pytest.importorskip("viser")
+    server = viser.ViserServer(port=18480, verbose=False)
+    corners, bones = np.eye(3, dtype=np.float32), np.tile(np.eye(4)[:1], (2, 1))
+    skin = server.scene.add_mesh_skinned(
+        "/skin",
+        corners,
+        np.array([[0, 1, 2]], np.uint32),
+        bone_wxyzs=bones,
+        bone_positions=bones[:, 1:],
+        skin_weights=np.full((3, 2), 0.5, np.float32),
+    )
+    count = 4 if what == "wxyz" else 3
+    first, second = np.eye(4)[1][:count], np.eye(4)[2][:count]
+    for handle in (server.scene.add_frame("/node"), skin.bones[1]):
+        send = make_quick_sender(handle, what)
+        setattr(handle, what, first)
+        sent = note_messages(server)
+        setattr(handle, what, second)
+        send(tuple(first.tolist()))
+        assert tuple(getattr(handle, what)) == tuple(first), "viser knows what was sent"
+        send(tuple(second.tolist()))
+        by_setter, _, quick = sent
+        assert quick == by_setter, "the same message, whoever made it"
+    server.stop()
 
-    def __setattr__(self, name: str, value: Any) -> None:
-        self.sent.append(1)
-        setattr(self.bone, name, value)
+
+def test_a_viser_of_another_make_is_moved_by_its_setters() -> None:
+    class Handle:
+        wxyz, position = (0.0,) * 4, (0.0,) * 3
+
+    handle = Handle()
+    movers = Movers([handle], fine=1e-6, length=1.0)
+    T = np.eye(4)[None].copy()
+    T[0, :3, 3] = 1, 2, 3
+    movers.show(T)
+    assert handle.position == (1, 2, 3)
+    assert handle.wxyz == (1, 0, 0, 0)
+
+
+def test_a_skin_that_does_not_bend_is_rigid_parts_that_move_as_it_does(tmp_path: Path) -> None:
+    file, *_ = made.strip(4, 4)
+    path = file.glb(tmp_path / "strip.glb")
+    model, motion = poise.load(path), poise.load_motion(path)
+    (piece,) = find_pieces(model)
+    assert split_stiff(piece) == [piece], "it bends"
+    assert piece.skin is not None
+    loose = piece.patch.triangles.ravel()
+    bones = np.repeat(np.arange(len(loose) // 3) % 4, 3)
+    skin = replace(
+        piece.skin, joints=bones[:, None].astype(np.uint16), weights=np.ones((len(loose), 1), dtype=np.float32)
+    )
+    faces = np.arange(len(loose), dtype=np.uint32).reshape(-1, 3)
+    patch = replace(piece.patch, vertices=piece.patch.vertices[loose], triangles=faces, normals=None, uv=None)
+    whole = replace(piece, patch=patch, skin=skin)
+    parts = split_stiff(whole)
+    assert {part.frame for part in parts} == set(skin.frames)
+    for q in (model.rest, motion.q[len(motion) // 2]):
+        T = model.fk(q)
+        wanted = deform(whole, model.frames, T)
+        found = np.concatenate([deform(part, model.frames, T)[part.patch.triangles.ravel()] for part in parts])
+        order = np.concatenate([part.patch.triangles.ravel() for part in parts])
+        assert found == pytest.approx(wanted[order], abs=1e-6)
+        assert sorted(order.tolist()) == list(range(len(loose)))
 
 
 @pytest.mark.slow

@@ -15,9 +15,9 @@ from poise.model import Model
 from poise.pictures.bounds import outline_pieces
 from poise.pictures.flesh import Color, find_flesh
 from poise.pictures.rays import find_hit
-from poise.spatial import Rotation
 from poise.studio.dress import Dress
 from poise.studio.dressed_view import DressedView
+from poise.studio.moving import Movers
 
 if TYPE_CHECKING:
     import viser
@@ -58,11 +58,11 @@ class BodyView:
             self.names[k] = f"{name if self.above[k] < 0 else self.names[self.above[k]]}/{k}"
         self.plain = [part.color if color is None else color for part in self.flesh]
         self.nodes = [self.add(scene, k) for k in range(len(self.flesh))]
+        self.movers = Movers(self.nodes, fine=1e-6, length=model.length)
         self.lit: dict[int, Color] = {}
         self.dressed: DressedView | None = None
         self._name, self._scene = name, scene
         self._opacity: float | None = None
-        self._shown: tuple[Floats, Floats] | None = None
         self._places: Floats | None = None
         self.picking, self.picked = False, -1.0  # whether a click on a part is waited for, and when that ended last
 
@@ -80,7 +80,7 @@ class BodyView:
 
     def dress(self, dress: Dress) -> None:
         """Show the meshes of the body's own file from now on."""
-        self.dressed = DressedView(self._scene, self._name, self.model, dress)
+        self.dressed = DressedView(self._scene, self._name, self.model, dress, self.find_node)
         for node in self.nodes:
             node.vertices, node.faces = np.zeros((3, 3), np.float32), np.array([[0, 1, 2]], np.uint32)
         if self._places is not None:
@@ -119,19 +119,7 @@ class BodyView:
         turn = up[:, :3, :3].transpose(0, 2, 1)
         local[hung, :3, :3] = turn @ at[hung, :3, :3]
         local[hung, :3, 3] = np.einsum("nij,nj->ni", turn, at[hung, :3, 3] - up[:, :3, 3])
-        wxyz, positions = np.array(Rotation.from_matrix(local[:, :3, :3]).wxyz), local[:, :3, 3]
-        if self._shown is None:
-            turned = slid = np.ones(len(self.nodes), dtype=bool)
-        else:
-            turned = np.abs(wxyz - self._shown[0]).max(axis=1) > 1e-6
-            slid = np.abs(positions - self._shown[1]).max(axis=1) > 1e-6 * self.model.length
-        for k in np.nonzero(turned)[0]:
-            self.nodes[k].wxyz = wxyz[k]
-        for k in np.nonzero(slid)[0]:
-            self.nodes[k].position = positions[k]
-        if self._shown is not None:  # what was not sent stays as it was, so that slow drifts are not lost
-            wxyz[~turned], positions[~slid] = self._shown[0][~turned], self._shown[1][~slid]
-        self._shown = (wxyz, positions)
+        self.movers.show(local)
 
     @property
     def places(self) -> Floats:

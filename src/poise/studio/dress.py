@@ -21,6 +21,7 @@ from poise.pictures.bodies import find_pieces
 from poise.pictures.flesh import Color
 from poise.pictures.textures import PLAIN, color_vertices
 from poise.spatial import Rotation
+from poise.studio.stiff_skins import split_stiff
 
 __all__ = ["Dress", "RigidPart", "SkinPart", "make_dress"]
 
@@ -96,6 +97,7 @@ def cut_dress(model: Model) -> Dress | None:
     pieces = [piece for piece in find_pieces(model) if not is_faint(piece.patch.material)]
     if not pieces:
         return None
+    pieces = [part for piece in pieces for part in split_stiff(piece)]
     skins = refine_all(thin_all([piece for piece in pieces if piece.skin is not None], MOST_SKINNED), MOST_SKINNED)
     rigid = refine_all([piece for piece in pieces if piece.skin is None], MOST_SKINNED)
     return Dress(tuple(gather_rigid(rigid)), tuple(gather_skins(model, skins)))

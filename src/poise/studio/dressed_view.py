@@ -13,6 +13,7 @@ from poise.model import Model
 from poise.pictures.flesh import Color
 from poise.spatial import Rotation
 from poise.studio.dress import Dress, RigidPart, SkinPart
+from poise.studio.moving import Movers
 
 if TYPE_CHECKING:
     import viser
@@ -20,49 +21,38 @@ if TYPE_CHECKING:
 __all__ = ["DressedView"]
 
 Floats = NDArray[np.float64]
+Carry = Callable[[str], tuple[str, Floats] | None]
+
+FINE = 1e-5  # turns [rad] and slides [of the body's length] that are too small to be seen
 
 
 class DressedView:
-    """Rigid parts, each group on a node that moves with its frame, and skins whose bones move with theirs.
+    """Rigid parts on the nodes that carry their frames, and skins whose bones move with theirs.
 
-    What has not moved is not sent: a hand that is dragged costs the messages of an arm.
+    A rigid part hangs on the flesh, which is moved anyway, and costs no message; where there is none, its frame gets a
+    node. What has not moved is not sent: a hand that is dragged costs the messages of an arm.
     """
 
-    def __init__(self, scene: viser.SceneApi, name: str, model: Model, dress: Dress) -> None:
+    def __init__(self, scene: viser.SceneApi, name: str, model: Model, dress: Dress, carry: Carry) -> None:
         self.model, self.dress = model, dress
         place = {frame: k for k, frame in enumerate(model.frames)}
         self.carried = sorted({part.frame for part in dress.rigid}, key=lambda frame: place[frame])
-        self.rows = np.array([place[frame] for frame in self.carried], np.int64)
-        self.nodes = [scene.add_frame(f"{name}/link_{k}", show_axes=False) for k in range(len(self.carried))]
-        at = {frame: node.name for frame, node in zip(self.carried, self.nodes, strict=True)}
-        self.links = [add_rigid(scene, f"{at[part.frame]}/{k}", part) for k, part in enumerate(dress.rigid)]
+        at = {frame: carry(frame) for frame in self.carried}
+        loose = [frame for frame in self.carried if at[frame] is None]
+        self.rows = np.array([place[frame] for frame in loose], np.int64)
+        nodes = [scene.add_frame(f"{name}/link_{k}", show_axes=False) for k in range(len(loose))]
+        at |= {frame: (node.name, np.eye(4)) for frame, node in zip(loose, nodes, strict=True)}
+        self.links = [add_rigid(scene, k, part, at[part.frame]) for k, part in enumerate(dress.rigid)]
         self.skins = [add_skin(scene, f"{name}/skin_{k}", part) for k, part in enumerate(dress.skins)]
-        self.bones = [bone for skin in self.skins for bone in skin.bones]
         self.bone_rows = np.array([place[frame] for part in dress.skins for frame in part.frames], np.int64)
+        self.movers = Movers(nodes, fine=FINE, length=model.length)
+        self.bones = Movers([bone for skin in self.skins for bone in skin.bones], fine=FINE, length=model.length)
         self.lit: dict[int, Color] = {}
-        self._sent: dict[str, tuple[Floats, Floats]] = {}
 
     def show(self, T: Floats) -> None:
         """Move every link and bone: T has all frames of the model, (frames, 4, 4)."""
-        self._send("links", self.nodes, T[self.rows])
-        self._send("bones", self.bones, T[self.bone_rows])
-
-    def _send(self, what: str, handles: list[Any], T: Floats) -> None:
-        if not handles:
-            return
-        wxyz, positions = np.array(Rotation.from_matrix(T[:, :3, :3]).wxyz), T[:, :3, 3].copy()
-        before = self._sent.get(what)
-        if before is None:
-            turned = slid = np.ones(len(handles), dtype=bool)
-        else:
-            turned = np.abs(wxyz - before[0]).max(axis=1) > 1e-5
-            slid = np.abs(positions - before[1]).max(axis=1) > 1e-5 * self.model.length
-            wxyz[~turned], positions[~slid] = before[0][~turned], before[1][~slid]
-        for k in np.nonzero(turned)[0]:
-            handles[k].wxyz = wxyz[k]
-        for k in np.nonzero(slid)[0]:
-            handles[k].position = positions[k]
-        self._sent[what] = wxyz, positions
+        self.movers.show(T[self.rows])
+        self.bones.show(T[self.bone_rows])
 
     def light(self, frames: Mapping[str, Color]) -> None:
         """Colour the links of these frames, and all others as they are; skins stay as they are."""
@@ -98,10 +88,20 @@ class DressedView:
             node.remove_click_callback("all")
 
 
-def add_rigid(scene: viser.SceneApi, name: str, part: RigidPart) -> viser.MeshHandle:
-    """Add a rigid part to the scene."""
+def add_rigid(scene: viser.SceneApi, k: int, part: RigidPart, at: tuple[str, Floats] | None) -> viser.MeshHandle:
+    """Add a rigid part to the scene, on a node and where on it its frame is."""
+    assert at is not None
+    name, T = at
     return scene.add_mesh_simple(
-        name, part.vertices, part.faces, color=part.color, side="double", cast_shadow=True, receive_shadow=True
+        f"{name}/mesh_{k}",
+        part.vertices,
+        part.faces,
+        color=part.color,
+        side="double",
+        cast_shadow=True,
+        receive_shadow=True,
+        wxyz=Rotation.from_matrix(T[:3, :3]).wxyz,
+        position=T[:3, 3],
     )
 
 
