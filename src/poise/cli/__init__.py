@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import sys
 
+from poise.cli.interrupts import hear_again
+
 __all__ = ["main"]
+
+CALLED_OFF = 130  # what shells know of a program that Ctrl-C ended
 
 
 def main() -> None:
     """Run the command line; say what to type if its packages are missing."""
+    hear_again()
     try:
         from poise.cli.app import app
     except ImportError as error:
         if error.name not in ("typer", "rich", "click"):
             raise
         sys.exit("The command line needs typer and rich. Type: pip install 'poise[cli]'")
+    except KeyboardInterrupt:
+        sys.exit(CALLED_OFF)
     app()

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
-import numpy as np
 import typer
-from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 import poise
 from poise import motion
 from poise.cli.files import Clip, For, Scale, Up, load_one_motion, read_options
+from poise.cli.waypoints import read_path
 from poise.cli.words import Body, report_complaints, say_written
-from poise.errors import FormatError
+from poise.formats.registry import find_writer
+from poise.formats.target import check_target
 from poise.goals import Reach
-from poise.spatial import Rotation
 
 __all__ = [
     "WITH_SKIN",
@@ -55,6 +53,7 @@ def lock_command(
 ) -> None:
     """Hold the feet of a clip exactly where they stand: no slip, no float, no sink."""
     with report_complaints("lock"), show_progress("locking") as progress:
+        check_out(out)
         given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, model)
         ledger = "auto" if contacts is None else motion.Contacts.load(contacts)
         track = motion.lock(given, ledger, ground, smooth=smooth, progress=progress)
@@ -98,6 +97,7 @@ def track_command(
 ) -> None:
     """Follow a path with a frame of a body. Ends with 1 where a row is missed."""
     with report_complaints("track"), show_progress("tracking") as progress:
+        check_out(out)
         targets = read_path(path)
         track = motion.track(poise.load(model), Reach(frame, targets), fps=fps, mode=mode, progress=progress)
         poise.save(track, out)
@@ -109,32 +109,10 @@ def track_command(
         raise typer.Exit(1)
 
 
-def read_path(path: Path) -> NDArray[np.float64]:
-    """Read points (rows, 3), or transforms (rows, 4, 4) where the file has quaternions."""
-    try:
-        with path.open(newline="", encoding="utf-8") as file:
-            rows = list(csv.DictReader(file))
-    except UnicodeDecodeError as error:
-        raise FormatError(f"is not text: {error}.", str(path)) from None
-    names = [name.strip() for name in (rows[0] if rows else {})]
-    wanted = ["x", "y", "z"] + (["qw", "qx", "qy", "qz"] if "qw" in names else [])
-    if not rows or any(name not in names for name in wanted):
-        told = ", ".join(names) if names else "none"
-        raise FormatError(f"must have columns {', '.join(wanted)} and a row; it has: {told}.", str(path))
-    values = np.empty((len(rows), len(wanted)))
-    for line, row in enumerate(rows, 2):
-        clean = {str(name).strip(): text for name, text in row.items()}
-        try:
-            values[line - 2] = [float(clean[name] or "nan") for name in wanted]
-        except (TypeError, ValueError):
-            raise FormatError("has something that is not a number.", str(path), line) from None
-        if not np.isfinite(values[line - 2]).all():
-            raise FormatError("has a number missing, or one that is not finite.", str(path), line)
-    if len(wanted) == 3:
-        return values
-    out = np.tile(np.eye(4), (len(rows), 1, 1))
-    out[:, :3, :3], out[:, :3, 3] = Rotation(values[:, 3:]).matrix, values[:, :3]
-    return out
+def check_out(out: Path) -> None:
+    """Refuse a file that a motion cannot be written to, before the work begins."""
+    find_writer(str(out), "write_motion")
+    check_target(out)
 
 
 def print_quality(found: dict[str, motion.Quality], as_json: bool) -> None:

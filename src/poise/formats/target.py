@@ -9,14 +9,11 @@ from pathlib import Path
 
 from poise.errors import FormatError
 
-__all__ = ["replace_file"]
+__all__ = ["check_target", "replace_file"]
 
 
-@contextmanager
-def replace_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:
-    """Yield a path to write to; it becomes `path` when the block ends well, and vanishes when it does not.
-
-    The temporary name keeps the suffix and the folder, so that the rename is one step of the file system.
+def check_target(path: str | os.PathLike[str], *, overwrite: bool = True) -> Path:
+    """Return the file that a path leads to.
 
     Raises:
         FormatError: The folder is missing, the target is a folder, or it exists and `overwrite` is False.
@@ -38,6 +35,19 @@ def replace_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Ite
         raise
     except (OSError, ValueError) as error:
         raise FormatError(f"cannot be written: {error}.", text) from None
+    return target
+
+
+@contextmanager
+def replace_file(path: str | os.PathLike[str], *, overwrite: bool = True) -> Iterator[Path]:
+    """Yield a path to write to; it becomes `path` when the block ends well, and vanishes when it does not.
+
+    The temporary name keeps the suffix and the folder, so that the rename is one step of the file system.
+
+    Raises:
+        FormatError: `check_target` refuses it, or it cannot be written.
+    """
+    target, text = check_target(path, overwrite=overwrite), os.fspath(path)
     import secrets  # slow to load, and only for writing
 
     temporary = target.with_name(f".{target.stem[:80]}.{secrets.token_hex(4)}{target.suffix}")

@@ -6,7 +6,8 @@ A point is in contact where it is slow and low:
 
 for at least 0.13 s, on a body of 1.75 m; thresholds grow with the body. From there a contact goes on while the point is
 slower than 0.2 m/s (hysteresis), and two contacts of one point that a single frame parts are one. The floor is the 2nd
-percentile of the heights of all points.
+percentile of the heights of all points; heels and toes that stand at another height than each other have each their
+own, by the same rule, up to 0.02 m higher.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ Floats = NDArray[np.float64]
 SLOW, SLOW_ENOUGH_TO_STAY = 0.15, 0.2  # m/s
 LOW = 0.05  # m
 SHORTEST = 0.13  # s
+HIGHER = 0.02  # m: so much higher than the floor of all may be that of the heels, or the toes
 SAME_FLOOR = 0.03  # m: a contact that is further off stands on something
 
 
@@ -53,10 +55,13 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, floor: flo
     size, up = measure_size(clip), clip.model.up_direction
     paths = {sole.name: clip.positions(sole.frame, sole.point) for sole in soles}
     ground = find_floor(paths, up) if floor is None else float(floor)
+    floors = find_floors(paths, up, ground, 0.0 if floor is not None else HIGHER * size)
     found = [
         contact
         for sole in soles
-        for contact in find_contacts_of(sole, paths[sole.name], clip.fps, size, paths[sole.name] @ up - ground)
+        for contact in find_contacts_of(
+            sole, paths[sole.name], clip.fps, size, paths[sole.name] @ up - floors[sole.name]
+        )
     ]
     return Contacts(tuple(level(found, up)), len(clip), clip.fps, ground)
 
@@ -64,6 +69,18 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, floor: flo
 def find_floor(paths: dict[str, Floats], up: Floats) -> float:
     """Return the height on which points stand: the 2nd percentile of all of them."""
     return float(np.percentile(np.concatenate([path @ up for path in paths.values()]), 2.0))
+
+
+def find_floors(paths: dict[str, Floats], up: Floats, ground: float, most: float) -> dict[str, float]:
+    """Return the height on which each point stands: that of its kind, no lower than the ground, nor much higher."""
+    kinds = {name: find_kind(name) for name in paths}
+    own = {kind: find_floor({n: paths[n] for n in paths if kinds[n] == kind}, up) for kind in set(kinds.values())}
+    return {name: min(max(own[kind], ground), ground + most) for name, kind in kinds.items()}
+
+
+def find_kind(name: str) -> str:
+    """Return what a point is on both sides: "heel" of "heel_l"."""
+    return name.rpartition("_")[0] or name
 
 
 def find_contacts_of(sole: SolePoint, path: Floats, fps: float, size: float, height: Floats) -> list[Contact]:
@@ -86,11 +103,13 @@ def find_contacts_of(sole: SolePoint, path: Floats, fps: float, size: float, hei
 
 def level(found: list[Contact], up: Floats) -> list[Contact]:
     """Return contacts of a kind of point at one height, the median of theirs, unless they stand on something else."""
+    heights: dict[str, list[float]] = {}
+    for contact in found:
+        heights.setdefault(find_kind(contact.name), []).append(float(np.array(contact.place) @ up))
+    medians = {kind: float(np.median(each)) for kind, each in heights.items()}
     out = []
     for contact in found:
-        kind = contact.name.rpartition("_")[0] or contact.name
-        heights = [np.array(c.place) @ up for c in found if (c.name.rpartition("_")[0] or c.name) == kind]
-        own, usual = float(np.array(contact.place) @ up), float(np.median(heights))
+        own, usual = float(np.array(contact.place) @ up), medians[find_kind(contact.name)]
         shift = usual - own if abs(usual - own) < SAME_FLOOR else 0.0
         place = np.array(contact.place) + shift * up
         out.append(replace(contact, place=(place[0], place[1], place[2])))

@@ -36,6 +36,7 @@ SHIFTS = 3  # rounds in which places are shifted to where the body came
 ROUNDS = 3  # rounds in which contacts that do not hold are let go
 NEAR = 0.05  # m: a point that never comes nearer to the floor cannot sink into it
 EXACT = 1e-9  # m: a place that is held so well stays as it is
+SAME = 1e-7  # m: places that move by no more are the same, and so would be what comes out
 NEARLY = 2e-3  # m: a contact that is off by no more is held on to all the same, and told
 TOLERANCE = 1e-5, 1e-3
 
@@ -163,7 +164,10 @@ def shift_places(
             break
         moved = Motion(clip.model, q, clip.fps)
         shifted = tuple(recentre(moved, c, far) for c, far in zip(ledger, off, strict=True))
-        ledger = fit_places(clip, replace(ledger, intervals=shifted))
+        fitted = fit_places(clip, replace(ledger, intervals=shifted))
+        if measure_shift(ledger, fitted) <= SAME:
+            break
+        ledger = fitted
     return ledger, q, errors, broken
 
 
@@ -179,6 +183,14 @@ def recentre(moved: Motion, contact: Contact, off: float) -> Contact:
         return contact
     place = np.array(contact.place) + shift
     return replace(contact, place=(place[0], place[1], place[2]))
+
+
+def measure_shift(before: Contacts, after: Contacts) -> float:
+    """Return how far the place that moved most is from where it was."""
+    pairs = zip(before, after, strict=True)
+    return max(
+        (float(np.linalg.norm(np.subtract(b.place, a.place))) for a, b in pairs if a.place and b.place), default=0.0
+    )
 
 
 def list_keys(ledger: Contacts) -> list[Key]:

@@ -88,6 +88,8 @@ class Track:
         if self.reconfigurations:
             lines.append(f"the arm takes another branch before {self._tell_flips()}; no way does without.")
         if not lines:
+            if not self.errors:
+                return f"Nothing is in contact in any of the {len(self.motion)} frames."
             held = f" and {len(self.contacts)} contacts hold exactly" if len(self.contacts) else ""
             return f"Every goal is reached in all {len(self.motion)} frames{held}."
         return "\n".join(lines)

@@ -251,11 +251,12 @@ class Clip : public FrameCorrection {
 
   // One step down: shorter where the first try goes up, then with more damping; false where nothing leads down.
   bool take_step_of_all(S weight, S& cost, S& damping, S& gained) {
-    for (int attempt = 0; attempt < tuning.most_dampings && !over(); ++attempt) {
+    const Tries& tries = d.timed || limits.n ? many_tries : few_tries;
+    for (int attempt = 0; attempt < tries.dampings && !over(); ++attempt) {
       find_step(weight, damping);
       shorten_steps();
       S share = 1.0;
-      for (int k = 0; k < tuning.most_shares && !over(); ++k, share *= tuning.shorter) {
+      for (int k = 0; k < tries.shares && !over(); ++k, share *= tries.shorter) {
         const S there = try_step(weight, share);
         if (!(there < cost) || d.called_off) continue;
         gained = cost - there;
@@ -265,7 +266,7 @@ class Clip : public FrameCorrection {
         damping = damping < 1e-9 ? 0.0 : 0.1 * damping;
         return true;
       }
-      damping = damping == 0.0 ? 1e-3 * (1.0 + weight * 1e-6) : 10.0 * damping;
+      damping = damping == 0.0 ? 1e-3 * (1.0 + weight * 1e-6) : tries.more * damping;
     }
     return false;
   }

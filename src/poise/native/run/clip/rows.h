@@ -12,6 +12,16 @@ namespace {
 
 using S = double;
 
+// What is tried before a step is given up: shares of it, then shares of one with more damping.
+struct Tries {
+  int shares;    // of a step
+  S shorter;     // each than the one before it
+  int dampings;  // the first is none
+  S more;        // damping from one to the next
+};
+constexpr Tries few_tries = {3, 0.16, 4, 100.0};  // finer ones take longer than they save
+constexpr Tries many_tries = {5, 0.4, 6, 10.0};   // with limits the slope breaks more often
+
 // Reasons stand beside the numbers; rows are in units of the body's length, so they hold for bodies of every size.
 struct ClipTuning {
   S first_weight =
@@ -28,11 +38,8 @@ struct ClipTuning {
       2e-3;  // of the longest row: what less is left of is not corrected; a straight limb would be bent for nothing
   S least_gain = 1e-10;  // of the cost: less is rest
   int rate_rounds = 12;  // of one step: which speeds it would break is found in so many, mostly in three or four
-  int most_shares = 5;   // shares of a step that are tried before damping is: 1, 0.4, 0.16, ...
-  S shorter = 0.4;
-  int most_dampings = 6;  // tries with more damping before a step is given up
-  S clear = 2e-5;         // radians, or lengths of the body: so far inside its limits a frame is asked to be,
-  S still_clear = 1e-6;   // and so far at least it is brought back by itself
+  S clear = 2e-5;        // radians, or lengths of the body: so far inside its limits a frame is asked to be,
+  S still_clear = 1e-6;  // and so far at least it is brought back by itself
 };
 constexpr ClipTuning tuning;
 

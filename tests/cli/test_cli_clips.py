@@ -1,0 +1,161 @@
+"""`poise lock`, `quality` and `track` with odd input: handled, or refused by name before a file is written."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("typer")
+
+from typer.testing import CliRunner
+
+import poise
+from poise.cli.app import app
+from walks import make_walk
+
+TCP = "panda_hand_tcp"
+POINT = "0.5,0.1,0.4\n"
+
+
+def typed(*words):
+    out = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200", "NO_COLOR": "1"})
+    assert out.exception is None or isinstance(out.exception, SystemExit), out.exc_info
+    return out
+
+
+def change_row(text, change):
+    """Return the text of a BVH file with its fifth frame changed."""
+    lines = text.splitlines()
+    at = next(k for k, line in enumerate(lines) if line.startswith("Frame Time")) + 5
+    lines[at] = " ".join(change(lines[at].split()))
+    return "\n".join(lines) + "\n"
+
+
+def name_no_number(words):
+    return [*words[:3], "nan", *words[4:]]
+
+
+def stop_time(text):
+    return "\n".join("Frame Time: 0" if line.startswith("Frame Time") else line for line in text.splitlines())
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory):
+    path = tmp_path_factory.mktemp("walk") / "walk.bvh"
+    poise.save(make_walk(20), path)
+    return path.read_text()
+
+
+@pytest.mark.parametrize("verb", ["lock", "quality"])
+@pytest.mark.parametrize(
+    ("spoil", "named"),
+    [
+        (lambda text: change_row(text, name_no_number), "'nan' is not a number"),
+        (lambda text: change_row(text, lambda words: words[:-2]), "numbers; the hierarchy has"),
+        (stop_time, "Frame Time: is 0"),
+        (lambda text: text[: text.index("Frames:")] + "Frames: 0\nFrame Time: 0.03\n", "has no frames"),
+        (lambda _: "", "walk.bvh"),
+    ],
+    ids=["not a number", "ragged", "no rate", "no frame", "empty"],
+)
+def test_damaged_clips_are_refused_by_name(tmp_path, text, verb, spoil, named):
+    path, out = tmp_path / "walk.bvh", tmp_path / "out.bvh"
+    path.write_text(spoil(text))
+    done = typed(verb, path, *(["-o", out] if verb == "lock" else []))
+    assert (done.exit_code, out.exists()) == (2, False)
+    assert named in done.output
+    assert str(path) in done.output
+
+
+@pytest.mark.parametrize("frames", [1, 2, 3])
+def test_clips_of_few_frames_are_clips(tmp_path, frames):
+    poise.save(make_walk(20)[:frames], tmp_path / "walk.bvh")
+    done = typed("lock", tmp_path / "walk.bvh", "-o", tmp_path / "out.bvh")
+    assert done.exit_code == 0, done.output
+    assert len(poise.load_motion(tmp_path / "out.bvh")) == frames
+    assert typed("quality", tmp_path / "out.bvh").exit_code == 0
+
+
+def test_a_clip_without_contacts_stays_as_it_is(tmp_path):
+    walk = make_walk(20)
+    root = walk.model.joints[0]
+    q = np.array(walk.q)
+    q[:, root.q.start + int(np.argmax(walk.model.up_direction))] += np.linspace(1.0, 40.0, len(q))
+    poise.save(poise.Motion(walk.model, q, walk.fps), tmp_path / "fall.npz")
+    done = typed("lock", tmp_path / "fall.npz", "--model", "humanoid", "-o", tmp_path / "out.npz")
+    assert done.exit_code == 0, done.output
+    assert "Nothing is in contact in any of the 20 frames" in done.output
+    assert np.array_equal(poise.load_motion(tmp_path / "out.npz", model=walk.model).q, q)
+
+
+def test_a_body_without_feet_is_told_so(tmp_path):
+    arm = poise.load("panda")
+    poise.save(poise.Motion(arm, np.tile(arm.rest, (5, 1)), 30.0), tmp_path / "arm.npz")
+    done = typed("lock", tmp_path / "arm.npz", "--model", "panda", "-o", tmp_path / "out.npz")
+    assert done.exit_code == 2
+    assert "has no feet" in done.output
+    assert typed("quality", tmp_path / "arm.npz", "--model", "panda").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ("", "it has: none"),
+        ("x,y,z\n", "and a row"),
+        (POINT, "must have columns x, y, z"),
+        ("x;y;z\n0.5;0.1;0.4\n", "must have columns x, y, z"),
+        ("x,x,y,z\n1,0.5,0.1,0.4\n", "each once"),
+        ("x,y,z,qw\n0.5,0.1,0.4,1\n", "qw, qx, qy, qz"),
+        (f"x,y,z\n{POINT}\n0.5,0.1\n", "path.csv:4: has 2 values where the head has 3"),
+        (f"x,y,z\n{POINT}0.5,0.1,0.4,0.1\n", "path.csv:3: has 4 values where the head has 3"),
+        (f"x,y,z\n{POINT}0.5,,0.4\n", "path.csv:3: '' is not a number"),
+        (f"x,y,z\n{POINT}0.5,hello,0.4\n", "path.csv:3: 'hello' is not a number"),
+        (f"x,y,z\n{POINT}0.5,nan,0.4\n", "path.csv:3: has a number that is not finite"),
+        ("x,y,z,qw,qx,qy,qz\n0.5,0,0.4,0,0,0,0\n", "path.csv:2: wxyz is a quaternion wxyz of zeros"),
+        (f"x,y,z\n{'1' * 200_000},0,0\n", "is not a table of text"),
+        (b"\xff\xfe\x00", "is not a table of text"),
+    ],
+)
+def test_paths_that_are_none_are_refused_with_the_line(tmp_path, content, named):
+    path, out = tmp_path / "path.csv", tmp_path / "q.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    done = typed("track", "panda", path, "--frame", TCP, "-o", out)
+    assert (done.exit_code, out.exists()) == (2, False)
+    assert named in done.output
+
+
+@pytest.mark.parametrize("mode", ["clip", "online"])
+@pytest.mark.parametrize(
+    "content", [f"x,y,z\n{POINT}", f"\ufeffx, y, z\r\n\r\n{POINT}\n{POINT}", f"name,x,y,z\nhere,{POINT}there,{POINT}"]
+)
+def test_few_rows_and_other_columns_are_read(tmp_path, content, mode):
+    (tmp_path / "path.csv").write_text(content, encoding="utf-8")
+    done = typed("track", "panda", tmp_path / "path.csv", "--frame", TCP, "--mode", mode, "-o", tmp_path / "q.npz")
+    assert done.exit_code == 0, done.output
+    assert len(poise.load_motion(tmp_path / "q.npz", model=poise.load("panda"))) == content.count(POINT)
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--frame", "nope"], "no frame is called 'nope'"),
+        (["--fps", "0"], "fps is 0.0"),
+        (["--fps", "nan"], "fps is nan"),
+        (["--mode", "fast"], "mode is 'fast'"),
+    ],
+)
+def test_options_that_are_none_are_refused_by_name(tmp_path, words, named):
+    (tmp_path / "path.csv").write_text(f"x,y,z\n{POINT}")
+    done = typed("track", "panda", tmp_path / "path.csv", "--frame", TCP, "-o", tmp_path / "q.csv", *words)
+    assert (done.exit_code, (tmp_path / "q.csv").exists()) == (2, False)
+    assert named in done.output
+
+
+@pytest.mark.parametrize(("out", "named"), [("q.xyz", "cannot be saved as .xyz"), ("none/q.csv", "there is no folder")])
+def test_a_file_that_cannot_be_written_is_refused_before_the_work(tmp_path, monkeypatch, out, named):
+    monkeypatch.setattr("poise.motion.track", lambda *_, **__: pytest.fail("it worked before it looked"))
+    monkeypatch.setattr("poise.motion.lock", lambda *_, **__: pytest.fail("it worked before it looked"))
+    (tmp_path / "path.csv").write_text(f"x,y,z\n{POINT}")
+    poise.save(make_walk(4), tmp_path / "walk.bvh")
+    for words in (["track", "panda", tmp_path / "path.csv", "--frame", TCP], ["lock", tmp_path / "walk.bvh"]):
+        done = typed(*words, "-o", tmp_path / out)
+        assert done.exit_code == 2
+        assert named in done.output

@@ -1,0 +1,103 @@
+"""Laws of whole clips: across windows, frame rates tell the same motion, toes have a floor of their own."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from poise import Motion
+from poise.kinematics.mirror import Mirror
+from poise.motion import Contacts, contacts, finding, lock
+from poise.motion.whole_clip import WINDOW
+from walks import make_walk, put_skate_in
+
+FPS = 30.0
+LATER = round(0.5 * FPS)
+ACROSS = 1e-3  # rad
+
+
+@pytest.fixture(scope="module")
+def long():
+    """A walk that is longer than a window, locked."""
+    clip = put_skate_in(make_walk(144))[:144]
+    # ends: every turn makes it longer
+    while len(clip) < WINDOW + 400:
+        clip = clip.joined(clip, blend=0.2)
+    clip = clip[: WINDOW + 400]
+    return lock(clip)
+
+
+def far(model, a, b):
+    return np.abs(model.difference(a, b)).max()
+
+
+def lock_again(clip, like, change):
+    """Lock a clip at the places of another lock, each changed."""
+    return lock(clip, Contacts(tuple(map(change, like.contacts)), len(clip), clip.fps, like.contacts.floor))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cut", [1, 30])
+def test_cutting_the_front_changes_nothing_later_across_windows(long, cut):
+    source = long.source
+    kept = [c for c in long.contacts if c.end > cut + 1]
+    moved = tuple(replace(c, start=max(c.start - cut, 0), end=c.end - cut) for c in kept)
+    part = lock(source[cut:], Contacts(moved, len(source) - cut, FPS, long.contacts.floor))
+    assert far(source.model, part.motion.q[LATER:], long.motion.q[cut + LATER :]) < ACROSS
+
+
+@pytest.mark.slow
+def test_the_mirror_image_across_windows(long):
+    source, model = long.source, long.source.model
+    mirror, first = Mirror(model), source.q[0]
+    swap = {"l": "r", "r": "l"}
+
+    def reflect(c):
+        place = tuple(mirror.reflect_point(first, np.array(c.place)))
+        name, frame = (text[:-1] + swap[text[-1]] for text in (c.name, c.frame))
+        point = next(d.point for d in long.contacts if d.name == name)
+        return replace(c, frame=frame, name=name, place=place, point=point)
+
+    again = lock_again(source.mirrored(), long, reflect)
+    expected = np.stack([mirror.reflect_pose(q, first) for q in long.motion.q])
+    assert far(model, again.motion.q, expected) < ACROSS
+
+
+@pytest.mark.slow
+def test_finer_frames_come_to_one_motion():
+    """30, 60, 120 and 240 frames a second give the same motion, the nearer the finer: weights count per second."""
+    clip = put_skate_in(make_walk(144))
+    found = contacts(clip)
+    locked = []
+    for times in (1, 2, 4, 8):
+        fine = clip.resampled(times * FPS)
+        ledger = tuple(replace(c, start=times * c.start, end=times * (c.end - 1) + 1) for c in found)
+        locked.append(lock(fine, Contacts(ledger, len(fine), fine.fps, found.floor)).motion.q[::times])
+    apart = [np.abs(clip.model.difference(a, b)) for a, b in pairwise(locked)]
+    assert apart[0].max() < 0.03
+    assert apart[0].mean() < 1e-3
+    for coarse, fine in pairwise(apart):
+        assert fine.max() < 0.7 * coarse.max()
+        assert fine.mean() < 0.7 * coarse.mean()
+
+
+def test_toes_that_lie_higher_than_heels_stand_all_the_same(monkeypatch):
+    """Where on a foot a point is told from does not decide whether it stands, on a plate neither."""
+    walk = make_walk(144)
+    q = np.array(walk.q)
+    root = walk.model.joints[0].q.start
+    q[72:, root : root + 3] += 0.04 * walk.model.up_direction
+    clip = Motion(walk.model, q, walk.fps)
+    before = contacts(clip)
+    soles = finding.find_soles(clip.model)
+    lift = 0.018 * clip.model.up_direction  # the frames of the feet have the world's axes at rest
+
+    def raise_toes(*_):
+        return [replace(s, point=tuple(np.add(s.point, lift))) if "toe" in s.name else s for s in soles]
+
+    monkeypatch.setattr(finding, "find_soles", raise_toes)
+    after = contacts(clip)
+    assert [c.name for c in after] == [c.name for c in before]
+    for a, b in zip(before, after, strict=True):
+        assert max(abs(a.start - b.start), abs(a.end - b.end)) <= 1
