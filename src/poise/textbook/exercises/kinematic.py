@@ -106,4 +106,4 @@ def _chain(
         turn = rigid(axis_rotation((0.0, 0.0, 1.0) if about_z else axis, sign * angle))
         part = turn @ offset if turn_first else offset @ turn
         result = part @ result if backwards else result @ part
-    return arm.offsets[-1] @ result if backwards else result @ arm.offsets[-1]
+    return np.asarray(arm.offsets[-1] @ result if backwards else result @ arm.offsets[-1])

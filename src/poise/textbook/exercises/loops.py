@@ -116,6 +116,6 @@ def _sweep(
         turn = ccd_angle(axis, pivot, now.tip, goal)
         if not flat:
             effector, target = now.tip - pivot, goal - pivot
-            turn = np.arctan2(axis @ np.cross(effector, target), effector @ target)
+            turn = float(np.arctan2(axis @ np.cross(effector, target), effector @ target))
         angles[i] += sign * (turn if signed else abs(turn))
     return angles
