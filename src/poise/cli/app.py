@@ -8,6 +8,7 @@ import typer
 
 import poise
 from poise.cli.bench import bench_command
+from poise.cli.check import check_command
 from poise.cli.clips import lock_command, quality_command, track_command
 from poise.cli.demo import demo_command
 from poise.cli.doctor import doctor_command
@@ -124,6 +125,10 @@ app.command(
         "poise bench --only drag --json",
     ),
 )(bench_command)
+app.command(
+    "check",
+    epilog=write_examples("poise check 3 my_solution.py", "poise check 8 my_solution.py --time-limit 120; echo $?"),
+)(check_command)
 jobs = typer.Typer(help="Work on many rows or clips, that may be killed and goes on.", no_args_is_help=True)
 jobs.command(
     "run",

@@ -1,0 +1,71 @@
+"""`poise check`: a student's answer to an exercise of the course, judged in a process of its own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from poise.cli.words import report_complaints
+from poise.errors import FormatError, InvalidValue
+from poise.textbook.exercises import EXERCISES
+
+__all__ = ["check_command"]
+
+# What the child runs: its answer goes into a file, so that whatever the student prints is the student's.
+CHILD = (
+    "import json, sys; from poise.textbook.exercises import judge_file;"
+    " told = judge_file(int(sys.argv[1]), sys.argv[2], int(sys.argv[3]));"
+    " open(sys.argv[4], 'w', encoding='utf-8').write(json.dumps(told))"
+)
+
+ERRORS = 2  # the error stream: what the student prints is no result
+
+
+def check_command(
+    exercise: Annotated[int, typer.Argument(help="The exercise's number, 1 to 8.")],
+    solution: Annotated[Path, typer.Argument(help="A Python file with the function that the exercise asks for.")],
+    time_limit: Annotated[float, typer.Option(help="How long it may run [s].")] = 30.0,
+    seed: Annotated[int, typer.Option(help="Other random arms.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the verdict as JSON.")] = False,
+) -> None:
+    """Check an answer to an exercise of the course: what is wrong in words, and the exit code 0 where nothing is.
+
+    The file is run as it is, as you; check files that you would run yourself.
+    """
+    with report_complaints("check"):
+        if exercise not in EXERCISES:
+            listed = "; ".join(f"{number} {one.title}" for number, one in EXERCISES.items())
+            raise InvalidValue(f"there is no exercise {exercise}. There are: {listed}.")
+        if not solution.is_file():
+            raise FormatError("there is no such file. Type: poise check 3 my_solution.py", str(solution))
+        if not time_limit > 0.0:
+            raise InvalidValue(f"--time-limit is {time_limit}; it is a positive number of seconds.")
+    code, words = judge_apart(exercise, solution, seed, time_limit)
+    if as_json:
+        title = EXERCISES[exercise].title
+        typer.echo(json.dumps({"exercise": exercise, "title": title, "right": code == 0, "said": words}, indent=2))
+    else:
+        typer.echo(words, err=code == 2)
+    raise typer.Exit(code)
+
+
+def judge_apart(exercise: int, solution: Path, seed: int, time_limit: float) -> tuple[int, str]:
+    """Judge in a child process: a loop without an end is stopped, and a crash is only the child's."""
+    with TemporaryDirectory() as folder:
+        told = Path(folder) / "told.json"
+        words = [sys.executable, "-c", CHILD, str(exercise), str(solution), str(seed), str(told)]
+        try:
+            ended = subprocess.run(words, check=False, timeout=time_limit, stdout=ERRORS, stdin=subprocess.DEVNULL)
+        except subprocess.TimeoutExpired:
+            name = EXERCISES[exercise].function
+            return 1, f"{name} in {solution} was still running after {time_limit:g} s: is there a loop without an end?"
+        if not told.exists():
+            return 1, f"{solution} ended the process itself (exit code {ended.returncode}) before it had answered."
+        code, said = json.loads(told.read_text("utf-8"))
+    return code, said

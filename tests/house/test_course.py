@@ -1,0 +1,66 @@
+"""The notebooks of the course are made from its page, and run from top to bottom before anything is solved."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import sys
+from typing import Any
+
+import pytest
+
+from course_answers import ANSWERS
+from paths import DOCS, TOOLS
+from poise.textbook.exercises import EXERCISES
+
+sys.path.insert(0, str(TOOLS))
+
+from notebooks import make_notebooks
+
+NAMES = {number: f"exercise_{number}.ipynb" for number in EXERCISES}
+
+
+def read_cells(number: int) -> list[str]:
+    notebook = json.loads((DOCS / "course" / NAMES[number]).read_text("utf-8"))
+    assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
+    return ["".join(cell["source"]) for cell in notebook["cells"] if cell["cell_type"] == "code"]
+
+
+def run_cells(cells: list[str]) -> str:
+    """Run them in one namespace; return what the last one prints."""
+    names: dict[str, Any] = {"__name__": "notebook"}
+    for cell in cells:
+        with contextlib.redirect_stdout(io.StringIO()) as out:
+            exec(compile(cell, "notebook", "exec"), names)
+    return out.getvalue()
+
+
+def test_notebooks_are_what_the_page_says() -> None:
+    """Type `python tools/notebooks.py` when this fails."""
+    made = make_notebooks()
+    assert list(made) == list(NAMES.values())
+    assert {path.name for path in (DOCS / "course").glob("*.ipynb")} == set(made)
+    for name, text in made.items():
+        assert (DOCS / "course" / name).read_text("utf-8") == text
+        assert len(text) < 10_000
+
+
+@pytest.mark.parametrize("number", EXERCISES)
+def test_an_unsolved_notebook_runs_and_says_what_to_write(number: int) -> None:
+    cells = read_cells(number)
+    assert any(f"def {EXERCISES[number].signature}:" in cell for cell in cells)
+    assert f"NotImplementedError: write exercise {number} here" in run_cells(cells)
+
+
+@pytest.mark.parametrize("number", EXERCISES)
+def test_a_notebook_with_the_answer_says_right(number: int) -> None:
+    cells = [ANSWERS[number] if "NotImplementedError" in cell else cell for cell in read_cells(number)]
+    assert run_cells(cells) == "right\n"
+
+
+def test_no_answer_is_shipped() -> None:
+    """What stands in the notebooks and pages does not pass."""
+    pages = "".join(path.read_text("utf-8") for path in (DOCS / "course").iterdir())
+    for answer in ANSWERS.values():
+        assert answer.rsplit("def ", 1)[1].split(":\n", 1)[1] not in pages
