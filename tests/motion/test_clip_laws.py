@@ -9,6 +9,7 @@ import pytest
 from poise import Motion
 from poise.kinematics.mirror import Mirror
 from poise.motion import Contacts, contacts, finding, lock
+from poise.motion.soles import find_soles
 from poise.motion.whole_clip import WINDOW
 from walks import make_walk, put_skate_in
 
@@ -77,9 +78,9 @@ def test_finer_frames_come_to_one_motion():
     apart = [np.abs(clip.model.difference(a, b)) for a, b in pairwise(locked)]
     assert apart[0].max() < 0.03
     assert apart[0].mean() < 1e-3
-    for coarse, fine in pairwise(apart):
-        assert fine.max() < 0.7 * coarse.max()
-        assert fine.mean() < 0.7 * coarse.mean()
+    for coarse, finer in pairwise(apart):
+        assert finer.max() < 0.7 * coarse.max()
+        assert finer.mean() < 0.7 * coarse.mean()
 
 
 def test_toes_that_lie_higher_than_heels_stand_all_the_same(monkeypatch):
@@ -90,7 +91,7 @@ def test_toes_that_lie_higher_than_heels_stand_all_the_same(monkeypatch):
     q[72:, root : root + 3] += 0.04 * walk.model.up_direction
     clip = Motion(walk.model, q, walk.fps)
     before = contacts(clip)
-    soles = finding.find_soles(clip.model)
+    soles = find_soles(clip.model)
     lift = 0.018 * clip.model.up_direction  # the frames of the feet have the world's axes at rest
 
     def raise_toes(*_):

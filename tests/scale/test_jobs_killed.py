@@ -122,7 +122,6 @@ def test_ctrl_c_ends_a_run_at_once_and_leaves_nothing_half_done(table_job: Path)
     with process:
         assert process.stdout is not None
         process.stdout.readline()
-        time.sleep(0.3)
         sent = read_work(process.pid)
         process.send_signal(signal.SIGINT)
         last = process.stdout.read().splitlines()[-1].split()
