@@ -11,6 +11,7 @@ from poise.anatomy import roles as find_roles
 from poise.errors import FormatError, InvalidValue, name_not_found
 from poise.model import Model
 from poise.motion.ledger import read_kind
+from poise.motion.mapping_checks import check_parts
 
 __all__ = ["Mapping", "Pair", "find_mapping"]
 
@@ -86,13 +87,21 @@ class Mapping:
         return replace(self, pairs=tuple(pair for pair in self.pairs if pair.role != role))
 
     def check(self, source: Model, target: Model) -> None:
-        """Refuse a mapping of other bodies, by the first frame that they do not have."""
+        """Refuse a mapping of other bodies, or one whose parts are none, by the first frame that is wrong."""
+        seen: set[str] = set()
         for pair in self.pairs:
+            if pair.role not in MAPPED:
+                raise name_not_found("role", pair.role, MAPPED)
+            if pair.role in seen:
+                raise InvalidValue(f"the mapping has two pairs for {pair.role!r}; leave one.")
+            seen.add(pair.role)
             source.frame(pair.source)
             target.frame(pair.target)
         for role in NEEDED:
             if role not in self:
                 raise InvalidValue(f"the mapping has no {role!r}: a motion is carried over by its pelvis and two legs.")
+        check_parts(source, {pair.role: pair.source for pair in self.pairs}, "source")
+        check_parts(target, {pair.role: pair.target for pair in self.pairs}, "target")
 
     def __str__(self) -> str:
         width = max((len(pair.source) for pair in self.pairs), default=0) + 2
