@@ -52,8 +52,7 @@ def test_whatever_is_mapped_is_carried_over_or_refused(walk, bodies, which):
         for mode in ("clip", "online"):
             try:
                 answer = retarget(walk, body, mapping, mode=mode)
-            except PoiseError as error:
-                assert len(str(error)) > 20
+            except PoiseError:
                 continue
             assert np.isfinite(answer.motion.q).all(), mapping
             assert np.isfinite(answer.quality.step_max)

@@ -1,4 +1,4 @@
-"""What a mapping must hold for a motion to be carried over: parts that are apart, in the order in which bodies have them.
+"""What a mapping must hold for a motion to be carried over: parts that are apart, in the order that bodies have.
 
 A frame that plays two parts, a knee above its hip, a chest that carries the legs: bones made of these have no length or
 look the wrong way, so they are refused by the pair that is wrong.
@@ -7,6 +7,7 @@ look the wrong way, so they are refused by the pair that is wrong.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from poise.errors import InvalidValue
 from poise.model import Model
@@ -33,9 +34,10 @@ def check_parts(model: Model, names: dict[str, str], side: str) -> None:
     if wrong is not None:
         role, words = wrong
         needed = role.startswith(("pelvis", "hip", "knee", "ankle"))
+        less = "" if needed else f", or mapping.remove({role!r})"
         raise InvalidValue(
             f"mapping: {role!r} of the {side} {model.name!r} is {names[role]!r}, {words} Type "
-            f"mapping.replace({role!r}, {side}=...) with the right frame{'' if needed else f', or mapping.remove({role!r})'}."
+            f"mapping.replace({role!r}, {side}=...) with the right frame{less}."
         )
 
 
@@ -67,7 +69,7 @@ def find_disorder(model: Model, names: dict[str, str]) -> Iterator[tuple[str, st
     for chain in CHAINS:
         for side in "lr":
             limb = [f"{part}_{side}" for part in chain if f"{part}_{side}" in names]
-            for upper, lower in zip(limb, limb[1:], strict=False):
+            for upper, lower in pairwise(limb):
                 if names[upper] not in (names[lower], *model.ancestors(names[lower])):
                     yield lower, f"which {names[upper]!r}, its {upper!r}, does not carry."
 
