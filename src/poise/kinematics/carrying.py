@@ -40,9 +40,12 @@ class Root:
         return self.turn.frame
 
 
-def find_root(model: Model) -> Root | None:
-    """Return the joints that carry the whole body freely, or None where it stands fixed or moves in part."""
-    first = find_first(model)
+def find_root(model: Model, frame: str | None = None) -> Root | None:
+    """Return the joints that carry the whole body freely, or None where it stands fixed or moves in part.
+
+    Where a file holds more than one body, `frame` says of which: that which it is a part of.
+    """
+    first = find_first(model) if frame is None else [j for j in model.joints_above(frame) if j.nq][-1:]
     if len(first) != 1 or first[0].mimic:
         return None
     if first[0].kind == "free":
@@ -58,8 +61,13 @@ def find_first(model: Model) -> list[Joint]:
     """List the joints that nothing else moves, without props: things in a file that carry no joint of the body."""
     above = {joint.name: model.joints_above(joint.frame) for joint in model.joints if joint.nq}
     first = [joint for joint in model.joints if joint.nq and len(above[joint.name]) == 1]
-    carrying = {ways[-1].name for ways in above.values() if len(ways) > 1}
+    carrying = {ways[-1].name for ways in above.values() if len(ways) > 1 and not is_loose(ways)}
     return [joint for joint in first if joint.name in carrying] if len(first) > 1 else first
+
+
+def is_loose(ways: list[Joint]) -> bool:
+    """Tell whether joints, the outermost first, only carry a thing through the world: a place, and a turn there."""
+    return len(ways) == 2 and ways[1].kind == "translation3" and ways[0].kind in TURNS_FREELY
 
 
 def carry(root: Root, q: Floats, motion: Floats) -> Floats:

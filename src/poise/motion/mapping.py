@@ -9,6 +9,7 @@ from os import PathLike
 
 from poise.anatomy import roles as find_roles
 from poise.errors import FormatError, InvalidValue, name_not_found
+from poise.kinematics.carrying import find_first
 from poise.model import Model
 from poise.motion.ledger import read_kind
 from poise.motion.mapping_checks import check_parts
@@ -17,9 +18,10 @@ __all__ = ["Mapping", "Pair", "find_mapping"]
 
 KIND = "poise mapping"
 NEEDED = ("pelvis", "hip_l", "hip_r", "knee_l", "knee_r", "ankle_l", "ankle_r")
+ARM = ("shoulder", "elbow", "wrist")
 MAPPED = (
     *("pelvis", "spine_1", "chest", "neck", "head"),
-    *(f"{part}_{side}" for part in ("clavicle", "shoulder", "elbow", "wrist") for side in "lr"),
+    *(f"{part}_{side}" for part in ("clavicle", *ARM) for side in "lr"),
     *(f"{part}_{side}" for part in ("hip", "knee", "ankle", "foot") for side in "lr"),
 )
 
@@ -139,8 +141,15 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
     """
     source, target = find_roles(moving), find_roles(model)
     for body, roles in ((moving, source), (model, target)):
-        lacking = [role for role in NEEDED if role not in roles]
+        arms = {roles[f"{part}_{side}"] for part in ARM for side in "lr" if f"{part}_{side}" in roles}
+        lacking = [role for role in NEEDED if role not in roles or roles[role] in arms]
         if roles.kind not in ("biped", "") or lacking:
+            people = list_people(body)
+            if len(people) > 1:
+                raise InvalidValue(
+                    f"{body.name!r} holds {len(people)} people, carried by {', '.join(map(repr, people))}: give a "
+                    f"mapping with the frames of one of them, or a file for each."
+                )
             what = f"it is a {roles.kind}" if roles.kind not in ("biped", "") else f"it has no {', '.join(lacking)}"
             raise InvalidValue(
                 f"a motion is carried over between bodies with two legs, and {body.name!r} is none that can be told: "
@@ -150,3 +159,11 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
     missing = tuple(role for role in MAPPED if (role in source) != (role in target))
     pairs = tuple(Pair(role, source[role], target[role]) for role in both)
     return Mapping(moving.name, model.name, pairs, missing)
+
+
+def list_people(model: Model) -> list[str]:
+    """List the frames that carry a body with two legs through the world, where a file holds more than one body."""
+    first = find_first(model)
+    if len(first) < 2:
+        return []
+    return [joint.frame for joint in first if all(role in find_roles(model.subtree(joint.frame)) for role in NEEDED)]
