@@ -163,3 +163,19 @@ def test_a_body_without_legs_is_refused_by_what_it_lacks(walk, small):
     for source, target in ((walk, trunk), (Motion(trunk, trunk.rest[None]), small)):
         with pytest.raises(InvalidValue, match=r"has no .*hip_l"):
             retarget(source, target)
+
+
+def test_a_character_on_nodes_that_turn_its_axes_stands_upright_all_the_same(walk, small, tmp_path):
+    """Exporters hang bodies whose up is z on a node that turns them: results are those of the body without it."""
+    file, plain = write_person(tmp_path / "plain.glb", small)
+    roots = [i for i in file.json["scenes"][0]["nodes"] if file.json["nodes"][i]["name"] == "pelvis"]
+    pelvis = file.json["nodes"][roots[0]]
+    x, y, z = pelvis["translation"]
+    pelvis |= {"translation": [x, -z, y], "rotation": [np.sqrt(0.5), 0, 0, np.sqrt(0.5)]}
+    file.json["nodes"].append({"name": "Z_UP", "rotation": [-np.sqrt(0.5), 0, 0, np.sqrt(0.5)], "children": roots})
+    file.json["scenes"][0]["nodes"] = [i for i in file.json["scenes"][0]["nodes"] if i not in roots]
+    file.json["scenes"][0]["nodes"].append(len(file.json["nodes"]) - 1)
+    turned = file.glb(tmp_path / "turned.glb")
+    one, other = (retarget(walk, poise.load(path, base="free")).motion for path in (plain, turned))
+    for frame in ("spine_1", "chest", "head", "knee_l", "wrist_r"):
+        np.testing.assert_allclose(other.positions(frame), one.positions(frame), atol=5e-3)

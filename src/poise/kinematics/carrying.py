@@ -22,17 +22,19 @@ __all__ = ["Root", "carry", "find_root", "level_motion"]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Root:
     """The joints that carry a body through the world.
 
     Attributes:
         slide: The joint whose first three numbers are the place.
         turn: The joint that turns; the same one where it is a free joint.
+        base: Where the slide begins in the world, (4, 4): characters often hang on nodes that turn their axes.
     """
 
     slide: Joint
     turn: Joint
+    base: Floats
 
     @property
     def frame(self) -> str:
@@ -48,13 +50,15 @@ def find_root(model: Model, frame: str | None = None) -> Root | None:
     first = find_first(model) if frame is None else [j for j in model.joints_above(frame) if j.nq][-1:]
     if len(first) != 1 or first[0].mimic:
         return None
+    base = np.eye(4) if first[0].parent is None else np.array(model.fk(model.rest, first[0].parent))
+    base = base @ first[0].offset.matrix
     if first[0].kind == "free":
-        return Root(first[0], first[0])
+        return Root(first[0], first[0], base)
     if first[0].kind != "translation3":
         return None
     second = [joint for joint in model.joints if joint.nq and joint.parent == first[0].frame]
     turns = len(second) == 1 and second[0].kind in TURNS_FREELY and not second[0].mimic
-    return Root(first[0], second[0]) if turns else None
+    return Root(first[0], second[0], base) if turns else None
 
 
 def find_first(model: Model) -> list[Joint]:
@@ -73,7 +77,7 @@ def is_loose(ways: list[Joint]) -> bool:
 def carry(root: Root, q: Floats, motion: Floats) -> Floats:
     """Return configurations (frames, nq) of the body carried by a rigid motion of the world, (4, 4)."""
     out = np.array(q)
-    base = root.slide.offset.matrix
+    base = root.base
     G = np.linalg.inv(base) @ motion @ base
     at = slice(root.slide.q.start, root.slide.q.start + 3)
     between = np.eye(4) if root.slide is root.turn else root.turn.offset.matrix
