@@ -1,5 +1,7 @@
 """`poise retarget`: the motion, and a page with source and result side by side."""
 
+import json
+
 import numpy as np
 import pytest
 from typer.testing import CliRunner
@@ -34,3 +36,21 @@ def test_pages_and_streams_are_for_one_motion(walk, tmp_path):
         out = run(walk.parent, "humanoid", "-o", tmp_path / "out", *words)
         assert out.exit_code == 2
         assert words[0] in out.output
+
+
+def test_a_folder_ends_with_the_quality_of_each_clip(walk, tmp_path):
+    for name in ("a", "b"):
+        (tmp_path / "in").mkdir(exist_ok=True)
+        (tmp_path / "in" / f"{name}.bvh").write_bytes(walk.read_bytes())
+    words = [tmp_path / "in", "humanoid", "-o", tmp_path / "out", "--threads", "1"]
+    out = run(*words)
+    assert out.exit_code == 0, out.output
+    head = next(line for line in out.output.splitlines() if "slip" in line)
+    assert all(word in head for word in ("slip", "drift", "float", "sink", "step", "jerk"))
+    rows = [line.split() for line in out.output.splitlines() if line.split()[:1] in (["a.bvh"], ["b.bvh"])]
+    assert len(rows) == 2
+    assert all(len(row) == 8 and int(row[1]) == 20 for row in rows)
+    again = json.loads(run(*words, "--json").stdout)
+    assert again["skipped"] == 2
+    assert set(again["clips"]) == {"a.bvh", "b.bvh"}
+    assert again["clips"]["a.bvh"]["slip_max"] < 0.01

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from poise.errors import FormatError, InvalidValue
 from poise.kinematics import Motion
 from poise.kinematics.carrying import find_root
+from poise.spatial import Rotation
 
 __all__ = ["STYLES", "write_style"]
 
@@ -49,10 +50,10 @@ def split_root(motion: Motion) -> tuple[NDArray[np.float64], ...]:
     root = find_root(motion.model)
     if root is None or root.slide.kind != "free":
         raise InvalidValue(f"model {motion.model.name!r} has no free joint at its root, which this style is about.")
-    offset = root.slide.offset
+    base = Rotation.from_matrix(root.base[:3, :3])
     at = root.slide.q
-    place = np.asarray(offset.apply(motion.q[:, at.start : at.start + 3]))
+    place = motion.q[:, at.start : at.start + 3] @ root.base[:3, :3].T + root.base[:3, 3]
     wxyz = motion.q[:, at.start + 3 : at.stop]
-    turned = (offset.rotation @ type(offset.rotation)(wxyz)).wxyz
+    turned = (base @ Rotation(wxyz)).wxyz
     others = np.delete(motion.q, np.r_[at], axis=1)
     return place, turned[:, [1, 2, 3, 0]], others

@@ -22,17 +22,19 @@ __all__ = ["Root", "carry", "find_root", "level_motion"]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Root:
     """The joints that carry a body through the world.
 
     Attributes:
         slide: The joint whose first three numbers are the place.
         turn: The joint that turns; the same one where it is a free joint.
+        base: Where the slide begins in the world, (4, 4): characters often hang on nodes that turn their axes.
     """
 
     slide: Joint
     turn: Joint
+    base: Floats
 
     @property
     def frame(self) -> str:
@@ -40,32 +42,42 @@ class Root:
         return self.turn.frame
 
 
-def find_root(model: Model) -> Root | None:
-    """Return the joints that carry the whole body freely, or None where it stands fixed or moves in part."""
-    first = find_first(model)
+def find_root(model: Model, frame: str | None = None) -> Root | None:
+    """Return the joints that carry the whole body freely, or None where it stands fixed or moves in part.
+
+    Where a file holds more than one body, `frame` says of which: that which it is a part of.
+    """
+    first = find_first(model) if frame is None else [j for j in model.joints_above(frame) if j.nq][-1:]
     if len(first) != 1 or first[0].mimic:
         return None
+    base = np.eye(4) if first[0].parent is None else np.array(model.fk(model.rest, first[0].parent))
+    base = base @ first[0].offset.matrix
     if first[0].kind == "free":
-        return Root(first[0], first[0])
+        return Root(first[0], first[0], base)
     if first[0].kind != "translation3":
         return None
     second = [joint for joint in model.joints if joint.nq and joint.parent == first[0].frame]
     turns = len(second) == 1 and second[0].kind in TURNS_FREELY and not second[0].mimic
-    return Root(first[0], second[0]) if turns else None
+    return Root(first[0], second[0], base) if turns else None
 
 
 def find_first(model: Model) -> list[Joint]:
     """List the joints that nothing else moves, without props: things in a file that carry no joint of the body."""
     above = {joint.name: model.joints_above(joint.frame) for joint in model.joints if joint.nq}
     first = [joint for joint in model.joints if joint.nq and len(above[joint.name]) == 1]
-    carrying = {ways[-1].name for ways in above.values() if len(ways) > 1}
+    carrying = {ways[-1].name for ways in above.values() if len(ways) > 1 and not is_loose(ways)}
     return [joint for joint in first if joint.name in carrying] if len(first) > 1 else first
+
+
+def is_loose(ways: list[Joint]) -> bool:
+    """Tell whether joints, the outermost first, only carry a thing through the world: a place, and a turn there."""
+    return len(ways) == 2 and ways[1].kind == "translation3" and ways[0].kind in TURNS_FREELY
 
 
 def carry(root: Root, q: Floats, motion: Floats) -> Floats:
     """Return configurations (frames, nq) of the body carried by a rigid motion of the world, (4, 4)."""
     out = np.array(q)
-    base = root.slide.offset.matrix
+    base = root.base
     G = np.linalg.inv(base) @ motion @ base
     at = slice(root.slide.q.start, root.slide.q.start + 3)
     between = np.eye(4) if root.slide is root.turn else root.turn.offset.matrix

@@ -32,6 +32,7 @@ __all__ = [
 
 Floats = NDArray[np.float64]
 BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"), ("clavicle", "shoulder"))
+ACROSS = 0.1  # sine between the ways to the left and up: below it they tell no axes
 SHORT = 1e-3  # of L: a bone that is shorter tells no direction
 OWN = np.cos(np.radians(30.0))  # an axis of a frame that is nearer than that to where the trunk goes is meant to be it
 
@@ -91,7 +92,9 @@ def find_axes(model: Model, names: Names[str, str], part: str) -> Floats | None:
     base = place_of(model, names["pelvis"]) + model.fk(model.rest, names["pelvis"])[:3, :3] @ find_middle(model, names)
     if left is None or top is None or np.linalg.norm(top - base) < SHORT * model.length:
         return None
-    return make_axes(T[:3, :3].T @ left, lean_on_own((T[:3, :3].T @ (top - base)) / np.linalg.norm(top - base)))
+    up = lean_on_own((T[:3, :3].T @ (top - base)) / np.linalg.norm(top - base))
+    across = T[:3, :3].T @ left
+    return make_axes(across, up) if np.linalg.norm(cross(across, up)) > ACROSS else None
 
 
 def lean_on_own(way: Floats) -> Floats:

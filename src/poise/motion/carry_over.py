@@ -301,7 +301,7 @@ class CarryOver:
 
 def place_root(root: Root, q: Floats, places: Floats, turns: Floats) -> Floats:
     """Return configurations with the carrier of the whole body at these places, turned so."""
-    base = root.slide.offset.matrix
+    base = root.base
     q[:, root.slide.q.start : root.slide.q.start + 3] = (places - base[:3, 3]) @ base[:3, :3]
     own = np.swapaxes(np.tile(base[:3, :3], (len(q), 1, 1)), 1, 2) @ turns
     if root.turn.quaternion:

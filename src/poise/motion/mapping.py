@@ -9,16 +9,19 @@ from os import PathLike
 
 from poise.anatomy import roles as find_roles
 from poise.errors import FormatError, InvalidValue, name_not_found
+from poise.kinematics.carrying import find_first
 from poise.model import Model
 from poise.motion.ledger import read_kind
+from poise.motion.mapping_checks import check_parts
 
 __all__ = ["Mapping", "Pair", "find_mapping"]
 
 KIND = "poise mapping"
 NEEDED = ("pelvis", "hip_l", "hip_r", "knee_l", "knee_r", "ankle_l", "ankle_r")
+ARM = ("shoulder", "elbow", "wrist")
 MAPPED = (
     *("pelvis", "spine_1", "chest", "neck", "head"),
-    *(f"{part}_{side}" for part in ("clavicle", "shoulder", "elbow", "wrist") for side in "lr"),
+    *(f"{part}_{side}" for part in ("clavicle", *ARM) for side in "lr"),
     *(f"{part}_{side}" for part in ("hip", "knee", "ankle", "foot") for side in "lr"),
 )
 
@@ -86,13 +89,21 @@ class Mapping:
         return replace(self, pairs=tuple(pair for pair in self.pairs if pair.role != role))
 
     def check(self, source: Model, target: Model) -> None:
-        """Refuse a mapping of other bodies, by the first frame that they do not have."""
+        """Refuse a mapping of other bodies, or one whose parts are none, by the first frame that is wrong."""
+        seen: set[str] = set()
         for pair in self.pairs:
+            if pair.role not in MAPPED:
+                raise name_not_found("role", pair.role, MAPPED)
+            if pair.role in seen:
+                raise InvalidValue(f"the mapping has two pairs for {pair.role!r}; leave one.")
+            seen.add(pair.role)
             source.frame(pair.source)
             target.frame(pair.target)
         for role in NEEDED:
             if role not in self:
                 raise InvalidValue(f"the mapping has no {role!r}: a motion is carried over by its pelvis and two legs.")
+        check_parts(source, {pair.role: pair.source for pair in self.pairs}, "source")
+        check_parts(target, {pair.role: pair.target for pair in self.pairs}, "target")
 
     def __str__(self) -> str:
         width = max((len(pair.source) for pair in self.pairs), default=0) + 2
@@ -130,8 +141,15 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
     """
     source, target = find_roles(moving), find_roles(model)
     for body, roles in ((moving, source), (model, target)):
-        lacking = [role for role in NEEDED if role not in roles]
+        arms = {roles[f"{part}_{side}"] for part in ARM for side in "lr" if f"{part}_{side}" in roles}
+        lacking = [role for role in NEEDED if role not in roles or roles[role] in arms]
         if roles.kind not in ("biped", "") or lacking:
+            people = list_people(body)
+            if len(people) > 1:
+                raise InvalidValue(
+                    f"{body.name!r} holds {len(people)} people, carried by {', '.join(map(repr, people))}: give a "
+                    f"mapping with the frames of one of them, or a file for each."
+                )
             what = f"it is a {roles.kind}" if roles.kind not in ("biped", "") else f"it has no {', '.join(lacking)}"
             raise InvalidValue(
                 f"a motion is carried over between bodies with two legs, and {body.name!r} is none that can be told: "
@@ -141,3 +159,11 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
     missing = tuple(role for role in MAPPED if (role in source) != (role in target))
     pairs = tuple(Pair(role, source[role], target[role]) for role in both)
     return Mapping(moving.name, model.name, pairs, missing)
+
+
+def list_people(model: Model) -> list[str]:
+    """List the frames that carry a body with two legs through the world, where a file holds more than one body."""
+    first = find_first(model)
+    if len(first) < 2:
+        return []
+    return [joint.frame for joint in first if all(role in find_roles(model.subtree(joint.frame)) for role in NEEDED)]

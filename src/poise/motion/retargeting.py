@@ -145,7 +145,7 @@ def prepare(
     """Return what one body asks of another, or say why it cannot be asked."""
     parts = find_mapping(source, model) if mapping is None else mapping
     parts.check(source, model)
-    root = find_root(model)
+    root = find_root(model, parts.find("pelvis").target)
     if root is None and joints is None:
         raise InvalidValue(f"model {model.name!r} is fixed to the world: load it with base='free', and it can walk.")
     return CarryOver(source, model, parts, scale, root, joints)

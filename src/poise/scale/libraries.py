@@ -58,7 +58,14 @@ def run_clips(job: Any, inputs: Any, out: Any, shard: Any, threads: int | None, 
     failed = {record["id"]: record["error"] for record in own if record["error"]}
     counts = {"done": len(own) - len(failed)} | ({"failed": len(failed)} if failed else {})
     seconds = time.perf_counter() - begun
-    return Report(job.hash, folder.path, "clips", len(missing), there, len(left), counts, seconds, failed, manifest)
+    figures = {
+        record["id"]: {key: record[key] for key in Quality.__dataclass_fields__}
+        for record in own
+        if not record["error"]
+    }
+    return Report(
+        *(job.hash, folder.path, "clips", len(missing), there, len(left), counts, seconds), failed, manifest, figures
+    )
 
 
 def do_clip(folder: Folder, work: Any, clip: Input) -> None:

@@ -8,6 +8,17 @@ from typing import Any
 
 __all__ = ["Report"]
 
+MOST = 40  # clips that are told one by one
+COLUMNS = (
+    ("frames", "frames", 0),
+    ("slip mm", "slip_max", 3),
+    ("drift mm", "drift_max", 2),
+    ("float mm", "height_mean", 2),
+    ("sink mm", "sink_max", 2),
+    ("step rad", "step_max", 3),
+    ("jerk p95", "jerk_p95", 0),
+)  # title, figure, decimals
+
 
 @dataclass(frozen=True)
 class Report:
@@ -24,6 +35,7 @@ class Report:
         failed: What could not be read, with the reason: {"b.bvh": "..."}.
         seconds: How long it took.
         manifest: The list of all parts, once all are there.
+        figures: How good each clip is, by its name, as `quality` measures it: {"a.bvh": {"slip_max": ...}}.
     """
 
     job: str
@@ -36,6 +48,7 @@ class Report:
     seconds: float
     failed: dict[str, str] = field(default_factory=dict)
     manifest: Path | None = None
+    figures: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
     def complete(self) -> bool:
@@ -47,6 +60,7 @@ class Report:
         lines = [f"{self.done:,} {self.what} done in {self.seconds:.1f} s{rate}; {self.skipped:,} were there already"]
         total = max(1, sum(self.counts.values()))
         lines += [f"  {name:<14}{n:>14,}{100 * n / total:>9.2f} %" for name, n in self.counts.items()]
+        lines += list_figures(self.figures)
         lines += [f"  failed: {name}: {reason}" for name, reason in self.failed.items()]
         lines.append(f"all is in {self.folder}" if self.complete else f"{self.left:,} {self.what} are left")
         return "\n".join(lines)
@@ -56,4 +70,25 @@ class Report:
         out = {
             key: getattr(self, key) for key in ("job", "what", "done", "skipped", "left", "counts", "failed", "seconds")
         }
-        return out | {"folder": str(self.folder), "complete": self.complete}
+        more = {"clips": self.figures} if self.what == "clips" else {}
+        return out | {"folder": str(self.folder), "complete": self.complete} | more
+
+
+def list_figures(figures: dict[str, dict[str, Any]]) -> list[str]:
+    """Return a table of clips: how far feet slip and drift, float and sink [mm], and how abruptly joints move.
+
+    Of many clips those whose feet slip most are told; the table of all figures lies in the folder.
+    """
+    if not figures:
+        return []
+    told = list(figures.items())
+    if len(told) > MOST:
+        told = sorted(told, key=lambda item: -item[1]["slip_max"])[:MOST]
+    width = max(len("clip"), *(len(name) for name, _ in told)) + 2
+    lines = [f"  {'clip':<{width}}" + "".join(f"{title:>10}" for title, _, _ in COLUMNS)]
+    for name, each in told:
+        numbers = (f"{each[key]:>10.{decimals}f}" for _, key, decimals in COLUMNS)
+        lines.append(f"  {name:<{width}}" + "".join(numbers))
+    if len(figures) > len(told):
+        lines.append(f"  ... and {len(figures) - len(told):,} more whose feet slip less")
+    return lines

@@ -1,0 +1,181 @@
+"""What else is in people's files: props, cameras, a second person, a skin; and motions that stand on nothing."""
+
+import json
+import re
+import struct
+
+import numpy as np
+import pytest
+
+import poise
+from gltf_files import File
+from poise import Mapping, Motion
+from poise.errors import InvalidValue, PoiseError
+from poise.motion import Retargeter, retarget
+from poise.motion.mapping import Pair, find_mapping
+from walks import make_walk
+
+SWORD = (
+    "ROOT Sword\n{\n OFFSET 0 0 0\n CHANNELS 6 Xposition Yposition Zposition Zrotation Xrotation Yrotation\n"
+    " End Site\n {\n OFFSET 0 1 0\n }\n}\n"
+)
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return make_walk(24)
+
+
+@pytest.fixture(scope="module")
+def small():
+    return poise.load("humanoid", scale=0.6)
+
+
+@pytest.fixture(scope="module")
+def recording(walk, tmp_path_factory):
+    """The text of the walk as BVH: its bones, and its rows."""
+    path = tmp_path_factory.mktemp("clips") / "walk.bvh"
+    poise.save(walk, path)
+    bones, motion = path.read_text().split("MOTION\n")
+    return bones.removeprefix("HIERARCHY\n"), motion.strip().splitlines()
+
+
+def write_recording(path, bones, rows):
+    path.write_text("HIERARCHY\n" + bones + "MOTION\n" + "\n".join(rows) + "\n")
+    return path
+
+
+def write_person(path, model, people=("",)):
+    """A skinned character with the bones of a body, or several beside each other, with a camera and a box."""
+    nodes, skins = [{"name": "Camera", "translation": [3, 2, 1]}, {"name": "Box", "translation": [1, 0, 0]}], []
+    for k, prefix in enumerate(people):
+        place = {name: model.fk(model.rest, name)[:3, 3] for name in model.frames}
+        at = {name: len(nodes) + i for i, name in enumerate(model.frames)}
+        for name in model.frames:
+            parent = model.frame(name).parent
+            shift = place[name] - (np.array([-2.0 * k, 0.0, 0.0]) if parent is None else place[parent])
+            nodes.append({"name": prefix + name, "translation": shift.tolist()})
+            if parent is not None:
+                nodes[at[parent]].setdefault("children", []).append(at[name])
+        skins.append(list(at.values()))
+    file = File(nodes)
+    for joints in skins:
+        file.mesh(file.skin(joints), len(joints))
+    file.json["cameras"] = [{"type": "perspective", "perspective": {"yfov": 0.6, "znear": 0.1}}]
+    file.json["nodes"][0]["camera"] = 0
+    return file, file.glb(path)
+
+
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+def test_a_prop_in_a_recording_is_left_alone(recording, walk, small, tmp_path, first):
+    bones, rows = recording
+    bones = SWORD + bones if first else bones + SWORD
+    held = [f"1 2 3 0 0 0 {row}" if first else f"{row} 1 2 3 0 0 0" for row in rows[2:]]
+    path = write_recording(tmp_path / "sword.bvh", bones, rows[:2] + held)
+    assert retarget(poise.load_motion(path), small).quality.slip_max < 0.01
+    onto = retarget(walk, poise.load(path))
+    assert onto.quality.slip_max < 0.01
+    assert np.ptp(onto.motion.positions("Sword"), axis=0).max() < 1e-3
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+def test_two_people_in_a_recording_are_told_and_one_can_be_chosen(recording, walk, small, tmp_path):
+    bones, rows = recording
+    other = re.sub(r"(ROOT|JOINT) (\S+)", r"\1 other_\2", bones)
+    path = write_recording(tmp_path / "two.bvh", bones + other, rows[:2] + [f"{row} {row}" for row in rows[2:]])
+    clip = poise.load_motion(path)
+    for source, target in ((clip, small), (walk, clip.model)):
+        with pytest.raises(InvalidValue, match=r"2 people, carried by .*other_pelvis"):
+            retarget(source, target)
+    one = find_mapping(walk.model, small)
+    left = Mapping("two", "humanoid", tuple(Pair(p.role, f"other_{p.source}", p.target) for p in one))
+    assert retarget(clip, small, left).quality.slip_max < 0.01
+    right = Mapping("humanoid", "two", tuple(Pair(p.role, p.source, f"other_{p.target}") for p in one))
+    carried = retarget(walk, clip.model, right).motion
+    assert np.ptp(carried.positions("other_pelvis"), axis=0).max() > 0.2
+    assert np.ptp(carried.positions("pelvis"), axis=0).max() < 1e-3
+
+
+def test_a_character_keeps_its_skin_its_camera_and_its_props(walk, small, tmp_path):
+    file, path = write_person(tmp_path / "person.glb", small)
+    carried = retarget(walk, poise.load(path, base="free"))
+    assert carried.quality.slip_max < 0.01
+    out = poise.save(carried.motion, tmp_path / "walking.glb", like=path)
+    data = out.read_bytes()
+    length = struct.unpack_from("<I", data, 12)[0]
+    told, rest = json.loads(data[20 : 20 + length]), data[28 + length :]
+    assert rest[: len(file.data)] == file.data  # points, weights, bind matrices: byte by byte
+    for key in ("meshes", "skins", "materials", "cameras"):
+        assert told[key] == file.json[key]
+    assert told["accessors"][: len(file.json["accessors"])] == file.json["accessors"]
+    assert told["animations"]
+    again = poise.load_motion(out)
+    assert np.abs(again.positions("wrist_l") - carried.motion.positions("wrist_l")).max() < 1e-3
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+def test_of_two_characters_in_a_file_one_walks_whole(walk, small, tmp_path):
+    _, path = write_person(tmp_path / "two.glb", small, ("a_", "b_"))
+    carried = retarget(walk, poise.load(path, base="free"))
+    walker = carried.mapping.find("pelvis").target[:2]
+    assert {pair.target[:2] for pair in carried.mapping} == {walker}
+    other = "b_" if walker == "a_" else "a_"
+    assert carried.quality.slip_max < 0.01
+    assert np.ptp(carried.motion.positions(f"{other}wrist_l"), axis=0).max() < 1e-3
+
+
+@pytest.mark.parametrize("mode", ["clip", "online"])
+def test_who_stands_on_nothing_floats(walk, small, mode):
+    """Swimmers and astronauts: nothing is held, and bones look where the source's do."""
+    model = walk.model
+    q = walk.q.copy()
+    q[:, 1] += np.linspace(2.0, 9.0, len(q))
+    carried = retarget(Motion(model, q, walk.fps), small, mode=mode)
+    assert not len(carried.contacts)
+    assert carried.quality.limits_max == 0.0
+    rise = carried.motion.positions("pelvis")[:, 1]
+    assert rise[-1] - rise[0] == pytest.approx(0.6 * 7.0, abs=0.1)
+
+
+@pytest.mark.parametrize("mode", ["clip", "online"])
+def test_a_single_frame_is_carried_over(walk, small, mode):
+    carried = retarget(walk[:1], small, mode=mode)
+    assert len(carried.motion) == 1
+    assert np.isfinite(carried.motion.q).all()
+    assert "1 at" in str(carried.quality)
+    assert carried.why()
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf])
+def test_numbers_that_are_none_never_come_in(walk, small, wrong):
+    q = walk.q.copy()
+    q[3, 10] = wrong
+    with pytest.raises(PoiseError, match=r"q\[10\] of row 3"):
+        Motion(walk.model, q, walk.fps)
+    with pytest.raises(PoiseError, match="finite"):
+        Retargeter(walk.model, small).step(q[3])
+
+
+def test_a_body_without_legs_is_refused_by_what_it_lacks(walk, small):
+    human = poise.load("humanoid")
+    trunk = human.subtree("chest")
+    for source, target in ((walk, trunk), (Motion(trunk, trunk.rest[None]), small)):
+        with pytest.raises(InvalidValue, match=r"has no .*hip_l"):
+            retarget(source, target)
+
+
+def test_a_character_on_nodes_that_turn_its_axes_stands_upright_all_the_same(walk, small, tmp_path):
+    """Exporters hang bodies whose up is z on a node that turns them: results are those of the body without it."""
+    file, plain = write_person(tmp_path / "plain.glb", small)
+    roots = [i for i in file.json["scenes"][0]["nodes"] if file.json["nodes"][i]["name"] == "pelvis"]
+    pelvis = file.json["nodes"][roots[0]]
+    x, y, z = pelvis["translation"]
+    pelvis |= {"translation": [x, -z, y], "rotation": [np.sqrt(0.5), 0, 0, np.sqrt(0.5)]}
+    file.json["nodes"].append({"name": "Z_UP", "rotation": [-np.sqrt(0.5), 0, 0, np.sqrt(0.5)], "children": roots})
+    file.json["scenes"][0]["nodes"] = [i for i in file.json["scenes"][0]["nodes"] if i not in roots]
+    file.json["scenes"][0]["nodes"].append(len(file.json["nodes"]) - 1)
+    turned = file.glb(tmp_path / "turned.glb")
+    one, other = (retarget(walk, poise.load(path, base="free")).motion for path in (plain, turned))
+    for frame in ("spine_1", "chest", "head", "knee_l", "wrist_r"):
+        np.testing.assert_allclose(other.positions(frame), one.positions(frame), atol=5e-3)

@@ -1,0 +1,101 @@
+"""Mappings that are wrong: refused by the pair that is, or carried over; never a number that is none."""
+
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import poise
+from poise.errors import InvalidValue, NameNotFound, PoiseError
+from poise.motion import retarget
+from poise.motion.mapping import Mapping, Pair, find_mapping
+from walks import make_walk
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return make_walk(30)[:4]
+
+
+@pytest.fixture(scope="module")
+def bodies(tmp_path_factory):
+    """The humanoid, and what a recording makes of it: other joints, other axes, ends of bones as frames."""
+    path = tmp_path_factory.mktemp("bodies") / "person.bvh"
+    poise.save(make_walk(2), path)
+    return poise.load("humanoid", scale=0.6), poise.load(path)
+
+
+def spoil(found, source, target, rng):
+    """Return a mapping with one to three mistakes in it: pairs swapped, doubled, lost, or drawn."""
+    pairs = list(found.pairs)
+    for _ in range(rng.choice((1, 1, 2, 3))):
+        i, j = rng.sample(range(len(pairs)), 2)
+        a, b = pairs[i], pairs[j]
+        mistake, side = rng.choice(("swap", "double", "lose", "draw")), rng.choice(("source", "target"))
+        if mistake == "lose":
+            pairs.pop(i)
+            continue
+        drawn = rng.choice((source if side == "source" else target).frames)
+        pairs[i] = replace(a, **{side: drawn if mistake == "draw" else getattr(b, side)})
+        if mistake == "swap":
+            pairs[j] = replace(b, **{side: getattr(a, side)})
+    return Mapping(found.source, found.target, tuple(pairs))
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_whatever_is_mapped_is_carried_over_or_refused(walk, bodies, which):
+    body, rng, carried = bodies[which], random.Random(which), 0
+    found = find_mapping(walk.model, body)
+    for _ in range(60):
+        mapping = spoil(found, walk.model, body, rng)
+        for mode in ("clip", "online"):
+            try:
+                answer = retarget(walk, body, mapping, mode=mode)
+            except PoiseError:
+                continue
+            assert np.isfinite(answer.motion.q).all(), mapping
+            assert np.isfinite(answer.quality.step_max)
+            carried += 1
+    assert carried >= 4
+
+
+@pytest.mark.parametrize("side", ["source", "target"])
+@pytest.mark.parametrize(
+    ("role", "frame", "words"),
+    [
+        ("chest", "pelvis", "'chest' of the .*'pelvis' too.*mapping.remove"),
+        ("knee_l", "hip_l", "'knee_l' of the .*'hip_l' too"),
+        ("knee_l", "knee_r", "'knee_r' .*'knee_l' too"),
+        ("ankle_l", "elbow_l", "'ankle_l' of the .*'elbow_l', .*'knee_l', does not carry|'elbow_l' too"),
+    ],
+)
+def test_a_pair_that_is_wrong_is_named(walk, bodies, side, role, frame, words):
+    found = find_mapping(walk.model, bodies[0])
+    with pytest.raises(InvalidValue, match=words) as told:
+        retarget(walk, bodies[0], found.replace(role, **{side: frame}))
+    assert f"the {side} 'humanoid'" in str(told.value)
+    assert f"{side}=" in str(told.value)
+
+
+def test_left_and_right_are_the_same_for_arms_and_legs(walk, bodies):
+    found = find_mapping(walk.model, bodies[0])
+    legs = {p.role for p in found if p.role.rpartition("_")[0] in ("hip", "knee", "ankle", "foot")}
+    flip = {role: role[:-1] + ("r" if role[-1] == "l" else "l") for role in legs}
+    pairs = tuple(Pair(p.role, p.source, found.find(flip.get(p.role, p.role)).target) for p in found)
+    with pytest.raises(InvalidValue, match="swapped"):
+        retarget(walk, bodies[0], replace(found, pairs=pairs))
+
+
+def test_a_chest_and_a_pelvis_are_not_swapped(walk, bodies):
+    found = find_mapping(walk.model, bodies[0])
+    with pytest.raises(InvalidValue, match="wrong way round"):
+        retarget(walk, bodies[0], found.replace("chest", source="pelvis").replace("pelvis", source="chest"))
+
+
+def test_roles_are_known_and_there_once(walk, bodies):
+    found = find_mapping(walk.model, bodies[0])
+    with pytest.raises(InvalidValue, match="two pairs for 'head'"):
+        retarget(walk, bodies[0], replace(found, pairs=(*found.pairs, found.find("head"))))
+    with pytest.raises(NameNotFound, match="knee_left"):
+        retarget(walk, bodies[0], replace(found, pairs=(*found.pairs, Pair("knee_left", "knee_l", "knee_l"))))
