@@ -3,6 +3,7 @@
 import json
 import re
 import struct
+from typing import Any
 
 import numpy as np
 import pytest
@@ -47,7 +48,11 @@ def write_recording(path, bones, rows):
 
 def write_person(path, model, people=("",)):
     """A skinned character with the bones of a body, or several beside each other, with a camera and a box."""
-    nodes, skins = [{"name": "Camera", "translation": [3, 2, 1]}, {"name": "Box", "translation": [1, 0, 0]}], []
+    nodes: list[dict[str, Any]] = [
+        {"name": "Camera", "translation": [3, 2, 1]},
+        {"name": "Box", "translation": [1, 0, 0]},
+    ]
+    skins: list[list[int]] = []
     for k, prefix in enumerate(people):
         place = {name: model.fk(model.rest, name)[:3, 3] for name in model.frames}
         at = {name: len(nodes) + i for i, name in enumerate(model.frames)}
