@@ -48,7 +48,8 @@ def write_recording(path, bones, rows):
 
 def write_person(path, model, people=("",)):
     """A skinned character with the bones of a body, or several beside each other, with a camera and a box."""
-    nodes: list[dict[str, Any]] = [
+    things = {"Camera": [3, 2, 1], "Box": [1, 0, 0]}
+    nodes: list[dict[str, Any]] = [{"name": name, "translation": at} for name, at in things.items()]
         {"name": "Camera", "translation": [3, 2, 1]},
         {"name": "Box", "translation": [1, 0, 0]},
     ]
