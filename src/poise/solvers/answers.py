@@ -162,7 +162,7 @@ class Answers(Sequence["Solution"]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Solution, ...]: ...
     def __getitem__(self, index: int | slice) -> Solution | tuple[Solution, ...]:
-        return self._solutions[index]
+        return tuple(self._solutions[index]) if isinstance(index, slice) else self._solutions[index]
 
     def __len__(self) -> int:
         return len(self._solutions)
