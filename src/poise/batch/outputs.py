@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.batch.solution import BatchSolution
+from poise.batch.solution import UNREACHABLE, BatchSolution
 from poise.errors import InvalidValue, ShapeMismatch, name_not_found
 from poise.model import Model
 
@@ -74,13 +74,17 @@ class Outputs:
         return {name: (array.data.ptr, array.nbytes // rows) for name in FIELDS for array in [getattr(self, name)]}
 
     def make_solution(
-        self, model: Model, names: Sequence[str], back: Callable[[Any], Any] | None = None
+        self,
+        model: Model,
+        names: Sequence[str],
+        back: Callable[[Any], Any] | None = None,
+        complete: Callable[[], Any] | None = None,
     ) -> BatchSolution:
         """Return the answers under the goals' names, each array passed through `back`."""
         turn = back if back is not None else lambda x: x
         errors = {name: turn(self.errors[..., i, :]) for i, name in enumerate(names)}
         q, codes, steps, searches, reached = map(turn, (self.q, self.codes, self.steps, self.searches, self.reached))
-        return BatchSolution(model, q, codes, errors, steps, searches, reached)
+        return BatchSolution(model, q, codes, errors, steps, searches, reached, complete)
 
 
 class Block:
@@ -125,6 +129,8 @@ class Block:
         turn = back if back is not None else lambda x: x
 
         def make(name: str) -> Any:
+            if name == "complete":
+                return turn(self.read_array("codes") == UNREACHABLE)
             if name != "errors":
                 return turn(self.read_array(name))
             whole = self.read_array("errors")

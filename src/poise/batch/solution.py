@@ -17,6 +17,7 @@ from poise.solvers import Status
 __all__ = ["CODES", "BatchSolution"]
 
 CODES = tuple(Status[row.name] for row in sorted(core.RowStatus))  # in the order of the kernels' numbers
+UNREACHABLE = CODES.index(Status.UNREACHABLE)
 
 
 class BatchSolution:
@@ -31,12 +32,16 @@ class BatchSolution:
         steps: (B,): steps taken, over all searches.
         searches: (B,): searches made.
         codes: (B, [k]): `status` as small numbers, indices into `poise.batch.solution.CODES`.
+        complete: (B,): whether it is established that the row lists every answer there is; made when it is first read.
+            With seven joints and more answers than can be listed: that every arc of the free joint has one. Never
+            guessed: False where no closed form tells (`model.family(frame)`), and of rows whose only answer was asked
+            for. A row that is proved out of reach is complete.
 
     On a GPU the arrays are of the kind that the targets were.
     """
 
     _make: Callable[[str], Any]
-    __slots__ = ("_make", "codes", "errors", "model", "q", "reached", "searches", "steps")
+    __slots__ = ("_make", "codes", "complete", "errors", "model", "q", "reached", "searches", "steps")
 
     def __init__(
         self,
@@ -47,6 +52,7 @@ class BatchSolution:
         steps: Any,
         searches: Any,
         reached: Any,
+        complete: Callable[[], Any] | None = None,
     ) -> None:
         self.model = model
         self.q = q
@@ -55,6 +61,7 @@ class BatchSolution:
         self.errors = dict(errors)
         self.steps = steps
         self.searches = searches
+        self._make = lambda _: self.codes == UNREACHABLE if complete is None else complete()
 
     @classmethod
     def make_lazily(cls, model: Model, make: Callable[[str], Any]) -> BatchSolution:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from poise.batch.arrays import Rows, find_lead, name_targets, read_starts, read_targets
+from poise.batch.completing import Asked
 from poise.batch.device import DeviceBatch, is_on_device
 from poise.batch.outputs import Outputs
 from poise.batch.rowwise import explore_rowwise, prove_rowwise, solve_rowwise
@@ -108,7 +109,17 @@ class BatchSolver:
             raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
         self._run(parts, begin, lead, outputs, progress)
         np.equal(outputs.codes, 0, out=outputs.reached)
-        return outputs.make_solution(self.model, tuple(self.rows))
+        return outputs.make_solution(self.model, tuple(self.rows), None, self._completing(parts, begin, outputs, out))
+
+    def _completing(self, parts: list[Rows], begin: Rows, outputs: Outputs, out: Any) -> Callable[[], Any] | None:
+        """Return what tells whether rows list every answer; told at once where the caller's arrays will change."""
+        if self.solutions == 1:
+            return None
+        asked = Asked.read(self.solver, parts, begin, outputs.steps.shape)
+        if out is None:
+            return lambda: asked.judge(outputs)
+        told = asked.judge(outputs)
+        return lambda: told
 
     def stream(
         self, batches: Iterable[Any], starts: Iterable[Any] | None = None, *, progress: Progress | None = None

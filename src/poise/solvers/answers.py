@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import degrees
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from poise.model.family import Family
     from poise.solvers.solution import Solution
+    from poise.solvers.solver import Solver
 
-__all__ = ["Answers", "Arc", "Excluded"]
+__all__ = ["Answers", "Arc", "Excluded", "Poses"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,34 @@ class Excluded:
         return f"branch {self.branch}: {self.joint!r} is outside its range by {by}{where}"
 
 
+class Poses(Sequence["Solution"]):
+    """Solutions that are made when they are looked at.
+
+    Attributes:
+        q: (k, nq), the poses.
+    """
+
+    def __init__(self, solver: Solver, q: NDArray[np.float64]) -> None:
+        self.q = q
+        self._solver = solver
+        self._made: dict[int, Solution] = {}
+
+    @overload
+    def __getitem__(self, index: int) -> Solution: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Solution, ...]: ...
+    def __getitem__(self, index: int | slice) -> Solution | tuple[Solution, ...]:
+        if isinstance(index, slice):
+            return tuple(self[i] for i in range(*index.indices(len(self.q))))
+        i = range(len(self.q))[index]
+        if i not in self._made:
+            self._made[i] = self._solver.solve(self.q[i])
+        return self._made[i]
+
+    def __len__(self) -> int:
+        return len(self.q)
+
+
 class Answers(Sequence["Solution"]):
     """The poses of a transform inside the limits, nearest to the start first.
 
@@ -72,18 +105,29 @@ class Answers(Sequence["Solution"]):
     def __init__(
         self,
         family: Family,
-        solutions: Sequence[Solution],
+        listing: Callable[[], tuple[Sequence[Solution], bool]],
         arcs: Sequence[Arc],
-        complete: bool,
         excluded: Callable[[], tuple[Excluded, ...]],
         at: Callable[[float], list[Solution]] | None,
     ) -> None:
         self.family = family
         self.arcs = tuple(arcs)
-        self.complete = complete
-        self._solutions = tuple(solutions)
+        self._listing = listing
         self._excluded = excluded
         self._at = at
+
+    @cached_property
+    def _listed(self) -> tuple[Sequence[Solution], bool]:
+        return self._listing()
+
+    @property
+    def _solutions(self) -> Sequence[Solution]:
+        return self._listed[0]
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is established that every branch, or every arc, is listed."""
+        return self._listed[1]
 
     @property
     def excluded(self) -> tuple[Excluded, ...]:
@@ -118,7 +162,7 @@ class Answers(Sequence["Solution"]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Solution, ...]: ...
     def __getitem__(self, index: int | slice) -> Solution | tuple[Solution, ...]:
-        return self._solutions[index]
+        return tuple(self._solutions[index]) if isinstance(index, slice) else self._solutions[index]
 
     def __len__(self) -> int:
         return len(self._solutions)

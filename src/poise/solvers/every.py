@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,7 +20,7 @@ from poise.kinematics import Pose
 from poise.model import Model
 from poise.reach.bounds import fixes_the_frame
 from poise.reach.closed import ClosedGoal, close_goal
-from poise.solvers.answers import Answers, Arc, Excluded
+from poise.solvers.answers import Answers, Arc, Excluded, Poses
 from poise.solvers.one_call import check_start
 from poise.solvers.options import check_whole
 from poise.solvers.polish import polish_poses
@@ -34,6 +35,10 @@ FINEST = 1e-6  # width of the cells in which an arc's end is found [rad or m]
 MOST_CELLS = 40000
 NEAR = 1e-9  # of a limit: rounding decides
 KNOWN = 1e-3  # a branch that is known no better is not told apart
+EXACT = 1e-9  # [m, rad] what is left of a pose that needs no more search
+SAME = 1e-6  # poses that differ less are one
+FREE, BRANCH, CERTAIN = 1, 2, 3  # columns of a row of `ClosedForm.near`
+JOINTS, SLACKS, EXCESS = (slice(at, at + 7) for at in (5, 12, 19))
 
 
 def solve_all(
@@ -88,62 +93,79 @@ class Every:
     p: Floats
     start: Floats
 
-    def branches(self, values: Sequence[float] | Floats, inside: bool) -> tuple[Floats, Floats, Floats]:
-        """Return of every branch at values of the free joint: [value, branch, certain], joints' values, slacks."""
-        found = self.closed.form.branches(self.R, self.p, np.asarray(values, dtype=np.float64), inside)
-        n = len(self.closed.axes)
-        return found[:, :3], found[:, 3 : 3 + n], found[:, 10 : 10 + n]
+    def near(self, values: Sequence[float] | Floats, inside: bool) -> Floats:
+        """Return a row of every branch at values of the free joint; see `ClosedForm.near`."""
+        near, scale = self.measure_start()
+        at = np.asarray(values, dtype=np.float64)
+        return np.asarray(self.closed.form.near(self.R, self.p, at, inside, near, scale))
 
-    def judge(self, values: Floats) -> list[Solution | None]:
-        """Return the solution of each row of joints' values; None where no pose inside the limits is there."""
-        q = polish_poses(self.solver, self.closed.read(values, self.start), [axis.q for axis in self.closed.axes])
-        moving = [axis.q for axis in self.closed.axes]
-        found: list[Solution | None] = []
-        for row in q:
-            answer = self.solver.solve(row)
-            near = float(np.abs(answer.q[moving] - row[moving]).max()) < KNOWN
-            found.append(answer if answer.reached and near else None)
-        return found
+    def measure_start(self) -> tuple[Floats, Floats]:
+        """Return the start as values of the chain's joints, and what a unit of each counts: 7 numbers each."""
+        near, scale = np.zeros(7), np.ones(7)
+        for k, axis in enumerate(self.closed.axes):
+            near[k] = axis.gain * self.start[axis.q] + axis.bias
+            scale[k] = 1.0 / (abs(axis.gain) * (self.solver.model.length if axis.slides else 1.0))
+        return near, scale
 
-    def sort_answers(self, found: Sequence[Solution]) -> list[Solution]:
-        """Sort by the longest way of a joint from the start."""
-        ways = self.measure_apart(np.array([answer.q for answer in found]))
-        return [found[i] for i in np.argsort(ways, kind="stable")]
+    def judge(self, rows: Floats) -> Judged:
+        """Return which rows are poses inside the limits, brought to the transform to the last digits."""
+        q = np.tile(self.start, (len(rows), 1))
+        for k, axis in enumerate(self.closed.axes):
+            q[:, axis.q] = (rows[:, JOINTS.start + k] - axis.bias) / axis.gain
+        q, left = polish_poses(self.solver, q, [axis.q for axis in self.closed.axes])
+        moving = self.moving()
+        good = (left <= EXACT) & (self.solver.model.clamp(q) == q)[:, moving].all(axis=1)
+        for k in np.flatnonzero(~good).tolist():  # two that are nearly one, or axes that a file has rounded
+            answer = self.solver.solve(q[k])
+            way = np.abs(answer.q - q[k])[moving].max(initial=0.0)
+            good[k], q[k] = answer.reached and way < KNOWN, answer.q
+        return Judged(q, good)
 
-    def measure_apart(self, q: Floats) -> Floats:
-        """Return the longest way of a joint from the start of each pose: radians, or metres over L."""
-        model = self.solver.model
-        if not len(q):
-            return np.zeros(0)
-        unit = np.where(~model.slides, 1.0, model.length)
-        ways: Floats = np.abs(model.difference(np.broadcast_to(self.start, q.shape), q) / unit).max(axis=1, initial=0.0)
-        return ways
+    def moving(self) -> NDArray[np.bool_]:
+        """Return which numbers of q the chain's joints have."""
+        out = np.zeros(self.solver.model.nq, dtype=np.bool_)
+        out[[axis.q for axis in self.closed.axes]] = True
+        return out
+
+    def make_poses(self, q: Floats) -> Poses:
+        """Return poses without those that are one, sorted by the longest way of a joint from the start."""
+        apart = np.abs(q[:, None] - q[None]).max(axis=2, initial=0.0)
+        alone = ~np.tril(apart <= SAME, -1).any(axis=1)
+        near, scale = self.measure_start()
+        ways = np.zeros(len(q))
+        for k, axis in enumerate(self.closed.axes):
+            ways = np.maximum(ways, scale[k] * np.abs(axis.gain * q[:, axis.q] + axis.bias - near[k]))
+        kept = np.flatnonzero(alone)
+        return Poses(self.solver, q[kept[np.argsort(ways[kept], kind="stable")]])
 
     # -------------------------------------------------------------------------------------------- six joints
 
     def six(self) -> Answers:
         """Return every branch."""
-        heads, values, slacks = self.branches([0.0], False)
-        excess = self.closed.excess(values)
+        n = len(self.closed.axes)
+        rows = self.near([0.0], False)
+        excess, slacks = rows[:, EXCESS][:, :n], rows[:, SLACKS][:, :n]
         inside = (excess <= 0.0).all(axis=1)
         # every branch must be known, exist, and be inside or outside beyond doubt
-        doubt = (heads[:, 2] == 0.0) | (slacks.max(axis=1, initial=0.0) > KNOWN)
+        doubt = (rows[:, CERTAIN] == 0.0) | (slacks.max(axis=1, initial=0.0) > KNOWN)
         doubt |= (np.abs(excess) <= slacks + NEAR).any(axis=1) & (excess <= slacks + NEAR).all(axis=1)
         tried = inside | doubt
-        judged = self.judge(values[tried])
-        found = distinct([answer for answer in judged if answer is not None])
-        complete = not doubt.any() and all(answer is not None for answer in judged)
-        excluded = tuple(self.exclude(heads[~tried], excess[~tried]))
-        return Answers(self.closed.family, self.sort_answers(found), (), complete, lambda: excluded, None)
+        judged = self.judge(rows[tried])
+        complete = not doubt.any() and bool(judged.good.all())
+        poses = self.make_poses(judged.q[judged.good])
+        return Answers(
+            self.closed.family, lambda: (poses, complete), (), lambda: tuple(self.exclude(rows[~tried])), None
+        )
 
-    def exclude(self, heads: Floats, excess: Floats) -> list[Excluded]:
+    def exclude(self, rows: Floats) -> list[Excluded]:
         """Return of each branch the joint that is farthest outside, where that is least."""
         best: dict[int, Excluded] = {}
-        for head, row in zip(heads, excess, strict=True):
-            k, branch = int(np.argmax(row)), int(head[1])
+        for row in rows:
+            outside = row[EXCESS][: len(self.closed.axes)]
+            k, branch = int(np.argmax(outside)), int(row[BRANCH])
             axis = self.closed.axes[k]
-            at = None if self.closed.free is None else float(head[0])
-            one = Excluded(branch, axis.joint, float(row[k]), axis.slides, at)
+            at = None if self.closed.free is None else float(row[FREE])
+            one = Excluded(branch, axis.joint, float(outside[k]), axis.slides, at)
             if branch not in best or one.excess < best[branch].excess:
                 best[branch] = one
         return sorted(best.values(), key=lambda one: one.excess)
@@ -152,82 +174,42 @@ class Every:
 
     def seven(self, samples: int) -> Answers:
         """Return the arcs, the nearest pose of each, and samples along it."""
-        pieces = self.closed.form.arcs(self.R, self.p, FINEST, MOST_CELLS)
-        arcs = join(pieces[:-1])
-        poses = [pose for arc in arcs for pose in self.sample_arc(arc, samples)]
-        judged = self.judge(np.array(poses)) if poses else []
-        found = distinct([answer for answer in judged if answer is not None])
-        free = self.closed.axes[self.closed.free or 0]
-        named = [self.name_arc(arc) for arc in arcs]
-        complete = bool(pieces[-1, 0] == 1.0) and self.closed.family.turn_error <= 1e-6 and len(found) >= len(arcs)
-        spread = np.linspace(max(free.middle - free.half, -np.pi), min(free.middle + free.half, np.pi), 361)
+        *found, last = np.asarray(self.closed.form.whole_arcs(self.R, self.p, FINEST, MOST_CELLS))
+        arcs = np.array(found).reshape(-1, 4)[:, 1:]
+        whole = bool(last[2] == 1.0) and self.closed.family.turn_error <= 1e-6
 
-        def excluded() -> tuple[Excluded, ...]:
-            if arcs:
-                return ()
-            heads, values, _ = self.branches(spread, False)
-            return tuple(self.exclude(heads, self.closed.excess(values)))
+        def list_poses() -> tuple[Poses, bool]:
+            near, scale = self.measure_start()
+            rows = np.asarray(self.closed.form.samples(self.R, self.p, arcs, samples, near, scale))
+            judged = self.judge(rows)
+            there = np.unique(rows[judged.good, 0])  # arcs that have a pose
+            return self.make_poses(judged.q[judged.good]), whole and len(there) == len(arcs)
 
-        return Answers(self.closed.family, self.sort_answers(found), named, complete, excluded, self.solve_at)
+        def exclude() -> tuple[Excluded, ...]:
+            free = self.closed.axes[self.closed.free or 0]
+            spread = np.linspace(max(free.middle - free.half, -np.pi), min(free.middle + free.half, np.pi), 361)
+            return () if len(arcs) else tuple(self.exclude(self.near(spread, False)))
 
-    def name_arc(self, arc: tuple[int, float, float]) -> Arc:
+        named = [self.name_arc(*arc) for arc in arcs.tolist()]
+        return Answers(self.closed.family, list_poses, named, exclude, self.solve_at)
+
+    def name_arc(self, branch: float, low: float, high: float) -> Arc:
         """Return the arc in the free joint's own number of q."""
         axis = self.closed.axes[self.closed.free or 0]
-        ends = sorted((end - axis.bias) / axis.gain for end in arc[1:])
-        return Arc(arc[0], axis.joint, *ends)
-
-    def sample_arc(self, arc: tuple[int, float, float], samples: int) -> list[Floats]:
-        """Return the joints' values of the arc's pose that is nearest to the start, and of samples along it."""
-        branch, low, high = arc
-        spread = (np.arange(samples) + 0.5) / samples
-        axis = self.closed.axes[self.closed.free or 0]
-        own = float(np.clip(axis.gain * self.start[axis.q] + axis.bias, low, high))
-        grid = np.sort([*np.linspace(low, high, 32), own])
-        for _ in range(3):
-            values = self.on_branch(grid, branch)
-            if not len(values):
-                break
-            best = int(np.argmin(self.measure_apart(self.closed.read(values, self.start))))
-            nearest = values[best]
-            at, width = float(nearest[self.closed.free or 0]), float(np.diff(grid).max())
-            grid = np.sort([*np.linspace(max(low, at - width), min(high, at + width), 9), at])
-        else:
-            return [nearest, *self.on_branch(low + spread * (high - low), branch)]
-        return list(self.on_branch(np.array([0.5 * (low + high)]), branch))
-
-    def on_branch(self, at: Floats, branch: int) -> Floats:
-        """Return the joints' values of one branch."""
-        heads, values, _ = self.branches(at, True)
-        return np.asarray(values[heads[:, 1] == branch])
+        ends = sorted((end - axis.bias) / axis.gain for end in (low, high))
+        return Arc(int(branch), axis.joint, *ends)
 
     def solve_at(self, angle: float) -> list[Solution]:
         """Return one solution for each branch at a value of the free joint."""
         axis = self.closed.axes[self.closed.free or 0]
         if not (axis.lower <= axis.gain * angle + axis.bias <= axis.upper):
             return []
-        _, values, _ = self.branches([axis.gain * angle + axis.bias], True)
-        return self.sort_answers([answer for answer in self.judge(values) if answer is not None])
+        judged = self.judge(self.near([axis.gain * angle + axis.bias], True))
+        return list(self.make_poses(judged.q[judged.good]))
 
 
-def join(pieces: Floats) -> list[tuple[int, float, float]]:
-    """Return arcs of pieces (branch, low, high) that touch."""
-    arcs: list[tuple[int, float, float]] = []
-    for branch in range(8):
-        own = pieces[pieces[:, 0] == branch]
-        for _, low, high in own[np.argsort(own[:, 1])]:
-            if arcs and arcs[-1][0] == branch and low - arcs[-1][2] <= 2.0 * FINEST:
-                arcs[-1] = (branch, arcs[-1][1], float(high))
-            else:
-                arcs.append((branch, float(low), float(high)))
-    return arcs
+class Judged(NamedTuple):
+    """Poses, and which of them are answers."""
 
-
-def distinct(found: Sequence[Solution]) -> list[Solution]:
-    """Return the solutions without those that are one."""
-    if not found:
-        return []
-    q = np.array([answer.q for answer in found])
-    kept = np.zeros(len(found), dtype=bool)
-    for i, row in enumerate(q):
-        kept[i] = not (np.abs(q[kept] - row).max(axis=1, initial=0.0) <= 1e-6).any()
-    return [answer for answer, own in zip(found, kept, strict=True) if own]
+    q: Floats
+    good: NDArray[np.bool_]

@@ -178,8 +178,8 @@ void take_closed(SolverData& to, const nb::dict& form) {
 
 void bind_family(nb::module_& m) {
   using Spec = FamilySpec<double>;
-  nb::class_<Spec>(m, "ClosedForm", "A chain of a family: every branch of a transform, with bounds.")
-      .def(
+  nb::class_<Spec> form(m, "ClosedForm", "A chain of a family: every branch of a transform, with bounds.");
+  form.def(
           "__init__", [](Spec* self, const AnyDict& table) { new (self) Spec(read_family(table)); }, nb::arg("table"))
       .def("decide", decide_many, nb::arg("R"), nb::arg("p"), nb::arg("metres"), nb::arg("radians"), nb::arg("most"),
            "Return (n, 9) of n transforms: verdict (0 proved, 1 found, 2 open), cells, joints.")
@@ -187,6 +187,7 @@ void bind_family(nb::module_& m) {
            "Return (k, 17): free value, branch, certain, 7 joints, 7 slacks, of every branch at those values.")
       .def("arcs", list_arcs, nb::arg("R"), nb::arg("p"), nb::arg("finest"), nb::arg("most"),
            "Return (k, 3): branch, low, high; the last row says whether it was looked through, and the cells.");
+  bind_listing(form);
 }
 
 }  // namespace poise

@@ -11,4 +11,7 @@ FamilySpec<double> read_family(const nb::dict& table);
 // adds the closed form of a goal to a prepared problem
 void take_closed(SolverData& to, const nb::dict& form);
 
+// further methods of the class, in listing.cpp
+void bind_listing(nb::class_<FamilySpec<double>>& form);
+
 }  // namespace poise

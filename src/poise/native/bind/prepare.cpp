@@ -364,6 +364,7 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
   take_limits(to, body, table, index, column);
   take_posture(to, table, column);
   take_bounds(to, nb::cast<nb::list>(table["reachable"]));
+  to.early_bounds = to.bounds_used = to.reachable.size();
   solver.prove = table["prove"];
   take_proofs(solver);
   to.strict = nb::cast<int>(table["strict"]) != 0;

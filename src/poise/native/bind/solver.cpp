@@ -385,7 +385,10 @@ void bind_solver(nb::module_& m) {
       .def("sizes", sizes_of)
       .def("complete_proofs",
            [](PreparedSolver& s) {
-             for (PreparedSolver* p = &s; p; p = p->first.get()) complete_proofs(*p);
+             for (PreparedSolver* p = &s; p; p = p->first.get()) {
+               complete_proofs(*p);
+               p->data.early_bounds = p->data.bounds_used = p->data.reachable.size();
+             }
            })
       .def("history", history_of)
       .def("effort", effort_of)

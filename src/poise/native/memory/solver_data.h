@@ -148,6 +148,8 @@ struct SolverData {
   std::vector<Reachable<double>> reachable;
   std::function<void()> more_proofs;  // appends the rest of them, where that was left for when a search misses
   bool proofs_complete = false;
+  std::size_t early_bounds = 0;            // of `reachable`: what is known before a search has missed
+  std::size_t bounds_used = 0;             // those that count now: a solver that was used before answers as a new one
   std::vector<ClosedForm<double>> closed;  // come with them
   int tries = 20;                          // most searches for the best pose where no pose reaches
 

@@ -7,7 +7,8 @@ namespace poise {
 // whether some bound about the first `goals` goals says that they cannot all be reached
 inline bool proved_unreachable(const SolverData& solver, int goals) {
   const auto problem = solver.problem();
-  for (const Reachable<double>& r : solver.reachable) {
+  for (std::size_t i = 0; i < solver.bounds_used; ++i) {
+    const Reachable<double>& r = solver.reachable[i];
     if (r.goal < goals && r.other < goals && beyond_reach(problem, r, solver.targets.data())) return true;
   }
   return false;
@@ -16,6 +17,7 @@ inline bool proved_unreachable(const SolverData& solver, int goals) {
 // A search has missed: the bounds that were left for then.
 inline void find_more_proofs(SolverData& solver) {
   if (solver.more_proofs && !solver.proofs_complete) solver.more_proofs();
+  solver.bounds_used = solver.reachable.size();
 }
 
 // After how many searches that missed closed forms are asked: with a free joint they take as long as a search or two.
@@ -40,6 +42,10 @@ inline FamilyTarget<double> asked_of(const SolverData& solver, const ClosedForm<
 
 // Whether some goal is proved to be out of reach at once, without a walk through its branches.
 inline bool decide_at_once(const SolverData& solver, const double* targets) {
+  const auto problem = solver.problem();
+  for (const Reachable<double>& r : solver.reachable) {
+    if (beyond_reach(problem, r, targets)) return true;
+  }
   for (const ClosedForm<double>& form : solver.closed) {
     if (never_so_far(form.spec, asked_of(solver, form, targets))) return true;
   }
@@ -67,7 +73,8 @@ inline Verdict decide_goals(const SolverData& solver, const double* targets, dou
 // Whether a bound says that no pose has smaller errors: one goal is as near as it can be, or two are together, and the others are reached.
 inline bool at_the_bound(const SolverData& solver, const double* targets, const double* errors) {
   const auto problem = solver.problem();
-  for (const Reachable<double>& r : solver.reachable) {
+  for (std::size_t i = 0; i < solver.bounds_used; ++i) {
+    const Reachable<double>& r = solver.reachable[i];
     double slack;
     const double excess = excess_of_reach(problem, r, targets, slack);
     if (!(excess > slack) || dot(r.local, r.local) > 0.0) continue;

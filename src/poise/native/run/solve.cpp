@@ -161,6 +161,7 @@ void begin(SolverData& solver) {
   solver.total_searches = 0;
   solver.history.clear();
   solver.out_of_time = false;
+  solver.bounds_used = solver.early_bounds;
   solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
   const bool tethered = solver.mode == Mode::CONTINUOUS;
   round_start(solver);
@@ -266,6 +267,9 @@ void solve(SolverData& solver) {
   const Clock::time_point begun = solver.watch.begun;
   begin(solver);
   solve_strictly(solver, begun, solve_plainly);
+  if (solver.outcome != Outcome::REACHED && !solver.proved_unreachable) {  // by what was found on the way
+    solver.proved_unreachable = proved_unreachable(solver, static_cast<int>(solver.goals.size()));
+  }
   solver.seconds = seconds_since(begun);
 }
 

@@ -129,8 +129,8 @@ void write_own(Worker& worker, std::size_t row) {
 
 // ---------------------------------------------------------------------------------------------- the end of a row
 
-// the slot's best pose into the worker's solver, polished where it misses
-void polish_slot(Worker& worker, const Slot& slot) {
+// the slot's best pose into the worker's solver
+void take_slot(Worker& worker, const Slot& slot) {
   SolverData& own = worker.own;
   for (std::size_t k = 0; k < own.targets.size(); ++k) own.targets[k] = slot.targets[k];
   for (std::size_t k = 0; k < own.best_q.size(); ++k) own.best_q[k] = slot.best_q[k];
@@ -141,7 +141,12 @@ void polish_slot(Worker& worker, const Slot& slot) {
   own.proved_unreachable = false;
   own.total_steps = slot.steps;
   own.total_searches = slot.searches;
-  if (slot.outcome != Outcome::REACHED) solver_ops().polish(own);
+}
+
+// the same, polished where it misses
+void polish_slot(Worker& worker, const Slot& slot) {
+  take_slot(worker, slot);
+  if (slot.outcome != Outcome::REACHED) solver_ops().polish(worker.own);
 }
 
 // A pose that reaches in float, judged in double; where that says no, a few steps in double are tried.
@@ -285,8 +290,9 @@ bool take_row(Worker& worker, Slot& slot) {
   while (read_row(worker, slot.row)) {
     const bool far = far_turned(worker);
     if (!far) solver_ops().begin(own);
-    if (far ||
-        own.proved_unreachable) {  // what no pose reaches is searched for the best one, not for the first that does
+    // What no pose reaches is searched for the best one, not for the first that does; but of arms there are so many such rows that the
+    // best of the first search is taken.
+    if (far || (own.proved_unreachable && own.closed.empty())) {
       solver_ops().solve(own);
       write_own(worker, slot.row);
       continue;
@@ -326,19 +332,18 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
   }
   for (std::size_t k = 0; k < own.start.size(); ++k) own.start[k] = slot.q[k] = slot.start[k];
   own.proved_unreachable = false;  // of another row, perhaps: seeds depend on it
-  if (slot.found == 0 && !own.closed.empty() && (slot.searches == 1 || slot.searches == patience_with(own))) {
-    const bool whole = slot.searches == patience_with(own);
-    const bool proved =
-        whole ? decide_goals(own, slot.targets, slot.q) == Verdict::PROVED : decide_at_once(own, slot.targets);
-    if (!proved && whole) return true;
-    if (!proved) {
-      solver_ops().seed(own, static_cast<unsigned>(slot.searches), slot.q);
-      return true;
+  const bool whole = slot.searches == patience_with(own);
+  if (slot.found == 0 && !own.closed.empty() && (whole || slot.searches == 1)) {
+    const bool at_once = slot.searches == 1 && decide_at_once(own, slot.targets);
+    const Verdict verdict = at_once ? Verdict::PROVED : whole ? decide_goals(own, slot.targets, slot.q) : Verdict::OPEN;
+    // what is proved keeps the best pose of the searches: to polish it would take longer than all of them
+    if (verdict == Verdict::PROVED) {
+      take_slot(worker, slot);
+      own.proved_unreachable = true;
+      write_own(worker, slot.row);
+      return false;
     }
-    polish_slot(worker, slot);
-    own.proved_unreachable = true;
-    write_own(worker, slot.row);
-    return false;
+    if (whole) return true;
   }
   solver_ops().seed(own, static_cast<unsigned>(slot.searches), slot.q);
   return true;

@@ -1,0 +1,113 @@
+"""`complete` of a batch: every answer is listed, or it does not say so."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import poise
+from family_arms import KINDS, draw_arm, shake
+from poise.goals import Reach, Rest
+from poise.limits import Clearance
+
+TOLERANCE = (1e-6, 1e-6)
+
+
+def whole_turns_aside(model: poise.Model, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The longest way of a joint between poses."""
+    d = np.abs(a - b)
+    return np.where(model.slides, d, np.abs(d - 2 * np.pi * np.round(d / (2 * np.pi)))).max(axis=-1)
+
+
+def solve(model: poise.Model, T: np.ndarray, k: int, *more: Any, **options: Any) -> Any:
+    goal = Reach(model.frames[-1], np.eye(4), tolerance=TOLERANCE)
+    return poise.solve_batch(model, [goal, *more], T, solutions=k, threads=1, **options)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mirrored", [False, True])
+def test_what_a_complete_row_of_six_joints_lacks_no_search_finds(kind: str, mirrored: bool) -> None:
+    rng = np.random.default_rng(31)
+    model = draw_arm(rng, kind, mirrored=mirrored)
+    T = model.fk(model.random(rng, 30), "tool")
+    batch = solve(model, T, 8)
+    assert batch.complete.shape == (30,)
+    assert batch.complete.dtype == np.bool_
+    more = solve(model, T, 12, restarts=200, seed=7)
+    for row in np.flatnonzero(batch.complete):
+        listed = batch.q[row][batch.reached[row]]
+        for q in more.q[row][more.reached[row]]:
+            assert whole_turns_aside(model, listed, q).min() < 0.12
+    assert batch.complete.mean() > 0.3
+
+
+@pytest.mark.parametrize("kind", KINDS[:2])
+def test_a_list_that_was_cut_short_is_not_complete(kind: str) -> None:
+    rng = np.random.default_rng(32)
+    model = draw_arm(rng, kind)
+    T = model.fk(model.random(rng, 40), "tool")
+    few, many = solve(model, T, 2), solve(model, T, 8)
+    longer = many.reached.sum(axis=1) > 2
+    assert longer.any()
+    assert not few.complete[longer].any()
+
+
+def test_rows_out_of_reach_are_complete_and_others_not_guessed() -> None:
+    """A place alone has no closed form: nothing tells that its answers are all, but a proof does that there is none."""
+    model = poise.load("ur5e")
+    places = np.array([[0.3, 0.2, 0.4], [9.0, 0.0, 0.0]])
+    for solutions in (1, 3):
+        batch = poise.solve_batch(model, Reach("tool0", np.zeros(3)), places, solutions=solutions)
+        assert batch.reached.reshape(2, -1)[0].all()
+        np.testing.assert_array_equal(batch.complete, [False, True])
+
+
+def test_a_rest_and_limits_are_counted() -> None:
+    model = poise.load("ur5e")
+    rng = np.random.default_rng(33)
+    T = model.fk(model.random(rng, 6), model.frames[-1])
+    plain, rested = solve(model, T, 8), solve(model, T, 8, Rest())
+    limited = solve(model, T, 8, limits=[Clearance(distance=0.0)])
+    assert rested.complete.shape == limited.complete.shape == (6,)
+    for batch in (plain, rested, limited):
+        for row in np.flatnonzero(batch.complete):
+            answers = poise.solve_all(model, Reach(model.frames[-1], T[row]))
+            assert answers.complete
+            for answer in answers:
+                assert whole_turns_aside(model, batch.q[row][batch.reached[row]], answer.q).min() < 0.12
+
+
+def test_seven_joints_are_complete_where_every_arc_has_an_answer() -> None:
+    model = poise.load("panda")
+    frame = "panda_hand_tcp"
+    rng = np.random.default_rng(34)
+    T = np.concatenate([model.fk(model.random(rng, 12), frame), shake(np.tile(np.eye(4), (4, 1, 1)), rng, 2.0, 3.0)])
+    batch = poise.solve_batch(model, Reach(frame, np.eye(4)), T, solutions=24, threads=1)
+    free = model.joint(model.family(frame).free or "").q.start
+    for row in range(len(T)):
+        answers = poise.solve_all(model, Reach(frame, T[row]), samples=1)
+        listed = batch.q[row][batch.reached[row], free]
+        told = all(((listed >= arc.low - 2e-3) & (listed <= arc.high + 2e-3)).any() for arc in answers.arcs)
+        assert not batch.complete[row] or told  # an arc in which no answer lies at all is never overlooked
+        if not answers.arcs and answers.complete and batch.counts:
+            assert batch.complete[row] == (batch.status[row, 0] is poise.Status.UNREACHABLE)
+
+
+def test_complete_is_of_the_rows_that_were_solved() -> None:
+    """It is told when it is asked for, of the targets and answers of its own call."""
+    model = poise.load("ur5e")
+    rng = np.random.default_rng(35)
+    T = model.fk(model.random(rng, 10), "tool0")
+    goal = Reach("tool0", np.eye(4), tolerance=TOLERANCE)
+    solver = poise.batch.BatchSolver(model, goal, solutions=8, threads=1)
+    given = T.copy()
+    first = solver.solve(given)
+    given[:] = T[::-1]
+    wanted = solver.solve(T).complete
+    np.testing.assert_array_equal(first.complete, wanted)
+    reused = solver.solve(T, out=solver.solve(T[::-1].copy()))
+    np.testing.assert_array_equal(reused.complete, wanted)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(solver.solve(T))).complete, wanted)
