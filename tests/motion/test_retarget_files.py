@@ -50,9 +50,6 @@ def write_person(path, model, people=("",)):
     """A skinned character with the bones of a body, or several beside each other, with a camera and a box."""
     things = {"Camera": [3, 2, 1], "Box": [1, 0, 0]}
     nodes: list[dict[str, Any]] = [{"name": name, "translation": at} for name, at in things.items()]
-        {"name": "Camera", "translation": [3, 2, 1]},
-        {"name": "Box", "translation": [1, 0, 0]},
-    ]
     skins: list[list[int]] = []
     for k, prefix in enumerate(people):
         place = {name: model.fk(model.rest, name)[:3, 3] for name in model.frames}

@@ -19,13 +19,13 @@ from poise.kinematics import Motion, Pose
 from poise.kinematics.motion import check_rate
 from poise.limits import Limit
 from poise.model import Model
+from poise.motion.carried import HOLD, Retargeted, prepare
 from poise.motion.carry_over import CarryOver, Ground
 from poise.motion.edges import find_edges
 from poise.motion.keeping import part_limits, read_limits
 from poise.motion.ledger import Contact, Contacts
 from poise.motion.mapping import Mapping
 from poise.motion.result import Track
-from poise.motion.retargeting import HOLD, Retargeted, prepare
 from poise.motion.soles import measure_size
 from poise.motion.treading import Foothold, Treading, place_at
 from poise.motion.whole_clip import Progress, Window

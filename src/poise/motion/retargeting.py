@@ -10,73 +10,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue, ModelMismatch
 from poise.kinematics import Motion
-from poise.kinematics.carrying import find_root
 from poise.limits import Limit
 from poise.model import Model
-from poise.motion.carry_over import CarryOver, Ground, Scales
+from poise.motion.carried import HOLD, Retargeted, prepare
+from poise.motion.carry_over import CarryOver, Ground
 from poise.motion.holding import carry_contacts, find_holds, measure_standing_ankle
 from poise.motion.keeping import read_limits
 from poise.motion.ledger import Contacts
 from poise.motion.locking import lock, read_contacts
-from poise.motion.mapping import Mapping, find_mapping
-from poise.motion.measures import Quality
-from poise.motion.result import Track
+from poise.motion.mapping import Mapping
+from poise.motion.retargeter import carry_online
 from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
 
 __all__ = ["Retargeted", "prepare", "retarget"]
 
 Floats = NDArray[np.float64]
-HOLD = 1e-3  # what a displacement from a standing body costs beside a bone's direction
 SPREAD = 1.7  # of `smooth`, before contacts are held
 STEPS, LOCK_STEPS = 8, 8
-
-
-@dataclass(frozen=True, eq=False)
-class Retargeted:
-    """A motion that was carried over onto another body.
-
-    Attributes:
-        motion: The motion of the target.
-        mapping: Which frames of both bodies were taken for the same part.
-        contacts: The contacts that hold, exactly.
-        scales: How lengths of the source became those of the target.
-        track: What was solved, with what was let go.
-        source: What it was made from.
-    """
-
-    motion: Motion
-    mapping: Mapping
-    contacts: Contacts
-    scales: Scales
-    track: Track
-    source: Motion
-
-    @property
-    def scale(self) -> float:
-        """Metres of the target's path for one of the source's."""
-        return self.scales.path
-
-    @property
-    def quality(self) -> Quality:
-        """How good the motion is, judged by the contacts of the source."""
-        return self.track.quality
-
-    def why(self) -> str:
-        """Return in words what is not exact, and what was left out."""
-        lines = [self.track.why()]
-        if self.mapping.missing:
-            lines.append(f"Only one of both bodies has: {', '.join(self.mapping.missing)}.")
-        return "\n".join(lines)
-
-    def __str__(self) -> str:
-        return f"{self.mapping.source} on {self.mapping.target}, {len(self.mapping)} parts; {self.scales}\n{self.track}"
 
 
 def retarget(
@@ -115,8 +71,6 @@ def retarget(
     """
     check_arguments(clip, model, mode)
     if mode == "online":
-        from poise.motion.retargeter import carry_online  # it is made of what is here
-
         return carry_online(clip, model, mapping, contacts, scale, joints, tuple(limits), smooth, progress)
     rules = read_limits(limits)
     carrying = prepare(clip.model, model, mapping, scale, joints)
@@ -133,22 +87,6 @@ def retarget(
         progress=progress,
     )
     return Retargeted(track.motion, carrying.parts, track.contacts, carrying.scales, track, clip)
-
-
-def prepare(
-    source: Model,
-    model: Model,
-    mapping: Mapping | None,
-    scale: float | str | dict[str, float | str],
-    joints: Sequence[str] | None,
-) -> CarryOver:
-    """Return what one body asks of another, or say why it cannot be asked."""
-    parts = find_mapping(source, model) if mapping is None else mapping
-    parts.check(source, model)
-    root = find_root(model, parts.find("pelvis").target)
-    if root is None and joints is None:
-        raise InvalidValue(f"model {model.name!r} is fixed to the world: load it with base='free', and it can walk.")
-    return CarryOver(source, model, parts, scale, root, joints)
 
 
 def carry_freely(

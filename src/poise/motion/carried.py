@@ -1,0 +1,77 @@
+"""Retargeted: a motion that was carried over, and what the ways of doing so have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from poise.errors import InvalidValue
+from poise.kinematics import Motion
+from poise.kinematics.carrying import find_root
+from poise.model import Model
+from poise.motion.carry_over import CarryOver, Scales
+from poise.motion.ledger import Contacts
+from poise.motion.mapping import Mapping, find_mapping
+from poise.motion.measures import Quality
+from poise.motion.result import Track
+
+__all__ = ["HOLD", "Retargeted", "prepare"]
+
+HOLD = 1e-3  # what a displacement from a standing body costs beside a bone's direction
+
+
+@dataclass(frozen=True, eq=False)
+class Retargeted:
+    """A motion that was carried over onto another body.
+
+    Attributes:
+        motion: The motion of the target.
+        mapping: Which frames of both bodies were taken for the same part.
+        contacts: The contacts that hold, exactly.
+        scales: How lengths of the source became those of the target.
+        track: What was solved, with what was let go.
+        source: What it was made from.
+    """
+
+    motion: Motion
+    mapping: Mapping
+    contacts: Contacts
+    scales: Scales
+    track: Track
+    source: Motion
+
+    @property
+    def scale(self) -> float:
+        """Metres of the target's path for one of the source's."""
+        return self.scales.path
+
+    @property
+    def quality(self) -> Quality:
+        """How good the motion is, judged by the contacts of the source."""
+        return self.track.quality
+
+    def why(self) -> str:
+        """Return in words what is not exact, and what was left out."""
+        lines = [self.track.why()]
+        if self.mapping.missing:
+            lines.append(f"Only one of both bodies has: {', '.join(self.mapping.missing)}.")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        return f"{self.mapping.source} on {self.mapping.target}, {len(self.mapping)} parts; {self.scales}\n{self.track}"
+
+
+def prepare(
+    source: Model,
+    model: Model,
+    mapping: Mapping | None,
+    scale: float | str | dict[str, float | str],
+    joints: Sequence[str] | None,
+) -> CarryOver:
+    """Return what one body asks of another, or say why it cannot be asked."""
+    parts = find_mapping(source, model) if mapping is None else mapping
+    parts.check(source, model)
+    root = find_root(model, parts.find("pelvis").target)
+    if root is None and joints is None:
+        raise InvalidValue(f"model {model.name!r} is fixed to the world: load it with base='free', and it can walk.")
+    return CarryOver(source, model, parts, scale, root, joints)
