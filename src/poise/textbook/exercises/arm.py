@@ -52,6 +52,11 @@ class Arm:
         return forward_kinematics(self.model, self.angles, frame)
 
 
+def name_arm(joints: int) -> str:
+    """Return what an arm is called in a message."""
+    return f"an arm of {joints} joint{'s' * (joints != 1)}"
+
+
 def draw_arm(rng: np.random.Generator, joints: int) -> Arm:
     """Draw an arm whose offsets turn and move, with axes and angles of any direction and sign."""
     offsets = np.stack([_draw_offset(rng) for _ in range(joints + 1)])

@@ -132,7 +132,8 @@ def judge_file(number: int, path: str, seed: int = 0) -> tuple[int, str]:
 def _tell_error(error: Exception, function: Callable[..., Any]) -> str:
     code = getattr(function, "__code__", None)
     line = _find_line(error, code.co_filename) if code is not None else "?"
-    return f"{type(error).__name__}: {error} (line {line})"
+    where = "" if line == "?" else f" (line {line})"  # it was called in a way that it does not take
+    return f"{type(error).__name__}: {error}{where}"
 
 
 def _find_line(error: BaseException, path: str) -> str:

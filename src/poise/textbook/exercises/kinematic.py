@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from poise.textbook.bodies import forward_kinematics
-from poise.textbook.exercises.arm import Arm, draw_arm
+from poise.textbook.exercises.arm import Arm, draw_arm, name_arm
 from poise.textbook.exercises.trial import Trial
 from poise.textbook.frames import world_jacobian
 from poise.textbook.jacobians import generic_jacobian, numeric_jacobian
@@ -38,7 +38,7 @@ def ask_forward_kinematics(rng: np.random.Generator, joints: int) -> Trial:
         }
 
     given = {"offsets": arm.offsets, "axes": arm.axes, "angles": arm.angles}
-    return Trial(f"an arm of {joints} joints", given, right, make_slips)
+    return Trial(name_arm(joints), given, right, make_slips)
 
 
 def ask_cross_product_jacobian(rng: np.random.Generator, joints: int) -> Trial:
@@ -65,7 +65,7 @@ def ask_cross_product_jacobian(rng: np.random.Generator, joints: int) -> Trial:
             "the angular rows are zero: they are the axes themselves.": np.vstack([linear, np.zeros_like(angular)]),
         }
 
-    return Trial(f"an arm of {joints} joints", {"axes": axes, "pivots": pivots, "tip": tip}, right, make_slips)
+    return Trial(name_arm(joints), {"axes": axes, "pivots": pivots, "tip": tip}, right, make_slips)
 
 
 def ask_numeric_jacobian(rng: np.random.Generator, joints: int) -> Trial:
@@ -93,7 +93,7 @@ def ask_numeric_jacobian(rng: np.random.Generator, joints: int) -> Trial:
         }
 
     # nearer than the one-sided difference, which is wrong by about 1e-4; 1e-8 is the central one's own error
-    about = f"an arm of {joints} joints"
+    about = name_arm(joints)
     return Trial(about, {"position": position, "angles": arm.angles, "step": step}, right, make_slips, tolerance=1e-7)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from poise.model import Joint, Model
 from poise.models import build
 from poise.textbook.bodies import forward_kinematics, integrate
-from poise.textbook.exercises.arm import Arm, draw_arm
+from poise.textbook.exercises.arm import Arm, draw_arm, name_arm
 from poise.textbook.exercises.trial import Trial
 from poise.textbook.iteration import ccd_angle
 from poise.textbook.rotations import Array
@@ -52,7 +52,7 @@ def ask_ccd_sweep(rng: np.random.Generator, joints: int) -> Trial:
         away = np.angle(np.exp(1j * (answer - right)))
         return None if np.abs(away).max() < 1e-8 else plain.read(answer)
 
-    plain = Trial(f"an arm of {joints} joints", given, right, make_slips)
+    plain = Trial(name_arm(joints), given, right, make_slips)
     return replace(plain, judge=judge)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from poise.textbook.exercises.arm import draw_arm
+from poise.textbook.exercises.arm import draw_arm, name_arm
 from poise.textbook.exercises.trial import Trial
 from poise.textbook.inverses import damped_inverse, truncated_svd_inverse
 from poise.textbook.iteration import transpose_step
@@ -30,7 +30,7 @@ def ask_transpose_step(rng: np.random.Generator, joints: int) -> Trial:
             "the sign is wrong: the step leads away. The error is goal - tip.": -right,
         }
 
-    return Trial(f"an arm of {joints} joints", {"jacobian": jacobian, "error": error}, right, make_slips)
+    return Trial(name_arm(joints), {"jacobian": jacobian, "error": error}, right, make_slips)
 
 
 def ask_transpose_of_nothing(rng: np.random.Generator, joints: int) -> Trial:
@@ -72,7 +72,7 @@ def ask_damped_step(rng: np.random.Generator, joints: int) -> Trial:
         }
 
     given = {"jacobian": jacobian, "error": error, "damping": damping}
-    return Trial(f"an arm of {joints} joints, damping {damping:.2f}", given, right, make_slips)
+    return Trial(f"{name_arm(joints)}, damping {damping:.2f}", given, right, make_slips)
 
 
 def _ask_inverse(jacobian: Array, about: str) -> Trial:
