@@ -12,7 +12,7 @@ from poise.model.kinds import KINDS
 from poise.model.layout import Layout
 from poise.model.spec import JointSpec
 
-__all__ = ["freeze_flags", "make_frames", "make_joints", "measure_length"]
+__all__ = ["freeze_flags", "list_ranged", "make_frames", "make_joints", "measure_length"]
 
 
 def make_joints(layout: Layout) -> tuple[Joint, ...]:
@@ -89,3 +89,11 @@ def freeze_flags(flags: Iterable[bool]) -> NDArray[np.bool_]:
     out = np.array(list(flags), dtype=bool)
     out.setflags(write=False)
     return out
+
+
+def list_ranged(joints: Iterable[Joint]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where in q the numbers are that may have a range, and the velocity of each; quaternions have none."""
+    plain = [joint for joint in joints if joint.nv and not joint.quaternion]
+    numbers = [k for joint in plain for k in range(joint.q.start, joint.q.stop)]
+    velocities = [k for joint in plain for k in range(joint.v.start, joint.v.stop)]
+    return np.array(numbers, dtype=np.intp), np.array(velocities, dtype=np.intp)

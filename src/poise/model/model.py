@@ -20,7 +20,7 @@ from poise.model.channels import find_columns
 from poise.model.family import Family, family_of
 from poise.model.joint import Floats, Frame, Joint, get_name
 from poise.model.layout import Layout, lay_out
-from poise.model.members import freeze_flags, make_frames, make_joints, measure_length
+from poise.model.members import freeze_flags, list_ranged, make_frames, make_joints, measure_length
 from poise.model.primitives import make_kernel_table
 from poise.model.shapes import Shape
 from poise.model.spec import FrameSpec, JointSpec, freeze
@@ -327,9 +327,8 @@ class Model:
     def clamp(self, q: ArrayLike) -> Array:
         """Return the nearest configuration inside the ranges; quaternions are made unit, cones are left aside."""
         out = np.array(self._body.integrate(q, np.zeros(self.nv, np.float32)))  # no step, of either width
-        for joint in self.joints:
-            if joint.nv and not joint.quaternion:
-                out[..., joint.q] = np.clip(out[..., joint.q], self.lower[joint.v], self.upper[joint.v])
+        numbers, velocities = self.keep("ranged", lambda: list_ranged(self.joints))
+        out[..., numbers] = np.clip(out[..., numbers], self.lower[velocities], self.upper[velocities])
         return out
 
     def random(self, rng: np.random.Generator, size: int | tuple[int, ...] | None = None) -> Array:
