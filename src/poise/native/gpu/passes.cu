@@ -58,7 +58,8 @@ struct Given {
   int *steps, *searches;
   float* best;
   const float* seeds;
-  int *counters, *hard, *open;  // the counters are below; rows that were given up, and of them those that are not decided
+  int *counters, *hard,
+      *open;  // the counters are below; rows that were given up, and of them those that are not decided
   int rows, early, most, spare;
 };
 
