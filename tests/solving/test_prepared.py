@@ -46,7 +46,7 @@ def test_a_first_solve_loads_only_what_it_uses() -> None:
     )
     loaded = run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     rooms = {
-        "poise.goals": {"goal", "range", "reach", "rest"},
+        "poise.goals": {"flat", "goal", "range", "reach", "rest"},
         "poise.limits": {"cone", "limit"},
         "poise.methods": {"arithmetic", "lm", "method"},
     }
