@@ -14,7 +14,7 @@ OWN = ("self", "cls")
 NOTEBOOK = "_facts"  # of a Model: what any room has worked out about it and wants to keep
 
 
-# viser has no public way to move many bones without comparing each twice; where its insides differ, its setters are used
+# viser has no public way to move many bones without comparing each twice; where its insides differ, setters are used
 OF_VISER = {("moving.py", "handle._impl"), ("moving.py", "node.api._queue_scene_message")}
 
 
