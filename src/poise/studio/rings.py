@@ -43,11 +43,19 @@ class Rings:
         self.chosen: list[Callable[[str | None], None]] = []
         session.listeners.append(self.show)
 
-        async def on_click(event: Any) -> None:
-            self.click(event.client_id, np.array(event.ray_origin), np.array(event.ray_direction))
+    async def _hear(self, event: Any) -> None:
+        self.click(event.client_id, np.array(event.ray_origin), np.array(event.ray_direction))
 
-        register: Any = session.server.scene.on_click()  # it takes coroutines too
-        register(on_click)
+    def listen(self, heard: bool) -> None:
+        """Hear clicks on the body, or not: while they are heard, the pointer is a hand wherever it is."""
+        scene = self.session.server.scene
+        if heard:
+            register: Any = scene.on_click()  # it takes coroutines too
+            register(self._hear)
+            return
+        scene.remove_click_callback()
+        for viewer in tuple(self.turns):
+            self.put_away(viewer)
 
     def click(self, viewer: int, origin: Floats, direction: Floats) -> None:
         """Give the part that a ray meets its rings; put them away where it meets none."""
