@@ -109,9 +109,9 @@ class BatchSolver:
             raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
         self._run(parts, begin, lead, outputs, progress)
         np.equal(outputs.codes, 0, out=outputs.reached)
-        return outputs.make_solution(self.model, tuple(self.rows), None, self._completing(parts, begin, outputs, out))
+        return outputs.make_solution(self.model, tuple(self.rows), None, self._make_completion(parts, begin, outputs, out))
 
-    def _completing(self, parts: list[Rows], begin: Rows, outputs: Outputs, out: Any) -> Callable[[], Any] | None:
+    def _make_completion(self, parts: list[Rows], begin: Rows, outputs: Outputs, out: Any) -> Callable[[], Any] | None:
         """Return what tells whether rows list every answer; told at once where the caller's arrays will change."""
         if self.solutions == 1:
             return None
