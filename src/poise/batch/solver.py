@@ -109,7 +109,8 @@ class BatchSolver:
             raise InvalidValue(f"progress is {progress!r}; it must be a function of (rows done, rows).")
         self._run(parts, begin, lead, outputs, progress)
         np.equal(outputs.codes, 0, out=outputs.reached)
-        return outputs.make_solution(self.model, tuple(self.rows), None, self._make_completion(parts, begin, outputs, out))
+        complete = self._make_completion(parts, begin, outputs, out)
+        return outputs.make_solution(self.model, tuple(self.rows), None, complete)
 
     def _make_completion(self, parts: list[Rows], begin: Rows, outputs: Outputs, out: Any) -> Callable[[], Any] | None:
         """Return what tells whether rows list every answer; told at once where the caller's arrays will change."""
