@@ -38,4 +38,5 @@ def test_a_job_on_a_device_is_the_batch_there(tmp_path: Path) -> None:
     away = np.linalg.norm(model.fk(q[good].astype(np.float64), model.frames[-1])[:, :3, 3] - points[good], axis=1)
     assert away.max() < 2e-4
     job.run(tmp_path / "t.parquet", tmp_path / "again")
-    assert pq.read_table(tmp_path / "again").equals(table)
+    for one, other in zip(sorted((tmp_path / "out").glob("*.parquet")), sorted((tmp_path / "again").glob("*.parquet"))):
+        assert one.read_bytes() == other.read_bytes()  # the poses of rows that are no targets are NaN, which is no equal

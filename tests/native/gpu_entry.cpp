@@ -2,8 +2,11 @@
 // file (targets, then a start each), writes what the passes wrote. A team that searches has one thread here, one that decides 32.
 #include "kernels/loop/gpu_decide.h"
 
+#include <algorithm>
+#include <atomic>
 #include <barrier>
 #include <cstdio>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -22,49 +25,46 @@ struct Alone {
   int sum(int x) const { return x; }
 };
 
-// 32 threads that tell each other what they have, as those of a warp do
-struct Told {
-  std::barrier<> all{32};
-  double values[32];
-};
+// threads that share memory and wait for each other, as those of a warp do
+constexpr int crowd = 32;
 struct Crowd {
-  Told* told;
+  std::barrier<>* all;
   int mine;
-  int size() const { return 32; }
+  int size() const { return crowd; }
   int rank() const { return mine; }
-  unsigned vote(bool x) const {
-    told->values[mine] = x ? 1.0 : 0.0;
-    told->all.arrive_and_wait();
-    unsigned bits = 0;
-    for (int i = 0; i < 32; ++i) bits |= told->values[i] != 0.0 ? 1u << i : 0u;
-    told->all.arrive_and_wait();
-    return bits;
+  int add(int* at, int x) const { return std::atomic_ref<int>(*at).fetch_add(x); }
+  void lower(unsigned* at, unsigned x) const {
+    std::atomic_ref<unsigned> lowest(*at);
+    for (unsigned seen = lowest; x < seen && !lowest.compare_exchange_weak(seen, x);) {}
   }
-  int lowest(bool x) const { return place_of_bit(vote(x), 0); }
-  double from(double x, int who) const {
-    told->values[mine] = x;
-    told->all.arrive_and_wait();
-    const double out = told->values[who];
-    told->all.arrive_and_wait();
-    return out;
-  }
+  void wait() const { all->arrive_and_wait(); }
 };
 
 // Decides rows; returns those that are open.
 template <class Io> std::vector<int> decide(const Io& io, const std::vector<int>& rows) {
-  Told told;
+  CellMemory<double> memory;
+  std::barrier<> all{crowd};
+  std::atomic<std::size_t> taken{0};
   std::vector<int> open;
+  std::mutex one;
   std::vector<std::thread> threads;
-  for (int rank = 0; rank < 32; ++rank) {
+  for (int rank = 0; rank < crowd; ++rank) {
     threads.emplace_back([&, rank] {
       const f64::Problem exact;
-      for (int row : rows) {
-        const Verdict verdict = decide_row_together(exact, io, row, Crowd{&told, rank});
-        if (rank == 0 && verdict == Verdict::OPEN) open.push_back(row);
-      }
+      decide_rows_together(
+          exact, io, memory, Crowd{&all, rank},
+          [&] {
+            const std::size_t k = taken++;
+            return k < rows.size() ? rows[k] : -1;
+          },
+          [&](int row) {
+            const std::lock_guard<std::mutex> hold(one);
+            open.push_back(row);
+          });
     });
   }
   for (std::thread& thread : threads) thread.join();
+  std::sort(open.begin(), open.end());
   return open;
 }
 
@@ -125,7 +125,7 @@ int main(int argc, char** argv) {
   if (early > 0) {
     search_rows<M>(
         problem, f32::settings(), rest.posture(), io, early, searches, [&next] { return next++; },
-        [&hard](int row) { hard.push_back(row); }, Alone{}, SeemsHopeless{});
+        [&hard](int row) { hard.push_back(row); }, Alone{});
   } else {
     const int most = f32::n_closed > 0 && first_round < searches ? first_round : searches;
     for (int row = 0; row < rows; ++row) {

@@ -26,10 +26,12 @@ struct Warp {
   POISE_FN int size() const { return 32; }
   POISE_FN int rank() const { return threadIdx.x & 31; }
   POISE_FN int lowest(bool x) const { return __ffs(__ballot_sync(everyone, x)) - 1; }
-  POISE_FN unsigned vote(bool x) const { return __ballot_sync(everyone, x); }
   POISE_FN float from(float x, int who) const { return __shfl_sync(everyone, x, who); }
-  POISE_FN double from(double x, int who) const { return __shfl_sync(everyone, x, who); }
   POISE_FN int sum(int x) const { return __reduce_add_sync(everyone, x); }
+  // what threads of a team have in common: add, lower, and wait for each other
+  POISE_FN int add(int* at, int x) const { return atomicAdd(at, x); }
+  POISE_FN void lower(unsigned* at, unsigned x) const { atomicMin(at, x); }
+  POISE_FN void wait() const { __syncwarp(); }
   // the thread with the least (a, b)
   POISE_FN int least(float a, float b) const {
     int who = rank();
@@ -131,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(128, /*BLOCKS*/) search_rows(const 
   const f32::Rest rest;
   search_rows<M>(
       problem, f32::settings(), rest.posture(), io, given.early, given.most, Queue{given.counters},
-      [=](int row) { given.hard[atomicAdd(given.counters + HARD, 1)] = row; }, Warp{}, SeemsHopeless{});
+      [=](int row) { given.hard[atomicAdd(given.counters + HARD, 1)] = row; }, Warp{});
 }
 
 // kernel settle_few: a small batch, rows that search_few has missed; one warp one row
@@ -140,8 +142,14 @@ extern "C" __global__ void __launch_bounds__(32) settle_few(const Given given) {
   const Warp team;
   const int row = static_cast<int>(blockIdx.x);
   if (!is_missed(io.codes[row])) return;
+  __shared__ CellMemory<double> cells;
   const f64::Problem exact;
-  if (decide_row_together(exact, io, row, team) == Verdict::OPEN && given.early < given.most) {
+  if (team.rank() == 0) cells.taken = 0;
+  __syncwarp();
+  const auto next = [&] { return atomicAdd(&cells.taken, 1) == 0 ? row : -1; };
+  decide_rows_together(exact, io, cells, team, next, [](int) {});
+  __syncwarp();
+  if (is_missed(io.codes[row]) && given.early < given.most) {
     const f32::Problem problem;
     const f32::Rest rest;
     SearchMemory<f32::Problem, float> memory;
@@ -153,20 +161,19 @@ extern "C" __global__ void __launch_bounds__(32) settle_few(const Given given) {
   if (team.rank() == 0) end_row</*FINISH*/>(io, row);
 }
 
-// kernel decide_rows: one warp one row, of those that were given up
+// kernel decide_rows: one warp a few rows at a time, of those that were given up
 extern "C" __global__ void __launch_bounds__(128) decide_rows(const Given given) {
+  __shared__ CellMemory<double> cells[4];
   const auto io = rows_of(given);
   const f64::Problem exact;
-  const Warp team;
   const int count = given.counters[HARD];
-  // ends: every round takes a row of those that were given up
-  for (;;) {
-    const int k = take_together(team, given.counters + NEXT_DECIDED);
-    if (k >= count) return;
-    const int row = given.hard[k];
-    const Verdict verdict = decide_row_together(exact, io, row, team);
-    if (verdict == Verdict::OPEN && team.rank() == 0) given.open[atomicAdd(given.counters + UNDECIDED, 1)] = row;
-  }
+  decide_rows_together(
+      exact, io, cells[threadIdx.x / 32], Warp{},
+      [=] {
+        const int k = atomicAdd(given.counters + NEXT_DECIDED, 1);
+        return k < count ? given.hard[k] : -1;
+      },
+      [=](int row) { given.open[atomicAdd(given.counters + UNDECIDED, 1)] = row; });
 }
 
 // kernel search_hard: one warp one row, of those that were given up

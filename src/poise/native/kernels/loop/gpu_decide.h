@@ -2,6 +2,7 @@
 //
 // A problem type P says how many of its goals have a closed form (`P::n_closed`) and gives them (`P::closed(i)`).
 #pragma once
+#include "kernels/closed/cells.h"
 #include "kernels/closed/form.h"
 #include "kernels/loop/gpu_entry.h"
 
@@ -13,19 +14,6 @@ template <class P, class T> POISE_FN FamilyTarget<T> asked_on_device(const P& pr
   const T origin[3] = {T(problem.origin(0)), T(problem.origin(1)), T(problem.origin(2))};
   return target_of<T>(targets + goal.target, origin, goal.tolerance);
 }
-
-// Whether the row is hardly worth more searches: in float this is no proof, but says who shall be asked for one.
-struct SeemsHopeless {
-  template <class P, class T> POISE_FN bool operator()(const P& problem, const T* targets) const {
-    bool hopeless = false;
-    if constexpr (P::n_closed > 0) {
-      for (int i = 0; i < P::n_closed; ++i) {
-        hopeless = hopeless || never_so_far(P::closed(i).spec, asked_on_device(problem, i, targets));
-      }
-    }
-    return hopeless;
-  }
-};
 
 // the joints of a form as a pose of the row, inside the ranges also when rounded
 template <class T, class Io>
@@ -40,29 +28,54 @@ POISE_FN void store_joints(const ClosedForm<double>& form, const Io& io, int row
   }
 }
 
-// A team on a row that searches have missed, all threads together: PROVED, some goal cannot be reached within its tolerances; FOUND, the only
-// goal is reached, the pose is stored; OPEN, nothing is said.
-template <class P, class T, class Team>
-POISE_FN Verdict decide_row_together(const P& problem, const DeviceRows<T, P::n_goals>& io, int row, Team team) {
-  double targets[12 * P::n_goals];
-  load_targets(problem, io, row, targets);
-  Verdict all = Verdict::OPEN;
-  if constexpr (P::n_closed > 0) {
-    for (int i = 0; i < P::n_closed && all == Verdict::OPEN; ++i) {
-      double values[7] = {};
-      int owner = -1;
-      const Verdict verdict =
-          decide_together(P::closed(i).spec, asked_on_device(problem, i, targets), team, values, owner);
-      if (verdict == Verdict::PROVED) all = verdict;
-      if (verdict == Verdict::FOUND && P::n_goals == 1) {
-        all = verdict;
-        if (team.rank() == owner) store_joints<T>(P::closed(i), io, row, P::model_q, values);
-      }
+// Rows that searches have missed, as a team decides them (closed/cells.h). next() gives them, -1 when there are no more; leave(row) takes
+// those of which nothing is said.
+template <class P, class T, class Next, class Leave> struct MissedRows {
+  const P& problem;
+  const DeviceRows<T, P::n_goals>& io;
+  Next next;
+  Leave leave;
+
+  POISE_FN int forms() const { return P::n_closed; }
+  POISE_FN double metres(int form) const { return problem.goals[P::closed(form).goal].tolerance[0]; }
+  POISE_FN double radians(int form) const { return problem.goals[P::closed(form).goal].tolerance[1]; }
+
+  POISE_FN FamilyQuestion<double> question(int row, int form) const {
+    double targets[12 * P::n_goals];
+    load_targets(problem, io, row, targets);
+    return question_of(P::closed(form).spec, asked_on_device(problem, form, targets));
+  }
+  // the free joint in the pose that the searches came to
+  POISE_FN double near(int row, int form) const {
+    const ClosedForm<double>& closed = P::closed(form);
+    const int k = closed.spec.free_joint == FREE_FIRST ? 0 : closed.joints - 1;
+    const double q = double(io.q[static_cast<long long>(row) * P::model_q + closed.q_index[k]]);
+    return inside_of(axis_of(closed.spec, k), closed.gain[k] * q + closed.bias[k]);
+  }
+  POISE_FN void store(int row, int form, const double* values) const {
+    if (P::n_goals == 1) store_joints<T>(P::closed(form), io, row, P::model_q, values);
+  }
+  // a pose of one goal says nothing where there are others
+  POISE_FN Verdict judge(Verdict verdict) const {
+    return verdict == Verdict::FOUND && P::n_goals > 1 ? Verdict::OPEN : verdict;
+  }
+  POISE_FN void end(int row, Verdict verdict) const {
+    if (verdict == Verdict::OPEN) {
+      leave(row);
+    } else {
+      io.codes[row] = verdict == Verdict::PROVED ? CODE_UNREACHABLE : CODE_REACHED;
     }
   }
-  if (team.rank() == 0 && all != Verdict::OPEN)
-    io.codes[row] = all == Verdict::PROVED ? CODE_UNREACHABLE : CODE_REACHED;
-  return all;
+};
+
+// A team decides rows until `next` gives no more, all threads together.
+template <class P, class T, class Team, class Next, class Leave>
+POISE_FN void decide_rows_together(const P& problem, const DeviceRows<T, P::n_goals>& io, CellMemory<double>& memory,
+                                   Team team, Next next, Leave leave) {
+  if constexpr (P::n_closed > 0) {
+    const MissedRows<P, T, Next, Leave> rows{problem, io, next, leave};
+    decide_cells(memory, team, rows);
+  }
 }
 
 // whether a row is still to be decided

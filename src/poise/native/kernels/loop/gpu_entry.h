@@ -2,7 +2,7 @@
 //
 // Passes, none of which the host waits for:
 //   search_rows   persistent threads; each takes the next row when its own is done, and gives a row up after a few searches
-//   decide_rows   a team (a warp) takes such a row, where a goal has a closed form (gpu_decide.h): most are done with it
+//   decide_rows   teams (a warp) take such rows, where a goal has a closed form (gpu_decide.h): most are done with it
 //   search_hard   a team takes what is left, a search a thread; the lowest search that reaches wins, as if run in order
 //   end_rows      every pose judged in double: errors, `reached`, proofs; before that taken on in double, where asked for
 // A batch too small to fill the device goes to the teams at once, which judge their rows themselves: one pass.
@@ -216,23 +216,13 @@ template <class P, class T> POISE_FN void keep_row(const P& problem, const Devic
   }
 }
 
-// Searches that miss before anybody is asked whether the row is worth more: most rows that can be reached are reached by then, and the
-// threads of a warp wait for the one that asks.
-constexpr int first_doubt = 4;
-
-// every row is worth its searches
-struct NeverHopeless {
-  template <class P, class T> POISE_FN bool operator()(const P&, const T*) const { return false; }
-};
-
 // a search is over; true: the row has another one here
-template <class P, class T, class GiveUp, class Hopeless>
+template <class P, class T, class GiveUp>
 POISE_FN bool end_search(const P& problem, const Settings<T>& settings, const DeviceRows<T, P::n_goals>& io,
-                         const LaneState<T>& state, const T* targets, int early, RowCount& at, GiveUp give_up,
-                         Hopeless hopeless) {
+                         const LaneState<T>& state, int early, RowCount& at, GiveUp give_up) {
   keep_row(problem, io, state, settings, at);
   const bool missed = !is_set(state.reached) && at.search < at.last;
-  if (missed && at.search < early && !(at.search == first_doubt && hopeless(problem, targets))) return true;
+  if (missed && at.search < early) return true;
   io.steps[at.row] = at.steps;
   io.searches[at.row] = at.search;
   if (!missed) return false;
@@ -242,19 +232,18 @@ POISE_FN bool end_search(const P& problem, const Settings<T>& settings, const De
   return false;
 }
 
-// Rows until the queue is empty. `early` searches a row, or `first_doubt` that it seems `hopeless` after, then it is handed to `give_up`; `searches`
-// in all.
-template <int M, class P, class T, class Next, class GiveUp, class Team, class Hopeless = NeverHopeless>
+// Rows until the queue is empty. `early` searches a row, then it is handed to `give_up`; `searches` in all.
+template <int M, class P, class T, class Next, class GiveUp, class Team>
 POISE_FN void search_rows(const P& problem, const Settings<T>& settings, const Posture<T>& posture,
                           const DeviceRows<T, P::n_goals>& io, int early, int searches, Next next, GiveUp give_up,
-                          Team team, Hopeless hopeless = {}) {
+                          Team team) {
   SearchMemory<P, T> memory;
   LaneState<T> state = memory.state();
   RowCount at{-1, 0, 0, 0, 0, 0};
   // ends: every search makes at most max_steps steps, every row has so many searches, and there are so many rows
   for (bool done = true;;) {
     if (done && at.row < io.rows) {
-      bool more = at.row >= 0 && end_search(problem, settings, io, state, memory.targets, early, at, give_up, hopeless);
+      bool more = at.row >= 0 && end_search(problem, settings, io, state, early, at, give_up);
       do {
         if (!more) at = {next(), 0, searches, 0, 1e30f, 1e30f};
         more = false;

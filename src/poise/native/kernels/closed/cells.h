@@ -1,0 +1,185 @@
+// cells.h: a team of threads decides many rows at once, a thread a cell.
+//
+// A team holds a few rows and a stack of their cells. In each round a thread takes a cell, of whatever row; a cell that is left is cut in
+// two halves, which go back on the stack. Among a row's first cells is the narrowest one about the pose that its searches came to: where
+// that cannot be ruled out nothing will be proved, and no other cell is cut. Of several cells that hold a pose the one with the lowest
+// mark counts, and cells behind it are dropped: so a row's answer does not depend on the rows beside it.
+#pragma once
+#include "kernels/closed/decide.h"
+
+namespace poise {
+
+constexpr int cell_rows = 16;    // rows that a team holds at once
+constexpr int cell_room = 1024;  // cells on the stack: first cells of all rows, and one round's halves for each level
+constexpr int cell_levels = 13;  // a cell of the last level is not cut any more
+
+// The mark of a cell: its level, the first cell that it is a part of, and which halves were taken; in a word with its place among the rows.
+constexpr unsigned first_shift = 14u, level_shift = 20u, place_shift = 24u;
+constexpr unsigned mark_mask = (1u << place_shift) - 1u, no_mark = mark_mask;
+constexpr unsigned narrowest = 0u;  // the mark of the cell about the pose of the searches
+POISE_FN int level_of(unsigned mark) { return static_cast<int>(mark >> level_shift & 15u); }
+POISE_FN unsigned first_cell(int index) { return 1u << level_shift | static_cast<unsigned>(index) << first_shift; }
+POISE_FN unsigned half_cell(unsigned mark, int side) {
+  const unsigned path = mark & ((1u << first_shift) - 1u), above = mark - path;
+  return above + (1u << level_shift) + (2u * path + static_cast<unsigned>(side));
+}
+
+// a row that is being decided
+template <class T> struct CellRow {
+  FamilyScan<T> scan;
+  int row;         // -1: none
+  int form;        // which of the closed forms
+  int left;        // cells on the stack or in hand
+  int open;        // cells that can neither be ruled out nor be cut
+  int shut;        // one of them is the narrowest about the pose of the searches: no other cell is cut
+  unsigned found;  // the lowest mark of a cell that holds a pose
+};
+
+template <class T> struct CellMemory {
+  CellRow<T> rows[cell_rows];
+  unsigned stack[cell_room];
+  int height, taken;
+};
+
+// where the cell with a mark lies
+template <class T>
+POISE_FN void place_cell(const FamilySpec<T>& spec, const FamilyScan<T>& scan, unsigned mark, T& at, T& half) {
+  cell_of(scan, first_cells(spec, scan), static_cast<int>(mark >> first_shift & 63u), at, half);
+  // ends: a bit for each level but the first
+  for (int bit = level_of(mark) - 2; bit >= 0; --bit) {
+    half *= T(0.5);
+    at += (mark >> bit & 1u) != 0u ? half : -half;
+  }
+}
+
+// `count` places on the stack; -1 where it is full
+template <class T, class Team> POISE_FN int reserve_cells(CellMemory<T>& memory, Team team, int count) {
+  const int at = team.add(&memory.height, count);
+  if (at + count <= cell_room) return at;
+  team.add(&memory.height, -count);
+  return -1;
+}
+
+// where the cell of a row is, and how narrow a cell is not cut any more
+template <class T> struct CellPlace { T at, half, finest; };
+
+template <class T, class Rows>
+POISE_FN CellPlace<T> place_of(const CellRow<T>& row, const Rows& rows, const FamilySpec<T>& spec, unsigned mark) {
+  CellPlace<T> out{T(0), T(0), T(0)};
+  if (spec.free_joint == FREE_NONE) return out;
+  out.half = out.finest = spec.free.slides ? rows.metres(row.form) : rows.radians(row.form);
+  if (mark == narrowest) {
+    out.at = rows.near(row.row, row.form);
+  } else {
+    place_cell(spec, row.scan, mark, out.at, out.half);
+  }
+  return out;
+}
+
+// What follows from a cell that was looked at: halves on the stack, or that the row is open.
+template <class T, class Team> POISE_FN void cut_cell(CellMemory<T>& memory, Team team, unsigned cell, bool narrow) {
+  const unsigned place = cell >> place_shift, mark = cell & mark_mask;
+  CellRow<T>& row = memory.rows[place];
+  const bool last = narrow || level_of(mark) >= cell_levels;
+  const int to = last ? -1 : reserve_cells(memory, team, 2);
+  for (int i = 0; i < 2 && to >= 0; ++i) memory.stack[to + i] = place << place_shift | half_cell(mark, i);
+  team.add(to < 0 ? &row.open : &row.left, to < 0 ? 1 : 2);
+  if (mark == narrowest) row.shut = 1;
+}
+
+// the verdict on a row of which no cell is left
+template <class T> POISE_FN Verdict verdict_of(const CellRow<T>& row) {
+  return row.found != no_mark ? Verdict::FOUND : row.open != 0 ? Verdict::OPEN : Verdict::PROVED;
+}
+
+// The first cells of a row, the narrowest one on top of the stack.
+template <class T, class Team, class Rows>
+POISE_FN void begin_row(CellMemory<T>& memory, Team team, const Rows& rows, int place) {
+  CellRow<T>& row = memory.rows[place];
+  const FamilyQuestion<T> question = rows.question(row.row, row.form);
+  int count = 0;
+  if (question.spec.free_joint != FREE_NONE) {
+    row.scan = scan_of(question);
+    const int wanted = first_cells(question.spec, row.scan);
+    T at, half;
+    // ends: there are at most `wanted` cells and one more for each interval
+    while (count < 63 && cell_of(row.scan, wanted, count, at, half)) ++count;
+  }
+  const bool none = count == 0 && question.spec.free_joint != FREE_NONE;
+  const int to = none ? 0 : reserve_cells(memory, team, count + 1);
+  row.open = to < 0;
+  row.shut = 0;
+  row.left = none || to < 0 ? 0 : count + 1;
+  row.found = no_mark;
+  for (int i = 0; i < row.left; ++i)
+    memory.stack[to + i] = static_cast<unsigned>(place) << place_shift | (i < count ? first_cell(i) : narrowest);
+}
+
+// A place among the rows: where its row is done that is told, and the next row or its next closed form takes it.
+template <class T, class Team, class Rows>
+POISE_FN void serve_place(CellMemory<T>& memory, Team team, const Rows& rows, int place) {
+  CellRow<T>& row = memory.rows[place];
+  // ends: every round takes a row or a closed form of it
+  while (row.left == 0) {
+    if (row.row >= 0) {
+      const Verdict verdict = rows.judge(verdict_of(row));
+      const bool another = verdict == Verdict::OPEN && row.form + 1 < rows.forms();
+      if (!another) rows.end(row.row, verdict);
+      row.form = another ? row.form + 1 : 0;
+      row.row = another ? row.row : -1;
+    }
+    if (row.row < 0) row.row = rows.next();
+    if (row.row < 0) return;
+    begin_row(memory, team, rows, place);
+  }
+}
+
+// A cell for a thread; all threads of the team call it together, those without one too.
+template <class T, class Team, class Rows>
+POISE_FN void take_cell(CellMemory<T>& memory, Team team, const Rows& rows, unsigned cell, bool mine) {
+  const unsigned mark = cell & mark_mask;
+  CellRow<T>& row = memory.rows[cell >> place_shift];
+  T values[7] = {};
+  bool narrow = false;
+  Verdict verdict = Verdict::PROVED;
+  if (mine && mark < row.found && (row.shut == 0 || level_of(mark) <= 1)) {
+    const FamilyQuestion<T> question = rows.question(row.row, row.form);
+    const CellPlace<T> where = place_of(row, rows, question.spec, mark);
+    narrow = where.half <= where.finest;
+    verdict = look_at_cell(question, where.at, where.half, where.finest, values);
+  }
+  team.wait();
+  if (verdict == Verdict::FOUND) team.lower(&row.found, mark);
+  if (verdict == Verdict::OPEN) cut_cell(memory, team, cell, narrow);
+  team.wait();
+  if (verdict == Verdict::FOUND && row.found == mark) rows.store(row.row, row.form, values);
+  if (mine) team.add(&row.left, -1);
+}
+
+// Decides rows until there are no more. All threads of the team call it together. `rows` gives them: next(), -1 when there are no more;
+// question(row, form), near(row, form), the free joint of its pose; store(row, form, values); judge(verdict); end(row, verdict).
+template <class T, class Team, class Rows>
+POISE_FN void decide_cells(CellMemory<T>& memory, Team team, const Rows& rows) {
+  for (int place = team.rank(); place < cell_rows; place += team.size()) {
+    memory.rows[place].row = -1;
+    memory.rows[place].form = memory.rows[place].left = 0;
+  }
+  if (team.rank() == 0) memory.height = 0;
+  team.wait();
+  // ends: a round takes cells, of which every row has so many, or there are no more rows
+  for (;;) {
+    for (int place = team.rank(); place < cell_rows; place += team.size()) serve_place(memory, team, rows, place);
+    team.wait();
+    const int height = memory.height, count = height < team.size() ? height : team.size();
+    if (count == 0) return;
+    const bool mine = team.rank() < count;
+    const unsigned cell = mine ? memory.stack[height - 1 - team.rank()] : 0u;
+    team.wait();
+    if (team.rank() == 0) memory.height = height - count;
+    team.wait();
+    take_cell(memory, team, rows, cell, mine);
+    team.wait();
+  }
+}
+
+}  // namespace poise
