@@ -131,3 +131,20 @@ def test_lm_takes_its_damping_from_the_error_as_the_pages_say() -> None:
     said = re.search(r"lambda\^2 = ([\d.]+)\\,\|r\|\^2", (DOCS / "failures.md").read_text("utf-8"))
     assert said is not None
     assert history.damping[1] == pytest.approx(float(said[1]) * history.cost[0] + 1e-6, rel=1e-9)
+
+
+@pytest.mark.parametrize("joints", [1, 2, 3, 6])
+def test_the_ellipsoid_of_any_number_of_joints_is_where_unit_steps_go(joints: int) -> None:
+    builder, rng = poise.ModelBuilder(), np.random.default_rng(joints)
+    above = None
+    for k in range(joints):
+        builder.add_joint(f"j{k}", above, "revolute", axis=rng.normal(size=3), offset=rng.normal(size=3))
+        above = f"j{k}"
+    builder.add_frame("tip", above, (0.3, -0.2, 0.5))
+    model = builder.build()
+    q = model.random(rng)
+    axes, half = lesson.find_ellipsoid(model, q, "tip")
+    assert axes.T @ axes == pytest.approx(np.eye(3), abs=1e-12)
+    assert np.linalg.det(axes) == pytest.approx(1.0)
+    J = model.jacobian(q, "tip")[:3]
+    assert axes @ np.diag(half**2) @ axes.T == pytest.approx(J @ J.T, abs=1e-12)

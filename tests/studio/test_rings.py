@@ -200,13 +200,27 @@ def test_rings_are_put_away(studio: Studio) -> None:
     assert all(slider.visible for slider in studio.panel.joints.sliders)
 
 
-def test_a_click_on_a_handle_is_no_click_on_the_body(studio: Studio) -> None:
+def test_a_click_on_a_handle_pins_it_or_turns_the_part_beneath(studio: Studio) -> None:
     studio.show("panda")
-    rings = studio.panel.joints.rings
-    studio.grips.clicked[7] = time.perf_counter()
+    rings, handle = studio.panel.joints.rings, "panda_hand_tcp"
+    for heard in (True, False):
+        rings.listen(heard)
+        studio.show("panda")  # another body keeps what was asked
+        studio.grips.click(handle, 7)
+        assert (handle in studio.puppet.fixed) is not heard
+    studio.puppet.release()
+    studio.grips.owners[handle] = 7
     click(studio, "panda_link5")
-    assert 7 not in rings.turns
-    studio.grips.clicked.clear()
+    assert 7 not in rings.turns  # the mouse has something else in hand
+    studio.grips.owners[handle] = 8
+    click(studio, "panda_link5")
+    assert 7 in rings.turns  # somebody else's mouse
+    studio.grips.owners.clear()
+
+
+def test_a_click_that_is_waited_for_turns_nothing(studio: Studio) -> None:
+    rings = studio.panel.joints.rings
+    rings.put_away(7)
     studio.view.pick([].append)
     click(studio, "panda_link5")
     assert 7 not in rings.turns

@@ -7,6 +7,7 @@ Source: Möller and Trumbore, Fast, Minimum Storage Ray-Triangle Intersection, J
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -43,7 +44,9 @@ def meet_triangles(points: Any, triangles: Any, origin: Floats, direction: Float
     return float(far[first]), first
 
 
-def find_hit(model: Model, T: Floats, origin: Floats, direction: Floats) -> str | None:
+def find_hit(
+    model: Model, T: Floats, origin: Floats, direction: Floats, *, pieces: Sequence[Piece] | None = None
+) -> str | None:
     """Return the frame that moves what a ray meets first, or None where it meets nothing.
 
     Args:
@@ -51,14 +54,15 @@ def find_hit(model: Model, T: Floats, origin: Floats, direction: Floats) -> str 
         T: All frames of the model, (frames, 4, 4).
         origin: Where the ray begins.
         direction: Where it goes.
+        pieces: The meshes that are seen, where these are not all; without any the flesh is met.
     """
     best, frame = np.inf, None
-    pieces = find_pieces(model)
-    for piece in pieces:
+    seen = find_pieces(model) if pieces is None else pieces
+    for piece in seen:
         far, triangle = meet_triangles(deform(piece, model.frames, T), piece.patch.triangles, origin, direction)
         if far < best:
             best, frame = far, find_mover(piece, triangle)
-    for part in () if pieces else find_flesh(model):
+    for part in () if seen else find_flesh(model):
         at = T[model.frames.index(part.frame)]
         placed = part.surface.vertices @ at[:3, :3].T + at[:3, 3]
         far, _ = meet_triangles(placed, part.surface.faces, origin, direction)

@@ -164,8 +164,12 @@ class BodyView:
             node.remove_click_callback("all")
 
     def find_clicked(self, origin: Floats, direction: Floats) -> str | None:
-        """Find the frame that moves what a ray meets first; None where it meets nothing."""
-        return find_hit(self.model, self.places, origin - self.offset, direction)
+        """Find the frame that moves what a ray meets first; None where it meets nothing.
+
+        Flesh is met as long as flesh is seen: the meshes of the file may still be on their way.
+        """
+        seen = () if self.dressed is None else None
+        return find_hit(self.model, self.places, origin - self.offset, direction, pieces=seen)
 
     def fade(self, opacity: float | None) -> None:
         """Draw the body so faintly, or as it is."""

@@ -70,7 +70,7 @@ class Grips:
         self.owners: dict[str, int] = {}  # handle to the viewer who drags it
         self.chosen: dict[int, str] = {}  # viewer to the handle touched last
         self.gizmos: dict[int, Any] = {}
-        self.clicked: dict[int, float] = {}  # viewer to when it clicked a handle last
+        self.pins_by_click = True  # otherwise a click is for the part beneath, see rings.py
         self.turning: set[int] = set()  # viewers who have their gizmo in hand
         self.frames = {name: puppet.model.frames.index(h.frame) for name, h in puppet.handles.items()}
         self.frames = {name: k for name, k in self.frames.items() if is_moved(puppet.model, puppet.handles[name].frame)}
@@ -172,8 +172,11 @@ class Grips:
 
     def click(self, name: str, viewer: int) -> None:
         """Pin a grip, or release it; a grip in somebody's hand is left alone."""
-        self.clicked[viewer] = time.perf_counter()
-        if name in self.owners or time.perf_counter() - self._ended.get(name, -1.0) < CLICK_PAUSE:
+        if (
+            not self.pins_by_click
+            or name in self.owners
+            or time.perf_counter() - self._ended.get(name, -1.0) < CLICK_PAUSE
+        ):
             return
         if name in self.puppet.fixed:
             self.puppet.release(name)

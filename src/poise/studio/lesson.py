@@ -88,12 +88,17 @@ def spread_hues(count: int) -> NDArray[np.uint8]:
 
 
 def find_ellipsoid(model: Model, q: Floats, frame: str) -> tuple[Floats, Floats]:
-    """Return where unit joint steps bring the frame: a right-handed rotation and half-lengths [m/rad]."""
+    """Return where unit joint steps bring the frame: a right-handed rotation and three half-lengths [m/rad].
+
+    A body of one or two joints has as many axes; the others, along which nothing goes, stand square on them.
+    """
     found = manipulability(model, q, frame)
-    axes = found.axes.copy()
+    count = found.axes.shape[1]
+    whole = np.linalg.svd(found.axes)[0]  # its last columns are square on the axes
+    axes = np.concatenate([found.axes, whole[:, count:]], axis=1)
     if np.linalg.det(axes) < 0:
         axes[:, 2] *= -1
-    return axes, found.singular_values
+    return axes, np.pad(found.singular_values[:count], (0, 3 - count))
 
 
 def find_damping(puppet: Puppet, start: Floats) -> tuple[float, float] | None:

@@ -33,7 +33,7 @@ HELP = (
     "<b>Drag</b> a handle and the body follows. <b>Click</b> it to pin it where it is (a foot: to plant it), click "
     "again to release it. "
     "The arrows and rings of the last handle move and turn it along one axis. Drag beside the body to look around, "
-    "scroll to come nearer. <b>Click</b> a part of the body to turn it by the rings at its joint."
+    "scroll to come nearer. <i>Click a part to turn it</i>, in Joints, gives a part that you click rings at its joint."
 )
 FOLD = "<details style='margin-top:5px'><summary style='cursor:pointer'>{}</summary>{}</details>"
 KEYBOARD = FOLD.format("Keys", describe_keys())
@@ -41,6 +41,10 @@ DONE = "Everything is where you asked." + FOLD.format("How to", HELP) + KEYBOARD
 STYLE = (
     "max-height:230px;overflow:auto;font-size:12.5px;line-height:1.45;padding:8px 10px;border-left:3px solid;"
     "border-radius:4px;margin:2px 9px"
+)
+THROUGH = (  # a notice lies over the stage: the mouse goes through it to the body, except to close it
+    "<style>.mantine-Notification-root{pointer-events:none!important}"
+    ".mantine-Notification-closeButton{pointer-events:auto!important}</style>"
 )
 CALM, ALARM, REFUSED = (24, 168, 156), (222, 52, 60), (245, 166, 35)  # read on white and on black
 TELLING = (CauseKind.PROVED, CauseKind.GIVES_WAY)  # what a reader wants before the figures
@@ -161,7 +165,7 @@ def draw_legend() -> str:
         f"border-radius:5px;background:rgb{COLORS[state]};margin-right:4px'></span>{word}</span>"
         for state, word in words.items()
     ]
-    return f"<div style='font-size:11px;padding:2px 10px 6px;line-height:1.6'>{''.join(dots)}</div>"
+    return f"{THROUGH}<div style='font-size:11px;padding:2px 10px 6px;line-height:1.6'>{''.join(dots)}</div>"
 
 
 def describe_why(explanation: Explanation) -> str:

@@ -1,7 +1,9 @@
 """Click a part of the body and turn it: rings at its joint, which the viewer who clicked alone sees.
 
-A click on the body gives its part rings; a click beside it, a click on a handle, or Escape puts them away. The ray of
-the click is met with the body here: a browser that looked for itself would do so at every move of the mouse.
+A click on the body gives its part rings; a click beside it, a handle that is taken, or Escape puts them away. While
+clicks are for parts, a click on a handle is one on the part beneath it, and pins nothing: a wrist lies all inside of
+the handle of its hand. The ray of the click is met with the body here: a browser that looked for itself would do so at
+every move of the mouse.
 """
 
 from __future__ import annotations
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["Rings"]
 
 Floats = NDArray[np.float64]
-AFTER = 0.4  # [s] after a click on a handle in which a click on the scene is the same one
+AFTER = 0.4  # [s] after a part was picked in which a click on the scene is the same one
 SCALE = 0.18  # of the body's size
 
 
@@ -40,6 +42,7 @@ class Rings:
         self.turns: dict[int, Turn] = {}
         self.nodes: dict[int, Any] = {}
         self.held: set[int] = set()  # viewers who have a ring in hand
+        self.heard = False  # whether clicks are for parts
         self.chosen: list[Callable[[str | None], None]] = []
         session.listeners.append(self.show)
 
@@ -49,6 +52,8 @@ class Rings:
     def listen(self, heard: bool) -> None:
         """Hear clicks on the body, or not: while they are heard, the pointer is a hand wherever it is."""
         scene = self.session.server.scene
+        self.heard = heard
+        self.session.grips.pins_by_click = not heard
         if heard:
             register: Any = scene.on_click()  # it takes coroutines too
             register(self._hear)
@@ -60,8 +65,8 @@ class Rings:
     def click(self, viewer: int, origin: Floats, direction: Floats) -> None:
         """Give the part that a ray meets its rings; put them away where it meets none."""
         session = self.session
-        last = max(session.grips.clicked.get(viewer, -1.0), session.view.picked)
-        if session.view.picking or session.grips.owners or time.perf_counter() - last < AFTER:
+        held = viewer in session.grips.owners.values()
+        if session.view.picking or held or time.perf_counter() - session.view.picked < AFTER:
             self.put_away(viewer)  # the click was meant for something else
             return
         frame = session.view.find_clicked(origin, direction)
@@ -135,6 +140,7 @@ class Rings:
 
     def change_body(self) -> None:
         """Forget all rings, which were another body's."""
+        self.session.grips.pins_by_click = not self.heard
         for viewer in list(self.turns):
             self.put_away(viewer)
 

@@ -1,0 +1,150 @@
+"""Rings in a real browser: a mouse clicks a part of a body, through notices and handles, and turns its joint alone."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import bvh_cases
+import looks_files as made
+import poise
+from chromium import chromium
+from studio_page import PATIENCE, SIZE, open_page, seen_at, until
+
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+
+from poise.studio.rings import SCALE
+from poise.studio.server import Studio
+from poise.studio.turning import find_turning_joint
+
+pytestmark = pytest.mark.browser
+
+SEEN = (440, 450)  # [pixels] left of the panel
+STEP = 8  # [pixels] between two looks
+ARC = 0.65  # of a gizmo's size is the radius of its rings
+
+
+def write_strip(folder: Path) -> Path:
+    return made.strip(4, 4)[0].glb(folder / "strip.glb")
+
+
+def write_bvh(folder: Path) -> Path:
+    return bvh_cases.write(folder, bvh_cases.six_channels("0 0 0"))
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+def look(camera: Any, x: float, y: float) -> tuple[np.ndarray, np.ndarray]:
+    """The ray through a place of the window."""
+    focus = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
+    inside = np.array([x - 0.5 * camera.image_width, y - 0.5 * camera.image_height, focus])
+    return np.array(camera.position), poise.Rotation(camera.wxyz).matrix @ inside / np.linalg.norm(inside)
+
+
+def find_parts(studio: Studio, camera: Any) -> dict[str, tuple[float, float]]:
+    """Where in the window each part is seen that turns, the middle of what is seen of it [pixels]."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    for y in range(STEP, SEEN[1], STEP):
+        for x in range(STEP, SEEN[0], STEP):
+            frame = studio.view.find_clicked(*look(camera, x, y))
+            if frame is not None and find_turning_joint(studio.model, frame, studio.puppet.size) is not None:
+                found.setdefault(frame, []).append((x, y))
+    nearest = {frame: np.array(places) - np.mean(places, axis=0) for frame, places in found.items()}
+    return {f: found[f][int(np.linalg.norm(off, axis=1).argmin())] for f, off in nearest.items()}
+
+
+def find_arc(studio: Studio, page: Any, turn: Any) -> np.ndarray:
+    """Places along the ring that is seen best, which lies between two axes [pixels]."""
+    at = turn.place(studio.model.fk(studio.puppet.q))
+    reach = ARC * SCALE * studio.puppet.size
+    angles = np.linspace(0.3, 1.3, 12)[:, None]
+    arcs = []
+    for a, b in [(0, 1)] if turn.hinge else [(0, 1), (1, 2), (2, 0)]:
+        places = at[:3, 3] + reach * (np.cos(angles) * at[:3, a] + np.sin(angles) * at[:3, b])
+        arcs.append(np.array([seen_at(studio, page, place) for place in places]))
+    return max(arcs, key=lambda arc: float(np.linalg.norm(np.diff(arc, axis=0), axis=1).sum()))
+
+
+def open_on_parts(browser: Any, studio: Studio) -> tuple[Any, Any]:
+    """A window whose clicks are for parts, once its camera stands still."""
+    page = open_page(browser, studio)
+    page.get_by_role("tab", name="Joints").click()
+    page.get_by_label("Click a part to turn it").click()
+    until(lambda: studio.panel.joints.rings.heard, page)
+    camera = studio.server.get_clients()[page.viewer].camera
+    until(lambda: camera.image_height > 0, page)
+    looks: list[np.ndarray] = []
+
+    def same() -> bool:
+        looks.append(np.array((*camera.position, *camera.wxyz)))
+        return len(looks) > 30 and np.array_equal(looks[-1], looks[-30])
+
+    until(same, page)
+    return page, camera
+
+
+def click_until(page: Any, place: tuple[float, float], done: Callable[[], bool]) -> None:
+    """Clicks, and again where the window still drew the rings of the part before under the mouse."""
+    for _ in range(8):
+        page.mouse.move(*place)
+        page.mouse.click(*place)
+        end = time.monotonic() + PATIENCE / 8
+        while time.monotonic() < end:
+            if done():
+                return
+            page.wait_for_timeout(20)
+    raise AssertionError(f"a click at {place} is not heard")
+
+
+def test_every_part_that_is_seen_can_be_clicked(browser: Any) -> None:
+    """Also under the notice that a browser without a graphics card shows, and inside of handles."""
+    with Studio("humanoid", port=18094, shadows=False) as studio:
+        page, camera = open_on_parts(browser, studio)
+        rings, fixed = studio.panel.joints.rings, set(studio.puppet.fixed)
+        parts = find_parts(studio, camera)
+        assert {"chest", "spine_2", "wrist_l", "ankle_r", "head"} <= set(parts)
+        for frame, place in parts.items():
+            click_until(page, place, lambda: page.viewer in rings.turns)
+            assert rings.turns[page.viewer].joint == find_turning_joint(studio.model, frame, studio.puppet.size)
+            click_until(page, (6, SIZE["height"] - 6), lambda: page.viewer not in rings.turns)
+        assert set(studio.puppet.fixed) == fixed, "nothing was pinned or released"
+        page.close()
+
+
+@pytest.mark.parametrize("body", ["panda", "humanoid", write_strip, write_bvh])
+def test_a_ring_that_is_dragged_turns_its_joint_alone(
+    browser: Any, body: str | Callable[[Path], Path], tmp_path: Path
+) -> None:
+    with Studio(body if isinstance(body, str) else str(body(tmp_path)), port=18094, shadows=False) as studio:
+        studio.player.stop()
+        page, camera = open_on_parts(browser, studio)
+        rings, parts = studio.panel.joints.rings, find_parts(studio, camera)
+        x, y = max(parts.values(), key=lambda place: place[1] < 0.6 * SIZE["height"] and place[1])
+        click_until(page, (x, y), lambda: page.viewer in rings.nodes)
+        turn, before = rings.turns[page.viewer], studio.puppet.q.copy()
+        page.wait_for_timeout(1500)  # nothing tells that the window has drawn them
+        arc = find_arc(studio, page, turn)
+        page.mouse.move(*arc[2])
+        page.wait_for_timeout(300)
+        page.mouse.down()
+        for place in arc[3:]:
+            page.mouse.move(*place)
+            page.wait_for_timeout(50)
+        until(lambda: page.viewer in rings.held, page)
+        page.mouse.up()
+        until(lambda: page.viewer not in rings.held, page)
+        step = studio.model.difference(before, studio.puppet.q)
+        own = np.zeros(len(step), dtype=bool)
+        own[studio.model.joint(turn.joint).v] = True
+        assert np.abs(step[own]).max() > 0.2, f"{turn.joint} turned as the ring was"
+        assert not step[~own].any(), "nothing else moved"
+        page.close()
