@@ -134,7 +134,7 @@ void report(const char* name, const Kind& kind) {
     const int finest = round % 40 == 0 ? 16 : round % 8 == 0 ? 4 : 1;
     for (int cuts = 1; cuts <= finest; cuts *= 4) {
       bool held = false;
-      walk_branches(chain, asked, cuts, [&](const FamilyLeaf<double>& leaf) {
+      walk_branches(chain, asked, cuts, all_branches, [&](const FamilyLeaf<double>& leaf) {
         certain += leaf.certain;
         for (const Known<double>& one : leaf.turn) odd += !(one.at - one.at == 0.0) || !(one.slack >= 0.0);
         held = held || holds(chain, leaf, v, 1e-7);
