@@ -4,7 +4,8 @@
 
 Targets are poses' own transforms, a third of their joints at the edge of a range or at a quarter turn (decide.py). From
 many random starts each is solved to 1e-9; every pose found must be a branch that is listed (six joints), or lie in an
-arc of its branch (seven), unless the list says that it may lack something.
+arc of its branch (seven), unless the list says that it may lack something. Near a singularity a pose whose errors are
+1e-9 may be farther than that from where they are none: it is compared within what its Jacobian says.
 """
 
 from __future__ import annotations
@@ -42,7 +43,15 @@ def measure(closed: ClosedGoal, values: np.ndarray, rows: np.ndarray) -> np.ndar
     return np.abs(np.where(slides, d, d - TURN * np.round(d / TURN))).max(axis=1, initial=0.0)
 
 
-def look(T: np.ndarray, poses: np.ndarray, closed: ClosedGoal) -> tuple[bool, int]:
+def measure_blur(model: poise.Model, frame: str, q: np.ndarray, closed: ClosedGoal) -> float:
+    """Return how far a pose that was found to 1e-9 may be from one that is exact, the free joint held."""
+    held = [] if closed.free is None else [closed.axes[closed.free].q]
+    J = np.delete(model.jacobian(q, frame), held, axis=1)
+    least = float(np.linalg.svd(J, compute_uv=False)[-1])
+    return ALIKE + 10.0 * min(FINE[0] / max(least, 1e-300), FINE[0] ** 0.5)
+
+
+def look(model: poise.Model, frame: str, T: np.ndarray, poses: np.ndarray, closed: ClosedGoal) -> tuple[bool, int]:
     """Return whether the list of a target is complete, and how many of the poses it lacks."""
     R, p, none, unit = T[:3, :3].copy(), T[:3, 3].copy(), np.zeros(7), np.ones(7)
     n = len(closed.axes)
@@ -53,16 +62,21 @@ def look(T: np.ndarray, poses: np.ndarray, closed: ClosedGoal) -> tuple[bool, in
         doubt = (rows[:, CERTAIN] == 0.0) | (slack.max(axis=1, initial=0.0) > KNOWN)
         doubt |= (np.abs(excess) <= slack + NEAR).any(axis=1) & (excess <= slack + NEAR).all(axis=1)
         listed = rows[(excess <= 0.0).all(axis=1)]
-        return not doubt.any(), sum(measure(closed, x, listed).min(initial=9.0) > ALIKE for x in found)
+        blurs = [measure_blur(model, frame, q, closed) for q in poses]
+        lacks = [measure(closed, x, listed).min(initial=9.0) > far for x, far in zip(found, blurs, strict=True)]
+        return not doubt.any(), sum(lacks)
     *arcs, last = closed.form.whole_arcs(R, p, FINEST, MOST_CELLS)
-    lacking = 0
-    for x in found:
+    lacking, free = 0, closed.axes[closed.free]
+    for x, q in zip(found, poses, strict=True):
+        far = measure_blur(model, frame, q, closed)
         u = x[closed.free]
-        rows = closed.form.near(R, p, np.array([u]), False, none, unit)
+        u -= 0.0 if free.slides else TURN * np.round((u - free.middle) / TURN)  # the turn that is scanned
+        near = np.array([u, u - 1e-6, u + 1e-6])  # a branch may end within what was found
+        rows = closed.form.near(R, p, near, False, none, unit)
         own = rows[measure(closed, x, rows) <= 0.1]
-        inside = any(arc[1] == row[2] and arc[2] - ALIKE <= row[FREE] <= arc[3] + ALIKE for arc in arcs for row in own)
+        inside = any(arc[1] == row[2] and arc[2] - far <= row[FREE] <= arc[3] + far for arc in arcs for row in own)
         lacking += not inside
-    return bool(last[2] == 1.0), lacking
+    return bool(last[2] == 1.0) and closed.family.turn_error <= 1e-6, lacking
 
 
 def main() -> None:
@@ -81,7 +95,7 @@ def main() -> None:
         T = model.fk(near_edges(model, rng, given.targets), frame)
         complete = lacking = searched = 0
         for target, poses in zip(T, find_poses(model, frame, T, rng, given.starts), strict=True):
-            whole, missing = look(target, poses, closed)
+            whole, missing = look(model, frame, target, poses, closed)
             complete += whole
             searched += len(poses)
             lacking += missing if whole else 0

@@ -160,13 +160,23 @@ def measure(name: str, rows: int, proofs: int) -> None:
         if closed.free is None
         else np.linspace(closed.axes[closed.free].middle - 2, closed.axes[closed.free].middle + 2, 16)
     )
+    several = [Reach(frame, T) for T in own[:100]]
+    calls = [
+        1e6 * best_time(lambda: [f(goal) for goal in several]) / len(several)  # noqa: B023
+        for f in (
+            lambda goal: poise.solve(model, goal),
+            lambda goal: poise.solve_all(model, goal),
+            lambda goal: len(poise.solve_all(model, goal)),
+        )
+    ]
     some = own[:500]
     listed = best_time(
         lambda: [closed.form.branches(t[:3, :3].copy(), t[:3, 3].copy(), values, True) for t in some]
     ) / len(some)
     print(
         f"{name:8} {share.get('reached', 0):8.2%} {share.get('unreachable', 0):8.2%} {share.get('stalled', 0):8.2%} "
-        f"{1e6 * mixed:9.1f} {1e6 * reachable:9.1f} {1e6 * once:9.1f} {wrong:6d} / {proofs:<9d} {1e6 * listed:8.1f}"
+        f"{1e6 * mixed:9.1f} {1e6 * reachable:9.1f} {1e6 * once:9.1f} {wrong:6d} / {proofs:<9d} {1e6 * listed:8.1f} "
+        f"{calls[0]:8.1f} {calls[1]:10.1f} {calls[2]:10.1f}"
     )
 
 
@@ -178,9 +188,10 @@ def main() -> None:
     parser.add_argument("--arms", default=",".join(ARMS))
     given = parser.parse_args()
     print(f"{platform.machine()}, one core, CPU time; microseconds; listed: all branches (16 values of a free joint)")
+    print("solve, solve_all: one call on one target; its list: the call, its arcs, and every pose (16 along each arc)")
     print(
         f"{'arm':8} {'reached':>8} {'proved':>8} {'open':>8} {'mixed row':>9} {'reachable':>9} {'decision':>9} "
-        f"{'false proofs':>18} {'listed':>8}"
+        f"{'false proofs':>18} {'listed':>8} {'solve':>8} {'solve_all':>10} {'its list':>10}"
     )
     for name in given.arms.split(","):
         measure(name, given.rows, given.false_proofs)

@@ -84,6 +84,23 @@ def test_arcs_hold_every_pose_and_their_ends_are_ends(name) -> None:
                 assert counts[2] > counts[3]
 
 
+@pytest.mark.parametrize("name", ["panda", "iiwa14"])
+def test_a_complete_list_of_seven_joints_has_every_pose_also_in_a_corner_of_the_ranges(name) -> None:
+    model, frame = poise.load(name), ARMS[name]
+    rng = np.random.default_rng(18)
+    free = model.joint(model.family(frame).free or "").q.start
+    complete = 0
+    for i, q in enumerate(model.random(rng, 30)):
+        corner = rng.choice(7, size=1 + i % 3, replace=False)
+        q[corner] = np.where(rng.random(len(corner)) < 0.5, model.lower[corner], model.upper[corner])
+        answers = poise.solve_all(model, Reach(frame, model.fk(q, frame)), q, samples=1)
+        complete += answers.complete
+        near = [arc for arc in answers.arcs if arc.low - 1e-4 <= q[free] <= arc.high + 1e-4]
+        at = [one for arc in near for one in answers.at(float(np.clip(q[free], arc.low, arc.high)))]
+        assert not answers.complete or any(np.abs(one.q - q).max() < 0.03 for one in at)
+    assert complete > 5
+
+
 def alone(arc: Arc, arcs: tuple[Arc, ...]) -> bool:
     """Whether no other arc ends near the ends of one."""
     ends = [end for other in arcs if other is not arc for end in (other.low, other.high)]

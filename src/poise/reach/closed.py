@@ -30,13 +30,15 @@ class ClosedGoal:
 
     Attributes:
         family: The family. table: The same in numbers. form: The kernels' side. axes: The chain's axes, in the order of
-            the joints' values.
+            the joints' values. reading: (4, 7), of each the number of q that it reads, gain, bias, and what a unit
+            counts where poses are compared.
     """
 
     family: Family
     table: dict[str, Any]
     form: core.ClosedForm
     axes: tuple[Axis, ...]
+    reading: Floats
 
     @property
     def free(self) -> int | None:
@@ -94,7 +96,16 @@ def close_anew(model: Model, frame: str, point: tuple[float, ...], freedom: Free
     if not family or family.chain is None:
         return family
     table = family_table(family, np.array(point))
-    return ClosedGoal(family, table, core.ClosedForm(table), family.chain.axes)
+    return ClosedGoal(family, table, core.ClosedForm(table), family.chain.axes, read_axes(model, family.chain.axes))
+
+
+def read_axes(model: Model, axes: Sequence[Axis]) -> Floats:
+    """Return what `ClosedGoal.reading` is; slides count by the length of the body."""
+    out = np.tile([[0.0], [1.0], [0.0], [1.0]], 7)
+    for k, axis in enumerate(axes):
+        scale = 1.0 / (abs(axis.gain) * (model.length if axis.slides else 1.0))
+        out[:, k] = axis.q, axis.gain, axis.bias, scale
+    return out
 
 
 def make_closed_tables(

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
     from poise.model.family import Family
     from poise.solvers.solution import Solution
-    from poise.solvers.solver import Solver
 
 __all__ = ["Answers", "Arc", "Excluded", "Poses"]
 
@@ -67,9 +66,9 @@ class Poses(Sequence["Solution"]):
         q: (k, nq), the poses.
     """
 
-    def __init__(self, solver: Solver, q: NDArray[np.float64]) -> None:
+    def __init__(self, solve: Callable[[NDArray[np.float64]], Solution], q: NDArray[np.float64]) -> None:
         self.q = q
-        self._solver = solver
+        self._solve = solve
         self._made: dict[int, Solution] = {}
 
     @overload
@@ -81,7 +80,7 @@ class Poses(Sequence["Solution"]):
             return tuple(self[i] for i in range(*index.indices(len(self.q))))
         i = range(len(self.q))[index]
         if i not in self._made:
-            self._made[i] = self._solver.solve(self.q[i])
+            self._made[i] = self._solve(self.q[i])
         return self._made[i]
 
     def __len__(self) -> int:
@@ -97,22 +96,25 @@ class Answers(Sequence["Solution"]):
     Attributes:
         family: Which closed form listed them.
         arcs: Every interval of the free joint, for each branch, that keeps all joints inside; none of six joints.
-        complete: Whether it is established that every branch, or every arc wider than 1e-6, is listed. Never guessed:
-            False where two branches are so near to being one, or a joint so near to its limit, that rounding decides.
+        complete: Whether it is established that every branch, or every arc, is listed. Never guessed: False where two
+            branches are so near to being one, or a joint so near to its limit, that rounding decides, and where there
+            may be a pose farther than 1e-4 from every arc that is listed.
         excluded: The branches that exist but lie outside the ranges.
+
+    Arcs and poses are found when they are first asked for, and kept.
     """
 
     def __init__(
         self,
         family: Family,
         listing: Callable[[], tuple[Sequence[Solution], bool]],
-        arcs: Sequence[Arc],
+        arcs: Callable[[], tuple[Arc, ...]],
         excluded: Callable[[], tuple[Excluded, ...]],
         at: Callable[[float], list[Solution]] | None,
     ) -> None:
         self.family = family
-        self.arcs = tuple(arcs)
         self._listing = listing
+        self._arcs = arcs
         self._excluded = excluded
         self._at = at
 
@@ -128,6 +130,11 @@ class Answers(Sequence["Solution"]):
     def complete(self) -> bool:
         """Whether it is established that every branch, or every arc, is listed."""
         return self._listed[1]
+
+    @cached_property
+    def arcs(self) -> tuple[Arc, ...]:
+        """Every interval of the free joint, for each branch, that keeps all joints inside; none of six joints."""
+        return self._arcs()
 
     @property
     def excluded(self) -> tuple[Excluded, ...]:

@@ -2,41 +2,44 @@
 
 Six joints have at most eight branches (families.h); each is an isolated pose. Seven joints have a curve of poses for
 each branch: the free joint is cut into cells, in each of which a branch is ruled out, or inside the ranges all over, or
-cut again; what is inside is put together to arcs. Every pose is polished on the model itself and judged by its FK.
+cut again; what is inside is put together to arcs. Every pose is brought to the transform by the solver's own search on
+the model itself, and judged by its errors. Arcs and poses are found when they are first looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue
+from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals import Goal
+from poise.goals.goal import GoalRows
 from poise.kinematics import Pose
 from poise.model import Model
-from poise.reach.bounds import fixes_the_frame
+from poise.model.family import Family
+from poise.native import core
+from poise.reach.bounds import fixes_the_frame, recall
 from poise.reach.closed import ClosedGoal, close_goal
 from poise.solvers.answers import Answers, Arc, Excluded, Poses
 from poise.solvers.one_call import check_start
 from poise.solvers.options import check_whole
-from poise.solvers.polish import polish_poses
 from poise.solvers.proving import find_freedom
+from poise.solvers.ready import put_back, take
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 
 __all__ = ["solve_all"]
 
 Floats = NDArray[np.float64]
+Out = TypeVar("Out")
 FINEST = 1e-6  # width of the cells in which an arc's end is found [rad or m]
 MOST_CELLS = 40000
 NEAR = 1e-9  # of a limit: rounding decides
 KNOWN = 1e-3  # a branch that is known no better is not told apart
-EXACT = 1e-9  # [m, rad] what is left of a pose that needs no more search
-SAME = 1e-6  # poses that differ less are one
 FREE, BRANCH, CERTAIN = 1, 2, 3  # columns of a row of `ClosedForm.near`
 JOINTS, SLACKS, EXCESS = (slice(at, at + 7) for at in (5, 12, 19))
 
@@ -67,95 +70,81 @@ def solve_all(
     """
     check_whole("samples", samples, 1)
     check_start(model, start)
-    solver = Solver(model, goal, joints=joints, restarts=0)
-    (name,) = solver.row_names
-    begin = np.array(model.rest if start is None else getattr(start, "q", start), dtype=np.float64)
-    rows = solver.goals[name].rows(model)
-    if not fixes_the_frame(rows) or rows.base is not None:
+    given = {"joints": tuple(joints) if isinstance(joints, list) else joints, "restarts": 0}
+    solver, rows, key = Solver._read_problem(model, goal, given)
+    if len(rows) != 1 or not fixes_the_frame(rows[0][1]) or rows[0][1].base is not None:
         raise InvalidValue(
             f"solve_all takes one Reach of a whole transform in the world, not {goal!r}; for other goals type: "
             "solve(model, goals, solutions=8)."
         )
-    closed = close_goal(model, rows, find_freedom(model, solver._options, begin, True))
+    begin = read_start(solver, start)
+    closed = find_closed(solver, rows[0][1], key, begin)
     if not isinstance(closed, ClosedGoal):
         raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
-    every = Every(solver, closed, rows.target[:9].copy(), rows.target[9:12].copy(), begin)
+    every = Every(solver, key, closed, rows[0][1].target, begin)
     return every.six() if closed.free is None else every.seven(samples)
+
+
+def read_start(solver: Solver, start: ArrayLike | Pose | None) -> Floats:
+    """Return where answers are told from, as numbers of one's own."""
+    if start is None:
+        return np.asarray(solver.model.rest)
+    begin = np.array(solver._read_numbers(start, "start") if isinstance(start, Pose) else start, dtype=np.float64)
+    if begin.shape != (solver.model.nq,):
+        raise ShapeMismatch(f"start has shape {begin.shape}; it must be ({solver.model.nq},), one configuration.")
+    if not np.isfinite(begin).all():
+        raise InvalidValue("start must hold finite numbers.")
+    return begin
+
+
+def find_closed(solver: Solver, row: GoalRows, key: Any, start: Floats) -> ClosedGoal | Family | None:
+    """Return the closed form of a goal; kept with the problem unless it depends on where a joint stands."""
+    model = solver.model
+    kept = model._facts.get("listed", {}).get(key)
+    if kept is not None:
+        found: ClosedGoal = kept[1]
+        return found
+    freedom = find_freedom(model, solver._options, start, True)
+    closed = close_goal(model, row, freedom)
+    if key is not None and freedom.q is None and isinstance(closed, ClosedGoal):
+        recall(model, "listed", key, lambda: (solver._options, closed))  # the key has the options' id: they stay alive
+    return closed
 
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """One question: the solver that judges, the closed form, and what is asked."""
+    """One question: the solver that judges and what it is known by, the closed form, what is asked, from where."""
 
     solver: Solver
+    key: Any
     closed: ClosedGoal
-    R: Floats
-    p: Floats
+    target: Floats
     start: Floats
+
+    def ask(self, question: Callable[[core.Solver], Out]) -> Out:
+        """Return what a question to the kernels' solver is answered with; it goes back to where it stands ready."""
+        model, solver = self.solver.model, self.solver
+        native = solver._native if self.key is None else take(model, self.key)
+        native = solver._prepare() if native is None else native
+        try:
+            return question(native)
+        finally:
+            if self.key is None:
+                solver._native = native
+            else:
+                put_back(model, self.key, solver._options, native)
+
+    def solve(self, q: Floats) -> Solution:
+        """Return a pose that is an answer as a solution."""
+        return self.ask(lambda native: Solution(self.solver, native.solve(q, self.target)))
 
     def near(self, values: Sequence[float] | Floats, inside: bool) -> Floats:
         """Return a row of every branch at values of the free joint; see `ClosedForm.near`."""
-        near, scale = self.measure_start()
-        at = np.asarray(values, dtype=np.float64)
-        return np.asarray(self.closed.form.near(self.R, self.p, at, inside, near, scale))
-
-    def measure_start(self) -> tuple[Floats, Floats]:
-        """Return the start as values of the chain's joints, and what a unit of each counts: 7 numbers each."""
-        near, scale = np.zeros(7), np.ones(7)
+        near, at = np.zeros(7), np.asarray(values, dtype=np.float64)
         for k, axis in enumerate(self.closed.axes):
             near[k] = axis.gain * self.start[axis.q] + axis.bias
-            scale[k] = 1.0 / (abs(axis.gain) * (self.solver.model.length if axis.slides else 1.0))
-        return near, scale
-
-    def judge(self, rows: Floats) -> Judged:
-        """Return which rows are poses inside the limits, brought to the transform to the last digits."""
-        q = np.tile(self.start, (len(rows), 1))
-        for k, axis in enumerate(self.closed.axes):
-            q[:, axis.q] = (rows[:, JOINTS.start + k] - axis.bias) / axis.gain
-        q, left = polish_poses(self.solver, q, [axis.q for axis in self.closed.axes])
-        moving = self.moving()
-        good = (left <= EXACT) & (self.solver.model.clamp(q) == q)[:, moving].all(axis=1)
-        for k in np.flatnonzero(~good).tolist():  # two that are nearly one, or axes that a file has rounded
-            answer = self.solver.solve(q[k])
-            way = np.abs(answer.q - q[k])[moving].max(initial=0.0)
-            good[k], q[k] = answer.reached and way < KNOWN, answer.q
-        return Judged(q, good)
-
-    def moving(self) -> NDArray[np.bool_]:
-        """Return which numbers of q the chain's joints have."""
-        out = np.zeros(self.solver.model.nq, dtype=np.bool_)
-        out[[axis.q for axis in self.closed.axes]] = True
-        return out
-
-    def make_poses(self, q: Floats) -> Poses:
-        """Return poses without those that are one, sorted by the longest way of a joint from the start."""
-        apart = np.abs(q[:, None] - q[None]).max(axis=2, initial=0.0)
-        alone = ~np.tril(apart <= SAME, -1).any(axis=1)
-        near, scale = self.measure_start()
-        ways = np.zeros(len(q))
-        for k, axis in enumerate(self.closed.axes):
-            ways = np.maximum(ways, scale[k] * np.abs(axis.gain * q[:, axis.q] + axis.bias - near[k]))
-        kept = np.flatnonzero(alone)
-        return Poses(self.solver, q[kept[np.argsort(ways[kept], kind="stable")]])
-
-    # -------------------------------------------------------------------------------------------- six joints
-
-    def six(self) -> Answers:
-        """Return every branch."""
-        n = len(self.closed.axes)
-        rows = self.near([0.0], False)
-        excess, slacks = rows[:, EXCESS][:, :n], rows[:, SLACKS][:, :n]
-        inside = (excess <= 0.0).all(axis=1)
-        # every branch must be known, exist, and be inside or outside beyond doubt
-        doubt = (rows[:, CERTAIN] == 0.0) | (slacks.max(axis=1, initial=0.0) > KNOWN)
-        doubt |= (np.abs(excess) <= slacks + NEAR).any(axis=1) & (excess <= slacks + NEAR).all(axis=1)
-        tried = inside | doubt
-        judged = self.judge(rows[tried])
-        complete = not doubt.any() and bool(judged.good.all())
-        poses = self.make_poses(judged.q[judged.good])
-        return Answers(
-            self.closed.family, lambda: (poses, complete), (), lambda: tuple(self.exclude(rows[~tried])), None
-        )
+        R, p = self.target[:9].copy(), self.target[9:12].copy()
+        return np.asarray(self.closed.form.near(R, p, at, inside, near, self.closed.reading[3]))
 
     def exclude(self, rows: Floats) -> list[Excluded]:
         """Return of each branch the joint that is farthest outside, where that is least."""
@@ -170,28 +159,55 @@ class Every:
                 best[branch] = one
         return sorted(best.values(), key=lambda one: one.excess)
 
+    # -------------------------------------------------------------------------------------------- six joints
+
+    def six(self) -> Answers:
+        """Return every branch."""
+
+        def list_poses() -> tuple[Poses, bool]:
+            closed = self.closed
+            found = self.ask(lambda native: native.list_branches(closed.form, closed.reading, self.start, self.target))
+            return Poses(self.solve, found[0]), bool(found[1])
+
+        def exclude() -> tuple[Excluded, ...]:
+            rows = self.near([0.0], False)
+            n = len(self.closed.axes)
+            doubt = (rows[:, CERTAIN] == 0.0) | (rows[:, SLACKS].max(axis=1, initial=0.0) > KNOWN)
+            outside = rows[:, EXCESS][:, :n] > rows[:, SLACKS][:, :n] + NEAR
+            return tuple(self.exclude(rows[outside.any(axis=1) & ~doubt]))
+
+        return Answers(self.closed.family, list_poses, tuple, exclude, None)
+
     # -------------------------------------------------------------------------------------------- seven joints
 
     def seven(self, samples: int) -> Answers:
         """Return the arcs, the nearest pose of each, and samples along it."""
-        *found, last = np.asarray(self.closed.form.whole_arcs(self.R, self.p, FINEST, MOST_CELLS))
-        arcs = np.array(found).reshape(-1, 4)[:, 1:]
-        whole = bool(last[2] == 1.0) and self.closed.family.turn_error <= 1e-6
+        closed = self.closed
+        found: list[tuple[Floats, bool]] = []
+
+        def find_arcs() -> tuple[Floats, bool]:
+            if not found:
+                *arcs, last = closed.form.whole_arcs(self.target[:9], self.target[9:12], FINEST, MOST_CELLS)
+                whole = bool(last[2] == 1.0) and closed.family.turn_error <= 1e-6
+                found.append((np.array(arcs).reshape(-1, 4)[:, 1:].copy(), whole))
+            return found[0]
 
         def list_poses() -> tuple[Poses, bool]:
-            near, scale = self.measure_start()
-            rows = np.asarray(self.closed.form.samples(self.R, self.p, arcs, samples, near, scale))
-            judged = self.judge(rows)
-            there = np.unique(rows[judged.good, 0])  # arcs that have a pose
-            return self.make_poses(judged.q[judged.good]), whole and len(there) == len(arcs)
+            arcs, whole = find_arcs()
+            q, served = self.ask(
+                lambda native: native.list_along(closed.form, closed.reading, self.start, self.target, arcs, samples)
+            )
+            return Poses(self.solve, q), whole and served == len(arcs)
 
         def exclude() -> tuple[Excluded, ...]:
-            free = self.closed.axes[self.closed.free or 0]
+            free = closed.axes[closed.free or 0]
             spread = np.linspace(max(free.middle - free.half, -np.pi), min(free.middle + free.half, np.pi), 361)
-            return () if len(arcs) else tuple(self.exclude(self.near(spread, False)))
+            return () if len(find_arcs()[0]) else tuple(self.exclude(self.near(spread, False)))
 
-        named = [self.name_arc(*arc) for arc in arcs.tolist()]
-        return Answers(self.closed.family, list_poses, named, exclude, self.solve_at)
+        def name_arcs() -> tuple[Arc, ...]:
+            return tuple(self.name_arc(*arc) for arc in find_arcs()[0].tolist())
+
+        return Answers(closed.family, list_poses, name_arcs, exclude, self.solve_at)
 
     def name_arc(self, branch: float, low: float, high: float) -> Arc:
         """Return the arc in the free joint's own number of q."""
@@ -201,15 +217,10 @@ class Every:
 
     def solve_at(self, angle: float) -> list[Solution]:
         """Return one solution for each branch at a value of the free joint."""
-        axis = self.closed.axes[self.closed.free or 0]
-        if not (axis.lower <= axis.gain * angle + axis.bias <= axis.upper):
+        closed = self.closed
+        axis = closed.axes[closed.free or 0]
+        value = axis.gain * angle + axis.bias
+        if not (axis.lower <= value <= axis.upper):
             return []
-        judged = self.judge(self.near([axis.gain * angle + axis.bias], True))
-        return list(self.make_poses(judged.q[judged.good]))
-
-
-class Judged(NamedTuple):
-    """Poses, and which of them are answers."""
-
-    q: Floats
-    good: NDArray[np.bool_]
+        q = self.ask(lambda native: native.list_at(closed.form, closed.reading, self.start, self.target, value))
+        return list(Poses(self.solve, q))

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.goals import Goal
+from poise.goals.goal import GoalRows
 from poise.kinematics import Pose
 from poise.model import Model
 from poise.native import core
@@ -93,15 +94,23 @@ class Solver:
         return native
 
     @classmethod
+    def _read_problem(
+        cls, model: Model, goals: Iterable[Goal] | Goal, given: dict[str, Any]
+    ) -> tuple[Solver, list[tuple[str, GoalRows]], Any]:
+        """Return a solver that is not prepared, its goals as the kernels see them, and what it is known by, or None."""
+        self = cls.__new__(cls)
+        options, lasting = read_options(given)
+        self._read(model, goals, options)
+        self._native = None
+        rows = [(name, self.goals[name].rows(model)) for name in self.row_names]
+        return self, rows, identify(model, self.goals, rows, options) if lasting and rows else None
+
+    @classmethod
     def _solve_once(
         cls, model: Model, goals: Iterable[Goal] | Goal, start: ArrayLike | Pose | None, given: dict[str, Any]
     ) -> Solution:
         """Solve a problem as a new solver does; one that differs in its targets alone is not prepared again."""
-        self = cls.__new__(cls)
-        options, lasting = read_options(given)
-        self._read(model, goals, options)
-        rows = [(name, self.goals[name].rows(model)) for name in self.row_names]
-        key = identify(model, self.goals, rows, options) if lasting and rows else None
+        self, rows, key = cls._read_problem(model, goals, given)
         native = None if key is None else take(model, key)
         if native is None:
             self._native = native = self._prepare()
@@ -110,7 +119,7 @@ class Solver:
             solution = Solution(self, native.solve(self._read_start(start), join_targets(rows)))
         if key is not None and isinstance(native, core.Solver):
             self._native = None
-            put_back(model, key, options, native)
+            put_back(model, key, self._options, native)
         return solution
 
     def solve(self, start: ArrayLike | Pose | None = None, targets: Mapping[str, Any] | None = None) -> Solution:

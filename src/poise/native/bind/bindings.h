@@ -14,5 +14,10 @@ void bind_gpu(nb::module_& m);
 void bind_geometry(nb::module_& m);
 void bind_family(nb::module_& m);
 void bind_clips(nb::module_& m);
+void bind_answers(nb::class_<PreparedSolver>& solver);
+
+// a solver's start, checked; and new numbers for all goals at once, in order, as the table has them
+void read_start(PreparedSolver& solver, nb::handle start);
+void take_numbers(PreparedSolver& solver, const Array& all);
 
 }  // namespace poise

@@ -82,7 +82,7 @@ NumpyArray list_branches(FamilySpec<double> spec, nb::handle R, nb::handle p, nb
   for (npy_intp i = 0; i < at.size(); ++i) {
     const double u = at.data<double>()[i];
     const FamilyAsked<double> asked = ask_of(question, u, 0.0);
-    walk_branches(spec.chain, asked, 1, [&](const FamilyLeaf<double>& leaf) {
+    walk_branches(spec.chain, asked, 1, all_branches, [&](const FamilyLeaf<double>& leaf) {
       FamilyLeaf<double> slack = leaf;
       for (Known<double>& turn : slack.turn) turn.at = turn.slack;
       out.insert(out.end(), {u, static_cast<double>(leaf.branch), leaf.certain ? 1.0 : 0.0});
@@ -102,7 +102,7 @@ struct Cell {
 
 // whether the nominal pose of a branch is inside the ranges at a value of the free joint
 unsigned branches_inside(const FamilyQuestion<double>& question, double at) {
-  return branches_of_cell(question, at, 0.0).open;
+  return branches_of_cell(question, at, 0.0, all_branches).open;
 }
 
 // Pieces of arcs of the free joint: rows of branch, low, high. A cell that is neither ruled out nor wholly inside is cut until it is
@@ -121,7 +121,7 @@ NumpyArray list_arcs(const FamilySpec<double>& spec, nb::handle R, nb::handle p,
   for (; !cells.empty() && looked < most; ++looked) {
     const Cell cell = cells.back();
     cells.pop_back();
-    const CellBranches found = branches_of_cell(question, cell.at, cell.half);
+    const CellBranches found = branches_of_cell(question, cell.at, cell.half, cell.branches);
     unsigned whole = found.full & cell.branches, rest = found.open & cell.branches & ~found.full;
     if (rest && 2.0 * cell.half <= finest) {
       whole |= rest & branches_inside(question, cell.at);

@@ -1,29 +1,55 @@
 // listing.cpp: every pose of a transform, for Python: branches near a start, whole arcs, the nearest pose of each and poses along it.
 #define NO_IMPORT_ARRAY
+#include "bind/listing.h"
+
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "bind/bindings.h"
-#include "bind/family.h"
 
 namespace poise {
+
+FamilyTarget<double> target_without_errors(const double* R, const double* p) {
+  FamilyTarget<double> target{};
+  std::copy(R, R + 9, target.R);
+  std::copy(p, p + 3, target.p);
+  return target;
+}
+
+double bring_near(const FamilyAxis<double>& axis, double v, double near) {
+  if (axis.slides) return v;
+  const double low = axis.middle - axis.half, high = axis.middle + axis.half;
+  double close = v + whole_turn * std::round((near - v) / whole_turn);
+  if (close > high) close -= whole_turn * std::ceil((close - high) / whole_turn - 1e-12);
+  if (close >= low) return close;
+  const double up = close + whole_turn * std::ceil((low - close) / whole_turn - 1e-12);
+  return up <= high + 1e-9 || low - close >= up - high ? up : close;
+}
+
+void write_row(const FamilySpec<double>& spec, const FamilyLeaf<double>& leaf, double value, const ListStart& start,
+               double* row) {
+  FamilyLeaf<double> slack = leaf;
+  for (Known<double>& one : slack.turn) one.at = one.slack;
+  const int joints = spec.free_joint == FREE_NONE ? 6 : 7;
+  std::fill(row, row + row_width, 0.0);
+  row[1] = value;
+  row[2] = leaf.branch;
+  row[3] = leaf.certain ? 1.0 : 0.0;
+  joints_of(spec, leaf, value, row + row_joints);
+  joints_of(spec, slack, 0.0, row + row_slacks);
+  for (int k = 0; k < joints; ++k) {
+    const FamilyAxis<double>& axis = axis_of(spec, k);
+    double& joint = row[row_joints + static_cast<std::size_t>(k)];
+    row[row_excesses + static_cast<std::size_t>(k)] = absolute(turns_off(axis, joint)) - axis.half;
+    joint = bring_near(axis, joint, start.values[k]);
+    row[4] = maximum(row[4], absolute(joint - start.values[k]) * start.scale[k]);
+  }
+}
+
 namespace {
 
-using Row = std::vector<double>;
 using Spec = FamilySpec<double>;
 using Question = FamilyQuestion<double>;
-
-constexpr double turn = 2.0 * one_pi;
-constexpr std::size_t width = 26;  // of a row: arc, value, branch, certain, way, then 7 joints, 7 slacks, 7 excesses
-
-struct Piece {
-  int branch;
-  double low, high;
-};
-
-// Where answers are told from: values of the joints, and what a unit of each counts.
-struct Start { const double *values, *scale; };
 
 Array numbers_of(nb::handle x, const char* name, npy_intp size) {
   Array out = as_array<double>(x, name);
@@ -33,56 +59,7 @@ Array numbers_of(nb::handle x, const char* name, npy_intp size) {
   return out;
 }
 
-FamilyTarget<double> exactly(const double* R, const double* p) {
-  FamilyTarget<double> target{};
-  std::copy(R, R + 9, target.R);
-  std::copy(p, p + 3, target.p);
-  return target;
-}
-
-// an angle moved by whole turns: inside the range where that is possible, and there as near as can be
-double bring_near(const FamilyAxis<double>& axis, double v, double near) {
-  if (axis.slides) return v;
-  const double low = axis.middle - axis.half, high = axis.middle + axis.half;
-  double close = v + turn * std::round((near - v) / turn);
-  if (close > high) close -= turn * std::ceil((close - high) / turn - 1e-12);
-  if (close >= low) return close;
-  const double up = close + turn * std::ceil((low - close) / turn - 1e-12);
-  return up <= high + 1e-9 || low - close >= up - high ? up : close;
-}
-
-// a leaf as a row; its way is the longest of a joint from the start
-void write_row(const Spec& spec, const FamilyLeaf<double>& leaf, double value, const Start& start, double* row) {
-  FamilyLeaf<double> slack = leaf;
-  for (Known<double>& one : slack.turn) one.at = one.slack;
-  const int joints = spec.free_joint == FREE_NONE ? 6 : 7;
-  std::fill(row, row + width, 0.0);
-  row[1] = value;
-  row[2] = leaf.branch;
-  row[3] = leaf.certain ? 1.0 : 0.0;
-  joints_of(spec, leaf, value, row + 5);
-  joints_of(spec, slack, 0.0, row + 12);
-  for (int k = 0; k < joints; ++k) {
-    const FamilyAxis<double>& axis = axis_of(spec, k);
-    double& joint = row[5 + k];
-    row[19 + k] = absolute(turns_off(axis, joint)) - axis.half;
-    joint = bring_near(axis, joint, start.values[k]);
-    row[4] = maximum(row[4], absolute(joint - start.values[k]) * start.scale[k]);
-  }
-}
-
-// calls visit(row) for every branch at a value of the free joint
-template <class F> void visit_rows(const Question& question, double value, const Start& start, F&& visit) {
-  const FamilyAsked<double> asked = ask_of(question, value, 0.0);
-  walk_branches(question.spec.chain, asked, 1, [&](const FamilyLeaf<double>& leaf) {
-    double row[width];
-    write_row(question.spec, leaf, value, start, row);
-    visit(row);
-    return false;
-  });
-}
-
-NumpyArray rows_in(const Row& numbers, std::size_t columns) {
+NumpyArray rows_in(const FamilyNumbers& numbers, std::size_t columns) {
   npy_intp shape[2] = {static_cast<npy_intp>(numbers.size() / columns), static_cast<npy_intp>(columns)};
   Array out(PyArray_SimpleNew(2, shape, NPY_DOUBLE));
   std::copy(numbers.begin(), numbers.end(), out.data<double>());
@@ -96,18 +73,19 @@ NumpyArray list_near(Spec spec, nb::handle R, nb::handle p, nb::handle values, b
   const Array at = numbers_of(values, "values", 0), near = numbers_of(from, "start", 7);
   const Array unit = numbers_of(scale, "scale", 7);
   spec.chain.prune = inside;
-  Row out;
+  FamilyNumbers out;
   for (npy_intp i = 0; i < turns.size() / 9; ++i) {
-    const auto target = exactly(turns.data<double>() + 9 * i, places.data<double>() + 3 * i);
+    const auto target = target_without_errors(turns.data<double>() + 9 * i, places.data<double>() + 3 * i);
     const Question question = question_of(spec, target);
     for (npy_intp k = 0; k < at.size(); ++k) {
-      visit_rows(question, at.data<double>()[k], {near.data<double>(), unit.data<double>()}, [&](double* row) {
+      const ListStart start{near.data<double>(), unit.data<double>()};
+      visit_rows(question, at.data<double>()[k], all_branches, start, [&](double* row) {
         row[0] = static_cast<double>(i);
-        out.insert(out.end(), row, row + width);
+        out.insert(out.end(), row, row + row_width);
       });
     }
   }
-  return rows_in(out, width);
+  return rows_in(out, row_width);
 }
 
 struct Cell {
@@ -115,27 +93,34 @@ struct Cell {
   unsigned branches;
 };
 
-// Pieces of arcs. A cell that is neither ruled out nor wholly inside is cut until it is narrower than `finest`; there the pose in its
-// middle decides. False: there were too many cells.
-bool find_pieces(const Question& question, double finest, int most, std::vector<Piece>& out) {
+// Pieces of arcs into `sure`. A cell that is neither ruled out nor wholly inside is cut until it is narrower than `finest`; there the pose in
+// its middle decides, and where that is outside the cell goes into `open`. False: there were too many cells.
+bool find_pieces(const Question& question, double finest, int most, std::vector<Piece>& sure,
+                 std::vector<Piece>& open) {
   std::vector<Cell> cells;
   const FamilyScan<double> scan = scan_of(question);
-  Cell first{0.0, 0.0, 0xffu};
+  Cell first{0.0, 0.0, all_branches};
   for (int i = 0; cell_of(scan, 16, i, first.at, first.half); ++i) cells.push_back(first);
+  std::reverse(cells.begin(), cells.end());
+  const auto add = [](std::vector<Piece>& to, unsigned branches, const Cell& cell) {
+    for (int b = 0; b < 8; ++b) {
+      if (branches >> b & 1u) to.push_back({b, cell.at - cell.half, cell.at + cell.half});
+    }
+  };
   int looked = 0;
   for (; !cells.empty() && looked < most; ++looked) {
     const Cell cell = cells.back();
     cells.pop_back();
-    const CellBranches found = branches_of_cell(question, cell.at, cell.half);
-    unsigned whole = found.full & cell.branches, rest = found.open & cell.branches & ~found.full;
-    if (rest && 2.0 * cell.half <= finest) {
-      whole |= rest & branches_of_cell(question, cell.at, 0.0).open;
-      rest = 0u;
-    }
-    for (int b = 0; b < 8; ++b) {
-      if (whole >> b & 1u) out.push_back({b, cell.at - cell.half, cell.at + cell.half});
-    }
+    const CellBranches found = branches_of_cell(question, cell.at, cell.half, cell.branches);
+    add(sure, found.full, cell);
+    const unsigned rest = found.open & ~found.full;
     if (!rest) continue;
+    if (2.0 * cell.half <= finest) {
+      const unsigned inside = branches_of_cell(question, cell.at, 0.0, rest).open;
+      add(sure, inside, cell);
+      add(open, rest & ~inside, cell);
+      continue;
+    }
     cells.push_back({cell.at + 0.5 * cell.half, 0.5 * cell.half, rest});
     cells.push_back({cell.at - 0.5 * cell.half, 0.5 * cell.half, rest});
   }
@@ -157,48 +142,83 @@ std::vector<Piece> join(std::vector<Piece> pieces, double gap) {
   return out;
 }
 
-// Whole arcs of many targets: rows of target, branch, low, high; of each target a last one with branch -1 and whether it was looked through.
+// whether every place of an interval is near an arc of its branch; the arcs of a branch are sorted
+bool is_near_arcs(const Piece& open, const std::vector<Piece>& arcs) {
+  double from = open.low;
+  for (const Piece& arc : arcs) {
+    if (arc.branch != open.branch || arc.high + far_from_arcs < from) continue;
+    if (arc.low - far_from_arcs > from) return false;
+    from = arc.high + far_from_arcs;
+    if (from >= open.high) return true;
+  }
+  return false;
+}
+
+// Whole arcs of many targets: rows of target, branch, low, high; of each target a last one with branch -1 and whether those are all.
 NumpyArray list_whole_arcs(const Spec& spec, nb::handle R, nb::handle p, double finest, int most) {
   const Array turns = numbers_of(R, "R", 0), places = numbers_of(p, "p", turns.size() / 3);
-  Row out;
-  for (npy_intp i = 0; i < turns.size() / 9; ++i) {
-    const auto target = exactly(turns.data<double>() + 9 * i, places.data<double>() + 3 * i);
-    std::vector<Piece> pieces;
-    const bool whole = find_pieces(question_of(spec, target), finest, most, pieces);
-    const auto row = static_cast<double>(i);
-    for (const Piece& arc : join(pieces, 2.0 * finest)) {
-      out.insert(out.end(), {row, static_cast<double>(arc.branch), arc.low, arc.high});
+  FamilyNumbers out;
+  {
+    nb::gil_scoped_release away;
+    std::vector<Piece> arcs;
+    for (npy_intp i = 0; i < turns.size() / 9; ++i) {
+      const auto target = target_without_errors(turns.data<double>() + 9 * i, places.data<double>() + 3 * i);
+      const bool whole = find_arcs(question_of(spec, target), finest, most, arcs);
+      const auto row = static_cast<double>(i);
+      for (const Piece& arc : arcs) out.insert(out.end(), {row, static_cast<double>(arc.branch), arc.low, arc.high});
+      out.insert(out.end(), {row, -1.0, whole ? 1.0 : 0.0, 0.0});
     }
-    out.insert(out.end(), {row, -1.0, whole ? 1.0 : 0.0, 0.0});
   }
   return rows_in(out, 4);
 }
 
 // the row of a branch at a value; false: it is not inside the ranges there
-bool row_at(const Question& question, int branch, double value, const Start& start, double* out) {
+bool row_at(const Question& question, int branch, double value, const ListStart& start, double* out) {
   bool found = false;
-  visit_rows(question, value, start, [&](const double* row) {
-    if (found || row[2] != branch) return;
-    std::copy(row, row + width, out);
+  visit_rows(question, value, 1u << branch, start, [&](const double* row) {
+    std::copy(row, row + row_width, out);
     found = true;
   });
   return found;
 }
 
-// the pose of an arc that is nearest to the start: the best of some, then of ever closer ones; false: there is none
-bool nearest_row(const Question& question, const Piece& arc, const Start& start, double* best) {
+}  // namespace
+
+bool find_arcs(const Question& question, double finest, int most, std::vector<Piece>& out) {
+  std::vector<Piece> sure, open;
+  // no finer than the chain itself is known
+  const double own = question.spec.turn_error + question.spec.point_error / question.spec.chain.length;
+  const double width = maximum(finest, own);
+  bool whole = find_pieces(question, width, most, sure, open);
+  out = join(std::move(sure), 2.0 * width);
+  for (const Piece& piece : join(std::move(open), 2.0 * width)) whole = whole && is_near_arcs(piece, out);
+  return whole;
+}
+
+// the pose that is nearest to the start: the best of those along the arc, its ends and the start's own value; then of ever closer ones
+bool sample_arc(const Question& question, const Piece& arc, int samples, const ListStart& start, FamilyNumbers& out) {
   constexpr int some = 16, few = 4;
   const int free = question.spec.free_joint == FREE_FIRST ? 0 : 6;
-  double row[width], step = (arc.high - arc.low) / some;
-  bool found = row_at(question, arc.branch, minimum(maximum(start.values[free], arc.low), arc.high), start, best);
+  const std::size_t begin = out.size();
+  double row[row_width], best[row_width];
+  bool found = false;
   const auto look = [&](double value) {
-    if (row_at(question, arc.branch, minimum(maximum(value, arc.low), arc.high), start, row) &&
-        (!found || row[4] < best[4])) {
-      std::copy(row, row + width, best);
+    const bool there = row_at(question, arc.branch, minimum(maximum(value, arc.low), arc.high), start, row);
+    if (there && (!found || row[4] < best[4])) {
+      std::copy(row, row + row_width, best);
       found = true;
     }
+    return there;
   };
-  for (int i = 0; i <= some; ++i) look(arc.low + step * i);
+  out.resize(begin + row_width);
+  look(start.values[free]);
+  look(arc.low);
+  look(arc.high);
+  for (int k = 0; k < samples; ++k) {
+    if (look(arc.low + (k + 0.5) / samples * (arc.high - arc.low))) out.insert(out.end(), row, row + row_width);
+  }
+  for (int k = 1; k < some && samples < some; ++k) look(arc.low + (arc.high - arc.low) * k / some);
+  double step = (arc.high - arc.low) / (samples < some ? some : samples);
   for (int round = 0; round < 4 && found; ++round, step /= few) {
     const double middle = best[1];
     for (int i = 1; i < few; ++i) {
@@ -206,35 +226,10 @@ bool nearest_row(const Question& question, const Piece& arc, const Start& start,
       look(middle + step * i / few);
     }
   }
+  if (found) std::copy(best, best + row_width, out.begin() + static_cast<std::ptrdiff_t>(begin));
+  if (!found) out.resize(begin);
   return found;
 }
-
-// of each arc (branch, low, high) the nearest row, then rows along it
-NumpyArray sample_arcs(const Spec& spec, nb::handle R, nb::handle p, nb::handle arcs, int samples, nb::handle from,
-                       nb::handle scale) {
-  const Array turns = numbers_of(R, "R", 9), places = numbers_of(p, "p", 3), given = numbers_of(arcs, "arcs", 0);
-  const Array near = numbers_of(from, "start", 7), unit = numbers_of(scale, "scale", 7);
-  const Start start{near.data<double>(), unit.data<double>()};
-  const auto target = exactly(turns.data<double>(), places.data<double>());
-  const Question question = question_of(spec, target);
-  Row out;
-  double row[width];
-  const auto add = [&](npy_intp arc) {
-    row[0] = static_cast<double>(arc);
-    out.insert(out.end(), row, row + width);
-  };
-  for (npy_intp i = 0; i < given.size() / 3; ++i) {
-    const double* x = given.data<double>() + 3 * i;
-    const Piece arc{static_cast<int>(x[0]), x[1], x[2]};
-    if (nearest_row(question, arc, start, row)) add(i);
-    for (int k = 0; k < samples; ++k) {
-      if (row_at(question, arc.branch, arc.low + (k + 0.5) / samples * (arc.high - arc.low), start, row)) add(i);
-    }
-  }
-  return rows_in(out, width);
-}
-
-}  // namespace
 
 void bind_listing(nb::class_<FamilySpec<double>>& form) {
   form.def("near", list_near, nb::arg("R"), nb::arg("p"), nb::arg("values"), nb::arg("inside"), nb::arg("start"),
@@ -242,10 +237,8 @@ void bind_listing(nb::class_<FamilySpec<double>>& form) {
            "Return (k, 26): target, free value, branch, certain, way from the start, 7 joints near it, 7 slacks, 7 "
            "excesses of ranges, of every branch at those values.");
   form.def("whole_arcs", list_whole_arcs, nb::arg("R"), nb::arg("p"), nb::arg("finest"), nb::arg("most"),
-           "Return (k, 4): target, branch, low, high; a row with branch -1 ends a target and says whether it was "
-           "looked through.");
-  form.def("samples", sample_arcs, nb::arg("R"), nb::arg("p"), nb::arg("arcs"), nb::arg("samples"), nb::arg("start"),
-           nb::arg("scale"), "Return rows as `near` does: of each arc the nearest pose, then poses along it.");
+           "Return (k, 4): target, branch, low, high; a row with branch -1 ends a target and says whether these are "
+           "all.");
 }
 
 }  // namespace poise

@@ -74,38 +74,6 @@ void read_targets(PreparedSolver& solver, const nb::dict& targets) {
   solver.data.targets.swap(solver.pending);
 }
 
-// new numbers for all goals at once, in order, as the table has them
-void take_numbers(PreparedSolver& solver, const Array& all) {
-  const auto n = static_cast<npy_intp>(solver.data.targets.size());
-  if (all.size() != n) refuse("ShapeMismatch", "targets must be " + std::to_string(n) + " numbers.");
-  std::copy_n(all.data<double>(), all.size(), solver.data.targets.begin());
-}
-
-void read_start(PreparedSolver& solver, nb::handle start) {
-  const Array q = as_array<double>(start, "start");
-  if (q.ndim() != 1 || q.dim(0) != solver.data.n_q) {
-    refuse("ShapeMismatch", "start has shape " + shape_text(q) + "; it must be (" + std::to_string(solver.data.n_q) +
-                                ",), one configuration.");
-  }
-  require_finite(q.data<double>(), q.dim(0), q.dim(0), "start");
-  for (int at : solver.quaternions) {
-    const double* x = q.data<double>() + at;
-    const double n2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3];
-    if (n2 > 1e-12 && n2 < 1e12) continue;
-    refuse("InvalidValue", "start[" + std::to_string(at) + ":" + std::to_string(at + 4) +
-                               "] is not a quaternion of length about 1 (w x y z).");
-  }
-  for (std::size_t k = 0; k < solver.data.start.size(); ++k) solver.data.start[k] = q.data<double>()[k];
-
-  // quaternions that may move are made unit; the others do not change by one bit
-  for (const Coordinate& c : solver.data.coordinates) {
-    if (!c.quaternion) continue;
-    double* x = solver.data.start.data() + c.q_index;
-    const double off = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3] - 1.0;
-    if (absolute(off) > 2e-15) quaternion_normalize(x);  // what a solver returned comes back with its bits
-  }
-}
-
 std::vector<double> listed(const double* x, int n) { return {x, x + n}; }
 
 Array fresh(const std::vector<double>& from, std::initializer_list<npy_intp> shape) {
@@ -355,6 +323,37 @@ int clear_solver(PyObject* self) {
 
 }  // namespace
 
+void take_numbers(PreparedSolver& solver, const Array& all) {
+  const auto n = static_cast<npy_intp>(solver.data.targets.size());
+  if (all.size() != n) refuse("ShapeMismatch", "targets must be " + std::to_string(n) + " numbers.");
+  std::copy_n(all.data<double>(), all.size(), solver.data.targets.begin());
+}
+
+void read_start(PreparedSolver& solver, nb::handle start) {
+  const Array q = as_array<double>(start, "start");
+  if (q.ndim() != 1 || q.dim(0) != solver.data.n_q) {
+    refuse("ShapeMismatch", "start has shape " + shape_text(q) + "; it must be (" + std::to_string(solver.data.n_q) +
+                                ",), one configuration.");
+  }
+  require_finite(q.data<double>(), q.dim(0), q.dim(0), "start");
+  for (int at : solver.quaternions) {
+    const double* x = q.data<double>() + at;
+    const double n2 = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3];
+    if (n2 > 1e-12 && n2 < 1e12) continue;
+    refuse("InvalidValue", "start[" + std::to_string(at) + ":" + std::to_string(at + 4) +
+                               "] is not a quaternion of length about 1 (w x y z).");
+  }
+  for (std::size_t k = 0; k < solver.data.start.size(); ++k) solver.data.start[k] = q.data<double>()[k];
+
+  // quaternions that may move are made unit; the others do not change by one bit
+  for (const Coordinate& c : solver.data.coordinates) {
+    if (!c.quaternion) continue;
+    double* x = solver.data.start.data() + c.q_index;
+    const double off = x[0] * x[0] + x[1] * x[1] + x[2] * x[2] + x[3] * x[3] - 1.0;
+    if (absolute(off) > 2e-15) quaternion_normalize(x);  // what a solver returned comes back with its bits
+  }
+}
+
 bool hear_signals(const void*) {
   nb::gil_scoped_acquire hold;
   if (PyErr_CheckSignals() != 0) throw nb::python_error();
@@ -368,9 +367,9 @@ void bind_solver(nb::module_& m) {
   static PyType_Slot slots[] = {{Py_tp_traverse, reinterpret_cast<void*>(visit_solver)},
                                 {Py_tp_clear, reinterpret_cast<void*>(clear_solver)},
                                 {0, nullptr}};
-  nb::class_<PreparedSolver>(m, "Solver", nb::type_slots(slots),
-                             "A prepared problem with all its memory. Private: use poise.Solver.")
-      .def("__init__", prepare, nb::arg("body"), nb::arg("table"))
+  nb::class_<PreparedSolver> solver(m, "Solver", nb::type_slots(slots),
+                                    "A prepared problem with all its memory. Private: use poise.Solver.");
+  solver.def("__init__", prepare, nb::arg("body"), nb::arg("table"))
       .def(
           "solve", solve,
           nb::sig("def solve(self, start: object, targets: object | None, window: object | None = None) -> typing.Any"),
@@ -393,6 +392,7 @@ void bind_solver(nb::module_& m) {
       .def("history", history_of)
       .def("effort", effort_of)
       .def("rows_jacobian", rows_jacobian, nb::arg("q"));
+  bind_answers(solver);
 }
 
 }  // namespace poise

@@ -14,7 +14,7 @@ enum class Verdict : int { PROVED, FOUND, OPEN };
 template <class T>
 POISE_LARGE_FN bool find_leaf(const FamilyQuestion<T>& question, T at, T half, int cuts, bool exact, T* out) {
   const FamilyAsked<T> asked = ask_of(question, at, half, exact);
-  return walk_branches(question.spec.chain, asked, cuts, [&](const FamilyLeaf<T>& leaf) {
+  return walk_branches(question.spec.chain, asked, cuts, all_branches, [&](const FamilyLeaf<T>& leaf) {
     joints_of(question.spec, leaf, at, out);
     return true;
   });
@@ -82,10 +82,11 @@ template <class T> POISE_LARGE_FN Verdict decide(const FamilySpec<T>& spec, cons
 // Of a cell: the branches that are not ruled out in it, and those that exist and are inside the ranges all over it.
 struct CellBranches { unsigned open, full; };
 
-template <class T> POISE_LARGE_FN CellBranches branches_of_cell(const FamilyQuestion<T>& question, T at, T half) {
+template <class T>
+POISE_LARGE_FN CellBranches branches_of_cell(const FamilyQuestion<T>& question, T at, T half, unsigned wanted) {
   CellBranches out{0u, 0u};
   const FamilyAsked<T> asked = ask_of(question, at, half);
-  walk_branches(question.spec.chain, asked, 1, [&](const FamilyLeaf<T>& leaf) {
+  walk_branches(question.spec.chain, asked, 1, wanted, [&](const FamilyLeaf<T>& leaf) {
     bool inside = leaf.certain;
     for (int j = 0; j < 6; ++j) inside = inside && surely_inside(question.spec.chain.axes[j], leaf.turn[j]);
     out.open |= 1u << leaf.branch;

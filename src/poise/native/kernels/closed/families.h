@@ -81,14 +81,27 @@ template <class T> POISE_FN bool surely_inside(const FamilyAxis<T>& axis, const 
 template <class T> struct FamilyWalk {
   const FamilyChain<T>& chain;
   const FamilyAsked<T>& asked;
-  int cuts;  // pieces into which an answer that is hardly known is cut
+  int cuts;         // pieces into which an answer that is hardly known is cut
+  unsigned wanted;  // the branches that are asked for, a bit each
+  int choices;      // between two answers that are still to come
   FamilyLeaf<T> leaf;
 
   // notes a joint; false if it is outside its range
   POISE_FN bool put(int joint, const Known<T>& turn) {
-    leaf.turn[joint] = turn;
     if (!chain.axes[joint].slides) sine_cosine_of(turn.at, leaf.sine[joint], leaf.cosine[joint]);
+    return put_last(joint, turn);
+  }
+
+  // the same of a joint that nothing else depends on
+  POISE_FN bool put_last(int joint, const Known<T>& turn) {
+    leaf.turn[joint] = turn;
     return !chain.prune || !(excess_of_range(chain.axes[joint], turn) > T(0));
+  }
+
+  // whether a branch that is asked for begins with this number, which has all choices but those that are still to come
+  POISE_FN bool wants(int branch) const {
+    const int leaves = 1 << choices;
+    return ((wanted >> (branch * leaves)) & ((1u << leaves) - 1u)) != 0u;
   }
 
   // out = the rotation of a joint times x, or its inverse
@@ -138,9 +151,11 @@ template <class T, class F> POISE_FN bool walk_both(FamilyWalk<T>& walk, int joi
   const int pieces = spread > T(1) ? (spread < T(walk.cuts) ? static_cast<int>(spread) : walk.cuts) : 1;
   const T width = (two.widest - two.least) / T(pieces);
   bool stop = false;
+  --walk.choices;
   POISE_ROLLED
   for (int i = 0; i < 2 * pieces && !stop; ++i) {
     const int side = i & 1;
+    if (!walk.wants(2 * branch + side)) continue;
     walk.leaf.certain = known && two.certain && pieces == 1;
     walk.leaf.branch = 2 * branch + side;
     Known<T> turn = two.turn[side];
@@ -150,6 +165,7 @@ template <class T, class F> POISE_FN bool walk_both(FamilyWalk<T>& walk, int joi
     }
     if (walk.put(joint, turn)) stop = then(walk, two.certain && pieces == 1);
   }
+  ++walk.choices;
   walk.leaf.branch = branch;
   walk.leaf.certain = known;
   return stop;
@@ -199,11 +215,11 @@ template <class T, class F> POISE_FN bool walk_wrist(FamilyWalk<T>& walk, F&& vi
     const bool apart = alone && fourth.certain && sixth.certain;
     w.leaf.certain = w.leaf.certain && apart;
     Known<T> four = turn_onto(h4, bent, forth, slack * norm(near), error);
-    if (apart) four.slack = minimum(four.slack, turns_of(fourth).turn[0].slack);  // each answer stays with its root
-    if (!w.put(3, four)) return false;
+    if (apart) four.slack = minimum(four.slack, slack_of(fourth));  // each answer stays with its root
+    if (!w.put_last(3, four)) return false;
     Known<T> six = turn_onto(h6, back, unbent, error, slack * norm(far));
-    if (apart) six.slack = minimum(six.slack, turns_of(sixth).turn[0].slack);
-    return w.put(5, six) && visit(w.leaf);
+    if (apart) six.slack = minimum(six.slack, slack_of(sixth));
+    return w.put_last(5, six) && visit(w.leaf);
   });
 }
 
@@ -221,7 +237,7 @@ template <class T, class F> POISE_FN bool walk_pair(FamilyWalk<T>& walk, int fir
   const bool apart = second.certain && direct.certain;
   return walk_both(walk, first + 1, turns_of(second), [&](FamilyWalk<T>& w, bool) {
     w.leaf.certain = w.leaf.certain && direct.certain;
-    const Known<T> own = turns_of(direct).turn[w.leaf.branch & 1];
+    const Known<T> own = apart ? turns_of(direct).turn[w.leaf.branch & 1] : Known<T>{T(0), T(one_pi)};
     return w.put(first, first_turn_onto(k1, k2, p, q, from_error, to_error, w.leaf.turn[first + 1], own, apart)) &&
            walk_wrist(w, visit);
   });
@@ -256,7 +272,9 @@ template <class T> POISE_FN Known<T> slide_to_height(const T* h1, const T* h, T 
 // as walk_both with one answer
 template <class T, class F> POISE_FN bool walk_one(FamilyWalk<T>& walk, int joint, const Known<T>& turn, F&& then) {
   walk.leaf.branch *= 2;
+  --walk.choices;
   const bool stop = walk.put(joint, turn) && then(walk, true);
+  ++walk.choices;
   walk.leaf.branch /= 2;
   return stop;
 }
@@ -389,7 +407,7 @@ template <class T> POISE_FN bool put_fourth(FamilyWalk<T>& walk) {
   for (int j = 0; j < 3; ++j) walk.turn_by(j, T(-1), to, to);
   T error = walk.asked.turn_error + T(family_room);
   for (int j = 0; j < 6; ++j) error += j == 3 ? T(0) : walk.rotation_slack(j);
-  return walk.put(3, turn_onto(h, from, to, T(0), error * norm(from)));
+  return walk.put_last(3, turn_onto(h, from, to, T(0), error * norm(from)));
 }
 
 // 2, 3 and 4 are parallel and 5 and 6 meet: the height of where they meet decides the first joint, the axis 5 and 6
@@ -438,10 +456,12 @@ template <class T, class F> POISE_FN bool walk_planar(FamilyWalk<T>& walk, const
   return walk_one(walk, 0, slide_to_height(one.h, h, dot(h, d) - dot(h, e), asked.center_error), rest);
 }
 
-// Calls visit(leaf) for every branch that is not ruled out, at most 8, until it says true; returns whether it did.
-template <class T, class F>
-POISE_LARGE_FN bool walk_branches(const FamilyChain<T>& chain, const FamilyAsked<T>& asked, int cuts, F&& visit) {
-  FamilyWalk<T> walk{chain, asked, cuts, {}};
+constexpr unsigned all_branches = 0xffu;
+
+// Calls visit(leaf) for every branch of `wanted` that is not ruled out, at most 8, until it says true; returns whether it did.
+template <class T, class F> POISE_LARGE_FN bool walk_branches(const FamilyChain<T>& chain, const FamilyAsked<T>& asked,
+                                                              int cuts, unsigned wanted, F&& visit) {
+  FamilyWalk<T> walk{chain, asked, cuts, wanted, chain.plan == PLAN_GANTRY ? 1 : 3, {}};
   walk.leaf.branch = 0;
   walk.leaf.certain = true;
   T at[3];

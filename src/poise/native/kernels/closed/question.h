@@ -234,15 +234,18 @@ template <class T> POISE_FN FamilyScan<T> scan_of(const FamilyQuestion<T>& quest
   const Line<T> line =
       distance_line(k, x, z, spec.farthest, maximum(spec.nearest - error, T(0)), spec.farthest + error);
   if (!line.found) return scan;
-  const TwoTurns<T> two = turns_of(line);
-  const T least = two.least - T(family_room), widest = two.widest + T(family_room), pi = T(one_pi);
+  // from how far to how far of the middle, to the last digits: what is outside is never looked at
+  const T pi = T(one_pi), k_size = line.size > T(tiny_length<T>()) ? T(1) / line.size : T(0);
+  const T middle_turn = arc_tangent(line.b, line.a);
+  const T least = (k_size > T(0) ? arc_cosine(line.high * k_size) : T(0)) - T(family_room);
+  const T widest = (k_size > T(0) ? arc_cosine(line.low * k_size) : pi) + T(family_room);
   if (least <= T(0)) {
-    add_arc(free, two.middle, minimum(widest, pi), scan);
+    add_arc(free, middle_turn, minimum(widest, pi), scan);
   } else if (widest >= pi) {
-    add_arc(free, two.middle + pi, pi - least, scan);
+    add_arc(free, middle_turn + pi, pi - least, scan);
   } else {
     for (int side = -1; side <= 1; side += 2) {
-      add_arc(free, two.middle + T(side) * T(0.5) * (least + widest), T(0.5) * (widest - least), scan);
+      add_arc(free, middle_turn + T(side) * T(0.5) * (least + widest), T(0.5) * (widest - least), scan);
     }
   }
   return scan;

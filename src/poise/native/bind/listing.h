@@ -1,0 +1,54 @@
+// listing.h: rows of branches of a transform, arcs of its free joint, and rows along them; for Python's doors in listing.cpp and answers.cpp.
+#pragma once
+#include <vector>
+
+#include "bind/family.h"
+
+namespace poise {
+
+using FamilyNumbers = std::vector<double>;
+
+constexpr double whole_turn = 2.0 * one_pi;
+// of a row: arc, value, branch, certain, way, then 7 joints, 7 slacks, 7 excesses
+constexpr std::size_t row_width = 26, row_joints = 5, row_slacks = 12, row_excesses = 19;
+
+// an interval of the free joint in which a branch is inside the ranges, or may be
+struct Piece {
+  int branch;
+  double low, high;
+};
+
+// Where answers are told from: values of the joints, and what a unit of each counts.
+struct ListStart { const double *values, *scale; };
+
+FamilyTarget<double> target_without_errors(const double* R, const double* p);
+
+// an angle moved by whole turns: inside the range where that is possible, and there as near as can be
+double bring_near(const FamilyAxis<double>& axis, double v, double near);
+
+// a leaf as a row; its way is the longest of a joint from the start
+void write_row(const FamilySpec<double>& spec, const FamilyLeaf<double>& leaf, double value, const ListStart& start,
+               double* row);
+
+// calls visit(row) for every branch of `wanted` at a value of the free joint
+template <class F> void visit_rows(const FamilyQuestion<double>& question, double value, unsigned wanted,
+                                   const ListStart& start, F&& visit) {
+  const FamilyAsked<double> asked = ask_of(question, value, 0.0);
+  walk_branches(question.spec.chain, asked, 1, wanted, [&](const FamilyLeaf<double>& leaf) {
+    double row[row_width];
+    write_row(question.spec, leaf, value, start, row);
+    visit(row);
+    return false;
+  });
+}
+
+// Whole arcs, and whether every one is among them: all was looked through, and nothing may be inside that is farther from an arc than
+// `far_from_arcs`.
+constexpr double far_from_arcs = 1e-4;
+bool find_arcs(const FamilyQuestion<double>& question, double finest, int most, std::vector<Piece>& out);
+
+// of an arc the nearest row, then rows along it, each after the other at the end of `out`; false: there is none
+bool sample_arc(const FamilyQuestion<double>& question, const Piece& arc, int samples, const ListStart& start,
+                FamilyNumbers& out);
+
+}  // namespace poise
