@@ -51,7 +51,12 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     """Return the body of a file that `write_model` wrote."""
     if b'"poise": "body"' not in source.data[: 1 << 16]:
         raise source.make_error("it holds a pose or a solution and no body; poise.save(model, ...) writes one.")
-    model = read_description(source.data.decode("utf-8"))
+    try:
+        model = read_description(source.data.decode("utf-8"))
+    except FormatError as error:
+        raise source.make_error(error.message) from error
+    except UnicodeDecodeError as error:
+        raise source.make_error(f"is not text in UTF-8: {error}.") from error
     for note in model.notes:
         source.note(note)
     return adjust_model(add_free_root(model) if options.base == "free" else model, options, source)
