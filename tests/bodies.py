@@ -28,10 +28,13 @@ ALL_KINDS = (
     "screw",
     "cylindrical",
 )
+GIVEN_KINDS = ("path", "scale")  # that need something of their own: a curve, a length
+EVERY_KIND = (*ALL_KINDS, *GIVEN_KINDS)
 EULER_ORDERS = ("XYX", "XYZ", "XZX", "XZY", "YXY", "YXZ", "YZX", "YZY", "ZXY", "ZXZ", "ZYX", "ZYZ")
 LIMITED = ("revolute", "prismatic", "screw")
 ONE_DOF = ("revolute", "continuous", "prismatic", "screw")
-AXIAL = (*ONE_DOF, "planar", "universal", "cylindrical")
+LEADING = (*ONE_DOF, "path", "scale")  # as followers, their own ranges would have to fit the leader's
+AXIAL = (*ONE_DOF, "planar", "universal", "cylindrical", "scale")
 
 
 def random_model(seed: int, joints: int = 12, kinds: tuple[str, ...] = ALL_KINDS, mimic: bool = True) -> poise.Model:
@@ -57,7 +60,7 @@ def random_model(seed: int, joints: int = 12, kinds: tuple[str, ...] = ALL_KINDS
             )
         builder.add_joint(name, _parent(rng, frames), kind, frame=frame, offset=random_transform(rng), **options)
         frames.append(frame)
-        if kind in ONE_DOF:
+        if kind in LEADING:
             leaders.append(name)
         if rng.random() < 0.3:
             site = f"site_{i}"
@@ -114,9 +117,30 @@ def _options(rng: np.random.Generator, kind: str, *, limited: bool) -> dict[str,
         options["order"] = str(rng.choice(EULER_ORDERS))
     if kind == "screw":
         options["pitch"] = float(rng.uniform(-0.3, 0.3))
+    if kind == "path":
+        options["path"] = random_path(rng)
+    if kind == "scale":
+        options["length"] = float(rng.uniform(0.1, 0.6))
     if kind in LIMITED and limited and rng.random() < 0.7:
         options["lower"], options["upper"] = float(-rng.uniform(0.2, 2.5)), float(rng.uniform(0.2, 2.5))
     return options
+
+
+def random_path(rng: np.random.Generator) -> poise.model.Path:
+    """A random curve through three to six points: open or closed, a spline or a rounded polyline, following or not."""
+    n = int(rng.integers(3, 7))
+    steps = rng.normal(scale=0.1, size=(n, 3))
+    steps[:, 0] += 0.3  # ahead on the whole, so that no corner is sharper than a radius can round
+    points = np.cumsum(steps, axis=0)
+    closed = bool(rng.random() < 0.3)
+    if closed:
+        angles = np.linspace(0.0, 2.0 * np.pi, n, endpoint=False)
+        points = np.stack([0.4 * np.cos(angles), 0.3 * np.sin(angles), rng.uniform(-0.1, 0.1, n)], axis=1)
+    follow, straight = bool(rng.random() < 0.7), bool(rng.random() < 0.3)
+    forward = random_axis(rng)
+    if straight:
+        return poise.model.Path(points, "polyline", closed, follow, forward, corner=0.05)
+    return poise.model.Path(points, "spline", closed, follow, forward)
 
 
 def random_axis(rng: np.random.Generator) -> tuple[float, ...]:
@@ -127,3 +151,18 @@ def random_axis(rng: np.random.Generator) -> tuple[float, ...]:
         axis = rng.normal(size=3)
         axis /= np.linalg.norm(axis)
     return tuple(float(a) for a in axis)
+
+
+STAGE_POINTS = [(0, 0, 0), (0.6, 0.3, 0.1), (1.2, -0.2, 0.2), (1.8, 0.1, 0)]
+
+
+def make_stage() -> poise.Model:
+    """An arm with stretching bones on a carriage that runs along a curve."""
+    b = poise.ModelBuilder("stage")
+    b.add_joint("carriage", None, "path", path=STAGE_POINTS, mass=2.0)
+    b.add_joint("shoulder", "carriage", "universal", axis=(0, 0, 1), axis2=(0, 1, 0))
+    b.add_joint("upper", "shoulder", "scale", axis=(1, 0, 0), length=0.3, lower=0.7, upper=1.5, mass=1.0)
+    b.add_joint("elbow", "upper", "revolute", axis=(0, 1, 0), lower=0, upper=2.6)
+    b.add_joint("lower", "elbow", "scale", axis=(1, 0, 0), length=0.3, lower=0.7, upper=1.5, mass=1.0)
+    b.add_joint("wrist", "lower", "ball")
+    return b.add_frame("hand", "wrist", (0.1, 0, 0)).build()

@@ -17,7 +17,7 @@ from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation as Turn
 
 import poise
-from bodies import random_model, random_transform
+from bodies import ALL_KINDS, random_model, random_transform
 from poise.goals import (
     Align,
     Angle,
@@ -71,9 +71,9 @@ class Body:
         return self.wanted(lambda q: self.p(frame, q, point), self.rng.normal(size=3))
 
 
-def random_body(seed: int, at_pose: bool) -> tuple[Body, Floats]:
+def random_body(seed: int, at_pose: bool, kinds: tuple[str, ...] = ALL_KINDS) -> tuple[Body, Floats]:
     """A body and a pose; the goals of the body are served in that pose if asked for."""
-    model = random_model(seed, joints=13)
+    model = random_model(seed, joints=13, kinds=kinds)
     rng = np.random.default_rng(seed + 1)
     parts = find_rigid_parts(model)
     moving = [frame for frame in model.frames if parts[frame] is not None]

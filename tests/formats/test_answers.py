@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -61,11 +60,9 @@ def test_a_pose_is_written_as_the_studio_does(tmp_path: Path) -> None:
 
 
 def test_what_json_does_not_hold_is_refused(tmp_path: Path) -> None:
-    things: list[Any] = [HUMAN, poise.Motion(HUMAN, np.tile(HUMAN.rest, (3, 1)), fps=30)]
-    for thing in things:
-        with pytest.raises(FormatError, match=r"cannot be saved as \.json"):
-            poise.save(thing, tmp_path / "x.json")
+    with pytest.raises(FormatError, match=r"cannot be saved as \.json"):
+        poise.save(poise.Motion(HUMAN, np.tile(HUMAN.rest, (3, 1)), fps=30), tmp_path / "x.json")
     assert not list(tmp_path.iterdir())
     path = poise.save(solved(), tmp_path / "x.json")
-    with pytest.raises(FormatError, match="holds JSON, from which no model is read"):
+    with pytest.raises(FormatError, match="holds a pose or a solution and no body"):
         poise.load(path)

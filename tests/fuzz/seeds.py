@@ -93,12 +93,26 @@ GLTF = b"""{"asset": {"version": "2.0"}, "scene": 0, "scenes": [{"nodes": [0]}],
    "data:application/octet-stream;base64,AAAAAAAAgD8AAAAAAAAAAAAAAAAAAIA/AAAAAAAAAAAAAAAAAACAPw=="}]}
 """
 
+BODY = b"""{"poise": "body", "name": "b", "source": "", "notes": ["n"], "up": "z", "units": "m", "parts": [
+ {"joint": "j", "name": "j", "parent": null, "kind": "path", "frame": "j", "offset": [1, 0, 0, 0, 0, 0, 1],
+  "axis": [0, 0, 0], "axis2": [0, 0, 0], "order": "", "pitch": 0.0, "lower": [0.0], "upper": [1.0], "rest": [0.5],
+  "mimic": null, "mass": 1.0, "center": [0, 0, 0], "stiffness": 0.0, "cone": null, "locked": false, "length": 0.0,
+  "path": {"points": [[0, 0, 0], [1, 0.1, 0], [2, 0, 0]], "shape": "spline", "closed": false, "follow": true,
+  "forward": [1, 0, 0], "up": null, "corner": 0.0}},
+ {"joint": "k", "name": "k", "parent": "j", "kind": "scale", "frame": "k", "offset": [1, 0, 0, 0, 0, 0, 0],
+  "axis": [1, 0, 0], "axis2": [0, 0, 0], "order": "", "pitch": 0.0, "lower": [0.5], "upper": [2.0], "rest": [1.0],
+  "mimic": null, "mass": 1.0, "center": [0, 0, 0], "stiffness": 0.0, "cone": null, "locked": false, "length": 0.3,
+  "path": null},
+ {"frame": "tip", "parent": "k", "offset": [1, 0, 0, 0, 0, 0, 0], "mass": 0.0, "center": [0, 0, 0]}],
+ "shapes": [], "poses": {"p": [0.1, 1.2]}, "roles": {"hand_l": "tip"}}"""
+
 ALL: dict[str, tuple[bytes, ...]] = {
     "robot.urdf": (URDF,),
     "arm.csv": (DH,),
     "walk.bvh": (BVH,),
     "body.xml": (MJCF,),
     "dancer.gltf": (GLTF,),
+    "stage.json": (BODY,),
 }
 """A file name, whose suffix chooses the format, and contents."""
 

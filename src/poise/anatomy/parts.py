@@ -133,7 +133,7 @@ def make_part(
     joint = None if name is None else model.joint(name)
     joint = joint if moves(joint) else None
     slides = 0 if joint is None else sum(joint.slides)
-    turns = 0 if joint is None else len(joint.slides) - slides
+    turns = 0 if joint is None else sum(joint.turns)
     T = places[frames[0]]
     hinge = joint is not None and turns == 1 and slides == 0
     axis = T[:3, :3] @ np.asarray(joint.axis) if hinge and joint is not None else None

@@ -35,6 +35,7 @@ REFUSALS = {  # by the number of `Refusal` in native/run/batch/batch.h
     11: "time_limit= is not there on a GPU, where all rows run at once",
     12: "record=True is not there on a GPU",
     13: "no joint that may move moves a goal, so there is nothing for a GPU to do",
+    14: "joint {joint} runs along a path, and a GPU has no curves",
 }
 
 

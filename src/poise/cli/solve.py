@@ -234,7 +234,7 @@ def write_numbers(pose: Pose) -> str:
         (joint.name_coordinate(k), float(pose.q[joint.q.start + k]))
         for joint in pose.model.joints
         for k, coordinate in enumerate(joint.coordinates if joint.nq else ())
-        if not coordinate.slides
+        if coordinate.unit == "rad"
     ]
     degrees = ", ".join(f"{name} {math.degrees(angle):.1f}" for name, angle in turning)
     return f"q = [{numbers}]" + (f"\ndegrees: {degrees}" if degrees else "")

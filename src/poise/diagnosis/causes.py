@@ -112,7 +112,7 @@ def state_progress(solution: Solution) -> Cause:
     given = solution._solver._options.step_limit
     numbers = {"span": float(CONTINUOUS_SPAN if given is None else given)}
     if solution.velocity is not None:
-        turned = np.abs(solution.velocity[~solution.model.slides]) * solution._dt
+        turned = np.abs(solution.velocity[solution.model.turns]) * solution._dt
         numbers |= {"dt": float(solution._dt), "turned": float(turned.max(initial=0.0))}
     return Cause(CauseKind.ON_ITS_WAY, numbers=numbers)
 

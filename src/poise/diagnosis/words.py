@@ -163,7 +163,7 @@ def say_part(solution: Solution, limit: ActiveLimit) -> str:
         return f" (its turn about {part[1]}{', the second one' if len(part) > 2 else ''})"
     if part in ("x", "y", "z"):
         return f" (its way along {part})"
-    return f" (its {NTH.get(part, '')}turn)" if not solution.model.slides[limit.velocity] else f" (its {part})"
+    return f" (its {NTH.get(part, '')}turn)" if solution.model.turns[limit.velocity] else f" (its {part})"
 
 
 def name_value(limit: ActiveLimit) -> str:
@@ -173,12 +173,16 @@ def name_value(limit: ActiveLimit) -> str:
 
 def say_joint_value(solution: Solution, limit: ActiveLimit, value: float) -> str:
     """Return a joint's value with its unit."""
-    return say_angle(value) if is_angle(solution, limit) else f"{value:.4g} {choose_unit(1.0, solution.model.units)[0]}"
+    if is_angle(solution, limit):
+        return say_angle(value)
+    if not solution.model.slides[limit.velocity]:
+        return f"{value:.4g} times its length"
+    return f"{value:.4g} {choose_unit(1.0, solution.model.units)[0]}"
 
 
 def is_angle(solution: Solution, limit: ActiveLimit) -> bool:
     """Return whether the coordinate of a joint range is an angle."""
-    return not solution.model.slides[limit.velocity]
+    return bool(solution.model.turns[limit.velocity])
 
 
 # ------------------------------------------------------------------------------------------------ numbers

@@ -175,6 +175,8 @@ def save(
         return Path(text)
     module = registry.find_writer(text, verb)
     write = getattr(module, verb)
+    if isinstance(value, Model):
+        check_held(value, module, text)
     extra = {} if like is None else {"like": convert_path(like)}
     if extra and "like" not in signature(write).parameters:
         raise FormatError(
@@ -183,6 +185,17 @@ def save(
     with replace_file(text, overwrite=overwrite) as temporary:
         write(value, temporary, **extra)
     return Path(text)
+
+
+def check_held(model: Model, module: Any, path: str) -> None:
+    """Refuse a body with joints that no other program's format can hold, by the name of the first."""
+    odd = next((joint for joint in model.joints if joint.kind in ("path", "scale")), None)
+    if odd is not None and not getattr(module, "HOLDS_EVERY_JOINT", False):
+        raise FormatError(
+            f"joint {odd.name!r} is a {odd.kind} joint, which {module.NAME} cannot hold; save the body as .json. "
+            "A motion of it is written frame by frame: poise.save(motion, path).",
+            path,
+        )
 
 
 def save_json(thing: Any, path: str, *, overwrite: bool) -> Path:

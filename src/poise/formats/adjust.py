@@ -85,6 +85,8 @@ def scale_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
         upper=freeze(spec.upper * by[: len(spec.upper)]),
         rest=freeze(spec.rest * scale_numbers(spec.kind, factor)),
         pitch=spec.pitch * factor,
+        length=spec.length * factor,
+        path=None if spec.path is None else spec.path.resize(factor),
         mimic=scale_mimic(spec, layout, factor),
     )
 

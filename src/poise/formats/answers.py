@@ -1,8 +1,9 @@
-"""Poses and solutions as JSON: plain values, read by any language, and by `poise solve --start` and the studio.
+"""Bodies, poses and solutions as JSON: plain values, read by any language, and by `poise solve --start` and the studio.
 
-A pose is ``{"poise": "pose", "model": name, "q": [...], "joints": {joint: [numbers as in q]}}``. A solution has, in the
-same object, what it came to: ``status reached steps searches microseconds``, ``goals`` (what is left of each, in metres
-and radians, and whether it is reached) and ``why`` (empty where all are).
+A body is ``{"poise": "body", "name": ..., "parts": [...]}``, whatever its joints, and comes back bit for bit
+(`described.py`). A pose is ``{"poise": "pose", "model": name, "q": [...], "joints": {joint: [numbers as in q]}}``. A
+solution has, in the same object, what it came to: ``status reached steps searches microseconds``, ``goals`` (what is
+left of each, in metres and radians, and whether it is reached) and ``why`` (empty where all are).
 """
 
 from __future__ import annotations
@@ -12,17 +13,53 @@ from pathlib import Path
 from typing import Any
 
 from poise.errors import FormatError
+from poise.formats.adjust import add_free_root, adjust_model
+from poise.formats.described import describe_model, read_description
+from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Pose
+from poise.model import Model
 
-__all__ = ["NAME", "SUFFIXES", "list_pose_values", "looks_like", "write_pose", "write_solution"]
+__all__ = [
+    "HOLDS_EVERY_JOINT",
+    "NAME",
+    "SUFFIXES",
+    "list_pose_values",
+    "looks_like",
+    "read_model",
+    "write_model",
+    "write_pose",
+    "write_solution",
+]
 
 NAME = "JSON"
 SUFFIXES = (".json",)
+HOLDS_EVERY_JOINT = True
 
 
 def looks_like(head: bytes) -> bool:
-    """Return whether a file begins as ours do; no body or motion is read from them."""
-    return head.lstrip()[:1] == b"{" and b'"poise": "pose"' in head
+    """Return whether a file begins as ours do: a body, or a pose."""
+    return head.lstrip()[:1] == b"{" and (b'"poise": "body"' in head or b'"poise": "pose"' in head)
+
+
+def write_model(model: Model, target: Path) -> None:
+    """Write a body, whatever its joints; a mesh by the path of its file."""
+    words = {"poise": "body", **json.loads(describe_model(model))}
+    target.write_text(json.dumps(words, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+
+
+def read_model(source: Source, options: ReadOptions) -> Model:
+    """Return the body of a file that `write_model` wrote."""
+    if b'"poise": "body"' not in source.data[: 1 << 16]:
+        raise source.make_error("it holds a pose or a solution and no body; poise.save(model, ...) writes one.")
+    try:
+        model = read_description(source.data.decode("utf-8"))
+    except FormatError as error:
+        raise source.make_error(error.message) from error
+    except UnicodeDecodeError as error:
+        raise source.make_error(f"is not text in UTF-8: {error}.") from error
+    for note in model.notes:
+        source.note(note)
+    return adjust_model(add_free_root(model) if options.base == "free" else model, options, source)
 
 
 def list_pose_values(pose: Pose) -> dict[str, Any]:

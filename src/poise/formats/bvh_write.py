@@ -213,6 +213,8 @@ def write_directly(
 def list_channels(joint: Joint) -> list[tuple[Channel, float]] | None:
     """Return a joint as channels and signs; None if its axes are askew or it has quaternions."""
     moves: list[tuple[Channel, float]] = []
+    if joint.length or joint.path:  # no channel says how long a bone is, or where on a curve
+        return None
     if len(set(joint.slides)) > 1:  # BVH would put the place before the joint's own axes
         return None
     for primitive, axis in joint.motions:
@@ -238,8 +240,8 @@ def decompose(motion: Motion, frames: list[Frame], joints: list[Joint]) -> tuple
     model, parent, name = motion.model, frames[0].parent, frames[-1].name
     local = find_relative(model, motion.q, parent, name)
     rest = find_relative(model, model.rest, parent, name)
-    slides = any(any(joint.slides) or joint.pitch for joint in joints)
-    turns = any(not all(joint.slides) for joint in joints) or not np.array_equal(rest[:3, :3], np.eye(3))
+    slides = any(any(joint.slides) or joint.pitch or joint.length for joint in joints)
+    turns = any(any(joint.turns) or joint.path for joint in joints) or not np.array_equal(rest[:3, :3], np.eye(3))
     order = next((joint.order for joint in joints if joint.order), ORDER)
     channels = (PLACE if slides else ()) + tuple(Channel("XYZ".index(x), turns=True) for x in order if turns)
     parts = [local[:, :3, 3]] if slides else []

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, PoiseError
-from poise.model import BallRange, Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Sphere
+from poise.model import BallRange, Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Path, Sphere
 from poise.model.spec import FrameSpec, JointSpec, freeze
 from poise.spatial import Rotation, Transform
 
@@ -66,8 +66,16 @@ def describe_joint(spec: JointSpec) -> dict[str, Any]:
             value = list(value)
         elif isinstance(value, BallRange):
             value = asdict(value)
+        elif isinstance(value, Path):
+            value = describe_path(value)
         words[item.name] = value
     return words
+
+
+def describe_path(path: Path) -> dict[str, Any]:
+    """Return a curve as it was given."""
+    given = (item.name for item in fields(path) if item.init)
+    return {name: value.tolist() if isinstance(value := getattr(path, name), np.ndarray) else value for name in given}
 
 
 def describe_shape(shape: Any) -> dict[str, Any]:
@@ -162,6 +170,8 @@ def read_joint(words: Mapping[str, Any]) -> JointSpec:
         stiffness=words["stiffness"],
         cone=None if cone is None else BallRange(**cone),
         locked=words.get("locked", False),
+        length=(words.get("length") or None) if kind == "scale" else None,
+        path=None if words.get("path") is None else Path(**words["path"]),
     )
     return replace(
         spec,

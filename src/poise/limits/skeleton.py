@@ -1,7 +1,8 @@
 """Capsules drawn around a skeleton, for bodies whose files bring no solids.
 
 Each part of the body gets a capsule for each of its bones: from its joint to the next joint, and to each frame that
-nothing hangs on (a fingertip, a heel). One radius for the part: that of its mass as water,
+nothing hangs on (a fingertip, a heel). A bone that lengthens is two, as the tubes of a telescope are: one on what
+carries it, one on its end, both as long as it is at its shortest. One radius for the part: that of its mass as water,
 
     pi r^2 (sum of bone lengths) + 4/3 pi r^3 = mass / 1000 kg/m^3,
 
@@ -113,6 +114,19 @@ class Skeleton:
             others = (float(np.linalg.norm(bone.end - other.end)) for other in bones)
             if min([bone.length, *others]) > SHORT * self.model.length:
                 bones.append(bone)
+        return bones + [bone for bone in self.find_tubes(part) if bone.length > SHORT * self.model.length]
+
+    def find_tubes(self, part: str | None) -> list[Bone]:
+        """Return the halves of bones that lengthen: those that stand on a part, and the one that leads to it."""
+        own = [joint for joint in self.model.joints if joint.length and joint.frame == part]
+        bones: list[Bone] = []
+        for joint in (*self.joints.get(part, ()), *own):
+            start, end = self.origin(joint), self.places[joint.frame][:3, 3]
+            far = float(np.linalg.norm(end - start))
+            if joint.length and far > 0.0:
+                tube = min(float(joint.lower) * joint.length / far, 1.0) * (end - start)
+                ends = (end, end - tube) if joint.frame == part else (start, start + tube)
+                bones.append(Bone(self.move_inside(part, ends[0]), self.move_inside(part, ends[1]), False))
         return bones
 
     def list_scenery(self) -> set[str | None]:

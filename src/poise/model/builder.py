@@ -14,6 +14,7 @@ from poise.model.degrees import doubt_bounds, doubt_cone
 from poise.model.joint import BallRange, Mimic
 from poise.model.looks import LookSource
 from poise.model.model import Model
+from poise.model.path import Path
 from poise.model.shapes import Geometry, Shape
 from poise.model.spec import FrameSpec, JointSpec, check_name
 
@@ -71,13 +72,16 @@ class ModelBuilder:
         stiffness: float = 0.0,
         cone: BallRange | None = None,
         locked: bool = False,
+        length: float | None = None,
+        path: Path | ArrayLike | None = None,
     ) -> ModelBuilder:
         """Add a joint and the frame that moves with it.
 
         Args:
             name: The joint's name, unique among joints.
             parent: The frame (or joint, meaning its frame) that it hangs from; None for the world. May be added later.
-            kind: fixed, revolute, continuous, prismatic, screw, universal, euler, planar, translation3, ball or free.
+            kind: fixed, revolute, continuous, prismatic, screw, cylindrical, universal, euler, planar, translation3,
+                path, scale, ball or free.
             frame: Name of the frame that moves with it; the joint's own name unless given.
             offset: From the parent frame to the joint at q = 0: three numbers, a 4x4 matrix or a Transform.
             axis: Axis in the joint's own frame, any length; z unless given (universal: x).
@@ -95,6 +99,11 @@ class ModelBuilder:
             cone: How far a ball joint may turn; None for no bound.
             locked: True for the length of a bone: poses and motions may change it, solvers do not, unless `joints=`
                 names it.
+            length: Length of a scale joint's bone where its coordinate is 1 [m]. The bone is 0.5 to 2 times as long
+                unless `lower` and `upper` say otherwise.
+            path: What a path joint runs along: points (n, 3) in the joint's own axes, through which a spline goes, or a
+                `poise.model.Path`. Its range is the whole curve unless `lower` and `upper` say otherwise; a closed
+                curve has none.
 
         Returns:
             The builder, so that calls can be chained.
@@ -123,6 +132,8 @@ class ModelBuilder:
             stiffness=stiffness,
             cone=cone,
             locked=locked,
+            length=length,
+            path=path,
         )
         self._extend([spec])
         where = f"joint {name!r}"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model.kinds import Primitive
+from poise.model.path import carry_alone
 from poise.model.primitives import make_kernel_table
 from poise.model.tree import Tree
 
@@ -114,6 +115,10 @@ def find_chain(
         single = kind in (Primitive.TURN, Primitive.SLIDE, Primitive.SCREW)
         if not (moves[v_at] and gain != 0.0):
             still = still or gain != 0.0
+            if kind == Primitive.PATH:
+                curve = carry_alone(*rows["curves"][rows["curve_index"][i]])
+                T = T @ curve.fk(np.array([gain * q[q_at] + bias]), "frame")
+                continue
             T = T @ motion(kind, q[q_at : q_at + 4] if not single else np.array([gain * q[q_at] + bias]), pitch)
             continue
         if kind not in (Primitive.TURN, Primitive.SLIDE):

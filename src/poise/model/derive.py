@@ -138,6 +138,8 @@ def fix_joint(model: Model, spec: JointSpec, value: NDArray[np.float64]) -> Join
         mimic=None,
         cone=None,
         locked=False,
+        length=0.0,
+        path=None,
     )
 
 

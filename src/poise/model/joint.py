@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from poise.model.joint_words import print_joint
 from poise.model.kinds import KINDS, Coordinate, Primitive
+from poise.model.path import Path
 from poise.spatial import Transform
 
 __all__ = ["BallRange", "Frame", "Joint", "Mimic", "get_name"]
@@ -83,6 +84,8 @@ class Joint:
         stiffness: Weight of its motion in the norm that a step minimises; 0 is neutral.
         rest: Its numbers in `model.rest`.
         cone: How far a ball joint may turn, or None.
+        length: Metres of a scale joint's bone where its coordinate is 1; 0 otherwise.
+        path: The curve that a path joint runs along, or None.
         locked: Whether it is the length of a bone and no degree of freedom: motions and poses may change it, solvers
             leave it as the start has it, to the bit, unless `joints=` names it.
     """
@@ -107,6 +110,8 @@ class Joint:
     rest: Floats = field(repr=False)
     cone: BallRange | None = None
     locked: bool = False
+    length: float = 0.0
+    path: Path | None = None
 
     @property
     def nq(self) -> int:
@@ -128,12 +133,17 @@ class Joint:
         if not self.order:
             return plain
         names = [f"r{letter.lower()}" + "2" * (letter in self.order[:k]) for k, letter in enumerate(self.order)]
-        return tuple(Coordinate(name, c.slides) for name, c in zip(names, plain, strict=True))
+        return tuple(Coordinate(name, c.slides, c.factor) for name, c in zip(names, plain, strict=True))
 
     @property
     def slides(self) -> tuple[bool, ...]:
-        """For each velocity of its kind whether it is a length per second; it is an angle per second otherwise."""
+        """For each velocity of its kind whether it is a length per second; else an angle or a factor per second."""
         return KINDS[self.kind].slides
+
+    @property
+    def turns(self) -> tuple[bool, ...]:
+        """For each velocity of its kind whether it is an angle per second."""
+        return KINDS[self.kind].turns
 
     @property
     def quaternion(self) -> bool:

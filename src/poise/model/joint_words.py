@@ -8,6 +8,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from poise.model.joint import BallRange, Joint
+    from poise.model.path import Path
 
 __all__ = ["describe_joint", "print_joint"]
 
@@ -22,6 +23,10 @@ def describe_joint(joint: Joint) -> str:
     bounds = np.stack([np.atleast_1d(joint.lower), np.atleast_1d(joint.upper)], axis=1)
     if np.isfinite(bounds).any():
         words.append(" ".join(f"[{low:.4g}, {high:.4g}]" for low, high in bounds))
+    if joint.length:
+        words.append(f"of {joint.length:.4g} m")
+    if joint.path:
+        words.append(write_path(joint.path))
     if joint.cone:
         words.append(write_cone(joint.cone))
     if joint.mimic:
@@ -40,6 +45,10 @@ def print_joint(joint: Joint) -> str:
     if joint.axis.any():
         second = f", then {write_axis(joint.axis2)}" if joint.axis2.any() else ""
         lines.append(f"  axis {write_axis(joint.axis)}{second}")
+    if joint.length:
+        lines.append(f"  length {joint.length:.4g} m at 1")
+    if joint.path:
+        lines.append(f"  along {write_path(joint.path)}")
     lows, highs = np.atleast_1d(joint.lower), np.atleast_1d(joint.upper)
     units = list_units(joint)
     for low, high, unit in zip(lows, highs, units, strict=False):
@@ -51,14 +60,20 @@ def print_joint(joint: Joint) -> str:
 
 
 def list_units(joint: Joint) -> list[str]:
-    """List the unit of each of a joint's degrees of freedom: radians or metres."""
-    return ["m" if slides else "rad" for slides in joint.slides]
+    """List the unit of each of a joint's degrees of freedom: radians, metres, or none for a factor."""
+    return ["m" if slides else "rad" if turns else "" for slides, turns in zip(joint.slides, joint.turns, strict=True)]
 
 
 def write_range(low: float, high: float, unit: str) -> str:
     """Return a range with its unit; angles are given in degrees too."""
-    words = f"{low:.4g} to {high:.4g} {unit}"
+    words = f"{low:.4g} to {high:.4g} {unit}".rstrip()
     return f"{words} ({np.degrees(low):.4g} to {np.degrees(high):.4g} degrees)" if unit == "rad" else words
+
+
+def write_path(path: Path) -> str:
+    """Return what a curve is, in a few words."""
+    closed = "closed " if path.closed else ""
+    return f"a {closed}{path.shape} through {len(path.points)} points, {path.length:.4g} m"
 
 
 def write_cone(cone: BallRange) -> str:

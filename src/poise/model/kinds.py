@@ -50,11 +50,18 @@ class Coordinate:
 
     Attributes:
         name: What it is called behind the joint's name, as in "base.angle"; empty where the joint has no other.
-        slides: Whether it is a length [m]; otherwise it is an angle [rad].
+        slides: Whether it is a length [m]; otherwise it is an angle [rad], or a factor.
+        factor: Whether it is a length over another: no unit. Like an angle, it is measured by itself, not by L.
     """
 
     name: str = ""
     slides: bool = False
+    factor: bool = False
+
+    @property
+    def unit(self) -> str:
+        """Return what it is measured in: m, rad, or nothing."""
+        return "m" if self.slides else "" if self.factor else "rad"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +75,7 @@ class KindFacts:
         quaternion: Whether a quaternion wxyz follows them, with three velocities about the body's axes.
         axis: The default axis, for kinds that have one.
         limited: Whether a joint of this kind may have a range.
+        neutral: The value of each coordinate at which the joint is as it was built.
         meaning: What it does, in a few words.
     """
 
@@ -76,6 +84,7 @@ class KindFacts:
     quaternion: bool = False
     axis: tuple[float, float, float] | None = None
     limited: bool = True
+    neutral: float = 0.0
     meaning: str = ""
 
     @property
@@ -92,6 +101,11 @@ class KindFacts:
     def slides(self) -> tuple[bool, ...]:
         """Tell for each velocity whether it is a length per second."""
         return (*(c.slides for c in self.coordinates), *[False] * (3 * self.quaternion))
+
+    @property
+    def turns(self) -> tuple[bool, ...]:
+        """Tell for each velocity whether it is an angle per second."""
+        return (*(c.unit == "rad" for c in self.coordinates), *[True] * (3 * self.quaternion))
 
     @property
     def slides_first(self) -> int:
@@ -167,6 +181,16 @@ KINDS: dict[str, KindFacts] = {
         (*_PLACE[:2], Coordinate("angle")),
         axis=_Z,
         meaning="slides in a plane and turns about its normal: x, y, angle",
+    ),
+    "path": KindFacts(
+        lambda _: [(Primitive.PATH, np.zeros(3))], _LENGTH, meaning="runs along a curve: metres from its start"
+    ),
+    "scale": KindFacts(
+        move_along_axis(Primitive.SLIDE),
+        (Coordinate(factor=True),),
+        axis=_Z,
+        neutral=1.0,
+        meaning="a bone that lengthens along an axis: a factor of its `length`",
     ),
     "translation3": KindFacts(lambda _: [_SLIDE3], _PLACE, meaning="slides along x, y and z"),
     "ball": KindFacts(lambda _: [_BALL], quaternion=True, limited=False, meaning="turns freely: a quaternion wxyz"),

@@ -48,6 +48,8 @@ def make_joint(spec: JointSpec, parent: int, layout: Layout) -> Joint:
         rest=spec.rest,
         cone=spec.cone,
         locked=spec.locked,
+        length=spec.length,
+        path=spec.path,
     )
 
 
@@ -64,13 +66,18 @@ def make_frames(layout: Layout) -> dict[str, Frame]:
 def measure_length(layout: Layout) -> float:
     """Return L, the longest way from the root along offsets and slides [m]; 1 for a body without any length.
 
-    A slide counts as far as it can go, one that is locked as far as it stands in the rest pose.
+    A slide counts as far as it can go, one that is locked as far as it stands in the rest pose; a path as far as its
+    curve goes from where the joint is.
     """
     reach: dict[int, float] = {-1: 0.0}
     for i in layout.order:
         spec = layout.specs[i]
         step = float(np.linalg.norm(spec.offset.translation))
-        if isinstance(spec, JointSpec) and only_slides(spec.kind):
+        if isinstance(spec, JointSpec) and spec.path is not None:
+            step += float(np.linalg.norm(spec.path.points, axis=1).max())
+        elif isinstance(spec, JointSpec) and spec.length:
+            step += spec.length * float(spec.rest[0] if spec.locked else spec.upper[0])
+        elif isinstance(spec, JointSpec) and only_slides(spec.kind):
             ends = np.abs(spec.rest) if spec.locked else np.maximum(np.abs(spec.lower), np.abs(spec.upper))
             step += float(np.linalg.norm(ends[np.isfinite(ends)]))
         reach[i] = reach[layout.parents[i]] + step

@@ -44,7 +44,8 @@ class Model:
         lower: Lower bounds, length nv; -inf where there is none.
         upper: Upper bounds, length nv.
         stiffness: Stiffness of each degree of freedom.
-        slides: Whether each degree of freedom is a length [m]; the others are angles [rad].
+        slides: Whether each degree of freedom is a length [m].
+        turns: Whether each is an angle [rad]; the stretch of a scale joint is neither.
         mass: Total mass [kg].
         length: L, the longest path from the root [m]: the body's length scale.
         source: The file or table it came from.
@@ -79,6 +80,7 @@ class Model:
         "slides",
         "source",
         "stiffness",
+        "turns",
         "units",
         "up",
         "upper",
@@ -94,6 +96,7 @@ class Model:
     upper: Floats
     stiffness: Floats
     slides: NDArray[np.bool_]
+    turns: NDArray[np.bool_]
     mass: float
     length: float
     source: str
@@ -151,6 +154,7 @@ class Model:
             "stiffness": freeze(np.concatenate([np.zeros(0), *(np.full(j.nv, j.stiffness) for j in own)])),
             "mass": float(sum(spec.mass for spec in layout.specs)),
             "slides": freeze_flags(slides for joint in own for slides in joint.slides),
+            "turns": freeze_flags(turns for joint in own for turns in joint.turns),
             "length": measure_length(layout),
         }.items():
             object.__setattr__(self, slot, value)

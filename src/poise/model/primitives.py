@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from poise.model.joint import Mimic
 from poise.model.kinds import KINDS, Primitive, make_basis
 from poise.model.layout import Layout
+from poise.model.path import Path
 from poise.model.spec import JointSpec
 
 __all__ = ["make_kernel_table"]
@@ -27,12 +28,23 @@ class _Table:
     ints: list[list[int]] = field(default_factory=list)
     numbers: list[tuple[float, float, float]] = field(default_factory=list)
     placements: list[NDArray[np.float64]] = field(default_factory=list)
+    paths: list[Path | None] = field(default_factory=list)
 
-    def add(self, kind: int, parent: int, q: int, v: int, numbers: tuple[float, float, float], at: Any) -> int:
+    def add(
+        self,
+        kind: int,
+        parent: int,
+        q: int,
+        v: int,
+        numbers: tuple[float, float, float],
+        at: Any,
+        path: Path | None = None,
+    ) -> int:
         index = len(self.ints)
         self.ints.append([kind, parent, index + 1, q, v])
         self.numbers.append(numbers)
         self.placements.append(at)
+        self.paths.append(path)
         return index
 
 
@@ -45,11 +57,17 @@ def expand(table: _Table, spec: JointSpec, layout: Layout, at: int, base: Any) -
             at, base = table.add(kind, at, q, v, (1.0, 0.0, 0.0), base), np.eye(4)
             q, v = q + 3, v + 3
             continue
+        if kind == Primitive.PATH:
+            assert spec.path is not None
+            at = table.add(kind, at, q, v, (mimic.ratio, mimic.offset, 0.0), base, spec.path)
+            base, q, v = np.eye(4), q + 1, v + 1
+            continue
         # along a negative axis the same motion is that of the positive axis backwards, which keeps the matrix exact
         sign = -1.0 if float(axis[int(np.argmax(np.abs(axis)))]) == -1.0 else 1.0
         turn = np.eye(4)
         turn[:3, :3] = make_basis(sign * axis)
-        numbers = (sign * mimic.ratio, sign * mimic.offset, spec.pitch)
+        unit = sign * spec.length if spec.length else sign  # a factor of a length
+        numbers = (unit * mimic.ratio, unit * mimic.offset, spec.pitch)
         at = table.add(kind, at, q, v, numbers, base @ turn)
         base, q, v = turn.T, q + 1, v + 1
     return at, base
@@ -77,6 +95,8 @@ def make_kernel_table(layout: Layout) -> dict[str, Any]:
         "numbers": np.array(table.numbers).reshape(n, 3),
         "R": np.ascontiguousarray(placements[:, :3, :3]),
         "p": np.ascontiguousarray(placements[:, :3, 3]),
+        "curves": [(path.pieces, path.length, path.closed) for path in table.paths if path],
+        "curve_index": number_paths(table.paths),
         "mass": sum_masses(layout, frames, n),
         "frame_primitive": [at for at, _ in frames],
         "frame_R": np.array([base[:3, :3] for _, base in frames]),
@@ -85,6 +105,12 @@ def make_kernel_table(layout: Layout) -> dict[str, Any]:
         "aliases": [(spec.name, i) for i, spec in enumerate(layout.specs) if isinstance(spec, JointSpec)],
         "coordinates": list_coordinates(layout),
     }
+
+
+def number_paths(paths: list[Path | None]) -> list[int]:
+    """Return the number of each primitive's curve among all curves; -1 where it has none."""
+    numbers = iter(range(len(paths)))
+    return [-1 if path is None else next(numbers) for path in paths]
 
 
 def close_subtrees(ints: list[list[int]]) -> None:

@@ -9,9 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidModel, InvalidValue, ShapeMismatch, name_not_found
+from poise.errors import InvalidModel, InvalidValue, ShapeMismatch
 from poise.model.joint import BallRange, Floats, Mimic
 from poise.model.kinds import EULER_ORDERS, KINDS
+from poise.model.path import Path, read_path
+from poise.model.stretch import check_kind, check_length, fill_bounds
 from poise.spatial import Transform, as_transform
 
 __all__ = ["FrameSpec", "JointSpec"]
@@ -66,6 +68,8 @@ class JointSpec:
     stiffness: float
     cone: BallRange | None = None
     locked: bool = False
+    length: float = 0.0
+    path: Path | None = None
 
     def key(self) -> tuple[Any, ...]:
         """Return everything that makes it what it is, in a form that can be compared."""
@@ -94,13 +98,15 @@ class JointSpec:
         stiffness: float,
         cone: BallRange | None = None,
         locked: bool = False,
+        length: float | None = None,
+        path: Any = None,
     ) -> JointSpec:
         """Return the joint, or raise an error that names what is wrong with it."""
         check_name(name, "joint")
-        if not isinstance(kind, str) or kind not in KINDS:
-            raise name_not_found("joint kind", str(kind), KINDS)
         where = f"joint {name!r}"
-        low, high = read_bounds(kind, lower, upper, where)
+        check_kind(kind, where)
+        curve = read_path(kind, path, where)
+        low, high = read_bounds(kind, *fill_bounds(kind, lower, upper, curve, where), where)
         follows = check_mimic(mimic, kind, where)
         return cls(
             name=name,
@@ -121,6 +127,8 @@ class JointSpec:
             stiffness=check_not_negative(stiffness, f"{where}: stiffness"),
             cone=check_cone(kind, cone, where),
             locked=check_locked(locked, kind, follows, where),
+            length=check_length(kind, length, where),
+            path=curve,
         )
 
 
@@ -278,7 +286,7 @@ def read_bound(values: ArrayLike | None, size: int, default: float, what: str) -
 def check_rest(kind: str, rest: ArrayLike | None, low: Floats, high: Floats, where: str) -> Floats:
     facts = KINDS[kind]
     if rest is None:
-        return freeze(make_identity(kind) if facts.quaternion else np.clip(np.zeros(facts.nq), low, high))
+        return freeze(make_identity(kind) if facts.quaternion else np.clip(make_identity(kind), low, high))
     values = read_vector(rest, facts.nq, f"{where}: rest")
     if facts.quaternion:
         turn = values[-4:]
@@ -293,7 +301,7 @@ def check_rest(kind: str, rest: ArrayLike | None, low: Floats, high: Floats, whe
 
 def make_identity(kind: str) -> NDArray[np.float64]:
     """Return the joint's numbers that mean no motion."""
-    q = np.zeros(KINDS[kind].nq)
+    q = np.full(KINDS[kind].nq, KINDS[kind].neutral)
     if KINDS[kind].quaternion:
         q[-4] = 1.0
     return q

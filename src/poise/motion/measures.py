@@ -279,7 +279,7 @@ def list_inner(clip: Motion) -> list[int]:
     out: list[int] = []
     for joint in clip.model.joints:
         if joint.nv and not joint.mimic and joint.name not in carried:
-            out += [joint.v.start + k for k, slides in enumerate(joint.slides) if not slides]
+            out += [joint.v.start + k for k, turns in enumerate(joint.turns) if turns]
     return out
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ Floats = NDArray[np.float64]
 
 HEAD_ROLES = ("head", "neck", "chest", "pelvis", "shoulder_l", "shoulder_r")
 MEETING = 2e-3  # of L: ends that are closer meet
+RAIL, RAIL_RODS, RAIL_COLOR = 0.004, 48, (0.55, 0.58, 0.62)  # a curve that a joint runs along: radius of L
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,7 +67,20 @@ def find_solids(model: Model) -> tuple[Solid, ...]:
     drawn = {parts[bone.frame] for bone in bones} | served
     found = (*(make_solid(shape) for shape in solid), *taper_solids(model, bones), *make_head(model, drawn))
     balls = [] if found else place_balls(model)
-    return found or tuple(make_capsule(frame, np.array(at), np.array(at), radius) for frame, at, radius in balls)
+    found = found or tuple(make_capsule(frame, np.array(at), np.array(at), radius) for frame, at, radius in balls)
+    return (*found, *lay_rails(model))
+
+
+def lay_rails(model: Model) -> list[Solid]:
+    """Return the curves that paths run along as thin rods, fixed to what carries them."""
+    found = []
+    for joint in model.joints:
+        if joint.path is not None:
+            x = np.linspace(0.0, joint.path.length, RAIL_RODS + 1)
+            places = joint.offset.apply(joint.path.transform(x)[:, :3, 3])
+            rods = pairwise(places)
+            found += [make_capsule(joint.parent, a, b, RAIL * model.length, RAIL_COLOR) for a, b in rods]
+    return found
 
 
 def is_bare_person(model: Model) -> bool:

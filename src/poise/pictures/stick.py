@@ -89,7 +89,7 @@ def find_bones(model: Model) -> list[tuple[int, int]]:
 def find_angles(model: Model, q: Floats) -> list[tuple[Floats, float]]:
     """Return where each turning joint is, and its angle [rad]."""
     places = model.fk(q)[:, :3, 3]
-    turning = [j for j in model.joints if j.nv == 1 and not j.mimic and not model.slides[j.v.start]]
+    turning = [j for j in model.joints if j.nv == 1 and not j.mimic and model.turns[j.v.start]]
     return [(places[model.frames.index(joint.frame)], float(q[joint.q.start])) for joint in turning]
 
 

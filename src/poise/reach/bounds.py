@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 
 from poise.goals.goal import POSE, POSITION, GoalRows
 from poise.model import Model
+from poise.model.curve import find_box
 from poise.model.kinds import Primitive
+from poise.model.path import carry_alone
 from poise.model.primitives import make_kernel_table
 from poise.reach.distances import BALL, SLIDE, TURN, Interval, JointMotion, find_last_pivot, fold
 from poise.spatial import Rotation
@@ -255,7 +257,10 @@ def draw_anew(model: Model, freedom: Freedom) -> Drawing:
     for i, ints in enumerate(table["ints"]):
         T = place_on(places, ints[1], table["R"][i], table["p"][i])
         allowed = find_ranges(model, ints, table["numbers"][i], freedom)
-        turn, found = move(ints[0], T, allowed, table["numbers"][i][2])
+        if ints[0] == Primitive.PATH:
+            turn, found = run_along(table["curves"][table["curve_index"][i]], T, allowed)
+        else:
+            turn, found = move(ints[0], T, allowed, table["numbers"][i][2])
         places.append(T @ turn)
         motions.append(found)
     rows = zip(table["frame_names"], table["frame_primitive"], table["frame_R"], table["frame_p"], strict=True)
@@ -283,6 +288,23 @@ def find_ranges(model: Model, ints: list[int], numbers: Floats, freedom: Freedom
         return [(bias, bias) if gain == 0.0 else (-math.inf, math.inf)] * wide
     ends = [(gain * float(model.lower[v + k]) + bias, gain * float(model.upper[v + k]) + bias) for k in range(wide)]
     return [(bias, bias) if gain == 0.0 else (min(pair), max(pair)) for pair in ends]
+
+
+def run_along(
+    curve: tuple[Floats, float, bool], T: Floats, allowed: list[tuple[float, float]] | Floats
+) -> tuple[Floats, list[JointMotion]]:
+    """Return where a path at T is drawn, relative to T, and what it may do: stay in a box, and turn in any way."""
+    pieces, length, closed = curve
+    if not isinstance(allowed, list):
+        return np.array(carry_alone(pieces, length, closed).fk(np.asarray(allowed[:1]), "frame")), []
+    (low, high), turn = find_box(pieces, length), np.eye(4)
+    turn[:3, 3] = 0.5 * (low + high)
+    at, half = (T @ turn)[:3, 3], 0.5 * (high - low)
+    if not closed and not (allowed[0][0] >= 0.0 and allowed[0][1] <= length):
+        half = np.full(3, math.inf)  # beyond its ends it goes on for ever
+    slides = [JointMotion(SLIDE, T[:3, 3], T[:3, k], -float(x), float(x)) for k, x in enumerate(half)]
+    keeps_axes = not pieces[:, 17:].any()  # x, y and z of its quaternion
+    return turn, slides if keeps_axes else [*slides, JointMotion(BALL, at, T[:3, 2])]
 
 
 def move(

@@ -92,7 +92,7 @@ def name_stop(model: Model, limit: ActiveLimit) -> Stop:
     roles = [role for role, own in model.roles.items() if own == frame]
     role = min(roles, key=lambda role: (not role.startswith(PARTS), role), default="")
     part, _, side = role.rpartition("_") if role.rpartition("_")[2] in SIDES else (role, "", "")
-    turns = limit.kind == "range" and not model.slides[limit.velocity]
+    turns = limit.kind == "range" and bool(model.turns[limit.velocity])
     degrees = math.degrees(limit.value) if turns else None
     if limit.kind == "floor":  # whatever of it touches: the foot does
         return Stop("foot", SIDES.get(side or find_side(frame), ""), limit.kind, None, limit)

@@ -48,7 +48,7 @@ def find_gains(model: Model, handles: dict[str, Handle]) -> NDArray[np.float64]:
         name = model.frame(frame).joint
         if name is not None and not model.joint(name).mimic:
             v = model.joint(name).v
-            out[v] = np.where(model.slides[v] | (np.asarray(model.stiffness)[v] > 0.0), out[v], UPRIGHT)
+            out[v] = np.where(~model.turns[v] | (np.asarray(model.stiffness)[v] > 0.0), out[v], UPRIGHT)
     return out
 
 

@@ -31,8 +31,8 @@ def table(answers: Answers) -> str:
         cells = []
         for name, width in zip(names, widths, strict=True):
             joint = model.joint(name)
-            value, slides = float(answer.q[joint.q][0]), bool(model.slides[joint.v][0])
-            cells.append((f"{value:.4f}" if slides else f"{degrees(value):.2f}").rjust(width))
+            value, turns = float(answer.q[joint.q][0]), bool(model.turns[joint.v][0])
+            cells.append((f"{degrees(value):.2f}" if turns else f"{value:.4f}").rjust(width))
         lines.append(f"{i:>2} " + "  ".join(cells))
     if len(answers) > MOST:
         lines.append(f"   and {len(answers) - MOST} more")

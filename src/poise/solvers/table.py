@@ -337,9 +337,11 @@ def find_stiffness(model: Model) -> NDArray[np.float64]:
 
 
 def measure_bone(model: Model, frame: Frame) -> float:
-    """Return the length from a frame's parent to the frame: the offset, and what a locked slide adds at rest [m]."""
+    """Return the length from a frame's parent to the frame: the offset, and what a locked slide or stretch adds [m]."""
     length = float(np.linalg.norm(frame.offset.translation))
     joint = None if frame.joint is None else model.joint(frame.joint)
+    if joint is not None and joint.length:
+        return length + joint.length * float(joint.rest[0])
     if joint is None or not joint.locked or joint.kind not in ("prismatic", "translation3"):
         return length
     return length + float(np.linalg.norm(joint.rest))

@@ -27,10 +27,11 @@ class Dial:
         name: The joint, and which of its numbers.
         joint: The joint.
         v: Where it is among the velocities of the body.
-        slides: Whether it is a length [m]; otherwise an angle [rad].
+        slides: Whether it is a length [m] or a factor; otherwise an angle [rad].
         low: The lowest value.
         high: The highest value.
         bounded: Whether the body's own range says so; otherwise it is as far as a slider goes.
+        unit: What it is measured in; empty for a factor.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Dial:
     low: float
     high: float
     bounded: bool
+    unit: str = "rad"
 
 
 @lru_cache(maxsize=8)
@@ -54,14 +56,15 @@ def find_dials(model: Model, size: float) -> tuple[Dial, ...]:
         names += [f"r{axis}" for axis in "xyz"][: joint.nv - len(names)] if len(names) < joint.nv else []
         for k, v in enumerate(range(joint.v.start, joint.v.stop)):
             name = f"{joint.name}.{names[k]}" if names[k] and joint.nv > 1 else joint.name
-            slides = bool(model.slides[v])
+            slides = not model.turns[v]
             reach = size if slides else np.pi
             plain = joint.nq == joint.nv
             low, high = (float(x) if plain else np.inf for x in (model.lower[v], model.upper[v]))
             bounded = bool(np.isfinite(low) and np.isfinite(high))
             if not bounded:
                 low, high = (float(rest[v]) + sign * reach for sign in (-1.0, 1.0))
-            found.append(Dial(name, joint.name, v, slides, low, high, bounded))
+            unit = "m" if model.slides[v] else "" if slides else "rad"
+            found.append(Dial(name, joint.name, v, slides, low, high, bounded, unit))
     return tuple(found)
 
 

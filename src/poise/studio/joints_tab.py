@@ -184,8 +184,7 @@ def describe_range(dial: Dial) -> str:
     """Say how far a number goes."""
     if not dial.bounded:
         return "It has no range of its own"
-    unit = "m" if dial.slides else "rad"
-    text = f"{dial.low:.3f} to {dial.high:.3f} {unit}"
+    text = f"{dial.low:.3f} to {dial.high:.3f} {dial.unit}".rstrip()
     return text if dial.slides else f"{math.degrees(dial.low):.1f} to {math.degrees(dial.high):.1f} degrees ({text})"
 
 
@@ -220,7 +219,7 @@ def describe_pose(dials: tuple[Dial, ...], values: Floats, q: Floats) -> str:
     """Show all numbers, degrees beside radians, and a button that copies q."""
     rows = "".join(
         f"<tr><td>{html.escape(dial.name)}</td><td style='text-align:right'>{value:.4f}</td>"
-        f"<td style='text-align:right'>{'m' if dial.slides else f'{math.degrees(value):.1f}&deg;'}</td></tr>"
+        f"<td style='text-align:right'>{dial.unit if dial.slides else f'{math.degrees(value):.1f}&deg;'}</td></tr>"
         for dial, value in zip(dials, values.tolist(), strict=True)
     )
     table = f"<table style='width:100%;font-size:12px;font-variant-numeric:tabular-nums'>{rows}</table>"

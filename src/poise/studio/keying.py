@@ -129,7 +129,7 @@ def ask_joint(pose: Pose, joint: Joint) -> Goal:
     if joint.parent is None:
         return Reach(joint.frame, T, name=joint.name)
     between = np.linalg.inv(pose.transform(joint.parent).matrix) @ T
-    if any(joint.slides):
+    if not all(joint.turns):
         return Reach(joint.frame, between, relative_to=joint.parent, name=joint.name)
     return Orient(joint.frame, between[:3, :3], relative_to=joint.parent, name=joint.name)
 

@@ -25,7 +25,8 @@ def jacobian_derivative(
 
         twist of T_b_i = - sum over motions k nearer to b of (column_k v_k)
 
-    so one walk from the frame to the root gives all columns. ``reference="world"`` and ``"spatial"`` follow
+    so one walk from the frame to the root gives all columns. A path's zeta_i is not constant: what it changes by along
+    its curve is added, ``Ad(T_b_i) zeta_i' v_i``. ``reference="world"`` and ``"spatial"`` follow
     by the product rule on the change of frame. Acceleration is ``J v_dot + J_dot v``.
 
     Source: Rabbani section 1.3, eq. 14 and 15.
@@ -56,6 +57,8 @@ def _body_derivative(model: Model, q: ArrayLike, speed: Array, frame: str) -> Ar
                 columns = slice(first, first + motion.count)
                 T_b_i = inverse(T_i_b)
                 derivative[:, columns] += step.gain * adjoint_derivative(T_b_i, relative) @ motion.twists
+                own = step.gain**2 * motion.change * speed[columns]  # of a path: its twist changes along the curve
+                derivative[:, columns] += adjoint(T_b_i) @ own
                 relative = relative - step.gain * adjoint(T_b_i) @ motion.twists @ speed[columns]
                 T_i_b = motion.transform @ T_i_b
         T_i_b = step.offset @ T_i_b

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from poise.model import Model
 from poise.textbook.bodies import path
-from poise.textbook.joints import joint_motions
+from poise.textbook.joints import CurveMotion, joint_motions
 from poise.textbook.rotations import Array
 from poise.textbook.twists import adjoint, inverse, twist_exponential
 
@@ -32,11 +32,12 @@ class Exponential:
     amounts: Array
     columns: slice
     gain: float
+    placed: Array | None = None
 
     @property
     def transform(self) -> Array:
-        """``exp(zeta theta)``, ``(4, 4)``."""
-        return twist_exponential(self.twists @ self.amounts)
+        """``exp(zeta theta)``, ``(4, 4)``; of a path, which is no exponential, where it is."""
+        return self.placed if self.placed is not None else twist_exponential(self.twists @ self.amounts)
 
 
 def exponentials(model: Model, q: ArrayLike, frame: str) -> tuple[tuple[Exponential, ...], Array]:
@@ -57,7 +58,8 @@ def exponentials(model: Model, q: ArrayLike, frame: str) -> tuple[tuple[Exponent
         for motion in joint_motions(step.joint, step.value):
             first = step.joint.v.start + motion.first
             columns = slice(first, first + motion.count)
-            factors.append(Exponential(adjoint(zero) @ motion.twists, motion.amounts, columns, step.gain))
+            placed = zero @ motion.transform @ inverse(zero) if isinstance(motion, CurveMotion) else None
+            factors.append(Exponential(adjoint(zero) @ motion.twists, motion.amounts, columns, step.gain, placed))
     return tuple(factors), zero
 
 

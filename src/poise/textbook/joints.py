@@ -9,7 +9,7 @@ and the derivative from simple motions, forward kinematics from the transform.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,6 +22,7 @@ from poise.textbook.rotations import (
     axis_rotation,
     euler_axes,
     euler_rotation,
+    quaternion_product,
     quaternion_rotation,
     quaternion_vector,
 )
@@ -49,9 +50,37 @@ class Motion:
         return twist_exponential(self.twists @ self.amounts)
 
     @property
+    def change(self) -> Array:
+        """How the twists ``(6, k)`` change per unit of their own amounts: not at all, but along a curve."""
+        return np.zeros_like(self.twists)
+
+    @property
     def count(self) -> int:
         """How many velocities the motion takes: three for a ball, else one."""
         return len(self.amounts)
+
+
+@dataclass(frozen=True)
+class CurveMotion(Motion):
+    """The motion along a curve: its twist per metre differs from place to place, and no exponential is its transform.
+
+    Attributes:
+        placed: ``(4, 4)`` where the curve is.
+        bend: ``(6, 1)`` how the twist changes per metre.
+    """
+
+    placed: Array = field(default_factory=lambda: np.eye(4))
+    bend: Array = field(default_factory=lambda: np.zeros((6, 1)))
+
+    @property
+    def transform(self) -> Array:
+        """The motion as a ``(4, 4)`` transform."""
+        return self.placed
+
+    @property
+    def change(self) -> Array:
+        """How the twist changes per metre."""
+        return self.bend
 
 
 def joint_transform(joint: Joint, value: Array) -> Array:
@@ -67,6 +96,10 @@ def joint_transform(joint: Joint, value: Array) -> Array:
             return rigid(axis_rotation(joint.axis, value[0]))
         case "prismatic":
             return rigid(translation=value[0] * joint.axis)
+        case "scale":
+            return rigid(translation=joint.length * value[0] * joint.axis)
+        case "path":
+            return curve_motion(joint, value[0]).placed
         case "screw":
             return rigid(axis_rotation(joint.axis, value[0]), joint.pitch * value[0] * joint.axis)
         case "cylindrical":
@@ -105,6 +138,12 @@ def joint_axes(joint: Joint, value: Array) -> tuple[Array, Array]:
             return np.zeros((3, 1)), joint.axis[:, None]
         case "prismatic":
             return joint.axis[:, None], np.zeros((3, 1))
+        case "scale":
+            return joint.length * joint.axis[:, None], np.zeros((3, 1))
+        case "path":
+            along = curve_motion(joint, value[0])
+            turn = along.placed[:3, :3]
+            return turn @ along.twists[:3], turn @ along.twists[3:]
         case "screw":
             return joint.pitch * joint.axis[:, None], joint.axis[:, None]
         case "cylindrical":
@@ -145,6 +184,10 @@ def joint_motions(joint: Joint, value: Array) -> tuple[Motion, ...]:
             return (_hinge(joint.axis, value[0]),)
         case "prismatic":
             return (_slide(joint.axis, value[0]),)
+        case "scale":
+            return (_simple(joint.length * joint.axis, np.zeros(3), value[0], 0),)
+        case "path":
+            return (curve_motion(joint, value[0]),)
         case "screw":
             return (_simple(joint.pitch * joint.axis, joint.axis, value[0], 0),)
         case "cylindrical":
@@ -164,6 +207,37 @@ def joint_motions(joint: Joint, value: Array) -> tuple[Motion, ...]:
             return (*(_slide(np.eye(3)[i], value[i], i) for i in range(3)), _ball(value[3:], 3))
         case _:
             raise _unknown(joint)
+
+
+def curve_motion(joint: Joint, x: float) -> CurveMotion:
+    """Where a path joint is at arc length x, the twist per metre of its frame in its own axes, and its change.
+
+    The place p and the quaternion Q are cubic polynomials of the arc length, and R that of Q made unit::
+
+        v = R^T p'                  w = 2 Im(Q^-1 Q')
+        v' = R^T p'' - w x v        w' = 2 Im(Q^-1 Q'') - 2 w (Q . Q') / |Q|^2
+
+    w is the frame's turning per metre: the curvature, about the binormal, where it follows the tangent, and zero where
+    it keeps its axes. Beyond its ends the curve goes straight on.
+    """
+    path = joint.path
+    assert path is not None
+    at = x % path.length if path.closed else min(max(x, 0.0), path.length)
+    beyond = 0.0 if path.closed else x - at
+    piece = path.pieces[max(int(np.searchsorted(path.pieces[:, 0], at, side="right")) - 1, 0)]
+    s, cubic = at - piece[0], piece[1:].reshape(7, 4)
+    value = cubic @ np.array([1.0, s, s**2, s**3])
+    slope = cubic @ np.array([0.0, 1.0, 2.0 * s, 3.0 * s**2])
+    second = cubic @ np.array([0.0, 0.0, 2.0, 6.0 * s]) * (beyond == 0.0)
+    value = value + beyond * slope
+    Q, size = value[3:], value[3:] @ value[3:]
+    back = np.array([Q[0], *-Q[1:]]) / size
+    R = quaternion_rotation(Q / np.sqrt(size))
+    v, w = R.T @ slope[:3], 2.0 * quaternion_product(back, slope[3:])[1:]
+    v_rate = R.T @ second[:3] - np.cross(w, v)
+    w_rate = 2.0 * quaternion_product(back, second[3:])[1:] - 2.0 * w * (Q @ slope[3:]) / size
+    twist, bend = np.concatenate([v, w])[:, None], np.concatenate([v_rate, w_rate])[:, None]
+    return CurveMotion(twist, np.array([x]), 0, rigid(R, value[:3]), bend)
 
 
 def plane_axes(normal: ArrayLike) -> Array:

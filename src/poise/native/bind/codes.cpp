@@ -13,7 +13,8 @@ void bind_codes(nb::module_& m) {
       .value("SLIDE", PRISMATIC)
       .value("SCREW", SCREW)
       .value("BALL", BALL)
-      .value("SLIDE3", SLIDE3);
+      .value("SLIDE3", SLIDE3)
+      .value("PATH", PATH);
 
   nb::enum_<GoalOp>(m, "GoalOp", nb::is_arithmetic(), "Which residual a goal asks for.")
       .value("POSITION", GOAL_POSITION)

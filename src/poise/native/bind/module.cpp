@@ -49,12 +49,33 @@ template <class T> int turn_of(const T* R) {
   return GENERAL_TURN;
 }
 
+// the curves of all paths: 29 numbers a piece, its start and its polynomials as in curve.h
+std::shared_ptr<const CurveStore> read_curves(const nb::list& list) {
+  auto store = std::make_shared<CurveStore>();
+  for (nb::handle entry : list) {
+    const auto curve = nb::cast<nb::tuple>(entry);
+    const Array table = as_array<double>(curve[0], "curve");
+    const auto n = static_cast<std::size_t>(table.size()) / 29;
+    std::vector<CurvePiece> pieces(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double* row = table.data<double>() + 29 * i;
+      pieces[i].start = row[0];
+      for (std::size_t k = 0; k < 28; ++k) pieces[i].c[k / 4][k % 4] = row[1 + k];
+    }
+    store->pieces.push_back(std::move(pieces));
+    store->curves.push_back({nullptr, static_cast<int>(n), nb::cast<double>(curve[1]), nb::cast<bool>(curve[2])});
+  }
+  for (std::size_t i = 0; i < store->curves.size(); ++i) store->curves[i].pieces = store->pieces[i].data();
+  return store;
+}
+
 template <class T> void fill(BodyArrays<T>& to, const Body& shape, const nb::dict& table) {
   const auto doubles = [&](const char* key) { return as_array<double>(table[key], key); };
   const Array R = doubles("R"), p = doubles("p"), numbers = doubles("numbers"), mass = doubles("mass");
   const Array frame_R = doubles("frame_R"), frame_p = doubles("frame_p");
   const auto ints = nb::cast<std::vector<std::vector<int>>>(table["ints"]);
   const auto frame_primitive = nb::cast<std::vector<int>>(table["frame_primitive"]);
+  const auto curve_index = nb::cast<std::vector<int>>(table["curve_index"]);
   const std::size_t n = ints.size();
   to.primitives.resize(n);
   to.masses.resize(n + 1);
@@ -71,6 +92,7 @@ template <class T> void fill(BodyArrays<T>& to, const Body& shape, const nb::dic
     for (std::size_t k = 0; k < 9; ++k) b.R[k] = static_cast<T>(R.data<double>()[9 * i + k]);
     for (std::size_t k = 0; k < 3; ++k) b.p[k] = static_cast<T>(p.data<double>()[3 * i + k]);
     b.turn = turn_of(b.R);
+    b.curve = curve_index[i] < 0 ? nullptr : &shape.curves->curves[static_cast<std::size_t>(curve_index[i])];
   }
   std::vector<bool> moved(static_cast<std::size_t>(shape.n_v), false);
   for (const Primitive<T>& b : to.primitives) {
@@ -94,6 +116,7 @@ void make_body(Body* body, const AnyDict& table) {
   new (body) Body();
   body->n_q = nb::cast<int>(table["nq"]);
   body->n_v = nb::cast<int>(table["nv"]);
+  body->curves = read_curves(nb::cast<nb::list>(table["curves"]));
   fill(body->f64, *body, table);
   fill(body->f32, *body, table);
   for (const auto& c : nb::cast<std::vector<std::vector<int>>>(table["coordinates"])) {

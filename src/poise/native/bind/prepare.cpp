@@ -354,6 +354,7 @@ void fill_solver(PreparedSolver& solver, const Body& body, const nb::dict& table
   }
   const std::vector<int> column = choose_columns(to, body, table, index, all);
   take_primitives(to, body, index, column);
+  to.curves = body.curves;
   to.shared_columns = body.f64.shared_columns;
   to.velocities.assign(static_cast<std::size_t>(to.n_v), 0);
   for (std::size_t v = 0; v < column.size(); ++v) {

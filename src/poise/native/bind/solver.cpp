@@ -197,7 +197,7 @@ AnyTuple rows_jacobian(PreparedSolver& solver, nb::handle q) {
   solver_ops().restart(d);
   solver_ops().advance(d);
   std::vector<double> J(static_cast<std::size_t>(d.n_rows * d.n_v));
-  assemble(d.problem(), d.state.placements, d.targets.data(), d.state.J, d.state.room);
+  assemble(d.problem(), d.state.q, d.state.placements, d.targets.data(), d.state.J, d.state.room);
   if (d.custom_columns) d.custom_columns(d.state.q, d.state.J, static_cast<int>(d.goals.size()));
   for (int c = 0; c < d.n_v; ++c) {
     for (int r = 0; r < d.n_rows; ++r) J[static_cast<std::size_t>(r * d.n_v + c)] = d.state.J[c * d.n_rows + r];

@@ -282,10 +282,29 @@ POISE_FN bool any(bool m) { return m; }
 #if POISE_ON_DEVICE
 POISE_FN float square_root(float x) { return sqrtf(x); }
 POISE_FN double square_root(double x) { return sqrt(x); }
+POISE_FN double floor_of(double x) { return floor(x); }
 #else
 POISE_FN float square_root(float x) { return std::sqrt(x); }
 POISE_FN double square_root(double x) { return std::sqrt(x); }
+POISE_FN double floor_of(double x) { return std::floor(x); }
 #endif
+
+// one of the problems that a scalar holds
+template <class S> POISE_FN real_t<S> lane_of(const S& x, int lane) {
+  if constexpr (ScalarTraits<S>::lanes == 1) {
+    return x;
+  } else {
+    return x.lane(lane);
+  }
+}
+
+template <class S> POISE_FN void set_lane(S& x, int lane, real_t<S> value) {
+  if constexpr (ScalarTraits<S>::lanes == 1) {
+    x = value;
+  } else {
+    x.set(lane, value);
+  }
+}
 
 template <class S> POISE_FN S minimum(S a, S b) { return select(a < b, a, b); }
 template <class S> POISE_FN S maximum(S a, S b) { return select(a > b, a, b); }

@@ -1,5 +1,6 @@
 // body_data.h: the arrays that a BodyView looks at, in double and in float, and the names of the frames.
 #pragma once
+#include <memory>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,6 +21,12 @@ template <class T> struct BodyArrays {
   }
 };
 
+// The curves of a body's paths. Primitives point at them, so they stay where they are, and whoever copies primitives shares them.
+struct CurveStore {
+  std::vector<std::vector<CurvePiece>> pieces;
+  std::vector<Curve> curves;
+};
+
 // look up by string_view without making a string
 struct NameHash {
   using is_transparent = void;
@@ -31,6 +38,7 @@ struct Body {
   int n_q = 0, n_v = 0;
   BodyArrays<double> f64;
   BodyArrays<float> f32;
+  std::shared_ptr<const CurveStore> curves;
   std::vector<Coordinate> coordinates;
   NameMap frame_index;
 

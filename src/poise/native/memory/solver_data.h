@@ -9,6 +9,7 @@
 #include "kernels/loop/search.h"
 #include "kernels/problem/reachable.h"
 #include "kernels/strict/hierarchy.h"
+#include "memory/body_data.h"
 
 namespace poise {
 
@@ -104,6 +105,7 @@ struct Watch {
 struct SolverData {
   // the problem
   std::vector<Primitive<double>> primitives;
+  std::shared_ptr<const CurveStore> curves;  // that they point at
   std::vector<FrameData<double>> frames;
   std::vector<GoalSpec<double>> goals;
   std::vector<Coordinate> coordinates;  // of the velocities that may move

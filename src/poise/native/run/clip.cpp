@@ -120,7 +120,7 @@ class Clip : public FrameCorrection {
   void assemble_frame(int t, S weight) {
     const S* q = q_of(d.q, t);
     look_at_frame(t, q, weight, d.rows.data(), solver.state.errors);
-    assemble(problem, solver.state.placements, targets_of(t), d.J.data(), solver.state.room);
+    assemble(problem, q, solver.state.placements, targets_of(t), d.J.data(), solver.state.room);
     scale_rows(t, weight, d.J.data(), n, m);
     find_limit_rows(q, tuning.clear, tuning.clear, weight);
     for (int c = 0; c < n; ++c) {

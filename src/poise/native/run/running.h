@@ -112,7 +112,7 @@ inline void assemble_up_to(SolverData& solver, int goals, const S* room) {
   SearchState<S>& s = solver.state;
   auto problem = solver.problem();
   problem.goals.n = goals;
-  assemble(problem, s.placements, solver.targets.data(), s.J, room);
+  assemble(problem, s.q, s.placements, solver.targets.data(), s.J, room);
   if (solver.custom_columns) solver.custom_columns(s.q, s.J, goals);
 }
 

@@ -1,18 +1,19 @@
 // body.h: a body as the kernels see it.
 //
 // Joints of every kind are expanded when a model is built into primitives: those that move along or about their own z axis,
-// a ball (quaternion), and a slide along three axes (the translation of a free base, one primitive instead of three).
+// a ball (quaternion), a slide along three axes (the translation of a free base, one primitive instead of three), and a path, which
+// runs along a curve (curve.h).
 // Fixed joints are gone (they are frames), and so are mimic joints: each primitive reads `gain * q[q_index] + bias`.
 // Primitives stand in depth-first order, parents first, so the subtree of i is exactly [i, subtree_end).
 //
 // A kernel is templated on the body too. On the CPU it is a `BodyView` onto arrays of run-time size; on the GPU it may be a
 // type whose `count` and numbers are compile-time constants, so that a small arm lives in registers.
 #pragma once
-#include "kernels/algebra/rotation.h"
+#include "kernels/body/curve.h"
 
 namespace poise {
 
-enum Kind : int { REVOLUTE = 0, PRISMATIC = 1, SCREW = 2, BALL = 3, SLIDE3 = 4 };
+enum Kind : int { REVOLUTE = 0, PRISMATIC = 1, SCREW = 2, BALL = 3, SLIDE3 = 4, PATH = 5 };
 
 // How a joint stands in its parent, where that needs no products: R is the identity with its columns rolled by 0, 1 or 2, or a quarter
 // turn about x, as the joints of most arms are.
@@ -26,14 +27,15 @@ template <class T> POISE_FN constexpr bool is_bounded(T end) { return end < open
 
 template <class T> struct Primitive {
   int kind;
-  int parent;       // -1: the world
-  int subtree_end;  // one past the last primitive that moves with this one
-  int q_index;      // first of its coordinates: 1, ball 4, slide3 3
-  int v_index;      // first of its velocities: 1, ball and slide3 3; -1 in a problem that may not move it
-  int turn;         // what R is: a Turn
-  T gain, bias;     // coordinate = gain * q[q_index] + bias; ball and slide3 have gain 1, bias 0
-  T pitch;          // screw: metres along z per radian
-  T R[9], p[3];     // the joint in its parent primitive, before it moves
+  int parent;                    // -1: the world
+  int subtree_end;               // one past the last primitive that moves with this one
+  int q_index;                   // first of its coordinates: 1, ball 4, slide3 3
+  int v_index;                   // first of its velocities: 1, ball and slide3 3; -1 in a problem that may not move it
+  int turn;                      // what R is: a Turn
+  T gain, bias;                  // coordinate = gain * q[q_index] + bias; ball and slide3 have gain 1, bias 0
+  T pitch;                       // screw: metres along z per radian
+  T R[9], p[3];                  // the joint in its parent primitive, before it moves
+  const Curve* curve = nullptr;  // path: what it runs along; whoever holds the primitive keeps it
 };
 
 // a named place: fixed to a primitive (or to the world, -1)
@@ -72,9 +74,37 @@ POISE_FN constexpr int width_of(int kind) { return kind == BALL || kind == SLIDE
 // whether it turns about an axis
 POISE_FN constexpr bool is_hinge(int kind) { return kind == REVOLUTE || kind == SCREW; }
 
+// whether it runs along a curve; never on a GPU, nor in a problem of hinges alone
+template <class P> POISE_FN constexpr bool is_path(const P& primitive) {
+  if constexpr (!has_device_trig && requires { primitive.curve; }) {
+    return primitive.kind == PATH;
+  } else {
+    return false;
+  }
+}
+
 // the value of a one-coordinate primitive
 template <class S, class P> POISE_FN S coordinate_of(const P& primitive, const S* q) {
   return S(primitive.gain) * q[primitive.q_index] + S(primitive.bias);
+}
+
+// Where a path is, and its twist per unit of q. Only for those: `is_path` has been asked.
+template <class S, class P> POISE_FN void point_of_path(const P& primitive, const S* q, CurvePoint<S>& at) {
+  if constexpr (!has_device_trig && requires { primitive.curve; }) {
+    read_point(*primitive.curve, coordinate_of(primitive, q), S(primitive.gain), at);
+  }
+}
+
+// The twist of a path, or how it changes, of `point` in world axes; `placement` is where the path has brought its frame.
+template <class S>
+POISE_FN void carry_twist(const S* v, const S* w, const S* placement, const S* point, S* linear, S* angular) {
+  const S arm[3] = {point[0] - placement[9], point[1] - placement[10], point[2] - placement[11]};
+  S slide[3];
+  rotate(placement, v, slide);
+  rotate(placement, w, angular);
+  cross(angular, arm, linear);
+  POISE_UNROLL
+  for (int r = 0; r < 3; ++r) linear[r] += slide[r];
 }
 
 }  // namespace poise

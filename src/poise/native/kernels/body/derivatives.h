@@ -26,7 +26,7 @@ template <class S, class Body, class F> POISE_FN void frame_twist(const Body& bo
   for (int r = 0; r < 6; ++r) twist[r] = S(real_t<S>(0));
   for (int i = frame.primitive; i >= 0; i = body[i].parent) {
     const auto& b = body[i];
-    const int n = local_columns(b, R, p, columns);
+    const int n = local_columns(b, q, R, p, columns);
     for (int k = 0; k < n; ++k) {
       for (int r = 0; r < 6; ++r) twist[r] += columns[6 * k + r] * v[b.v_index + k];
     }
@@ -35,10 +35,21 @@ template <class S, class Body, class F> POISE_FN void frame_twist(const Body& bo
   }
 }
 
+// out += scale times how the column of a path changes with its own coordinate, in the frame's own axes
+template <class S, class P>
+POISE_FN void add_own_rate(const P& primitive, const S* q, const S* R, const S* p, S scale, S* out) {
+  CurvePoint<S> at;
+  S change[6];
+  point_of_path(primitive, q, at);
+  local_twist(at.dv, at.dw, R, p, change);
+  POISE_UNROLL
+  for (int r = 0; r < 6; ++r) out[r] += scale * change[r];
+}
+
 // Time derivative of the Jacobian along velocity v.
 //
 // In the frame's own axes a column changes by what moves between its joint and the frame: d(col)/dt = -ad(distal) col, with
-// `distal` the twist of the joints passed so far. A reference that turns with the frame adds its own rate: world axes add
+// `distal` the twist of the joints passed so far; a path's own twist changes along its curve too. A reference that turns with the frame adds its own rate: world axes add
 // the rotation, the spatial reference the whole twist.
 template <class S, class Body, class F> POISE_FN void frame_jacobian_dot(const Body& body, const F& frame,
                                                                          const real_t<S>* point, int reference,
@@ -59,11 +70,12 @@ template <class S, class Body, class F> POISE_FN void frame_jacobian_dot(const B
   for (int r = 0; r < 6; ++r) distal[r] = S(T(0));
   for (int i = frame.primitive; i >= 0; i = body[i].parent) {
     const auto& b = body[i];
-    const int n = local_columns(b, R, p, columns);
+    const int n = local_columns(b, q, R, p, columns);
     for (int k = 0; k < n; ++k) {
       S rate[6] = {S(T(0)), S(T(0)), S(T(0)), S(T(0)), S(T(0)), S(T(0))};
       add_bracket(distal, columns + 6 * k, S(T(-1)), rate);
       add_bracket(carried, columns + 6 * k, S(T(1)), rate);
+      if (is_path(b)) add_own_rate(b, q, R, p, v[b.v_index], rate);
       for (int r = 0; r < 6; ++r) J_dot[r * n_v + b.v_index + k] += rate[r];
     }
     for (int k = 0; k < n; ++k) {
@@ -80,6 +92,7 @@ template <class S> struct PathColumn {
   int v_index;
   int primitive;
   S twist[6];
+  S own[6];  // how it changes with its own coordinate beyond turning with its frame: not 0 for a path
 };
 
 // the columns of `frame` in world axes, distal first; returns how many
@@ -90,11 +103,13 @@ POISE_FN int path_columns(const Body& body, const F& frame, const S* q, PathColu
   start_at<S>(frame, nullptr, R, p);
   for (int i = frame.primitive; i >= 0; i = body[i].parent) {
     const auto& b = body[i];
-    const int n = local_columns(b, R, p, columns);
+    const int n = local_columns(b, q, R, p, columns);
     for (int k = 0; k < n; ++k, ++n_path) {
       path[n_path].v_index = b.v_index + k;
       path[n_path].primitive = i;
       for (int r = 0; r < 6; ++r) path[n_path].twist[r] = columns[6 * k + r];
+      for (int r = 0; r < 6; ++r) path[n_path].own[r] = S(real_t<S>(0));
+      if (is_path(b)) add_own_rate(b, q, R, p, S(real_t<S>(1)), path[n_path].own);
     }
     move_left(b, q, R, p);
     place_left(b, R, p);
@@ -102,6 +117,8 @@ POISE_FN int path_columns(const Body& body, const F& frame, const S* q, PathColu
   for (int k = 0; k < n_path; ++k) {
     rotate(R, path[k].twist, path[k].twist);
     rotate(R, path[k].twist + 3, path[k].twist + 3);
+    rotate(R, path[k].own, path[k].own);
+    rotate(R, path[k].own + 3, path[k].own + 3);
   }
   return n_path;
 }
@@ -109,7 +126,8 @@ POISE_FN int path_columns(const Body& body, const F& frame, const S* q, PathColu
 // Kinematic Hessian H[r, i, k] = d J[r, i] / d v_k in world axes at the frame's origin; `path` is workspace for every column.
 //
 // A joint k nearer the root turns column i whole: [w_k x v_i; w_k x w_i]. A joint k farther out only moves the frame:
-// [w_i x v_k; 0]. Two axes of one ball joint turn each other like the first case, since velocities are in body axes.
+// [w_i x v_k; 0]. Two axes of one ball joint turn each other like the first case, since velocities are in body axes. The twist of a path
+// changes along its curve besides.
 template <class S, class Body, class F>
 POISE_FN void frame_hessian(const Body& body, const F& frame, const S* q, int n_v, PathColumn<S>* path, S* H) {
   const long long plane = static_cast<long long>(n_v) * n_v;
@@ -129,6 +147,7 @@ POISE_FN void frame_hessian(const Body& body, const F& frame, const S* q, int n_
         cross(i + 3, k, linear);
       }
       for (int r = 0; r < 3; ++r) out[r * plane] += linear[r];
+      for (int r = 0; a == b && r < 6; ++r) out[r * plane] += path[a].own[r];
     }
   }
 }

@@ -137,9 +137,26 @@ template <class S> POISE_FN void turning_column(const S* R, const S* p, int k, S
   for (int r = 0; r < 3; ++r) column[3 + r] = R[3 * k + r];
 }
 
+// a twist (v, w) in the axes of a joint from which the frame is seen at (R, p), in the frame's own axes
+template <class S> POISE_FN void local_twist(const S* v, const S* w, const S* R, const S* p, S* column) {
+  S sweep[3];
+  cross(w, p, sweep);
+  POISE_UNROLL
+  for (int r = 0; r < 3; ++r) sweep[r] += v[r];
+  rotate_back(R, sweep, column);
+  rotate_back(R, w, column + 3);
+}
+
 // the columns of a primitive (one, or three for a ball), each 6 numbers in the frame's own axes, scaled by the gain
-template <class S, class P> POISE_FN int local_columns(const P& primitive, const S* R, const S* p, S* columns) {
+template <class S, class P>
+POISE_FN int local_columns(const P& primitive, const S* q, const S* R, const S* p, S* columns) {
   using T = real_t<S>;
+  if (is_path(primitive)) {
+    CurvePoint<S> at;
+    point_of_path(primitive, q, at);
+    local_twist(at.v, at.w, R, p, columns);
+    return 1;
+  }
   if (primitive.kind == BALL) {
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) turning_column(R, p, k, columns + 6 * k);
@@ -215,7 +232,7 @@ template <class S, class Body, class F> POISE_FN void frame_jacobian(const Body&
   start_at<S>(frame, point, R, p);
   for (int i = frame.primitive; i >= 0; i = body[i].parent) {
     const auto& b = body[i];
-    const int n = local_columns(b, R, p, columns);
+    const int n = local_columns(b, q, R, p, columns);
     for (int k = 0; k < n; ++k) {
       POISE_UNROLL
       for (int r = 0; r < 6; ++r) J[r * n_v + b.v_index + k] += columns[6 * k + r];

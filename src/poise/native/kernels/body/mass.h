@@ -26,9 +26,20 @@ template <class S, class Body> POISE_FN void gather_mass(const Body& body, const
 
 // How fast the centre of mass moves per unit velocity k of a primitive, which carries its subtree (`sum`):
 // [axis x (moment - mass * origin)] / total, or axis * mass / total when it slides
-template <class S, class P>
-POISE_FN void mass_column(const P& primitive, int k, const S* placement, const S* sum, S per_mass, S* rate) {
+template <class S, class P> POISE_FN void mass_column(const P& primitive, int k, const S* q, const S* placement,
+                                                      const S* sum, S per_mass, S* rate) {
   using T = real_t<S>;
+  if (is_path(primitive)) {
+    CurvePoint<S> at;
+    S slide[3], turn[3], arm[3];
+    point_of_path(primitive, q, at);
+    rotate(placement, at.v, slide);
+    rotate(placement, at.w, turn);
+    for (int r = 0; r < 3; ++r) arm[r] = sum[1 + r] - sum[0] * placement[9 + r];
+    cross(turn, arm, rate);
+    for (int r = 0; r < 3; ++r) rate[r] = per_mass * (rate[r] + sum[0] * slide[r]);
+    return;
+  }
   const int at = width_of(primitive.kind) == 3 ? k : 2;
   const S axis[3] = {placement[at], placement[3 + at], placement[6 + at]};
   const S mass = sum[0];
@@ -59,7 +70,7 @@ POISE_FN void center_of_mass(const Body& body, const S* q, int n_v, S* placement
     const auto& b = body[i];
     for (int k = 0; k < width_of(b.kind); ++k) {
       S rate[3];
-      mass_column(b, k, placements + 12 * i, sums + 4 * i, per_mass, rate);
+      mass_column(b, k, q, placements + 12 * i, sums + 4 * i, per_mass, rate);
       for (int r = 0; r < 3; ++r) J[r * n_v + b.v_index + k] += rate[r];
     }
   }

@@ -18,6 +18,15 @@ template <class S, class P> POISE_FN void move_left(const P& primitive, const S*
     for (int k = 0; k < 3; ++k) p[k] += q[primitive.q_index + k];
     return;
   }
+  if (is_path(primitive)) {
+    CurvePoint<S> at;
+    point_of_path(primitive, q, at);
+    multiply(at.R, R, R);
+    rotate(at.R, p, p);
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) p[k] += at.p[k];
+    return;
+  }
   const S x = coordinate_of(primitive, q);
   if (primitive.kind == PRISMATIC) {
     p[2] += x;
@@ -50,6 +59,18 @@ template <class S, class P> POISE_FN void move_right(const P& primitive, const S
   if (primitive.kind == SLIDE3) {
     S shift[3];
     rotate(R, q + primitive.q_index, shift);
+    POISE_UNROLL
+    for (int k = 0; k < 3; ++k) p[k] += shift[k];
+    return;
+  }
+  if (is_path(primitive)) {
+    CurvePoint<S> at;
+    S shift[3], out[9];
+    point_of_path(primitive, q, at);
+    rotate(R, at.p, shift);
+    multiply(R, at.R, out);
+    POISE_UNROLL
+    for (int k = 0; k < 9; ++k) R[k] = out[k];
     POISE_UNROLL
     for (int k = 0; k < 3; ++k) p[k] += shift[k];
     return;

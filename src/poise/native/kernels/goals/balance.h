@@ -231,14 +231,14 @@ POISE_LARGE_FN void mass_residual(const P& problem, const Goal& goal, const S* p
 }
 
 // row[velocity * stride] += force . velocity of a point that moves with primitive `on`
-template <class S, class P> POISE_LARGE_FN void add_point_row(const P& problem, const S* placements, int on,
+template <class S, class P> POISE_LARGE_FN void add_point_row(const P& problem, const S* q, const S* placements, int on,
                                                               const S* point, const S* force, int stride, S* row) {
   for (int i = on; i >= 0; i = problem.body[i].parent) {
     const auto& b = problem.body[i];
     if (b.v_index < 0) continue;
     for (int k = 0; k < width_of(b.kind); ++k) {
       S linear[3], angular[3];
-      world_column(b, k, placements + 12 * i, point, linear, angular);
+      world_column(b, k, q, placements + 12 * i, point, linear, angular);
       row[(b.v_index + k) * stride] += dot(force, linear);
     }
   }
@@ -246,8 +246,8 @@ template <class S, class P> POISE_LARGE_FN void add_point_row(const P& problem, 
 
 // the rows of a goal on the centre of mass, all columns
 template <class S, class P, class Goal> POISE_LARGE_FN void assemble_mass(const P& problem, const Goal& goal,
-                                                                          const S* placements, const S* target,
-                                                                          real_t<S> per_scale, S* J) {
+                                                                          const S* q, const S* placements,
+                                                                          const S* target, real_t<S> per_scale, S* J) {
   const int n = problem.body.count(), m = problem.n_rows;
   const S *sums = placements + 12 * n, *total = sums + 4 * n;
   const S per_mass = S(1) / total[0];
@@ -267,7 +267,7 @@ template <class S, class P, class Goal> POISE_LARGE_FN void assemble_mass(const 
     if (b.v_index < 0) continue;
     for (int k = 0; k < width_of(b.kind); ++k) {
       S rate[3];
-      mass_column(b, k, placements + 12 * i, sums + 4 * i, per_mass, rate);
+      mass_column(b, k, q, placements + 12 * i, sums + 4 * i, per_mass, rate);
       S* out = J + (b.v_index + k) * m + goal.first_row;
       for (int r = 0; r < (balance ? hull.n : 3); ++r)
         out[r] += balance ? weight * dot(hull.edges[r].normal, rate) : dot(pulling + 3 * r, rate);
@@ -282,7 +282,7 @@ template <class S, class P, class Goal> POISE_LARGE_FN void assemble_mass(const 
       S R[9], p[3], force[3];
       frame_from(frame, placements, R, p);
       for (int r = 0; r < 3; ++r) force[r] = weight * edge.push[k][r];
-      add_point_row(problem, placements, frame.primitive, p, force, m, J + goal.first_row + e);
+      add_point_row(problem, q, placements, frame.primitive, p, force, m, J + goal.first_row + e);
     }
   }
 }

@@ -224,10 +224,16 @@ POISE_FN void goal_wrench(const Goal& goal, const GoalPlace<S>& at, real_t<S> pe
   }
 }
 
-// the motion of `point` per unit velocity k of a placed primitive, in world axes
-template <class S, class P>
-POISE_FN void world_column(const P& primitive, int k, const S* placement, const S* point, S* linear, S* angular) {
+// the motion of `point` per unit velocity k of a primitive that q has placed, in world axes
+template <class S, class P> POISE_FN void world_column(const P& primitive, int k, const S* q, const S* placement,
+                                                       const S* point, S* linear, S* angular) {
   using T = real_t<S>;
+  if (is_path(primitive)) {
+    CurvePoint<S> at;
+    point_of_path(primitive, q, at);
+    carry_twist(at.v, at.w, placement, point, linear, angular);
+    return;
+  }
   const int axis = width_of(primitive.kind) == 3 ? k : 2;
   const S a[3] = {placement[axis], placement[3 + axis], placement[6 + axis]};
   const S gain = S(primitive.gain);

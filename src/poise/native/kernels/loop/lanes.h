@@ -17,22 +17,6 @@ template <class S> struct LaneState {
   S fresh, reached, at_goal;  // 1 or 0: no evaluation yet; the best pose reaches; the last one does
 };
 
-template <class S> POISE_FN real_t<S> lane_of(const S& x, int lane) {
-  if constexpr (ScalarTraits<S>::lanes == 1) {
-    return x;
-  } else {
-    return x.lane(lane);
-  }
-}
-
-template <class S> POISE_FN void set_lane(S& x, int lane, real_t<S> value) {
-  if constexpr (ScalarTraits<S>::lanes == 1) {
-    x = value;
-  } else {
-    x.set(lane, value);
-  }
-}
-
 template <class S> POISE_FN mask_t<S> is_set(const S& flag) { return flag > S(real_t<S>(0.5)); }
 
 template <class S> POISE_FN S as_flag(mask_t<S> m) { return select(m, S(real_t<S>(1)), S(real_t<S>(0))); }

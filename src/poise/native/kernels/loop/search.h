@@ -306,7 +306,7 @@ template <int M, class S, class P> POISE_FN void step_lm(const P& problem, const
 template <int M, class S, class P> POISE_FN void propose_lm(const P& problem, const Settings<real_t<S>>& settings,
                                                             const Posture<S>& posture, const S* targets,
                                                             SearchState<S>& state) {
-  assemble(problem, state.placements, targets, state.J, state.room);
+  assemble(problem, state.q, state.placements, targets, state.J, state.room);
   step_lm<M>(problem, settings, posture, state);
 }
 

@@ -191,7 +191,7 @@ POISE_LARGE_FN void slide_joint(const P& problem, int i, GoalPlace<S>* places, S
   move_goals(problem, i, identity, at + 9, slide, places);
 }
 
-// A velocity without a closed form (a screw, or mimic joints that turn together): x = j.r / |j| (|j| + |r|), whose denominator
+// A velocity without a closed form (a screw, a path, or mimic joints that turn together): x = j.r / |j| (|j| + |r|), whose denominator
 // bounds the curvature of a turning point, so that it never overshoots; near the goal it is the Gauss-Newton step.
 template <class S, class P> POISE_LARGE_FN void turn_together(const P& problem, int v, const S* targets,
                                                               GoalPlace<S>* places, SearchState<S>& state) {
@@ -206,7 +206,7 @@ template <class S, class P> POISE_LARGE_FN void turn_together(const P& problem, 
     for (int i = 0; i < problem.body.count(); ++i) {
       const int under = carried(problem, goal, i);
       if (problem.body[i].v_index != v || under == 0 || under == 3) continue;
-      world_column(problem.body[i], 0, state.placements + 12 * i, wrench.point, linear, angular);
+      world_column(problem.body[i], 0, state.trial_q, state.placements + 12 * i, wrench.point, linear, angular);
       add_goal_column(goal, wrench, per_scale, linear, angular, under == 1 ? S(1) : S(-1), column);
     }
     for (int k = 0; k < rows_of_goal(goal); ++k) {
@@ -253,7 +253,7 @@ template <class S, class P> POISE_LARGE_FN void descend_joints(const P& problem,
     // and again when it has turned: the next ones hang on it
     if (inside_out) place_one(problem.body, i, state.trial_q, state.placements);
     if (b.v_index < 0) continue;
-    if (b.kind == SCREW || moves_with_others(problem, i)) {
+    if (b.kind == SCREW || is_path(b) || moves_with_others(problem, i)) {
       if (!met_before(problem, i, inside_out)) turn_together(problem, b.v_index, targets, places, state);
       continue;
     }

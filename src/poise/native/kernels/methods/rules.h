@@ -39,7 +39,7 @@ template <class S, class P> POISE_LARGE_FN void halley_direction(const P& proble
   damped_direction(w.system, state.damping);
   scaled_step(w, S(settings.reach), state.dq);
   for (int k = 0; k < problem.n_rows * problem.n_v; ++k) w.K[k] = state.J[k];
-  add_curvature(problem, state.placements, targets, state.dq, real_t<S>(0.5), w.K);
+  add_curvature(problem, state.q, state.placements, targets, state.dq, real_t<S>(0.5), w.K);
   if (state.bend) {
     for (int k = 0; k < problem.n_rows * problem.n_v; ++k) w.K[k] += S(real_t<S>(0.5)) * state.bend[k];
   }

@@ -153,8 +153,8 @@ POISE_FN void for_each_column(const P& problem, const Goal& goal, S* J, const F&
 }
 
 // columns of one goal on a frame
-template <class S, class P, class Goal>
-POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placements, const S* targets, S* J) {
+template <class S, class P, class Goal> POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* q,
+                                                                    const S* placements, const S* targets, S* J) {
   using T = real_t<S>;
   const T per_scale = T(1) / problem.scale;
   S linear[3], angular[3];
@@ -162,7 +162,7 @@ POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placeme
     S point[3];
     point_from(problem.goals.frames()[goal.frame], placements, point);
     for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
-      world_column(problem.body[i], k, placements + 12 * i, point, linear, angular);
+      world_column(problem.body[i], k, q, placements + 12 * i, point, linear, angular);
       add_plain_column(goal, per_scale, linear, angular, T(sign), out);
     });
     return;
@@ -176,7 +176,8 @@ POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placeme
       for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
         // what a look is aimed at moves as a point of the base; everything else acts at the goal's own point
         const bool aimed_at = goal.op == GOAL_LOOK && sign < 0;
-        world_column(problem.body[i], k, placements + 12 * i, aimed_at ? at.target_p : wrench.point, linear, angular);
+        world_column(problem.body[i], k, q, placements + 12 * i, aimed_at ? at.target_p : wrench.point, linear,
+                     angular);
         if (aimed_at) angular[0] = angular[1] = angular[2] = S(T(0));
         add_relation_column(goal, wrench, targets + goal.target, per_scale, linear, angular, T(sign), out);
       });
@@ -185,15 +186,15 @@ POISE_FN void assemble_goal(const P& problem, const Goal& goal, const S* placeme
   }
   goal_wrench(goal, at, per_scale, wrench);
   for_each_column(problem, goal, J, [&](int i, int k, int sign, S* out) {
-    world_column(problem.body[i], k, placements + 12 * i, wrench.point, linear, angular);
+    world_column(problem.body[i], k, q, placements + 12 * i, wrench.point, linear, angular);
     add_goal_column(goal, wrench, per_scale, linear, angular, T(sign), out);
   });
 }
 
-// Jacobian of the rows at the placements, column by column: J[column * n_rows + row]; zero for custom goals.
+// Jacobian of the rows at q, whose placements are known, column by column: J[column * n_rows + row]; zero for custom goals.
 // A row that rests inside its range (`room`) is left out.
-template <class S, class P>
-POISE_LARGE_FN void assemble(const P& problem, const S* placements, const S* targets, S* J, const S* room = nullptr) {
+template <class S, class P> POISE_LARGE_FN void assemble(const P& problem, const S* q, const S* placements,
+                                                         const S* targets, S* J, const S* room = nullptr) {
   using T = real_t<S>;
   const int m = problem.n_rows;
   POISE_UNROLL_BODY
@@ -204,11 +205,11 @@ POISE_LARGE_FN void assemble(const P& problem, const S* placements, const S* tar
     if constexpr (any_goal<P>) {
       if (goal.op == GOAL_CUSTOM) continue;
       if (is_of_mass(goal.op)) {
-        assemble_mass(problem, goal, placements, targets + goal.target, T(1) / problem.scale, J);
+        assemble_mass(problem, goal, q, placements, targets + goal.target, T(1) / problem.scale, J);
         continue;
       }
     }
-    assemble_goal(problem, goal, placements, targets, J);
+    assemble_goal(problem, goal, q, placements, targets, J);
   }
   if (!room) return;
   POISE_UNROLL_BODY

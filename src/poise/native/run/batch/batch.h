@@ -124,7 +124,8 @@ enum class Refusal : int {
   MODE = 10,
   TIME = 11,
   RECORD = 12,
-  STILL = 13
+  STILL = 13,
+  PATH_JOINT = 14
 };
 struct Refused {
   Refusal cause = Refusal::NONE;

@@ -9,7 +9,7 @@ namespace {
 
 template <class T> Primitive<T> cast(const Primitive<double>& b, const double* origin) {
   Primitive<T> to{b.kind,    b.parent,  b.subtree_end, b.q_index, b.v_index, b.turn,
-                  T(b.gain), T(b.bias), T(b.pitch),    {},        {}};
+                  T(b.gain), T(b.bias), T(b.pitch),    {},        {},        b.curve};
   for (int k = 0; k < 9; ++k) to.R[k] = T(b.R[k]);
   for (int k = 0; k < 3; ++k) to.p[k] = T(b.p[k] - (b.parent < 0 ? origin[k] : 0.0));
   return to;
@@ -90,7 +90,9 @@ bool threads_serve(const SolverData& solver) {
   return !loops && !solver.custom_rows && (!solver.first || !solver.first->custom_rows);
 }
 
-Refused refused_by_device(const SolverData& solver) {
+namespace {
+
+Refused refused_by_lanes(const SolverData& solver) {
   for (std::size_t g = 0; g < solver.goals.size(); ++g) {
     const auto& goal = solver.goals[g];
     const int at = static_cast<int>(g);
@@ -111,9 +113,20 @@ Refused refused_by_device(const SolverData& solver) {
   return {};
 }
 
+}  // namespace
+
+Refused refused_by_device(const SolverData& solver) {
+  const Refused refused = refused_by_lanes(solver);
+  if (refused.cause != Refusal::NONE) return refused;
+  for (const Primitive<double>& b : solver.primitives) {
+    if (is_path(b)) return {Refusal::PATH_JOINT, -1, b.q_index};
+  }
+  return {};
+}
+
 bool device_serves(const SolverData& solver) { return refused_by_device(solver).cause == Refusal::NONE; }
 
-bool lanes_serve(const SolverData& solver) { return device_serves(solver) && !solver.strict; }
+bool lanes_serve(const SolverData& solver) { return refused_by_lanes(solver).cause == Refusal::NONE && !solver.strict; }
 
 // with more rows than velocities the primal system of one problem at a time is far ahead
 bool lanes_pay(const SolverData& solver) { return solver.n_rows <= 6 || solver.n_rows <= solver.n_v; }

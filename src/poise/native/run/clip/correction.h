@@ -30,7 +30,7 @@ class FrameCorrection : public FrameRates {
       if (off <= tuning.exact) return;
       last = off;
       std::copy(q, q + solver.n_q, best);
-      assemble(problem, solver.state.placements, targets_of(t), d.J.data(), solver.state.room);
+      assemble(problem, q, solver.state.placements, targets_of(t), d.J.data(), solver.state.room);
       scale_rows(t, 1.0, d.J.data(), n, m);
       step_to_hard(t, q);
     }

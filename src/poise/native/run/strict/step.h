@@ -100,7 +100,7 @@ void fill_rows(SolverData& solver, const StrictPoint& p, int level) {
   HierarchyWork<S>& w = t.work;
   S* J = solver.state.J;
   if (t.assembled != p.q || t.assembled_level < level) {
-    assemble(problem, p.placements, solver.targets.data(), J);
+    assemble(problem, p.q, p.placements, solver.targets.data(), J);
     if (solver.custom_columns) solver.custom_columns(p.q, J, problem.goals.n);
     t.assembled = p.q;
     t.assembled_level = level;

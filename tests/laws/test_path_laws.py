@@ -1,0 +1,175 @@
+"""Laws of joints along a curve and of bones that lengthen, over random curves in random trees of every joint kind.
+
+A curve is made of cubic pieces: inside a piece it is smooth, from one to the next its second derivative jumps. So what
+is held against differences stands in the middle of a piece.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import poise
+from bodies import ALL_KINDS, EVERY_KIND, GIVEN_KINDS, models, random_model, random_path
+from differences import difference_quotient, numeric_jacobian
+from goal_cases import CASES, random_body
+from operations import OPERATIONS, REFERENCES, Case, Floats, close
+from poise import Solver, textbook
+
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def stand_inside(model: poise.Model, q: Floats, seed: int) -> Floats:
+    """The configuration with every path in the middle of one of its longer pieces."""
+    out, rng = np.array(q), np.random.default_rng(seed)
+    for joint in model.joints:
+        if joint.path is not None and joint.nq:
+            start = joint.path.pieces[:, 0]
+            steps = np.diff(start, append=joint.path.length)
+            k = int(rng.choice(np.flatnonzero(steps >= np.median(steps))))
+            out[..., joint.q] = start[k] + 0.5 * steps[k]
+    return out
+
+
+def bent_cases(shape: tuple[int, ...] = ()) -> st.SearchStrategy[Case]:
+    def make(model: poise.Model, seed: int) -> Case:
+        case = Case.of(model, seed, shape)
+        return replace(case, q=stand_inside(model, case.q, seed))
+
+    kinds = st.sampled_from([EVERY_KIND, (*GIVEN_KINDS, "revolute", "ball")])
+    return st.builds(make, kinds.flatmap(lambda kinds: models(kinds=kinds, max_joints=10)), SEEDS)
+
+
+# ------------------------------------------------------------------------------------------------ derivatives
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+@settings(max_examples=25)
+@given(case=bent_cases())
+def test_jacobian_is_the_derivative_of_fk(case: Case, reference: str) -> None:
+    close(OPERATIONS[f"jacobian {reference}"](case), numeric_jacobian(case, reference), 2e-8)
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+@settings(max_examples=20)
+@given(case=bent_cases())
+def test_jacobian_dot_is_the_derivative_along_a_motion(case: Case, reference: str) -> None:
+    v = np.array(case.v)
+    for joint in case.model.joints:
+        if joint.path is not None and joint.nv:
+            v[joint.v] *= 0.2  # so that it stays on its piece
+
+    def jacobian(q: Floats) -> Floats:
+        return case.model.jacobian(q, case.frame, point=case.point, reference=reference)
+
+    rate = difference_quotient(case.model, case.q, v, jacobian)
+    exact = case.model.jacobian_dot(case.q, v, case.frame, point=case.point, reference=reference)
+    close(exact, rate, 1e-6)
+
+
+@settings(max_examples=20)
+@given(case=bent_cases())
+def test_hessian_is_the_derivative_of_the_world_jacobian(case: Case) -> None:
+    model, q, frame = case.model, case.q, case.frame
+    columns = difference_quotient(model, q, np.eye(model.nv), lambda q: model.jacobian(q, frame))
+    hessian = model.hessian(q, frame)
+    close(hessian, np.moveaxis(columns, 0, -1), 1e-6)
+    close(hessian @ case.v, model.jacobian_dot(q, case.v, frame), 1e-11)
+
+
+@settings(max_examples=20)
+@given(case=bent_cases())
+def test_center_of_mass_and_its_jacobian(case: Case) -> None:
+    model, q = case.model, case.q
+    columns = difference_quotient(model, q, np.eye(model.nv), model.center_of_mass)
+    close(model.center_of_mass_jacobian(q), columns.T, 2e-8)
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("name", [name for name in CASES if "custom" not in name])
+def test_the_rows_of_every_goal_give_the_gradient_of_its_cost(name: str, seed: int) -> None:
+    """J^T r is the fall of |r|^2 / 2, by differences of the written formula."""
+    body, q = random_body(seed, at_pose=False, kinds=(*GIVEN_KINDS, *GIVEN_KINDS, "euler", "ball"))
+    goal, rows = CASES[name](body)
+    model, native = body.model, Solver(body.model, goal)._native
+    J, r, velocities = native.rows_jacobian(q)
+    pull = np.zeros(model.nv)
+    pull[velocities] = J.T @ r
+    moves = 1e-6 * np.eye(model.nv)
+    costs = [
+        [0.5 * float(rows(at) @ rows(at)) for at in (model.integrate(q, m), model.integrate(q, -m))] for m in moves
+    ]
+    fall = -np.subtract(*np.transpose(costs)) / 2e-6
+    np.testing.assert_allclose(pull, fall, atol=2e-6 * (1.0 + np.abs(fall).max()))
+
+
+# ------------------------------------------------------------------------------------------------ the textbook's
+
+
+@settings(max_examples=25)
+@given(model=models(kinds=EVERY_KIND, max_joints=10), seed=SEEDS)
+def test_the_textbook_agrees(model: poise.Model, seed: int) -> None:
+    case = Case.of(model, seed)
+    q, v, frame = case.q, case.v, case.frame
+    close(textbook.forward_kinematics(model, q, frame), model.fk(q, frame), 1e-12)
+    close(textbook.product_of_exponentials(model, q, frame), model.fk(q, frame), 1e-12)
+    body = model.jacobian(q, frame, reference="body")
+    close(textbook.adjusted_jacobian(model, q, frame), body, 1e-11)
+    close(textbook.exponential_jacobian(model, q, frame), body, 1e-11)
+    close(textbook.simple_jacobian(model, q, frame), model.jacobian(q, frame)[:3], 1e-11)
+    close(textbook.unit_velocity_jacobian(model, q, frame), model.jacobian(q, frame), 1e-11)
+    rate = textbook.jacobian_derivative(model, q, v, frame)
+    close(model.jacobian_dot(q, v, frame, reference="body"), rate, 1e-9)
+
+
+@settings(max_examples=15)
+@given(model=models(kinds=EVERY_KIND, max_joints=8), seed=SEEDS)
+def test_a_batch_is_its_rows(model: poise.Model, seed: int) -> None:
+    """Many rows run in packs, a few one by one; curves are read lane by lane."""
+    case = Case.of(model, seed, (9,))
+    for run in OPERATIONS.values():
+        whole = run(case)
+        for i in (0, 4, 8):
+            close(whole[i], run(case.at(i)), 1e-12)
+    narrow = case.cast(np.float32)
+    close(model.fk(narrow.q, case.frame), model.fk(narrow.q.astype(np.float64), case.frame), 2e-5)
+
+
+# ------------------------------------------------------------------------------------------------ out of range
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_number_is_answered(seed: int) -> None:
+    """Beyond its ends a curve goes on straight, without a jump in place, turn or Jacobian; NaN is harmless."""
+    path = random_path(np.random.default_rng(seed))
+    builder = poise.ModelBuilder("wire").add_joint("bead", None, "path", path=path)
+    model = builder.add_frame("tip", "bead", (0.1, 0.2, 0.3)).build()
+    for x in (-1e300, -1e9, -1.0, path.length + 1.0, 1e9, 1e300):
+        T = model.fk(np.array([x]), "tip")
+        if abs(x) < 1e10:
+            assert np.isfinite(T).all()
+            np.testing.assert_allclose(T[:3, :3] @ T[:3, :3].T, np.eye(3), atol=1e-9)
+    for bad in (np.nan, np.inf, -np.inf):
+        native = model._body  # the door refuses such numbers; the kernel answers them nevertheless
+        try:
+            native.fk(np.array([bad]), "tip")
+        except poise.errors.PoiseError:
+            continue
+    for end in (0.0, path.length):
+        inside, outside = (model.jacobian(np.array([end + d]), "tip") for d in (-1e-9, 1e-9))
+        if not path.corner:  # from a line to an arc the curvature jumps
+            np.testing.assert_allclose(inside, outside, atol=1e-5)
+        near, far = (model.fk(np.array([end + d]), "tip") for d in (-1e-9, 1e-9))
+        np.testing.assert_allclose(near, far, atol=1e-7)
+
+
+def test_random_bodies_have_all_kinds() -> None:
+    model = random_model(3, joints=60, kinds=EVERY_KIND)
+    assert {joint.kind for joint in model.joints} == set(EVERY_KIND)
+    assert set(ALL_KINDS) | set(GIVEN_KINDS) == set(poise.model.KINDS)
+    paths = [joint.path for joint in model.joints if joint.path is not None]
+    assert len(paths) >= 4

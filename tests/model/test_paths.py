@@ -1,0 +1,258 @@
+"""Joints along a curve: the curve is SciPy's, the coordinate its arc length, the frame turns as asked."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.integrate import cumulative_trapezoid
+from scipy.interpolate import CubicSpline
+
+import poise
+from bodies import random_path
+from poise import ModelBuilder
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.model import Path
+from poise.model.path import EXACT
+
+Floats = NDArray[np.float64]
+BEND = np.array([[0.0, 0, 0], [1, 0.4, 0], [2, -0.3, 0.5], [3, 0.2, 0.1]])
+RING = np.array([[1.0, 0, 0], [0, 1, 0.2], [-1, 0, 0], [0, -1, 0.2]])
+
+
+def wire(path: Any, **options: Any) -> poise.Model:
+    builder = ModelBuilder("wire").add_joint("bead", None, "path", path=path, **options)
+    return builder.add_frame("tip", "bead", (0.0, 0.1, 0.2)).build()
+
+
+def spline_by_scipy(points: Floats, closed: bool) -> tuple[CubicSpline, Floats, Floats]:
+    """The spline over chords, and its arc length at many parameters, by brute force."""
+    knots = np.vstack([points, points[:1]]) if closed else points
+    u = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(knots, axis=0), axis=1))])
+    curve = CubicSpline(u, knots, bc_type="periodic" if closed else "natural")
+    fine = np.linspace(0.0, u[-1], 200_001)
+    length = cumulative_trapezoid(np.linalg.norm(curve(fine, 1), axis=1), fine, initial=0.0)
+    return curve, fine, length
+
+
+# ------------------------------------------------------------------------------------------------ the curve
+
+
+@pytest.mark.parametrize("closed", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_a_spline_is_scipys_by_arc_length(seed: int, closed: bool) -> None:
+    points = RING + np.random.default_rng(seed).normal(scale=0.15, size=(4, 3))
+    path = Path(points, closed=closed, follow=False)
+    curve, fine, length = spline_by_scipy(points, closed)
+    assert path.length == pytest.approx(length[-1], rel=1e-8)
+    x = np.linspace(0.0, path.length, 400)
+    there = curve(np.interp(x, length, fine))
+    np.testing.assert_allclose(wire(path).fk(x[:, None], "bead")[:, :3, 3], there, atol=2e-6)
+    tangent = curve(np.interp(x, length, fine), 1)
+    tangent /= np.linalg.norm(tangent, axis=1, keepdims=True)
+    np.testing.assert_allclose(wire(path).jacobian(x[:, None], "bead")[:, :3, 0], tangent, atol=2e-5)
+
+
+@settings(max_examples=40)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_the_coordinate_is_the_arc_length(seed: int) -> None:
+    """The speed is one metre per metre within the stated bound, also between the places where it was looked at."""
+    path = random_path(np.random.default_rng(seed))
+    x = np.random.default_rng(seed).uniform(0.0, path.length, (500, 1))
+    J = wire(path).jacobian(x, "bead")
+    assert np.abs(np.linalg.norm(J[:, :3, 0], axis=1) - 1.0).max() < 2 * EXACT
+    assert path.speed_error <= EXACT
+    if path.follow:
+        ahead = wire(path).fk(x, "bead")[:, :3, :3] @ np.array(path.forward)
+        assert np.abs(ahead - J[:, :3, 0]).max() < 3 * EXACT
+
+
+@settings(max_examples=25)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_it_starts_at_the_first_point_and_has_no_gap(seed: int) -> None:
+    path = random_path(np.random.default_rng(seed))
+    model = wire(path)
+    first = model.fk(np.zeros(1), "bead")
+    if not (path.closed and path.corner):  # there the first corner is rounded, and it starts where that ends
+        np.testing.assert_allclose(first[:3, 3], path.points[0], atol=1e-12)
+    end = model.fk(np.array([path.length]), "bead")
+    if path.closed:
+        np.testing.assert_allclose(end, first, atol=1e-6)
+        around = model.fk(np.array([0.3 + 5 * path.length]), "bead")
+        np.testing.assert_allclose(around, model.fk(np.array([0.3]), "bead"), atol=1e-9)
+    else:
+        np.testing.assert_allclose(end[:3, 3], path.points[-1], atol=1e-9)
+    for x in path.pieces[1:, 0]:
+        before, after = (model.fk(np.array([x + d]), "tip") for d in (-1e-9, 1e-9))
+        np.testing.assert_allclose(before, after, atol=1e-7)
+    low, high = path.box
+    places = model.fk(np.linspace(0.0, path.length, 300)[:, None], "bead")[:, :3, 3]
+    assert (places >= low - 1e-12).all()
+    assert (places <= high + 1e-12).all()
+
+
+def test_two_points_are_a_rail() -> None:
+    rail = wire([[0.0, 0, 0], [0, 2, 0]])
+    slide = ModelBuilder().add_joint("s", None, "prismatic", axis=(0, 1, 0)).build()
+    for x in (0.0, 0.7, 2.0):
+        np.testing.assert_allclose(rail.fk([x], "bead")[:3, 3], slide.fk([x], "s")[:3, 3], atol=1e-15)
+    column = rail.jacobian([0.7], "tip")[:, 0]
+    np.testing.assert_allclose(column, [0, 1, 0, 0, 0, 0], atol=1e-14)
+    assert len(rail.joint("bead").path.pieces) <= 4
+    assert (rail.lower[0], rail.upper[0]) == (0.0, 2.0)
+
+
+def test_corners_of_a_polyline() -> None:
+    """Sharp: the derivative is that of the line that begins there, at the end of the last. Rounded: an arc."""
+    square = np.array([[0.0, 0, 0], [1, 0, 0], [1, 1, 0]])
+    sharp = wire(Path(square, "polyline", follow=False))
+    np.testing.assert_array_equal(sharp.fk([1.0], "bead")[:3, 3], [1, 0, 0])
+    np.testing.assert_array_equal(sharp.jacobian([1.0], "bead")[:3, 0], [0, 1, 0])
+    np.testing.assert_array_equal(sharp.jacobian([1.0 - 1e-9], "bead")[:3, 0], [1, 0, 0])
+    np.testing.assert_array_equal(sharp.jacobian([2.0], "bead")[:3, 0], [0, 1, 0])
+    with pytest.raises(InvalidValue, match=r"corner at point 1.*corner=.*follow=False"):
+        Path(square, "polyline")
+    rounded = Path(square, "polyline", corner=0.2)
+    assert rounded.length == pytest.approx(2 - 0.4 + 0.2 * np.pi / 2, abs=1e-12)
+    middle = wire(rounded).fk([0.8 + 0.1 * np.pi / 2], "bead")
+    np.testing.assert_allclose(middle[:3, 3], [0.8 + 0.2 * np.sqrt(0.5), 0.2 - 0.2 * np.sqrt(0.5), 0], atol=1e-7)
+    np.testing.assert_allclose(wire(rounded).jacobian([0.8 + 0.1 * np.pi / 2], "bead")[5, 0], 1 / 0.2, rtol=1e-5)
+    with pytest.raises(InvalidValue, match=r"corner is 2, too large between points 0 and 1; give at most 1"):
+        Path(square, "polyline", corner=2.0)
+    with pytest.raises(InvalidValue, match="turns back"):
+        Path([[0.0, 0, 0], [1, 0, 0], [0, 0, 0.0]], "polyline", corner=0.1)
+
+
+# ------------------------------------------------------------------------------------------------ the frame
+
+
+def test_a_frame_that_does_not_follow_keeps_its_axes() -> None:
+    model = wire(Path(BEND, follow=False))
+    x = np.linspace(0, model.upper[0], 20)[:, None]
+    np.testing.assert_array_equal(model.fk(x, "bead")[:, :3, :3], np.broadcast_to(np.eye(3), (20, 3, 3)))
+    np.testing.assert_array_equal(model.jacobian(x, "tip")[:, 3:], 0.0)
+
+
+def test_a_free_frame_does_not_roll() -> None:
+    """Its rate of turn has nothing along the tangent: the smallest turn that follows the curve."""
+    model = wire(Path(BEND))
+    J = model.jacobian(np.linspace(0, model.upper[0], 300)[:, None], "bead")[..., 0]
+    assert np.abs((J[:, :3] * J[:, 3:]).sum(axis=1)).max() < 1e-4 * np.abs(J[:, 3:]).max()
+
+
+def test_what_a_closed_curve_leaves_over_is_spread_evenly() -> None:
+    model = wire(Path(RING, closed=True))
+    J = model.jacobian(np.linspace(0, model.joint("bead").path.length, 300)[:, None], "bead")[..., 0]
+    roll = (J[:, :3] * J[:, 3:]).sum(axis=1)
+    assert np.ptp(roll) < 1e-3 * np.abs(J[:, 3:]).max()
+
+
+def test_upright_as_a_train() -> None:
+    path = Path(BEND, up=(0, 0, 1))
+    T = wire(path).fk(np.linspace(0, path.length, 200)[:, None], "bead")
+    np.testing.assert_allclose(T[:, 2, 1], 0.0, atol=1e-6)  # its y axis stays level
+    assert (T[:, 2, 2] > 0.5).all()
+    camera = wire(Path(BEND, forward=(0, 0, -1), up=(0, 0, 1))).fk(np.array([[0.5]]), "bead")
+    assert camera[0, 2, 1] > 0.5  # a camera that looks along -z has y up
+    with pytest.raises(InvalidValue, match="runs along up"):
+        Path([[0.0, 0, 0], [0, 0, 1]], up=(0, 0, 1))
+
+
+def test_the_column_is_the_tangent_and_the_curvature_about_the_binormal() -> None:
+    """On a circle of radius r a frame that follows turns by 1 / r about the axis."""
+    angles = np.linspace(0, 2 * np.pi, 40, endpoint=False)
+    circle = 0.5 * np.stack([np.cos(angles), np.sin(angles), 0 * angles], axis=1)
+    path = Path(circle, closed=True)
+    assert path.length == pytest.approx(np.pi, rel=1e-5)
+    J = wire(path).jacobian(np.linspace(0, path.length, 100)[:, None], "bead")[..., 0]
+    np.testing.assert_allclose(J[:, 3:], np.broadcast_to([0, 0, 2.0], (100, 3)), atol=2e-2)
+
+
+# ------------------------------------------------------------------------------------------------ ranges and words
+
+
+def test_the_range_is_the_curve() -> None:
+    model = wire(BEND)
+    assert model.lower[0] == 0.0
+    assert model.upper[0] == model.joint("bead").path.length
+    assert model.clamp([99.0])[0] == model.upper[0]
+    part = wire(BEND, lower=0.5, upper=1.5, rest=1.0)
+    assert (part.lower[0], part.upper[0], part.rest[0]) == (0.5, 1.5, 1.0)
+    assert wire(BEND, lower=0.5).rest[0] == 0.5
+    around = wire(Path(RING, closed=True))
+    assert np.isinf([around.lower[0], around.upper[0]]).all()
+    assert wire(Path(RING, closed=True), lower=-1, upper=9).upper[0] == 9.0
+    with pytest.raises(InvalidValue, match=r"upper is 99; its curve goes from 0 to"):
+        wire(BEND, upper=99)
+
+
+@pytest.mark.parametrize(
+    ("path", "error", "words"),
+    [
+        (None, InvalidValue, "needs path="),
+        ([[0, 0, 0]], InvalidValue, "2 to 2000 points, not 1"),
+        ([[0, 0, 0], [0, 0, 0]], InvalidValue, "points 0 and 1 are the same"),
+        ([[0, 0], [1, 1]], ShapeMismatch, r"\(n, 3\)"),
+        ([[0, 0, 0], [np.nan, 0, 0]], InvalidValue, "finite"),
+        ("curve", InvalidValue, "points must be"),
+    ],
+)
+def test_what_is_no_path_is_refused_by_the_joints_name(path: Any, error: type[Exception], words: str) -> None:
+    with pytest.raises(error, match=rf"joint 'bead'.*{words}"):
+        wire(path)
+
+
+def test_other_refusals() -> None:
+    with pytest.raises(InvalidValue, match="only a path joint has a path"):
+        ModelBuilder().add_joint("j", None, "revolute", path=BEND)
+    with pytest.raises(InvalidValue, match="shape is 'circle'"):
+        Path(BEND, "circle")
+    with pytest.raises(InvalidValue, match="forward"):
+        Path(BEND, forward=(0, 0, 0))
+    with pytest.raises(InvalidValue, match="only a polyline has corners"):
+        Path(BEND, corner=0.1)
+    with pytest.raises(InvalidValue, match="follow is 'yes'"):
+        Path(BEND, follow="yes")  # type: ignore[arg-type]
+    with pytest.raises(InvalidValue, match="3 to 2000 points"):
+        Path(BEND[:2], closed=True)
+
+
+def test_a_path_is_a_value() -> None:
+    path = Path(BEND, up=(0, 0, 2))
+    assert path == Path(BEND.tolist(), up=(0, 0, 1))
+    assert hash(path) == hash(Path(BEND, up=(0, 0, 1)))
+    assert path != Path(BEND)
+    assert pickle.loads(pickle.dumps(path)) == path
+    model = wire(path)
+    assert pickle.loads(pickle.dumps(model)) == model
+    assert path.resize(2.0).length == pytest.approx(2 * path.length, rel=1e-9)
+    np.testing.assert_array_equal(path.transform(0.5), model.fk([0.5], "bead"))
+    assert "a spline through 4 points" in str(model.joint("bead"))
+    assert "m" in str(model.joint("bead"))
+
+
+def test_derived_models() -> None:
+    model = wire(BEND)
+    still = model.locked({"bead": 1.2})
+    np.testing.assert_allclose(still.fk(still.rest, "tip"), model.fk([1.2], "tip"), atol=1e-12)
+    assert still.nv == 0
+    tool = model.with_frame("tool", "tip", (0, 0, 1))
+    np.testing.assert_allclose(tool.fk([1.2], "tip"), model.fk([1.2], "tip"))
+    follower = ModelBuilder().add_joint("wheel", None, "revolute", lower=0, upper=4)
+    follower.add_joint("rack", None, "path", path=[[0.0, 0, 0], [1, 0.2, 0], [2, 0, 0]], mimic=("wheel", 0.3, 0.1))
+    led = follower.build()
+    alone = wire([[0.0, 0, 0], [1, 0.2, 0], [2, 0, 0]])
+    np.testing.assert_allclose(led.fk([2.0], "rack"), alone.fk([0.7], "bead"), atol=1e-12)
+    np.testing.assert_allclose(led.jacobian([2.0], "rack")[:, 0], 0.3 * alone.jacobian([0.7], "bead")[:, 0], atol=1e-12)
+
+
+def test_many_points_take_little_time_and_memory() -> None:
+    angles = np.linspace(0, 8 * np.pi, 400)
+    path = Path(np.stack([np.cos(angles), np.sin(angles), 0.05 * angles], axis=1))
+    assert len(path.pieces) < 4000
+    assert path.speed_error <= EXACT
