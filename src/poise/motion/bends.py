@@ -20,82 +20,100 @@ from poise.anatomy import Roles
 from poise.model import Model
 from poise.motion.bones import cross, find_axes, find_bone_start, make_axes, place_of, unit
 
-__all__ = ["LIMBS", "Bends", "find_bend", "lay_axes"]
+__all__ = ["LIMBS", "Bends", "find_bend"]
 
 Floats = NDArray[np.float64]
 LIMBS = {"hand": ("shoulder", "elbow", "wrist"), "foot": ("hip", "knee", "ankle")}
 SOON = 10  # frames of a stream after which axes are looked at again
 BENT = 0.1  # sine of a bend that tells its axis
+ALONG = 0.2  # sine between a bone and what it bends about: below it they tell no axes
 
 
 class Bends:
-    """The axes about which the elbows and knees of a body bend, as they are seen."""
+    """The axes about which the elbows and knees of a body bend, as they are seen.
+
+    `age` counts how often they were looked at anew: what is made of them is good as long as it stays.
+    """
 
     def __init__(self, model: Model, names: Names[str, str], roles: Roles) -> None:
-        self.model, self.names, self.roles = model, names, roles
+        self.model, self.names = model, names
         self.known = [
             (end, side)
             for end, limb in LIMBS.items()
             for side in "lr"
             if all(f"{part}_{side}" in names for part in limb)
         ]
-        self.seen: dict[tuple[str, str], Floats] = {}
-        self.frames = {key: list_frames(model, names, *key) for key in self.known}
-        self.told = {key: find_bend(model, names, *key) for key in self.known}
+        self.place = {key: i for i, key in enumerate(self.known)}
+        at = {name: i for i, name in enumerate(model.frames)}
+        frames = [list_frames(model, names, *key) for key in self.known]
+        self.index = np.array([[at[frame] for frame in limb] for limb in frames], dtype=np.int64).reshape(-1, 3).T
+        self.told = [find_bend(model, names, *key) for key in self.known]
+        self.ends = [End(model, names, roles, *key) for key in self.known]
+        self.age = 0
         self.forget()
 
     def forget(self) -> None:
         """Begin again: nothing has been seen to bend."""
-        self.seen = {key: np.zeros(3) for key in self.known}
+        self.seen = np.zeros((len(self.known), 3))
         self.count = 0
-        self.axes: dict[tuple[str, str], Floats | None] = {}
+        self._look_again()
 
-    def watch(self, T: Floats, at: dict[str, int]) -> None:
-        """Look at how limbs bend at these frames, (frames, parts, 4, 4)."""
-        for end, side in self.known:
-            first, middle, last = self.frames[end, side]
-            a, b, c = (T[:, at[frame], :3, 3] for frame in (first, middle, last))
-            bend = cross(unit(b - a), unit(c - b))
-            own = np.einsum("tji,tj->ti", T[:, at[middle], :3, :3], bend)
-            self.seen[end, side] = self.seen[end, side] + own.sum(axis=0)
+    def watch(self, T: Floats) -> None:
+        """Look at how limbs bend at these frames of the body, (frames, parts, 4, 4)."""
+        places = T[:, :, :3, 3]
+        a, b, c = (places[:, frames] for frames in self.index)
+        bend = cross(unit(b - a), unit(c - b))
+        self.seen += (np.swapaxes(T[:, self.index[1], :3, :3], 2, 3) @ bend[..., None])[..., 0].sum(axis=0)
         self.count += len(T)
         if self.count <= SOON or self.count % SOON == 0:
-            self.axes = {}
+            self._look_again()
+
+    def _look_again(self) -> None:
+        self.age += 1
+        self.axes: dict[tuple[str, str], Floats | None] = {}
 
     def tell(self, end: str, side: str) -> Floats | None:
         """Return the axis about which a limb bends in the lower bone's axes: as was seen, else by the rest pose."""
-        seen = self.seen.get((end, side))
-        if seen is None or np.linalg.norm(seen) <= BENT:
-            return self.told.get((end, side))
-        return seen
+        i = self.place.get((end, side))
+        if i is None:
+            return None
+        return self.told[i] if np.linalg.norm(self.seen[i]) <= BENT else self.seen[i]
 
     def find(self, end: str, side: str) -> Floats | None:
-        """Return the axes of a hand or foot in its own frame."""
+        """Return the axes of a hand or foot in its own frame; None where nothing tells."""
         if (end, side) not in self.axes:
             bend = self.tell(end, side)
-            told = None if bend is None else lay_axes(self.model, self.names, self.roles, end, side, bend)
-            self.axes[end, side] = told
+            self.axes[end, side] = None if bend is None else self.ends[self.place[end, side]].lay_axes(bend)
         return self.axes[end, side]
+
+
+class End:
+    """A hand or a foot in the rest pose: how the bone above it and its own frame are turned, and which way it goes.
+
+    A hand goes along the forearm, a foot from its heel to its toe.
+    """
+
+    def __init__(self, model: Model, names: Names[str, str], roles: Roles, end: str, side: str) -> None:
+        frame = names[f"wrist_{side}"] if end == "hand" else names.get(f"foot_{side}", names[f"ankle_{side}"])
+        self.lower = model.fk(model.rest, names[f"{LIMBS[end][1]}_{side}"])[:3, :3]
+        self.own = model.fk(model.rest, frame)[:3, :3]
+        self.along = tell_along(model, names, roles, end, side)
+
+    def lay_axes(self, bend: Floats) -> Floats | None:
+        """Return its axes in its frame: along it, and as near as can be to what its limb bends about.
+
+        `bend` is told in the lower bone's axes.
+        """
+        axis = self.lower @ bend
+        if self.along is None or np.linalg.norm(cross(self.along, unit(axis))) < ALONG:
+            return None
+        return np.array(self.own.T @ make_axes(axis, self.along))
 
 
 def list_frames(model: Model, names: Names[str, str], end: str, side: str) -> tuple[str, str, str]:
     """List the frames at which the bones of a limb begin and end."""
     root, middle, last = (f"{part}_{side}" for part in LIMBS[end])
     return find_bone_start(model, names, root), names[middle], names[last]
-
-
-def lay_axes(model: Model, names: Names[str, str], roles: Roles, end: str, side: str, bend: Floats) -> Floats | None:
-    """Return the axes of a hand or foot in its frame: along it, and as near as can be to what its limb bends about.
-
-    A hand goes along the forearm, a foot from its heel to its toe; `bend` is told in the lower bone's axes.
-    """
-    lower = model.fk(model.rest, names[f"{LIMBS[end][1]}_{side}"])[:3, :3]
-    frame = names[f"wrist_{side}"] if end == "hand" else names.get(f"foot_{side}", names[f"ankle_{side}"])
-    along = tell_along(model, names, roles, end, side)
-    axis = lower @ bend
-    if along is None or np.linalg.norm(cross(along, unit(axis))) < 0.2:
-        return None
-    return np.array(model.fk(model.rest, frame)[:3, :3].T @ make_axes(axis, along))
 
 
 def tell_along(model: Model, names: Names[str, str], roles: Roles, end: str, side: str) -> Floats | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Mapping as Names
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,27 +21,17 @@ from poise.kinematics import Motion
 from poise.kinematics.carrying import Root
 from poise.kinematics.samples import name_angles
 from poise.model import Model
+from poise.motion.aiming import Aims
 from poise.motion.bends import Bends
 from poise.motion.bones import BONES, find_axes, find_bone, find_bone_start, find_middle, measure_legs, place_of
-from poise.motion.guides import copy_turns, find_free
+from poise.motion.guides import Guides, find_free
 from poise.motion.mapping import Mapping
-from poise.motion.trunks import find_head_axes, has_one_piece, list_tops, watch_trunk
+from poise.motion.trunks import find_head_axes, has_one_piece, list_tops
 from poise.spatial import Rotation
 
 __all__ = ["CarryOver", "Ground", "Scales", "read_scales"]
 
 Floats = NDArray[np.float64]
-WEIGHTS = {
-    "hips": 1.0,
-    "pelvis": 1.0,
-    "chest": 0.5,
-    "bone": 1.0,
-    "clavicle": 0.3,
-    "foot": 0.2,
-    "head": 0.3,
-    "hand": 0.2,
-    "reach": 3.0,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +131,17 @@ class CarryOver:
         self._ask_trunk()
         self._ask_bones()
         self._ask_ends()
+        self._measure_root()
+        self.aims = Aims(self)
+        self.guides = Guides(self)
+
+    def _measure_root(self) -> None:
+        """Find how the frame of the root lies in the pelvis of the rest pose."""
+        rest = self.model.fk(self.model.rest, self.ours["pelvis"])
+        carrier = rest if self.root is None else self.model.fk(self.model.rest, self.root.frame)
+        self.own_pelvis = np.array(rest[:3, :3])
+        self.to_carrier = self.own_pelvis.T @ (carrier[:3, 3] - rest[:3, 3]) - self.own_middle
+        self.carrier = self.own_pelvis.T @ carrier[:3, :3]
 
     @property
     def goals(self) -> list[Goal]:
@@ -149,12 +149,10 @@ class CarryOver:
         return [goal for goal, _, _ in self.asked]
 
     @property
-    def weights(self) -> list[float]:
-        """How much each counts; nothing where it is not known yet how a limb bends."""
-        return [
-            0.0 if kind in ("hand", "foot") and self.bends.find(kind, str(how)) is None else WEIGHTS[kind]
-            for _, kind, how in self.asked
-        ]
+    def weights(self) -> Floats:
+        """How much each counts, (goals,); nothing where it is not known yet how a limb bends."""
+        self.aims.refresh()
+        return self.aims.weights
 
     def look(self, q: Floats) -> Floats:
         """Return the transforms of the source's frames in the target's world, (frames, parts, 4, 4)."""
@@ -166,42 +164,31 @@ class CarryOver:
 
     def aim(self, T: Floats, ground: Ground) -> Floats:
         """Return the targets of all goals in the kernels' numbers, (frames, goals, 12)."""
-        out = np.zeros((len(T), len(self.asked), 12))
-        out[:, :, [0, 4, 8]] = 1.0
-        hips = self.scale_hips(T, ground)
-        for i, (_, kind, how) in enumerate(self.asked):
-            if kind == "hips":
-                out[:, i, 9:] = hips
-            elif kind == "reach":
-                place, scale = cast(tuple[str, float], how)
-                out[:, i, 9:] = hips + scale * (T[:, self.at[place], :3, 3] - self.find_hips(T))
-            elif kind in ("bone", "clavicle"):
-                out[:, i, 9:] = self._tell_way(T, *cast(tuple[str, str], how))
-            elif kind in ("hand", "foot"):
-                out[:, i, :9] = self._turn_end(T, kind, str(how)).reshape(-1, 9)
-            elif kind == "chest" and how is None:
-                out[:, i, :9] = self._turn_trunk(T).reshape(-1, 9)
-            else:
-                frame, turn = cast(tuple[str, Floats], how)
-                out[:, i, :9] = (T[:, self.at[frame], :3, :3] @ turn).reshape(-1, 9)
-        return out
+        return self.aims.aim(T, ground)
 
-    def guide(self, T: Floats, targets: Floats) -> Floats:
-        """Return the target standing where the source is, and turned as it is, at every frame: (frames, nq)."""
-        return copy_turns(self, self._place(np.tile(self.model.rest, (len(targets), 1)), targets), T, targets)
+    def guide(self, T: Floats, targets: Floats, near: Floats | None = None) -> Floats:
+        """Return the target standing where the source is, and turned as it is, at every frame: (frames, nq).
 
-    def _place(self, q: Floats, targets: Floats) -> Floats:
+        Angles that have more than one name are told as they are in `near`, the guide of the frame before.
+        """
+        return self.guides.lead(T, targets, near)
+
+    def place(self, q: Floats, targets: Floats) -> Floats | None:
+        """Bring configurations to where hips are wanted; return how the root's frame is turned, (frames, 3, 3)."""
         if self.root is None or not self.moves:
-            return q
-        kinds = [kind for _, kind, _ in self.asked]
-        rest = self.model.fk(self.model.rest, self.ours["pelvis"])
-        turns = np.tile(rest[:3, :3], (len(q), 1, 1))
-        if "pelvis" in kinds:
-            turns = targets[:, kinds.index("pelvis"), :9].reshape(-1, 3, 3)
-        carrier = self.model.fk(self.model.rest, self.root.frame)
-        to_carrier = rest[:3, :3].T @ (carrier[:3, 3] - rest[:3, 3])
-        places = targets[:, kinds.index("hips"), 9:] + turns @ (to_carrier - self.own_middle)
-        return place_root(self.root, q, places, turns @ rest[:3, :3].T @ carrier[:3, :3])
+            return None
+        assert self.aims.hips is not None
+        turns = np.tile(self.own_pelvis, (len(q), 1, 1))
+        if self.aims.pelvis is not None:
+            turns = targets[:, self.aims.pelvis, :9].reshape(-1, 3, 3)
+        places = targets[:, self.aims.hips, 9:] + turns @ self.to_carrier
+        turned: Floats = turns @ self.carrier
+        place_root(self.root, q, places, turned)
+        return turned
+
+    def find_end(self, end: str, side: str) -> str:
+        """Return the frame of the source's hand or foot."""
+        return self.theirs[f"wrist_{side}" if end == "hand" else f"foot_{side}"]
 
     def find_hips(self, T: Floats) -> Floats:
         """Return the middle of the source's hips, (frames, 3)."""
@@ -209,10 +196,12 @@ class CarryOver:
         hips: Floats = pelvis[:, :3, 3] + pelvis[:, :3, :3] @ self.middle
         return hips
 
-    def scale_hips(self, T: Floats, ground: Ground) -> Floats:
-        """Return the path of the middle of the hips: shifts scaled, heights counted from the ankles when they stand."""
+    def scale_hips(self, T: Floats, ground: Ground, hips: Floats) -> Floats:
+        """Return the path of the middle of the hips: shifts scaled, heights counted from the ankles when they stand.
+
+        `hips` is that of the source, (frames, 3).
+        """
         up = self.model.up_direction
-        hips = self.find_hips(T)
         heights = self.scales.path * (hips @ up - ground.floor - ground.ankle) + self.ankle
         path: Floats = self.scales.path * hips
         path += np.outer(heights - path @ up, up)
@@ -265,25 +254,6 @@ class CarryOver:
 
     def _bodies(self) -> tuple[tuple[Model, dict[str, str], Roles], tuple[Model, dict[str, str], Roles]]:
         return (self.source, self.theirs, self.roles[1]), (self.model, self.ours, self.roles[0])
-
-    def _tell_way(self, T: Floats, first: str, end: str) -> Floats:
-        way = T[:, self.at[end], :3, 3] - T[:, self.at[first], :3, 3]
-        ahead: Floats = way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-12)
-        return ahead
-
-    def _turn_end(self, T: Floats, end: str, side: str) -> Floats:
-        theirs, ours = self.bends.find(end, side), self.own_bends.find(end, side)
-        if theirs is None or ours is None:
-            return np.tile(np.eye(3), (len(T), 1, 1))
-        frame = self.theirs[f"wrist_{side}" if end == "hand" else f"foot_{side}"]
-        turned: Floats = T[:, self.at[frame], :3, :3] @ theirs @ ours.T
-        return turned
-
-    def _turn_trunk(self, T: Floats) -> Floats:
-        assert self.chest is not None
-        assert self.trunk is not None
-        turned: Floats = watch_trunk(*self.trunk, self.theirs["chest"], T, self.at, self.find_hips(T)) @ self.chest.T
-        return turned
 
     def _face_ahead(self, T: Floats) -> Floats:
         """Turns about the vertical by which the source looks where the target does, (frames, 3, 3)."""

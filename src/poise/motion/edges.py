@@ -21,7 +21,7 @@ from poise.model import Model
 from poise.motion.ledger import Contacts
 from poise.motion.whole_clip import ClipGoal
 
-__all__ = ["list_edge_goals"]
+__all__ = ["Edge", "find_edges", "list_edge_goals"]
 
 Floats = NDArray[np.float64]
 NEAR = 0.15  # m: a corner that never comes nearer to the floor does not sink into it when others are held

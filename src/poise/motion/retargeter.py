@@ -7,27 +7,25 @@ and no frame sees what follows it. So the first frames of a stream are the same,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
-from poise.goals import Goal, HalfSpace, Inside, OnPlane, Reach
-from poise.goals.on_plane import pack_axis
 from poise.kinematics import Motion, Pose
 from poise.kinematics.motion import check_rate
 from poise.limits import Limit
 from poise.model import Model
+from poise.motion.asking import Asked
 from poise.motion.carried import HOLD, Retargeted, prepare
 from poise.motion.carry_over import CarryOver, Ground
-from poise.motion.edges import find_edges
+from poise.motion.finding import find_runs
 from poise.motion.keeping import part_limits, read_limits
 from poise.motion.ledger import Contact, Contacts
 from poise.motion.mapping import Mapping
 from poise.motion.result import Track
 from poise.motion.soles import measure_size
-from poise.motion.treading import Foothold, Treading, place_at
+from poise.motion.treading import Treading, place_at
 from poise.motion.whole_clip import Progress, Window
 
 __all__ = ["Retargeter", "carry_online"]
@@ -35,8 +33,9 @@ __all__ = ["Retargeter", "carry_online"]
 Floats = NDArray[np.float64]
 SPREAD = 0.8  # of `smooth`: what is to come cannot be smoothed, only what has come
 STEPS = 4
-FIRST_STEPS = 40  # of the first frame, which has none before it
-OUT_OF_REACH = 2e-3  # m: a contact that is further off is let go
+MORE_STEPS = 40  # of the first frame, which has none before it, and where a contact asks for more
+NEARLY = 1e-4  # m: a contact that is further off is worth more steps,
+OUT_OF_REACH = 2e-3  # m: and one that still is further off is let go
 ON_GROUND = 0.1  # m on a body of 1.75 m: a stream whose first frame stands no higher stands on height 0
 
 
@@ -74,14 +73,9 @@ class Retargeter:
         self.source, self.model, self.fps = source, model, check_rate(fps)
         self.treading = Treading(self.carrying, self.fps)
         self.floor = floor
-        held = [Reach(h.frame, np.zeros(3), point=h.point, name=f"{h.name} stands") for h in self.treading.holds]
-        self.edges = list_edges(self.carrying, self.treading.holds)
-        self.corners = list_corners(self.carrying, self.treading.holds)
-        goals: list[Goal] = [*self.carrying.goals, *held, *(goal for goal, _, _ in self.edges)]
-        goals += [goal for goal, _ in self.corners]
-        hard = [False] * len(self.carrying.goals) + [True] * (len(goals) - len(self.carrying.goals))
+        self.asked = Asked(self.carrying, self.treading)
         self.window = Window(
-            model, goals, hard, hold=HOLD, smooth=SPREAD * smooth, fps=self.fps, joints=joints, limits=lasting
+            model, self.asked.goals, hold=HOLD, smooth=SPREAD * smooth, fps=self.fps, joints=joints, limits=lasting
         )
         self.reset()
 
@@ -96,6 +90,7 @@ class Retargeter:
         self.ground: Ground | None = None
         self.size = 1.0
         self.q: Floats | None = None
+        self.guide: Floats | None = None
         self.window.forget()
         self.carrying.bends.forget()
         self.treading.forget()
@@ -112,11 +107,11 @@ class Retargeter:
         if self.ground is None:
             self._find_ground(q, T[0])
         assert self.ground is not None
-        self.carrying.bends.watch(T, self.carrying.at)
-        self.treading.watch(T[0], self.q, self.ground.floor, self.size)
+        self.carrying.bends.watch(T)
         targets = self.carrying.aim(T, self.ground)
-        guide = self.carrying.guide(T, targets)[0]
-        self.q = self._solve(targets[0], guide)
+        self.treading.watch(T[0], self.q, targets[0], self.ground.floor, self.size)
+        self.guide = self.carrying.guide(T, targets, self.guide)[0]
+        self.q = self._solve(targets[0], self.guide)
         self.frames += 1
         return Pose(self.model, self.q)
 
@@ -141,70 +136,21 @@ class Retargeter:
         self.ground = Ground(floor, float(min(ankles)) - (floor if stands else lowest) if ankles else 0.0)
 
     def _solve(self, targets: Floats, guide: Floats) -> Floats:
-        """Solve the next frame; once more without a contact that is out of reach."""
-        count = len(self.carrying.asked)
-        start, steps = (guide, FIRST_STEPS) if self.q is None else (self.q, STEPS)
-        for _ in range(2):
-            q, errors = self.window.solve(start, guide, *self._ask(targets), steps)
-            far = [
-                hold
-                for i, hold in enumerate(self.treading.holds)
-                if hold.place is not None and errors[count + i, 0] > OUT_OF_REACH
-            ]
+        """Solve the next frame: with more steps where a contact is missed, and last without those out of reach."""
+        start, steps = (guide, MORE_STEPS) if self.q is None else (self.q, STEPS)
+        self.asked.aim(targets)
+        self.asked.hold()
+        q, errors = self.window.solve(start, guide, self.asked, steps)
+        if self.asked.list_missed(errors, NEARLY):
+            q, errors = self.window.solve(start, guide, self.asked, MORE_STEPS)
+            far = self.asked.list_missed(errors, OUT_OF_REACH)
             for hold in far:
-                self.treading.let_go(hold)
-            if not far:
-                break
+                self.treading.let_go(hold, self.q)
+            if far:
+                self.asked.hold()
+                q, _ = self.window.solve(start, guide, self.asked, MORE_STEPS)
         self.window.keep(q, guide)
         return q
-
-    def _ask(self, targets: Floats) -> tuple[Floats, Floats]:
-        """What is asked of this frame in the kernels' numbers, (goals, 12), and how much, (goals,)."""
-        holds = self.treading.holds
-        ends = np.cumsum([len(targets), len(holds), len(self.edges), len(self.corners)])
-        numbers = np.zeros((ends[2], 12))
-        numbers[:, [0, 4, 8]] = 1.0
-        numbers[: len(targets)] = targets
-        weights = np.zeros(ends[3])
-        weights[: len(targets)] = self.carrying.weights
-        for i, hold in enumerate(holds, len(targets)):
-            if hold.place is not None:
-                numbers[i, 9:], weights[i] = hold.place, 1.0
-        up = self.model.up_direction
-        stands = {hold.name: hold.place for hold in holds if hold.place is not None}
-        for i, (_, name, rise) in enumerate(self.edges, ends[1]):
-            other = name.replace("heel", "toe")
-            if name in stands and (other == name or other not in stands):
-                level = float(stands[name] @ up) + rise
-                numbers[i], weights[i] = pack_axis((0.0, 0.0, 0.0), tuple(up.tolist())), 1.0
-                numbers[i, 9:] = level * up
-        weights[ends[2] :] = [0.0 if name in stands else 1.0 for _, name in self.corners]
-        return numbers, weights
-
-
-def list_corners(carrying: CarryOver, holds: Sequence[Foothold]) -> list[tuple[Goal, str]]:
-    """List what keeps the corners of soles above the floor, with the name of their edge's middle."""
-    up, known = carrying.model.up_direction, {hold.name for hold in holds}
-    out: list[tuple[Goal, str]] = []
-    for edge in (edge for side in "lr" for edge in find_edges(carrying.model, side) if edge.name in known):
-        for corner, rise in zip(edge.corners, edge.rises, strict=True):
-            region = HalfSpace(rise * up, -up)
-            goal = Inside(corner.frame, region, point=corner.point, name=f"{corner.name} above the floor")
-            out.append((goal, edge.name))
-    return out
-
-
-def list_edges(carrying: CarryOver, holds: Sequence[Foothold]) -> list[tuple[Goal, str, float]]:
-    """List what lays edges of soles flat: the goal, the name of the edge's middle, how much higher its corner is."""
-    up, known = carrying.model.up_direction, {hold.name for hold in holds}
-    out: list[tuple[Goal, str, float]] = []
-    for side in "lr":
-        for edge in find_edges(carrying.model, side):
-            if edge.name in known:
-                corner = edge.corners[0]
-                goal = OnPlane(corner.frame, np.zeros(3), up, at=corner.point, name=f"{edge.name} lies flat")
-                out.append((goal, edge.name, edge.rises[0]))
-    return out
 
 
 def carry_online(
@@ -222,10 +168,10 @@ def carry_online(
     if contacts != "auto":
         raise InvalidValue("contacts= are given for a whole clip; a stream finds its own: contacts='auto'.")
     live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps)
-    q, stood = np.empty((len(clip), model.nq)), []
+    q, stood = np.empty((len(clip), model.nq)), list[list[Floats | None]]()
     for t, frame in enumerate(clip.q):
         q[t] = live.step(frame).q
-        stood.append({hold.name: hold for hold in map(replace, live.treading.holds) if hold.place is not None})
+        stood.append([hold.place for hold in live.treading.holds])
         if progress is not None:
             progress(t + 1, len(clip))
     ledger = list_contacts(stood, live, len(clip), clip.fps)
@@ -233,19 +179,12 @@ def carry_online(
     return Retargeted(track.motion, live.mapping, ledger, live.carrying.scales, track, clip)
 
 
-def list_contacts(stood: list[dict[str, Foothold]], live: Retargeter, frames: int, fps: float) -> Contacts:
+def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: int, fps: float) -> Contacts:
     """Return what stood in a stream as a ledger."""
     out = []
-    for hold in live.treading.holds:
-        begun = None
-        for t in range(frames + 1):
-            now = stood[t].get(hold.name) if t < frames else None
-            if now is not None and begun is None:
-                begun = t
-            elif now is None and begun is not None:
-                place = stood[t - 1][hold.name].place
-                assert place is not None
-                x = float(place[0]), float(place[1]), float(place[2])
-                out.append(Contact(hold.frame, begun, t, place=x, point=hold.point, name=hold.name))
-                begun = None
+    for i, hold in enumerate(live.treading.holds):
+        places = [each[i] for each in stood]
+        for a, b in find_runs(np.array([place is not None for place in places])):
+            x, y, z = np.asarray(places[b - 1]).tolist()
+            out.append(Contact(hold.frame, a, b, place=(x, y, z), point=hold.point, name=hold.name))
     return Contacts(tuple(out), frames, fps, 0.0)

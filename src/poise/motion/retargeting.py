@@ -100,7 +100,7 @@ def carry_freely(
     """Return the motion as bones and parts ask for it, before its contacts are held."""
     T = carrying.look(clip.q)
     carrying.bends.forget()
-    carrying.bends.watch(T, carrying.at)
+    carrying.bends.watch(T)
     floor = 0.0 if ledger.floor is None else ledger.floor
     targets = carrying.aim(T, Ground(floor, measure_standing_ankle(carrying, T, ledger) - floor))
     guide = Motion(carrying.model, carrying.guide(T, targets), clip.fps)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -198,6 +199,20 @@ def measure_units(model: Model) -> Floats:
     return out
 
 
+class AskedOfFrame(Protocol):
+    """What is asked of a frame.
+
+    Attributes:
+        numbers: Targets of the first goals, 12 numbers each; the others keep their own.
+        weights: How much each goal counts.
+        hard: Which of them are held exactly: 1 or 0.
+    """
+
+    numbers: Floats
+    weights: Floats
+    hard: Floats
+
+
 class Window:
     """The newest frame of a stream by the kernel of whole clips, ready to be called.
 
@@ -210,7 +225,6 @@ class Window:
     Args:
         model: The body.
         goals: What is asked of a frame; their names must differ.
-        hard: Which of them are held exactly.
         hold: The cost of a displacement beside a goal's residual.
         smooth: How far displacements spread over time.
         fps: Frames a second.
@@ -222,7 +236,6 @@ class Window:
         self,
         model: Model,
         goals: Sequence[Goal],
-        hard: Sequence[bool],
         *,
         hold: float,
         smooth: float,
@@ -234,8 +247,8 @@ class Window:
         names, first, self.own = core.goals_of_clip(self.solver._native)
         order = {name: i for i, name in enumerate(names)}
         self.order = [order[name] for name in self.solver.goals]
-        self.hard = np.zeros(len(names))
-        self.hard[self.order] = np.asarray(hard, dtype=np.float64)
+        self.counts, self.hard = np.zeros((1, len(names))), np.zeros(len(names))
+        self.numbers, self.frozen, self.alone = np.array(self.own)[None], np.zeros(1), np.zeros(model.nv)
         self.columns = np.concatenate([np.arange(first[i], first[i] + 12) for i in self.order])
         stiff = (SPREAD * smooth * fps) ** 4
         units = measure_units(model)
@@ -247,30 +260,24 @@ class Window:
         """Begin again, as if no frame had come."""
         self.displacements: list[Floats] = []
 
-    def solve(
-        self, start: Floats, guide: Floats, targets: Floats, weights: Floats, steps: int
-    ) -> tuple[Floats, Floats]:
-        """Return the newest frame and its errors by goal, (goals, 2).
-
-        `targets` are those of the first goals, 12 numbers each; the others keep their own.
-        """
+    def solve(self, start: Floats, guide: Floats, asked: AskedOfFrame, steps: int) -> tuple[Floats, Floats]:
+        """Return the newest frame and its errors by goal, (goals, 2)."""
         whole = len(self.displacements) == 2
         moved = guide
         if whole:
             moved = self.model.integrate(guide, self.share * (2.0 * self.displacements[1] - self.displacements[0]))
-        numbers, counts = np.array(self.own), np.zeros(len(self.order))
-        numbers[self.columns[: targets.size]] = targets.ravel()
-        counts[self.order] = weights
+        self.numbers[0, self.columns[: asked.numbers.size]] = asked.numbers.ravel()
+        self.counts[0, self.order], self.hard[self.order] = asked.weights, asked.hard
         q, errors = core.solve_clip(
             self.solver._native,
             start[None],
             moved[None],
-            numbers[None],
-            counts[None],
+            self.numbers,
+            self.counts,
             self.hard,
-            np.zeros(1),
+            self.frozen,
             self.gains[whole],
-            np.zeros(self.model.nv),
+            self.alone,
             None,
             None,
             steps,

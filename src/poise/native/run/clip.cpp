@@ -137,41 +137,46 @@ class Clip : public FrameCorrection {
   void add_frame(const BandFront<S>& front, int which, int t, S damping) {
     const int base = which * front.block;
     const char* held = d.held.data() + at(t) * at(n);
-    pack_rows_of(held);
+    const int packed = pack_rows_of(t, held);
     constexpr int W = Strip<S>::width;
     const int wide = front.block;
     for (int j = 0; j < wide; j += W) {
       for (int i = j; i < wide; i += W)
-        add_normal_block(i, j, front.A + (base)*front.stride + base, front.stride, wide);
+        add_normal_block(packed, i, j, front.A + (base)*front.stride + base, front.stride, wide);
     }
     for (int c = 0; c < n; ++c) {
       S* column = front.A + (base + c) * front.stride;
       const S rates = d.timed ? coupling_of(t, 0)[c] : 0.0;
       column[base + c] += held[c] ? 1.0 : d.hold[at(c)] + d.smooth[at(c)] * coupling(t, 0) + rates + damping;
-      column[3 * front.block] += of_frame(d.gradient, t)[c];
+      column[front.right()] += of_frame(d.gradient, t)[c];
     }
   }
 
-  // J^T, a row of J after the other in whole blocks, without the velocities that are held
-  void pack_rows_of(const char* held) {
+  // J^T, a row of J after the other in whole blocks, without the velocities that are held and without goals that do not count at this
+  // frame; how many rows there are
+  int pack_rows_of(int t, const char* held) {
     const int wide = band_block<S>(n);
-    for (int r = 0; r < m; ++r) {
-      S* to = d.scratch.data() + at(r) * at(wide);
-      for (int c = 0; c < n; ++c) to[c] = held[c] ? 0.0 : d.J[at(c * m + r)];
-    }
-    for (int k = 0; k < n_near; ++k) {
-      S* to = d.scratch.data() + at(m + k) * at(wide);
-      for (int c = 0; c < n; ++c) to[c] = held[c] ? 0.0 : d.limit_rows[at(k) * at(n) + at(c)];
+    int packed = 0;
+    const auto pack = [&](const S* row, int stride) {
+      S* to = d.scratch.data() + at(packed++) * at(wide);
+      for (int c = 0; c < n; ++c) to[c] = held[c] ? 0.0 : row[c * stride];
       for (int c = n; c < wide; ++c) to[c] = 0.0;
+    };
+    for (int g = 0; g < problem.goals.count(); ++g) {
+      const auto& goal = problem.goals[g];
+      if (d.weights[at(t) * solver.goals.size() + at(g)] == 0.0) continue;
+      for (int k = 0; k < rows_of_goal(goal); ++k) pack(d.J.data() + goal.first_row + k, m);
     }
+    for (int k = 0; k < n_near; ++k) pack(d.limit_rows.data() + at(k) * at(n), 1);
+    return packed;
   }
 
-  void add_normal_block(int i, int j, S* A, int stride, int wide) const {
+  void add_normal_block(int packed, int i, int j, S* A, int stride, int wide) const {
     using Row = Strip<S>::Row;
     constexpr int W = Strip<S>::width;
     Row sum[W];
     for (int k = 0; k < W; ++k) sum[k] = load_rows(A + (j + k) * stride + i);
-    for (int r = 0; r < m + n_near; ++r) {
+    for (int r = 0; r < packed; ++r) {
       const S* row = d.scratch.data() + at(r) * at(wide);
       const Row x = load_rows(row + i);
       for (int k = 0; k < W; ++k) sum[k] += x * Row(row[j + k]);
@@ -201,8 +206,8 @@ class Clip : public FrameCorrection {
 
   // frames are assembled as the front comes to them
   void solve_band(S weight, S damping) {
-    const BandFront<S> front = make_front(n, d.front.data());
-    for (int which = 0; which < frames_met; ++which) clear_frame(front, which);
+    const BandFront<S> front = make_front(n, d.frames, d.front.data());
+    for (int which = 0; which < front.met; ++which) clear_frame(front, which);
     const auto enter = [&](int which, int t) {
       if (t >= d.frames) {
         for (int c = 0; c < n; ++c) front.A[(which * front.block + c) * front.stride + which * front.block + c] = 1.0;
@@ -214,17 +219,17 @@ class Clip : public FrameCorrection {
         if (t - apart >= 0 && which - apart >= 0) couple(front, t - apart, which - apart, apart);
       }
     };
-    for (int which = 0; which < frames_met; ++which) enter(which, which);
+    for (int which = 0; which < front.met; ++which) enter(which, which);
     const std::size_t kept = static_cast<std::size_t>(size_of_band_frame<S>(n));
     for (int t = 0; t < d.frames && !over(); ++t) {
       eliminate_frame(front, 1e-30, d.factors.data() + at(t) * kept);
       shift_front(front);
-      enter(2, t + 3);
+      enter(front.met - 1, t + front.met);
     }
     for (int t = d.frames - 1; t >= 0; --t) {
       const S* next = t + 1 < d.frames ? of_frame(d.step, t + 1) : nullptr;
       const S* after = t + 2 < d.frames ? of_frame(d.step, t + 2) : nullptr;
-      substitute_frame(n, d.factors.data() + at(t) * kept, next, after, of_frame(d.step, t));
+      substitute_frame(front, d.factors.data() + at(t) * kept, next, after, of_frame(d.step, t));
     }
   }
 

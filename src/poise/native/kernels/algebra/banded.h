@@ -14,11 +14,11 @@
 
 namespace poise {
 
-constexpr int frames_met = 3;  // a frame and the two after it
+constexpr int frames_met = 3;  // a frame and the two after it; fewer where a clip has fewer
 
 template <class S> POISE_FN constexpr int band_block(int n) { return tall_of<S>(n); }
-template <class S> POISE_FN constexpr int band_stride(int n) {
-  return frames_met * band_block<S>(n) + Strip<S>::padding;
+template <class S> POISE_FN constexpr int band_stride(int n, int met = frames_met) {
+  return met * band_block<S>(n) + Strip<S>::padding;
 }
 // numbers of the front, and of what is kept of each frame for the way back; by the padding, which is the same at every level
 template <class S> POISE_FN constexpr int size_of_front(int n) {
@@ -27,19 +27,23 @@ template <class S> POISE_FN constexpr int size_of_front(int n) {
 }
 template <class S> POISE_FN constexpr int size_of_band_frame(int n) { return band_block<S>(n) * band_stride<S>(n); }
 
-// The front: columns of three frames, each of `stride` rows: three blocks and the right side.
+// The front: columns of `met` frames, three unless the clip has fewer, each of `stride` rows: a block for each frame and the right side.
 template <class S> struct BandFront {
   S *A, *scaled, *inverse;
-  int n, block, stride;
+  int n, block, stride, met;
+
+  // the row of the right side
+  POISE_FN int right() const { return met * block; }
 };
 
-template <class S> POISE_FN BandFront<S> make_front(int n, S* memory) {
-  const int block = band_block<S>(n), stride = band_stride<S>(n);
-  S* scaled = memory + frames_met * block * stride;
-  return {memory, scaled, scaled + Strip<S>::padding * stride, n, block, stride};
+template <class S> POISE_FN BandFront<S> make_front(int n, int frames, S* memory) {
+  const int met = frames < frames_met ? frames : frames_met;
+  const int block = band_block<S>(n), stride = band_stride<S>(n, met);
+  S* scaled = memory + met * block * stride;
+  return {memory, scaled, scaled + Strip<S>::padding * stride, n, block, stride, met};
 }
 
-// the columns of one of the three frames made empty: ones on the diagonal of the padding
+// the columns of one of the frames made empty: ones on the diagonal of the padding
 template <class S> POISE_FN void clear_frame(const BandFront<S>& front, int which) {
   using T = real_t<S>;
   for (int j = which * front.block; j < (which + 1) * front.block; ++j) {
@@ -50,15 +54,15 @@ template <class S> POISE_FN void clear_frame(const BandFront<S>& front, int whic
 
 // The front moves on by one frame: what the eliminated frame left of the next two comes first.
 template <class S> POISE_FN void shift_front(const BandFront<S>& front) {
-  const int b = front.block, stride = front.stride;
-  for (int j = 0; j < 2 * b; ++j) {
+  const int b = front.block, stride = front.stride, left = front.right() - b;
+  for (int j = 0; j < left; ++j) {
     const S* from = front.A + (j + b) * stride + b;
     S* to = front.A + j * stride;
-    for (int i = 0; i < 2 * b; ++i) to[i] = from[i];
-    for (int i = 2 * b; i < 3 * b; ++i) to[i] = S(real_t<S>(0));
-    for (int i = 3 * b; i < stride; ++i) to[i] = front.A[(j + b) * stride + i];
+    for (int i = 0; i < left; ++i) to[i] = from[i];
+    for (int i = left; i < front.right(); ++i) to[i] = S(real_t<S>(0));
+    for (int i = front.right(); i < stride; ++i) to[i] = front.A[(j + b) * stride + i];
   }
-  clear_frame(front, 2);
+  clear_frame(front, front.met - 1);
 }
 
 // Eliminates the first frame's columns; `kept` (size_of_band_frame numbers) is given its L and the reduced right side.
@@ -69,21 +73,22 @@ template <class S> POISE_LARGE_FN void eliminate_frame(const BandFront<S>& front
   S* A = front.A;
   for (int k = 0; k < b; k += W) eliminate_columns(A, k, b, stride, floor, front.inverse, front.scaled);
 
-  // the next two frames: A -= L D L^T, all columns of L at once
+  // the frames after it: A -= L D L^T, all columns of L at once
   S* minus = front.inverse + b;
   for (int c = 0; c < b; ++c) minus[c] = S(T(-1)) / front.inverse[c];
-  for (int j = b; j < 3 * b; j += W) {
+  for (int j = b; j < front.right(); j += W) {
     for (int i = j; i < stride; i += W) add_block(A, minus, 0, b, i, j, stride, A);
   }
   for (int k = 0; k < b * stride; ++k) kept[k] = A[k];
 }
 
 // x of a frame from its L and the x of the two frames after it (null beyond the last one)
-template <class S> POISE_LARGE_FN void substitute_frame(int n, const S* kept, const S* next, const S* after, S* x) {
-  const int b = band_block<S>(n), stride = band_stride<S>(n);
+template <class S>
+POISE_LARGE_FN void substitute_frame(const BandFront<S>& front, const S* kept, const S* next, const S* after, S* x) {
+  const int n = front.n, b = front.block, stride = front.stride;
   for (int j = n - 1; j >= 0; --j) {
     const S* column = kept + j * stride;
-    S sum = column[3 * b];
+    S sum = column[front.right()];
     for (int i = j + 1; i < n; ++i) sum -= column[i] * x[i];
     if (next) {
       for (int i = 0; i < n; ++i) sum -= column[b + i] * next[i];
