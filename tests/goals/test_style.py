@@ -148,6 +148,48 @@ def test_a_call_in_continuous_mode_is_bounded_and_follows(walk, style):
     assert solver.solve(q).reached
 
 
+def make_carried_body(still_above: bool) -> poise.Model:
+    """Return a body of two limbs on hips that travel, below a node that does not where one is asked for."""
+    builder = poise.ModelBuilder("carried")
+    top = None
+    if still_above:
+        builder.add_joint("node_position", None, "translation3")
+        builder.add_joint("node", "node_position", "euler", order="ZXY")
+        top = "node"
+    builder.add_joint("hips_position", top, "translation3", locked=still_above)
+    builder.add_joint("hips", "hips_position", "euler", order="ZXY")
+    for side, sign in (("l", 1.0), ("r", -1.0)):
+        builder.add_joint(f"thigh_{side}", "hips", "ball", offset=(0.1 * sign, 0.0, 0.0))
+        builder.add_joint(f"shin_{side}", f"thigh_{side}", "revolute", axis=(1, 0, 0), offset=(0.0, -0.4, 0.0))
+        builder.add_frame(f"foot_{side}", f"shin_{side}", offset=(0.0, -0.4, 0.0))
+    return builder.build()
+
+
+@pytest.mark.parametrize("still_above", [False, True])
+def test_where_a_body_stands_and_faces_is_no_style(still_above):
+    model = make_carried_body(still_above)
+    rng = np.random.default_rng(3)
+    frames = []
+    for _ in range(40):
+        q = np.array(model.integrate(model.rest, 0.3 * rng.normal(size=model.nv)))
+        for name in ("node_position", "node"):
+            if still_above:
+                q[model.joint(name).q] = 0.0
+        q[model.joint("hips_position").q] = rng.normal(size=3)
+        frames.append(q)
+    style = Style.fit(poise.Motion(model, frames))
+    assert style.parts[0][1].root == "hips"
+    here = frames[7]
+    there = poise.Pose(model, here).replace({"hips_position": (5.0, 1.0, -3.0), "hips": (2.0, 0.1, 0.2)}).q
+    likely = [style.likelihood(poise.Pose(model, q)) for q in (here, there)]
+    assert likely[0] == pytest.approx(likely[1], rel=1e-9)
+    looks = []
+    for q in (here, there):
+        goals = [Reach(f"foot_{side}", model.fk(q, f"foot_{side}")[:3, 3]) for side in "lr"]
+        looks.append(style.focus(model, [goal.rows(model) for goal in goals], np.array(q)).parts[0][1].mean)
+    assert looks[0] == pytest.approx(looks[1], abs=1e-9)
+
+
 def test_saved_and_loaded_it_gives_the_same_answers(walk, style, tmp_path):
     model = walk.model
     poise.save(style, tmp_path / "walker.npz")

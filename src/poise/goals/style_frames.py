@@ -18,13 +18,15 @@ from poise.goals.gaussian import Gaussian
 from poise.kinematics import Motion
 from poise.kinematics.charts import Chart
 from poise.kinematics.samples import Layout, Samples
-from poise.model import Model
+from poise.model import Joint, Model
 
 __all__ = ["Asked", "StyleFrames"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 BLOCK = 32  # frames that follow one another
+STILL = 1e-4  # lengths L: a joint that slides less than this in all frames does not travel
+COMMON = 0.1  # share of the spread of all frames in that of a few: what few frames do not show is not forbidden
 FLOOR = 0.04  # radians, or lengths L: how far a pose strays from the frames at least
 Asked = tuple[tuple[str, tuple[float, float, float]], ...]  # frames, and points on them
 
@@ -42,6 +44,7 @@ class StyleFrames:
         x: All coordinates of all frames, (frames, n + 3 r).
         root: The frame in whose axes places are compared; None where the body's base does not move.
         mean: Their mean pose as a configuration, (nq,).
+        common: The covariance of the coordinates that count, of all frames, (d, d).
     """
 
     model: Model
@@ -52,6 +55,7 @@ class StyleFrames:
     x: Floats
     root: str | None
     mean: Floats
+    common: Floats
     _places: dict[Any, Blocks] = field(default_factory=dict)
 
     @classmethod
@@ -65,9 +69,10 @@ class StyleFrames:
         mean = np.array(Motion(model, q[::thin]).mean().q)
         origin = layout.read(mean[None])
         x = origin.repeat(len(q)).measure(samples)
-        root, held = find_root(model)
+        root, held = find_root(model, q)
         counts = np.array([k for k, v in enumerate(chart.velocities) if int(v) not in held], dtype=np.int64)
-        return cls(model, q, chart, origin, counts, x, root, mean)
+        common = np.cov(x[::thin, counts], rowvar=False, bias=True).reshape(len(counts), len(counts))
+        return cls(model, q, chart, origin, counts, x, root, mean, common)
 
     def find_place(self, q: Floats) -> Floats:
         """Return T_world_root of configurations, (..., 4, 4)."""
@@ -101,7 +106,7 @@ class StyleFrames:
         mean = weight @ x
         away = np.sqrt(weight)[:, None] * (x - mean)
         unit = np.where(self.model.slides, self.model.length, 1.0)[self.chart.velocities[self.counts]]
-        spread = away.T @ away
+        spread = (1.0 - COMMON) * (away.T @ away) + COMMON * self.common
         spread[np.diag_indices_from(spread)] += (FLOOR * unit) ** 2
         return Gaussian(self.chart, self.origin, self.counts, mean, spread)
 
@@ -146,19 +151,45 @@ class Blocks:
         return rows[order], far[order]
 
 
-def find_root(model: Model) -> tuple[str | None, set[int]]:
-    """Return the frame that the root's joints carry, and the velocities that are no style: its own and locked ones."""
-    held = {v for joint in model.joints if joint.nv and joint.locked for v in range(joint.v.start, joint.v.stop)}
-    root, parent = None, None
+def find_root(model: Model, q: Floats) -> tuple[str | None, set[int]]:
+    """Return the frame that carries the whole body through the clips, and the velocities that are no style.
+
+    A body is carried by joints that slide in space and by turns that follow them, above everything else that moves.
+    Files may hold several in a row, such as a node at the origin and hips that travel; the last that travels counts.
+    No style are the joints that carry, and the lengths of bones.
+    """
+    groups: list[list[Joint]] = []
+    for joint in list_trunk(model):
+        if joint.kind in ("free", "planar", "translation3"):
+            groups.append([joint])
+        elif groups and groups[-1][-1].kind == "translation3" and joint.kind in ("euler", "ball"):
+            groups[-1].append(joint)
+        else:
+            break
+    far = [float(np.ptp(q[:, group[0].q], axis=0).max()) for group in groups]
+    travel = [k for k, way in enumerate(far) if way > STILL * model.length] or [0]
+    carry = [joint for group in groups[: travel[-1] + 1] for joint in group]
+    still = [joint for joint in model.joints if joint.nv and joint.locked]
+    held = {v for joint in carry + still for v in range(joint.v.start, joint.v.stop)}
+    return carry[-1].frame if carry else None, held
+
+
+def list_trunk(model: Model) -> list[Joint]:
+    """Return the joints above everything else that moves, from the base on."""
+    below: dict[str | None, list[Joint]] = {}
     for joint in model.joints:
-        if not joint.nv or joint.locked:
-            continue
-        moves = joint.kind in ("free", "planar", "translation3")
-        turns = joint.kind in ("euler", "ball") and root is not None and joint.parent == parent
-        if not (moves or turns) or (root is not None and joint.parent != parent):
-            break
-        root = parent = joint.frame
-        held |= set(range(joint.v.start, joint.v.stop))
-        if joint.kind != "translation3":
-            break
-    return root, held
+        if joint.nv:
+            frame = joint.parent
+            while frame is not None and not is_moved(model, frame):
+                frame = model.frame(frame).parent
+            below.setdefault(frame, []).append(joint)
+    out: list[Joint] = []
+    while len(found := below.get(out[-1].frame if out else None, [])) == 1:
+        out.append(found[0])
+    return out
+
+
+def is_moved(model: Model, frame: str) -> bool:
+    """Return whether a joint with freedom of its own carries a frame directly."""
+    joint = model.frame(frame).joint
+    return joint is not None and model.joint(joint).nv > 0

@@ -1,0 +1,181 @@
+"""Poses filled in by a style, on motions that it was not made of: Bandai-Namco Research Motiondataset 1.
+
+    python benchmarks/style.py --data DIR
+
+DIR holds dataset-1_*.bvh (BandaiNamcoResearchInc/Bandai-Namco-Research-Motiondataset, CC BY-NC: fetch it yourself).
+Frames of 6 styles x 5 actions make the style; frames of 4 other styles are the truth. The hips are given, and the
+hands, feet and head (or hands and head alone); printed is how far the joints that were not asked for are from where
+they were, and their rotations from what they were, when different postures fill the freedom. CPU time is of a solve.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+import poise
+from poise.goals import Reach, Rest, Style
+from poise.goals.style import Focus
+
+Floats = NDArray[np.float64]
+ACTIONS = ("bow", "bye", "guide", "run", "walk")
+STYLES = ("giant", "happy", "normal", "old", "proud", "tired")
+OTHERS = ("active", "angry", "childish", "chimpira")
+ENDS = ("Hand_L", "Hand_R", "Foot_L", "Foot_R", "Head")
+ASKED = {"five effectors": ENDS, "three effectors": ("Hand_L", "Hand_R", "Head")}
+CLUSTERS = 12
+
+
+def read_clips(data: Path, styles: Sequence[str]) -> list[poise.Motion]:
+    """Return the first clip of every action in every style, all of one body."""
+    out: list[poise.Motion] = []
+    for style in styles:
+        for action in ACTIONS:
+            clip = poise.load_motion(data / f"dataset-1_{action}_{style}_001.bvh", scale=0.01)
+            model = out[0].model if out else lock_bones(clip)
+            columns = [k for j in model.joints if j.nv for k in np.arange(clip.model.nq)[clip.model.joint(j.name).q]]
+            out.append(poise.Motion(model, clip.q[:, columns], fps=clip.fps))
+    return out
+
+
+def lock_bones(clip: poise.Motion) -> poise.Model:
+    """Return the body of a clip without the channels that only say how long its bones are; the hips carry it."""
+    model = clip.model
+    slides = [joint for joint in model.joints if joint.nv and joint.name.endswith("_position")]
+    still = {joint.name: clip.q[0, joint.q] for joint in slides if joint.name != "Hips_position"}
+    return model.locked({**still, "joint_Root": clip.q[0, model.joint("joint_Root").q]})
+
+
+@dataclass(frozen=True, eq=False)
+class Mixture(Style):
+    """A mixture of Gaussians instead of local ones: that of the frames in the cluster nearest to what is asked."""
+
+    _: KW_ONLY
+    clusters: int = CLUSTERS
+
+    def focus(self, model: poise.Model, rows: Sequence[Any], q: Floats) -> Focus:
+        """See Style.focus."""
+        frames = self.parts[0][1]
+        label = gather_clusters(frames.x[:, frames.counts], self.clusters)
+        nearest = find_nearest_frame(self, model, rows, q)
+        inside = np.flatnonzero(label == label[nearest])
+        return Focus(((1.0, frames.make_gaussian(inside, np.zeros(len(inside)))),))
+
+
+def find_nearest_frame(style: Style, model: poise.Model, rows: Sequence[Any], q: Floats) -> int:
+    """Return the frame nearest to what is asked."""
+    seed = style.find_seeds(model, rows, q, 1)[0]
+    frames = style.parts[0][1]
+    return int(frames.find_alike(seed, 1)[0][0])
+
+
+CLUSTERED: dict[tuple[int, int], NDArray[np.int64]] = {}
+
+
+def gather_clusters(x: Floats, many: int) -> NDArray[np.int64]:
+    """Return the cluster of every row by k-means (Lloyd), the first centres spread by their distance."""
+    key = (len(x), many)
+    if key in CLUSTERED:
+        return CLUSTERED[key]
+    rng = np.random.default_rng(0)
+    centers = x[rng.integers(len(x))][None]
+    while len(centers) < many:
+        far = np.min(((x[:, None] - centers) ** 2).sum(axis=2), axis=1)
+        centers = np.vstack([centers, x[rng.choice(len(x), p=far / far.sum())]])
+    for _ in range(30):
+        label = np.argmin(((x[:, None] - centers) ** 2).sum(axis=2), axis=1)
+        centers = np.array([x[label == k].mean(axis=0) if (label == k).any() else centers[k] for k in range(many)])
+    CLUSTERED[key] = label
+    return label
+
+
+class Judge:
+    """Compares poses with the truth by FK of the joints that were not asked for."""
+
+    def __init__(self, model: poise.Model, asked: Sequence[str]) -> None:
+        turning = [joint.frame for joint in model.joints if joint.kind == "euler" and not joint.locked]
+        self.model = model
+        self.bones = [frame for frame in turning if frame != "Hips"]
+        self.others = [frame for frame in self.bones if frame not in asked]
+        self.moving = [frame for frame in self.others if not frame.startswith("UpperLeg")]  # those the hips carry
+
+    def measure(self, q: Floats, truth: Floats) -> tuple[float, float, float]:
+        """Return the mean error of places [mm], that of joints which can move, and of rotations [degrees]."""
+        away = {f: 1e3 * np.linalg.norm(self.place(q, f) - self.place(truth, f)) for f in self.others}
+        turns = [self.turn(q, frame).T @ self.turn(truth, frame) for frame in self.bones]
+        angles = [np.degrees(np.arccos(np.clip((np.trace(R) - 1.0) / 2.0, -1.0, 1.0))) for R in turns]
+        moving = [away[frame] for frame in self.moving]
+        return float(np.mean(list(away.values()))), float(np.mean(moving)), float(np.mean(angles))
+
+    def place(self, q: Floats, frame: str) -> Floats:
+        """Return where a frame is."""
+        return np.asarray(self.model.fk(q, frame)[:3, 3])
+
+    def turn(self, q: Floats, frame: str) -> Floats:
+        """Return a joint's rotation in the axes of the joint before it."""
+        parent = self.model.joint(self.model.frame(frame).joint).parent
+        return np.asarray(self.model.fk(q, parent)[:3, :3].T @ self.model.fk(q, frame)[:3, :3])
+
+
+def make_goals(model: poise.Model, truth: Floats, asked: Sequence[str]) -> list[Reach]:
+    """Return what is asked of a frame: where the effectors are."""
+    return [Reach(frame, model.fk(truth, frame)[:3, 3]) for frame in asked]
+
+
+def measure(model: poise.Model, tests: Floats, asked: Sequence[str], posture: Rest) -> tuple[Floats, int, float]:
+    """Return the mean errors over the frames, how many reached their goals, and the CPU time of a solve [us]."""
+    judge, errors, reached, spent = Judge(model, asked), [], 0, 0.0
+    hips = [model.joint(name) for name in ("Hips_position", "Hips")]
+    moves = [joint.name for joint in model.joints if joint.nv and not joint.locked and joint not in hips]
+    solver = poise.Solver(model, [*make_goals(model, tests[0], asked), posture], joints=moves)
+    for truth in tests:
+        start = posture.find_wanted(model)
+        for joint in hips:
+            start[joint.q] = truth[joint.q]
+        targets = {str(goal.frame): goal.target for goal in make_goals(model, truth, asked)}
+        began = time.process_time()
+        solution = solver.solve(start, targets)
+        spent += time.process_time() - began
+        reached += solution.reached
+        errors.append(judge.measure(solution.q, truth))
+    return np.mean(errors, axis=0), reached, 1e6 * spent / len(tests)
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--stride", type=int, default=10, help="every how many-th frame of the other styles is a test")
+    parser.add_argument("--styles", nargs="+", default=OTHERS, help="the styles that are the truth")
+    given = parser.parse_args()
+    clips = read_clips(given.data, (*STYLES, *given.styles))
+    model, many = clips[0].model, len(STYLES) * len(ACTIONS)
+    tests = np.concatenate([clip.q[:: given.stride] for clip in clips[many:]])
+    clips = [poise.Motion(model, clip.q[::2], fps=clip.fps / 2) for clip in clips[:many]]
+    began = time.process_time()
+    style = Style.fit(clips)
+    fitted = time.process_time() - began
+    print(f"{len(style)} frames, fitted in {fitted:.3f} s; {len(tests)} frames of {', '.join(given.styles)}")
+    postures = {
+        "Rest(bind pose)": Rest(),
+        "Rest(mean of the clips)": Rest(style.find_wanted(model)),
+        "one Gaussian": Mixture(parts=style.parts, clusters=1),
+        f"mixture of {CLUSTERS}": Mixture(parts=style.parts),
+        "Style (60 nearest)": style,
+    }
+    for name, asked in ASKED.items():
+        print(f"\n{name:<26}{'not asked':>12}{'can move':>12}{'rotations':>12}{'reached':>10}{'CPU':>12}")
+        for what, posture in postures.items():
+            (every, moving, turns), reached, micros = measure(model, tests, asked, posture)
+            print(f"{what:<26}{every:9.1f} mm{moving:9.1f} mm{turns:8.1f} deg{reached:7d}/{len(tests)}{micros:9.0f} us")
+
+
+if __name__ == "__main__":
+    main()
