@@ -6,6 +6,7 @@ shrinking outlines that get lighter towards the light. It stays a drawing of pol
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,14 @@ LIGHT = np.array([-0.42, 0.62])  # in the picture, in radii
 CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 25)[:-1]), np.sin(t)], axis=1)
 
 
-def draw_clay(axes: Any, pose: Pose, camera: Camera, *, color: str = BODY, ghost: bool = False) -> None:
-    """Draw one pose as shaded solids; a ghost is pale and flat, and throws no shadow."""
+def draw_clay(
+    axes: Any, pose: Pose, camera: Camera, *, color: str = BODY, ghost: bool = False, beside: Sequence[Solid] = ()
+) -> None:
+    """Draw one pose as shaded solids, and those beside it; a ghost is pale and flat, and throws no shadow."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgb
 
-    solids = find_solids(pose.model)
+    solids = (*find_solids(pose.model), *beside)
     cores = [place_core(pose, solid) for solid in solids]
     if camera.floor is not None and not ghost:
         shade = [

@@ -16,7 +16,7 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.plane import is_planar
-from poise.pictures.bounds import find_floor
+from poise.pictures.beside import find_floor_of, list_beside
 from poise.pictures.front import stand_before
 from poise.pictures.goal_errors import draw_goal_errors
 from poise.pictures.map_picture import draw_map
@@ -147,7 +147,7 @@ def draw_strip(motion: Motion, look: dict[str, Any]) -> Any:
     panels = np.atleast_1d(panels)
     look = look | {"camera": stand_camera(look["camera"], motion)}
     for axes, k in zip(panels, np.linspace(0, len(motion) - 1, count).round().astype(int), strict=True):
-        draw_scene(axes, motion[int(k)], **look)
+        draw_scene(axes, motion[int(k)], beside=list_beside(motion, int(k)), **look)
         axes.set_title(f"{k / motion.fps:.2f} s", fontsize=9, color="#666666")
     share_scale(panels)
     return made
@@ -158,7 +158,7 @@ def stand_camera(camera: Camera | None, motion: Motion) -> Camera | None:
     chosen = camera or (None if is_planar(motion.model) else stand_before(motion.model))
     if chosen is None or chosen.floor != "lowest":
         return camera
-    return replace(chosen, floor=find_floor(motion.model, motion.q))
+    return replace(chosen, floor=find_floor_of(motion))
 
 
 def share_scale(panels: Any) -> None:
