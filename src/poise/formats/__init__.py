@@ -23,7 +23,7 @@ from poise.formats.adjust import add_free_root, adjust_model
 from poise.formats.robot_styles import write_style
 from poise.formats.source import ReadOptions, Source
 from poise.formats.target import replace_file
-from poise.kinematics import Motion, Pose
+from poise.kinematics import Motion, MotionWithObjects, Pose
 from poise.model import Model
 
 __all__ = ["load", "load_motion", "save"]
@@ -180,9 +180,18 @@ def save(
         raise FormatError(
             f"like= puts a pose or motion into a glTF character; {module.NAME} has none. Leave it out.", text
         )
+    tell_left_out(value, module)
     with replace_file(text, overwrite=overwrite) as temporary:
         write(value, temporary, **extra)
     return Path(text)
+
+
+def tell_left_out(thing: Any, module: Any) -> None:
+    """Warn of the objects of a motion that a format cannot hold: all but glTF."""
+    if isinstance(thing, MotionWithObjects) and thing.objects and module.NAME != "glTF":
+        names = ", ".join(repr(each.name) for each in thing.objects)
+        told = f"{module.NAME} holds the body alone, and not {names}; save a .glb to keep both."
+        warnings.warn(told, FormatWarning, stacklevel=3)
 
 
 def save_json(thing: Any, path: str, *, overwrite: bool) -> Path:

@@ -172,6 +172,8 @@ def read_path(given: Any, fps: Any, frame: str | None) -> tuple[NDArray[np.float
     elif frame is not None:
         raise InvalidValue(f"Object: frame is {frame!r}, and the path is no Motion that has frames; leave it out.")
     path = np.asarray(as_transform(given, "Object: transform").matrix, dtype=np.float64)
+    if isinstance(given, np.ndarray) and given.shape == path.shape:
+        path = np.asarray(given, dtype=np.float64)  # it was checked, and stays as it is to the last bit
     if path.ndim not in (2, 3) or not path.size:
         raise ShapeMismatch(
             f"Object: transform has shape {path.shape}; give one transform (4, 4), or one for each frame (frames, 4, 4)."

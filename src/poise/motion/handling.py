@@ -2,8 +2,8 @@
 
 First every frame is solved by itself, from the one before it: what stands on the ground comes first, then the grasps
 and the other goals, then the posture. Where objects are to be kept clear of, each frame is solved once more with them
-in the way, as near to that pose as they allow. Then all frames are solved at once: what can be held is held exactly,
-and the rest comes as near as it can. The objects do not move by one bit from their paths.
+in the way, as near to that pose as they allow. Smoothed, this is the guide from which all frames are then solved at
+once: what could be held is held exactly, and the rest comes as near as it can. The objects do not move by one bit.
 
 Source: Yamane, Kuffner and Hodgins, Synthesizing animations of human manipulation tasks, SIGGRAPH 2004. There the path
 of the object is planned; here it is given.
@@ -40,10 +40,12 @@ from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
 __all__ = ["handle", "read_rate"]
 
 Floats = NDArray[np.float64]
-HOLD = 1e-6  # what a displacement from the first guess costs beside a goal's residual
-CUTOFF = 3.0  # Hz of the guide
+HOLD = 1e-2  # what a displacement from the guide costs beside the residual of a goal that cannot be held exactly
+CUTOFF = 1.5  # Hz of the guide: a change of posture, from squatting to stooping, takes its time
+CLIP_CUTOFF = 6.0  # Hz, where the body follows a clip
 CARRY = 1e-4  # of what it costs to carry the body elsewhere, where the posture is one pose: it squats, and goes along
 STANDS = 0.02  # m above the lowest point of the soles: stands too
+CLIP_CARRY = 30.0  # where the body follows a clip: it stays on its way
 FPS = 30.0  # where nobody says
 
 
@@ -86,7 +88,8 @@ def handle(
         return stream(scene, goals, paths, fps, start, ledger, limits, progress)
     rules = tuple(extend_limit(scene, limit) for limit in limits)
     guess, reached = guess_frames(scene, goals, paths, begin, ledger, rules, not isinstance(start, Motion))
-    return solve_all(scene, goals, paths, guess, reached, ledger, rules, fps, smooth, progress)
+    cutoff = CLIP_CUTOFF if isinstance(start, Motion) else CUTOFF
+    return solve_all(scene, goals, paths, guess, reached, ledger, rules, fps, cutoff, smooth, progress)
 
 
 def read_start(model: Model, start: ArrayLike | Pose | Motion | None, frames: int) -> Floats:
@@ -171,7 +174,7 @@ def guess_frames(
     if postures:
         q, reached = first.run(begin, postures=postures, first=easy)
     else:
-        q, reached = first.run(begin, rest=begin, carry=CARRY if still else 1.0, first=easy)
+        q, reached = first.run(begin, rest=begin, carry=CARRY if still else CLIP_CARRY, first=easy)
     lasting = part_limits(limits)[0]
     if not any(isinstance(limit, ClearOfObjects) for limit in lasting):
         return scene.place_all(q), reached
@@ -216,6 +219,7 @@ def solve_all(
     ledger: Contacts,
     limits: tuple[Limit, ...],
     fps: float,
+    cutoff: float,
     smooth: float,
     progress: Progress | None,
 ) -> Track:
@@ -231,8 +235,10 @@ def solve_all(
         wanted.append(ClipGoal(replace(goal, name=f"{goal.name}, as near as can be"), numbers, (~can).astype(np.float64)))
     if len(ledger):
         wanted += list_goals(clip, ledger)
-    guide = clip.smoothed(CUTOFF) if len(clip) > 2 else clip
-    answer = solve_whole(guide, wanted, start=guess, hold=HOLD, smooth=smooth, limits=limits, progress=progress)
+    guide = clip.smoothed(cutoff) if len(clip) > 2 else clip
+    begin = np.array(guide.q)
+    begin[:, scene.body.nq :] = guess[:, scene.body.nq :]  # the objects are where they are
+    answer = solve_whole(guide, wanted, start=begin, hold=HOLD, smooth=smooth, limits=limits, progress=progress)
     q = np.ascontiguousarray(answer.q[:, : scene.body.nq])
     return HeldTrack(
         make_motion(scene, q, fps),

@@ -20,6 +20,7 @@ from poise.formats import convert_path
 from poise.formats.target import replace_file
 from poise.kinematics import Motion
 from poise.model.plane import is_planar
+from poise.motion import Track
 from poise.pictures.beside import list_beside, outline_beside
 from poise.pictures.bounds import sample_outline
 from poise.pictures.front import stand_before
@@ -68,6 +69,7 @@ def find_motion(thing: Any) -> Motion:
     """
     if isinstance(thing, Solution) and thing.history is not None:
         return Motion(thing.model, np.concatenate([thing.history.q, thing.q[None]]), SEARCH_FPS)
+    thing = thing.motion if isinstance(thing, Track) else thing
     if not isinstance(thing, Motion):
         hint = " Solve with record=True." if isinstance(thing, Solution) else ""
         raise InvalidValue(f"a GIF or MP4 shows a Motion, or a Solution with its history, not {thing!r}.{hint}")

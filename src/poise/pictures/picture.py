@@ -16,6 +16,7 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.plane import is_planar
+from poise.motion import Track
 from poise.pictures.beside import find_floor_of, list_beside
 from poise.pictures.front import stand_before
 from poise.pictures.goal_errors import draw_goal_errors
@@ -72,7 +73,7 @@ def plot(
 
     Args:
         thing: A `Solution` (the body, its goals, and how well each is served; how the errors fell, if it was
-            recorded), a `Pose`, a `Model` (at rest), a `Motion` (as a strip), a `Race`, a `ReachMap`, or several
+            recorded), a `Pose`, a `Model` (at rest), a `Motion` or `Track` (as a strip), a `Race`, a `ReachMap`, or several
             solutions by name (how the error of each fell).
         path: Where the picture goes, if it shall be written: png, pdf, svg. A `Motion`, or the search of a recorded
             `Solution`, moves as gif or mp4.
@@ -106,6 +107,7 @@ def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
         Pose: draw_one,
         Model: lambda model, how: draw_one(Pose(model), how),
         Motion: draw_strip,
+        Track: lambda track, how: draw_strip(track.motion, how),
         ReachMap: draw_map,
         Race: lambda race, _: draw_race(race),
     }
