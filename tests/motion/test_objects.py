@@ -1,4 +1,4 @@
-"""Things in hands: hands stay on what they hold, objects keep their paths, and what is impossible is told by its frame."""
+"""Things in hands: hands stay on what they hold, objects keep their paths, what is impossible is told by its frame."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_a_turned_world_turns_the_answer(body, box, lifted):
     q = np.array(body.rest)
     T = turn @ body.fk(q, "pelvis")
     q[root] = (*T[:3, 3], *poise.Rotation.from_matrix(T[:3, :3]).wxyz)
-    moved = track(body, list_grasps(box.moved(turn @ box.transforms)), start=q, contacts="auto")
+    moved = track(body, list_grasps(box.move(turn @ box.transforms)), start=q, contacts="auto")
     for frame in ("hand_l", "head", "knee_r", "pelvis"):
         wanted = turn @ body.fk(lifted.motion.q, frame)
         assert np.abs(body.fk(moved.motion.q, frame) - wanted).max() < 2e-3
@@ -144,11 +144,15 @@ def test_the_body_keeps_clear_of_what_it_holds(cleared, body):
     assert measure_gaps(held.motion, spared).min() > -1e-6
 
 
-@pytest.mark.parametrize("shape", [Sphere(0.16), Capsule(0.14, 0.1), Cylinder(0.16, 0.2)], ids=lambda s: type(s).__name__)
+@pytest.mark.parametrize(
+    "shape", [Sphere(0.16), Capsule(0.14, 0.1), Cylinder(0.16, 0.2)], ids=lambda s: type(s).__name__
+)
 def test_round_things_are_held_and_kept_clear_of(body, shape):
     thing = poise.Object(shape, lift(0.8, 1.1, frames=8))
     goals = [Grasp("hand_l", thing), Grasp("hand_r", thing)]
-    made = track(body, goals, contacts="auto", limits=[Clearance(pairs=[("chest", thing.name), ("pelvis", thing.name)])])
+    made = track(
+        body, goals, contacts="auto", limits=[Clearance(pairs=[("chest", thing.name), ("pelvis", thing.name)])]
+    )
     assert made.reached.all()
     T = see_hands(made.motion, "hand_l")
     palm = T[:, :3, :3] @ np.array([-0.0210877, 0.0, 0.0]) + T[:, :3, 3]
@@ -260,7 +264,7 @@ def test_it_follows_a_clip(body):
     tray = poise.Object(Sphere(0.1), body.fk(q, "pelvis") @ np.array(poise.Transform(None, (0.2, 0.2, 0.35)).matrix))
     made = track(body, Grasp("hand_l", tray, (0.0, 0.0, 0.0)), start=clip)
     assert made.reached.all()
-    assert np.abs(made.motion.positions("foot_r") - clip.positions("foot_r")).max() < 0.02
+    assert np.abs(made.motion.positions("foot_r") - clip.positions("foot_r")).max() < 0.04
 
 
 def test_contacts_of_a_ledger_hold_while_they_last(body):
@@ -294,7 +298,7 @@ def test_one_pose_holds_what_stands_still(body):
     assert solution.reached
     assert np.abs(solution.pose.position("hand_l") - (0.4, 1.2, 0.4)).max() < 1e-4
     with pytest.raises(InvalidValue, match=r"motion\.track"):
-        poise.solve(body, Grasp("hand_l", ball.moved(lift(frames=3)), (0.1, 0.0, 0.0)))
+        poise.solve(body, Grasp("hand_l", ball.move(lift(frames=3)), (0.1, 0.0, 0.0)))
     with pytest.raises(InvalidValue, match="where is None"):
         poise.solve(body, Grasp("hand_l", ball))
 
@@ -367,11 +371,11 @@ def test_mistakes_are_named(body, box):
     with pytest.raises(NameNotFound, match="hand_l"):
         track(body, Grasp("hadn_l", box))
     with pytest.raises(InvalidValue, match="two objects are called 'box'"):
-        track(body, [Grasp("hand_l", box), Grasp("hand_r", box.moved(T))])
+        track(body, [Grasp("hand_l", box), Grasp("hand_r", box.move(T))])
     with pytest.raises(ShapeMismatch, match="different numbers of frames"):
         track(body, [Grasp("hand_l", box), Grasp("hand_r", poise.Object(Box(SIZE), T[:5], name="other"))])
     with pytest.raises(InvalidValue, match="no target moves"):
-        track(body, Grasp("hand_l", box.moved(np.eye(4))))
+        track(body, Grasp("hand_l", box.move(np.eye(4))))
     with pytest.raises(InvalidValue, match="fps is missing"):
         track(body, Reach("hand_l", T))
     with pytest.raises(InvalidValue, match="Custom"):

@@ -23,7 +23,7 @@ from poise.formats.adjust import add_free_root, adjust_model
 from poise.formats.robot_styles import write_style
 from poise.formats.source import ReadOptions, Source
 from poise.formats.target import replace_file
-from poise.kinematics import Motion, MotionWithObjects, Pose
+from poise.kinematics import Motion, Pose
 from poise.model import Model
 
 __all__ = ["load", "load_motion", "save"]
@@ -188,7 +188,7 @@ def save(
 
 def tell_left_out(thing: Any, module: Any) -> None:
     """Warn of the objects of a motion that a format cannot hold: all but glTF."""
-    if isinstance(thing, MotionWithObjects) and thing.objects and module.NAME != "glTF":
+    if isinstance(thing, Motion) and thing.objects and module.NAME != "glTF":
         names = ", ".join(repr(each.name) for each in thing.objects)
         told = f"{module.NAME} holds the body alone, and not {names}; save a .glb to keep both."
         warnings.warn(told, FormatWarning, stacklevel=3)

@@ -1,6 +1,6 @@
 """Grasp: a hand that stays where it is on an object, while the object moves along its path.
 
-    residual  that of Reach(hand, T_world_object[t] T_object_hand) at every frame t       metres (in units of L), radians
+    residual  that of Reach(hand, T_world_object[t] T_object_hand) at every frame t     metres (in units of L), radians
 
 For one pose the object must stand still; `poise.motion.track` takes the whole path. Source: Yamane, Kuffner and
 Hodgins, Synthesizing animations of human manipulation tasks, 2004 (hands follow the path that is given for an object).
@@ -45,6 +45,8 @@ class Grasp(Goal):
 
     def __post_init__(self) -> None:
         self.check_common()
+        if np.ndim(self.weight):
+            raise InvalidValue(f"Grasp: weight has {np.size(self.weight)} numbers; give one: a hand holds as a whole.")
         object.__setattr__(self, "hand", get_name(self.hand))
         if not isinstance(self.hand, str) or not self.hand:
             raise InvalidValue(f"Grasp: hand is {self.hand!r}; it must be the name of a frame, a joint or a role.")

@@ -27,9 +27,9 @@ class MotionWithObjects(Motion):
         objects: The objects, each with a transform for every frame.
     """
 
-    __slots__ = ("objects",)
+    __slots__ = ("_objects",)
 
-    objects: tuple[Object, ...]
+    _objects: tuple[Object, ...]
 
     def __init__(self, model: Model, q: ArrayLike, fps: float = 30.0, objects: Iterable[Object] = ()) -> None:
         super().__init__(model, q, fps)
@@ -43,8 +43,8 @@ class MotionWithObjects(Motion):
         for each in given:
             if each.frames not in (None, count):
                 raise ShapeMismatch(f"object {each.name!r} has {each.frames} frames, the motion {count}.")
-        placed = tuple(each if each.frames else each.moved(each.follow(count)) for each in given) if count else given
-        object.__setattr__(self, "objects", placed)
+        placed = tuple(each if each.frames else each.move(each.follow(count)) for each in given) if count else given
+        object.__setattr__(self, "_objects", placed)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return MotionWithObjects, (self.model, self.q, self.fps, self.objects)
@@ -61,6 +61,11 @@ class MotionWithObjects(Motion):
         return zip(self.objects, other.objects, strict=False)
 
     @property
+    def objects(self) -> tuple[Object, ...]:
+        """The objects, each with a transform for every frame."""
+        return self._objects
+
+    @property
     def body(self) -> Motion:
         """The motion of the body alone."""
         return Motion(self.model, self.q, self.fps)
@@ -73,7 +78,7 @@ class MotionWithObjects(Motion):
         """The pose of the body at a frame, or the motion of all over a slice of frames."""
         if not isinstance(index, slice):
             return self.body[index]
-        cut = tuple(each.moved(each.transforms[index]) for each in self.objects) if len(self.q[index]) else ()
+        cut = tuple(each.move(each.transforms[index]) for each in self.objects) if len(self.q[index]) else ()
         return MotionWithObjects(self.model, self.q[index], self.fps / abs(index.step or 1), cut)
 
     def resampled(self, fps: float) -> MotionWithObjects:
@@ -95,7 +100,7 @@ class MotionWithObjects(Motion):
     def _edit(self, change: Callable[[Motion], Motion]) -> MotionWithObjects:
         """Return all of it after an edit of time, with each object as a body of one free joint."""
         edited = change(self.body)
-        things = [each.moved(find_transforms(change(make_motion(each, self.fps)))) for each in self.objects]
+        things = [each.move(find_transforms(change(make_motion(each, self.fps)))) for each in self.objects]
         return MotionWithObjects(self.model, edited.q, edited.fps, things)
 
     def __repr__(self) -> str:
@@ -117,5 +122,3 @@ def find_transforms(motion: Motion) -> Floats:
 def write_coordinates(T: Floats) -> Floats:
     """Return a transform as the coordinates of a free joint: place, then quaternion wxyz."""
     return np.concatenate([T[:3, 3], Rotation.from_matrix(T[:3, :3]).wxyz])
-
-

@@ -2,8 +2,8 @@
 
     rule   gap(capsule, object) >= distance       metres, for every capsule of the body that does not hold the object
 
-The object is a frame of the model that is solved, on a joint that solvers leave alone; its q tells where it is. A box is
-kept clear of exactly, as are balls and capsules; a cylinder by the smallest capsule that covers it.
+The object is a frame of the model that is solved, on a joint that solvers leave alone; its q tells where it is. A box
+is kept clear of exactly, as are balls and capsules; a cylinder by the smallest capsule that covers it.
 """
 
 from __future__ import annotations

@@ -121,12 +121,12 @@ class Object:
         T = self.offset
         return measure_distance(self.shape, T[:3, :3].T @ (np.asarray(point, np.float64) - T[:3, 3]))
 
-    def moved(self, transform: Any) -> Object:
+    def move(self, transform: Any) -> Object:
         """Return the same object elsewhere, or along another path."""
         return Object(self.shape, transform, name=self.name, fps=self.fps, color=self.color)
 
     def find_face(self, face: str) -> tuple[Floats, Floats]:
-        """Return the middle of a face of its solid, "+x" to "-z", and the way out of it, in the object's own axes, (3,).
+        """Return the middle of a face of its solid, "+x" to "-z", and the way out of it, in its own axes, (3,).
 
         Raises:
             InvalidValue: There is no such face.
@@ -176,7 +176,7 @@ def read_path(given: Any, fps: Any, frame: str | None) -> tuple[NDArray[np.float
         path = np.asarray(given, dtype=np.float64)  # it was checked, and stays as it is to the last bit
     if path.ndim not in (2, 3) or not path.size:
         raise ShapeMismatch(
-            f"Object: transform has shape {path.shape}; give one transform (4, 4), or one for each frame (frames, 4, 4)."
+            f"Object: transform has shape {path.shape}; give one transform (4, 4), or one a frame (frames, 4, 4)."
         )
     if fps is not None and not (isinstance(fps, (int, float)) and not isinstance(fps, bool) and 0.0 < fps < np.inf):
         raise InvalidValue(f"Object: fps is {fps!r}; it must be a positive number.")

@@ -1,4 +1,4 @@
-"""Frames of a clip solved one after the other, each from the one before it, with what stands on the ground held first."""
+"""Frames of a clip solved one after the other, each from the one before it; what stands on the ground comes first."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class FrameByFrame:
         come_from: Callable[[int, Floats], Solution],
         keep: Callable[[int, Solution], None],
     ) -> None:
-        """Bring frames onto the branch of what follows or goes before them, wherever it jumps and they can follow it."""
+        """Bring frames onto the branch of what comes after or before them, where it jumps and they can follow it."""
         for way in (-1, 1):
             order = range(len(q) - 2, -1, -1) if way < 0 else range(1, len(q))
             for t in order:

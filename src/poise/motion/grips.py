@@ -106,7 +106,9 @@ class Scene:
         hands = {grip.hand for grip in self.grips.values() if grip.goal.object is thing}
         parts = find_rigid_parts(self.body)
         held = {parts[hand] for hand in hands}
-        return frozenset(part for part in parts.values() if part and held & {parts[f] for f in self.body.ancestors(part)})
+        return frozenset(
+            part for part in parts.values() if part and held & {parts[f] for f in self.body.ancestors(part)}
+        )
 
     def find_next(self, thing: Object) -> dict[str | None, float]:
         """Return the parts that carry the hands on an object, and how thick they count beside it."""
@@ -131,7 +133,7 @@ def make_scene(model: Model, grasps: Mapping[str, Grasp], frames: int, start: Fl
         if objects.setdefault(goal.object.name, goal.object) is not goal.object:
             raise InvalidValue(f"two objects are called {goal.object.name!r}; give one of them another name=.")
     paths = {name: each.follow(frames) for name, each in objects.items()}
-    grips = {name: find_grip(model, name, goal, paths[goal.object.name][0], start) for name, goal in grasps.items()}
+    grips = {name: find_grip(model, goal, paths[goal.object.name][0], start) for name, goal in grasps.items()}
     offsets = {grip.frame: (grip.hand, grip.offset) for grip in grips.values() if grip.offset is not None}
     marks = [FrameSpec.make(name, hand, offset, 0.0, (0.0, 0.0, 0.0)) for name, (hand, offset) in offsets.items()]
     things = ModelBuilder("things")
@@ -158,7 +160,7 @@ def name_thing(model: Model, thing: Object) -> str:
 # ------------------------------------------------------------------------------------------------ where a hand is
 
 
-def find_grip(model: Model, name: str, goal: Grasp, T_world_thing: Floats, start: Floats) -> Grip:
+def find_grip(model: Model, goal: Grasp, T_world_thing: Floats, start: Floats) -> Grip:
     """Return where a hand holds an object."""
     hand, thing = find_hand(model, goal.hand), name_thing(model, goal.object)
     where = goal.where
@@ -166,8 +168,6 @@ def find_grip(model: Model, name: str, goal: Grasp, T_world_thing: Floats, start
         where = find_where(model, goal, hand, T_world_thing, start)
     if not isinstance(where, str):
         return Grip(goal, hand, hand, None, where, goal.weight, thing)
-    if np.ndim(goal.weight):
-        raise InvalidValue(f"Grasp: {name!r} lays the palm on a face and has {np.size(goal.weight)} weights; give one.")
     palm = find_palm(model, hand)
     offset = Transform(turn_z_to(palm.normal), palm.point)
     middle, out = goal.object.find_face(where)

@@ -137,9 +137,7 @@ def fit_goal(scene: Scene, name: str, goal: Goal) -> Goal:
     if isinstance(goal, Style) and scene.gripping is not scene.body:
         goal.find_wanted(scene.body)  # refuses another body
         clips = [(share, Motion(scene.gripping, part.q)) for share, part in goal.parts]
-        goal = replace(
-            goal, parts=tuple((share, StyleFrames.prepare(scene.gripping, [clip])) for share, clip in clips)
-        )
+        goal = replace(goal, parts=tuple((share, StyleFrames.prepare(scene.gripping, [clip])) for share, clip in clips))
     if isinstance(goal, Rest) and isinstance(goal.pose, Pose) and scene.gripping is not scene.body:
         goal = replace(goal, pose=goal.find_wanted(scene.body))
     return replace(goal, name=name)
@@ -229,10 +227,11 @@ def solve_all(
     every = [*(grip.make_goal(name, grip.target, grip.thing) for name, grip in scene.grips.items()), *others]
     wanted = []
     for goal in every:
-        numbers = None if goal.name not in paths else convert_path(scene.whole, goal, paths[goal.name])
-        can = reached[str(goal.name)]
+        name = str(goal.name)
+        numbers = None if name not in paths else convert_path(scene.whole, goal, paths[name])
+        can = reached[name]
         wanted.append(ClipGoal(goal, numbers, can.astype(np.float64), hard=True))
-        wanted.append(ClipGoal(replace(goal, name=f"{goal.name}, as near as can be"), numbers, (~can).astype(np.float64)))
+        wanted.append(ClipGoal(replace(goal, name=f"{name}, as near as can be"), numbers, (~can).astype(np.float64)))
     if len(ledger):
         wanted += list_goals(clip, ledger)
     guide = clip.smoothed(cutoff) if len(clip) > 2 else clip
@@ -255,7 +254,7 @@ def solve_all(
 
 def make_motion(scene: Scene, q: Floats, fps: float) -> MotionWithObjects:
     """Return the motion of the body with its objects."""
-    things = [each.moved(scene.paths[name]) for name, each in scene.objects.items()]
+    things = [each.move(scene.paths[name]) for name, each in scene.objects.items()]
     return MotionWithObjects(scene.body, q, fps, things)
 
 

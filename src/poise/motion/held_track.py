@@ -37,7 +37,7 @@ class HeldTrack(Track):
 
     @property
     def impossible(self) -> int | None:
-        """The first frame at which the body cannot do what is asked, by itself; None where there is none."""
+        """The first frame that cannot be done by itself either; None where there is none."""
         found = self._find_impossible()
         return None if found is None else found[0]
 

@@ -91,6 +91,7 @@ def track(
         return handle(model, still, moving, frames, rate, start, contacts, given, smooth, mode, progress)
     still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
     rules = read_limits(limits)
+    start = start[0] if isinstance(start, Motion) else start
     if mode == "online":
         ledger = Contacts((), frames, rate) if contacts is None else check_contacts(contacts, frames)
         return follow(model, still, moving, rate, start, ledger, rules, progress)
@@ -108,7 +109,7 @@ def track(
 def read_paths(
     named: Mapping[str, Goal], targets: Mapping[str, ArrayLike], start: Any = None
 ) -> tuple[dict[str, Floats], int]:
-    """Return the targets over time by the name of their goal, and how many frames they and the objects in hands have."""
+    """Return the targets over time by the name of their goal, and how many frames they and objects have."""
     for name in targets:
         if name not in named:
             raise name_not_found("goal", name, named)

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from poise.batch import ReachMap
 from poise.errors import InvalidValue
-from poise.kinematics import Motion, MotionWithObjects, Pose
+from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.looks import Patch, Piece
 from poise.motion import Retargeted, Track
@@ -72,11 +72,10 @@ def show_motion(motion: Motion) -> Scene:
     note = f"{len(motion)} frames at {motion.fps:g} a second" + (f", one in {every} shown" if every > 1 else "")
     scene = Scene(motion.model.up, len(q), fps, title=motion.model.name, note=note)
     scene.add_body(motion.model, q)
-    if isinstance(motion, MotionWithObjects):
-        for thing in motion.objects:
-            red, green, blue, opacity = thing.color
-            track = scene.add_track(thing.transforms[::every])
-            scene.add_solid(place_object(thing), track, (red, green, blue), opacity=opacity)
+    for thing in motion.objects:
+        red, green, blue, opacity = thing.color
+        track = scene.add_track(thing.transforms[::every])
+        scene.add_solid(place_object(thing), track, (red, green, blue), opacity=opacity)
     return scene
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.kinematics import Motion, MotionWithObjects
+from poise.kinematics import Motion
 from poise.pictures.bounds import find_floor, outline_core
 from poise.pictures.solids import Solid, place_object
 
@@ -16,19 +16,20 @@ Floats = NDArray[np.float64]
 
 def list_beside(motion: Motion, k: int) -> list[Solid]:
     """List the objects of a motion as solids of the world at a frame; none where it has none."""
-    things = motion.objects if isinstance(motion, MotionWithObjects) else ()
-    return [place_object(each, each.transforms[k]) for each in things]
+    return [place_object(each, each.transforms[k]) for each in motion.objects]
 
 
 def outline_beside(motion: Motion) -> Floats:
     """Return the outermost points of the objects of a motion over time, (n, 3)."""
-    things = motion.objects if isinstance(motion, MotionWithObjects) else ()
     return np.concatenate(
-        [np.zeros((0, 3)), *(outline_core(place_object(each), each.transforms).reshape(-1, 3) for each in things)]
+        [
+            np.zeros((0, 3)),
+            *(outline_core(place_object(each), each.transforms).reshape(-1, 3) for each in motion.objects),
+        ]
     )
 
 
 def find_floor_of(motion: Motion) -> float:
     """Return the height of the lowest point of a motion, its objects included."""
-    points = outline_beside(motion)[:, motion.model.up_axis]
-    return float(min(find_floor(motion.model, motion.q), *points)) if len(points) else find_floor(motion.model, motion.q)
+    floor, points = find_floor(motion.model, motion.q), outline_beside(motion)
+    return min(floor, float(points[:, motion.model.up_axis].min())) if len(points) else floor

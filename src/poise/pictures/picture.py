@@ -73,8 +73,8 @@ def plot(
 
     Args:
         thing: A `Solution` (the body, its goals, and how well each is served; how the errors fell, if it was
-            recorded), a `Pose`, a `Model` (at rest), a `Motion` or `Track` (as a strip), a `Race`, a `ReachMap`, or several
-            solutions by name (how the error of each fell).
+            recorded), a `Pose`, a `Model` (at rest), a `Motion` or `Track` (as a strip), a `Race`, a `ReachMap`, or
+            several solutions by name (how the error of each fell).
         path: Where the picture goes, if it shall be written: png, pdf, svg. A `Motion`, or the search of a recorded
             `Solution`, moves as gif or mp4.
         title: A line above the picture.

@@ -20,7 +20,7 @@ from poise.formats.gltf.reading import Character, read_body
 from poise.formats.gltf.skeleton import find_node_parents, make_bare_skeleton, tell_lost
 from poise.formats.gltf.things import Moved, add_things
 from poise.formats.source import ReadOptions, Source
-from poise.kinematics import Motion, MotionWithObjects, Pose
+from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model import Object as Thing
 from poise.spatial import Rotation
@@ -57,8 +57,7 @@ def write_motion(motion: Motion, target: Path, *, like: str | None = None) -> No
     """Write the motion as the first clip of the character's file; its other clips stay behind it."""
     if not len(motion):
         raise FormatError("a motion without frames cannot be written; glTF clips have at least one key.")
-    things = motion.objects if isinstance(motion, MotionWithObjects) else ()
-    write(motion.model, motion.q, motion.fps, target, find_own_file(motion.model, like), things)
+    write(motion.model, motion.q, motion.fps, target, find_own_file(motion.model, like), motion.objects)
 
 
 def find_own_file(model: Model, like: str | None) -> str | None:
