@@ -28,6 +28,7 @@ from poise.goals import (
     Custom,
     Distance,
     Goal,
+    Grasp,
     HalfSpace,
     Inside,
     LookAt,
@@ -126,6 +127,18 @@ def reach_transform(body: Body) -> tuple[Goal, Rows]:
         )
 
     return Reach(body.a, target), rows
+
+
+def grasp(body: Body) -> tuple[Goal, Rows]:
+    target = body.wanted(lambda q: body.T(body.a, q), random_transform(body.rng))
+    there = random_transform(body.rng)
+    held = Grasp(body.a, poise.Object(poise.model.Sphere(0.1), there), np.linalg.inv(there) @ target)
+
+    def rows(q: Floats) -> Floats:
+        T = body.T(body.a, q)
+        return np.concatenate([(target[:3, 3] - T[:3, 3]) / body.model.length, turn(target[:3, :3] @ T[:3, :3].T)])
+
+    return held, rows
 
 
 def reach_range(body: Body) -> tuple[Goal, Rows]:
@@ -376,7 +389,17 @@ def custom_differences(body: Body) -> tuple[Goal, Rows]:
 
 
 MAKERS = (
-    *(reach, reach_transform, reach_range, reach_relative, reach_relative_range, relative, distance, distance_range),
+    *(
+        reach,
+        reach_transform,
+        grasp,
+        reach_range,
+        reach_relative,
+        reach_relative_range,
+        relative,
+        distance,
+        distance_range,
+    ),
     *(on_plane, on_line, inside_box, inside_ball, inside_planes, orient, orient_some, orient_within, look_at),
     *(look_at_frame, align, align_relative, angle, angle_range, center_of_mass, center_of_mass_range, balance),
     *(custom, custom_differences),

@@ -42,8 +42,9 @@ if TYPE_CHECKING:
     from poise.batch import BatchSolution, ReachMap, reach_map, solve_batch
     from poise.errors import PoiseError
     from poise.formats import load, load_motion, save
+    from poise.goals import Grasp
     from poise.kinematics import Motion, Pose
-    from poise.model import Frame, Joint, Model, ModelBuilder
+    from poise.model import Frame, Joint, Model, ModelBuilder, Object
     from poise.motion import Mapping, retarget
     from poise.pages import show
     from poise.pictures import plot
@@ -73,9 +74,11 @@ _HOMES = {
     "solve_all": "poise.solvers",
     "Answers": "poise.solvers",
     "Frame": "poise.model",
+    "Grasp": "poise.goals",
     "Joint": "poise.model",
     "Model": "poise.model",
     "ModelBuilder": "poise.model",
+    "Object": "poise.model",
     "Mapping": "poise.motion",
     "Motion": "poise.kinematics",
     "Pose": "poise.kinematics",
@@ -100,11 +103,13 @@ __all__ = [
     "Answers",
     "BatchSolution",
     "Frame",
+    "Grasp",
     "Joint",
     "Mapping",
     "Model",
     "ModelBuilder",
     "Motion",
+    "Object",
     "PoiseError",
     "Pose",
     "ReachMap",

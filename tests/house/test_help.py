@@ -13,13 +13,15 @@ import poise
 from bodies import random_model
 from goal_cases import GOALS
 from poise import goals
-from poise.goals import Comfort, Goal, Style
+from poise.goals import Comfort, Goal, Grasp, Style
+from poise.model import Sphere
 
 ALL = {name: getattr(goals, name) for name in goals.__all__}
 KINDS = {name: thing for name, thing in ALL.items() if isinstance(thing, type) and issubclass(thing, Goal)}
 CLIP = poise.Motion(poise.load("planar3"), np.zeros((3, 3)))
 EVERY_GOAL = {type(goal).__name__: goal for _, goal in (make() for make in reversed(GOALS.values()))}
 EVERY_GOAL |= {"Comfort": Comfort(), "Style": Style.fit(CLIP)}
+EVERY_GOAL |= {"Grasp": Grasp("hand_l", poise.Object(Sphere(0.1), np.eye(4)), (0.1, 0.0, 0.0))}
 TURNING = {"Orient", "Align", "LookAt", "Angle"}
 BY_AXIS = {"Reach": "of the world", "Relative": "own axes", "Orient": "of the target", "CenterOfMass": "of the world"}
 

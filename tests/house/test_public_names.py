@@ -14,7 +14,7 @@ NAMES = {
     *("Model", "ModelBuilder", "Joint", "Frame", "Pose", "Motion", "Transform", "Rotation"),
     *("load", "load_motion", "save", "solve", "Solver", "Solution", "Status", "PoiseError"),
     *("solve_batch", "BatchSolution", "solve_all", "Answers", "Rig", "plot", "show", "roles"),
-    *("retarget", "Mapping", "reach_map", "ReachMap"),
+    *("retarget", "Mapping", "reach_map", "ReachMap", "Object", "Grasp"),
 }
 ROOMS = {
     *("anatomy", "batch", "diagnosis", "errors", "formats", "goals", "kinematics", "limits", "methods", "model"),

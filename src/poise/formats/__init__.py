@@ -182,6 +182,7 @@ def save(
         raise FormatError(
             f"like= puts a pose or motion into a glTF character; {module.NAME} has none. Leave it out.", text
         )
+    tell_left_out(value, module)
     with replace_file(text, overwrite=overwrite) as temporary:
         write(value, temporary, **extra)
     return Path(text)
@@ -196,6 +197,14 @@ def check_held(model: Model, module: Any, path: str) -> None:
             "A motion of it is written frame by frame: poise.save(motion, path).",
             path,
         )
+
+
+def tell_left_out(thing: Any, module: Any) -> None:
+    """Warn of the objects of a motion that a format cannot hold: all but glTF."""
+    if isinstance(thing, Motion) and thing.objects and module.NAME != "glTF":
+        names = ", ".join(repr(each.name) for each in thing.objects)
+        told = f"{module.NAME} holds the body alone, and not {names}; save a .glb to keep both."
+        warnings.warn(told, FormatWarning, stacklevel=3)
 
 
 def save_json(thing: Any, path: str, *, overwrite: bool) -> Path:

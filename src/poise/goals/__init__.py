@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from poise.goals.custom import Custom
     from poise.goals.distance import Distance
     from poise.goals.goal import Goal
+    from poise.goals.grasp import Grasp
     from poise.goals.inside import Inside
     from poise.goals.look_at import LookAt
     from poise.goals.mid_range import MidRange
@@ -39,6 +40,7 @@ _HOMES = {
     "Custom": "poise.goals.custom",
     "Distance": "poise.goals.distance",
     "Goal": "poise.goals.goal",
+    "Grasp": "poise.goals.grasp",
     "Inside": "poise.goals.inside",
     "LookAt": "poise.goals.look_at",
     "MidRange": "poise.goals.mid_range",
@@ -66,6 +68,7 @@ __all__ = [
     "Custom",
     "Distance",
     "Goal",
+    "Grasp",
     "HalfSpace",
     "Inside",
     "LookAt",

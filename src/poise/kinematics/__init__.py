@@ -6,6 +6,7 @@ from poise.kinematics.motion import Motion
 from poise.kinematics.pose import Pose
 from poise.kinematics.regions import Ball, Box, Capsule, HalfSpace, Region, Sphere
 from poise.kinematics.sides import find_partner_joint, pair_frames
+from poise.kinematics.together import MotionWithObjects
 
 __all__ = [
     "Ball",
@@ -15,6 +16,7 @@ __all__ = [
     "Manipulability",
     "Mirror",
     "Motion",
+    "MotionWithObjects",
     "Pose",
     "Region",
     "Sphere",

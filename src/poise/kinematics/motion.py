@@ -14,7 +14,7 @@ from poise.kinematics import editing
 from poise.kinematics.drawn import Drawn
 from poise.kinematics.mirror import Mirror
 from poise.kinematics.pose import Floats, Pose, check_configuration
-from poise.model import Frame, Model
+from poise.model import Frame, Model, Object
 from poise.spatial.arrays import read_finite, read_reals
 
 __all__ = ["Motion"]
@@ -56,6 +56,11 @@ class Motion(Drawn):
 
     def __hash__(self) -> int:
         return hash((self.model, self.fps, len(self)))
+
+    @property
+    def objects(self) -> tuple[Object, ...]:
+        """The objects that move with the body, see `MotionWithObjects`; none of a body alone."""
+        return ()
 
     @property
     def times(self) -> Floats:

@@ -114,6 +114,7 @@ class Repair:
         self.solvers: dict[frozenset[int], Solver] = {}
         gains = combine_postures(self.model, [Rest()])[0]
         self.gains: Floats = np.ones(self.model.nv) if gains is None else np.asarray(gains)
+        self.locked = find_locked(self.model)
         self.looks_ahead = any(isinstance(limit, Acceleration) for limit in self.limits)
 
     def find_solver(self, t: int) -> tuple[Solver, dict[str, Any]]:
@@ -132,6 +133,9 @@ class Repair:
     def bring_back(self, t: int, q: Floats, before: Floats | None, velocity: Floats | None) -> Floats:
         """Return frame t inside the limits, as near to q as they allow, one time step after the frame before."""
         solver, targets = self.find_solver(t)
+        if before is not None and len(self.locked):
+            before = np.array(before)
+            before[self.locked] = q[self.locked]  # what solvers leave alone is where the clip has it
         if before is None:
             first = solver._with_options(replace(solver._options, limits=tuple(part_limits(self.limits)[0])))
             first._native.rest_at(q, self.gains)
@@ -175,6 +179,11 @@ def breaks(model: Model, q: Floats, gaps: Floats, rates: Rates | None, t: int) -
 def ask_nothing(model: Model) -> Goal:
     """Return a goal that every pose serves: a problem must have one."""
     return Inside(model.frames[0], Ball((0.0, 0.0, 0.0), 1e6 * model.length), name="anywhere")
+
+
+def find_locked(model: Model) -> NDArray[np.intp]:
+    """Return where in q the coordinates are that solvers leave alone."""
+    return np.array([k for j in model.joints if j.locked for k in range(j.q.start, j.q.stop)], dtype=np.intp)
 
 
 def can_aim(each: ClipGoal) -> bool:

@@ -74,6 +74,12 @@ class Track:
         return good
 
     @property
+    def impossible(self) -> int | None:
+        """The first frame that misses a goal or breaks a limit; None where all is well."""
+        bad = ~self.reached if self.broken is None else ~self.reached | self.broken
+        return int(np.argmax(bad)) if bad.any() else None
+
+    @property
     def quality(self) -> Quality:
         """How good the clip is, judged by its own contacts; see `poise.motion.quality`."""
         return quality(self.motion, self.source, self.contacts)

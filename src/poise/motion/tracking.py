@@ -11,20 +11,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.batch import solve_batch
 from poise.errors import InvalidValue, ShapeMismatch, name_not_found
-from poise.goals import Goal
+from poise.goals import Goal, Grasp
 from poise.goals.reach import OverTime, Reach
 from poise.kinematics import Motion, Pose
-from poise.kinematics.motion import check_rate
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.branches import Route, find_route
 from poise.motion.editing import refuse_postures
+from poise.motion.handling import handle, read_rate
 from poise.motion.keeping import Rates, find_broken, part_limits, read_limits, read_number
 from poise.motion.ledger import Contacts
 from poise.motion.locking import fill_places, list_goals, read_contacts
@@ -48,9 +49,9 @@ def track(
     model: Model,
     goals: Goal | Iterable[Goal],
     *,
-    fps: float,
+    fps: float | None = None,
     targets: Mapping[str, ArrayLike] | None = None,
-    start: ArrayLike | Pose | None = None,
+    start: ArrayLike | Pose | Motion | None = None,
     contacts: Contacts | str | None = None,
     limits: Iterable[Limit] | Limit = (),
     smooth: float = 1.0,
@@ -62,13 +63,15 @@ def track(
     Args:
         model: The body.
         goals: One goal or several. A target over time has one axis more than usual: `Reach("tcp", transforms)` with
-            transforms (frames, 4, 4), or points (frames, 3).
-        fps: Frames per second of the targets.
+            transforms (frames, 4, 4), or points (frames, 3). `Grasp(hand, object)` follows the path of its object.
+        fps: Frames per second of the targets; those of the objects unless given, 30 where these say nothing either.
         targets: Targets over time by the name of a goal, (frames, ...), as in `solve_batch`.
-        start: Where every frame's search begins, or the first frame in online mode; the rest pose unless given.
+        start: Where every frame's search begins, or the first frame in online mode; the rest pose unless given. With
+            grasps also a clip, whose frames the body stays near to.
         contacts: Points that stand exactly still; "auto" finds them: in what every frame would be by itself, or in
-            online mode in the frames so far.
-        limits: More limits than the joints' own ranges: `Speed(2.0)`, `Acceleration(20.0)`, `Clearance()`, ...
+            online mode in the frames so far; with grasps, the soles that stand at the start, to the end.
+        limits: More limits than the joints' own ranges: `Speed(2.0)`, `Acceleration(20.0)`, `Clearance()`, ... A
+            clearance keeps clear of objects in hands too, all but the hands that hold them.
         smooth: Over how long changes spread; 1 is a tenth of a second.
         mode: "clip" solves all frames at once; "online" one after the other, without a look ahead.
         progress: Called with the frames that are done, and all of them.
@@ -79,11 +82,16 @@ def track(
     """
     if mode not in ("clip", "online"):
         raise InvalidValue(f"mode is {mode!r}; it must be 'clip' or 'online'.")
-    rate, smooth = check_rate(fps), read_number(smooth, "smooth", 0.0)
     named = name_goals([goals] if isinstance(goals, Goal) else goals)
-    moving, frames = read_paths(named, targets or {})
+    rate, smooth = read_rate(fps, named, start), read_number(smooth, "smooth", 0.0)
+    moving, frames = read_paths(named, targets or {}, start)
+    if any(isinstance(goal, Grasp) for goal in named.values()):
+        still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
+        given = read_limits(limits)
+        return handle(model, still, moving, frames, rate, start, contacts, given, smooth, mode, progress)
     still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
     rules = read_limits(limits)
+    start = start[0] if isinstance(start, Motion) else start
     if mode == "online":
         ledger = Contacts((), frames, rate) if contacts is None else check_contacts(contacts, frames)
         return follow(model, still, moving, rate, start, ledger, rules, progress)
@@ -98,8 +106,10 @@ def track(
     return solve_frames(Motion(model, guess, rate), still, moving, contacts, smooth, progress, rules)
 
 
-def read_paths(named: Mapping[str, Goal], targets: Mapping[str, ArrayLike]) -> tuple[dict[str, Floats], int]:
-    """Return the targets over time by the name of their goal, and how many frames they have."""
+def read_paths(
+    named: Mapping[str, Goal], targets: Mapping[str, ArrayLike], start: Any = None
+) -> tuple[dict[str, Floats], int]:
+    """Return the targets over time by the name of their goal, and how many frames they and objects have."""
     for name in targets:
         if name not in named:
             raise name_not_found("goal", name, named)
@@ -107,6 +117,10 @@ def read_paths(named: Mapping[str, Goal], targets: Mapping[str, ArrayLike]) -> t
     paths = {name: target.values for name, target in own.items() if isinstance(target, OverTime)}
     paths |= {name: np.asarray(values, dtype=np.float64) for name, values in targets.items()}
     lengths = {name: len(values) for name, values in paths.items() if values.ndim > 1}
+    things = {goal.object.name: goal.object.frames for goal in named.values() if isinstance(goal, Grasp)}
+    lengths |= {name: count for name, count in things.items() if count is not None}
+    if things and isinstance(start, Motion):
+        lengths["start"] = len(start)
     if not lengths:
         raise InvalidValue("no target moves: give a goal an array with a row for each frame, or targets={name: array}.")
     if len(set(lengths.values())) > 1:

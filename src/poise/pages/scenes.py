@@ -12,13 +12,13 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.looks import Patch, Piece
-from poise.motion import Retargeted
+from poise.motion import Retargeted, Track
 from poise.pages.pairs import show_both
 from poise.pages.scene import BODY, Color, Scene
 from poise.pictures.map_faces import find_faces, group_faces
 from poise.pictures.marks import Mark, find_marks
 from poise.pictures.plots import COLORS, trace_goals
-from poise.pictures.solids import make_capsule
+from poise.pictures.solids import make_capsule, place_object
 from poise.solvers.race import Race, Racer
 from poise.solvers.show import HEAD, list_rows, write_headline
 from poise.solvers.solution import Solution
@@ -40,6 +40,8 @@ def make_scene(thing: Any) -> Scene:
         return show_answers(list(thing))
     if isinstance(thing, Race):
         return show_race(thing)
+    if isinstance(thing, Track):
+        return show_track(thing)
     if isinstance(thing, Motion):
         return show_motion(thing)
     if isinstance(thing, ReachMap):
@@ -50,7 +52,7 @@ def make_scene(thing: Any) -> Scene:
         thing = Pose(thing)
     if isinstance(thing, Pose):
         return show_pose(thing)
-    kinds = "Solution, a list of solutions, Pose, Model, Motion, Retargeted, Race, ReachMap"
+    kinds = "Solution, a list of solutions, Pose, Model, Motion, Track, Retargeted, Race, ReachMap"
     raise InvalidValue(f"show does not know how to show {thing!r}; it shows: {kinds}.")
 
 
@@ -70,6 +72,17 @@ def show_motion(motion: Motion) -> Scene:
     note = f"{len(motion)} frames at {motion.fps:g} a second" + (f", one in {every} shown" if every > 1 else "")
     scene = Scene(motion.model.up, len(q), fps, title=motion.model.name, note=note)
     scene.add_body(motion.model, q)
+    for thing in motion.objects:
+        red, green, blue, opacity = thing.color
+        track = scene.add_track(thing.transforms[::every])
+        scene.add_solid(place_object(thing), track, (red, green, blue), opacity=opacity)
+    return scene
+
+
+def show_track(track: Track) -> Scene:
+    """Show a solved clip, with what it misses in words."""
+    scene = show_motion(track.motion)
+    scene.words = "" if track.reached.all() else track.why()
     return scene
 
 

@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 
 DIRECTIONS = np.array([[x, y, z] for x in (-1, 0, 1) for y in (-1, 0, 1) for z in (-1, 0, 1) if (x, y, z) != (0, 0, 0)])
 PIECES, TOLD = "pieces", "told"
+FEWEST = 3  # joints of a skeleton that is drawn though its file shows something else
 GREY: tuple[float, float, float, float] = (0.77, 0.80, 0.82, 1.0)
 
 
@@ -57,7 +58,18 @@ def gather_pieces(model: Model) -> tuple[Piece, ...]:
     seen += [s for s in model.shapes if s.use == "collision" and s.frame in look.bare and s not in seen]
     solids = [piece for shape in seen if not isinstance(shape.shape, Mesh) for piece in make_pieces(shape)]
     drawn = {piece.frame for piece in (*look.pieces, *solids)}
-    return (*look.pieces, *solids, *grow_pieces(model, look.bare - drawn))
+    shown = drawn | {frame for piece in look.pieces if piece.skin is not None for frame in piece.skin.frames}
+    return (*look.pieces, *solids, *grow_pieces(model, (look.bare - drawn) | find_unseen(model, shown)))
+
+
+def find_unseen(model: Model, shown: set[str]) -> set[str]:
+    """Return the frames of skeletons that no mesh shows at all, as of one that holds a box which has a mesh."""
+    trees: dict[str, set[str]] = {}
+    for name in model.frames:
+        trees.setdefault(model.ancestors(name)[-1], set()).add(name)
+    moving = {joint.frame for joint in model.joints if joint.nv}
+    unseen = [tree for tree in trees.values() if not tree & shown and len(tree & moving) >= FEWEST]
+    return set().union(*unseen)
 
 
 def make_pieces(shape: Shape) -> list[Piece]:

@@ -10,7 +10,7 @@ from poise.model.looks import deform
 from poise.pictures.bodies import find_pieces, sample_extremes
 from poise.pictures.solids import Solid, find_solids
 
-__all__ = ["find_floor", "outline_pieces", "sample_outline"]
+__all__ = ["find_floor", "outline_core", "outline_pieces", "sample_outline"]
 
 Floats = NDArray[np.float64]
 
@@ -41,6 +41,14 @@ def outline_pieces(model: Model, places: Floats) -> Floats:
 
 def outline_solid(model: Model, solid: Solid, places: Floats) -> Floats:
     """Return points around a solid over time, (frames, n, 3)."""
+    if solid.frame is None:
+        still = outline_core(solid, np.eye(4)[None])
+        return np.asarray(np.broadcast_to(still, (len(places), *still.shape[1:])))
+    return outline_core(solid, places[:, model.frames.index(model.frame(solid.frame).name)])
+
+
+def outline_core(solid: Solid, ways: Floats) -> Floats:
+    """Return points around a solid on a frame that moves, (frames, 4, 4), over time, (frames, n, 3)."""
     half = np.array(solid.half)
     if solid.kind == "box":
         core = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * half
@@ -48,15 +56,12 @@ def outline_solid(model: Model, solid: Solid, places: Floats) -> Floats:
         core = np.concatenate([(CIRCLE + np.array([0.0, 0.0, z])) * half for z in (-1.0, 1.0)])
     else:
         core = np.array([[0, 0, -1.0], [0, 0, 1.0]]) * half
-    T = solid.T_frame_solid[None]
-    if solid.frame is not None:
-        T = places[:, model.frames.index(model.frame(solid.frame).name)] @ solid.T_frame_solid
+    T = ways @ solid.T_frame_solid
     world = np.einsum("fij,nj->fni", T[:, :3, :3], core) + T[:, None, :3, 3]
-    world = np.broadcast_to(world, (len(places), *world.shape[1:]))
     around = np.repeat(np.asarray(solid.round), len(core) // 2)
     if not around.any():
         return np.asarray(world)
-    return np.asarray((world[:, :, None] + around[:, None, None] * ROUND).reshape(len(places), -1, 3))
+    return np.asarray((world[:, :, None] + around[:, None, None] * ROUND).reshape(len(ways), -1, 3))
 
 
 def find_floor(model: Model, q: NDArray[np.floating]) -> float:

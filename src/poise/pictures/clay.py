@@ -6,6 +6,7 @@ shrinking outlines that get lighter towards the light. It stays a drawing of pol
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,15 +26,18 @@ BODY = "#8db0da"
 GHOST = "#e6ebf0"
 LAYERS = 11
 LIGHT = np.array([-0.42, 0.62])  # in the picture, in radii
+FACES = ((0, 1, 3, 2), (4, 5, 7, 6), (0, 1, 5, 4), (2, 3, 7, 6), (0, 2, 6, 4), (1, 3, 7, 5))  # corners of place_core
 CIRCLE = np.stack([np.cos(t := np.linspace(0, 2 * np.pi, 25)[:-1]), np.sin(t)], axis=1)
 
 
-def draw_clay(axes: Any, pose: Pose, camera: Camera, *, color: str = BODY, ghost: bool = False) -> None:
-    """Draw one pose as shaded solids; a ghost is pale and flat, and throws no shadow."""
+def draw_clay(
+    axes: Any, pose: Pose, camera: Camera, *, color: str = BODY, ghost: bool = False, beside: Sequence[Solid] = ()
+) -> None:
+    """Draw one pose as shaded solids, and those beside it; a ghost is pale and flat, and throws no shadow."""
     from matplotlib.collections import PolyCollection
     from matplotlib.colors import to_rgb
 
-    solids = find_solids(pose.model)
+    solids = (*find_solids(pose.model), *beside)
     cores = [place_core(pose, solid) for solid in solids]
     if camera.floor is not None and not ghost:
         shade = [
@@ -48,6 +52,12 @@ def draw_clay(axes: Any, pose: Pose, camera: Camera, *, color: str = BODY, ghost
         base = np.array(to_rgb(color) if solids[k].color is None or ghost else solids[k].color)
         base = mix_colors(base, np.ones(3), 0.22 * (depths[k] - depths.min()) / span)  # the air between
         flat = camera.project(cores[k])
+        if k >= len(solids) - len(beside) and solids[k].kind == "box":
+            for face, light in list_faces(cores[k], camera):
+                polygons.append(face)
+                tone = np.clip(light * base, 0.0, 1.0)
+                colors.append((float(tone[0]), float(tone[1]), float(tone[2])))
+            continue
         layers = 1 if ghost else LAYERS
         for layer in range(layers):
             part = layer / LAYERS
@@ -57,6 +67,19 @@ def draw_clay(axes: Any, pose: Pose, camera: Camera, *, color: str = BODY, ghost
     order = 2 if ghost else 3
     axes.add_collection(PolyCollection(polygons, facecolor=colors, edgecolor=colors, zorder=order, linewidth=0.35))
     axes.autoscale_view()
+
+
+def list_faces(corners: Floats, camera: Camera) -> list[tuple[Floats, float]]:
+    """List the faces of a box that are seen, each as a polygon of the picture with how light it is."""
+    out, middle = [], corners.mean(axis=0)
+    for rows in FACES:
+        face = corners[list(rows)]
+        normal = face.mean(axis=0) - middle
+        normal /= max(float(np.linalg.norm(normal)), 1e-12)
+        if camera.measure_depth(normal) < 0.0:
+            up, (right, _) = float(normal["xyz".index(camera.up or "z")]), camera.project(normal)
+            out.append((camera.project(face), 0.92 + 0.2 * up - 0.2 * float(right)))
+    return out
 
 
 def shrink_outline(flat: Floats, solid: Solid, part: float) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,10 @@ from numpy.typing import NDArray
 
 from poise.kinematics import Pose
 from poise.model.looks import Material, Patch, Piece, deform, deform_normals
+from poise.model.shapes import Box, Capsule, Cylinder, Geometry
+from poise.model.triangles import triangulate
 from poise.pictures.raster import FAINT, Canvas, Sheet, paint_sheets
+from poise.pictures.solids import Solid
 from poise.pictures.stick import SHADOW, Camera
 
 __all__ = ["draw_meshes"]
@@ -17,6 +21,8 @@ __all__ = ["draw_meshes"]
 Floats = NDArray[np.float64]
 
 PIXELS, SHADOW_PIXELS = 900, 400
+WORLD = " world"  # no frame of a body is called so
+GREY = (0.77, 0.80, 0.82)
 
 
 def draw_meshes(
@@ -28,22 +34,27 @@ def draw_meshes(
     color: str | None = None,
     ghost: bool = False,
     pixels: int = PIXELS,
+    beside: Sequence[Solid] = (),
 ) -> None:
     """Draw one pose by its meshes, the body so many pixels large; a ghost is pale and throws no shadow.
 
-    A given colour is that of all meshes.
+    A given colour is that of all meshes; solids beside the body, in the world, keep their own.
     """
     from matplotlib.colors import to_rgb
 
-    T = pose.model.fk(pose.q)
+    T, frames = pose.model.fk(pose.q), pose.model.frames
+    things = tuple(make_thing(solid) for solid in beside)
+    if things:
+        T, frames = np.concatenate([T, np.eye(4)[None]]), (*frames, WORLD)
     right, up, near = camera.project(np.eye(3)).T[0], camera.project(np.eye(3)).T[1], -camera.measure_depth(np.eye(3))
     sheets, shadows = [], []
-    for piece in pieces:
+    for piece in (*pieces, *things):
         if is_faint(piece.patch.material):
             continue
-        points = deform(piece, pose.model.frames, T)
-        normals = deform_normals(piece, pose.model.frames, T, points) @ np.stack([right, up, near]).T
-        patch = piece.patch if color is None else paint_patch(piece.patch, to_rgb(color))
+        points = deform(piece, frames, T)
+        normals = deform_normals(piece, frames, T, points) @ np.stack([right, up, near]).T
+        own = color is None or piece.frame == WORLD
+        patch = piece.patch if own else paint_patch(piece.patch, to_rgb(str(color)))
         sheets.append(Sheet(camera.project(points), camera.measure_depth(points), normals, patch))
         if camera.floor is not None and not ghost:
             shadows.append(
@@ -56,6 +67,21 @@ def draw_meshes(
     if sheets:
         image, extent = paint_sheets(sheets, int(pixels / max(len(axes.figure.axes) - 1, 1) ** 0.5))
         add_image(axes, image * (1, 1, 1, 0.35 if ghost else 1), extent, 2 if ghost else 3)
+
+
+def make_thing(solid: Solid) -> Piece:
+    """Return a solid of the world as a piece."""
+    x, y, z = (2.0 * half for half in solid.half)
+    kinds: dict[str, Geometry] = {
+        "box": Box((x, y, z)),
+        "cylinder": Cylinder(x / 2, z),
+        "capsule": Capsule(solid.round[0], z),
+    }
+    surface = triangulate(kinds[solid.kind])
+    assert surface is not None
+    material = Material((*(solid.color or GREY), 1.0))
+    patch = Patch(surface[0].astype(np.float32), surface[1].astype(np.uint32), material)
+    return Piece(patch, WORLD, solid.T_frame_solid)
 
 
 def is_faint(material: Material | None) -> bool:

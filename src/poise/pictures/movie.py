@@ -20,6 +20,8 @@ from poise.formats import convert_path
 from poise.formats.target import replace_file
 from poise.kinematics import Motion
 from poise.model.plane import is_planar
+from poise.motion import Track
+from poise.pictures.beside import list_beside, outline_beside
 from poise.pictures.bounds import sample_outline
 from poise.pictures.front import stand_before
 from poise.pictures.plots import draw_scene, make_figure
@@ -67,6 +69,7 @@ def find_motion(thing: Any) -> Motion:
     """
     if isinstance(thing, Solution) and thing.history is not None:
         return Motion(thing.model, np.concatenate([thing.history.q, thing.q[None]]), SEARCH_FPS)
+    thing = thing.motion if isinstance(thing, Track) else thing
     if not isinstance(thing, Motion):
         hint = " Solve with record=True." if isinstance(thing, Solution) else ""
         raise InvalidValue(f"a GIF or MP4 shows a Motion, or a Solution with its history, not {thing!r}.{hint}")
@@ -95,14 +98,14 @@ def write_movie(thing: Any, path: str | PathLike[str], *, title: str, camera: Ca
 def thin(motion: Motion, fps: float) -> Motion:
     """Return the motion with no more frames a second than that, and no more than a movie holds."""
     every = max(1, int(np.ceil(motion.fps / fps - 1e-9)), -(-len(motion) // MOST_FRAMES))
-    return Motion(motion.model, motion.q[::every], motion.fps / every)
+    return motion[::every]
 
 
 def find_window(motion: Motion, camera: Camera | None) -> Window:
     """Find the view that holds the whole motion."""
     model = motion.model
     some = motion.q[:: -(-len(motion) // MOST_POSES)]
-    places = sample_outline(model, some).reshape(-1, 3)
+    places = np.concatenate([sample_outline(model, some).reshape(-1, 3), outline_beside(motion)])
     view = (camera or (Camera.look_down() if is_planar(model) else stand_before(model))).on(model)
     if view.floor == "lowest":
         view = replace(view, floor=float(places[:, model.up_axis].min()))
@@ -118,9 +121,9 @@ def draw_frames(figure: Any, axes: Any, motion: Motion, window: Window, title: s
     figure.set_layout_engine("none")  # the layout is the same in every frame
     if not is_planar(motion.model):
         axes.set_position((0.0, 0.0, 1.0, 0.93 if title else 1.0))
-    for pose in motion:
+    for k, pose in enumerate(motion):
         axes.clear()
-        draw_scene(axes, pose, camera=window.camera, style=style)
+        draw_scene(axes, pose, camera=window.camera, style=style, beside=list_beside(motion, k))
         axes.set(xlim=window.x, ylim=window.y)
         axes.set_title(title, loc="left", fontsize=11)
         figure.canvas.draw()

@@ -16,7 +16,8 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.model import Model
 from poise.model.plane import is_planar
-from poise.pictures.bounds import find_floor
+from poise.motion import Track
+from poise.pictures.beside import find_floor_of, list_beside
 from poise.pictures.front import stand_before
 from poise.pictures.goal_errors import draw_goal_errors
 from poise.pictures.map_picture import draw_map
@@ -72,8 +73,8 @@ def plot(
 
     Args:
         thing: A `Solution` (the body, its goals, and how well each is served; how the errors fell, if it was
-            recorded), a `Pose`, a `Model` (at rest), a `Motion` (as a strip), a `Race`, a `ReachMap`, or several
-            solutions by name (how the error of each fell).
+            recorded), a `Pose`, a `Model` (at rest), a `Motion` or `Track` (as a strip), a `Race`, a `ReachMap`, or
+            several solutions by name (how the error of each fell).
         path: Where the picture goes, if it shall be written: png, pdf, svg. A `Motion`, or the search of a recorded
             `Solution`, moves as gif or mp4.
         title: A line above the picture.
@@ -106,6 +107,7 @@ def draw_thing(thing: Any, look: dict[str, Any]) -> Any:
         Pose: draw_one,
         Model: lambda model, how: draw_one(Pose(model), how),
         Motion: draw_strip,
+        Track: lambda track, how: draw_strip(track.motion, how),
         ReachMap: draw_map,
         Race: lambda race, _: draw_race(race),
     }
@@ -147,7 +149,7 @@ def draw_strip(motion: Motion, look: dict[str, Any]) -> Any:
     panels = np.atleast_1d(panels)
     look = look | {"camera": stand_camera(look["camera"], motion)}
     for axes, k in zip(panels, np.linspace(0, len(motion) - 1, count).round().astype(int), strict=True):
-        draw_scene(axes, motion[int(k)], **look)
+        draw_scene(axes, motion[int(k)], beside=list_beside(motion, int(k)), **look)
         axes.set_title(f"{k / motion.fps:.2f} s", fontsize=9, color="#666666")
     share_scale(panels)
     return made
@@ -158,7 +160,7 @@ def stand_camera(camera: Camera | None, motion: Motion) -> Camera | None:
     chosen = camera or (None if is_planar(motion.model) else stand_before(motion.model))
     if chosen is None or chosen.floor != "lowest":
         return camera
-    return replace(chosen, floor=find_floor(motion.model, motion.q))
+    return replace(chosen, floor=find_floor_of(motion))
 
 
 def share_scale(panels: Any) -> None:

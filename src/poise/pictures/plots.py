@@ -22,7 +22,7 @@ from poise.pictures.clay import BODY, GHOST, draw_clay, draw_marks
 from poise.pictures.front import stand_before
 from poise.pictures.marks import Mark
 from poise.pictures.mesh_picture import draw_meshes
-from poise.pictures.solids import find_solids
+from poise.pictures.solids import Solid, find_solids
 from poise.pictures.stick import Camera, draw_labels, draw_pose, draw_targets
 from poise.solvers.race import Race
 from poise.solvers.solution import Solution
@@ -138,8 +138,9 @@ def draw_scene(
     color: str | None = None,
     style: str = "auto",
     labels: bool = False,
+    beside: Sequence[Solid] = (),
 ) -> None:
-    """Draw a pose, its ghosts, its targets and the goals of a solution, in equal units on both axes.
+    """Draw a pose, its ghosts, its targets, solids beside it and the goals of a solution, in equal units on both axes.
 
     See `plot_pose`.
     """
@@ -158,7 +159,7 @@ def draw_scene(
     else:
         for ghost in ghosts:
             draw_body(axes, ghost, view, color or GHOST, ghost=True)
-        draw_body(axes, pose, view, color)
+        draw_body(axes, pose, view, color, beside=beside)
     draw_targets(axes, targets, view)
     draw_marks(axes, list(marks), view)
     axes.set_aspect("equal")
@@ -167,15 +168,23 @@ def draw_scene(
         axes.set_axis_off()
 
 
-def draw_body(axes: Any, pose: Pose, camera: Camera, color: str | None, *, ghost: bool = False) -> None:
+def draw_body(
+    axes: Any,
+    pose: Pose,
+    camera: Camera,
+    color: str | None,
+    *,
+    ghost: bool = False,
+    beside: Sequence[Solid] = (),
+) -> None:
     """Draw one pose: by the meshes of its file where it brings some, else as clay."""
     tell_missing(pose.model)
     if pieces := find_pieces(pose.model):
-        draw_meshes(axes, pose, pieces, camera, color=color, ghost=ghost)
+        draw_meshes(axes, pose, pieces, camera, color=color, ghost=ghost, beside=beside)
     elif not find_solids(pose.model):  # a body without length, mass and shape
         draw_pose(axes, pose, camera, color=color or COLORS[0], ghost=ghost)
     else:
-        draw_clay(axes, pose, camera, color=color or BODY, ghost=ghost)
+        draw_clay(axes, pose, camera, color=color or BODY, ghost=ghost, beside=beside)
 
 
 def plot_history(solutions: Solution | Mapping[str, Solution], path: str | PathLike[str]) -> Path:

@@ -1,66 +1,15 @@
-"""Simple solids as triangles: boxes, cylinders, balls and capsules around their own origin."""
+"""Simple solids as surfaces."""
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-from poise.model.shapes import Box, Capsule, Cylinder, Geometry, Sphere
+from poise.model.shapes import Geometry
+from poise.model.triangles import triangulate
 from poise.pictures.surface import Surface
 
 __all__ = ["mesh_solid"]
 
-AROUND = 32
-RINGS = 12
-
 
 def mesh_solid(solid: Geometry) -> Surface | None:
     """Return the surface of a solid, seen from outside counter-clockwise; None for a mesh, which is a file."""
-    if isinstance(solid, Box):
-        return mesh_box(solid.size)
-    if isinstance(solid, Sphere):
-        return revolve(*round_profile(solid.radius, 0.0))
-    if isinstance(solid, Capsule):
-        return revolve(*round_profile(solid.radius, solid.length))
-    if isinstance(solid, Cylinder):
-        r, h = solid.radius, solid.length / 2
-        return revolve(np.array([0.0, r, r, r, r, 0.0]), np.array([-h, -h, -h, h, h, h]))
-    return None
-
-
-def mesh_box(size: tuple[float, float, float]) -> Surface:
-    """Return a box, four corners a side so that its edges stay sharp."""
-    vertices: list[NDArray[np.float64]] = []
-    faces: list[list[int]] = []
-    for axis in range(3):
-        for sign in (-1.0, 1.0):
-            first = len(vertices)
-            for u, v in ((-1, -1), (1, -1), (1, 1), (-1, 1)):
-                p = np.zeros(3)
-                p[axis], p[(axis + 1) % 3], p[(axis + 2) % 3] = sign, u, v
-                vertices.append(p)
-            order = [0, 1, 2, 0, 2, 3] if sign > 0 else [0, 2, 1, 0, 3, 2]
-            faces += [[first + k for k in order[:3]], [first + k for k in order[3:]]]
-    return Surface(np.array(vertices) * np.array(size) / 2, np.array(faces, np.int64))
-
-
-def round_profile(radius: float, length: float) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return radii and heights of a capsule from its lowest point to its highest."""
-    angle = np.linspace(-np.pi / 2, np.pi / 2, 2 * RINGS)
-    return radius * np.cos(angle), radius * np.sin(angle) + np.where(angle < 0, -length / 2, length / 2)
-
-
-def revolve(radii: NDArray[np.float64], heights: NDArray[np.float64]) -> Surface:
-    """Turn a profile about z; where two rows lie on one another the edge between them is sharp."""
-    turn = np.linspace(0.0, 2 * np.pi, AROUND, endpoint=False)
-    ring = np.stack([np.cos(turn), np.sin(turn)], axis=1)
-    flat = radii[:, None, None] * ring
-    tall = np.repeat(heights[:, None, None], AROUND, axis=1)
-    vertices = np.concatenate([flat, tall], axis=-1).reshape(-1, 3)
-    k = np.arange(len(radii) * AROUND).reshape(len(radii), AROUND)
-    a, b = k[:-1], k[1:]
-    c, d = np.roll(b, -1, axis=1), np.roll(a, -1, axis=1)
-    faces = np.concatenate([np.stack([a, c, b], axis=-1), np.stack([a, d, c], axis=-1)]).reshape(-1, 3)
-    p, q, r = (vertices[faces[:, i]] for i in range(3))
-    area = np.linalg.norm(np.cross(q - p, r - p), axis=1)
-    return Surface(vertices, faces[area > 1e-18 + 1e-9 * area.max(initial=0.0)])
+    found = triangulate(solid)
+    return None if found is None else Surface(*found)

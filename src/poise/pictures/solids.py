@@ -8,7 +8,7 @@ same thickness, so that limbs taper; an arm is of even thickness.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import pairwise
 
@@ -17,11 +17,12 @@ from numpy.typing import NDArray
 
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
-from poise.model import Model
+from poise.model import Model, Object
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from poise.pictures.flesh import find_standing, is_person, place_balls, shape_person, taper_capsules
+from poise.spatial import Transform
 
-__all__ = ["Solid", "find_solids", "make_capsule"]
+__all__ = ["Solid", "find_solids", "make_capsule", "place_object"]
 
 Floats = NDArray[np.float64]
 
@@ -192,6 +193,13 @@ def turn_z_to(axis: Floats) -> Floats:
     x = np.cross(helper, axis)
     x /= np.linalg.norm(x)
     return np.stack([x, np.cross(axis, x), axis], axis=1)
+
+
+def place_object(thing: Object, T_world_thing: Floats | None = None) -> Solid:
+    """Make a solid of an object, in its own axes or where it is in the world."""
+    offset = Transform.from_matrix(thing.offset if T_world_thing is None else T_world_thing @ thing.offset)
+    shape = type(thing.shape)(**thing.shape.sizes)
+    return replace(make_solid(Shape("", shape, offset, "both", thing.color)), frame=None)
 
 
 def make_solid(shape: Shape) -> Solid:

@@ -18,17 +18,16 @@ from poise.formats.gltf.document import Object
 from poise.formats.gltf.packing import Parts, write_parts
 from poise.formats.gltf.reading import Character, read_body
 from poise.formats.gltf.skeleton import find_node_parents, make_bare_skeleton, tell_lost
+from poise.formats.gltf.things import Moved, add_things
 from poise.formats.source import ReadOptions, Source
 from poise.kinematics import Motion, Pose
 from poise.model import Model
+from poise.model import Object as Thing
 from poise.spatial import Rotation
 
 __all__ = ["add_clip", "write_model", "write_motion", "write_pose"]
 
 Floats = NDArray[np.float64]
-Moved = tuple[int, Floats | None, Floats | None]
-"""A node's number, its rotations (frames, 3, 3) and translations (frames, 3), None where they are the file's."""
-
 SUFFIXES = (".gltf", ".glb", ".vrm")
 SLIDING = ("free", "shifted")  # kinds of limbs whose translation may change
 SAME = 1e-9  # a rotation or translation (against the body) that differs by less is the file's own
@@ -58,7 +57,7 @@ def write_motion(motion: Motion, target: Path, *, like: str | None = None) -> No
     """Write the motion as the first clip of the character's file; its other clips stay behind it."""
     if not len(motion):
         raise FormatError("a motion without frames cannot be written; glTF clips have at least one key.")
-    write(motion.model, motion.q, motion.fps, target, find_own_file(motion.model, like))
+    write(motion.model, motion.q, motion.fps, target, find_own_file(motion.model, like), motion.objects)
 
 
 def find_own_file(model: Model, like: str | None) -> str | None:
@@ -68,13 +67,21 @@ def find_own_file(model: Model, like: str | None) -> str | None:
     return like or None
 
 
-def write(model: Model, q: Floats, fps: float | None, target: Path, character: str | None) -> None:
-    """Write the file: a pose where fps is None, else a motion."""
+def write(
+    model: Model,
+    q: Floats,
+    fps: float | None,
+    target: Path,
+    character: str | None,
+    things: tuple[Thing, ...] = (),
+) -> None:
+    """Write the file: a pose where fps is None, else a motion, with the objects that belong to it."""
     if character is None:
         parts, joints = make_bare_skeleton(model, q[0] if fps is None else model.rest)
         if fps is not None:
             above = find_node_parents(model)
-            add_clip(parts, [find_joint_motion(model, q, name, above[name], i) for i, name in joints], len(q), fps)
+            moved = [find_joint_motion(model, q, name, above[name], i) for i, name in joints]
+            add_clip(parts, moved + add_things(parts, model, things), len(q), fps)
         return write_parts(parts, target)
     body = read_body(open_character(character), ReadOptions(up="y"))
     parts = Parts(body.document.json, body.document)
@@ -83,7 +90,8 @@ def write(model: Model, q: Floats, fps: float | None, target: Path, character: s
         set_nodes(parts, body, moved)
     else:
         replace_matrices(parts, body, [i for i, _, _ in moved])
-        add_clip(parts, moved, len(q), fps)
+        size = 1.0 if not things else find_size(body, [limb for limb in body.limbs if limb.name in model.frames], model)
+        add_clip(parts, moved + add_things(parts, model, things, size), len(q), fps)
     write_parts(parts, target)
     return None
 

@@ -38,7 +38,8 @@ void bind_codes(nb::module_& m) {
       .value("SEGMENT", LIMIT_SEGMENT)
       .value("BOX", LIMIT_BOX)
       .value("CONE", LIMIT_CONE)
-      .value("COUPLED", LIMIT_COUPLED);
+      .value("COUPLED", LIMIT_COUPLED)
+      .value("CARRIED", LIMIT_CARRIED);
 
   nb::enum_<LimitHandling>(m, "LimitHandling", nb::is_arithmetic(), "How a step keeps joint ranges.")
       .value("ACTIVE", LIMITS_ACTIVE)

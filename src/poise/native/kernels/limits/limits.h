@@ -4,6 +4,7 @@
 //   plane     height of a capsule's end over a half-space, less the radius ...
 //   segment   distance of a capsule from a capsule (or ball) of the world
 //   box       distance of a capsule from a box of the world
+//   carried   distance of a capsule from a box that a frame carries
 //   cone      see cones.h
 //   coupled   low <= sum c_i q_i <= high
 //
@@ -21,7 +22,8 @@ enum LimitOp : int {
   LIMIT_SEGMENT = 2,
   LIMIT_BOX = 3,
   LIMIT_CONE = 4,
-  LIMIT_COUPLED = 5
+  LIMIT_COUPLED = 5,
+  LIMIT_CARRIED = 6
 };
 
 // a capsule of the body: its ends in the axes of the primitive that carries it (-1: the world)
@@ -35,7 +37,8 @@ template <class T> struct LimitSpec {
   int op;
   int first,
       second;     // capsules; or (plane) capsule and end; or (cone) cone and rule; or (coupled) terms [first, second)
-  T numbers[16];  // plane: normal, offset; segment: two ends, radius; box: R, center, half sizes; coupled: sign, bound
+  T numbers[16];  // plane: normal, offset; segment: two ends, radius; box: R, center, half sizes; coupled: sign, bound;
+                  // carried: half sizes, of a box whose axes are told by the second capsule and the one behind it
   T distance;     // clearance wanted [m]
 };
 
@@ -164,6 +167,20 @@ template <class T> POISE_LARGE_FN void nearest_to_box(const T* a, const T* b, co
   }
 }
 
+// A box that a frame carries, in the numbers of a box of the world. Two capsules without thickness tell where it is: from its center to
+// the end of its x axis, and from the end of its y axis to that of its z axis.
+template <class T> POISE_FN void place_box(const LimitList<T>& limits, const LimitSpec<T>& limit, T* box) {
+  const auto& first = limits.placed[limit.second].ends;
+  const auto& other = limits.placed[limit.second + 1].ends;
+  for (int k = 0; k < 3; ++k) {
+    box[3 * k] = first[1][k] - first[0][k];
+    box[3 * k + 1] = other[0][k] - first[0][k];
+    box[3 * k + 2] = other[1][k] - first[0][k];
+    box[9 + k] = first[0][k];
+    box[12 + k] = limit.numbers[k];
+  }
+}
+
 template <class T> POISE_LARGE_FN void place_capsules(const LimitList<T>& limits, const T* placements) {
   for (int c = 0; c < limits.n_capsules; ++c) {
     const CapsuleData<T>& capsule = limits.capsules[c];
@@ -196,6 +213,9 @@ template <class T> POISE_FN T least_contact(const LimitList<T>& limits, const Li
   } else if (limit.op == LIMIT_BOX) {
     for (int k = 0; k < 3; ++k) other[k] = limit.numbers[9 + k];
     size = square_root(dot(limit.numbers + 12, limit.numbers + 12));
+  } else if (limit.op == LIMIT_CARRIED) {
+    for (int k = 0; k < 3; ++k) other[k] = limits.placed[limit.second].ends[0][k];
+    size = square_root(dot(limit.numbers, limit.numbers));
   } else {
     T half[3];
     for (int k = 0; k < 3; ++k) {
@@ -223,6 +243,12 @@ template <class T> POISE_LARGE_FN T contact_of(const LimitList<T>& limits, const
   }
   if (limit.op == LIMIT_BOX) {
     nearest_to_box(a[0], a[1], limit.numbers, at);
+    return at.distance - first.radius - limit.distance;
+  }
+  if (limit.op == LIMIT_CARRIED) {
+    T box[15];
+    place_box(limits, limit, box);
+    nearest_to_box(a[0], a[1], box, at);
     return at.distance - first.radius - limit.distance;
   }
   const bool pair = limit.op == LIMIT_PAIR;
@@ -283,7 +309,7 @@ template <class T, class P> POISE_LARGE_FN void row_of_limit(const P& problem, c
     back[k] = T(0) - force[k];
   }
   add_point_row(problem, q, placements, limits.capsules[limit.first].primitive, at.on_first, force, 1, row);
-  if (limit.op == LIMIT_PAIR)
+  if (limit.op == LIMIT_PAIR || limit.op == LIMIT_CARRIED)
     add_point_row(problem, q, placements, limits.capsules[limit.second].primitive, at.on_second, back, 1, row);
 }
 

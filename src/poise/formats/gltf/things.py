@@ -1,0 +1,72 @@
+"""Objects of a motion as nodes of their own: a mesh, a material, and a place for every frame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.formats.gltf.body import TURN_UP
+from poise.formats.gltf.packing import Parts
+from poise.model import Model
+from poise.model import Object as Thing
+from poise.model.triangles import triangulate
+from poise.spatial import Rotation
+
+__all__ = ["Moved", "add_things"]
+
+Floats = NDArray[np.float64]
+Moved = tuple[int, Floats | None, Floats | None]
+"""A node's number, its rotations (frames, 3, 3) and translations (frames, 3), None where they are the file's."""
+
+UNSIGNED = 5125
+
+
+def add_things(parts: Parts, model: Model, things: Iterable[Thing], size: float = 1.0) -> list[Moved]:
+    """Add objects to a file, and return how their nodes move; `size` is how long the file's own unit is [m]."""
+    out: list[Moved] = []
+    turn_up = TURN_UP["z" if model.up == "z" else "y"].T
+    for thing in things:
+        turns = turn_up @ thing.transforms[:, :3, :3]
+        shifts = thing.transforms[:, :3, 3] @ turn_up.T / size
+        xyzw = Rotation.from_matrix(turns[0]).wxyz[[1, 2, 3, 0]]
+        node = parts.append(
+            "nodes",
+            {
+                "name": thing.name,
+                "mesh": add_mesh(parts, thing, size),
+                "translation": shifts[0].tolist(),
+                "rotation": xyzw.tolist(),
+            },
+        )
+        add_to_scene(parts, node)
+        out.append((node, turns, shifts))
+    return out
+
+
+def add_to_scene(parts: Parts, node: int) -> None:
+    """Put a node into the scene that is shown."""
+    scenes = [dict(scene) for scene in parts.json.get("scenes", [])] or [{"nodes": []}]
+    shown = scenes[int(parts.json.get("scene", 0))]
+    shown["nodes"] = [*shown.get("nodes", []), node]
+    parts.json["scenes"] = scenes
+
+
+def add_mesh(parts: Parts, thing: Thing, size: float) -> int:
+    """Add the surface of an object, in its own axes, and its colour."""
+    found = triangulate(type(thing.shape)(**thing.shape.sizes))
+    assert found is not None
+    T = thing.offset
+    points = found[0] @ T[:3, :3].T + T[:3, 3]
+    places = parts.add_accessor(points / size, "VEC3", bounds=True)
+    rows = np.ascontiguousarray(found[1].reshape(-1), dtype="<u4")
+    about = {"bufferView": parts.add_view(rows.tobytes()), "componentType": UNSIGNED, "count": len(rows)}
+    corners = parts.append("accessors", {**about, "type": "SCALAR"})
+    red, green, blue, opacity = thing.color
+    linear = [((x + 0.055) / 1.055) ** 2.4 if x > 0.04045 else x / 12.92 for x in (red, green, blue)]
+    paint = {"baseColorFactor": [*linear, opacity], "metallicFactor": 0.0, "roughnessFactor": 0.8}
+    clear = {"alphaMode": "BLEND"} if opacity < 1.0 else {}
+    material = parts.append("materials", {"name": thing.name, "pbrMetallicRoughness": paint, **clear})
+    surface = {"attributes": {"POSITION": places}, "indices": corners, "material": material}
+    return parts.append("meshes", {"name": thing.name, "primitives": [surface]})

@@ -1,0 +1,112 @@
+"""Grasp: a hand that stays where it is on an object, while the object moves along its path.
+
+    residual  that of Reach(hand, T_world_object[t] T_object_hand) at every frame t     metres (in units of L), radians
+
+For one pose the object must stand still; `poise.motion.track` takes the whole path. Source: Yamane, Kuffner and
+Hodgins, Synthesizing animations of human manipulation tasks, 2004 (hands follow the path that is given for an object).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue, ShapeMismatch
+from poise.goals.goal import Goal, GoalRows, read_numbers
+from poise.goals.reach import Reach
+from poise.model import Model, Object
+from poise.model.joint import get_name
+from poise.model.objects import FACES
+from poise.spatial import Transform, as_transform
+
+__all__ = ["Grasp"]
+
+
+@dataclass(frozen=True, eq=False)
+class Grasp(Goal):
+    """Keep a hand where it is on an object.
+
+    Attributes:
+        hand: The hand: a frame, a joint, or a role such as "hand_l".
+        object: The object that it holds; see `poise.Object`.
+        where: Where the hand is on the object, in the object's axes: a transform (place and rotation), three numbers
+            (its place alone), a face of the object, "+x" to "-z", for the palm laid flat on it, free to turn there; or
+            None: as the hand touches it at the start, else the palm on the face that lies to the hand's own side.
+    """
+
+    hand: str
+    object: Object
+    where: Any = None
+
+    default_name = "grasp"
+
+    def __post_init__(self) -> None:
+        self.check_common()
+        if np.ndim(self.weight):
+            raise InvalidValue(f"Grasp: weight has {np.size(self.weight)} numbers; give one: a hand holds as a whole.")
+        object.__setattr__(self, "hand", get_name(self.hand))
+        if not isinstance(self.hand, str) or not self.hand:
+            raise InvalidValue(f"Grasp: hand is {self.hand!r}; it must be the name of a frame, a joint or a role.")
+        if not isinstance(self.object, Object):
+            told = "an object that moves along its path: poise.Object(Box(size), transforms)"
+            raise InvalidValue(f"Grasp: object is {self.object!r}; it must be {told}.")
+        object.__setattr__(self, "where", read_where(self.where, self.object))
+
+    @property
+    def frame(self) -> str:
+        """The frame that is moved, as other goals call it."""
+        return self.hand
+
+    def reach(self, model: Model) -> Reach:
+        """Return what it asks of one pose, where the object stands still.
+
+        Raises:
+            InvalidValue: The object moves, or only a motion tells where the hand is on it.
+        """
+        if self.object.frames is not None:
+            raise InvalidValue(
+                f"Grasp: {self.object.name!r} moves over {self.object.frames} frames, and a pose is one; type "
+                "poise.motion.track(model, [Grasp(...)]), or give the object one transform."
+            )
+        if self.where is None or isinstance(self.where, str):
+            raise InvalidValue(
+                f"Grasp: where is {self.where!r}, which poise.motion.track makes out; for one pose give a transform or "
+                "three numbers, in the axes of the object."
+            )
+        there = as_transform(self.object.transforms)
+        target = there @ self.where if isinstance(self.where, Transform) else there.apply(self.where)
+        return Reach(
+            self.hand,
+            target,
+            weight=self.weight,
+            priority=self.priority,
+            name=self.name,
+            tolerance=self.tolerance,
+        )
+
+    def rows(self, model: Model) -> GoalRows:
+        """See Goal.rows."""
+        return replace(self.reach(model).rows(model))
+
+
+def read_where(where: Any, held: Object) -> Transform | NDArray[np.float64] | str | None:
+    """Return a transform, a point (3,), a face or None; refuse all else by name."""
+    if where is None:
+        return None
+    if isinstance(where, str):
+        if where not in FACES:
+            raise InvalidValue(f"Grasp: where is {where!r}; the faces of {held.name!r} are {', '.join(FACES)}.")
+        return where
+    if isinstance(where, (tuple, list, np.ndarray)) and np.shape(where) == (3,):
+        point = read_numbers(where, "Grasp: where", "give three numbers [m]")
+        if not np.isfinite(point).all():
+            raise InvalidValue(f"Grasp: where is {where!r}; every number must be finite.")
+        point.setflags(write=False)
+        return point
+    found = as_transform(where, "Grasp: where")
+    if found.shape != ():
+        raise ShapeMismatch(f"Grasp: where is {found.shape} transforms; give one: the hand stays where it is.")
+    return found

@@ -1,0 +1,153 @@
+"""Clearance between a body and objects that move along a path of their own.
+
+    rule   gap(capsule, object) >= distance       metres, for every capsule of the body that does not hold the object
+
+The object is a frame of the model that is solved, on a joint that solvers leave alone; its q tells where it is. A box
+is kept clear of exactly, as are balls and capsules; a cylinder by the smallest capsule that covers it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import InvalidValue
+from poise.kinematics.parts import find_rigid_parts
+from poise.limits.capsules import BodyCapsule, body_capsules, choose_pairs, cover_solid
+from poise.limits.clearance import Clearance
+from poise.limits.limit import LimitRow, LimitRows
+from poise.limits.skeleton import make_triple
+from poise.model import Model, Object
+from poise.model.shapes import Box, Shape
+from poise.native import core
+from poise.spatial import Transform
+
+__all__ = ["Carried", "ClearOfObjects"]
+
+Op = core.LimitOp
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Carried:
+    """An object as a part of the model that is solved.
+
+    Attributes:
+        object: What it is.
+        frame: The frame that it moves with.
+        spared: Rigid parts of the body that touch it: the hands that hold it, and what hangs on them.
+        next: The parts that carry those hands, and how thick they count beside the object [m]: a forearm is thicker
+            than the hand that lies flat on it.
+    """
+
+    object: Object
+    frame: str
+    spared: frozenset[str | None]
+    next: Mapping[str | None, float] = field(default_factory=dict)
+
+    def thin(self, capsule: BodyCapsule, part: str | None) -> BodyCapsule:
+        """Return a capsule of a part as thick as it counts beside the object."""
+        most = self.next.get(part)
+        return capsule if most is None or capsule.radius <= most else replace(capsule, radius=most)
+
+    def cover(self) -> tuple[BodyCapsule, ...]:
+        """Return what tells the kernels where it is: a capsule, or the two that hold the axes of a box."""
+        T, shape = self.object.offset, self.object.shape
+        if isinstance(shape, Box):
+            ends = [make_triple(np.asarray(T[:3, 3] + axis)) for axis in (np.zeros(3), *T[:3, :3].T)]
+            return BodyCapsule(self.frame, ends[0], ends[1], 0.0), BodyCapsule(self.frame, ends[2], ends[3], 0.0)
+        return (cover_solid(Shape(self.frame, type(shape)(**shape.sizes), Transform.from_matrix(T))),)
+
+
+@dataclass(frozen=True)
+class ClearOfObjects(Clearance):
+    """A `Clearance` of a body, with objects added to what it keeps clear of.
+
+    Attributes:
+        body: The body without the objects, whose capsules are kept clear.
+        carried: The objects.
+        given: Pairs with the name of an object in them, as they were given.
+    """
+
+    body: Any = None
+    carried: tuple[Carried, ...] = ()
+    given: tuple[tuple[str, str], ...] = ()
+
+    @classmethod
+    def extend(cls, limit: Clearance, body: Model, carried: tuple[Carried, ...]) -> ClearOfObjects:
+        """Return a limit with objects; pairs that name one are kept apart, all of them where pairs are "auto"."""
+        names = {each.object.name for each in carried}
+        pairs = limit.pairs
+        given: tuple[tuple[str, str], ...] = ()
+        if pairs != "auto":
+            given = tuple(pair for pair in pairs if names & set(pair))
+            pairs = tuple(pair for pair in pairs if not names & set(pair))
+        made = object.__new__(cls)
+        for name, value in {
+            "pairs": pairs,
+            "distance": limit.distance,
+            "world": limit.world,
+            "name": limit.name,
+            "body": body,
+            "carried": carried,
+            "given": given,
+        }.items():
+            object.__setattr__(made, name, value)
+        return made
+
+    @property
+    def kind(self) -> str:
+        """What `ActiveLimit.kind` calls it."""
+        return "clearance"
+
+    def capsules(self, model: Model) -> tuple[BodyCapsule, ...]:
+        """Return the capsules that the body alone is made of."""
+        return body_capsules(self.body)
+
+    def index_pairs(self, model: Model) -> NDArray[np.int64]:
+        """Return which capsules of the body are kept apart, (m, 2)."""
+        if self.pairs == "auto":
+            return choose_pairs(self.body, self.capsules(model), self.distance)
+        return super().index_pairs(self.body)
+
+    def rows(self, model: Model, moves: NDArray[np.bool_]) -> LimitRows:
+        """Return the rows of the body and its world, and one for each capsule and object."""
+        own = super().rows(model, moves).rows if self.pairs or self.world else ()
+        parts = find_rigid_parts(self.body)
+        found = []
+        for each in self.carried:
+            cover, half = each.cover(), tuple(each.object.half.tolist())
+            boxed = isinstance(each.object.shape, Box)
+            wanted = self.find_parts(each, parts)
+            for capsule in self.capsules(model):
+                part = parts[self.body.frame(capsule.frame).name]
+                if part is None or part in each.spared or (wanted is not None and part not in wanted):
+                    continue
+                found.append(
+                    LimitRow(
+                        Op.CARRIED if boxed else Op.PAIR,
+                        half if boxed else (),
+                        self.distance,
+                        (each.thin(capsule, part), *cover),
+                        end=self.distance,
+                        unit=model.length,
+                        side="lower",
+                        between=(capsule.frame, each.object.name),
+                    )
+                )
+        return LimitRows((*own, *found))
+
+    def find_parts(self, each: Carried, parts: dict[str | None, str | None]) -> set[str | None] | None:
+        """Return the parts that are kept clear of an object; None for all of them."""
+        if self.pairs == "auto":
+            return None
+        others = [{*pair} - {each.object.name} for pair in self.given if each.object.name in pair]
+        names = [name for other in others for name in other]
+        for name in names:
+            if parts[self.body.frame(name).name] in each.spared:
+                raise InvalidValue(f"Clearance: {name!r} holds {each.object.name!r}, and cannot be kept clear of it.")
+        return {parts[self.body.frame(name).name] for name in names}
