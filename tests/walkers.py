@@ -32,7 +32,9 @@ THREE = (("yaw", "z"), ("roll", "x"), ("pitch", "y"))
 AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
-def make_character(kind: str = "ball", *, scale: float = 1.0, bend: float = 0.0, toes: bool = True) -> poise.Model:
+def make_character(
+    kind: str = "ball", *, scale: float = 1.0, bend: float = 0.0, toes: bool = True, sliding: bool = False
+) -> poise.Model:
     """A figure as a file brings it, z up, looking along x: without ranges, masses and solids, its legs straight.
 
     Args:
@@ -40,6 +42,7 @@ def make_character(kind: str = "ball", *, scale: float = 1.0, bend: float = 0.0,
         scale: How many units of the file a metre has.
         bend: How far its knees are bent in the rest pose, by Euler joints [rad].
         toes: Give it toes; without them its legs end at the ankles.
+        sliding: Hang it on a node of the whole scene that moves too, and let every bone slide, as recordings do.
     """
     builder = poise.ModelBuilder("character")
     builder.up = "z"
@@ -47,10 +50,19 @@ def make_character(kind: str = "ball", *, scale: float = 1.0, bend: float = 0.0,
     def add(name: str, parent: str, offset: Triple, angle: float = 0.0) -> None:
         rest: dict[str, Any] = {"rest": (0.0, angle, 0.0)} if angle else {}
         order: dict[str, Any] = {"order": "ZYX"} if kind == "euler" else {}
-        builder.add_joint(name, parent, kind, offset=tuple(scale * np.array(offset)), **order, **rest)
+        place = tuple(scale * np.array(offset))
+        if sliding:
+            builder.add_joint(f"{name}_position", parent, "translation3", offset=place)
+            parent, place = f"{name}_position", (0.0, 0.0, 0.0)
+        builder.add_joint(name, parent, kind, offset=place, **order, **rest)
         builder.add_role(name, name)
 
-    builder.add_joint("pelvis", None, "free", rest=(0.0, 0.0, 0.95 * scale, 1.0, 0.0, 0.0, 0.0))
+    if sliding:
+        for name, parent, height in (("scene", None, 0.0), ("pelvis", "scene", 0.95 * scale)):
+            builder.add_joint(f"{name}_position", parent, "translation3", rest=(0.0, 0.0, height))
+            builder.add_joint(name, f"{name}_position", "euler", order="ZYX")
+    else:
+        builder.add_joint("pelvis", None, "free", rest=(0.0, 0.0, 0.95 * scale, 1.0, 0.0, 0.0, 0.0))
     builder.add_role("pelvis", "pelvis")
     for name, parent, height in (("spine_1", "pelvis", 0.1), ("chest", "spine_1", 0.2), ("neck", "chest", 0.2)):
         add(name, parent, (0.0, 0.0, height))

@@ -9,6 +9,7 @@ from poise.errors import InvalidValue, ShapeMismatch
 from poise.limits import Speed
 from poise.motion import Contact, Contacts, Retargeter, retarget
 from poise.spatial import Rotation
+from walkers import make_character
 from walks import make_walk, put_skate_in
 
 
@@ -132,3 +133,16 @@ def test_limits_hold_in_the_result(walk, small):
     assert steps * walk.fps <= fastest * (1.0 + 1e-9)
     with pytest.raises(InvalidValue, match="time"):
         retarget(walk, small, limits=[Speed(fastest)], mode="online")
+
+
+@pytest.mark.parametrize("mode", ["clip", "online"])
+def test_bones_keep_their_lengths_and_the_nearest_root_carries(walk, mode):
+    body = make_character("euler", sliding=True)
+    carried = retarget(walk, body, mode=mode)
+    q, limbs = carried.motion.q, ("knee_l", "foot_r", "elbow_l", "hand_r", "head")
+    for name in ("scene_position", "scene", *(f"{limb}_position" for limb in limbs)):
+        at = body.joint(name).q
+        np.testing.assert_array_equal(q[:, at], np.tile(body.rest[at], (len(walk), 1)))
+    assert np.ptp(q[:, body.joint("pelvis_position").q], axis=0).max() > 0.3
+    assert carried.quality.slip_p95 < 0.01
+    assert carried.quality.sink_max < 1.0

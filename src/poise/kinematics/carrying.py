@@ -45,20 +45,28 @@ class Root:
 def find_root(model: Model, frame: str | None = None) -> Root | None:
     """Return the joints that carry the whole body freely, or None where it stands fixed or moves in part.
 
-    Where a file holds more than one body, `frame` says of which: that which it is a part of.
+    Where a file holds more than one body, `frame` says of which: that which it is a part of. Where it has more than one
+    root above it, as files have that carry a node for the whole scene, the nearest is meant.
     """
-    first = find_first(model) if frame is None else [j for j in model.joints_above(frame) if j.nq][-1:]
-    if len(first) != 1 or first[0].mimic:
-        return None
-    base = np.eye(4) if first[0].parent is None else np.array(model.fk(model.rest, first[0].parent))
-    base = base @ first[0].offset.matrix
-    if first[0].kind == "free":
-        return Root(first[0], first[0], base)
-    if first[0].kind != "translation3":
+    if frame is not None:
+        ways = model.joints_above(frame)
+        return next((root for i in range(len(ways)) if (root := read_root(model, ways[i:])) is not None), None)
+    first = find_first(model)
+    if len(first) != 1:
         return None
     second = [joint for joint in model.joints if joint.nq and joint.parent == first[0].frame]
-    turns = len(second) == 1 and second[0].kind in TURNS_FREELY and not second[0].mimic
-    return Root(first[0], second[0], base) if turns else None
+    return read_root(model, [*second, *first] if len(second) == 1 and first[0].kind != "free" else first)
+
+
+def read_root(model: Model, ways: list[Joint]) -> Root | None:
+    """Return the root that the first of these joints, the outermost first, make; None where they make none."""
+    turn = ways[0]
+    slide = ways[1] if turn.kind in TURNS_FREELY and len(ways) > 1 else turn
+    together = slide is turn or (slide.kind == "translation3" and turn.parent == slide.frame)
+    if turn.mimic or slide.mimic or not together or (slide is turn and turn.kind != "free"):
+        return None
+    base = np.eye(4) if slide.parent is None else np.array(model.fk(model.rest, slide.parent))
+    return Root(slide, turn, base @ slide.offset.matrix)
 
 
 def find_first(model: Model) -> list[Joint]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
-from poise.kinematics.carrying import find_root
+from poise.kinematics.carrying import Root, find_root
 from poise.model import Model
 from poise.motion.carry_over import CarryOver, Scales
 from poise.motion.ledger import Contacts
@@ -74,4 +74,20 @@ def prepare(
     root = find_root(model, parts.find("pelvis").target)
     if root is None and joints is None:
         raise InvalidValue(f"model {model.name!r} is fixed to the world: load it with base='free', and it can walk.")
-    return CarryOver(source, model, parts, scale, root, joints)
+    return CarryOver(source, model, parts, scale, root, choose_joints(model, root) if joints is None else joints)
+
+
+def choose_joints(model: Model, root: Root | None) -> list[str] | None:
+    """Return the joints that may move, None for all: bones keep their lengths, and what is above the root stays.
+
+    Many recordings let every bone slide. What they hold then is noise of the skeleton's fit, not a motion to be made.
+    """
+    if root is None:
+        return None
+    above = {joint.name for joint in model.joints_above(root.slide.frame)} - {root.slide.name}
+    still = {
+        joint.name
+        for joint in model.joints
+        if joint.nv and (joint.name in above or (joint.kind == "translation3" and joint.name != root.slide.name))
+    }
+    return [joint.name for joint in model.joints if joint.nv and joint.name not in still] if still else None

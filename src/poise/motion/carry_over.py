@@ -111,6 +111,7 @@ class CarryOver:
     ) -> None:
         moves = root is not None and (joints is None or root.slide.name in joints or root.frame in joints)
         self.source, self.model, self.parts, self.root, self.moves = source, model, parts, root, moves
+        self.joints = joints
         self.roles: tuple[Roles, Roles] = find_roles(model), find_roles(source)
         self.theirs = {**self.roles[1], **{pair.role: pair.source for pair in parts}}
         self.ours = {**self.roles[0], **{pair.role: pair.target for pair in parts}}

@@ -6,7 +6,6 @@ place while the hips go on: then it holds a rail, a table, a wall.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -60,13 +59,13 @@ def find_hand_holds(clip: Motion, carrying: CarryOver, role: str, floor: float |
     return out
 
 
-def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion, joints: Sequence[str] | None) -> Contacts:
+def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion) -> Contacts:
     """Return the contacts of the source as those of the target, on its floor at height 0, where it came to."""
     up = carrying.model.up_direction
     found = []
     for contact in ledger:
         point = find_point(carrying, contact)
-        if point is None or not can_hold(carrying, point[0], joints):
+        if point is None or not can_hold(carrying, point[0]):
             continue
         place = moved[contact.start : contact.end].positions(*point).mean(axis=0)
         height = find_height(carrying, ledger, contact)
@@ -109,8 +108,9 @@ def find_point(carrying: CarryOver, contact: Contact) -> tuple[str, Place] | Non
     return None
 
 
-def can_hold(carrying: CarryOver, frame: str, joints: Sequence[str] | None) -> bool:
+def can_hold(carrying: CarryOver, frame: str) -> bool:
     """Tell whether joints that may move carry a frame; what nothing moves cannot be held anywhere."""
+    joints = carrying.joints
     if joints is None:
         return True
     return any(

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from os import PathLike
 
+from poise.anatomy import Roles
 from poise.anatomy import roles as find_roles
 from poise.errors import FormatError, InvalidValue, name_not_found
 from poise.kinematics.carrying import find_first
@@ -155,10 +156,20 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
                 f"a motion is carried over between bodies with two legs, and {body.name!r} is none that can be told: "
                 f"{what}. Give its roles with model.with_roles, or a mapping."
             )
-    both = [role for role in MAPPED if role in source and role in target]
-    missing = tuple(role for role in MAPPED if (role in source) != (role in target))
+    theirs, ours = (list_apart(roles) for roles in (source, target))
+    both = [role for role in MAPPED if role in theirs and role in ours]
+    missing = tuple(role for role in MAPPED if (role in theirs) != (role in ours))
     pairs = tuple(Pair(role, source[role], target[role]) for role in both)
     return Mapping(moving.name, model.name, pairs, missing)
+
+
+def list_apart(roles: Roles) -> set[str]:
+    """List the roles of a body without clavicles that are its shoulders too: an arm that begins there has none."""
+    return {
+        role
+        for role, frame in roles.items()
+        if not role.startswith("clavicle") or frame != roles.get(role.replace("clavicle", "shoulder"))
+    }
 
 
 def list_people(model: Model) -> list[str]:

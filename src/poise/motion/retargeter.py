@@ -74,6 +74,7 @@ class Retargeter:
         self.treading = Treading(self.carrying, self.fps)
         self.floor = floor
         self.asked = Asked(self.carrying, self.treading)
+        joints = self.carrying.joints
         self.window = Window(
             model, self.asked.goals, hold=HOLD, smooth=SPREAD * smooth, fps=self.fps, joints=joints, limits=lasting
         )

@@ -75,13 +75,13 @@ def retarget(
     rules = read_limits(limits)
     carrying = prepare(clip.model, model, mapping, scale, joints)
     ledger = read_contacts(clip, contacts) if contacts != "auto" else find_holds(clip, carrying)
-    free = carry_freely(clip, carrying, ledger, joints, smooth, progress)
-    held = carry_contacts(carrying, ledger, free, joints)
+    free = carry_freely(clip, carrying, ledger, smooth, progress)
+    held = carry_contacts(carrying, ledger, free)
     track = lock(
         free,
         held,
         smooth=smooth,
-        joints=joints,
+        joints=carrying.joints,
         limits=rules,
         steps=None if rules else LOCK_STEPS,
         progress=progress,
@@ -93,7 +93,6 @@ def carry_freely(
     clip: Motion,
     carrying: CarryOver,
     ledger: Contacts,
-    joints: Sequence[str] | None,
     smooth: float,
     progress: Progress | None,
 ) -> Motion:
@@ -109,7 +108,7 @@ def carry_freely(
         for i, (goal, weight) in enumerate(zip(carrying.goals, carrying.weights, strict=True))
     ]
     answer = solve_whole(
-        guide, wanted, hold=HOLD, smooth=SPREAD * smooth, joints=joints, steps=STEPS, progress=progress
+        guide, wanted, hold=HOLD, smooth=SPREAD * smooth, joints=carrying.joints, steps=STEPS, progress=progress
     )
     return Motion(carrying.model, answer.q, clip.fps)
 
