@@ -21,7 +21,7 @@ template <class S> __device__ void run_rule(S* q, const S* targets, S* memory, i
   const Settings<S> settings{method, limits, S(0.1), S(1e-6), S(1), 10, 50, S(1), 3, {S(1), S(1e30), 0, 0}};
   s.cost = evaluate(problem, q, targets, s.placements, s.rows, s.errors);
   for (int k = 0; k < settings.max_steps; ++k) {
-    assemble(problem, s.placements, targets, s.J);
+    assemble(problem, s.q, s.placements, targets, s.J);
     propose(problem, settings, Posture<S>{nullptr, nullptr}, targets, s);
     follow(problem, settings, targets, s);
   }

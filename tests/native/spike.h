@@ -85,7 +85,7 @@ template <class S> POISE_FN S run(S* q, const S* targets, const S* wanted, const
   const Posture<S> posture{wanted, gain};
   S cost = evaluate(problem, q, targets, placements, rows, errors);
   for (int k = 0; k < steps; ++k) {
-    assemble(problem, placements, targets, J);
+    assemble(problem, q, placements, targets, J);
     room_to_move(problem, q, true, S(T(1)), work);
     bounded_step<n_rows>(problem, q, J, rows, S(T(0.1)) * cost + S(T(1e-6)), posture, 3, work, dq);
     take_step(problem, q, dq, true, q);
