@@ -29,6 +29,12 @@ def ball_arm(cone: bool = True) -> poise.Model:
     return builder.add_frame("tip", "shoulder", (1, 0, 0)).build()
 
 
+def rail() -> poise.Model:
+    builder = poise.ModelBuilder("rail")
+    builder.add_joint("slide", None, "path", path=poise.model.Path([(0, 0, 0), (1, 0, 0), (1, 1, 0)]))
+    return builder.add_frame("tip", "slide").build()
+
+
 def panda(goals: Any, **options: Any) -> Solver:
     return Solver(PANDA, goals, **options)
 
@@ -63,6 +69,7 @@ REFUSED: dict[str, tuple[Callable[[], Solver], str]] = {
     "continuous": (lambda: panda(REACH, mode="continuous"), "mode='continuous'"),
     "a clock": (lambda: panda(REACH, time_limit=1.0), "time_limit="),
     "a record": (lambda: panda(REACH, record=True), "record=True"),
+    "a path": (lambda: Solver(rail(), Reach("tip", (0, 1, 0))), "joint 'slide' runs along a path"),
     "nothing moves": (lambda: panda(REACH, joints=[]), "no joint"),
 }
 

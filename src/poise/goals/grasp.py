@@ -100,7 +100,11 @@ def read_where(where: Any, held: Object) -> Transform | NDArray[np.float64] | st
         if where not in FACES:
             raise InvalidValue(f"Grasp: where is {where!r}; the faces of {held.name!r} are {', '.join(FACES)}.")
         return where
-    if isinstance(where, (tuple, list, np.ndarray)) and np.shape(where) == (3,):
+    if (
+        isinstance(where, (tuple, list, np.ndarray))
+        and len(where) == 3
+        and all(np.isscalar(number) for number in where)
+    ):
         point = read_numbers(where, "Grasp: where", "give three numbers [m]")
         if not np.isfinite(point).all():
             raise InvalidValue(f"Grasp: where is {where!r}; every number must be finite.")

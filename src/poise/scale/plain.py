@@ -18,12 +18,13 @@ from poise import goals, limits, methods, motion
 from poise.errors import FormatError, InvalidValue, PoiseError, name_not_found
 from poise.goals import Custom
 from poise.kinematics import Pose, regions
-from poise.model import Model
+from poise.model import Model, Object, solids
+from poise.model.objects import remake
 from poise.spatial import Rotation, Transform
 
 __all__ = ["read_plain", "write_plain"]
 
-ROOMS = (goals, limits, methods, regions, motion)
+ROOMS = (goals, limits, methods, regions, motion, solids)
 
 
 def write_plain(value: Any, where: str) -> Any:
@@ -61,6 +62,9 @@ def write_object(value: Any, where: str) -> dict[str, Any]:
         return {"is": kind, "wxyz": value.wxyz.tolist()}
     if isinstance(value, Pose):
         return {"is": kind, "q": value.q.tolist()}
+    if isinstance(value, Object):
+        own = {"shape": value.shape, "transform": value.transforms, "name": value.name, "fps": value.fps}
+        return {"is": kind, **write_plain({**own, "color": value.color}, where)}
     if isinstance(value, Custom):
         raise InvalidValue(f"{where} is a Custom goal: a function cannot be saved with a job. Use poise.solve_batch.")
     if not is_dataclass(value) or isinstance(value, type) or find_class(kind) is not type(value):
@@ -119,6 +123,9 @@ def read_object(kind: str, given: dict[str, Any], model: Model | None) -> Any:
         if model is None:
             raise FormatError("it has a Pose and no body.")
         return Pose(model, given["q"])
+    if kind == "Object":
+        made = Object(given["shape"], given["transform"], **{key: given[key] for key in ("name", "fps", "color")})
+        return remake(made.shape, np.array(given["transform"], np.float64), made.name, made.fps, made.color)
     found = find_class(kind)
     if found is None or not is_dataclass(found):
         known = [name for room in ROOMS for name in room.__all__ if is_dataclass(getattr(room, name))]

@@ -32,7 +32,8 @@ template <class S> struct CurvePoint { S R[9], p[3], v[3], w[3], dv[3], dw[3]; }
 // the piece that x lies on; any x is answered, NaN too
 inline int piece_at(const Curve& curve, double x) {
   int low = 0, high = curve.n - 1;
-  while (low < high) {  // ends: the middle is above low, so the rest shrinks every time
+  // ends: the middle is above low, so the rest shrinks every time
+  while (low < high) {
     const int middle = low + (high - low + 1) / 2;
     if (curve.pieces[middle].start <= x) {
       low = middle;
