@@ -19,7 +19,6 @@ from poise.errors import FormatError, InvalidValue, PoiseError, name_not_found
 from poise.goals import Custom
 from poise.kinematics import Pose, regions
 from poise.model import Model, Object, solids
-from poise.model.objects import remake
 from poise.spatial import Rotation, Transform
 
 __all__ = ["read_plain", "write_plain"]
@@ -124,8 +123,8 @@ def read_object(kind: str, given: dict[str, Any], model: Model | None) -> Any:
             raise FormatError("it has a Pose and no body.")
         return Pose(model, given["q"])
     if kind == "Object":
-        made = Object(given["shape"], given["transform"], **{key: given[key] for key in ("name", "fps", "color")})
-        return remake(made.shape, np.array(given["transform"], np.float64), made.name, made.fps, made.color)
+        others = {key: given[key] for key in ("name", "fps", "color")}
+        return Object(given["shape"], np.array(given["transform"], np.float64), **others)
     found = find_class(kind)
     if found is None or not is_dataclass(found):
         known = [name for room in ROOMS for name in room.__all__ if is_dataclass(getattr(room, name))]
