@@ -47,9 +47,10 @@ def folder(tmp_path_factory):
         clip = clip.joined(clip, blend=0.2)
     poise.save(clip, folder / "walk.bvh")
     arm = poise.load("panda")
-    path = np.tile(arm.fk(arm.rest, TCP)[:3, 3], (20_000, 1))
-    path[:, 1] += 0.2 * np.sin(np.linspace(0.0, 1000.0, len(path)))
-    np.savetxt(folder / "path.csv", path, delimiter=",", header="x,y,z", comments="")
+    for name, count in {"path": 20_000, "long": 100_000}.items():
+        path = np.tile(arm.fk(arm.rest, TCP)[:3, 3], (count, 1))
+        path[:, 1] += 0.2 * np.sin(0.05 * np.arange(count))
+        np.savetxt(folder / f"{name}.csv", path, delimiter=",", header="x,y,z", comments="")
     return folder
 
 
@@ -76,7 +77,7 @@ def wait_for(process, terminal, what):
         ("lock", ["walk.bvh"], b"locking"),
         ("retarget", ["walk.bvh", "humanoid"], b"solving"),
         ("track", ["panda", "path.csv", "--frame", TCP], b"tracking"),
-        ("track", ["panda", "path.csv", "--frame", TCP, "--mode", "online"], rb"[1-9]\d* of 20000"),
+        ("track", ["panda", "long.csv", "--frame", TCP, "--mode", "online"], rb"[1-9]\d* of 100000"),
     ],
     ids=["lock", "retarget", "track", "online"],
 )

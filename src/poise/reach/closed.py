@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["ClosedGoal", "close_goal", "family_table", "make_closed_tables"]
 
 Floats = NDArray[np.float64]
+HALF = 0.5 + 1e-9  # of a turn: what is as near on both sides is the lower one, whatever the last bits are
 TURN = 2.0 * np.pi
 
 
@@ -70,7 +71,7 @@ class ClosedGoal:
 
 def bring_near(v: Floats, axis: Axis, near: float) -> Floats:
     """Return angles moved by whole turns: inside the range where that is possible, and there as near as can be."""
-    close = v + TURN * np.round((near - v) / TURN)
+    close = v + TURN * np.ceil((near - v) / TURN - HALF)
     if np.isfinite(axis.upper):
         close = close - TURN * np.ceil(np.maximum(close - axis.upper, 0.0) / TURN - 1e-12)
     if np.isfinite(axis.lower):
