@@ -74,6 +74,17 @@ class FollowBox:
             chase.way, chase.up, chase.lowest = now.way, now.up, now.lowest
             chase.begin()
 
+    def begin_trail(self) -> None:
+        """Let every camera keep its place beside a body that begins to walk, wherever it will go."""
+        for chase in list(self.chases.values()):
+            chase.begin()
+
+    def follow_trail(self, trail: Floats) -> None:
+        """Move the cameras with a body that walks: where it was last, (places, 3), the newest at the end."""
+        for chase in list(self.chases.values()):
+            chase.way = trail
+            chase.go(trail[-1])
+
     def show(self, frame: FrameResult, T: Floats) -> None:
         """Move the cameras with the frame that is shown."""
         player = self.session.player

@@ -64,9 +64,10 @@ class Keys:
 
     def __init__(self, session: Session, rings: Rings) -> None:
         self.session, self.rings = session, rings
+        self.commands: dict[str, Any] = {}
         for name, key in KEYS.items():
             gui: Any = session.server.gui
-            command = gui.add_command(key.label, hotkey=key.key, modifier=key.modifier)
+            command = self.commands[name] = gui.add_command(key.label, hotkey=key.key, modifier=key.modifier)
             command.on_trigger(lambda event, name=name: self.press(name, event.client))
 
     def press(self, name: str, client: Any) -> None:
@@ -119,6 +120,6 @@ def show_help(client: Any) -> None:
         client.gui.add_html(describe_keys())
         client.gui.add_html(
             "<div style='font-size:12px;margin-top:6px'>Ctrl K finds them by name. W A S D Q E and the arrows move the "
-            "camera.</div>"
+            "camera; I J K L walk, with Drive by keys in Motion.</div>"
         )
         client.gui.add_button("Close").on_click(lambda _: window.close())

@@ -13,6 +13,7 @@ from typing import Any
 
 from poise.pictures.flesh import Color
 from poise.solvers.explanation import CauseKind, Explanation, WayOutKind
+from poise.studio.drive import Drive
 from poise.studio.follow_box import FollowBox
 from poise.studio.grips import COLORS
 from poise.studio.joints_tab import JointsTab
@@ -92,14 +93,15 @@ class Panel:
         with self.tabs.add_tab("Motion"):
             self.motion = MotionTab(session)
             self.follow = FollowBox(session)
+            self.keys = Keys(session, self.joints.rings)
+            self.drive = Drive(session, self.follow, self.keys)
         self.figures = gui.add_html(shrink_words("&nbsp;"))
-        self.keys = Keys(session, self.joints.rings)
         self.planar = PlanarMarks(session)
         session.server.on_client_connect(self.pose.join)
 
     def change_body(self) -> None:
         """Turn every tab to another body."""
-        for tab in (self.pose, self.joints, self.solver, self.learn, self.race, self.motion, self.planar):
+        for tab in (self.pose, self.joints, self.solver, self.learn, self.race, self.motion, self.drive, self.planar):
             tab.change_body()
         self.say(Topic.HELP, HELP + KEYBOARD, CALM)
 

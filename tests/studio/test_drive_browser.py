@@ -1,0 +1,58 @@
+"""Four keys in a real browser: the figure walks while they are held, and comes to rest when they are let go."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chromium import chromium
+from studio_page import SIZE, open_page, until
+
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+
+from poise.studio.server import Studio
+
+pytestmark = pytest.mark.browser
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+def hold(page: Any, keys: str, done: Any) -> None:
+    """Holds keys down, as a keyboard repeats them, until something is so."""
+    for key in keys:
+        page.keyboard.down(key)
+
+    def repeat() -> bool:
+        for key in keys[-1:]:  # a keyboard repeats the last one alone
+            page.keyboard.down(key)
+        return bool(done())
+
+    until(repeat, page)
+    for key in keys:
+        page.keyboard.up(key)
+
+
+def test_keys_walk_the_body_over_the_stage(browser: Any) -> None:
+    with Studio("humanoid", port=18095, shadows=False) as studio:
+        page = open_page(browser, studio)
+        page.get_by_role("tab", name="Motion").click()
+        page.get_by_text("Walk", exact=True).click()
+        page.get_by_label("Drive by keys").click()
+        until(lambda: studio.panel.drive.box.value, page)
+        page.mouse.click(8, SIZE["height"] - 8)  # keys are for the stage
+        drive, start = studio.panel.drive, studio.pose.position("pelvis")
+        camera = studio.server.get_clients()[page.viewer].camera
+        eye = np.array(camera.position)
+        hold(page, "i", lambda: studio.pose.position("pelvis")[2] - start[2] > 0.5)
+        hold(page, "ij", lambda: drive.walker is not None and drive.walker.at[2] > 0.5)
+        until(lambda: drive.walker is None, page)
+        feet = np.array([studio.pose.position(foot) for foot in ("foot_l", "foot_r")])
+        assert np.abs(feet[0] - feet[1])[1] < 0.01  # both stand
+        assert np.linalg.norm(np.array(camera.position) - eye) > 0.3  # the camera went along
+        page.close()

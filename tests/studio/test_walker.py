@@ -1,0 +1,108 @@
+"""A figure that is driven by four keys: feet that stand do not slide, ranges hold, and it comes to rest at home."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+import poise
+from poise.errors import InvalidValue
+from poise.spatial import Rotation
+from poise.studio.walker import Walker
+
+DT = 1.0 / 30.0
+BODIES = ("humanoid", "quadruped")
+
+
+def find_feet(walker: Walker) -> np.ndarray:
+    """Where the feet are, (feet, 3)."""
+    return np.array([walker.model.fk(walker.q, foot)[:3, 3] for foot in walker.feet])
+
+
+def drive(walker: Walker, seconds: float, ahead: float, turn: float) -> None:
+    """Drive for a while, and hold every law of walking in every frame."""
+    model, up = walker.model, walker.axes[:, 2]
+    first = np.array(
+        [np.atleast_2d(walker.home[f])[:3, -1] if walker.home[f].ndim == 2 else walker.home[f] for f in walker.feet]
+    )
+    for _ in range(round(seconds / DT)):
+        before, stood = find_feet(walker), [k for k in range(len(walker.feet)) if k not in walker.swinging]
+        walker.step(DT, ahead, turn)
+        after, aired = find_feet(walker), set(walker.swinging)
+        still = [k for k in stood if k not in aired]
+        assert np.abs(after[still] - before[still]).max(initial=0.0) < 1e-4 * walker.leg, "a foot that stands slides"
+        assert ((after - first) @ up).min() > -1e-4 * walker.leg, "a foot is under the floor"
+        assert len(aired) <= len(walker.feet) // 2
+        assert model.clamp(walker.q) == pytest.approx(walker.q, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_it_walks_where_it_is_driven_and_stands_still_again(name: str) -> None:
+    walker = Walker(poise.load(name))
+    at = walker.model.fk(walker.q, walker.root)
+    drive(walker, 1.5, 1.0, 0.0)
+    went = (walker.model.fk(walker.q, walker.root) - at)[:3, 3] @ walker.axes
+    assert went[0] > 1.0 * walker.leg
+    assert abs(went[1]) < 0.05 * walker.leg
+    drive(walker, 1.0, 0.0, 1.0)  # to the left, on the spot
+    turned = Rotation.from_matrix(walker.model.fk(walker.q, walker.root)[:3, :3] @ at[:3, :3].T).log() @ walker.axes
+    assert turned[2] == pytest.approx(walker.at[2], abs=0.05)
+    assert walker.at[2] > 1.0
+    drive(walker, 1.0, -1.0, -1.0)
+    drive(walker, 2.5, 0.0, 0.0)
+    assert not walker.swinging
+    assert walker.settled
+    q = walker.q.copy()
+    drive(walker, 0.5, 0.0, 0.0)
+    assert walker.model.difference(q, walker.q) == pytest.approx(0.0, abs=0.02)
+    home = np.array(
+        [
+            walker.place(foot, walker.at, 0.0)[:3, -1]
+            if walker.home[foot].ndim == 2
+            else walker.place(foot, walker.at, 0.0)
+            for foot in walker.feet
+        ]
+    )
+    assert find_feet(walker) == pytest.approx(home, abs=0.05 * walker.leg)
+
+
+def test_feet_are_lifted_across_by_turns() -> None:
+    assert Walker(poise.load("humanoid")).groups == ((0,), (1,))
+    trot = Walker(poise.load("quadruped"))
+    assert [{trot.feet[k] for k in group} for group in trot.groups] == [{"foot_fl", "foot_hr"}, {"foot_fr", "foot_hl"}]
+
+
+def test_what_has_no_feet_cannot_walk() -> None:
+    with pytest.raises(InvalidValue, match="two feet"):
+        Walker(poise.load("panda"))
+
+
+# ------------------------------------------------------------------------------------------------ in the studio
+
+
+def test_four_keys_drive_the_body_in_the_studio() -> None:
+    pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+    from poise.studio import Studio
+
+    with Studio("humanoid", port=18065, shadows=False) as studio:
+        drive, start = studio.panel.drive, studio.puppet.q.copy()
+        drive.switch(True)
+        assert studio.panel.keys.commands["in"].disabled
+        drive.press("I")
+        drive.press("J")
+        assert drive.find_way() == (1.0, 1.0)  # who walks ahead and then turns, walks on
+        drive.press("L")
+        assert drive.find_way() == (1.0, -1.0)  # not both ways at once
+        end = time.monotonic() + 30.0
+        while (drive.walker is not None or drive.find_way() != (0, 0)) and time.monotonic() < end:
+            time.sleep(0.02)
+        assert drive.walker is None, "it comes to rest once no key is heard"
+        assert np.linalg.norm(studio.model.difference(start, studio.puppet.q)[:3]) > 0.1
+        drive.switch(False)
+        assert not studio.panel.keys.commands["in"].disabled
+        assert studio.undo()
+        assert studio.puppet.q == pytest.approx(start)  # a walk is one change
+        studio.show("panda")
+        assert drive.box.disabled
