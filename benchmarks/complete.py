@@ -5,7 +5,7 @@
 Targets are poses' own transforms, a third of their joints at the edge of a range or at a quarter turn (decide.py). From
 many random starts each is solved to 1e-9; every pose found must be a branch that is listed (six joints), or lie in an
 arc of its branch (seven), unless the list says that it may lack something. Near a singularity a pose whose errors are
-1e-9 may be farther than that from where they are none: it is compared within what its Jacobian says.
+1e-9 may be far from where they are none: it is the branch if all the way there is as good.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from poise.solvers.every import CERTAIN, EXCESS, FINEST, FREE, JOINTS, KNOWN, MO
 FINE = (1e-9, 1e-9)
 ALIKE = 1e-4  # [rad, m] a pose that was found is the branch that comes so near
 TURN = 2.0 * np.pi
+BESIDE = np.array([0.0, *(sign * 10.0 ** (-0.5 * k) for k in range(8, 15) for sign in (-1, 1))])
 
 
 def find_poses(model: poise.Model, frame: str, T: np.ndarray, rng: np.random.Generator, starts: int) -> list:
@@ -43,12 +44,16 @@ def measure(closed: ClosedGoal, values: np.ndarray, rows: np.ndarray) -> np.ndar
     return np.abs(np.where(slides, d, d - TURN * np.round(d / TURN))).max(axis=1, initial=0.0)
 
 
-def measure_blur(model: poise.Model, frame: str, q: np.ndarray, closed: ClosedGoal) -> float:
-    """Return how far a pose that was found to 1e-9 may be from one that is exact, the free joint held."""
-    held = [] if closed.free is None else [closed.axes[closed.free].q]
-    J = np.delete(model.jacobian(q, frame), held, axis=1)
-    least = float(np.linalg.svd(J, compute_uv=False)[-1])
-    return ALIKE + 10.0 * min(FINE[0] / max(least, 1e-300), FINE[0] ** 0.5)
+def is_one(
+    model: poise.Model, frame: str, T: np.ndarray, q: np.ndarray, values: np.ndarray, closed: ClosedGoal
+) -> bool:
+    """Whether all the way from a pose to a branch is as good as the pose: it was found for a pose that it is not."""
+    end = q.copy()
+    for k, axis in enumerate(closed.axes):
+        off = values[k] - (axis.gain * q[axis.q] + axis.bias)
+        end[axis.q] += (off if axis.slides else off - TURN * np.round(off / TURN)) / axis.gain
+    way = model.fk(q + np.linspace(0.0, 1.0, 9)[:, None] * (end - q), frame)
+    return bool(np.abs(way - T).max() <= 20.0 * FINE[0])
 
 
 def look(model: poise.Model, frame: str, T: np.ndarray, poses: np.ndarray, closed: ClosedGoal) -> tuple[bool, int]:
@@ -62,19 +67,22 @@ def look(model: poise.Model, frame: str, T: np.ndarray, poses: np.ndarray, close
         doubt = (rows[:, CERTAIN] == 0.0) | (slack.max(axis=1, initial=0.0) > KNOWN)
         doubt |= (np.abs(excess) <= slack + NEAR).any(axis=1) & (excess <= slack + NEAR).all(axis=1)
         listed = rows[(excess <= 0.0).all(axis=1)]
-        blurs = [measure_blur(model, frame, q, closed) for q in poses]
-        lacks = [measure(closed, x, listed).min(initial=9.0) > far for x, far in zip(found, blurs, strict=True)]
-        return not doubt.any(), sum(lacks)
+        lacks = 0
+        for x, q in zip(found, poses, strict=True):
+            far = measure(closed, x, listed)
+            lacks += far.min(initial=9.0) > ALIKE and not (
+                len(far) and is_one(model, frame, T, q, listed[far.argmin(), JOINTS], closed)
+            )
+        return not doubt.any(), lacks
     *arcs, last = closed.form.whole_arcs(R, p, FINEST, MOST_CELLS)
     lacking, free = 0, closed.axes[closed.free]
-    for x, q in zip(found, poses, strict=True):
-        far = measure_blur(model, frame, q, closed)
+    for x in found:
         u = x[closed.free]
         u -= 0.0 if free.slides else TURN * np.round((u - free.middle) / TURN)  # the turn that is scanned
-        near = np.array([u, u - 1e-6, u + 1e-6])  # a branch may end within what was found
+        near = u + BESIDE  # a branch may end, or turn fast, within what was found
         rows = closed.form.near(R, p, near, False, none, unit)
         own = rows[measure(closed, x, rows) <= 0.1]
-        inside = any(arc[1] == row[2] and arc[2] - far <= row[FREE] <= arc[3] + far for arc in arcs for row in own)
+        inside = any(arc[1] == row[2] and arc[2] - ALIKE <= row[FREE] <= arc[3] + ALIKE for arc in arcs for row in own)
         lacking += not inside
     return bool(last[2] == 1.0) and closed.family.turn_error <= 1e-6, lacking
 

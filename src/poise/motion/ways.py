@@ -47,15 +47,29 @@ class Steps:
         d /= self.units.reshape(-1, *[1] * (d.ndim - 1))
         return d
 
-    def measure(self, t: int, a: Floats, b: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return of all steps from layer t - 1 to t: their size, their length, whether they are reconfigurations."""
-        d = self.subtract(a.T[:, :, None], b.T[:, None, :])
-        size = np.abs(d).max(axis=0)
+    def measure(self, t: int, a: Floats, b: Floats, *, length: bool) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+        """Return of all steps from layer t - 1 to t: their size, their length if asked, whether they reconfigure.
+
+        One joint after the other, in memory that stays in the cache.
+        """
+        size = np.zeros((len(a), len(b)))
+        far = np.zeros_like(size) if length else size
+        d, turns = np.empty_like(size), np.empty_like(size)
+        for k, (unit, period) in enumerate(zip(self.units, self.period, strict=True)):
+            np.subtract(b[None, :, k], a[:, k, None], out=d)
+            if np.isfinite(period):
+                np.round(np.divide(d, period, out=turns), out=turns)
+                d -= np.multiply(turns, period, out=turns)
+            if unit != 1.0:
+                d /= unit
+            np.maximum(size, np.abs(d, out=d), out=size)
+            if length:
+                far += np.multiply(d, d, out=d)
         flips = size > self.jump
         for (layer, i, j), flip in self.known.items():
             if layer == t:
                 flips[i, j] = flip
-        return size, np.sqrt((d * d).sum(axis=0)), flips
+        return size, np.sqrt(far, out=far) if length else far, flips
 
 
 def choose_way(layers: Sequence[Floats], steps: Steps, first: Floats | None = None) -> tuple[list[int], list[int]]:
@@ -68,14 +82,14 @@ def choose_way(layers: Sequence[Floats], steps: Steps, first: Floats | None = No
     """
     count, worst = np.zeros(len(layers[0]), dtype=np.int64), np.zeros(len(layers[0]))
     for t in range(1, len(layers)):
-        size, _, flips = steps.measure(t, layers[t - 1], layers[t])
+        size, _, flips = steps.measure(t, layers[t - 1], layers[t], length=False)
         _, count, worst = take_best(count[:, None] + flips, np.maximum(worst[:, None], np.where(flips, 0.0, size)))
     most = float(worst[count == count.min()].min()) * (1.0 + 1e-12)
     count, length = np.zeros(len(layers[0]), dtype=np.int64), np.zeros(len(layers[0])) if first is None else first
     back: list[NDArray[np.intp]] = []
     flipped: list[NDArray[np.bool_]] = []
     for t in range(1, len(layers)):
-        size, far, flips = steps.measure(t, layers[t - 1], layers[t])
+        size, far, flips = steps.measure(t, layers[t - 1], layers[t], length=True)
         barred = ~flips & (size > most)
         came, count, length = take_best(
             np.where(barred, np.iinfo(np.int32).max, 0) + count[:, None] + flips, length[:, None] + far

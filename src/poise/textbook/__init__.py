@@ -3,7 +3,7 @@
 Nothing here calls Poise's compiled kernels; the tests hold the two against each other. One configuration at
 a time, float64, and clear before fast: use ``model.fk`` and ``model.jacobian`` for work.
 
-Where to find what the five texts describe:
+Where to find what the texts describe:
 
 ==================================================  =======================================================
 Rabbani, *A recipe to cook Jacobian* (2017)
@@ -34,6 +34,10 @@ zero-length links, chain of transformations         `joint_motions` `forward_kin
 truncated SVD, numerical Jacobian                   `truncated_svd_inverse` `numeric_jacobian`
                                                     `unit_velocity_jacobian` `frame_velocity`
 joint limits, CCD                                   `frozen_step` `ccd_angle`
+Paden and Kahan, *subproblems* (1983, 1986)
+1, 2, 3, and 4 of Elias and Wen                     `find_turn_onto` `find_two_turns` `find_turns_to_distance`
+                                                    `find_turns_to_height`
+wrists and parallel axes                            `find_wrist` `find_parallel_turns`
 ==================================================  =======================================================
 
 Each text has a page in the documentation, with its misprints.
@@ -100,6 +104,14 @@ from poise.textbook.rotations import (
     skew,
     unskew,
 )
+from poise.textbook.subproblems import (
+    find_parallel_turns,
+    find_turn_onto,
+    find_turns_to_distance,
+    find_turns_to_height,
+    find_two_turns,
+    find_wrist,
+)
 from poise.textbook.twists import (
     adjoint,
     adjoint_derivative,
@@ -132,6 +144,12 @@ __all__ = [
     "euler_rotation",
     "exponential_jacobian",
     "exponentials",
+    "find_parallel_turns",
+    "find_turn_onto",
+    "find_turns_to_distance",
+    "find_turns_to_height",
+    "find_two_turns",
+    "find_wrist",
     "forward_kinematics",
     "frame_velocity",
     "frozen_step",
