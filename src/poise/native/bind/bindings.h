@@ -14,5 +14,6 @@ void bind_gpu(nb::module_& m);
 void bind_geometry(nb::module_& m);
 void bind_family(nb::module_& m);
 void bind_clips(nb::module_& m);
+void bind_charts(nb::module_& m);
 
 }  // namespace poise
