@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 import poise
 from poise.goals import Reach, Rest, Style
-from poise.goals.style import Focus
+from poise.goals.style import Focus, find_near
 
 Floats = NDArray[np.float64]
 ACTIONS = ("bow", "bye", "guide", "run", "walk")
@@ -60,20 +60,17 @@ class Mixture(Style):
     _: KW_ONLY
     clusters: int = CLUSTERS
 
+    def find_likely(self, model: poise.Model, rows: Sequence[Any], q: Floats) -> tuple[Any, Floats]:
+        """See Style.find_likely."""
+        frames = self.parts[0][1]
+        label = gather_clusters(frames.x, self.clusters)
+        nearest = find_near(frames, rows, q, 1)[0]
+        inside = np.flatnonzero(label == label[nearest])
+        return frames.make_gaussian(inside, np.zeros(len(inside))), frames.carry_frames(nearest, q)[0]
+
     def focus(self, model: poise.Model, rows: Sequence[Any], q: Floats) -> Focus:
         """See Style.focus."""
-        frames = self.parts[0][1]
-        label = gather_clusters(frames.x[:, frames.counts], self.clusters)
-        nearest = find_nearest_frame(self, model, rows, q)
-        inside = np.flatnonzero(label == label[nearest])
-        return Focus(((1.0, frames.make_gaussian(inside, np.zeros(len(inside)))),))
-
-
-def find_nearest_frame(style: Style, model: poise.Model, rows: Sequence[Any], q: Floats) -> int:
-    """Return the frame nearest to what is asked."""
-    seed = style.find_seeds(model, rows, q, 1)[0]
-    frames = style.parts[0][1]
-    return int(frames.find_alike(seed, 1)[0][0])
+        return Focus(((1.0, self.find_likely(model, rows, q)[0]),))
 
 
 CLUSTERED: dict[tuple[int, int], NDArray[np.int64]] = {}

@@ -39,20 +39,15 @@ def test_coordinates_change_with_velocities_as_the_chart_says(seed):
     model = random_model(seed, joints=8)
     rng = np.random.default_rng(seed)
     layout = Layout.read_model(model)
-    chart = Chart.read(layout)
     at, q = (np.array(model.integrate(model.rest, 0.4 * rng.normal(size=model.nv))) for _ in range(2))
-    origin = layout.read(at[None])
-    x = chart.measure(origin, q)
-    assert x == pytest.approx(origin.measure(layout.read(q[None]))[0], abs=1e-12)
-    n, h = len(chart.number_velocities), 1e-6
-    blocks = chart.find_blocks(q, x[n:].reshape(-1, 3))
-    for k, first in enumerate(chart.turn_velocities):
-        for i in range(3):
-            step = np.zeros(model.nv)
-            step[first + i] = h
-            ends = [chart.measure(origin, np.array(model.integrate(q, s * step))) for s in (1.0, -1.0)]
-            change = (ends[0] - ends[1])[n + 3 * k : n + 3 * k + 3] / (2 * h)
-            assert blocks[k][:, i] == pytest.approx(change, abs=1e-7)
+    chart = Chart.about(layout, at)
+    assert chart.measure(q) == pytest.approx(layout.read(at[None]).measure(layout.read(q[None]))[0], abs=1e-12)
+    assert chart.measure(at) == pytest.approx(0.0, abs=1e-12)
+    h = 1e-6
+    slopes = chart.differentiate(q)
+    for v, step in enumerate(np.eye(model.nv)):
+        ends = [chart.measure(np.array(model.integrate(q, s * h * step))) for s in (1.0, -1.0)]
+        assert slopes[:, v] == pytest.approx((ends[0] - ends[1]) / (2 * h), abs=1e-7)
 
 
 def test_gradient_is_that_of_the_cost(walk, style):
@@ -72,7 +67,7 @@ def test_gradient_is_that_of_the_cost(walk, style):
 
 def test_nearest_frames_are_those_of_looking_at_all():
     rng = np.random.default_rng(0)
-    for size in (1, 5, 31, 32, 33, 400):
+    for size in (1, 5, 31, 32, 33, 400, 6001):
         points = np.cumsum(rng.normal(size=(size, 6)), axis=0)
         for many in (1, 7, 60):
             place = points[rng.integers(size)] + rng.normal(size=6)
@@ -133,6 +128,45 @@ def test_no_goal_is_worse_for_it_and_ranges_hold(walk, style):
     missed = [poise.solve(model, goals) for goals in ([held, far], [held, far, style])]
     assert not missed[0].reached
     assert missed[1].errors["hand_l"][0] <= missed[0].errors["hand_l"][0] * (1 + 1e-6) + 1e-9
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_no_goal_of_any_body_is_worse_for_a_style(seed):
+    """Reached without it, reached with it; missed without it, missed by no more with it."""
+    model = random_model(seed, joints=9)
+    rng = np.random.default_rng(seed)
+    drift = np.cumsum(0.06 * rng.normal(size=(50, model.nv)), axis=0)
+    clip = poise.Motion(model, [model.clamp(model.integrate(model.rest, step)) for step in drift])
+    style = Style.fit(clip, neighbours=15)
+    ends = [frame for frame in model.frames if not any(model.frame(f).parent == frame for f in model.frames)][:3]
+    served = 0
+    for k in range(6):
+        truth = model.random(rng) if k % 2 else clip.q[7 * k]
+        goals = [Reach(frame, model.fk(truth, frame)[:3, 3]) for frame in ends]
+        plain, styled = (poise.solve(model, asked, clip.q[0]) for asked in (goals, [*goals, style]))
+        served += plain.reached
+        assert styled.reached or not plain.reached
+        assert styled.q == pytest.approx(model.clamp(styled.q), abs=1e-12)
+        if not plain.reached:
+            cost = [sum(solution.errors[f][0] ** 2 for f in ends) for solution in (plain, styled)]
+            assert cost[1] <= cost[0] * (1 + 1e-3) + 1e-9
+    assert served >= 2
+
+
+def test_the_likeliest_pose_is_found_whatever_finds_it(walk, style):
+    """The kernels' steps end where Newton's steps on the exact slopes end."""
+    model = walk.model
+    for q in walk.q[5::25]:
+        solver = poise.Solver(model, [*ask(model, q), style])
+        driver = solver._native
+        assert driver._gaussian and driver._bare
+        quick = solver.solve(walk.q[0])
+        driver._gaussian = False
+        slow = driver._go_down(driver._run(quick.q, None, None))
+        driver._focus(quick.q)
+        costs = [driver._find_cost(np.array(found.q)) for found in (quick, slow)]
+        assert quick.reached
+        assert costs[0] <= 1.02 * costs[1] + 1e-3
 
 
 def test_a_call_in_continuous_mode_is_bounded_and_follows(walk, style):

@@ -45,6 +45,10 @@ class Curved(Rest, words=POSTURE):
         """Return what costs as this posture does for these goals, seen from a pose; itself where they do not matter."""
         return self
 
+    def find_likely(self, model: Model, rows: Sequence[GoalRows], q: Floats) -> tuple[Any, Floats] | None:
+        """Return the Gaussian that this posture is for these goals, seen from a pose, and where to start; or None."""
+        return None
+
     def find_seeds(self, model: Model, rows: Sequence[GoalRows], q: Floats, many: int = 4) -> Floats:
         """Return poses from which to search again after a search that failed, (many, nq); none unless it knows some."""
         return np.zeros((0, model.nq))

@@ -34,6 +34,7 @@ from poise.model import Model
 __all__ = ["Style"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 NEIGHBOURS = 60
 
 
@@ -165,8 +166,8 @@ class Style(Curved, words=POSTURE):
         self._check(model)
         frames = self.parts[0][1]
         unit = np.where(model.slides, model.length, 1.0)
-        at = frames.chart.velocities[frames.counts]
-        variance = frames.x[:: max(1, len(frames.x) // 2000), frames.counts].var(axis=0) / unit[at] ** 2
+        at = frames.chart.velocities[frames.chart.counts]
+        variance = frames.x[:: max(1, len(frames.x) // 2000)].var(axis=0) / unit[at] ** 2
         out = np.zeros(model.nv)
         out[at] = float(np.asarray(self.weight)) ** 2 / (variance + 1e-3)
         return out
@@ -174,17 +175,19 @@ class Style(Curved, words=POSTURE):
     def focus(self, model: Model, rows: Sequence[GoalRows], q: Floats) -> Focus:
         """Return the posture for these goals: the Gaussians of the frames nearest to what is asked, seen from q."""
         self._check(model)
-        points = tuple((row.frame, tuple(row.point)) for row in rows if is_place(row))
-        places = np.array([row.target[9:12] for row in rows if is_place(row)]).reshape(-1, 3)
         out = []
         for share, frames in self.parts:
-            T = frames.find_place(q)
-            if len(places):
-                near = frames.find_nearest(points, (places - T[:3, 3]) @ T[:3, :3], self.neighbours)  # type: ignore[arg-type]
-            else:
-                near = frames.find_alike(q, self.neighbours)
+            near = find_near(frames, rows, q, self.neighbours)
             out.append((share * float(np.asarray(self.weight)) ** 2, frames.make_gaussian(*near)))
         return Focus(tuple(out))
+
+    def find_likely(self, model: Model, rows: Sequence[GoalRows], q: Floats) -> tuple[Gaussian, Floats] | None:
+        """See Curved.find_likely; a mixture of styles is no single Gaussian."""
+        if len(self.parts) > 1:
+            return None
+        frames = self.parts[0][1]
+        near = find_near(frames, rows, q, self.neighbours)
+        return frames.make_gaussian(*near), frames.carry_frames(near[0][:1], q)[0]
 
     def find_cost(self, model: Model, q: Floats) -> float:
         """Return the cost of a pose among the frames most like it."""
@@ -198,17 +201,7 @@ class Style(Curved, words=POSTURE):
         """Return starts for a search: the frames nearest to what is asked, with the root of q, (many, nq)."""
         self._check(model)
         frames = self.parts[0][1]
-        points = tuple((row.frame, tuple(row.point)) for row in rows if is_place(row))
-        places = np.array([row.target[9:12] for row in rows if is_place(row)]).reshape(-1, 3)
-        T = frames.find_place(q)
-        local = (places - T[:3, 3]) @ T[:3, :3]
-        near = frames.find_nearest(points, local, many) if len(places) else frames.find_alike(q, many)  # type: ignore[arg-type]
-        out = frames.q[near[0]].copy()
-        held = set(range(model.nv)) - {int(v) for v in frames.chart.velocities[frames.counts]}
-        for joint in model.joints:
-            if joint.nv and joint.v.start in held:
-                out[:, joint.q] = q[joint.q]
-        return out
+        return frames.carry_frames(find_near(frames, rows, q, many)[0], q)
 
     def likelihood(self, pose: Pose) -> float:
         """Return how like the clips a pose is: the logarithm of its density among the frames most like it."""
@@ -246,9 +239,15 @@ class Focus:
         H = np.sum([w * slope[1] for (w, _), slope in zip(self.parts, slopes, strict=True)], axis=0)
         return g, H
 
-    def find_spread(self, q: Floats) -> tuple[Floats, Floats] | None:
-        """Return the step to the mean and the spread of velocities, where there is one Gaussian; else None."""
-        return self.parts[0][1].find_spread(q) if len(self.parts) == 1 else None
+
+def find_near(frames: StyleFrames, rows: Sequence[GoalRows], q: Floats, many: int) -> tuple[Ints, Floats]:
+    """Return the frames nearest to what is asked, seen from q, and how far; those most like q if no place is asked."""
+    asked = [row for row in rows if is_place(row)]
+    if not asked:
+        return frames.find_alike(q, many)
+    T = frames.find_place(q)
+    places = (np.array([row.target[9:12] for row in asked]) - T[:3, 3]) @ T[:3, :3]
+    return frames.find_nearest(tuple((str(row.frame), (*row.point,)) for row in asked), places, many)
 
 
 def is_place(row: GoalRows) -> bool:

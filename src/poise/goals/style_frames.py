@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from poise.goals.gaussian import Gaussian
 from poise.kinematics import Motion
 from poise.kinematics.charts import Chart
-from poise.kinematics.samples import Layout, Samples
+from poise.kinematics.samples import Layout
 from poise.model import Joint, Model
 
 __all__ = ["Asked", "StyleFrames"]
@@ -25,6 +25,7 @@ __all__ = ["Asked", "StyleFrames"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 BLOCK = 32  # frames that follow one another
+FEW = 5000  # frames that are sooner looked at, all of them
 STILL = 1e-4  # lengths L: a joint that slides less than this in all frames does not travel
 COMMON = 0.1  # share of the spread of all frames in that of a few: what few frames do not show is not forbidden
 FLOOR = 0.04  # radians, or lengths L: how far a pose strays from the frames at least
@@ -38,47 +39,51 @@ class StyleFrames:
     Attributes:
         model: The body.
         q: Its configurations, (frames, nq).
-        chart: The coordinates in which they are compared.
-        origin: Their mean pose, where the coordinates are zero.
-        counts: The coordinates that make a style: not those of the root, nor of locked joints.
-        x: All coordinates of all frames, (frames, n + 3 r).
+        chart: The coordinates in which they are compared, zero in their mean pose. Those of the root and of locked
+            joints do not count: they are no style.
+        x: The coordinates that count, of all frames, (frames, d).
         root: The frame in whose axes places are compared; None where the body's base does not move.
         mean: Their mean pose as a configuration, (nq,).
-        common: The covariance of the coordinates that count, of all frames, (d, d).
+        carried: The numbers of q that are no style, those of the root and of locked joints.
+        least: What every local spread holds: its share of that of all frames, and the floor, (d, d).
     """
 
     model: Model
     q: Floats
     chart: Chart
-    origin: Samples
-    counts: Ints
     x: Floats
     root: str | None
     mean: Floats
-    common: Floats
+    carried: Ints
+    least: Floats
     _places: dict[Any, Blocks] = field(default_factory=dict)
 
     @classmethod
     def prepare(cls, model: Model, motions: Sequence[Motion]) -> StyleFrames:
         """Return the frames of clips of one body."""
-        layout = Layout.read_model(model)
-        chart = Chart.read(layout)
         q = np.concatenate([motion.q for motion in motions])
-        samples = layout.read(q)
         thin = max(1, len(q) // 2000)
         mean = np.array(Motion(model, q[::thin]).mean().q)
-        origin = layout.read(mean[None])
-        x = origin.repeat(len(q)).measure(samples)
         root, held = find_root(model, q)
-        counts = np.array([k for k, v in enumerate(chart.velocities) if int(v) not in held], dtype=np.int64)
-        common = np.cov(x[::thin, counts], rowvar=False, bias=True).reshape(len(counts), len(counts))
-        return cls(model, q, chart, origin, counts, x, root, mean, common)
+        chart = Chart.about(Layout.read_model(model), mean, held)
+        x = np.ascontiguousarray(chart.measure(q)[:, chart.counts])
+        unit = np.where(model.slides, model.length, 1.0)[chart.velocities[chart.counts]]
+        common = np.cov(x[::thin], rowvar=False, bias=True).reshape(len(unit), len(unit))
+        carried = [k for j in model.joints if j.nv and j.v.start in held for k in range(j.q.start, j.q.stop)]
+        loose = np.array(carried, dtype=np.int64)
+        return cls(model, q, chart, x, root, mean, loose, COMMON * common + np.diag((FLOOR * unit) ** 2))
 
     def find_place(self, q: Floats) -> Floats:
         """Return T_world_root of configurations, (..., 4, 4)."""
         if self.root is None:
             return np.broadcast_to(np.eye(4), (*q.shape[:-1], 4, 4))
         return np.asarray(self.model.fk(q, self.root))
+
+    def carry_frames(self, frames: Ints, q: Floats) -> Floats:
+        """Return frames carried to where a pose stands, (many, nq)."""
+        out = self.q[frames]
+        out[:, self.carried] = q[self.carried]
+        return out
 
     def find_nearest(self, asked: Asked, places: Floats, many: int) -> tuple[Ints, Floats]:
         """Return the frames whose points lie nearest to places in the root's axes, (points, 3), and how far each is."""
@@ -89,9 +94,8 @@ class StyleFrames:
     def find_alike(self, q: Floats, many: int) -> tuple[Ints, Floats]:
         """Return the frames whose coordinates are nearest to those of a pose, and how far each is."""
         if "pose" not in self._places:
-            self._places["pose"] = Blocks.gather(self.x[:, self.counts])
-        x = self.chart.measure(self.origin, q)
-        return self._places["pose"].find(x[self.counts], many)
+            self._places["pose"] = Blocks.gather(self.x)
+        return self._places["pose"].find(self.chart.measure(q)[self.chart.counts], many)
 
     def make_gaussian(self, nearest: Ints, far: Floats) -> Gaussian:
         """Return the Gaussian of frames; they count less the farther they are, and the farthest not at all.
@@ -102,13 +106,10 @@ class StyleFrames:
         weight = (1.0 - (far / most) ** 2) ** 2 if most > 0 else np.ones(len(far))
         weight = weight + 1e-9
         weight = weight / weight.sum()
-        x = self.x[np.ix_(nearest, self.counts)]
+        x = self.x[nearest]
         mean = weight @ x
-        away = np.sqrt(weight)[:, None] * (x - mean)
-        unit = np.where(self.model.slides, self.model.length, 1.0)[self.chart.velocities[self.counts]]
-        spread = (1.0 - COMMON) * (away.T @ away) + COMMON * self.common
-        spread[np.diag_indices_from(spread)] += (FLOOR * unit) ** 2
-        return Gaussian(self.chart, self.origin, self.counts, mean, spread)
+        away = np.sqrt((1.0 - COMMON) * weight)[:, None] * (x - mean)
+        return Gaussian(self.chart, mean, away.T @ away + self.least)
 
     def _place_points(self, asked: Asked) -> Floats:
         """Return where points are in the root's axes, in all frames, (frames, 3 points)."""
@@ -128,6 +129,8 @@ class Blocks:
     points: Floats
     centers: Floats
     radii: Floats
+    squares: Floats
+    center_squares: Floats
 
     @classmethod
     def gather(cls, points: Floats) -> Blocks:
@@ -136,18 +139,29 @@ class Blocks:
         counts = np.diff(np.append(starts, len(points)))
         centers = np.add.reduceat(points, starts) / counts[:, None]
         away = np.linalg.norm(points - np.repeat(centers, counts, axis=0), axis=1)
-        return cls(points, centers, np.maximum.reduceat(away, starts))
+        squares = [np.einsum("ij,ij->i", x, x) for x in (points, centers)]
+        return cls(points, centers, np.maximum.reduceat(away, starts), *squares)
 
     def find(self, place: Floats, many: int) -> tuple[Ints, Floats]:
         """Return the nearest points, the nearest first, and their distances."""
         many = min(many, len(self.points))
-        away = np.linalg.norm(self.centers - place, axis=1)
-        surely = np.argsort(away + self.radii)[: -(-many // BLOCK) + 1]
-        enough = float((away + self.radii)[surely].max())
+        if len(self.points) <= FEW:
+            away = self.squares - self.points @ (2.0 * place)
+            order = np.argpartition(away, many - 1)[:many] if many < len(away) else np.arange(len(away))
+            return self._sort(order, place)
+        away = np.sqrt(np.maximum(self.center_squares - self.centers @ (2.0 * place) + place @ place, 0.0))
+        blocks = -(-many // BLOCK) + 1
+        enough = float(np.partition(away + self.radii, blocks - 1)[:blocks].max()) + 1e-6
         rows = (np.flatnonzero(away - self.radii <= enough)[:, None] * BLOCK + np.arange(BLOCK)).ravel()
         rows = rows[rows < len(self.points)]
-        far = np.linalg.norm(self.points[rows] - place, axis=1)
-        order = np.argsort(far, kind="stable")[:many]
+        away = self.squares[rows] - self.points[rows] @ (2.0 * place)
+        return self._sort(rows[np.argpartition(away, many - 1)[:many]] if many < len(rows) else rows, place)
+
+    def _sort(self, rows: Ints, place: Floats) -> tuple[Ints, Floats]:
+        """Return these points, the nearest first, and their distances."""
+        apart = self.points[rows] - place
+        far = np.sqrt(np.einsum("ij,ij->i", apart, apart))
+        order = np.argsort(far, kind="stable")
         return rows[order], far[order]
 
 

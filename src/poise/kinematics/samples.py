@@ -53,7 +53,7 @@ class Layout:
     def read(self, q: Floats) -> Samples:
         """Return configurations (frames, nq) as samples, with turns counted through."""
         numbers = q[:, self.numbers].copy()
-        turning = self._turns_without_range()
+        turning = self.find_endless_turns()
         numbers[:, turning] = np.unwrap(numbers[:, turning], axis=0)
         parts = [q[:, s : s + 4] for s in self.quaternions]
         parts += [Rotation.from_euler(order, q[:, s : s + 3]).wxyz for s, order in self.eulers]
@@ -85,7 +85,8 @@ class Layout:
                 q[:, joint.q] = np.clip(q[:, joint.q], low, high)
         return q
 
-    def _turns_without_range(self) -> NDArray[np.bool_]:
+    def find_endless_turns(self) -> NDArray[np.bool_]:
+        """Return which of the numbers are angles without a range."""
         free = np.zeros(self.model.nq, dtype=bool)
         for joint in self.model.joints:
             if joint.nq and not joint.mimic and not joint.quaternion:

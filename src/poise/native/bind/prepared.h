@@ -23,6 +23,8 @@ struct PreparedSolver {
   std::vector<double> pending;              // targets being read
   std::unique_ptr<PreparedSolver> first;    // the first level alone, where the strict solve begins with it
   int n_v = 0;                              // of the body
+  std::vector<double> gaussian_memory;      // of steps to a Gaussian's likeliest pose; grows once
+  std::vector<int> gaussian_columns;
   mutable std::atomic<bool> in_use{false};  // some thread is inside a call; the others are refused
   std::thread::id solved_by;                // whose call the record of the last solve is
 };

@@ -30,6 +30,9 @@ Floats = NDArray[np.float64]
 MOST_STEPS = 30
 MOST_HALVINGS = 10
 LONGEST = 0.5  # radians, or lengths L: of a step, beyond which no second derivative is to be trusted
+MOST_LOOKS = 4  # for the frames nearest to what is asked, where the root moves
+STILL = 1e-2  # radians, or metres: a root that moves less sees the same frames
+CLOSE = 3e-3  # radians, or lengths L: the last step to the likeliest pose; less than a third of it is left
 SMALL = 1e-6  # radians, or lengths L: a step that is none
 
 
@@ -38,12 +41,23 @@ class CurvedPosture:
 
     def __init__(self, model: Model, goals: Mapping[str, Goal], options: Options) -> None:
         self._model, self._options = model, options
-        self._all = [goal for goal in goals.values() if isinstance(goal, Rest)]
+        self._all: list[Any] = [goal for goal in goals.values() if isinstance(goal, Rest)]
         self._rests: list[Any] = list(self._all)
         self._settled = min(goal.settled for goal in self._all if isinstance(goal, Curved))
         self._rows = {name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)}
         self._table = make_native_table(model, goals, options)
         self._native = core.Solver(model._body, self._table)
+        self._gaussian = len(self._all) == 1 and self._is_gaussian(self._all[0])
+        levels = {goal.priority for goal in goals.values() if not isinstance(goal, Rest)}
+        self._bare = len(levels) == 1 and not options.limits and not any(joint.cone for joint in model.joints)
+
+    def _is_gaussian(self, rest: Any) -> bool:
+        """Return whether a posture is one Gaussian, about joints that all may move."""
+        likely = rest.find_likely(self._model, (), np.array(self._model.rest)) if isinstance(rest, Curved) else None
+        if likely is None or not (self._options.method.levels and self._options.limit_handling in ("active", "off")):
+            return False
+        chart = likely[0].chart
+        return bool((np.asarray(self._table["may_move"])[chart.velocities[chart.counts]] > 0).all())
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._native, name)  # restart, advance, state, rows_jacobian, sizes: as the kernels do
@@ -58,12 +72,46 @@ class CurvedPosture:
             self._focus(q)
             self._rest_at(q, self._find_step(q))
             return self._run(q, targets, window)
-        self._native.rest_at(self._table["posture_wanted"], self._table["posture_gain"])
-        best = self._run(start, targets, None)
-        if best.outcome != core.Outcome.REACHED:
-            best = self._search_seeds(best)
-        if best.outcome != core.Outcome.REACHED:
+        best = self._settle(start, targets)
+        if best is None:
+            self._native.rest_at(self._table["posture_wanted"], self._table["posture_gain"])
+            best = self._run(start, targets, None)
+            if best.outcome != core.Outcome.REACHED:
+                best = self._search_seeds(best)
+        elif self._bare:
             return best
+        return best if best.outcome != core.Outcome.REACHED else self._go_down(best)
+
+    def _settle(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> Answer | None:
+        """Return the likeliest pose that serves the goals, where one Gaussian says what is likely; None if none does.
+
+        Which frames are near is seen from the root of the body; where that moves, they are looked for again.
+        """
+        rows = tuple(self._rows.values())
+        q: Floats = np.asarray(start, dtype=np.float64)
+        if not self._gaussian or q.shape != (self._model.nq,):
+            return None
+        self._native.restart(q, targets)
+        steps, at = 0, None
+        for _ in range(MOST_LOOKS):
+            gaussian, seed = self._all[0].find_likely(self._model, rows, q)
+            given = (gaussian.chart.native, gaussian.mean, gaussian.spread, seed if at is None else q)
+            before = q
+            q, more, settled = core.settle(self._native, *given, MOST_STEPS, LONGEST, CLOSE)
+            steps += more
+            if not settled:
+                return None
+            at = gaussian.chart.measure(before) - gaussian.chart.measure(q)
+            if np.abs(np.delete(at, gaussian.chart.counts)).max(initial=0.0) < STILL:
+                break
+        self._native.rest_at(q, np.ones(self._model.nv))
+        found = self._run(q, None, None)
+        if found.outcome != core.Outcome.REACHED:
+            return None
+        return found
+
+    def _go_down(self, best: Answer) -> Answer:
+        """Return the pose of least cost that Newton steps from a pose that reaches lead to."""
         self._focus(best.q)
         cost, steps, seconds = self._find_cost(best.q), best.steps, best.seconds
         for _ in range(MOST_STEPS):
@@ -121,10 +169,10 @@ class CurvedPosture:
     def _find_step(self, q: Floats) -> Floats:
         """Return the Newton step of the cost along which the goals' rows do not change, to first order."""
         model, unit = self._model, self._units()
-        if len(self._rests) == 1 and hasattr(self._rests[0], "find_spread"):
-            found = self._rests[0].find_spread(q)
-            if found is not None:
-                return self._condition(q, *found)
+        if self._gaussian:
+            ((_, one),) = self._rests[0].parts
+            given = (one.chart.native, one.mean, one.spread, q)
+            return np.asarray(model.difference(q, core.settle(self._native, *given, 1, LONGEST, CLOSE, False)[0]))
         parts = [find_rest_slope(rest, model, q) for rest in self._rests]
         g, H = np.sum([part[0] for part in parts], axis=0), np.sum([part[1] for part in parts], axis=0)
         J, _, velocities = self._native.rows_jacobian(q)
@@ -140,22 +188,6 @@ class CurvedPosture:
         found = solve_on_rows(A, B, b)
         step[at[columns]] = u * found * min(1.0, LONGEST / max(float(np.abs(found).max()), 1e-300))
         return step
-
-    def _condition(self, q: Floats, wanted: Floats, spread: Floats) -> Floats:
-        """Return the step to a Gaussian's mean, conditioned on rows that do not change and joints that cannot move."""
-        J, _, velocities = self._native.rows_jacobian(q)
-        at = np.array(velocities, dtype=np.intp)
-        free = self._find_free(q, -wanted, at)[1]
-        rows = np.zeros((len(J) + int((~free).sum()), len(at)))
-        rows[: len(J)] = J
-        rows[np.arange(len(J), len(rows)), np.flatnonzero(~free)] = 1.0
-        C, p = spread[np.ix_(at, at)], wanted[at]
-        across = rows @ C
-        inner = across @ rows.T
-        inner[np.diag_indices_from(inner)] += 1e-12 * max(float(np.trace(inner)), 1e-300)
-        step = np.zeros(self._model.nv)
-        step[at] = p - across.T @ np.linalg.solve(inner, rows @ p)
-        return step * min(1.0, LONGEST / max(float(np.abs(step / self._units()).max()), 1e-300))
 
     def _find_free(self, q: Floats, g: Floats, at: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.bool_]]:
         """Return the velocities of the problem, and which are not at an end of a range that the cost pushes against."""

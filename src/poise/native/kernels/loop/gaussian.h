@@ -1,0 +1,160 @@
+// gaussian.h: the step to the likeliest pose of a Gaussian over a chart, among those that serve the goals' rows to first order.
+//
+//   dq = K p,   p = p0 + S A^T (A S A^T)^-1 (r - A p0),   A = J K,   p0 = m - x
+//
+// K = dv/dx, block by block. It is how a Gaussian with mean m and spread S is conditioned on what is known of it, and needs no inverse of
+// the spread. A joint that would leave its range becomes one more row: it goes to the end of the range and no further. Source: Huang,
+// Wang, Fratarcangeli, Yan and Pelachaud, Multi-variate Gaussian-based inverse kinematics, Computer Graphics Forum 36(8), 2017.
+#pragma once
+#include "kernels/algebra/dense.h"
+#include "kernels/algebra/factor.h"
+#include "kernels/body/chart.h"
+#include "kernels/problem/problem.h"
+
+namespace poise {
+
+template <class S> struct GaussianView {
+  ChartView<S> chart;
+  const int* place;   // of every coordinate: which number of the Gaussian it is, or -1 where that says nothing about it
+  const int* column;  // of every coordinate: the problem's velocity behind it, or -1
+  const S* mean;      // d
+  const S* spread;    // d x d
+  const S* loose;     // of every coordinate that the Gaussian says nothing about: its spread, about where it is
+  int d;
+};
+
+POISE_FN constexpr int most_gaussian_rows(int n_rows, int n_v) { return n_rows + n_v; }
+
+// numbers of memory that a step needs
+POISE_FN constexpr int gaussian_room(int size, int n_turns, int n_rows, int n_v) {
+  const int m = most_gaussian_rows(n_rows, n_v);
+  return 3 * size + 9 * n_turns + 2 * m * size + m * (m + 1) + 3 * m + n_v;
+}
+
+// where a step keeps its numbers
+template <class S> struct GaussianWork {
+  S *x, *away, *step;  // the coordinates, how far the mean is from there, the step
+  S* inverse;          // K, 9 for each turn
+  S *A, *AS;           // m x size
+  S *gram, *factors;   // A S A^T and its Cholesky factors, packed
+  S* pivots;
+  S *asked, *answer;  // of each row
+  S* fixed;           // of each velocity: 1 where it goes to the end of its range
+};
+
+template <class S> POISE_FN GaussianWork<S> lay_out_gaussian(S* memory, int size, int n_turns, int n_rows, int n_v) {
+  const int m = most_gaussian_rows(n_rows, n_v);
+  GaussianWork<S> w;
+  w.x = memory;
+  w.away = w.x + size;
+  w.step = w.away + size;
+  w.inverse = w.step + size;
+  w.A = w.inverse + 9 * n_turns;
+  w.AS = w.A + m * size;
+  w.gram = w.AS + m * size;
+  w.factors = w.gram + m * (m + 1) / 2;
+  w.pivots = w.factors + m * (m + 1) / 2;
+  w.asked = w.pivots + m;
+  w.answer = w.asked + m;
+  w.fixed = w.answer + m;
+  return w;
+}
+
+// a row of A: a row of J, or of the identity, times K
+template <class S, class F>
+POISE_FN void carry_row(const GaussianView<S>& g, const GaussianWork<S>& w, const F& of_column, S* row) {
+  const int n = g.chart.n_numbers;
+  for (int i = 0; i < n; ++i) row[i] = g.column[i] < 0 ? S(0) : of_column(g.column[i]);
+  for (int k = 0; k < g.chart.n_turns; ++k) {
+    const int at = n + 3 * k;
+    const S* K = w.inverse + 9 * k;
+    S along[3];
+    for (int i = 0; i < 3; ++i) along[i] = g.column[at + i] < 0 ? S(0) : of_column(g.column[at + i]);
+    for (int j = 0; j < 3; ++j) row[at + j] = along[0] * K[j] + along[1] * K[3 + j] + along[2] * K[6 + j];
+  }
+}
+
+// row `r` of A S and of the Gram matrix, from that of A
+template <class S> POISE_LARGE_FN void spread_row(const GaussianView<S>& g, const GaussianWork<S>& w, int r) {
+  const int size = g.chart.size();
+  const S* row = w.A + r * size;
+  S *out = w.AS + r * size, *dense = w.step;
+  for (int k = 0; k < g.d; ++k) dense[k] = S(0);
+  for (int i = 0; i < size; ++i) {
+    if (g.place[i] >= 0 && row[i] != S(0)) add_scaled(g.d, row[i], g.spread + g.place[i] * g.d, dense);
+  }
+  for (int i = 0; i < size; ++i) out[i] = g.place[i] >= 0 ? dense[g.place[i]] : g.loose[i] * row[i];
+  for (int k = 0; k <= r; ++k) w.gram[packed(r, k)] = inner(size, out, w.A + k * size);
+}
+
+// the step for `m` rows, in the chart and per velocity
+template <class S> POISE_LARGE_FN void answer_rows(const GaussianView<S>& g, const GaussianWork<S>& w, int m, S* dq) {
+  const int size = g.chart.size(), n = g.chart.n_numbers;
+  S trace = S(0), *gram = w.factors;
+  for (int k = 0; k < packed(m, 0); ++k) gram[k] = w.gram[k];
+  for (int r = 0; r < m; ++r) trace += gram[packed(r, r)];
+  for (int r = 0; r < m; ++r) {
+    gram[packed(r, r)] += S(1e-12) * trace;
+    w.answer[r] = w.asked[r] - inner(size, w.A + r * size, w.away);
+  }
+  cholesky<0>(m, gram, w.pivots, S(1e-14) * maximum(trace, S(1e-300)));
+  cholesky_solve<0>(m, gram, w.pivots, w.answer);
+  for (int i = 0; i < size; ++i) w.step[i] = w.away[i];
+  for (int r = 0; r < m; ++r) add_scaled(size, w.answer[r], w.AS + r * size, w.step);
+  for (int i = 0; i < n; ++i) {
+    if (g.column[i] >= 0) dq[g.column[i]] = w.step[i];
+  }
+  for (int k = 0; k < g.chart.n_turns; ++k) {
+    const int at = n + 3 * k;
+    S turned[3];
+    rotate(w.inverse + 9 * k, w.step + at, turned);
+    for (int i = 0; i < 3; ++i) {
+      if (g.column[at + i] >= 0) dq[g.column[at + i]] = turned[i];
+    }
+  }
+}
+
+// The step from q, whose Jacobian (column by column) and rows are given; `serve` is the share of the rows that it takes
+// away: 1, or 0. `rounds`: how often joints that
+// would leave their range are fixed at its end, and the rest solved again.
+template <class S, class P> POISE_LARGE_FN void gaussian_step(const P& problem, const GaussianView<S>& g, const S* q,
+                                                              const S* J, const S* rows, S serve, bool bounded,
+                                                              int rounds, const GaussianWork<S>& w, S* dq) {
+  const int size = g.chart.size(), n = g.chart.n_numbers;
+  read_chart(g.chart, q, w.x);
+  for (int k = 0; k < g.chart.n_turns; ++k) {
+    S block[9];
+    block_of_turn(g.chart.turns[k], q, w.x + n + 3 * k, block);
+    invert_block(block, S(1e-6), w.inverse + 9 * k);
+  }
+  for (int i = 0; i < size; ++i) w.away[i] = g.place[i] >= 0 ? g.mean[g.place[i]] - w.x[i] : S(0);
+  for (int c = 0; c < problem.n_v; ++c) {
+    dq[c] = S(0);
+    w.fixed[c] = S(0);
+  }
+  int m = problem.n_rows;
+  for (int r = 0; r < m; ++r) {
+    carry_row(g, w, [&](int c) { return J[c * problem.n_rows + r]; }, w.A + r * size);
+    spread_row(g, w, r);
+    w.asked[r] = serve * rows[r];
+  }
+  answer_rows(g, w, m, dq);
+  bool more = bounded;
+  for (int round = 0; round < rounds && more; ++round) {
+    more = false;
+    for (int c = 0; c < problem.n_v; ++c) {
+      const auto& f = problem.freedoms[c];
+      if (f.q_index < 0 || w.fixed[c] != S(0)) continue;
+      const S at = q[f.q_index], end = at + dq[c];
+      if (end >= f.lower && end <= f.upper) continue;
+      w.fixed[c] = S(1);
+      carry_row(g, w, [&](int other) { return S(other == c ? 1 : 0); }, w.A + m * size);
+      spread_row(g, w, m);
+      w.asked[m++] = (end < f.lower ? minimum(at, f.lower) : maximum(at, f.upper)) - at;
+      more = true;
+    }
+    if (more) answer_rows(g, w, m, dq);
+  }
+}
+
+}  // namespace poise
