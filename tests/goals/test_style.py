@@ -159,7 +159,8 @@ def test_the_likeliest_pose_is_found_whatever_finds_it(walk, style):
     for q in walk.q[5::25]:
         solver = poise.Solver(model, [*ask(model, q), style])
         driver = solver._native
-        assert driver._gaussian and driver._bare
+        assert driver._gaussian
+        assert driver._bare
         quick = solver.solve(walk.q[0])
         driver._gaussian = False
         slow = driver._go_down(driver._run(quick.q, None, None))

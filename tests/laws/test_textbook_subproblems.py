@@ -90,4 +90,4 @@ def test_the_wrist_of_an_arm_is_the_one_that_the_kernels_list() -> None:
         R = model.fk(q, "tool")[:3, :3]
         for answer in poise.solve_all(model, Reach("tool", model.fk(q, "tool")), q):
             first = np.linalg.multi_dot([axis_rotation(axes[k], answer.q[k]) for k in range(3)])
-            assert is_listed(find_wrist(*axes[3:], first.T @ R), answer.q[3:])
+            assert is_listed(find_wrist(axes[3], axes[4], axes[5], first.T @ R), answer.q[3:])

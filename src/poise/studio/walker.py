@@ -178,7 +178,8 @@ class Walker:
         G[:3, :3] = turn
         G[:3, 3] = middle - turn @ middle + self.axes @ np.array((at[0], at[1], height))
         home = self.home[frame]
-        return G @ home if home.ndim == 2 else G[:3, :3] @ home + G[:3, 3]
+        out: Floats = G @ home if home.ndim == 2 else G[:3, :3] @ home + G[:3, 3]
+        return out
 
 
 def group_feet(places: list[Floats]) -> tuple[tuple[int, ...], tuple[int, ...]]:
