@@ -107,7 +107,7 @@ NumpyArray blocks(const Chart& chart, nb::handle q) {
 void evaluate_start(SolverData& d) {
   solver_ops().restart(d);
   solver_ops().advance(d);
-  assemble(d.problem(), d.state.placements, d.targets.data(), d.state.J, d.state.room);
+  assemble(d.problem(), d.state.q, d.state.placements, d.targets.data(), d.state.J, d.state.room);
   if (d.custom_columns) d.custom_columns(d.state.q, d.state.J, static_cast<int>(d.goals.size()));
 }
 
