@@ -134,6 +134,48 @@ def solving() -> Any:
     return made
 
 
+def branches() -> Any:
+    """The eight poses of the UR5e for one transform, told apart by what they bend."""
+    model = poise.load("ur5e")
+    q = np.array([0.5, -1.2, 1.4, -0.8, 1.1, 0.3])
+    answers = poise.solve_all(model, Reach("tool0", model.fk(q, "tool0")), q)
+    made, panels = make_figure(11.0, 1.6, panels=8)
+    camera, target = Camera(np.radians(-60), np.radians(18)), model.fk(q, "tool0")[:3, 3]
+    for k, (axes, answer) in enumerate(zip(panels, answers, strict=True)):
+        draw_scene(axes, answer.pose, ghosts=[answers[0].pose] if k else [], targets=[target], camera=camera)
+        axes.set_title(f"answer {k}", loc="left", fontsize=9)
+        axes.set(xticks=[], yticks=[], xlabel="", ylabel="")
+    share_limits(*panels)
+    return made
+
+
+def arcs() -> Any:
+    """The arcs of the Panda's free joint, a row for each branch, and poses along the longest of them."""
+    model, frame = poise.load("panda"), "panda_hand_tcp"
+    answers = poise.solve_all(model, Reach(frame, model.fk(model.rest, frame)))
+    made, (left, right) = make_figure(9.0, 3.8, panels=2)
+    longest = max(answers.arcs, key=lambda arc: arc.width)
+    for arc in answers.arcs:
+        color = COLORS[0] if arc is longest else COLORS[7 % len(COLORS)]
+        left.plot(np.degrees([arc.low, arc.high]), [arc.branch] * 2, linewidth=7, solid_capstyle="butt", color=color)
+    low, high = np.degrees([model.joint(longest.joint).lower, model.joint(longest.joint).upper])
+    left.set(xlabel=f"{longest.joint} [degrees]", ylabel="branch", yticks=range(8), ylim=(7.6, -0.6), xlim=(low, high))
+    steps = np.linspace(longest.low + 1e-3, longest.high - 1e-3, 9)
+    along = [answers.at(float(u)) for u in steps]
+    way = [min(along[4], key=lambda one: float(np.abs(one.q - model.rest).max())).q]
+    for side in (along[5:], along[3::-1]):
+        last = way[0]
+        for at in side:
+            last = min((one.q for one in at), key=lambda q: float(np.abs(q - last).max()))
+            way.append(last)
+    poses = [poise.Pose(model, q) for q in way]
+    camera = Camera(np.radians(-35), np.radians(25))
+    target = model.fk(model.rest, frame)[:3, 3]
+    draw_scene(right, poses[0], ghosts=poses[1:], targets=[target], camera=camera, style="stick")
+    right.set(xticks=[], yticks=[], xlabel="", ylabel="")
+    return made
+
+
 def umbrella() -> Any:
     """The figure of examples/07_umbrella.py, and how its goals converge one level after the other."""
     with redirect_stdout(None):
@@ -184,12 +226,12 @@ FAILURES: dict[str, Callable[[Names], Any]] = {
 PAGES: dict[str, dict[str, Callable[[Names], Any]]] = {"failures": FAILURES, **GALLERIES}
 
 
-def share_limits(left: Any, right: Any) -> None:
-    """The same piece of the picture plane for both panels."""
+def share_limits(*panels: Any) -> None:
+    """The same piece of the picture plane for all panels."""
     for axis in ("x", "y"):
-        both = [getattr(axes, f"get_{axis}lim")() for axes in (left, right)]
-        limits = min(low for low, _ in both), max(high for _, high in both)
-        for axes in (left, right):
+        all_of_them = [getattr(axes, f"get_{axis}lim")() for axes in panels]
+        limits = min(low for low, _ in all_of_them), max(high for _, high in all_of_them)
+        for axes in panels:
             getattr(axes, f"set_{axis}lim")(limits)
 
 
@@ -302,16 +344,15 @@ def draw_follower(pose: poise.Pose, ball: tuple[float, float, float]) -> Image.I
 
 if __name__ == "__main__":
     every = {picture for pictures in PAGES.values() for picture in pictures}
-    asked = set(sys.argv[1:]) or {*every, *BODIES, "solving", "umbrella", "race", "moving"}
+    single = {"solving": solving, "umbrella": umbrella, "branches": branches, "arcs": arcs}
+    asked = set(sys.argv[1:]) or {*every, *BODIES, *single, "race", "moving"}
     for page, pictures in PAGES.items():
         if asked & set(pictures):
             draw_gallery(page, asked & set(pictures))
     for picture in asked & set(BODIES):
         slim(save_figure(BODIES[picture](), PICTURES / f"{picture}.png"))
-    if "solving" in asked:
-        slim(save_figure(solving(), PICTURES / "solving.png"))
-    if "umbrella" in asked:
-        slim(save_figure(umbrella(), PICTURES / "umbrella.png"))
+    for picture in asked & set(single):
+        slim(save_figure(single[picture](), PICTURES / f"{picture}.png"))
     if "race" in asked:
         draw_race()
     if "moving" in asked:
