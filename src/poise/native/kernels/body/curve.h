@@ -30,7 +30,7 @@ struct Curve {
 template <class S> struct CurvePoint { S R[9], p[3], v[3], w[3], dv[3], dw[3]; };
 
 // the piece that x lies on; any x is answered, NaN too
-inline int piece_at(const Curve& curve, double x) {
+POISE_LARGE_FN int piece_at(const Curve& curve, double x) {
   int low = 0, high = curve.n - 1;
   // ends: the middle is above low, so the rest shrinks every time
   while (low < high) {
@@ -45,7 +45,7 @@ inline int piece_at(const Curve& curve, double x) {
 }
 
 // the seven numbers at x, their slopes and second derivatives
-inline void read_curve(const Curve& curve, double x, double* value, double* slope, double* bend) {
+POISE_LARGE_FN void read_curve(const Curve& curve, double x, double* value, double* slope, double* bend) {
   if (curve.closed) x -= curve.length * floor_of(x / curve.length);
   const int i = piece_at(curve, x);
   const CurvePiece& piece = curve.pieces[i];
@@ -61,13 +61,13 @@ inline void read_curve(const Curve& curve, double x, double* value, double* slop
 }
 
 // 2 Im(conj(Q) P)
-inline void twice_imaginary(const double* Q, const double* P, double* out) {
+POISE_LARGE_FN void twice_imaginary(const double* Q, const double* P, double* out) {
   double side[3];
   cross(Q + 1, P + 1, side);
   for (int r = 0; r < 3; ++r) out[r] = 2.0 * (Q[0] * P[1 + r] - P[0] * Q[1 + r] - side[r]);
 }
 
-inline void point_on(const Curve& curve, double x, CurvePoint<double>& at) {
+POISE_LARGE_FN void point_on(const Curve& curve, double x, CurvePoint<double>& at) {
   double value[7], slope[7], bend[7], turned[3];
   read_curve(curve, x, value, slope, bend);
   const double *Q = value + 3, *dQ = slope + 3;
