@@ -174,3 +174,14 @@ def test_speed_limits_hold_on_the_way_that_was_chosen() -> None:
     assert found.reached.all(), found.why()
     assert found.reconfigurations == ()
     assert np.abs(np.diff(found.motion.q, axis=0)).max() * 30.0 <= 5.0 + 1e-9
+
+
+def test_a_reconfiguration_that_may_wait_waits() -> None:
+    rng = np.random.default_rng(3)
+    for end in (3, 7, 11):
+        along = np.linspace(0.0, 1.0, 12)
+        layers = [np.array([[x, 0.0], [x, 2.0]]) + 1e-13 * rng.normal(size=(2, 2)) for x in along]
+        layers[0] = layers[0][:1]
+        layers[end:] = [layer[1:] for layer in layers[end:]]  # the branch of the start ends here
+        _, flips = choose_way(layers, Steps(np.ones(2), np.full(2, np.inf)))
+        assert flips == [end]

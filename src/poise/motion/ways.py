@@ -1,9 +1,9 @@
 """Ways through layers of answers, one for each waypoint of a path.
 
 Best is the way with the fewest reconfigurations (steps that no continuous motion makes), of those the one whose largest
-step is least, of those the shortest. Both are found by dynamic programming: first (reconfigurations, largest step),
-which never falls along a way; then (reconfigurations, length) among ways without a larger step. So no way through the
-layers is better.
+step is least, of those the shortest, and of those the one that reconfigures last. They are found by dynamic
+programming: first (reconfigurations, largest step), which never falls along a way; then (reconfigurations, length)
+among ways without a larger step. So no way through the layers is better.
 
 A step's size is the largest change of a joint [rad; slides: of L], its length the Euclidean change. What a
 reconfiguration takes counts as length, but not as a step.
@@ -20,6 +20,10 @@ from numpy.typing import NDArray
 __all__ = ["JUMP", "Steps", "choose_way"]
 
 Floats = NDArray[np.float64]
+ALIKE, DIGITS = (
+    1e-6,
+    9,
+)  # steps and lengths nearer than that are the same: no way is chosen by the last bits of its answers
 JUMP = 0.6  # a step that is larger is a reconfiguration, unless its middle shows that it is none
 
 
@@ -84,16 +88,15 @@ def choose_way(layers: Sequence[Floats], steps: Steps, first: Floats | None = No
     for t in range(1, len(layers)):
         size, _, flips = steps.measure(t, layers[t - 1], layers[t], length=False)
         _, count, worst = take_best(count[:, None] + flips, np.maximum(worst[:, None], np.where(flips, 0.0, size)))
-    most = float(worst[count == count.min()].min()) * (1.0 + 1e-12)
+    most = float(worst[count == count.min()].min()) * (1.0 + ALIKE)
     count, length = np.zeros(len(layers[0]), dtype=np.int64), np.zeros(len(layers[0])) if first is None else first
     back: list[NDArray[np.intp]] = []
     flipped: list[NDArray[np.bool_]] = []
     for t in range(1, len(layers)):
         size, far, flips = steps.measure(t, layers[t - 1], layers[t], length=True)
         barred = ~flips & (size > most)
-        came, count, length = take_best(
-            np.where(barred, np.iinfo(np.int32).max, 0) + count[:, None] + flips, length[:, None] + far
-        )
+        tried = np.where(barred, np.iinfo(np.int32).max, 0) + count[:, None] + flips
+        came, count, length = take_best(tried, np.round(length[:, None] + far, DIGITS), flips)
         back.append(came)
         flipped.append(flips[came, np.arange(len(came))])
     fewest = count == count.min()
@@ -107,8 +110,14 @@ def choose_way(layers: Sequence[Floats], steps: Steps, first: Floats | None = No
     return way[::-1], jumps[::-1]
 
 
-def take_best(count: NDArray[np.int64], cost: Floats) -> tuple[NDArray[np.intp], NDArray[np.int64], Floats]:
-    """Return of each column the row with the least count, of those the one with the least cost, and both."""
+def take_best(
+    count: NDArray[np.int64], cost: Floats, late: NDArray[np.bool_] | None = None
+) -> tuple[NDArray[np.intp], NDArray[np.int64], Floats]:
+    """Return of each column the row with the least count, of those the one with the least cost, and both.
+
+    Of rows that cost the same one of `late` is taken: a reconfiguration that may wait waits.
+    """
     fewest = count.min(axis=0)
-    came = np.argmin(np.where(count == fewest, cost, np.inf), axis=0)
+    asked = cost if late is None else cost - 0.1**DIGITS * 0.25 * late
+    came = np.argmin(np.where(count == fewest, asked, np.inf), axis=0)
     return came, fewest, cost[came, np.arange(len(came))]
