@@ -262,3 +262,36 @@ def test_a_body_without_bones_is_dressed_too(tmp_path: Path, studio: Any) -> Non
     opened.view.show(opened.model.fk(opened.model.rest))
     assert len(opened.view.dressed.links) == 1
     assert np.ptp(opened.find_points(), axis=0) == pytest.approx([1, 2, 3], abs=1e-5)
+
+
+def make_faint(folder: Path, opacity: float) -> poise.Model:
+    """Make a body of a box on a mesh's triangle, the box as faint as is asked."""
+    (folder / "part.stl").write_bytes(made.stl())
+    path = folder / "faint.urdf"
+    path.write_text(
+        f"""<robot name="faint">
+        <link name="base"><visual><geometry><mesh filename="part.stl"/></geometry></visual></link>
+        <link name="glass"><visual><geometry><box size="1 1 1"/></geometry>
+        <material name="glass"><color rgba="0.1 0.4 0.9 {opacity}"/></material></visual></link>
+        <joint name="j" type="revolute"><parent link="base"/><child link="glass"/><origin xyz="0 0 4"/>
+        <axis xyz="0 1 0"/><limit lower="-1" upper="1"/></joint></robot>"""
+    )
+    return poise.load(path)
+
+
+@pytest.mark.parametrize(("opacity", "seen"), [(1.0, None), (0.3, 0.3), (0.1, 0.1), (0.0, 0.0)])
+def test_what_is_faint_is_drawn_faintly_and_what_is_unseen_not_at_all(
+    opacity: float, seen: float | None, tmp_path: Path
+) -> None:
+    model = make_faint(tmp_path, opacity)
+    dress = make_dress(model)
+    assert dress is not None
+    glass = [part for part in dress.rigid if part.frame == "glass"]
+    assert [part.opacity for part in glass] == ([] if seen == 0.0 else [seen])
+    picture = poise.plot(poise.Pose(model))
+    images = [np.asarray(image.get_array()) for axes in picture.figure.axes for image in axes.get_images()]
+    body = max(images, key=lambda image: image.shape[0])
+    blue = body[..., 2] > body[..., 0] + 0.2
+    assert bool(blue.any()) == (opacity > 0.0)
+    if 0.0 < opacity < 1.0:
+        assert np.median(body[..., 3][blue]) == pytest.approx(opacity, abs=0.02)

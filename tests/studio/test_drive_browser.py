@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from chromium import chromium
-from studio_page import SIZE, open_page, until
+from studio_page import PATIENCE, SIZE, open_page, until
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 
@@ -41,6 +41,7 @@ def hold(page: Any, keys: str, done: Any) -> None:
 def test_keys_walk_the_body_over_the_stage(browser: Any) -> None:
     with Studio("humanoid", port=18095, shadows=False) as studio:
         page = open_page(browser, studio)
+        page.set_default_timeout(1e3 * PATIENCE)
         page.get_by_role("tab", name="Motion").click()
         page.get_by_text("Walk", exact=True).click()
         page.get_by_label("Drive by keys").click()

@@ -77,6 +77,7 @@ def find_arc(studio: Studio, page: Any, turn: Any) -> np.ndarray:
 def open_on_parts(browser: Any, studio: Studio) -> tuple[Any, Any]:
     """A window whose clicks are for parts, once its camera stands still."""
     page = open_page(browser, studio)
+    page.set_default_timeout(1e3 * PATIENCE)
     page.get_by_role("tab", name="Joints").click()
     page.get_by_label("Click a part to turn it").click()
     until(lambda: studio.panel.joints.rings.heard, page)

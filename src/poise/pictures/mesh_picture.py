@@ -12,9 +12,10 @@ from poise.kinematics import Pose
 from poise.model.looks import Material, Patch, Piece, deform, deform_normals
 from poise.model.shapes import Box, Capsule, Cylinder, Geometry
 from poise.model.triangles import triangulate
-from poise.pictures.raster import FAINT, Canvas, Sheet, paint_sheets
+from poise.pictures.raster import Canvas, Sheet, paint_sheets
 from poise.pictures.solids import Solid
 from poise.pictures.stick import SHADOW, Camera
+from poise.pictures.textures import find_opacity
 
 __all__ = ["draw_meshes"]
 
@@ -49,14 +50,15 @@ def draw_meshes(
     right, up, near = camera.project(np.eye(3)).T[0], camera.project(np.eye(3)).T[1], -camera.measure_depth(np.eye(3))
     sheets, shadows = [], []
     for piece in (*pieces, *things):
-        if is_faint(piece.patch.material):
+        opacity = find_opacity(piece.patch.material)
+        if opacity == 0.0:
             continue
         points = deform(piece, frames, T)
         normals = deform_normals(piece, frames, T, points) @ np.stack([right, up, near]).T
         own = color is None or piece.frame == WORLD
         patch = piece.patch if own else paint_patch(piece.patch, to_rgb(str(color)))
         sheets.append(Sheet(camera.project(points), camera.measure_depth(points), normals, patch))
-        if camera.floor is not None and not ghost:
+        if camera.floor is not None and not ghost and opacity == 1.0:
             shadows.append(
                 Sheet(
                     camera.cast_shadow(points), np.zeros(len(points)), normals, Patch(patch.vertices, patch.triangles)
@@ -82,11 +84,6 @@ def make_thing(solid: Solid) -> Piece:
     material = Material((*(solid.color or GREY), 1.0))
     patch = Patch(surface[0].astype(np.float32), surface[1].astype(np.uint32), material)
     return Piece(patch, WORLD, solid.T_frame_solid)
-
-
-def is_faint(material: Material | None) -> bool:
-    """Return whether so much shines through that nothing is drawn."""
-    return material is not None and material.clear and material.color[3] < FAINT
 
 
 def paint_patch(patch: Patch, rgb: tuple[float, float, float]) -> Patch:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model.looks import Material, Patch
-from poise.pictures.textures import PLAIN, decode_texture, sample_texture
+from poise.pictures.textures import FAINT, PLAIN, decode_texture, find_opacity, sample_texture
 
 __all__ = ["Canvas", "Sheet", "paint_sheets"]
 
@@ -25,7 +25,6 @@ CHUNK = 1 << 20  # pixels that are looked at together
 MOST_WORK = 24_000_000  # pixels that are looked at for one picture
 LIGHT = np.array([-0.45, 0.62, 0.64])  # towards the light: right, up, towards the viewer
 FINE = 2  # pixels along a side that are averaged to one
-FAINT = 0.35  # what is clearer than this is not drawn
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -161,22 +160,40 @@ def decode_once(material: Material) -> Any:
 def paint_sheets(
     sheets: list[Sheet], pixels: int = 900
 ) -> tuple[NDArray[np.float64], tuple[float, float, float, float]]:
-    """Paint triangles with light and shade; return the image (rows, columns, 4), its top row first, and its extent."""
+    """Paint triangles with light and shade; return the image (rows, columns, 4), its top row first, and its extent.
+
+    The nearest of what is faint lies over the rest, as faintly as it is.
+    """
     every = np.concatenate([sheet.flat for sheet in sheets])
     canvas = Canvas(every.min(axis=0), every.max(axis=0), FINE * pixels, sum(measure_boxes(sheet) for sheet in sheets))
-    for k, sheet in enumerate(sheets):
-        canvas.draw(k, sheet)
+    depth = np.concatenate([sheet.depth for sheet in sheets])
+    air = float(depth.min()), max(float(np.ptp(depth)), 1e-9)
     out = np.zeros((canvas.rows * canvas.columns, 4))
-    span = max(float(np.ptp(np.concatenate([sheet.depth for sheet in sheets]))), 1e-9)
-    nearest = min(float(sheet.depth.min()) for sheet in sheets)
-    for k, sheet in enumerate(sheets):
-        at = np.flatnonzero(canvas.sheet == k)
-        if len(at):
-            out[at] = shade(sheet, canvas, at)
-            air = 0.16 * ((canvas.depth[at] - nearest) / span)[:, None]  # the air between
-            out[at, :3] = (1 - air) * out[at, :3] + air
-    image = out.reshape(canvas.rows, canvas.columns, 4)
-    return soften(image)[::-1], canvas.extent()
+    opacity = [find_opacity(sheet.patch.material) for sheet in sheets]
+    for chosen in ([k for k, a in enumerate(opacity) if a == 1.0], [k for k, a in enumerate(opacity) if a < 1.0]):
+        canvas.sheet[:] = -1  # what was painted before stays nearer or farther
+        for k in chosen:
+            canvas.draw(k, sheets[k])
+        for k in chosen:
+            at = np.flatnonzero(canvas.sheet == k)
+            if len(at):
+                lay_over(out, at, paint_pixels(sheets[k], canvas, at, air), opacity[k])
+    return soften(out.reshape(canvas.rows, canvas.columns, 4))[::-1], canvas.extent()
+
+
+def paint_pixels(sheet: Sheet, canvas: Canvas, at: NDArray[np.int64], air: tuple[float, float]) -> Floats:
+    """Return the colours of the pixels in which a sheet is seen, paler with the air between; nearest, and how deep."""
+    color = shade(sheet, canvas, at)[:, :3]
+    pale = 0.16 * ((canvas.depth[at] - air[0]) / air[1])[:, None]
+    return np.asarray((1 - pale) * color + pale)
+
+
+def lay_over(image: Floats, at: NDArray[np.int64], color: Floats, opacity: float) -> None:
+    """Lay colours over the pixels of an image, (n, 4)."""
+    below = (1.0 - opacity) * image[at, 3:]
+    cover = opacity + below
+    image[at, :3] = (opacity * color + below * image[at, :3]) / np.maximum(cover, 1e-12)
+    image[at, 3:] = cover
 
 
 def measure_boxes(sheet: Sheet) -> float:

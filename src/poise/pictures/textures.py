@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from poise.model.looks import Material, Patch, Texture
 
-__all__ = ["color_vertices", "decode_texture", "sample_texture", "shrink_texture"]
+__all__ = ["color_vertices", "decode_texture", "find_opacity", "sample_texture", "shrink_texture"]
 
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
@@ -18,6 +18,15 @@ Bytes = NDArray[np.uint8]
 MOST_PIXELS = 1 << 26
 LARGEST = 1024  # pixels along a side of an image on a page
 PLAIN: tuple[float, float, float, float] = (0.77, 0.80, 0.82, 1.0)
+FAINT = 0.35  # what is clearer than this is drawn so that the rest shines through
+UNSEEN = 0.01  # and what is clearer than this is not drawn
+
+
+def find_opacity(material: Material | None) -> float:
+    """Return how much of what is behind a material it hides: 1 for all, 0 for what is not drawn."""
+    if material is None or not material.clear or material.color[3] >= FAINT:
+        return 1.0
+    return float(material.color[3]) if material.color[3] > UNSEEN else 0.0
 
 
 def decode_texture(texture: Texture) -> Bytes | None:

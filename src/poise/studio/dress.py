@@ -8,7 +8,7 @@ a bind matrix ``B_k = s R_k`` of one scale s for all bones, ``u = s v`` and ``C_
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from poise.formats.mesh_checks import join_corners
 from poise.formats.thinning import split_triangles, thin_all
 from poise.model import Model
-from poise.model.looks import Material, Piece, deform
+from poise.model.looks import Piece, deform
 from poise.pictures.bodies import find_pieces
 from poise.pictures.flesh import Color
-from poise.pictures.textures import PLAIN, color_vertices
+from poise.pictures.textures import PLAIN, color_vertices, find_opacity
 from poise.spatial import Rotation
 from poise.studio.stiff_skins import split_stiff
 
@@ -29,7 +29,6 @@ Floats = NDArray[np.float64]
 
 COLORS = 5  # of one texture
 ALL_COLORS = 10  # of all skins of a body: each is a mesh with bones of its own
-FAINT = 0.35  # what is clearer than this is not drawn
 MOST_SKINNED = 80_000  # triangles: viser is given a table of vertices by bones
 DRESS = "dress"
 EVEN = 1e-3  # scales that differ by less are one
@@ -43,6 +42,7 @@ class RigidPart:
     vertices: NDArray[np.float32]
     faces: NDArray[np.uint32]
     color: Color
+    opacity: float | None = None  # of what is faint; None hides what is behind
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,6 +58,7 @@ class SkinPart:
         joints: Numbers of bones, (n, 4).
         weights: (n, 4), rows summing to one.
         color: Red, green, blue, 0 to 255.
+        opacity: Of what is faint; None hides what is behind.
     """
 
     frames: tuple[str, ...]
@@ -68,6 +69,7 @@ class SkinPart:
     joints: NDArray[np.int64]
     weights: NDArray[np.float32]
     color: Color
+    opacity: float | None = None
 
     def table(self) -> NDArray[np.float32]:
         """Return the weights of all bones, (n, bones), as viser takes them."""
@@ -94,13 +96,15 @@ def make_dress(model: Model) -> Dress | None:
 
 def cut_dress(model: Model) -> Dress | None:
     """Sort the pieces of a body into parts of one colour."""
-    pieces = [piece for piece in find_pieces(model) if not is_faint(piece.patch.material)]
+    pieces = [piece for piece in find_pieces(model) if find_opacity(piece.patch.material) > 0.0]
     if not pieces:
         return None
     pieces = [part for piece in pieces for part in split_stiff(piece)]
     skins = refine_all(thin_all([piece for piece in pieces if piece.skin is not None], MOST_SKINNED), MOST_SKINNED)
     rigid = refine_all([piece for piece in pieces if piece.skin is None], MOST_SKINNED)
-    return Dress(tuple(gather_rigid(rigid)), tuple(gather_skins(model, skins)))
+    found = {name_opacity(piece): [p for p in skins if name_opacity(p) == name_opacity(piece)] for piece in skins}
+    parts = [replace(part, opacity=opacity) for opacity, some in found.items() for part in gather_skins(model, some)]
+    return Dress(tuple(gather_rigid(rigid)), tuple(parts))
 
 
 def refine_all(pieces: list[Piece], most: int) -> list[Piece]:
@@ -113,9 +117,10 @@ def refine_all(pieces: list[Piece], most: int) -> list[Piece]:
     return pieces
 
 
-def is_faint(material: Material | None) -> bool:
-    """Return whether so much shines through that nothing is drawn."""
-    return material is not None and material.clear and material.color[3] < FAINT
+def name_opacity(piece: Piece) -> float | None:
+    """Return the opacity of a piece in steps of a twentieth; None for one that hides what is behind."""
+    opacity = find_opacity(piece.patch.material)
+    return None if opacity == 1.0 else max(round(20.0 * opacity), 1) / 20.0
 
 
 def to_color(rgb: Floats) -> Color:
@@ -129,7 +134,7 @@ def to_color(rgb: Floats) -> Color:
 
 def gather_rigid(pieces: list[Piece]) -> list[RigidPart]:
     """Return the rigid pieces by frame and colour, those of one colour on one frame together."""
-    found: dict[tuple[str, Color], list[tuple[Floats, NDArray[np.int64]]]] = {}
+    found: dict[tuple[str, Color, float | None], list[tuple[Floats, NDArray[np.int64]]]] = {}
     for piece in pieces:
         points = np.asarray(piece.patch.vertices, np.float64) @ piece.matrix[:3, :3].T + piece.matrix[:3, 3]
         flip = np.linalg.det(piece.matrix[:3, :3]) < 0.0
@@ -138,10 +143,10 @@ def gather_rigid(pieces: list[Piece]) -> list[RigidPart]:
             faces = piece.patch.triangles[number == k].astype(np.int64)
             used, order = np.unique(faces, return_inverse=True)
             corners = order.reshape(-1, 3)
-            found.setdefault((piece.frame, to_color(rgb)), []).append(
+            found.setdefault((piece.frame, to_color(rgb), name_opacity(piece)), []).append(
                 (points[used], corners[:, ::-1] if flip else corners)
             )
-    return [RigidPart(frame, *join_meshes(some), color) for (frame, color), some in found.items()]
+    return [RigidPart(frame, *join_meshes(some), color, opacity) for (frame, color, opacity), some in found.items()]
 
 
 def join_meshes(

@@ -64,10 +64,10 @@ class DressedView:
 
     def fade(self, opacity: float | None) -> None:
         """Draw the body so faintly, or as it is."""
-        for link in self.links:
-            link.opacity = opacity
-        for skin in self.skins:
-            skin.opacity = opacity
+        nodes: list[Any] = [*self.links, *self.skins]
+        parts: list[RigidPart | SkinPart] = [*self.dress.rigid, *self.dress.skins]
+        for node, part in zip(nodes, parts, strict=True):
+            node.opacity = part.opacity if opacity is None else opacity * (part.opacity or 1.0)
 
     def pick(self, tell: Callable[[str], None], find: Callable[[Floats, Floats], str | None]) -> None:
         """Wait for a click, and tell which frame moves what was clicked; `find` says so of a ray through a skin."""
@@ -97,8 +97,9 @@ def add_rigid(scene: viser.SceneApi, k: int, part: RigidPart, at: tuple[str, Flo
         part.vertices,
         part.faces,
         color=part.color,
+        opacity=part.opacity,
         side="double",
-        cast_shadow=True,
+        cast_shadow=part.opacity is None,
         receive_shadow=True,
         wxyz=Rotation.from_matrix(T[:3, :3]).wxyz,
         position=T[:3, 3],
@@ -115,7 +116,8 @@ def add_skin(scene: viser.SceneApi, name: str, part: SkinPart) -> viser.MeshSkin
         bone_positions=part.positions,
         skin_weights=part.table(),
         color=part.color,
+        opacity=part.opacity,
         side="double",
-        cast_shadow=True,
+        cast_shadow=part.opacity is None,
         receive_shadow=True,
     )
