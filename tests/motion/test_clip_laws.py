@@ -8,7 +8,7 @@ import pytest
 
 from poise import Motion
 from poise.kinematics.mirror import Mirror
-from poise.motion import Contacts, contacts, finding, lock
+from poise.motion import Contact, Contacts, contacts, finding, lock
 from poise.motion.soles import find_soles
 from poise.motion.whole_clip import WINDOW
 from walks import make_walk, put_skate_in
@@ -102,3 +102,23 @@ def test_toes_that_lie_higher_than_heels_stand_all_the_same(monkeypatch):
     assert [c.name for c in after] == [c.name for c in before]
     for a, b in zip(before, after, strict=True):
         assert max(abs(a.start - b.start), abs(a.end - b.end)) <= 1
+
+
+def test_what_is_pulled_down_with_a_body_does_not_sink():
+    """A body that floats is pulled to the floor by a toe, later by its pelvis: the toe stays above the floor then."""
+    walk = make_walk(60)
+    up = walk.model.up_direction
+    q = np.tile(walk.q[10], (60, 1))
+    q[:, :3] += 0.08 * up
+    clip = Motion(walk.model, q, walk.fps)
+    held = next(contact for contact in contacts(walk) if contact.name == "toe_l")
+    toe = clip.positions(held.frame, held.point)[0]
+    pelvis = clip.positions("pelvis")[0] - 0.2 * up
+    places = [tuple(toe - (toe @ up) * up), tuple(pelvis)]
+    low = replace(held, start=10, end=16, place=places[0])
+    sits = Contact("pelvis", 30, 50, place=places[1], name="pelvis")
+    moved = lock(clip, Contacts((low, sits), 60, walk.fps, 0.0)).motion
+    path = moved.positions(held.frame, held.point)
+    assert np.abs(path[12] - places[0]).max() < 1e-6
+    assert np.abs(moved.positions("pelvis")[40] - pelvis).max() < 1e-6
+    assert (path @ up).min() > -1e-4

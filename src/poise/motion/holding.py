@@ -64,11 +64,11 @@ def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion) -> Cont
     up = carrying.model.up_direction
     found = []
     for contact in ledger:
-        point = find_point(carrying, contact)
+        height = find_height(carrying, ledger, contact)
+        point = find_point(carrying, contact, height is not None)
         if point is None or not can_hold(carrying, point[0]):
             continue
         place = moved[contact.start : contact.end].positions(*point).mean(axis=0)
-        height = find_height(carrying, ledger, contact)
         if height is not None:
             place = place + (height - place @ up) * up
         found.append(
@@ -96,9 +96,14 @@ def merge(found: list[Contact]) -> list[Contact]:
     return out
 
 
-def find_point(carrying: CarryOver, contact: Contact) -> tuple[str, Place] | None:
-    """Return the frame and the point of the target that play the part of a contact; None where it has none."""
+def find_point(carrying: CarryOver, contact: Contact, low: bool) -> tuple[str, Place] | None:
+    """Return the frame and the point of the target that play the part of a contact; None where it has none.
+
+    A hand that is `low` lies on the floor with its palm; one that holds something is held at the wrist.
+    """
     known = carrying.roles[0].contacts
+    if low and contact.name in known:
+        return known[contact.name].frame, known[contact.name].point
     if contact.name.startswith(("heel", "toe", "sole")):
         own = known.get(contact.name) or known.get(f"sole_1_{contact.name[-1:]}")
         return None if own is None else (own.frame, own.point)
@@ -126,7 +131,8 @@ def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact) -> floa
     own, kind = float(np.array(contact.place) @ up), contact.name.rpartition("_")[0]
     if not contact.name.startswith(("heel", "toe", "sole")):
         low = own - ledger.floor < 2.0 * LOW
-        return carrying.scales.path * (own - ledger.floor) if low else None
+        wrist = 0.0 if contact.name in carrying.roles[0].contacts else carrying.scales.path * (own - ledger.floor)
+        return wrist if low else None
     usual = float(np.median([np.array(c.place) @ up for c in ledger if c.place and c.name.startswith(kind)]))
     return carrying.scales.path * (own - usual) if abs(own - usual) > ON_STAIRS else 0.0
 

@@ -216,7 +216,8 @@ def list_goals(clip: Motion, ledger: Contacts) -> list[ClipGoal]:
         name = f"{frame} {point}"
         held.append(ClipGoal(Reach(frame, path[0], point=point, name=name), targets, weights, hard=True))
         floor = min(levels)
-        near = (path @ up < floor + NEAR) & (weights == 0.0)
+        pull = float(np.abs(path @ up - targets[:, 9:] @ up).max())  # what is pulled down takes its neighbours along
+        near = (path @ up < floor + NEAR + pull) & (weights == 0.0)
         if near.any():
             region = HalfSpace(floor * up, -up)
             goal = Inside(frame, region, point=point, name=f"{name} above the floor")

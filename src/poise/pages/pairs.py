@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from poise.motion import Retargeted
 from poise.pages.scene import Color, Scene
@@ -10,6 +11,7 @@ from poise.spatial import Rotation
 
 __all__ = ["show_both"]
 
+Floats = NDArray[np.float64]
 LONGEST = 4000  # frames of a page
 SOURCE: Color = (0.80, 0.72, 0.60)
 
@@ -23,11 +25,30 @@ def show_both(carried: Retargeted) -> Scene:
     scene = Scene(model.up, len(motion.q[::every]), motion.fps / every, title=title, note=str(carried.scales))
     turn = Rotation.between(source.model.up_direction, model.up_direction).matrix
     paths = source.model.fk(source.q[::every])[:, :, :3, 3] @ turn.T, model.fk(motion.q[::every])[:, :, :3, 3]
-    aside = (model.up_axis + 2) % 3
-    offset = np.zeros(3)
-    offset[aside] = paths[1][..., aside].max() - paths[0][..., aside].min() + 0.3 * model.length
-    offset[model.up_axis] = -paths[0][..., model.up_axis].min()
+    offset = set_beside(paths[0], paths[1], model.up_axis, 0.3 * model.length)
     scene.add_body(source.model, source.q[::every], color=SOURCE, offset=offset, turn=turn)
     scene.add_body(model, motion.q[::every])
+    go_along(scene, np.concatenate([paths[0] + offset, paths[1]], axis=1), model.up_axis, 0.1 * model.length)
     scene.words = carried.why()
     return scene
+
+
+def set_beside(source: Floats, result: Floats, up: int, gap: float) -> Floats:
+    """Return the shift that sets the source beside the result, so that they are never nearer than a gap."""
+    ahead, aside = (up + 1) % 3, (up + 2) % 3
+    offset = np.zeros(3)
+    offset[aside] = (result[..., aside].max(axis=1) - source[..., aside].min(axis=1)).max() + gap
+    offset[ahead] = (result[..., ahead].mean(axis=1) - source[..., ahead].mean(axis=1)).mean()
+    offset[up] = -source[..., up].min()
+    return offset
+
+
+def go_along(scene: Scene, places: Floats, up: int, edge: float) -> None:
+    """Let the camera go along with both bodies over the ground, (frames, points, 3), slowly enough for the eye."""
+    middles = places.mean(axis=1)
+    middles[:, up] = 0.0
+    wide = min(len(middles), 2 * round(0.5 * scene.fps) + 1)
+    padded = np.concatenate([np.repeat(middles[:1], wide // 2, 0), middles, np.repeat(middles[-1:], wide // 2, 0)])
+    path = np.array([padded[t : t + wide].mean(axis=0) for t in range(len(middles))])
+    about = places - path[:, None]
+    scene.follow_path(path, about.min(axis=(0, 1)) - edge, about.max(axis=(0, 1)) + edge)

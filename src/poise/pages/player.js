@@ -12,13 +12,13 @@ function floats(text) {
 
 class Player {
   constructor(scene, canvas) {
-    this.scene = scene; this.canvas = canvas; this.data = floats(scene.data); this.time = 0; this.speed = 1; this.drawn = 0;
+    this.scene = scene; this.canvas = canvas; this.data = floats(scene.data); this.path = floats(scene.follow); this.time = 0; this.speed = 1; this.drawn = 0;
     this.solids = scene.solids.map(([track, kind, local, half, round, color, flags]) => ({
       track, kind: KINDS[kind], local: new Float32Array(local), half, round, color, shadow: flags & 1, glow: flags & 2, standIn: flags & 4, place: new Float32Array(local),
     }));
     const axes = {x: [[0, 1, 0], [0, 0, 1], [1, 0, 0]], y: [[0, 0, 1], [1, 0, 0], [0, 1, 0]], z: [[1, 0, 0], [0, 1, 0], [0, 0, 1]]}[scene.up];
     [this.ahead, this.aside, this.up] = axes;
-    const ground = V.add(scene.middle, V.times(this.up, scene.floor - V.dot(scene.middle, this.up)));
+    const ground = V.add(scene.ground, V.times(this.up, scene.floor - V.dot(scene.ground, this.up)));
     this.world = {up: this.up, ahead: this.ahead, aside: this.aside, middle: ground, reach: 2.6 * scene.radius};
     this.home(); this.painter = this.choosePainter();
     if (this.painter.bodies) { this.solids = this.solids.filter((solid) => !solid.standIn); document.body.dataset.meshes = scene.meshes.length; }
@@ -80,7 +80,8 @@ class Player {
     const far = this.fit(Math.tan(fov / 2), aspect * (1 - taken)) * this.zoom;
     const flat = V.add(V.times(this.ahead, Math.cos(this.azimuth)), V.times(this.aside, Math.sin(this.azimuth)));
     const back = V.add(V.times(flat, Math.cos(this.elevation)), V.times(this.up, Math.sin(this.elevation)));
-    const eye = V.add(this.middle, V.times(back, far)), look = M.lookAt(eye, this.middle, this.up);
+    const middle = V.add(this.middle, this.followed(Math.min(this.time, this.end)));
+    const eye = V.add(middle, V.times(back, far)), look = M.lookAt(eye, middle, this.up);
     const lens = M.perspective(fov, aspect, far / 50, far * 20);
     lens[8] = taken;
     const matrix = M.product(lens, look);
@@ -89,6 +90,13 @@ class Player {
       return [...M.point(matrix, p).slice(0, 2).map((x) => x / w), w];
     };
     return {eye, matrix, project, side: [look[0], look[4], look[8]], above: [look[1], look[5], look[9]], far, focal: 1 / Math.tan(fov / 2)};
+  }
+
+  // how far the camera has gone with what it follows
+  followed(time) {
+    if (!this.path.length) return [0, 0, 0];
+    const low = Math.floor(time), high = Math.min(low + 1, this.end), t = time - low;
+    return [0, 1, 2].map((axis) => (1 - t) * this.path[3 * low + axis] + t * this.path[3 * high + axis]);
   }
 
   // the distance at which the whole box around the scene is seen from home

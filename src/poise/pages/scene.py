@@ -63,6 +63,12 @@ class Scene:
     meshes: MeshShelf = field(default_factory=MeshShelf)
     tracks: list[Floats] = field(default_factory=list)
     corners: list[Floats] = field(default_factory=list)
+    follow: Floats | None = None
+    near: tuple[Floats, Floats] | None = None
+
+    def follow_path(self, path: Floats, low: Floats, high: Floats) -> None:
+        """Let the camera go along a path, (frames, 3), and see what is within a box about it."""
+        self.follow, self.near = path - path[0], (path[0] + low, path[0] + high)
 
     def add_track(self, transforms: Floats) -> int:
         """Add a moving frame, (frames, 4, 4), and return its number; one that ends early stays where it ended."""
@@ -131,6 +137,7 @@ class Scene:
     def to_data(self) -> dict[str, Any]:
         """Return everything in values that JSON has; transforms as base64 of float32, frame by frame."""
         low, high = self.find_box()
+        seen = (low, high) if self.near is None else self.near
         height = "xyz".index(self.up)
         radius = 0.5 * float(np.linalg.norm(high - low)) or 1.0
         return {
@@ -141,9 +148,13 @@ class Scene:
             "hold": 1.2 * self.fps,
             "tracks": len(self.tracks),
             "data": self.pack(),
-            "middle": [round(x, 5) for x in ((low + high) / 2).tolist()],
+            "middle": [round(x, 5) for x in ((seen[0] + seen[1]) / 2).tolist()],
+            "ground": [round(x, 5) for x in ((low + high) / 2).tolist()],
+            "follow": ""
+            if self.follow is None
+            else base64.b64encode(self.follow.astype("<f4").tobytes()).decode("ascii"),
             "radius": round(1.04 * radius, 5),
-            "box": [round(x, 5) for x in ((high - low) / 2).tolist()],
+            "box": [round(x, 5) for x in ((seen[1] - seen[0]) / 2).tolist()],
             "size": round(float((high - low)[height]) or radius, 5),
             "floor": round(0.0 if abs(low[height]) < LEVEL * radius else float(low[height]), 5),
             "cell": round(10.0 ** np.round(np.log10(radius)) * 0.5, 6),
