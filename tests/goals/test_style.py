@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -229,7 +231,7 @@ OTHERS = ("elbow_l", "elbow_r", "knee_l", "knee_r", "chest", "spine_1")
 
 
 def measure_roughness(q, model):
-    steps = np.array([model.difference(a, b) for a, b in zip(q[:-1], q[1:], strict=True)])
+    steps = np.array([model.difference(a, b) for a, b in pairwise(q)])
     return float(np.abs(np.diff(steps, axis=0)).mean())
 
 

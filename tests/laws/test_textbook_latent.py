@@ -72,7 +72,7 @@ def test_poses_hold_their_constraints_and_look_like_the_clip(latent):
     truth = make_clip(2 * 24)[1::8]
     asked = np.eye(latent.Y.shape[1])[:3]
     for pose in truth:
-        y, x = latent.solve(lambda y: asked @ (y - pose), lambda y: asked)  # noqa: B023
+        y, x = latent.solve(lambda y: asked @ (y - pose), lambda _: asked)  # noqa: B023
         assert asked @ y == pytest.approx(asked @ pose, abs=1e-8)
         assert np.abs(y - pose).max() < 0.1
         assert x.shape == (2,)

@@ -154,7 +154,7 @@ def train_latent_model(Y: ArrayLike, *, size: int = 2, steps: int = 100) -> Late
         raise InvalidValue(f"Y has shape {poses.shape}; give three poses or more, finite, with {size} numbers or more.")
     mean = poses.mean(axis=0)
     away = poses - mean
-    left, values, _ = np.linalg.svd(away, full_matrices=False)
+    left = np.linalg.svd(away, full_matrices=False)[0]
     X = np.sqrt(len(away)) * left[:, :size]
     spread = np.maximum(away.std(axis=0), 1e-3 * max(float(away.std()), 1e-12))
     scales = np.concatenate([[0.0, np.log(100.0), 0.0], -np.log(spread)])
