@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -223,6 +225,43 @@ def test_where_a_body_stands_and_faces_is_no_style(still_above):
         goals = [Reach(f"foot_{side}", model.fk(q, f"foot_{side}")[:3, 3]) for side in "lr"]
         looks.append(style.focus(model, [goal.rows(model) for goal in goals], np.array(q)).parts[0][1].mean)
     assert looks[0] == pytest.approx(looks[1], abs=1e-9)
+
+
+OTHERS = ("elbow_l", "elbow_r", "knee_l", "knee_r", "chest", "spine_1")
+
+
+def measure_roughness(q, model):
+    steps = np.array([model.difference(a, b) for a, b in pairwise(q)])
+    return float(np.abs(np.diff(steps, axis=0)).mean())
+
+
+def test_a_tracked_clip_looks_like_the_clips_and_is_smooth(walk, style):
+    model, truth = walk.model, walk[:60]
+    goals = [Reach("pelvis", truth.positions("pelvis"))]
+    goals += [Reach(frame, truth.positions(frame)) for frame in ASKED]
+    plain, styled = (poise.motion.track(model, asked, fps=truth.fps) for asked in (goals, [*goals, style]))
+    others = [frame for frame in OTHERS if frame in model.frames]
+    away = [
+        np.mean([np.linalg.norm(made.motion.positions(f) - truth.positions(f), axis=1).mean() for f in others])
+        for made in (plain, styled)
+    ]
+    assert away[1] < 0.5 * away[0]
+    assert styled.reached.sum() >= plain.reached.sum()
+    assert measure_roughness(styled.motion.q, model) < 2.0 * measure_roughness(truth.q, model)
+
+
+def test_a_rig_takes_it_as_its_rest(walk, style):
+    model = walk.model
+    rigs = [poise.Rig(model, pose=walk.q[0], rest=rest) for rest in (None, style)]
+    where = model.fk(walk.q[0], "hand_l")[:3, 3]
+    for rig in rigs:
+        for k in range(12):
+            rig.drag("hand_l", where + 0.01 * k * np.array([0.0, 1.0, 1.0]))
+    assert [np.linalg.norm(rig.pose.position("hand_l") - rigs[0].pose.position("hand_l")) < 0.01 for rig in rigs] == [
+        True,
+        True,
+    ]
+    assert style.likelihood(rigs[1].pose) > style.likelihood(rigs[0].pose)
 
 
 def test_saved_and_loaded_it_gives_the_same_answers(walk, style, tmp_path):

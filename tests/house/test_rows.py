@@ -17,7 +17,7 @@ ROW = re.compile(
 )
 ROWS = list(ROW.finditer(PAGE))
 MISSING = {58}
-IN_PART = {52, 56}
+IN_PART = {52}
 
 
 @pytest.fixture(scope="module")

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.batch import solve_batch
 from poise.errors import InvalidValue, ShapeMismatch, name_not_found
-from poise.goals import Goal, Grasp
+from poise.goals import Goal, Grasp, Rest
 from poise.goals.reach import OverTime, Reach
 from poise.kinematics import Motion, Pose
 from poise.limits import Limit
@@ -64,6 +64,7 @@ def track(
         model: The body.
         goals: One goal or several. A target over time has one axis more than usual: `Reach("tcp", transforms)` with
             transforms (frames, 4, 4), or points (frames, 3). `Grasp(hand, object)` follows the path of its object.
+            Postures (`Rest`, `Style`, ...) say what frames look like in what freedom is left; not in online mode.
         fps: Frames per second of the targets; those of the objects unless given, 30 where these say nothing either.
         targets: Targets over time by the name of a goal, (frames, ...), as in `solve_batch`.
         start: Where every frame's search begins, or the first frame in online mode; the rest pose unless given. With
@@ -89,6 +90,8 @@ def track(
         still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
         given = read_limits(limits)
         return handle(model, still, moving, frames, rate, start, contacts, given, smooth, mode, progress)
+    postures = {name: goal for name, goal in named.items() if isinstance(goal, Rest) and mode == "clip"}
+    named = {name: goal for name, goal in named.items() if name not in postures}
     still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
     rules = read_limits(limits)
     start = start[0] if isinstance(start, Motion) else start
@@ -96,13 +99,15 @@ def track(
         ledger = Contacts((), frames, rate) if contacts is None else check_contacts(contacts, frames)
         return follow(model, still, moving, rate, start, ledger, rules, progress)
     lasting, timed = part_limits(rules)
-    route = None if contacts is not None or lasting else find_route(model, still, moving, start)
+    route = None if contacts is not None or lasting or postures else find_route(model, still, moving, start)
     if route is not None:
         whole = solve_route(route, Motion(model, route.q, rate), still, moving, smooth, progress)
         broken = find_broken(model, whole.motion.q, np.zeros(frames), Rates.read(model, timed, rate))
         if not broken.any():  # else branches are chosen again, by a way that keeps to the speeds
             return replace(whole, limits=rules, broken=broken if rules else None)
     guess = guess_frames(model, still, moving, start, lasting)
+    if postures:
+        guess = pose_frames(model, {**still, **postures}, moving, guess, lasting)
     return solve_frames(Motion(model, guess, rate), still, moving, contacts, smooth, progress, rules)
 
 
@@ -173,6 +178,20 @@ def guess_frames(
             if nearer and (again.reached or not reached[t]):
                 q[t] = again.q
     return q
+
+
+def pose_frames(
+    model: Model, goals: Mapping[str, Goal], paths: Mapping[str, Floats], guess: Floats, limits: Sequence[Limit]
+) -> Floats:
+    """Return every frame as its postures would have it, along time: what is free in the whole clip stays near that."""
+    solver = Solver(model, [replace(goal, name=name) for name, goal in goals.items()], limits=limits)
+    out = np.array(guess)
+    for t in range(len(out)):
+        before = out[max(t - 1, 0)]
+        found = solver.solve(out[t] if t == 0 else before, {name: path[t] for name, path in paths.items()}).q
+        if t == 0 or np.abs(model.difference(before, found)).max(initial=0.0) <= JUMP:
+            out[t] = found
+    return out
 
 
 def solve_route(

@@ -38,6 +38,8 @@ Paden and Kahan, *subproblems* (1983, 1986)
 1, 2, 3, and 4 of Elias and Wen                     `find_turn_onto` `find_two_turns` `find_turns_to_distance`
                                                     `find_turns_to_height`
 wrists and parallel axes                            `find_wrist` `find_parallel_turns`
+Grochow et al., *Style-based inverse kinematics* (2004)
+scaled Gaussian process latent variables            `train_latent_model` `LatentModel` `find_latent_cost`
 ==================================================  =======================================================
 
 Each text has a page in the documentation, with its misprints.
@@ -90,6 +92,7 @@ from poise.textbook.jacobians import (
     unit_velocity_jacobian,
 )
 from poise.textbook.joints import Motion, joint_axes, joint_motions, joint_transform, plane_axes
+from poise.textbook.latent import LatentModel, find_latent_cost, train_latent_model
 from poise.textbook.rotations import (
     axis_rotation,
     euler_axes,
@@ -124,6 +127,7 @@ from poise.textbook.twists import (
 
 __all__ = [
     "Exponential",
+    "LatentModel",
     "Motion",
     "Step",
     "Trace",
@@ -144,6 +148,7 @@ __all__ = [
     "euler_rotation",
     "exponential_jacobian",
     "exponentials",
+    "find_latent_cost",
     "find_parallel_turns",
     "find_turn_onto",
     "find_turns_to_distance",
@@ -187,6 +192,7 @@ __all__ = [
     "solve_lu",
     "solve_qr",
     "spatial_jacobian",
+    "train_latent_model",
     "transpose_step",
     "truncated_svd_inverse",
     "twist_bracket",
