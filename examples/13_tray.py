@@ -35,4 +35,4 @@ print(track.motion, track.why(), sep="\n")
 assert track.reached.all()
 palms = track.motion.positions("hand_l") - track.motion.positions("hand_r")
 assert np.abs(palms[:, 1]).max() < 1e-6  # level to a micrometre
-poise.plot(track, "tray.gif")
+poise.plot(track.motion[:45], "tray.png")

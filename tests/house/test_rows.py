@@ -16,7 +16,7 @@ ROW = re.compile(
     r"^\| (?P<number>\d+) \| (?P<what>.*?) \| (?P<part>in part: )?(?:`(?P<call>.*)`|not yet) \|$", re.MULTILINE
 )
 ROWS = list(ROW.finditer(PAGE))
-MISSING = {58}
+MISSING: set[int] = set()
 IN_PART = {52}
 
 

@@ -44,7 +44,7 @@ class FrameByFrame:
     ledger: Contacts
     limits: Sequence[Limit] = ()
     restarts: int = 0
-    solvers: dict[tuple[Key, ...], Solver] = field(default_factory=dict)
+    solvers: dict[tuple[tuple[Key, ...], bool], Solver] = field(default_factory=dict)
 
     def run(
         self,
@@ -86,6 +86,9 @@ class FrameByFrame:
             if not solution.reached and rest is not None:
                 other = come_from(t, begin[t])
                 solution = other if other.reached else solution
+            if not solution.reached:  # a frame at the end of what can be reached may be lost to its posture
+                other = self.solve(t, np.array(solution.q), (), None, gains)
+                solution = other if other.reached else solution
             keep(t, solution)
         self.join_branches(out, met, come_from, keep)
         return out, reached
@@ -111,9 +114,10 @@ class FrameByFrame:
         """Return one frame, from a pose."""
         standing = {(contact.frame, contact.point): contact for contact in self.ledger.list_at(t)}
         key = tuple(sorted(standing))
-        if key not in self.solvers:
-            self.solvers[key] = self.make_solver(key, postures)
-        solver = self.solvers[key]
+        made = (key, bool(postures))
+        if made not in self.solvers:
+            self.solvers[made] = self.make_solver(key, postures)
+        solver = self.solvers[made]
         targets: dict[str, Any] = {name: path[t] for name, path in self.paths.items()}
         targets |= {f"contact {i}": np.array(standing[each].place) for i, each in enumerate(key)}
         if rest is not None:

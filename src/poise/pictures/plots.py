@@ -15,10 +15,13 @@ from poise.errors import FormatError, InvalidValue, MissingExtra
 from poise.formats import convert_path
 from poise.formats.target import replace_file
 from poise.kinematics import Pose
+from poise.model import Model
+from poise.model.looks import Piece
 from poise.model.plane import is_planar
-from poise.pictures.bodies import find_pieces, tell_missing
+from poise.pictures.bodies import find_pieces, make_piece, tell_missing
 from poise.pictures.bounds import find_floor
 from poise.pictures.clay import BODY, GHOST, draw_clay, draw_marks
+from poise.pictures.flesh import find_flesh
 from poise.pictures.front import stand_before
 from poise.pictures.marks import Mark
 from poise.pictures.mesh_picture import draw_meshes
@@ -179,12 +182,22 @@ def draw_body(
 ) -> None:
     """Draw one pose: by the meshes of its file where it brings some, else as clay."""
     tell_missing(pose.model)
-    if pieces := find_pieces(pose.model):
+    pieces = find_pieces(pose.model)
+    if beside and not pieces:  # only an image has things in front of parts and behind others
+        pieces = cover_flesh(pose.model, color or BODY)
+    if pieces:
         draw_meshes(axes, pose, pieces, camera, color=color, ghost=ghost, beside=beside)
     elif not find_solids(pose.model):  # a body without length, mass and shape
         draw_pose(axes, pose, camera, color=color or COLORS[0], ghost=ghost)
     else:
         draw_clay(axes, pose, camera, color=color or BODY, ghost=ghost, beside=beside)
+
+
+def cover_flesh(model: Model, color: str) -> tuple[Piece, ...]:
+    """Return the flesh of a body that brings no meshes as pieces."""
+    from matplotlib.colors import to_rgb
+
+    return tuple(make_piece(part.surface, part.frame, np.eye(4), (*to_rgb(color), 1.0)) for part in find_flesh(model))
 
 
 def plot_history(solutions: Solution | Mapping[str, Solution], path: str | PathLike[str]) -> Path:
