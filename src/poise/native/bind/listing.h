@@ -9,7 +9,8 @@ namespace poise {
 using FamilyNumbers = std::vector<double>;
 
 constexpr double whole_turn = 2.0 * one_pi;
-constexpr double half_turn = 0.5 + 1e-9;  // of a turn: what is as near on both sides is the lower one, whatever the last bits are
+constexpr double half_turn =
+    0.5 + 1e-9;  // of a turn: what is as near on both sides is the lower one, whatever the last bits are
 // of a row: arc, value, branch, certain, way, then 7 joints, 7 slacks, 7 excesses
 constexpr std::size_t row_width = 26, row_joints = 5, row_slacks = 12, row_excesses = 19;
 

@@ -18,12 +18,12 @@ struct PreparedSolver {
   std::vector<nb::object> converters;  // any target to its numbers, for what is not a plain array
   std::vector<nb::object> residuals;   // of custom goals; None for the others
   std::vector<nb::object> jacobians;
-  nb::object prove;                         // the bounds that were left for when they are needed; None: there are none
-  std::vector<int> quaternions;             // where the quaternions of q start, of joints that may move or not
-  std::vector<double> pending;              // targets being read
-  std::unique_ptr<PreparedSolver> first;    // the first level alone, where the strict solve begins with it
-  int n_v = 0;                              // of the body
-  std::vector<double> gaussian_memory;      // of steps to a Gaussian's likeliest pose; grows once
+  nb::object prove;                       // the bounds that were left for when they are needed; None: there are none
+  std::vector<int> quaternions;           // where the quaternions of q start, of joints that may move or not
+  std::vector<double> pending;            // targets being read
+  std::unique_ptr<PreparedSolver> first;  // the first level alone, where the strict solve begins with it
+  int n_v = 0;                            // of the body
+  std::vector<double> gaussian_memory;    // of steps to a Gaussian's likeliest pose; grows once
   std::vector<int> gaussian_columns;
   mutable std::atomic<bool> in_use{false};  // some thread is inside a call; the others are refused
   std::thread::id solved_by;                // whose call the record of the last solve is
