@@ -5,7 +5,8 @@
 Targets are poses' own transforms, a third of their joints at the edge of a range or at a quarter turn (decide.py). From
 many random starts each is solved to 1e-9; every pose found must be a branch that is listed (six joints), or lie in an
 arc of its branch (seven), unless the list says that it may lack something. Near a singularity a pose whose errors are
-1e-9 may be far from where they are none: it is the branch if all the way there is as good.
+1e-9 may be far from where they are none: it is the branch if all the way there is as good (six joints), or if some arc
+has its value of the free joint (seven).
 """
 
 from __future__ import annotations
@@ -56,6 +57,12 @@ def is_one(
     return bool(np.abs(way - T).max() <= 20.0 * FINE[0])
 
 
+def turns_fast(model: poise.Model, frame: str, q: np.ndarray, closed: ClosedGoal) -> bool:
+    """Whether a pose, the free joint held, is so near to a singularity that its branch is not told by its joints."""
+    J = np.delete(model.jacobian(q, frame), closed.axes[closed.free or 0].q, axis=1)
+    return bool(np.linalg.svd(J, compute_uv=False)[-1] < 1e-4)
+
+
 def look(model: poise.Model, frame: str, T: np.ndarray, poses: np.ndarray, closed: ClosedGoal) -> tuple[bool, int]:
     """Return whether the list of a target is complete, and how many of the poses it lacks."""
     R, p, none, unit = T[:3, :3].copy(), T[:3, 3].copy(), np.zeros(7), np.ones(7)
@@ -76,13 +83,16 @@ def look(model: poise.Model, frame: str, T: np.ndarray, poses: np.ndarray, close
         return not doubt.any(), lacks
     *arcs, last = closed.form.whole_arcs(R, p, FINEST, MOST_CELLS)
     lacking, free = 0, closed.axes[closed.free]
-    for x in found:
+    for x, q in zip(found, poses, strict=True):
         u = x[closed.free]
         u -= 0.0 if free.slides else TURN * np.round((u - free.middle) / TURN)  # the turn that is scanned
         near = u + BESIDE  # a branch may end, or turn fast, within what was found
         rows = closed.form.near(R, p, near, False, none, unit)
         own = rows[measure(closed, x, rows) <= 0.1]
         inside = any(arc[1] == row[2] and arc[2] - ALIKE <= row[FREE] <= arc[3] + ALIKE for arc in arcs for row in own)
+        # where axes are in line the joints turn by radians within a millionth of the free one: an arc there has them all
+        if not inside and turns_fast(model, frame, q, closed):
+            inside = any(arc[2] - ALIKE <= u <= arc[3] + ALIKE for arc in arcs)
         lacking += not inside
     return bool(last[2] == 1.0) and closed.family.turn_error <= 1e-6, lacking
 
