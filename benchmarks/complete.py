@@ -90,7 +90,7 @@ def look(model: poise.Model, frame: str, T: np.ndarray, poses: np.ndarray, close
         rows = closed.form.near(R, p, near, False, none, unit)
         own = rows[measure(closed, x, rows) <= 0.1]
         inside = any(arc[1] == row[2] and arc[2] - ALIKE <= row[FREE] <= arc[3] + ALIKE for arc in arcs for row in own)
-        # where axes are in line the joints turn by radians within a millionth of the free one: an arc there has them all
+        # in line, joints turn by radians within a millionth of the free one: an arc there has them all
         if not inside and turns_fast(model, frame, q, closed):
             inside = any(arc[2] - ALIKE <= u <= arc[3] + ALIKE for arc in arcs)
         lacking += not inside
