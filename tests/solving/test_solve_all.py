@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
 import poise
 from family_arms import KINDS, draw_arm, shake
-from poise.errors import InvalidValue, NameNotFound
+from poise.errors import InvalidValue, NameNotFound, PoiseError
 from poise.goals import Orient, Reach
 from poise.model import Model
+from poise.models.dh import add_links
+from poise.models.ur5e import LINKS
 from poise.solvers.answers import Arc
 
 ARMS = {"ur5e": "tool0", "panda": "panda_hand_tcp", "iiwa14": "iiwa_link_ee"}
@@ -169,3 +174,74 @@ def test_what_has_no_list_is_refused_by_name() -> None:
         poise.solve_all(model, Reach("panda_hand", np.eye(4)), samples=0)
     with pytest.raises(NameNotFound):
         poise.solve_all(model, Reach("hand", np.eye(4)))
+    goal = Reach("panda_hand", model.fk(model.rest, "panda_hand"))
+    for start in ("home", [None] * 7, np.full(7, np.nan), np.zeros((1, 7))):
+        with pytest.raises(PoiseError, match="start"):
+            poise.solve_all(model, goal, start)
+    answers = poise.solve_all(model, goal)
+    for value in (np.nan, np.inf, "x", None, np.zeros(2)):
+        with pytest.raises(InvalidValue, match=r"angle is .*panda_joint7"):
+            answers.at(value)
+
+
+def put_on_rail(low: float, high: float, half: float | None = None) -> Model:
+    """Return a UR5e on a rail, with joints of half their range or as they are."""
+    builder = poise.ModelBuilder("rail")
+    builder.add_joint("rail", None, "prismatic", axis=(0, 1, 0), lower=low, upper=high)
+    links = LINKS if half is None else [link._replace(lower=link.rest - half, upper=link.rest + half) for link in LINKS]
+    add_links(builder, "rail", links)
+    builder.add_frame("tool0", "wrist_3_link")
+    return builder.build()
+
+
+def test_a_free_joint_that_slides_is_told_in_metres() -> None:
+    model = put_on_rail(3.0, 9.0)
+    q = np.array([7.0, 0.5, -1.2, 1.4, -0.8, 1.1, 0.3])
+    answers = poise.solve_all(model, Reach("tool0", model.fk(q, "tool0")), q, samples=2)
+    told = [line for line in str(answers).splitlines() if "branch" in line]
+    assert len(told) == len(answers.arcs) > 0
+    assert all(line.endswith(" m") and "degrees" not in line for line in told)
+    assert all(arc.slides and f"{arc.low:.4f}" in str(arc) for arc in answers.arcs)
+
+
+@pytest.mark.parametrize(("low", "high"), [(3.5, 9.0), (-9.0, -3.5), (-1.0, 1.0)])
+def test_a_branch_outside_is_told_at_a_value_in_the_range_of_the_free_joint(low, high) -> None:
+    rng = np.random.default_rng(17)
+    rail = put_on_rail(low, high, half=0.3)
+    seen = 0
+    for T in shake(rail.fk(rail.random(rng, 4), "tool0"), rng, 0.2, 2.0):
+        answers = poise.solve_all(rail, Reach("tool0", T), samples=1)
+        if answers or not answers.excluded:
+            continue
+        seen += 1
+        assert all(one.at is not None and low <= one.at <= high for one in answers.excluded)
+        assert all("degrees" not in line.split("with the free joint")[1] for line in answers.why().splitlines()[1:])
+    assert seen > 1
+
+
+def test_a_free_joint_that_turns_far_from_zero_is_looked_at_where_it_is() -> None:
+    builder = poise.ModelBuilder("far")
+    builder.add_joint("base", None, "revolute", axis=(0, 0.6, 0.8), lower=3.6, upper=5.0)
+    add_links(builder, "base", [link._replace(lower=link.rest - 0.3, upper=link.rest + 0.3) for link in LINKS])
+    builder.add_frame("tool0", "wrist_3_link")
+    model = builder.build()
+    rng = np.random.default_rng(18)
+    seen = 0
+    for T in shake(model.fk(model.random(rng, 4), "tool0"), rng, 0.2, 2.0):
+        answers = poise.solve_all(model, Reach("tool0", T), samples=1)
+        if answers or not answers.excluded:
+            continue
+        seen += 1
+        assert all(one.at is not None and 3.6 <= one.at <= 5.0 for one in answers.excluded)
+    assert seen > 1
+
+
+@pytest.mark.parametrize(("name", "frame"), ARMS.items())
+def test_answers_are_pickled_and_copied_as_the_question_that_they_answer(name, frame) -> None:
+    model = poise.load(name)
+    q = model.random(np.random.default_rng(19))
+    answers = poise.solve_all(model, Reach(frame, model.fk(q, frame)), q, samples=3)
+    for other in (pickle.loads(pickle.dumps(answers)), copy.deepcopy(answers)):
+        assert other.complete == answers.complete
+        assert other.arcs == answers.arcs
+        assert np.array_equal([one.q for one in other], [one.q for one in answers])

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import degrees
+from math import degrees, isfinite
+from numbers import Real
 from typing import TYPE_CHECKING, overload
+
+from poise.errors import InvalidValue
 
 if TYPE_CHECKING:
     import numpy as np
@@ -24,18 +27,25 @@ class Arc:
 
     Attributes:
         branch: Number of the branch, 0 to 7. joint: The free joint. low: Where the arc begins [rad or m]. high: Where
-            it ends.
+            it ends. slides: Whether these are lengths.
     """
 
     branch: int
     joint: str
     low: float
     high: float
+    slides: bool = False
 
     @property
     def width(self) -> float:
         """How wide it is [rad or m]."""
         return self.high - self.low
+
+    def __str__(self) -> str:
+        ends = (f"{self.low:.4f}", f"{self.high:.4f} m")
+        if not self.slides:
+            ends = (f"{degrees(self.low):.2f}", f"{degrees(self.high):.2f} degrees")
+        return f"branch {self.branch}: {self.joint} from {ends[0]} to {ends[1]}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +54,8 @@ class Excluded:
 
     Attributes:
         branch: Its number. joint: The joint that is farthest outside. excess: By how much [rad or m]. slides: Whether
-            that is a length. at: Value of the free joint at which it is least; None of six joints.
+            that is a length. at: Value of the free joint at which it is least; None of six joints. free_slides: Whether
+            that is a length.
     """
 
     branch: int
@@ -52,11 +63,15 @@ class Excluded:
     excess: float
     slides: bool
     at: float | None = None
+    free_slides: bool = False
 
     def __str__(self) -> str:
         by = f"{self.excess:.4g} m" if self.slides else f"{degrees(self.excess):.3g} degrees"
-        where = "" if self.at is None else f" at best, with the free joint at {degrees(self.at):.1f} degrees"
-        return f"branch {self.branch}: {self.joint!r} is outside its range by {by}{where}"
+        told = f"branch {self.branch}: {self.joint!r} is outside its range by {by}"
+        if self.at is None:
+            return told
+        at = f"{self.at:.4g} m" if self.free_slides else f"{degrees(self.at):.1f} degrees"
+        return f"{told} at best, with the free joint at {at}"
 
 
 class Poses(Sequence["Solution"]):
@@ -101,7 +116,7 @@ class Answers(Sequence["Solution"]):
             may be a pose farther than 1e-4 from every arc that is listed.
         excluded: The branches that exist but lie outside the ranges.
 
-    Arcs and poses are found when they are first asked for, and kept.
+    Arcs and poses are found when they are first asked for, and kept. A pickle holds the question, which is asked again.
     """
 
     def __init__(
@@ -111,12 +126,19 @@ class Answers(Sequence["Solution"]):
         arcs: Callable[[], tuple[Arc, ...]],
         excluded: Callable[[], tuple[Excluded, ...]],
         at: Callable[[float], list[Solution]] | None,
+        again: tuple[Callable[..., Answers], tuple[object, ...]] | None = None,
     ) -> None:
         self.family = family
         self._listing = listing
         self._arcs = arcs
         self._excluded = excluded
         self._at = at
+        self._again = again
+
+    def __reduce__(self) -> tuple[Callable[..., Answers], tuple[object, ...]]:
+        if self._again is None:
+            raise TypeError("these answers do not know what was asked; pickle those of solve_all.")
+        return self._again
 
     @cached_property
     def _listed(self) -> tuple[Sequence[Solution], bool]:
@@ -146,13 +168,16 @@ class Answers(Sequence["Solution"]):
 
         Args:
             angle: Of the free joint; six joints have none and are refused.
+
+        Raises:
+            InvalidValue: There is no free joint, or the value is no finite number.
         """
         if self._at is None:
-            from poise.errors import InvalidValue
-
             raise InvalidValue(
                 "at() needs a free joint, and a chain of six joints has none; the answers are all there is."
             )
+        if not isinstance(angle, Real) or not isfinite(angle):
+            raise InvalidValue(f"at(): angle is {angle!r}; give one finite number, of {self.family.free!r} [rad or m].")
         return self._at(float(angle))
 
     def why(self) -> str:

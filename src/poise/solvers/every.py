@@ -20,6 +20,7 @@ from poise.goals import Goal
 from poise.goals.goal import GoalRows
 from poise.kinematics import Pose
 from poise.model import Model
+from poise.model.chain import Axis
 from poise.model.family import Family
 from poise.native import core
 from poise.reach.bounds import fixes_the_frame, recall
@@ -31,6 +32,7 @@ from poise.solvers.proving import find_freedom
 from poise.solvers.ready import put_back, take
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
+from poise.spatial.arrays import check_finite, read_reals
 
 __all__ = ["solve_all"]
 
@@ -81,20 +83,24 @@ def solve_all(
     closed = find_closed(solver, rows[0][1], key, begin)
     if not isinstance(closed, ClosedGoal):
         raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
-    every = Every(solver, key, closed, rows[0][1].target, begin)
-    return every.six() if closed.free is None else every.seven(samples)
+    again = (repeat, (model, goal, begin, given["joints"], samples))
+    every = Every(solver, key, closed, rows[0][1].target, begin, again)
+    return every.six() if every.free is None else every.seven(every.free, samples)
+
+
+def repeat(model: Model, goal: Goal, start: Floats, joints: Sequence[str] | None, samples: int) -> Answers:
+    """Return answers from their pickle: the same question has the same answers, to the last bit."""
+    return solve_all(model, goal, start, joints=joints, samples=samples)
 
 
 def read_start(solver: Solver, start: ArrayLike | Pose | None) -> Floats:
     """Return where answers are told from, as numbers of one's own."""
     if start is None:
         return np.asarray(solver.model.rest)
-    begin = np.array(solver._read_numbers(start, "start") if isinstance(start, Pose) else start, dtype=np.float64)
+    begin = read_reals(solver._read_numbers(start, "start") if isinstance(start, Pose) else start, "start")
     if begin.shape != (solver.model.nq,):
         raise ShapeMismatch(f"start has shape {begin.shape}; it must be ({solver.model.nq},), one configuration.")
-    if not np.isfinite(begin).all():
-        raise InvalidValue("start must hold finite numbers.")
-    return begin
+    return check_finite(begin, "start")
 
 
 def find_closed(solver: Solver, row: GoalRows, key: Any, start: Floats) -> ClosedGoal | Family | None:
@@ -113,13 +119,22 @@ def find_closed(solver: Solver, row: GoalRows, key: Any, start: Floats) -> Close
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """One question: the solver that judges and what it is known by, the closed form, what is asked, from where."""
+    """One question: the solver that judges and what it is known by, the closed form, what is asked, from where.
+
+    `again` is what asks it once more: a function and its arguments.
+    """
 
     solver: Solver
     key: Any
     closed: ClosedGoal
     target: Floats
     start: Floats
+    again: tuple[Callable[..., Answers], tuple[Any, ...]]
+
+    @property
+    def free(self) -> Axis | None:
+        """The joint that is scanned, of seven; None of six."""
+        return None if self.closed.free is None else self.closed.axes[self.closed.free]
 
     def ask(self, question: Callable[[core.Solver], Out]) -> Out:
         """Return what a question to the kernels' solver is answered with; it goes back to where it stands ready."""
@@ -152,9 +167,10 @@ class Every:
         for row in rows:
             outside = row[EXCESS][: len(self.closed.axes)]
             k, branch = int(np.argmax(outside)), int(row[BRANCH])
-            axis = self.closed.axes[k]
-            at = None if self.closed.free is None else float(row[FREE])
-            one = Excluded(branch, axis.joint, float(outside[k]), axis.slides, at)
+            axis, free = self.closed.axes[k], self.free
+            at = None if free is None else (float(row[FREE]) - free.bias) / free.gain
+            slides = free is not None and free.slides
+            one = Excluded(branch, axis.joint, float(outside[k]), axis.slides, at, slides)
             if branch not in best or one.excess < best[branch].excess:
                 best[branch] = one
         return sorted(best.values(), key=lambda one: one.excess)
@@ -176,11 +192,11 @@ class Every:
             outside = rows[:, EXCESS][:, :n] > rows[:, SLACKS][:, :n] + NEAR
             return tuple(self.exclude(rows[outside.any(axis=1) & ~doubt]))
 
-        return Answers(self.closed.family, list_poses, tuple, exclude, None)
+        return Answers(self.closed.family, list_poses, tuple, exclude, None, self.again)
 
     # -------------------------------------------------------------------------------------------- seven joints
 
-    def seven(self, samples: int) -> Answers:
+    def seven(self, free: Axis, samples: int) -> Answers:
         """Return the arcs, the nearest pose of each, and samples along it."""
         closed = self.closed
         found: list[tuple[Floats, bool]] = []
@@ -200,27 +216,29 @@ class Every:
             return Poses(self.solve, q), whole and served == len(arcs)
 
         def exclude() -> tuple[Excluded, ...]:
-            free = closed.axes[closed.free or 0]
-            spread = np.linspace(max(free.middle - free.half, -np.pi), min(free.middle + free.half, np.pi), 361)
+            half = free.half if free.slides else min(free.half, np.pi)
+            spread = np.linspace(free.middle - half, free.middle + half, 361).clip(free.lower, free.upper)
             return () if len(find_arcs()[0]) else tuple(self.exclude(self.near(spread, False)))
 
         def name_arcs() -> tuple[Arc, ...]:
-            return tuple(self.name_arc(*arc) for arc in find_arcs()[0].tolist())
+            return tuple(name_arc(free, *arc) for arc in find_arcs()[0].tolist())
 
-        return Answers(closed.family, list_poses, name_arcs, exclude, self.solve_at)
+        def solve_at(angle: float) -> list[Solution]:
+            return self.solve_at(free, angle)
 
-    def name_arc(self, branch: float, low: float, high: float) -> Arc:
-        """Return the arc in the free joint's own number of q."""
-        axis = self.closed.axes[self.closed.free or 0]
-        ends = sorted((end - axis.bias) / axis.gain for end in (low, high))
-        return Arc(int(branch), axis.joint, *ends)
+        return Answers(closed.family, list_poses, name_arcs, exclude, solve_at, self.again)
 
-    def solve_at(self, angle: float) -> list[Solution]:
+    def solve_at(self, free: Axis, angle: float) -> list[Solution]:
         """Return one solution for each branch at a value of the free joint."""
         closed = self.closed
-        axis = closed.axes[closed.free or 0]
-        value = axis.gain * angle + axis.bias
-        if not (axis.lower <= value <= axis.upper):
+        value = free.gain * angle + free.bias
+        if not (free.lower <= value <= free.upper):
             return []
         q = self.ask(lambda native: native.list_at(closed.form, closed.reading, self.start, self.target, value))
         return list(Poses(self.solve, q))
+
+
+def name_arc(free: Axis, branch: float, low: float, high: float) -> Arc:
+    """Return an arc in the free joint's own number of q."""
+    a, b = sorted((end - free.bias) / free.gain for end in (low, high))
+    return Arc(int(branch), free.joint, a, b, free.slides)

@@ -20,10 +20,7 @@ def table(answers: Answers) -> str:
     lines = [f"{count} ({kind}), {answers.family.name}"]
     if not answers:
         return "\n".join([*lines, answers.why()])
-    for arc in answers.arcs:
-        lines.append(
-            f"  branch {arc.branch}: {arc.joint} from {degrees(arc.low):.2f} to {degrees(arc.high):.2f} degrees"
-        )
+    lines += [f"  {arc}" for arc in answers.arcs]
     model, names = answers[0].model, answers.family.joints
     widths = [max(len(name), 8) for name in names]
     lines.append("   " + "  ".join(name.rjust(width) for name, width in zip(names, widths, strict=True)))
