@@ -102,7 +102,8 @@ def find_locked(solution: Solution, proof: Proof) -> Iterator[Cause]:
     rows = [solution._list_rows()[name] for name in proof.goals]
     ends = {row.frame for row in rows} | {row.base for row in rows if len(rows) == 1}
     way = list(chain.from_iterable(solution.model.joints_above(frame) for frame in sorted(filter(None, ends))))
-    locked = [joint.name for joint in way if joint.locked and way.count(joint) == 1 and joint.name not in named]
+    bones = [joint for joint in way if joint.locked and not solution.model.turns[joint.v].any()]
+    locked = [joint.name for joint in bones if way.count(joint) == 1 and joint.name not in named]
     if locked:
         yield Cause(CauseKind.LOCKED_BONES, proof.goals, joints=tuple(locked))
 

@@ -18,7 +18,7 @@ from poise.errors import InvalidValue, ShapeMismatch
 from poise.goals.goal import Goal, GoalRows, read_numbers
 from poise.goals.reach import Reach
 from poise.model import Model, Object
-from poise.model.joint import get_name
+from poise.model.joint import Frame, Joint, get_name
 from poise.model.objects import FACES
 from poise.spatial import Transform, as_transform
 
@@ -47,9 +47,9 @@ class Grasp(Goal):
         self.check_common()
         if np.ndim(self.weight):
             raise InvalidValue(f"Grasp: weight has {np.size(self.weight)} numbers; give one: a hand holds as a whole.")
-        object.__setattr__(self, "hand", get_name(self.hand))
-        if not isinstance(self.hand, str) or not self.hand:
+        if not isinstance(self.hand, (str, Joint, Frame)) or not self.hand:
             raise InvalidValue(f"Grasp: hand is {self.hand!r}; it must be the name of a frame, a joint or a role.")
+        object.__setattr__(self, "hand", get_name(self.hand))
         if not isinstance(self.object, Object):
             told = "an object that moves along its path: poise.Object(Box(size), transforms)"
             raise InvalidValue(f"Grasp: object is {self.object!r}; it must be {told}.")

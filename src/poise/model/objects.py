@@ -7,6 +7,7 @@ Its shape is in its own axes: a box around the origin, a capsule or cylinder alo
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from poise.model.joint import Floats
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere, check_color
 from poise.model.spec import check_name, freeze
 from poise.spatial import as_transform
+from poise.spatial.arrays import read_finite
 
 __all__ = ["Object"]
 
@@ -85,6 +87,9 @@ class Object:
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"an Object is frozen: {name!r} cannot be set; make another one.")
 
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"an Object is frozen: {name!r} cannot be deleted; make another one.")
+
     def __reduce__(self) -> tuple[Any, ...]:
         return remake, (self.shape, self.transforms, self.name, self.fps, self.color)
 
@@ -117,9 +122,16 @@ class Object:
         return np.array(self.transforms)
 
     def measure_distance(self, point: Any) -> float:
-        """Return how far a point, in the object's own axes, is from its surface [m]; negative inside."""
-        T = self.offset
-        return measure_distance(self.shape, T[:3, :3].T @ (np.asarray(point, np.float64) - T[:3, 3]))
+        """Return how far a point, in the object's own axes, is from its surface [m]; negative inside.
+
+        Raises:
+            ShapeMismatch: The point has not three numbers.
+            InvalidValue: It is no numbers, or not finite.
+        """
+        p, T = read_finite(point, (3,), "point"), self.offset
+        if p.shape != (3,):
+            raise ShapeMismatch(f"point has shape {p.shape}; it must be (3,), one place.")
+        return measure_distance(self.shape, T[:3, :3].T @ (p - T[:3, 3]))
 
     def move(self, transform: Any) -> Object:
         """Return the same object elsewhere, or along another path."""
@@ -178,7 +190,7 @@ def read_path(given: Any, fps: Any, frame: str | None) -> tuple[NDArray[np.float
         raise ShapeMismatch(
             f"Object: transform has shape {path.shape}; give one transform (4, 4), or one a frame (frames, 4, 4)."
         )
-    if fps is not None and not (isinstance(fps, (int, float)) and not isinstance(fps, bool) and 0.0 < fps < np.inf):
+    if fps is not None and not (isinstance(fps, Real) and not isinstance(fps, bool) and 0.0 < float(fps) < np.inf):
         raise InvalidValue(f"Object: fps is {fps!r}; it must be a positive number.")
     return path, None if fps is None else float(fps)
 

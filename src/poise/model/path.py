@@ -173,8 +173,8 @@ def read_points(points: ArrayLike, closed: bool) -> Floats:
         out = out[:-1]
     least = 3 if closed else 2
     if not least <= len(out) <= MOST_POINTS:
-        kind = "closed" if closed else "open"
-        raise InvalidValue(f"Path: an {kind} curve needs {least} to {MOST_POINTS} points, not {len(out)}.")
+        kind = "a closed" if closed else "an open"
+        raise InvalidValue(f"Path: {kind} curve needs {least} to {MOST_POINTS} points, not {len(out)}.")
     steps = np.linalg.norm(np.diff(out, axis=0, append=out[:1] if closed else out[-1:] + 1.0), axis=1)
     if (steps == 0.0).any():
         k = int(np.argmin(steps))

@@ -171,7 +171,8 @@ def read_number(value: Any, what: str) -> float:
 
 def check_name(name: Any, what: str) -> str:
     if not isinstance(name, str) or not name:
-        raise InvalidModel(f"a {what}'s name must be a non-empty string, not {name!r}.")
+        article = "an" if what[0] in "aeiou" else "a"
+        raise InvalidModel(f"{article} {what}'s name must be a non-empty string, not {name!r}.")
     if any("\ud800" <= letter <= "\udfff" for letter in name):
         raise InvalidModel(f"a {what}'s name must be whole characters, not {name!r}, which has half of one.")
     return name

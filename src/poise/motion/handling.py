@@ -36,6 +36,7 @@ from poise.motion.online import follow
 from poise.motion.result import Track
 from poise.motion.soles import find_soles
 from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
+from poise.spatial.arrays import check_finite, read_reals
 
 __all__ = ["handle", "read_rate"]
 
@@ -95,7 +96,7 @@ def handle(
 def read_start(model: Model, start: ArrayLike | Pose | Motion | None, frames: int) -> Floats:
     """Return the pose that each frame begins with, (frames, nq)."""
     given = model.rest if start is None else getattr(start, "q", start)
-    q = np.asarray(given, dtype=np.float64)
+    q = check_finite(read_reals(given, "start"), "start")
     if isinstance(start, (Pose, Motion)) and start.model != model:
         raise InvalidValue(f"start is of model {start.model.name!r}, not of {model.name!r}.")
     if q.shape not in ((model.nq,), (frames, model.nq)):

@@ -50,7 +50,7 @@ def find_soles(model: Model, given: object = None) -> list[SolePoint]:
     if not found:
         raise InvalidValue(
             f"model {model.name!r} has no feet that can be told by their names: say which frames stand, "
-            f"such as points=['left_foot', 'right_foot']."
+            "such as motion.contacts(clip, points=['left_foot', 'right_foot'])."
         )
     return found
 
