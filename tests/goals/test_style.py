@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -320,3 +322,19 @@ def test_misuse_is_named(walk, style):
         Style.fit([walk, poise.Motion(arm, np.zeros((5, 3)))])
     with pytest.raises(InvalidValue, match="share"):
         Style.blend({style: -1.0})
+    for mix in ([style], None, {"proud": 1.0}, {style: np.nan}, {style: "much"}, {}):
+        with pytest.raises(InvalidValue, match=r"Style\.blend"):
+            Style.blend(mix)
+    for clips in (None, walk[0], 3, [None], walk.q):
+        with pytest.raises(InvalidValue, match=r"Style\.fit"):
+            Style.fit(clips)
+    for pose in (walk.q[0], None, "pose"):
+        with pytest.raises(InvalidValue, match="likelihood"):
+            style.likelihood(pose)
+
+
+def test_its_pickle_gives_the_same_answers(walk, style):
+    goal = Reach("hand_l", walk[7].position("hand_l"))
+    for other in (pickle.loads(pickle.dumps(style)), copy.deepcopy(style)):
+        assert other.likelihood(walk[3]) == style.likelihood(walk[3])
+        assert np.array_equal(poise.solve(walk.model, [goal, other]).q, poise.solve(walk.model, [goal, style]).q)

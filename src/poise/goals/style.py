@@ -5,7 +5,7 @@
 x are the rotation vectors (and lengths) of the joints about the mean of all frames. m_k and S_k are the mean and the
 covariance of the frames nearest to what is asked: those whose asked points lie nearest to the targets, seen from the
 root of the body, the near ones counting more. The root itself is no style. Like Rest it lives strictly below the goals.
-Sources: Grochow, Martin, Hertzmann and Popovic, Style-based inverse kinematics, SIGGRAPH 2004 (the wish; its own model
+Sources: Grochow, Martin, Hertzmann and Popovic, Style-based inverse kinematics, SIGGRAPH 2004 (the goal; its own model
 is in `poise.textbook`); Huang et al., Multi-variate Gaussian-based inverse kinematics, CGF 36(8), 2017.
 
 When it fails: far from all frames it can only pull towards the nearest ones; with few goals many poses are alike.
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field, replace
+from numbers import Real
 from os import PathLike
 from typing import Any
 
@@ -87,7 +88,7 @@ class Style(Curved, words=POSTURE):
         Raises:
             ModelMismatch: The clips are of several bodies, and no model says which of them is meant.
         """
-        clips = [motions] if isinstance(motions, Motion) else list(motions)
+        clips = list(motions) if isinstance(motions, Iterable) and not isinstance(motions, Motion) else [motions]
         if not clips or not all(isinstance(clip, Motion) for clip in clips):
             raise InvalidValue("Style.fit takes a Motion or several: Style.fit([poise.load_motion(path), ...]).")
         if model is None:
@@ -106,9 +107,14 @@ class Style(Curved, words=POSTURE):
     @classmethod
     def blend(cls, styles: Mapping[Style, float]) -> Style:
         """Return a mixture of styles of one body: Style.blend({proud: 0.7, tired: 0.3})."""
-        total = sum(float(share) for share in styles.values()) if styles else 0.0
-        if not styles or total <= 0 or any(share < 0 for share in styles.values()):
-            raise InvalidValue("Style.blend takes {style: share}, shares of 0 or more and not all 0.")
+        mix = dict(styles) if isinstance(styles, Mapping) else {}
+        fine = all(isinstance(style, Style) and isinstance(share, Real) for style, share in mix.items())
+        shares = np.array(list(mix.values()) if fine else [], dtype=np.float64)
+        total = float(shares.sum())
+        if not np.isfinite(total) or total <= 0.0 or (shares < 0.0).any():
+            raise InvalidValue(
+                f"Style.blend takes {{style: share}}, shares of 0 or more, not all 0, and not {styles!r}."
+            )
         parts = tuple(
             (share * float(given) / total, frames)
             for style, given in styles.items()
@@ -204,7 +210,14 @@ class Style(Curved, words=POSTURE):
         return frames.carry_frames(find_near(frames, rows, q, many)[0], q)
 
     def likelihood(self, pose: Pose) -> float:
-        """Return how like the clips a pose is: the logarithm of its density among the frames most like it."""
+        """Return how like the clips a pose is: the logarithm of its density among the frames most like it.
+
+        Raises:
+            InvalidValue: It is no Pose.
+            ModelMismatch: It is of another body.
+        """
+        if not isinstance(pose, Pose):
+            raise InvalidValue(f"likelihood is of a Pose, not of {type(pose).__name__}; type: poise.Pose(model, q).")
         self._check(pose.model)
         q = np.array(pose.q)
         parts = []

@@ -33,12 +33,18 @@ class Chart:
         velocities: The velocity behind each coordinate, (n + 3 r,): numbers first, then three for each turn.
         counts: The coordinates that count, (d,).
         native: The same as the kernels read it.
+        origin: The pose that it is about, (nq,).
     """
 
     layout: Layout
     velocities: Ints
     counts: Ints
     native: Any
+    origin: Floats
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        held = np.delete(self.velocities, self.counts)
+        return Chart.about, (self.layout, self.origin, held.tolist())
 
     @classmethod
     def about(cls, layout: Layout, origin: Floats, held: Iterable[int] = ()) -> Chart:
@@ -66,7 +72,9 @@ class Chart:
             place,
             LOOSE * unit**2,
         )
-        return cls(layout, np.array(velocities, dtype=np.int64), np.array(counts, dtype=np.int64), native)
+        return cls(
+            layout, np.array(velocities, dtype=np.int64), np.array(counts, dtype=np.int64), native, np.array(origin)
+        )
 
     def measure(self, q: Floats) -> Floats:
         """Return the coordinates of poses (..., nq) about the origin, (..., n + 3 r)."""
