@@ -111,6 +111,9 @@ def test_what_cannot_be_carried_over_is_refused_by_name(walk, small):
         retarget(walk, "g1.xml")
     with pytest.raises(InvalidValue, match="clip"):
         retarget(walk[:0], small)
+    for mapping in (3, "auto", {}, []):
+        with pytest.raises(InvalidValue, match="mapping"):
+            retarget(walk, small, mapping=mapping)
 
 
 def test_robots_styles_are_written_as_others_read_them(carried, tmp_path):

@@ -13,7 +13,7 @@ import pytest
 import poise
 from poise.batch import maps, places
 from poise.batch.orientations import orient, spread_directions
-from poise.errors import FormatError, InvalidValue, NameNotFound, ShapeMismatch
+from poise.errors import FormatError, InvalidValue, ModelMismatch, NameNotFound, PoiseError, ShapeMismatch
 from poise.goals import Reach
 
 UR5E, PANDA, PLANAR = poise.load("ur5e"), poise.load("panda"), poise.load("planar3")
@@ -209,6 +209,9 @@ def test_files_that_hold_no_map_are_refused(tmp_path: Path) -> None:
         ({"directions": -1}, InvalidValue, "directions"),
         ({"directions": [(0, 0, 0)]}, InvalidValue, "directions"),
         ({"directions": [(0, 1)]}, ShapeMismatch, "directions"),
+        ({"directions": "many"}, InvalidValue, "directions"),
+        ({"directions": None}, PoiseError, "directions"),
+        ({"directions": 1 << 20, "turns": 3600}, InvalidValue, "directions .* turns"),
         ({"turns": 0}, InvalidValue, "turns"),
         ({"axis": "w"}, InvalidValue, "axis"),
         ({"box": (0, 0, 0)}, ShapeMismatch, "box"),
@@ -224,6 +227,8 @@ def test_wrong_options_are_refused_by_name(options: dict[str, Any], error: type[
 def test_a_frame_that_is_not_there_is_refused() -> None:
     with pytest.raises(NameNotFound):
         poise.reach_map(UR5E, "nose")
+    with pytest.raises(ModelMismatch, match=r"poise\.load"):
+        poise.reach_map("ur5e", "tool0")  # type: ignore[arg-type]
     builder = poise.ModelBuilder("rail")
     builder.add_joint("slide", None, "prismatic")
     builder.add_joint("turn", "slide", "revolute")

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.batch.device import is_on_device
-from poise.batch.orientations import orient, read_directions
+from poise.batch.orientations import MOST_DIRECTIONS, orient, read_directions
 from poise.batch.places import Asked, find_plane, hold_root, lay_grid, read_spacing
 from poise.batch.solution import CODES, copy_to_host
 from poise.batch.solver import BatchSolver, read_count
@@ -26,6 +26,7 @@ from poise.batch.voxels import ReachMap
 from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.goals.direction import read_axis
+from poise.kinematics.pose import check_model
 from poise.model import Frame, Model
 from poise.native.gpu import load_cupy
 from poise.solvers import Status
@@ -142,9 +143,13 @@ class MapProblem:
         on_device = device == "gpu" or is_on_device(directions)
         if device not in ("cpu", "gpu"):
             raise InvalidValue(f"device is {device!r}; it must be 'cpu' or 'gpu'.")
+        check_model(model)
         name = model.frame(frame).name
         way = np.array(read_axis(axis, "axis"))
         d, turned = read_directions(directions), read_count("turns", turns, 3600)
+        if len(d) * turned > MOST_DIRECTIONS:
+            most = f"at most {MOST_DIRECTIONS} orientations a voxel"
+            raise InvalidValue(f"directions is {len(d)} and turns is {turned}, {len(d) * turned} orientations; {most}.")
         R = orient(d, turned, way)
         body = hold_root(model)
         goal = Reach(name, np.eye(4) if len(R) else np.zeros(3), tolerance=tolerance)

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from poise.batch.solution import copy_to_host
 from poise.errors import InvalidValue, ShapeMismatch
+from poise.spatial.arrays import read_reals
 
-__all__ = ["orient", "read_directions", "spread_directions"]
+__all__ = ["MOST_DIRECTIONS", "orient", "read_directions", "spread_directions"]
 
 Floats = NDArray[np.float64]
 MOST_DIRECTIONS = 1 << 20
@@ -57,7 +58,7 @@ def read_directions(given: Any) -> Floats:
         if not 0 <= given <= MOST_DIRECTIONS:
             raise InvalidValue(f"directions is {given!r}; it must be a whole number from 0 to {MOST_DIRECTIONS}.")
         return spread_directions(int(given))
-    rows = np.atleast_2d(np.asarray(copy_to_host(given), dtype=np.float64))
+    rows = np.atleast_2d(read_reals(copy_to_host(given), "directions"))
     if rows.ndim != 2 or rows.shape[1] != 3:
         raise ShapeMismatch(f"directions has shape {rows.shape}; it must be a number, or directions (n, 3).")
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)

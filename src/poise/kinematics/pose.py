@@ -14,15 +14,21 @@ from poise.model import Frame, Model
 from poise.spatial import Transform
 from poise.spatial.arrays import read_reals
 
-__all__ = ["Pose", "check_configuration"]
+__all__ = ["Pose", "check_configuration", "check_model"]
 
 Floats = NDArray[np.float64]
 
 
+def check_model(model: object) -> None:
+    """Refuse what is no model, with what to type."""
+    if not isinstance(model, Model):
+        hint = f"; type: poise.load({model!r})" if isinstance(model, str) else ""
+        raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}{hint}.")
+
+
 def check_configuration(model: Model, q: ArrayLike | None, ndim: int) -> Floats:
     """Return a read-only copy of q with quaternions made unit; `ndim` axes, the last of length nq."""
-    if not isinstance(model, Model):
-        raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}.")
+    check_model(model)
     given = read_reals(q, "q")
     if given.ndim != ndim:
         wanted = f"({model.nq},)" if ndim == 1 else f"(frames, {model.nq})"

@@ -70,6 +70,10 @@ def prepare(
 ) -> CarryOver:
     """Return what one body asks of another, or say why it cannot be asked."""
     parts = find_mapping(source, model) if mapping is None else mapping
+    if not isinstance(parts, Mapping):
+        raise InvalidValue(
+            f"mapping is {mapping!r}; it must be a poise.Mapping such as poise.retarget(clip, model).mapping, or None."
+        )
     parts.check(source, model)
     root = find_root(model, parts.find("pelvis").target)
     if root is None and joints is None:

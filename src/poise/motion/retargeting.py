@@ -14,8 +14,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import InvalidValue, ModelMismatch
+from poise.errors import InvalidValue
 from poise.kinematics import Motion
+from poise.kinematics.pose import check_model
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.carried import HOLD, Retargeted, prepare
@@ -117,8 +118,6 @@ def check_arguments(clip: Motion, model: Model, mode: str) -> None:
     """Refuse what cannot be retargeted, by name."""
     if not isinstance(clip, Motion) or not len(clip):
         raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
-    if not isinstance(model, Model):
-        hint = f"; type: poise.load({model!r})" if isinstance(model, str) else ""
-        raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}{hint}.")
+    check_model(model)
     if mode not in ("clip", "online"):
         raise InvalidValue(f"mode is {mode!r}; it must be 'clip' or 'online'.")

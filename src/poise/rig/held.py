@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ModelMismatch, name_not_found
 from poise.kinematics import Pose
+from poise.kinematics.pose import check_model
 from poise.model import Model
 from poise.names import find_other_side
 from poise.rig.handles import GROUND, KINDS, Handle, find_handles, has_free_base, make_handle
@@ -33,8 +34,7 @@ class Held:
     """
 
     def __init__(self, model: Model, pose: Pose | ArrayLike | None) -> None:
-        if not isinstance(model, Model):
-            raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}.")
+        check_model(model)
         self.model = model
         start = self._configuration(pose)
         self._handles = find_handles(model)

@@ -13,6 +13,7 @@ from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.goals import Goal
 from poise.goals.goal import GoalRows
 from poise.kinematics import Pose
+from poise.kinematics.pose import check_model
 from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer
@@ -72,9 +73,7 @@ class Solver:
 
     def _read(self, model: Model, goals: Iterable[Goal] | Goal, options: Options) -> None:
         """Take the problem in, without preparing it."""
-        if not isinstance(model, Model):
-            hint = f"; type: poise.load({model!r})" if isinstance(model, str) else ""
-            raise ModelMismatch(f"model must be a poise.Model, not {type(model).__name__}{hint}.")
+        check_model(model)
         self.model = model
         self.goals = name_goals([goals] if isinstance(goals, Goal) else goals)
         self.row_names = order_goals(self.goals)
