@@ -69,7 +69,9 @@ void seed_in_cone(const ConeSpec<double>& cone, double x, double y, double share
 // no pose reaches, the best one mostly has joints at their ends. A turn or a body length about the start where there is no range.
 // A ball joint with a cone starts inside it.
 void seed_start(const SolverData& solver, unsigned search, S* q) {
-  const double part = solver.proved_unreachable ? 1.5 : minimum(1.5, 0.5 + 0.025 * (search - 1));
+  // a proof about a level below says nothing about the searches of the levels above it
+  const bool hopeless = solver.proved_unreachable && !solver.strict;
+  const double part = hopeless ? 1.5 : minimum(1.5, 0.5 + 0.025 * (search - 1));
   for (int c = 0; c < solver.n_v; ++c) {
     const Freedom<S>& f = solver.freedoms[static_cast<std::size_t>(c)];
     if (f.q_index < 0) continue;
