@@ -1,5 +1,7 @@
 """Motions carried over onto other bodies: contacts stay exact, ranges hold, directions of bones are kept."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -111,7 +113,8 @@ def test_what_cannot_be_carried_over_is_refused_by_name(walk, small):
         retarget(walk, "g1.xml")
     with pytest.raises(InvalidValue, match="clip"):
         retarget(walk[:0], small)
-    for mapping in (3, "auto", {}, []):
+    none: list[Any] = [3, "auto", {}, []]
+    for mapping in none:
         with pytest.raises(InvalidValue, match="mapping"):
             retarget(walk, small, mapping=mapping)
 
