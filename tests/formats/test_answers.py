@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -66,3 +67,18 @@ def test_what_json_does_not_hold_is_refused(tmp_path: Path) -> None:
     path = poise.save(solved(), tmp_path / "x.json")
     with pytest.raises(FormatError, match="holds a pose or a solution and no body"):
         poise.load(path)
+    for text in ("{", "[]", "{}", '{"poise": 1}'):
+        path.write_text(text)
+        with pytest.raises(FormatError, match="holds no body"):
+            poise.load(path)
+
+
+@pytest.mark.parametrize(
+    "options", [{"separators": (",", ":")}, {"sort_keys": True, "indent": 4}, {"separators": (" ,", " : ")}]
+)
+def test_a_body_is_read_however_another_tool_wrote_its_json(tmp_path: Path, options: dict[str, Any]) -> None:
+    for name in ("panda", "snake100"):
+        model = poise.load(name)
+        path = poise.save(model, tmp_path / "body.json")
+        path.write_text(json.dumps(json.loads(path.read_text("utf-8")), **options), "utf-8")
+        assert poise.load(path) == model

@@ -9,6 +9,7 @@ left of each, in metres and radians, and whether it is reached) and ``why`` (emp
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -34,11 +35,12 @@ __all__ = [
 NAME = "JSON"
 SUFFIXES = (".json",)
 HOLDS_EVERY_JOINT = True
+KIND = re.compile(rb'"poise"\s*:\s*"(body|pose)"')  # wherever other tools put it, with whatever space
 
 
 def looks_like(head: bytes) -> bool:
     """Return whether a file begins as ours do: a body, or a pose."""
-    return head.lstrip()[:1] == b"{" and (b'"poise": "body"' in head or b'"poise": "pose"' in head)
+    return head.lstrip()[:1] == b"{" and KIND.search(head) is not None
 
 
 def write_model(model: Model, target: Path) -> None:
@@ -49,8 +51,10 @@ def write_model(model: Model, target: Path) -> None:
 
 def read_model(source: Source, options: ReadOptions) -> Model:
     """Return the body of a file that `write_model` wrote."""
-    if b'"poise": "body"' not in source.data[: 1 << 16]:
-        raise source.make_error("it holds a pose or a solution and no body; poise.save(model, ...) writes one.")
+    kinds = {found.group(1) for found in KIND.finditer(source.data)}
+    if b"body" not in kinds:
+        told = "a pose or a solution and no body" if kinds else "no body"
+        raise source.make_error(f"it holds {told}; poise.save(model, ...) writes one.")
     try:
         model = read_description(source.data.decode("utf-8"))
     except FormatError as error:
