@@ -51,15 +51,25 @@ def look(camera: Any, x: float, y: float) -> tuple[np.ndarray, np.ndarray]:
 
 
 def find_parts(studio: Studio, camera: Any) -> dict[str, tuple[float, float]]:
-    """Where in the window each part is seen that turns, the middle of what is seen of it [pixels]."""
+    """Where in the window each part is seen that turns, about the middle of what is seen of it [pixels].
+
+    A part that is too thin to be meant by a click is left out: all within two pixels of the place must be of it.
+    """
     found: dict[str, list[tuple[int, int]]] = {}
     for y in range(STEP, SEEN[1], STEP):
         for x in range(STEP, SEEN[0], STEP):
             frame = studio.view.find_clicked(*look(camera, x, y))
             if frame is not None and find_turning_joint(studio.model, frame, studio.puppet.size) is not None:
                 found.setdefault(frame, []).append((x, y))
-    nearest = {frame: np.array(places) - np.mean(places, axis=0) for frame, places in found.items()}
-    return {f: found[f][int(np.linalg.norm(off, axis=1).argmin())] for f, off in nearest.items()}
+    out = {}
+    for frame, places in found.items():
+        off = np.linalg.norm(np.array(places) - np.mean(places, axis=0), axis=1)
+        for x, y in (places[k] for k in np.argsort(off, kind="stable")):
+            near = ((x + i, y + j) for i in (-2, 2) for j in (-2, 2))
+            if all(studio.view.find_clicked(*look(camera, *place)) == frame for place in near):
+                out[frame] = (float(x), float(y))
+                break
+    return out
 
 
 def find_arc(studio: Studio, page: Any, turn: Any) -> np.ndarray:
