@@ -108,7 +108,7 @@ def test_json_is_numbers_alone_on_stdout() -> None:
     racers = {racer["method"]: racer for racer in figures["racers"]}
     assert set(racers) == set(poise.methods.names()) - {"auto"}
     assert racers["lm"]["reached"] > 0.5
-    assert "fabrik" in racers["fabrik"]["refused"]
+    assert "two_bone" in racers["two_bone"]["refused"]
 
 
 def test_out_writes_a_picture(tmp_path: Path) -> None:

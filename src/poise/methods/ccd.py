@@ -52,6 +52,7 @@ class CCD(Method):
     name: ClassVar[str] = "ccd"
     code: ClassVar[core.MethodCode] = core.MethodCode.CCD
     goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "rotation", "pose"})
+    limit_kinds: ClassVar[frozenset[str]] = frozenset({"Cone"})
     levels: ClassVar[bool] = False
     longest_step: ClassVar[float] = math.inf
 

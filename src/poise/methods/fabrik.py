@@ -9,16 +9,21 @@ their axes and all in their ranges, so every iteration ends in a pose of the bod
 chain's reach is answered in one iteration by the straight chain; a chain that lies on the line to its target
 is bent a little first.
 
+    pose       p_(n-1) = t + T R^T (p_(n-1) - p_n)     the last bone lies as the asked rotation T has it (R: now)
+    free root  p_0 = the mean of what its branches ask for, turned to fit them best: it is not put back
+    cone       a ball's turn ends at the swing and twist nearest to it that its cone allows, before the next is placed
+
 Source: Aristidou and Lasenby, FABRIK: a fast, iterative solver for the inverse kinematics problem, Graphical
 Models 73(5), 2011; Aristidou, Chrysanthou and Lasenby, Extending FABRIK with model constraints, Computer
 Animation and Virtual Worlds 27(1), 2016.
 
-Where axes or ranges keep a joint from pointing where it should, the iteration may end anywhere; then a sweep of CCD
-from the same pose is made too, and the better of the two is taken. Chains of free balls, and of hinges in a plane,
-never need it.
+Where axes, ranges or cones keep a joint from pointing where it should, the iteration may end anywhere; then a sweep
+of CCD from the same pose is made too, and the better of the two is taken. Chains of free balls, and of hinges in a
+plane, never need it.
 
-When it fails: it reasons about places, so it supports positions and turning joints alone; with tight ranges, or hinges
-whose axes all differ, it is no better than CCD and costs more.
+When it fails: it reasons about places, so it supports positions, poses and turning joints under a root that may be
+free, and refuses rotations without a place; with tight ranges, or hinges whose axes all differ, it is no better than
+CCD and costs more.
 """
 
 from __future__ import annotations
@@ -42,7 +47,8 @@ class FABRIK(Method):
 
     name: ClassVar[str] = "fabrik"
     code: ClassVar[core.MethodCode] = core.MethodCode.FABRIK
-    joint_kinds: ClassVar[frozenset[str]] = frozenset({"revolute", "continuous", "universal", "euler", "ball"})
-    goal_kinds: ClassVar[frozenset[str]] = frozenset({"position"})
+    joint_kinds: ClassVar[frozenset[str]] = frozenset({"revolute", "continuous", "universal", "euler", "ball", "free"})
+    goal_kinds: ClassVar[frozenset[str]] = frozenset({"position", "pose"})
+    limit_kinds: ClassVar[frozenset[str]] = frozenset({"Cone"})
     levels: ClassVar[bool] = False
     longest_step: ClassVar[float] = math.inf

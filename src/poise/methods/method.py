@@ -43,6 +43,7 @@ class Method:
     joint_kinds: ClassVar[frozenset[str]] = frozenset({*KINDS, "mimic"})  # of the joints that move a goal
     goal_kinds: ClassVar[frozenset[str]] = frozenset({*(op.name.lower() for op in core.GoalOp), "posture"})
     levels: ClassVar[bool] = False  # goals of several priorities, and limits beyond joint ranges
+    limit_kinds: ClassVar[frozenset[str]] = frozenset()  # of `poise.limits`, served although `levels` is False
     devices: ClassVar[frozenset[str]] = frozenset({"cpu"})
 
     def __post_init__(self) -> None:

@@ -43,9 +43,11 @@ def check_serves(
         what = f"method {method.name!r} supports goals of one priority only (weight=100 holds a pin)"
         raise make_refusal(what, lambda other: other.levels)
     beyond = [type(limit).__name__ for limit in limits if not limit.timed]
-    if beyond and not method.levels:
-        what = f"method {method.name!r} keeps joint ranges and the model's own cones, not {beyond[0]}"
-        raise make_refusal(what, lambda other: other.levels)
+    unserved = [] if method.levels else [kind for kind in beyond if kind not in method.limit_kinds]
+    if unserved:
+        cones = "cones" if "Cone" in method.limit_kinds else "the model's own cones"
+        what = f"method {method.name!r} keeps joint ranges and {cones}, not {unserved[0]}"
+        raise make_refusal(what, lambda other: other.levels or set(beyond) <= other.limit_kinds)
     some = method.joint_kinds is not Method.joint_kinds  # a method that supports every kind need not look for them
     for row in rows.values() if some else ():
         for joint in find_joints_above(model, row, moves):

@@ -4,84 +4,15 @@
 // where it was; where branches meet (a sub-base) it takes their mean. Forward: from the root, which has not moved, every joint of
 // the real body turns so that what it carries points to the places just found, in its own range and about its own axes (the 2016
 // extension, "Extending FABRIK with model constraints": what the joint cannot do is taken off before the next one is placed). So
-// a hinge stays in its plane, a limit is never crossed, and the pose after every iteration is a pose of the body.
+// a hinge stays in its plane, a limit is never crossed, a ball stays in its cone, and the pose after every iteration is a pose of
+// the body.
 //
-// Joints that may not move are part of the bone; hinges through one point are one joint.
+// A pose goal lays the last bone as the target has it before the rest is drawn after it. A root that is free goes to the mean of
+// what its branches ask for, and turns to fit them best.
 #pragma once
-#include "kernels/methods/ccd.h"
+#include "kernels/methods/bones.h"
 
 namespace poise {
-
-POISE_LARGE_FN constexpr int fabrik_memory(int goals, int primitives) { return 1 + 27 * goals + 16 * primitives; }
-
-template <class S> struct FabrikMemory {
-  S* nudged;
-  GoalPlace<S>* places;  // one for each goal, before the sweep
-  S* ends;               // 3 for each goal: where its effector should be
-  S* wanted;             // 3 for each primitive: where its joint should be
-  S* weight;             // 1 for each primitive: of the goals that pull at it
-  S* fresh;              // 12 for each primitive: placements as the forward pass makes them
-};
-
-template <class S, class P> POISE_LARGE_FN FabrikMemory<S> fabrik_parts(const P& problem, S* extra) {
-  const int g = problem.goals.count(), n = problem.body.count();
-  S* next = extra + 1;
-  return {extra,
-          reinterpret_cast<GoalPlace<S>*>(next),
-          next + 24 * g,
-          next + 27 * g,
-          next + 27 * g + 3 * n,
-          next + 27 * g + 4 * n};
-}
-
-// ---------------------------------------------------------------------------------------------- the tree of joints
-
-// the first primitive at or above i that may move; -1 if there is none
-template <class P> POISE_LARGE_FN int mover(const P& problem, int i) {
-  // ends: at the root
-  while (i >= 0 && problem.body[i].v_index < 0) i = problem.body[i].parent;
-  return i;
-}
-template <class P> POISE_LARGE_FN int mover_above(const P& problem, int i) {
-  return mover(problem, problem.body[i].parent);
-}
-template <class P> POISE_LARGE_FN int mover_of_goal(const P& problem, int g) {
-  return mover(problem, problem.goals.frames()[problem.goals[g].frame].primitive);
-}
-
-template <class S> POISE_LARGE_FN const S* origin_of(const S* placements, int i) { return placements + 12 * i + 9; }
-
-template <class S> POISE_LARGE_FN S distance(const S* a, const S* b) {
-  S d[3];
-  subtract(a, b, d);
-  return length(d);
-}
-
-// is i a hinge that turns about the same point as the hinge above it?
-template <class S, class P> POISE_LARGE_FN bool follows(const P& problem, const S* placements, int i) {
-  const int above = mover_above(problem, i);
-  if (above < 0 || problem.body[i].kind != REVOLUTE || problem.body[above].kind != REVOLUTE) return false;
-  return distance(origin_of(placements, i), origin_of(placements, above)) < S(1e-9) * S(problem.scale);
-}
-
-// the hinges that turn about the same point as i, from i on; one for a ball
-template <class S, class P>
-POISE_LARGE_FN int gather_group(const P& problem, const S* placements, const FabrikMemory<S>& at, int i, int* members) {
-  int n = 1, last = i;
-  members[0] = i;
-  for (int k = i + 1; k < problem.body[i].subtree_end && n < MOST_TOGETHER; ++k) {
-    if (problem.body[k].v_index < 0) continue;
-    // a branch, or an effector of its own, ends the group
-    bool whole = follows(problem, placements, k) && problem.body[k].subtree_end == problem.body[last].subtree_end;
-    for (int g = 0; g < problem.goals.count(); ++g) {
-      if (mover_of_goal(problem, g) == last)
-        whole = whole && distance(at.places[g].p, origin_of(placements, last)) < S(1e-9) * S(problem.scale);
-    }
-    if (!whole) break;
-    members[n++] = last = k;
-  }
-  return n;
-}
 
 // ---------------------------------------------------------------------------------------------- backward
 
@@ -96,6 +27,18 @@ template <class S> POISE_LARGE_FN void reach_back(const S* joint, const S* end, 
     size = bone;
   }
   for (int k = 0; k < 3; ++k) out[k] = wanted[k] + (size > S(0) ? bone * line[k] / size : S(0));
+}
+
+// Where the last joint of goal g goes when its effector goes to `end`: as the target turns the bone where a rotation is asked for.
+template <class S, class P> POISE_LARGE_FN void lay_last_bone(const P& problem, const GoalPlace<S>& at, int g,
+                                                              const S* joint, const S* end, S* out) {
+  const auto& goal = problem.goals[g];
+  S T[9], arm[3];
+  if (goal.op != GOAL_POSE || !(wanted_rotation(goal, at, T) > S(0))) return reach_back(joint, at.p, end, out);
+  subtract(joint, at.p, arm);
+  rotate_back(at.R, arm, arm);
+  rotate(T, arm, arm);
+  for (int k = 0; k < 3; ++k) out[k] = end[k] + arm[k];
 }
 
 template <class S> POISE_LARGE_FN void add_wish(const S* place, S weight, S* wanted, S* total) {
@@ -114,7 +57,7 @@ POISE_LARGE_FN void reach_backward(const P& problem, const S* placements, Fabrik
     const S c = wanted_point(problem.goals[g], at.places[g], S(problem.scale), end);
     const int j = mover_of_goal(problem, g);
     if (j < 0 || !(c > S(0))) continue;
-    reach_back(origin_of(placements, j), at.places[g].p, end, place);
+    lay_last_bone(problem, at.places[g], g, origin_of(placements, j), end, place);
     add_wish(place, c, at.wanted + 3 * j, at.weight + j);
   }
   for (int i = n - 1; i >= 0; --i) {
@@ -150,6 +93,24 @@ template <class S> POISE_LARGE_FN S pull_bone(S c, const S* turned, const S* old
   return c * bone * bone;
 }
 
+// The pull of goal g in M. Returns what a joint that turns freely would make of it.
+template <class S, class P> POISE_LARGE_FN S pull_effector(const P& problem, const FabrikMemory<S>& at, int g,
+                                                           const S* turned, const S* before, const S* now, S* M) {
+  const auto& goal = problem.goals[g];
+  S t[3], F[9], T[9], own[9], best[9];
+  clear_pull(own);
+  const S c = wanted_point(goal, at.places[g], S(problem.scale), t);
+  S ideal = pull_bone(c, turned, before, at.places[g].p, now, at.ends + 3 * g, own);
+  if (goal.op == GOAL_POSE) {
+    multiply(turned, at.places[g].R, F);
+    pull_frame(wanted_rotation(goal, at.places[g], T), F, T, own);
+    best_ball(own, 8, best);
+    ideal = trace_after(best, own);
+  }
+  for (int k = 0; k < 9; ++k) M[k] += own[k];
+  return ideal;
+}
+
 // M of everything that hangs directly from primitive `last`, turned about the place of primitive i. Returns tr(R M) of a turn that
 // points everything exactly.
 template <class S, class P> POISE_LARGE_FN S pull_of_bones(const P& problem, const S* placements,
@@ -160,9 +121,7 @@ template <class S, class P> POISE_LARGE_FN S pull_of_bones(const P& problem, con
   const S *before = origin_of(placements, i), *now = origin_of(at.fresh, i);
   for (int g = 0; g < problem.goals.count(); ++g) {
     if (mover_of_goal(problem, g) != last) continue;
-    S t[3];
-    const S c = wanted_point(problem.goals[g], at.places[g], S(problem.scale), t);
-    ideal += pull_bone(c, turned, before, at.places[g].p, now, at.ends + 3 * g, M);
+    ideal += pull_effector(problem, at, g, turned, before, now, M);
   }
   for (int k = last + 1; k < problem.body[last].subtree_end;) {
     if (problem.body[k].v_index < 0) {
@@ -177,10 +136,15 @@ template <class S, class P> POISE_LARGE_FN S pull_of_bones(const P& problem, con
 
 template <class S, class P>
 POISE_LARGE_FN S point_ball(const P& problem, const FabrikMemory<S>& at, int i, const S* M, SearchState<S>& state) {
-  S R[9], *w = state.dq + problem.body[i].v_index;
-  best_ball(M, 4, R);
+  S R[9], turn[4], world[3], *w = state.dq + problem.body[i].v_index;
+  best_ball(M, 8, R);
   log_of_matrix(R, w);
   rotate_back(at.fresh + 12 * i, w, w);
+  if (turn_into_cone(problem, state, problem.body[i].v_index, w)) {
+    rotate(at.fresh + 12 * i, w, world);
+    quaternion_of_log(world, turn);
+    matrix_of_quaternion(turn, R);
+  }
   fit_ball(problem, state, problem.body[i].v_index, w);
   return trace_after(R, M);
 }
@@ -211,6 +175,18 @@ template <class S, class P> POISE_LARGE_FN S point_hinges(const P& problem, int 
   return trace_after(R, M);
 }
 
+// slides joint i to its place
+template <class S, class P>
+POISE_LARGE_FN void slide_to_place(const P& problem, const FabrikMemory<S>& at, int i, SearchState<S>& state) {
+  const int v = problem.body[i].v_index;
+  S way[3];
+  subtract(at.wanted + 3 * i, origin_of(at.fresh, i), way);
+  rotate_back(at.fresh + 12 * i, way, way);
+  for (int k = 0; k < 3; ++k) state.dq[v + k] = fit_step(problem, state, v + k, way[k]);
+  take_part(problem.body[i], state);
+  place_one(problem.body, i, state.trial_q, at.fresh);
+}
+
 // points joint i, and the hinges that turn about the same point
 template <class S, class P> POISE_LARGE_FN S point_joint(const P& problem, const FabrikMemory<S>& at, int n,
                                                          const int* members, const S* turned, const S* M,
@@ -229,6 +205,10 @@ POISE_LARGE_FN bool reach_forward(const P& problem, FabrikMemory<S>& at, SearchS
     const auto& b = problem.body[i];
     place_one(problem.body, i, state.trial_q, at.fresh);
     if (b.v_index < 0 || !(at.weight[i] > S(0)) || follows(problem, state.placements, i)) continue;
+    if (b.kind == SLIDE3) {
+      slide_to_place(problem, at, i, state);
+      continue;
+    }
 
     // the joints above have turned everything by `turned` since the sweep began
     S turned[9], M[9];
@@ -252,6 +232,10 @@ template <class S, class P> POISE_LARGE_FN S miss_of(const P& problem, const Goa
   for (int g = 0; g < problem.goals.count(); ++g) {
     const S c = wanted_point(problem.goals[g], places[g], S(problem.scale), t), d = distance(places[g].p, t);
     sum += c * d * d;
+    if (problem.goals[g].op != GOAL_POSE) continue;
+    S T[9];
+    const S turn = wanted_rotation(problem.goals[g], places[g], T);
+    for (int k = 0; k < 9; ++k) sum += turn * (T[k] - places[g].R[k]) * (T[k] - places[g].R[k]);
   }
   return sum;
 }
@@ -275,7 +259,7 @@ POISE_LARGE_FN void repair(const P& problem, const S* targets, FabrikMemory<S>& 
   for (int c = 0; c < problem.n_v; ++c) state.dq[c] = kept[c];
 }
 
-// the straight way to a target: how long the bones are together, and how far it is from the root
+// the straight way to a target: how long the bones are together, and how far it is from the root; endless where the root is free
 template <class S> struct Stretch {
   S bones, distance, off_line;  // off_line: the farthest any joint is from the line
   S root[3];
@@ -292,6 +276,10 @@ POISE_LARGE_FN Stretch<S> stretch_of(const P& problem, const S* placements, cons
     out.bones += distance(end, origin_of(placements, i));
     end = origin_of(placements, i);
     root = i;
+    if (problem.body[i].kind == SLIDE3) {
+      out.bones = out.off_line = S(1e30);
+      return out;
+    }
   }
   if (root < 0) return out;
   for (int k = 0; k < 3; ++k) out.root[k] = end[k];
@@ -349,7 +337,7 @@ template <class S, class P> POISE_LARGE_FN bool sweep_fabrik(const P& problem, c
     return true;
   }
   const Stretch<S> way = stretch_of(problem, state.placements, at, 0);
-  const bool too_far = problem.goals.count() == 1 && way.distance >= way.bones;
+  const bool too_far = problem.goals.count() == 1 && problem.goals[0].op == GOAL_POSITION && way.distance >= way.bones;
   if (too_far && way.off_line < S(1e-7) * way.bones &&
       distance(way.root, at.places[0].p) > way.bones * (S(1) - S(1e-12))) {
     return false;  // it lies straight towards the target: there is no better pose

@@ -251,8 +251,30 @@ template <class S, class P> POISE_LARGE_FN void find_turning_room(const P& probl
   }
 }
 
-// a ball's rotation vector (in its own axes), made stiff, and shortened to the room it has
+// A ball's rotation vector (in its own axes), put where the joint ends inside its cone. True if that changed it.
+template <class S, class P>
+POISE_LARGE_FN bool turn_into_cone(const P& problem, const SearchState<S>& state, int v, S* w) {
+  const Coordinate one[1] = {{0, 0, 1}};
+  for (int i = 0; i < problem.n_cones; ++i) {
+    const auto& cone = problem.cones[i];
+    if (cone.v_index != v) continue;
+    S now[4], led[3];
+    integrate(one, 1, state.q + cone.q_index, w, now);
+    keep_in_cone(problem, cone.q_index, state.q + cone.q_index, now);
+    difference(one, 1, state.q + cone.q_index, now, led);
+    S moved = S(0);
+    for (int k = 0; k < 3; ++k) {
+      moved = maximum(moved, absolute(led[k] - w[k]));
+      w[k] = led[k];
+    }
+    return moved > S(1e-12);
+  }
+  return false;
+}
+
+// a ball's rotation vector (in its own axes), put in its cone, made stiff, and shortened to the room it has
 template <class S, class P> POISE_LARGE_FN void fit_ball(const P& problem, const SearchState<S>& state, int v, S* w) {
+  turn_into_cone(problem, state, v, w);
   S fraction = S(1) / S(problem.freedoms[v].weight);
   S most = S(1e30);
   for (int k = 0; k < 3; ++k) {

@@ -61,10 +61,6 @@ template <class S, class P> POISE_LARGE_FN bool find_limb(const P& problem, cons
   return false;
 }
 
-template <class S> POISE_LARGE_FN void axis_of(const S* placements, int i, S* axis) {
-  for (int k = 0; k < 3; ++k) axis[k] = placements[12 * i + 3 * k + 2];
-}
-
 // how far a primitive's own coordinate may go
 template <class S, class P>
 POISE_LARGE_FN void room_of(const P& problem, const SearchState<S>& state, int i, S& low, S& high) {
