@@ -97,7 +97,7 @@ def test_random_trees_take_the_poses_that_lm_takes():
         lm += Solver(model, goals, method="lm", max_steps=500).solve().reached
         fabrik += Solver(model, goals, method="fabrik", max_steps=500).solve().reached
     assert lm >= 38
-    assert fabrik >= 0.9 * lm
+    assert fabrik >= 0.95 * lm
 
 
 def test_feet_stay_and_the_free_root_goes():
@@ -170,7 +170,7 @@ def test_poses_in_cones():
     for _ in range(20):
         q = poise.solve(model, Reach("tip", model.fk(model.random(rng), "tip")[:3, 3])).q  # a pose in its cones
         reached += Solver(model, ask(model, q, ["tip"]), method="fabrik", max_steps=500).solve().reached
-    assert reached >= 14
+    assert reached >= 18
 
 
 @pytest.mark.parametrize("method", ["fabrik", "ccd"])
