@@ -41,7 +41,7 @@ def shoot(page: Any, name: str) -> None:
 
     path = PICTURES / f"{name}.jpg"
     pixels = Image.open(io.BytesIO(page.screenshot(timeout=SLOW)))
-    pixels.convert("RGB").save(path, quality=68, optimize=True, progressive=True)
+    pixels.convert("RGB").save(path, quality=52, optimize=True, progressive=True)
     print(f"wrote {path.name}")
 
 
