@@ -4,21 +4,13 @@
 
 #include <cstdio>
 
+#include "noise.h"
+
 using namespace poise;
 
 namespace {
 
 constexpr int rounds = 6000;  // of each plan; one in 8 is cut into few pieces, one in 40 into many
-
-unsigned count = 0;
-
-double noise() {
-  unsigned x = ++count * 2654435761u + 12345u;
-  x ^= x >> 16;
-  x *= 0x7feb352du;
-  x ^= x >> 15;
-  return 2 * double(x) / 4294967296.0 - 1;
-}
 
 void draw_unit(double* x) {
   for (int i = 0; i < 3; ++i) x[i] = noise() + (i == 0 ? 0.05 : 0.0);

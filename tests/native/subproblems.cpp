@@ -5,19 +5,11 @@
 #include <cstdio>
 #include <initializer_list>
 
+#include "noise.h"
+
 using namespace poise;
 
 namespace {
-
-unsigned count = 0;
-
-double noise() {
-  unsigned x = ++count * 2654435761u + 12345u;
-  x ^= x >> 16;
-  x *= 0x7feb352du;
-  x ^= x >> 15;
-  return 2 * double(x) / 4294967296.0 - 1;
-}
 
 double lane_of(double x) { return x; }
 double lane_of(float x) { return double(x); }
@@ -94,7 +86,7 @@ template <class S> void solve_random(Figures& f) {
   for (int side = 0; side < 2; ++side) {
     const Known<S>& one = second.turn[side];
     // by the second turn, then by the equation of its own
-    const Known<S> wide{one.at, S(T(side + count % 2))};
+    const Known<S> wide{one.at, S(T(side + drawn % 2))};
     const Known<S> first =
         first_turn_onto(k, k2, p, x, none, none, wide, direct.turn[side], second.certain & direct.certain);
     turn_about(k2, one.at, p, y);
@@ -173,7 +165,7 @@ template <class S> void solve_edges(Figures& f) {
 }
 
 template <class S> void report(const char* name) {
-  count = 0;
+  drawn = 0;
   Figures f;
   for (int i = 0; i < 20000; ++i) {
     solve_random<S>(f);
