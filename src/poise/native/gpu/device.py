@@ -34,7 +34,6 @@ TEAM_ROWS = 4096  # up to so many rows a warp takes each from the start
 CHUNK = 1 << 23  # rows in one launch: bounds the scratch memory, and the time until Ctrl-C is heard
 MOST_GOALS = 16
 FEW, MANY = ("search_few", "settle_few"), ("search_rows", "decide_rows", "search_hard", "end_rows")
-PATIENCE = 24  # searches of a thread at most, where a closed form decides afterwards: a decision costs many searches
 FIRST_ROUND = 32  # searches of a warp before a closed form is asked
 COUNTERS = 8
 OUTPUTS = ("q", "errors", "reached", "codes", "steps", "searches")
@@ -165,7 +164,6 @@ class DeviceProblem:
             self._launch_few(single, pointers, rows)
             return
         early = next(searches for limit, searches in EARLY if rows <= limit)
-        early = min(early, PATIENCE) if self.decides else early
         given = self._pack_given(pointers, rows, early, self.most)
         kernels = self.kernels(single, MANY)
         load_cupy().cuda.runtime.memsetAsync(counters, 0, 4 * COUNTERS, load_cupy().cuda.get_current_stream().ptr)
