@@ -52,7 +52,7 @@ template <class Io> std::vector<int> decide(const Io& io, const std::vector<int>
     threads.emplace_back([&, rank] {
       const f64::Problem exact;
       decide_rows_together(
-          exact, io, memory, Crowd{&all, rank},
+          exact, io, memory, Crowd{&all, rank}, places_for(static_cast<int>(rows.size()), 1),
           [&] {
             const std::size_t k = taken++;
             return k < rows.size() ? rows[k] : -1;

@@ -147,7 +147,7 @@ extern "C" __global__ void __launch_bounds__(32) settle_few(const Given given) {
   if (team.rank() == 0) cells.taken = 0;
   __syncwarp();
   const auto next = [&] { return atomicAdd(&cells.taken, 1) == 0 ? row : -1; };
-  decide_rows_together(exact, io, cells, team, next, [](int) {});
+  decide_rows_together(exact, io, cells, team, 1, next, [](int) {});
   __syncwarp();
   if (is_missed(io.codes[row]) && given.early < given.most) {
     const f32::Problem problem;
@@ -168,7 +168,7 @@ extern "C" __global__ void __launch_bounds__(128) decide_rows(const Given given)
   const f64::Problem exact;
   const int count = given.counters[HARD];
   decide_rows_together(
-      exact, io, cells[threadIdx.x / 32], Warp{},
+      exact, io, cells[threadIdx.x / 32], Warp{}, places_for(count, static_cast<int>(gridDim.x) * 4),
       [=] {
         const int k = atomicAdd(given.counters + NEXT_DECIDED, 1);
         return k < count ? given.hard[k] : -1;

@@ -9,7 +9,7 @@
 
 namespace poise {
 
-constexpr int cell_rows = 16;    // rows that a team holds at once
+constexpr int cell_rows = 16;    // rows that a team holds at once, at most
 constexpr int cell_room = 1024;  // cells on the stack: first cells of all rows, and one round's halves for each level
 constexpr int cell_levels = 13;  // a cell of the last level is not cut any more
 
@@ -156,10 +156,10 @@ POISE_FN void take_cell(CellMemory<T>& memory, Team team, const Rows& rows, unsi
   if (mine) team.add(&row.left, -1);
 }
 
-// Decides rows until there are no more. All threads of the team call it together. `rows` gives them: next(), -1 when there are no more;
+// Decides rows until there are no more, `places` at once. All threads of the team call it together. `rows` gives them: next(), -1 when there are no more;
 // question(row, form), near(row, form), the free joint of its pose; store(row, form, values); judge(verdict); end(row, verdict).
 template <class T, class Team, class Rows>
-POISE_FN void decide_cells(CellMemory<T>& memory, Team team, const Rows& rows) {
+POISE_FN void decide_cells(CellMemory<T>& memory, Team team, const Rows& rows, int places) {
   for (int place = team.rank(); place < cell_rows; place += team.size()) {
     memory.rows[place].row = -1;
     memory.rows[place].form = memory.rows[place].left = 0;
@@ -168,7 +168,7 @@ POISE_FN void decide_cells(CellMemory<T>& memory, Team team, const Rows& rows) {
   team.wait();
   // ends: a round takes cells, of which every row has so many, or there are no more rows
   for (;;) {
-    for (int place = team.rank(); place < cell_rows; place += team.size()) serve_place(memory, team, rows, place);
+    for (int place = team.rank(); place < places; place += team.size()) serve_place(memory, team, rows, place);
     team.wait();
     const int height = memory.height, count = height < team.size() ? height : team.size();
     if (count == 0) return;

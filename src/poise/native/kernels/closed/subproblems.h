@@ -165,14 +165,16 @@ template <class S> POISE_FN TwoTurns<S> turn_to_height(const S* h, const S* k, c
   return turns_of(height_line(h, k, p, d, error));
 }
 
-// Subproblem 3: the turns about k that bring p to the distance d from q, d anything from `near` to `far`.
+// Subproblem 3: the turns about k that bring p to the distance d from q, d anything from `near` to `far`. Where the distance is much less
+// than p and q, what its equation is off by for that is less than what its terms lose by rounding: that is added.
 template <class S> POISE_FN Line<S> distance_line(const S* k, const S* p, const S* q, S d, S near, S far) {
   using T = real_t<S>;
   S n[3];
   cross(k, p, n);
   const S along = dot(q, k) * dot(k, p), half = S(T(0.5)), sum = dot(p, p) + dot(q, q);
-  return line_of(dot(q, p) - along, dot(q, n), half * (sum - d * d) - along, half * (sum - far * far) - along,
-                 half * (sum - near * near) - along);
+  const S lost = S(T(sizeof(T) == 8 ? 1e-14 : 4e-6)) * sum;
+  return line_of(dot(q, p) - along, dot(q, n), half * (sum - d * d) - along, half * (sum - far * far) - along - lost,
+                 half * (sum - near * near) - along + lost);
 }
 template <class S> POISE_FN TwoTurns<S> turn_to_distance(const S* k, const S* p, const S* q, S d, S error) {
   return turns_of(distance_line(k, p, q, d, maximum(d - error, S(real_t<S>(0))), d + error));

@@ -37,23 +37,26 @@ template <class P, class T, class Next, class Leave> struct MissedRows {
   Leave leave;
 
   POISE_FN int forms() const { return P::n_closed; }
-  POISE_FN double metres(int form) const { return problem.goals[P::closed(form).goal].tolerance[0]; }
-  POISE_FN double radians(int form) const { return problem.goals[P::closed(form).goal].tolerance[1]; }
+  // Where there is one form its number is a constant, and so is all of it: of the code only its own plan is left, with its axes folded in.
+  POISE_FN static int number_of(int form) { return P::n_closed == 1 ? 0 : form; }
+  POISE_FN static const ClosedForm<double>& form_of(int form) { return P::closed(number_of(form)); }
+  POISE_FN double metres(int form) const { return problem.goals[form_of(form).goal].tolerance[0]; }
+  POISE_FN double radians(int form) const { return problem.goals[form_of(form).goal].tolerance[1]; }
 
   POISE_FN FamilyQuestion<double> question(int row, int form) const {
     double targets[12 * P::n_goals];
     load_targets(problem, io, row, targets);
-    return question_of(P::closed(form).spec, asked_on_device(problem, form, targets));
+    return question_of(form_of(form).spec, asked_on_device(problem, number_of(form), targets));
   }
   // the free joint in the pose that the searches came to
   POISE_FN double near(int row, int form) const {
-    const ClosedForm<double>& closed = P::closed(form);
+    const ClosedForm<double>& closed = form_of(form);
     const int k = closed.spec.free_joint == FREE_FIRST ? 0 : closed.joints - 1;
     const double q = double(io.q[static_cast<long long>(row) * P::model_q + closed.q_index[k]]);
     return inside_of(axis_of(closed.spec, k), closed.gain[k] * q + closed.bias[k]);
   }
   POISE_FN void store(int row, int form, const double* values) const {
-    if (P::n_goals == 1) store_joints<T>(P::closed(form), io, row, P::model_q, values);
+    if (P::n_goals == 1) store_joints<T>(form_of(form), io, row, P::model_q, values);
   }
   // a pose of one goal says nothing where there are others
   POISE_FN Verdict judge(Verdict verdict) const {
@@ -68,13 +71,19 @@ template <class P, class T, class Next, class Leave> struct MissedRows {
   }
 };
 
-// A team decides rows until `next` gives no more, all threads together.
+// How many of some rows a team holds at once: few rows are shared by all teams.
+POISE_FN int places_for(int rows, int teams) {
+  const int share = (rows + teams - 1) / teams;
+  return share < cell_rows ? share : cell_rows;
+}
+
+// A team decides rows until `next` gives no more, so many `places` at once, all threads together.
 template <class P, class T, class Team, class Next, class Leave>
 POISE_FN void decide_rows_together(const P& problem, const DeviceRows<T, P::n_goals>& io, CellMemory<double>& memory,
-                                   Team team, Next next, Leave leave) {
+                                   Team team, int places, Next next, Leave leave) {
   if constexpr (P::n_closed > 0) {
     const MissedRows<P, T, Next, Leave> rows{problem, io, next, leave};
-    decide_cells(memory, team, rows);
+    decide_cells(memory, team, rows, places);
   }
 }
 
