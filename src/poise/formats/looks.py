@@ -9,21 +9,19 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from poise.errors import FormatError
 from poise.formats.images import IMAGES, MOST_IMAGE, make_texture
-from poise.formats.meshes import read_mesh
+from poise.formats.mesh_shelf import Shelf, place_mesh
 from poise.formats.packages import Finder
 from poise.formats.source import Source
 from poise.formats.thinning import MOST_TRIANGLES, split_creases, thin_all
+from poise.formats.up_axes import find_turn, say_reading
 from poise.model import Mesh, Model
 from poise.model.looks import Look, LookSource, Material, Patch, Piece, Texture
 from poise.model.shapes import Shape
 
 __all__ = ["brings_look", "find_look", "name_missing_meshes"]
 
-MOST_READ = 12_000_000  # triangles of one body that are read before it is thinned
 MOST_NOTES = 6
 PLAIN = Look()
 KEY = "look"
@@ -90,23 +88,21 @@ def thin_look(look: Look) -> Look:
 
 def read_links(model: Model, about: LookSource) -> Look:
     """Read the meshes on the links of a robot: the visual one, or the collision mesh if that cannot be had."""
-    finder = Finder(about)
-    files: dict[Path, tuple[Patch, ...] | None] = {}
-    troubles: list[str] = []
+    shelf = Shelf(Finder(about))
     pieces: list[Piece] = []
     lost: set[str] = set()
     for shape in list_meshes(model, "visual"):
-        found = make_pieces(shape, finder, files, troubles)
+        found = make_pieces(model, shape, shelf)
         lost |= set() if found else {shape.frame}
         pieces += found
     for shape in list_meshes(model, "collision") if lost or not pieces else ():
         if shape.frame in lost or not has_visual(model):
-            pieces += make_pieces(shape, finder, files, troubles)
+            pieces += make_pieces(model, shape, shelf)
     bare = (lost | {shape.frame for shape in list_meshes(model, "any")}) - {piece.frame for piece in pieces}
     kept = bare if not pieces else lost - {piece.frame for piece in pieces}
-    notes = [finder.say_missing()] if finder.missing else []
-    notes += troubles[:MOST_NOTES]
-    look = thin_look(Look(tuple(pieces), frozenset(kept), tuple(notes)))
+    notes = [shelf.finder.say_missing()] if shelf.finder.missing else []
+    notes += shelf.troubles[:MOST_NOTES]
+    look = thin_look(Look(tuple(pieces), frozenset(kept), tuple(notes), assumed=tuple(say_reading(model))))
     return replace(look, pieces=tuple(replace(piece, patch=split_creases(piece.patch)) for piece in look.pieces))
 
 
@@ -123,20 +119,16 @@ def list_meshes(model: Model, use: str) -> list[Shape]:
     return [shape for shape in meshes if (shape.use == "collision") == (use == "collision")]
 
 
-def make_pieces(
-    shape: Shape, finder: Finder, files: dict[Path, tuple[Patch, ...] | None], troubles: list[str]
-) -> list[Piece]:
+def make_pieces(model: Model, shape: Shape, shelf: Shelf) -> list[Piece]:
     """Return the pieces of a mesh on a link; none if it is not found or cannot be read."""
     mesh = shape.shape
     assert isinstance(mesh, Mesh)
-    path = finder.find(mesh.path)
-    if path is None:
+    file = shelf.open(shape)
+    if file is None:
         return []
-    if path not in files:
-        files[path] = open_mesh(path, finder.about.within, files, troubles)
-    matrix = np.array(shape.offset.matrix) @ np.diag([*mesh.scale, 1.0])
-    texture = open_image(mesh.texture, finder) if mesh.texture else None
-    return [Piece(color_patch(patch, shape, texture), shape.frame, matrix) for patch in files[path] or ()]
+    matrix = place_mesh(shape) @ find_turn(model, shelf, file)
+    texture = open_image(mesh.texture, shelf.finder) if mesh.texture else None
+    return [Piece(color_patch(patch, shape, texture), shape.frame, matrix) for patch in file.patches]
 
 
 def open_image(reference: str, finder: Finder) -> Texture | None:
@@ -145,21 +137,6 @@ def open_image(reference: str, finder: Finder) -> Texture | None:
     try:
         return None if path is None else make_texture(Source.open(path, limit=MOST_IMAGE).data)
     except FormatError:
-        return None
-
-
-def open_mesh(
-    path: Path, within: str, files: dict[Path, tuple[Patch, ...] | None], troubles: list[str]
-) -> tuple[Patch, ...] | None:
-    """Return the patches of a file; None, and the reason in `troubles`, if it cannot be read."""
-    read = sum(len(patch.triangles) for found in files.values() for patch in found or ())
-    if read > MOST_READ:
-        troubles.append(f"{path.name} was left out: {MOST_READ} triangles of this body were read before it")
-        return None
-    try:
-        return read_mesh(path, within)
-    except FormatError as error:
-        troubles.append(f"{path.name} was left out: {error.message}")
         return None
 
 

@@ -41,8 +41,8 @@ def find_pieces(model: Model) -> tuple[Piece, ...]:
 
 
 def tell_missing(model: Model) -> None:
-    """Warn, once for each model, of what its file wants drawn and could not be had."""
-    notes = find_look(model).notes
+    """Warn, once for each model, of what its file wants drawn and could not be had, and of what was assumed."""
+    notes = (*find_look(model).notes, *find_look(model).assumed)
     if notes and TOLD not in model._facts:
         model._facts[TOLD] = True
         for note in notes:
