@@ -156,7 +156,10 @@ def test_a_squat_is_balanced_over_what_is_on_the_ground(name: str) -> None:
     rig = make_rig(name)
     body, up = find_body(rig), rig.model.up_direction
     floor = min(rig._feet.find_ground(foot, rig.q) for foot in rig.planted)
-    checked, depths = 0, (0.1, 0.2, 0.3, 0.4) if name == "humanoid" else (0.1, 0.2, 0.3)  # a machine's heels rise then
+    checked, depths = (
+        0,
+        (0.1, 0.2, 0.3, 0.4) if name == "humanoid" else (0.1, 0.2, 0.3),
+    )  # deeper, it cannot
     for depth in depths:
         for _ in follow(rig, body, np.concatenate([lower(rig, 0.1), np.repeat(lower(rig, 0.1, 2)[1:], 15, axis=0)])):
             pass
