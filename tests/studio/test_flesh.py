@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import poise
+import walkers
 from bvh_cases import ROOT6, ROTATIONS, write
 from bvh_oracle import Bone, bones, text_of
+from poise.model import Box
 from poise.pictures.clay import place_core
 from poise.pictures.flesh import find_flesh
 from poise.pictures.solids import find_solids
@@ -103,3 +106,33 @@ def test_a_body_without_bones_is_seen_as_balls(apart: float) -> None:
     figure = poise.plot(model).figure
     figure.canvas.draw()
     assert (np.asarray(figure.canvas.buffer_rgba())[..., 0] < 225).mean() > 0.004
+
+
+@pytest.mark.parametrize("use", ["collision", "visual", "both"])
+def test_a_shape_on_one_part_does_not_stand_for_the_body(use: str, tmp_path) -> None:
+    """A test shape of a file is not drawn if it is for contact; one for the eye is, with flesh around the rest."""
+    plain = walkers.make_machine(hands=False)
+    poise.save(plain, tmp_path / "robot.urdf")
+    text = (tmp_path / "robot.urdf").read_text()
+    text = re.sub(r"<(visual|collision)>.*?</\1>", "", text, flags=re.DOTALL)
+    huge = "<geometry><cylinder radius='3' length='1'/></geometry>"
+    kinds = ("visual", "collision") if use == "both" else (use,)
+    solids = "".join(f"<{kind}>{huge}</{kind}>" for kind in kinds)
+    (tmp_path / "robot.urdf").write_text(text.replace('<link name="pelvis">', f'<link name="pelvis">{solids}'))
+    model = poise.load(tmp_path / "robot.urdf", base="free")
+    drawn = {name for part in find_flesh(model) for name in part.parts}
+    assert {"left_knee", "right_knee"} <= drawn
+    sizes = [float(np.abs(part.surface.vertices).max()) for part in find_flesh(model)]
+    assert (max(sizes) >= 3.0) == (use != "collision")
+    assert len(find_solids(model)) >= 4
+
+
+def test_shapes_on_most_parts_are_the_body() -> None:
+    model = poise.load("humanoid")
+    for frames, grown in ((["knee_l"], True), ([joint.frame for joint in model.joints], False)):
+        builder = poise.ModelBuilder("shapes")
+        builder._extend(model._layout.specs)
+        for frame in frames:
+            builder.add_shape(frame, Box((0.05, 0.05, 0.05)))
+        found = find_flesh(builder.build())
+        assert (len(found) > len(frames)) == grown

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from poise.errors import FormatError
 from poise.formats.images import IMAGES, MOST_IMAGE, make_texture
 from poise.formats.mesh_shelf import Shelf, place_mesh
@@ -16,13 +18,17 @@ from poise.formats.packages import Finder
 from poise.formats.source import Source
 from poise.formats.thinning import MOST_TRIANGLES, split_creases, thin_all
 from poise.formats.up_axes import find_turn, say_reading
+from poise.kinematics.parts import find_rigid_parts
 from poise.model import Mesh, Model
 from poise.model.looks import Look, LookSource, Material, Patch, Piece, Texture
 from poise.model.shapes import Shape
 
-__all__ = ["brings_look", "find_look", "name_missing_meshes"]
+__all__ = ["brings_look", "find_look", "list_seen", "name_missing_meshes", "shows_body"]
 
 MOST_NOTES = 6
+SHOWN = 0.25  # of the places of joints: with shapes on fewer parts a body is not drawn by them alone
+FEWEST = 4  # places: of a body with fewer, whatever its file has is drawn
+SAME = 1e-3  # of L: joints that are nearer are in one place
 PLAIN = Look()
 KEY = "look"
 
@@ -88,7 +94,7 @@ def thin_look(look: Look) -> Look:
 
 def read_links(model: Model, about: LookSource) -> Look:
     """Read the meshes on the links of a robot: the visual one, or the collision mesh if that cannot be had."""
-    shelf = Shelf(Finder(about))
+    shelf, shown = Shelf(Finder(about)), bool(list_seen(model))
     pieces: list[Piece] = []
     lost: set[str] = set()
     for shape in list_meshes(model, "visual"):
@@ -96,9 +102,10 @@ def read_links(model: Model, about: LookSource) -> Look:
         lost |= set() if found else {shape.frame}
         pieces += found
     for shape in list_meshes(model, "collision") if lost or not pieces else ():
-        if shape.frame in lost or not has_visual(model):
+        if shape.frame in lost or (shown and not has_visual(model)):
             pieces += make_pieces(model, shape, shelf)
-    bare = (lost | {shape.frame for shape in list_meshes(model, "any")}) - {piece.frame for piece in pieces}
+    named = {shape.frame for shape in list_meshes(model, "any") if shown}
+    bare = (lost | named) - {piece.frame for piece in pieces}
     kept = bare if not pieces else lost - {piece.frame for piece in pieces}
     notes = [shelf.finder.say_missing()] if shelf.finder.missing else []
     notes += shelf.troubles[:MOST_NOTES]
@@ -109,6 +116,27 @@ def read_links(model: Model, about: LookSource) -> Look:
 def has_visual(model: Model) -> bool:
     """Return whether the file brings anything that is meant to be seen."""
     return any(shape.use != "collision" for shape in model.shapes)
+
+
+def list_seen(model: Model) -> list[Shape]:
+    """Return the shapes that a body is drawn with: those for the eye, else those for contact, if they show the body."""
+    if has_visual(model):
+        return [shape for shape in model.shapes if shape.use != "collision"]
+    return list(model.shapes) if shows_body(model, list(model.shapes)) else []
+
+
+def shows_body(model: Model, shapes: list[Shape]) -> bool:
+    """Return whether shapes are on enough of a body's moving parts that it can be known by them.
+
+    Joints in one place, as those of a hip, count as one.
+    """
+    places: dict[tuple[float, ...], bool] = {}
+    parts, T = find_rigid_parts(model), model.fk(model.rest)
+    served = {parts[shape.frame] for shape in shapes}
+    for joint in (joint for joint in model.joints if joint.nv and not joint.locked):
+        place = tuple(np.round(T[model.frames.index(joint.frame)][:3, 3] / (SAME * model.length or 1.0)).tolist())
+        places[place] = places.get(place, False) or parts[joint.frame] in served
+    return len(places) < FEWEST or sum(places.values()) >= SHOWN * len(places)
 
 
 def list_meshes(model: Model, use: str) -> list[Shape]:

@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.formats.looks import list_seen, shows_body
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model, Object
@@ -58,10 +59,12 @@ class Solid:
 def find_solids(model: Model) -> tuple[Solid, ...]:
     """Return all solids of a body."""
     parts = find_rigid_parts(model)
-    shapes = [shape for shape in model.shapes if shape.use != "collision"] or list(model.shapes)
+    shapes = list_seen(model)
     solid = [shape for shape in shapes if not isinstance(shape.shape, Mesh)]
     served = {parts[model.frame(shape.frame).name] for shape in solid}
     meshed = {parts[model.frame(shape.frame).name] for shape in shapes} - served
+    if not shows_body(model, shapes):
+        meshed = {*parts.values()} - served
     if not shapes and is_bare_person(model):
         return tuple(make_person(model))
     bones = make_skeleton_capsules(model, meshed if shapes else None)
