@@ -22,6 +22,7 @@ from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model
 from poise.model.plane import is_planar
 from poise.model.shapes import Shape
+from poise.pictures.joining import join_balls
 from poise.pictures.primitives import mesh_solid
 from poise.pictures.surface import RoundCone, Surface, round_surface
 
@@ -133,7 +134,7 @@ def place_surface(surface: Surface, shape: Shape) -> Surface:
 def taper_capsules(model: Model) -> Cones:
     """Turn capsules into cones: at each end as thick as the parts that meet there."""
     shown = shows_body(model, list_seen(model))
-    capsules = body_capsules(model) if shown else make_skeleton_capsules(model)
+    capsules = list(join_balls(model, body_capsules(model) if shown else make_skeleton_capsules(model)))
     parts = find_rigid_parts(model)
     T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
     least = PLANAR * model.length if is_planar(model) else 0.0  # an arm on paper is a thick line

@@ -21,6 +21,7 @@ from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model, Object
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from poise.pictures.flesh import find_standing, is_person, place_balls, shape_person, taper_capsules
+from poise.pictures.joining import join_balls
 from poise.spatial import Transform
 
 __all__ = ["Solid", "find_solids", "make_capsule", "place_object"]
@@ -67,7 +68,7 @@ def find_solids(model: Model) -> tuple[Solid, ...]:
         meshed = {*parts.values()} - served
     if not shapes and is_bare_person(model):
         return tuple(make_person(model))
-    bones = make_skeleton_capsules(model, meshed if shapes else None)
+    bones = list(join_balls(model, make_skeleton_capsules(model, meshed if shapes else None)))
     drawn = {parts[bone.frame] for bone in bones} | served
     found = (*(make_solid(shape) for shape in solid), *taper_solids(model, bones), *make_head(model, drawn))
     balls = [] if found else place_balls(model)
