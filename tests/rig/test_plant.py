@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import poise
 import walkers
-from poise.rig.soles import place_of
+from poise.rig.places import find_place
 
 Floats = NDArray[np.float64]
 BODIES = {
@@ -156,11 +156,14 @@ def test_a_squat_is_balanced_over_what_is_on_the_ground(name: str) -> None:
     rig = make_rig(name)
     body, up = find_body(rig), rig.model.up_direction
     floor = min(rig._feet.find_ground(foot, rig.q) for foot in rig.planted)
-    checked, depths = 0, (0.1, 0.2, 0.3, 0.4) if name == "humanoid" else (0.1, 0.2, 0.3)  # a machine's heels rise then
+    checked, depths = (
+        0,
+        (0.1, 0.2, 0.3, 0.4) if name == "humanoid" else (0.1, 0.2, 0.3),
+    )  # deeper, it cannot
     for depth in depths:
         for _ in follow(rig, body, np.concatenate([lower(rig, 0.1), np.repeat(lower(rig, 0.1, 2)[1:], 15, axis=0)])):
             pass
-        points = [place_of(rig.model, point, rig.q) for foot in rig.planted for point in rig._feet[foot].sole]
+        points = [find_place(rig.model, point, rig.q) for foot in rig.planted for point in rig._feet[foot].sole]
         ground = [point for point in points if point @ up < floor + 0.05]  # what is lifted higher carries nothing
         ahead = find_ahead(rig, rig.planted[0], rig.q)
         center = float(rig.model.center_of_mass(rig.q) @ ahead)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import poise
 import walkers
@@ -52,7 +53,7 @@ def test_what_has_no_role_is_told_by_its_name_and_what_is_too_far_is_told_so() -
     (miss,) = rig.misses
     assert miss.metres > 0.5
     assert rig.why().startswith(f"{hand} stays ")
-    assert miss.text == rig.why()
+    assert miss.text == rig.why().splitlines()[0]
 
 
 def test_a_foot_that_is_pulled_into_the_floor_says_so() -> None:
@@ -64,3 +65,35 @@ def test_a_foot_that_is_pulled_into_the_floor_says_so() -> None:
     assert "on the floor" in rig.why()
     assert rig.solution is not None
     assert "stands on the floor" in rig.solution.why()
+
+
+@pytest.mark.parametrize("name", ["humanoid", "machine", "scrambled"])
+@pytest.mark.parametrize("depth", [0.1, 0.25, 0.4])
+def test_a_squat_balances_or_says_that_it_does_not(name: str, depth: float) -> None:
+    """A machine whose pelvis goes straight down by 40 cm cannot: its heels have to rise, and its hips end."""
+    model = poise.load("humanoid") if name == "humanoid" else walkers.make_machine(scrambled=name == "scrambled")
+    rig = poise.Rig(model)
+    rig.stand()
+    body = next(handle.name for handle in rig.handles.values() if handle.kind == "body")
+    pull(rig, body, tuple(-depth * model.up_direction))
+    solution = rig.solution
+    assert solution is not None
+    off = solution.errors["balance"][0]
+    falls = off > 1e-4
+    assert falls == (name != "humanoid" and depth == 0.4)
+    assert ("does not balance" in rig.why()) == falls
+    if falls:
+        assert rig.why().startswith("Everything is where you asked, but the body does not balance")
+        assert f"its centre of mass is {1000 * off:.3g} mm behind its feet" in rig.why()
+        assert f"pull {body} elsewhere, or less far" in rig.why()
+        assert "the left and the right ankle are bent as far as they go" in rig.why()
+
+
+def test_a_body_that_leans_says_to_which_side_it_falls() -> None:
+    for way, word in (((0.5, 0.0, 0.0), "left of"), ((-0.5, 0.0, 0.0), "right of"), ((0.0, 0.0, 0.6), "ahead of")):
+        rig = poise.Rig(poise.load("humanoid"))
+        rig.pin("foot_l")
+        rig.pin("foot_r")
+        pull(rig, "hand_l" if way[0] > 0 else "hand_r", tuple(4.0 * np.array(way)))
+        pull(rig, "pelvis", way)
+        assert f"{word} its feet" in rig.why(), way

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import poise
+import walkers
 from bvh_cases import ROOT6, ROTATIONS, write
 from bvh_oracle import Bone, bones, text_of
+from poise.limits.skeleton import make_skeleton_capsules
+from poise.model import Box
 from poise.pictures.clay import place_core
 from poise.pictures.flesh import find_flesh
+from poise.pictures.joining import join_balls
 from poise.pictures.solids import find_solids
+
+AXES = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0, 0.0, 1.0)}
 
 
 def make_figure(joint: tuple[str, ...], root: str = "") -> tuple[Bone, dict[str, tuple[float, float, float]]]:
@@ -103,3 +110,56 @@ def test_a_body_without_bones_is_seen_as_balls(apart: float) -> None:
     figure = poise.plot(model).figure
     figure.canvas.draw()
     assert (np.asarray(figure.canvas.buffer_rgba())[..., 0] < 225).mean() > 0.004
+
+
+@pytest.mark.parametrize("use", ["collision", "visual", "both"])
+def test_a_shape_on_one_part_does_not_stand_for_the_body(use: str, tmp_path) -> None:
+    """A test shape of a file is not drawn if it is for contact; one for the eye is, with flesh around the rest."""
+    plain = walkers.make_machine(hands=False)
+    poise.save(plain, tmp_path / "robot.urdf")
+    text = (tmp_path / "robot.urdf").read_text()
+    text = re.sub(r"<(visual|collision)>.*?</\1>", "", text, flags=re.DOTALL)
+    huge = "<geometry><cylinder radius='3' length='1'/></geometry>"
+    kinds = ("visual", "collision") if use == "both" else (use,)
+    solids = "".join(f"<{kind}>{huge}</{kind}>" for kind in kinds)
+    (tmp_path / "robot.urdf").write_text(text.replace('<link name="pelvis">', f'<link name="pelvis">{solids}'))
+    model = poise.load(tmp_path / "robot.urdf", base="free")
+    drawn = {name for part in find_flesh(model) for name in part.parts}
+    assert {"left_knee", "right_knee"} <= drawn
+    sizes = [float(np.abs(part.surface.vertices).max()) for part in find_flesh(model)]
+    assert (max(sizes) >= 3.0) == (use != "collision")
+    assert len(find_solids(model)) >= 4
+
+
+def test_shapes_on_most_parts_are_the_body() -> None:
+    model = poise.load("humanoid")
+    for frames, grown in ((["knee_l"], True), ([joint.frame for joint in model.joints], False)):
+        builder = poise.ModelBuilder("shapes")
+        builder._extend(model._layout.specs)
+        for frame in frames:
+            builder.add_shape(frame, Box((0.05, 0.05, 0.05)))
+        found = find_flesh(builder.build())
+        assert (len(found) > len(frames)) == grown
+
+
+def test_heavy_parts_without_bones_hang_together_with_the_rest() -> None:
+    """Links of a hip, whose mass is beside them, and a foot that is known by its mass alone."""
+    builder = poise.ModelBuilder("masses")
+    builder.add_joint("base", None, "free", mass=5.0)
+    above, offset = "base", (0.0, 0.0, -0.1)
+    for name, axis, far in (("yaw", "z", 0.0), ("roll", "x", 0.2), ("pitch", "y", 0.3), ("knee", "y", 0.0)):
+        center = (far, 0.0, 0.0)
+        builder.add_joint(name, above, "revolute", offset=offset, axis=AXES[axis], mass=6.0, center=center)
+        above, offset = name, (0.0, 0.0, -0.4) if name == "pitch" else (0.0, 0.0, 0.0)
+    builder.add_joint("ankle", "knee", "revolute", offset=(0, 0, -0.4), axis=(0, 1, 0), mass=1.0, center=(0.2, 0, 0))
+    model = builder.build()
+    given = make_skeleton_capsules(model)
+    joined = {capsule.frame: capsule for capsule in join_balls(model, given)}
+    bones = max(capsule.radius for capsule in given if capsule.a != capsule.b)
+    origin = (0.0, 0.0, 0.0)
+    for name in ("yaw", "roll"):
+        assert (joined[name].a, joined[name].b) == (origin, origin)
+        assert joined[name].radius <= bones
+    assert joined["ankle"].a == origin
+    assert joined["ankle"].b == pytest.approx((0.2, 0.0, 0.0), abs=0.1)
+    assert {capsule.frame for capsule in given} == set(joined)

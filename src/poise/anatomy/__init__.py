@@ -6,5 +6,6 @@ from poise.anatomy.bones import RoleMatch, RoleReport, find_roles
 from poise.anatomy.contacts import ContactPoint
 from poise.anatomy.finding import roles
 from poise.anatomy.report import Role, Roles
+from poise.anatomy.soles import find_sole
 
-__all__ = ["ContactPoint", "Role", "RoleMatch", "RoleReport", "Roles", "find_roles", "roles"]
+__all__ = ["ContactPoint", "Role", "RoleMatch", "RoleReport", "Roles", "find_roles", "find_sole", "roles"]

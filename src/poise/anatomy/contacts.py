@@ -3,12 +3,12 @@
 Of a foot and its toes, in the pose in which the body stands:
 
     sole       the places within 1 % of the body's height above the lowest
-    heel, toe  the middle of the rear and of the front edge of the sole
+    heel, toe  the middle of the rear and of the front edge of the sole, as far out as it reaches
     sole_1..4  its corners: front left, front right, back right, back left, seen from above
 
 A foot that stands on a point has sole_1 alone. A skeleton has no sole: its toe is the end of the foot, its heel lies
-behind the ankle by BEHIND of the way to the toe, both at the height of the lowest place. A palm is the middle of the
-hand, or of what is beyond the elbow.
+behind the ankle by BEHIND of the way to the toe (that of a paw under it), both at the height of the lowest place. A
+palm is the middle of the hand, or of what is beyond the elbow.
 """
 
 from __future__ import annotations
@@ -65,12 +65,23 @@ def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Flo
     return found
 
 
+def find_touch(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats, foot: str) -> list[ContactPoint]:
+    """Find the contact points of a frame that no role says is a foot, as if it were one."""
+    owners = {name: part.index for part in body.parts for name in part.frames}
+    heights = [body.height(T[:3, 3]) for T in body.places.values()]
+    return list(Foot(model, roles, body, owners, "", foot, ahead, max(heights) - min(heights)).touch().values())
+
+
 def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, str]:
-    """List the places of what is fixed to some frames, in the world: solids, else meshes, else the frames."""
+    """List the places of what is fixed to some frames, in the world: solids, else meshes, else the frames.
+
+    Solids that are for the eye alone count where none is for contact.
+    """
     solids = []
-    for shape in model.shapes:
-        half = half_extent(shape.shape) if shape.frame in frames else None
-        if half is not None and shape.use != "visual":
+    own = [shape for shape in model.shapes if shape.frame in frames]
+    for shape in [shape for shape in own if shape.use != "visual"] or own:
+        half = half_extent(shape.shape)
+        if half is not None:
             T = body.places[shape.frame] @ shape.offset.matrix
             if isinstance(shape.shape, (Sphere, Capsule)):  # round: its lowest place, not the corner of a box around it
                 bar = 0.5 * shape.shape.length if isinstance(shape.shape, Capsule) else 0.0
@@ -118,12 +129,13 @@ class Foot:
         if span < LAYER * self.tall:  # it stands on a point
             name = f"sole_1_{self.side}"
             return {name: self.fix(name, sole.mean(axis=0), evidence)}
-        for name, edge in ((f"toe_{self.side}", front), (f"heel_{self.side}", rear)):
+        for name, edge, end in ((f"toe_{self.side}", front, along.max()), (f"heel_{self.side}", rear, along.min())):
             given = self.roles.get(name)
             if given is not None and self.model.frame(given).joint is None:  # a frame that marks the place itself
                 out[name] = ContactPoint(name, given, (0.0, 0.0, 0.0), "frame")
             else:
-                out[name] = self.fix(name, middle(edge, across), evidence)
+                at = middle(edge, across)
+                out[name] = self.fix(name, at + (end - at @ ahead) * ahead, evidence)
         if evidence != "bones":
             ways = (ahead + across, ahead - across, -ahead - across, -ahead + across)
             for k, way in enumerate(ways, 1):
@@ -149,7 +161,8 @@ class Foot:
         far = float(((points - at) @ ahead).max())
         down = (floor - self.body.height(at)) * self.body.up
         back = float(((points - at) @ ahead).min())
-        rear = back if back < -0.05 * max(far, 1e-12) else -BEHIND * far
+        behind = BEHIND if len(self.side) < 2 else 0.0  # an animal on four legs stands on its toes
+        rear = back if back < -0.05 * max(far, 1e-12) else -behind * far
         return np.array([at + down + far * ahead, at + down + rear * ahead])
 
     def fix(self, name: str, place: Floats, evidence: str) -> ContactPoint:

@@ -12,6 +12,7 @@ import numpy as np
 
 from poise.anatomy.bones import CORE
 from poise.anatomy.contacts import ContactPoint, find_contacts
+from poise.anatomy.parts import Floats
 from poise.errors import name_not_found
 
 __all__ = ["Role", "Roles", "order_of"]
@@ -108,8 +109,13 @@ class Roles(Mapping[str, str]):
         From the solids of feet and hands, else from their meshes (which are read now), else from the bones.
         """
         model, body = self._seen
-        ahead = body.up[[1, 2, 0]] if self.facing is None else np.array(self.facing)
-        return MappingProxyType(find_contacts(model, self._frames, body, ahead))
+        return MappingProxyType(find_contacts(model, self._frames, body, self._ahead))
+
+    @property
+    def _ahead(self) -> Floats:
+        """Where the body looks; any way that is level if nobody knows."""
+        up: Floats = self._seen[1].up
+        return up[[1, 2, 0]] if self.facing is None else np.array(self.facing)
 
     @property
     def missing(self) -> tuple[str, ...]:

@@ -13,18 +13,22 @@ import numpy as np
 
 from poise.errors import FormatError
 from poise.formats.images import IMAGES, MOST_IMAGE, make_texture
-from poise.formats.meshes import read_mesh
+from poise.formats.mesh_shelf import Shelf, place_mesh
 from poise.formats.packages import Finder
 from poise.formats.source import Source
 from poise.formats.thinning import MOST_TRIANGLES, split_creases, thin_all
+from poise.formats.up_axes import find_turn, say_reading
+from poise.kinematics.parts import find_rigid_parts
 from poise.model import Mesh, Model
 from poise.model.looks import Look, LookSource, Material, Patch, Piece, Texture
 from poise.model.shapes import Shape
 
-__all__ = ["brings_look", "find_look", "name_missing_meshes"]
+__all__ = ["brings_look", "find_look", "list_seen", "name_missing_meshes", "shows_body"]
 
-MOST_READ = 12_000_000  # triangles of one body that are read before it is thinned
 MOST_NOTES = 6
+SHOWN = 0.25  # of the places of joints: with shapes on fewer parts a body is not drawn by them alone
+FEWEST = 4  # places: of a body with fewer, whatever its file has is drawn
+SAME = 1e-3  # of L: joints that are nearer are in one place
 PLAIN = Look()
 KEY = "look"
 
@@ -90,29 +94,49 @@ def thin_look(look: Look) -> Look:
 
 def read_links(model: Model, about: LookSource) -> Look:
     """Read the meshes on the links of a robot: the visual one, or the collision mesh if that cannot be had."""
-    finder = Finder(about)
-    files: dict[Path, tuple[Patch, ...] | None] = {}
-    troubles: list[str] = []
+    shelf, shown = Shelf(Finder(about)), bool(list_seen(model))
     pieces: list[Piece] = []
     lost: set[str] = set()
     for shape in list_meshes(model, "visual"):
-        found = make_pieces(shape, finder, files, troubles)
+        found = make_pieces(model, shape, shelf)
         lost |= set() if found else {shape.frame}
         pieces += found
     for shape in list_meshes(model, "collision") if lost or not pieces else ():
-        if shape.frame in lost or not has_visual(model):
-            pieces += make_pieces(shape, finder, files, troubles)
-    bare = (lost | {shape.frame for shape in list_meshes(model, "any")}) - {piece.frame for piece in pieces}
+        if shape.frame in lost or (shown and not has_visual(model)):
+            pieces += make_pieces(model, shape, shelf)
+    named = {shape.frame for shape in list_meshes(model, "any") if shown}
+    bare = (lost | named) - {piece.frame for piece in pieces}
     kept = bare if not pieces else lost - {piece.frame for piece in pieces}
-    notes = [finder.say_missing()] if finder.missing else []
-    notes += troubles[:MOST_NOTES]
-    look = thin_look(Look(tuple(pieces), frozenset(kept), tuple(notes)))
+    notes = [shelf.finder.say_missing()] if shelf.finder.missing else []
+    notes += shelf.troubles[:MOST_NOTES]
+    look = thin_look(Look(tuple(pieces), frozenset(kept), tuple(notes), assumed=tuple(say_reading(model))))
     return replace(look, pieces=tuple(replace(piece, patch=split_creases(piece.patch)) for piece in look.pieces))
 
 
 def has_visual(model: Model) -> bool:
     """Return whether the file brings anything that is meant to be seen."""
     return any(shape.use != "collision" for shape in model.shapes)
+
+
+def list_seen(model: Model) -> list[Shape]:
+    """Return the shapes that a body is drawn with: those for the eye, else those for contact, if they show the body."""
+    if has_visual(model):
+        return [shape for shape in model.shapes if shape.use != "collision"]
+    return list(model.shapes) if shows_body(model, list(model.shapes)) else []
+
+
+def shows_body(model: Model, shapes: list[Shape]) -> bool:
+    """Return whether shapes are on enough of a body's moving parts that it can be known by them.
+
+    Joints in one place, as those of a hip, count as one.
+    """
+    places: dict[tuple[float, ...], bool] = {}
+    parts, T = find_rigid_parts(model), model.fk(model.rest)
+    served = {parts[shape.frame] for shape in shapes}
+    for joint in (joint for joint in model.joints if joint.nv and not joint.locked):
+        place = tuple(np.round(T[model.frames.index(joint.frame)][:3, 3] / (SAME * model.length or 1.0)).tolist())
+        places[place] = places.get(place, False) or parts[joint.frame] in served
+    return len(places) < FEWEST or sum(places.values()) >= SHOWN * len(places)
 
 
 def list_meshes(model: Model, use: str) -> list[Shape]:
@@ -123,20 +147,16 @@ def list_meshes(model: Model, use: str) -> list[Shape]:
     return [shape for shape in meshes if (shape.use == "collision") == (use == "collision")]
 
 
-def make_pieces(
-    shape: Shape, finder: Finder, files: dict[Path, tuple[Patch, ...] | None], troubles: list[str]
-) -> list[Piece]:
+def make_pieces(model: Model, shape: Shape, shelf: Shelf) -> list[Piece]:
     """Return the pieces of a mesh on a link; none if it is not found or cannot be read."""
     mesh = shape.shape
     assert isinstance(mesh, Mesh)
-    path = finder.find(mesh.path)
-    if path is None:
+    file = shelf.open(shape)
+    if file is None:
         return []
-    if path not in files:
-        files[path] = open_mesh(path, finder.about.within, files, troubles)
-    matrix = np.array(shape.offset.matrix) @ np.diag([*mesh.scale, 1.0])
-    texture = open_image(mesh.texture, finder) if mesh.texture else None
-    return [Piece(color_patch(patch, shape, texture), shape.frame, matrix) for patch in files[path] or ()]
+    matrix = place_mesh(shape) @ find_turn(model, shelf, file)
+    texture = open_image(mesh.texture, shelf.finder) if mesh.texture else None
+    return [Piece(color_patch(patch, shape, texture), shape.frame, matrix) for patch in file.patches]
 
 
 def open_image(reference: str, finder: Finder) -> Texture | None:
@@ -145,21 +165,6 @@ def open_image(reference: str, finder: Finder) -> Texture | None:
     try:
         return None if path is None else make_texture(Source.open(path, limit=MOST_IMAGE).data)
     except FormatError:
-        return None
-
-
-def open_mesh(
-    path: Path, within: str, files: dict[Path, tuple[Patch, ...] | None], troubles: list[str]
-) -> tuple[Patch, ...] | None:
-    """Return the patches of a file; None, and the reason in `troubles`, if it cannot be read."""
-    read = sum(len(patch.triangles) for found in files.values() for patch in found or ())
-    if read > MOST_READ:
-        troubles.append(f"{path.name} was left out: {MOST_READ} triangles of this body were read before it")
-        return None
-    try:
-        return read_mesh(path, within)
-    except FormatError as error:
-        troubles.append(f"{path.name} was left out: {error.message}")
         return None
 
 

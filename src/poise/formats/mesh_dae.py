@@ -1,8 +1,9 @@
 """DAE (COLLADA 1.4 and 1.5): the meshes of its scene, where its nodes put them, with the colours and images on them.
 
 Read over our own XML, which opens nothing and bounds everything. The unit of the file is brought to metres; its up axis
-is left alone, as the programs that show robots do. Morphs and skins are passed over (a skinned mesh stands as it was
-bound). Format: Khronos, COLLADA Digital Asset Schema 1.4.1. How faces find their image: `mesh_dae_paint`.
+is told and left alone: whether it is meant is seen on the whole robot (`up_axes`). Morphs and skins are passed over (a
+skinned mesh stands as it was bound). Format: Khronos, COLLADA Digital Asset Schema 1.4.1. How faces find their image:
+`mesh_dae_paint`.
 """
 
 from __future__ import annotations
@@ -63,8 +64,11 @@ class Scene:
         return self.materials[reference]
 
 
-def read_dae(source: Source, album: Album | None = None) -> list[Patch]:
-    """Read all meshes of the scene, in metres; those of the library where there is no scene."""
+def read_dae(source: Source, album: Album | None = None) -> tuple[list[Patch], str]:
+    """Read all meshes of the scene, in metres, and the axis of the file that it says is up, "x", "y" or "z".
+
+    Where there is no scene, the meshes are those of the library.
+    """
     root = parse_xml(source)
     if strip_prefix(root.tag) != "COLLADA":
         raise source.make_error(f"its root is <{root.tag}>; a DAE begins with <COLLADA>.")
@@ -78,7 +82,13 @@ def read_dae(source: Source, album: Album | None = None) -> list[Patch]:
     if not scene.instances:
         for geometry in [e for e in list_all(root) if strip_prefix(e.tag) == "geometry"]:
             add_patches(scene, geometry, T, {})
-    return scene.patches
+    return scene.patches, read_up(root)
+
+
+def read_up(root: Element) -> str:
+    """Return which axis the file says is up; "z", which changes nothing, if it says none."""
+    said = [up.text or "" for asset in list_children(root, "asset") for up in list_children(asset, "up_axis")]
+    return next((word[0].lower() for word in map(str.strip, said) if word in ("X_UP", "Y_UP", "Z_UP")), "z")
 
 
 def read_unit(source: Source, root: Element) -> float:

@@ -2,12 +2,13 @@
 
 The readers are ours: they need no package, look at every count before they take memory for it, check every number and
 every index, and open nothing but the file, the images that it names, and the colours next to an OBJ. Vertices keep the
-file's units (a DAE's are brought to metres, as every program for robots does).
+file's units (a DAE's are brought to metres, as every program for robots does) and its axes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
@@ -28,7 +29,7 @@ from poise.formats.mesh_obj import read_obj
 from poise.formats.source import Source
 from poise.model.looks import Patch
 
-__all__ = ["MESHES", "read_mesh", "read_vertices"]
+__all__ = ["MESHES", "MeshFile", "read_file", "read_mesh", "read_vertices"]
 
 MESHES = (".stl", ".obj", ".dae", ".glb", ".gltf", ".msh")
 """Suffixes of files that are read as meshes; no other file is ever opened for its looks."""
@@ -38,8 +39,26 @@ MOST_BYTES = 1 << 27
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class MeshFile:
+    """What a file of a mesh holds.
+
+    Attributes:
+        patches: Its triangles, a patch for each of its materials.
+        up: The axis that it says is up, "x" or "y"; "z" where it says so or nothing, as the axes of links are.
+    """
+
+    patches: tuple[Patch, ...]
+    up: str = "z"
+
+
 def read_mesh(path: str | Path, within: str = "") -> tuple[Patch, ...]:
-    """Read the triangles of a file, a patch for each of its materials.
+    """Read the triangles of a file, see `read_file`."""
+    return read_file(path, within).patches
+
+
+def read_file(path: str | Path, within: str = "") -> MeshFile:
+    """Read a mesh, in the axes of its file.
 
     Args:
         path: The file.
@@ -54,7 +73,7 @@ def read_mesh(path: str | Path, within: str = "") -> tuple[Patch, ...]:
     if suffix not in readers:
         raise source.make_error(f"is not a mesh that Poise reads; it reads: {' '.join(MESHES)}.")
     try:
-        patches = readers[suffix](source)
+        patches, up = readers[suffix](source)
     except FormatError:
         raise
     except PoiseError as error:
@@ -64,7 +83,7 @@ def read_mesh(path: str | Path, within: str = "") -> tuple[Patch, ...]:
     found = tuple(patch for patch in patches if len(patch.triangles))
     if not found:
         raise source.make_error("has no triangles.")
-    return found
+    return MeshFile(found, up)
 
 
 def read_vertices(path: str | Path) -> Floats:
@@ -72,13 +91,19 @@ def read_vertices(path: str | Path) -> Floats:
     return np.concatenate([np.asarray(patch.vertices, np.float64) for patch in read_mesh(path)])
 
 
-def list_readers(album: Album) -> dict[str, Callable[[Source], list[Patch]]]:
-    """Return which function reads which suffix."""
+def list_readers(album: Album) -> dict[str, Callable[[Source], tuple[list[Patch], str]]]:
+    """Return which function reads which suffix, into patches and the axis that is up."""
     from poise.formats.gltf.looks import read_still
 
-    still = {".glb": read_still, ".gltf": read_still}
-    painted = {".obj": partial(read_obj, album=album), ".dae": partial(read_dae, album=album)}
-    return {".stl": read_stl, ".msh": read_msh, **painted, **still}
+    silent: dict[str, Callable[[Source], list[Patch]]] = {".glb": read_still, ".gltf": read_still}
+    silent |= {".stl": read_stl, ".msh": read_msh, ".obj": partial(read_obj, album=album)}
+    told = {suffix: partial(read_silent, read=read) for suffix, read in silent.items()}
+    return {**told, ".dae": partial(read_dae, album=album)}
+
+
+def read_silent(source: Source, read: Callable[[Source], list[Patch]]) -> tuple[list[Patch], str]:
+    """Read a file that does not say which axis is up, or whose reader has turned it."""
+    return read(source), "z"
 
 
 # ------------------------------------------------------------------------------------------------ STL and MSH

@@ -23,7 +23,7 @@ from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.model.joint import Joint
 
-__all__ = ["BodyCapsule", "make_skeleton_capsules"]
+__all__ = ["BodyCapsule", "find_water_radius", "make_skeleton_capsules"]
 
 Floats = NDArray[np.float64]
 Triple = tuple[float, float, float]

@@ -157,12 +157,14 @@ class Look:
         bare: Frames whose shape was to be a mesh that could not be had.
         notes: What was left out, and where it was looked for.
         whole: How many triangles the files have, where they were thinned; else 0.
+        assumed: How files were read that can be read in two ways.
     """
 
     pieces: tuple[Piece, ...] = ()
     bare: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
     whole: int = 0
+    assumed: tuple[str, ...] = ()
 
     @property
     def triangles(self) -> int:

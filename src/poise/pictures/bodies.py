@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatWarning
-from poise.formats.looks import find_look
+from poise.formats.looks import find_look, list_seen
 from poise.formats.thinning import choose_vertices
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Mesh, Model
@@ -41,8 +41,8 @@ def find_pieces(model: Model) -> tuple[Piece, ...]:
 
 
 def tell_missing(model: Model) -> None:
-    """Warn, once for each model, of what its file wants drawn and could not be had."""
-    notes = find_look(model).notes
+    """Warn, once for each model, of what its file wants drawn and could not be had, and of what was assumed."""
+    notes = (*find_look(model).notes, *find_look(model).assumed)
     if notes and TOLD not in model._facts:
         model._facts[TOLD] = True
         for note in notes:
@@ -54,7 +54,7 @@ def gather_pieces(model: Model) -> tuple[Piece, ...]:
     look = find_look(model)
     if not look.pieces:
         return ()
-    seen = [shape for shape in model.shapes if shape.use != "collision"] or list(model.shapes)
+    seen = list_seen(model)
     seen += [s for s in model.shapes if s.use == "collision" and s.frame in look.bare and s not in seen]
     solids = [piece for shape in seen if not isinstance(shape.shape, Mesh) for piece in make_pieces(shape)]
     drawn = {piece.frame for piece in (*look.pieces, *solids)}

@@ -15,12 +15,14 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.formats.looks import list_seen, shows_body
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits.capsules import body_capsules
-from poise.limits.skeleton import BodyCapsule
+from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model
 from poise.model.plane import is_planar
 from poise.model.shapes import Shape
+from poise.pictures.joining import join_balls
 from poise.pictures.primitives import mesh_solid
 from poise.pictures.surface import RoundCone, Surface, round_surface
 
@@ -69,11 +71,11 @@ class Flesh:
 @lru_cache(maxsize=8)
 def find_flesh(model: Model) -> tuple[Flesh, ...]:
     """Return all surfaces of a body that brings no meshes: the solids of its file, and flesh where it has none."""
-    seen = [s for s in model.shapes if s.use in ("both", "visual")] or list(model.shapes)
+    seen = list_seen(model)
     parts = find_rigid_parts(model)
     drawn = [Flesh(s.frame, surface, find_color(s), frozenset({s.frame})) for s in seen for surface in mesh_shape(s)]
     served = {parts[f.frame] for f in drawn}
-    if drawn:  # parts of which the file says nothing stay unseen, as its maker wanted
+    if drawn and shows_body(model, seen):  # parts of which the file says nothing stay unseen, as its maker wanted
         wanted = {parts[s.frame] for s in seen}
         served |= {part for part in parts.values() if part not in wanted}
     grown = (*drawn, *grow_flesh(model, served))
@@ -131,7 +133,8 @@ def place_surface(surface: Surface, shape: Shape) -> Surface:
 
 def taper_capsules(model: Model) -> Cones:
     """Turn capsules into cones: at each end as thick as the parts that meet there."""
-    capsules = body_capsules(model)
+    shown = shows_body(model, list_seen(model))
+    capsules = list(join_balls(model, body_capsules(model) if shown else make_skeleton_capsules(model)))
     parts = find_rigid_parts(model)
     T = dict(zip(model.frames, model.fk(np.array(model.rest)), strict=True))
     least = PLANAR * model.length if is_planar(model) else 0.0  # an arm on paper is a thick line

@@ -15,11 +15,13 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.formats.looks import list_seen, shows_body
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits.skeleton import BodyCapsule, make_skeleton_capsules
 from poise.model import Model, Object
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Shape, Sphere
 from poise.pictures.flesh import find_standing, is_person, place_balls, shape_person, taper_capsules
+from poise.pictures.joining import join_balls
 from poise.spatial import Transform
 
 __all__ = ["Solid", "find_solids", "make_capsule", "place_object"]
@@ -58,13 +60,15 @@ class Solid:
 def find_solids(model: Model) -> tuple[Solid, ...]:
     """Return all solids of a body."""
     parts = find_rigid_parts(model)
-    shapes = [shape for shape in model.shapes if shape.use != "collision"] or list(model.shapes)
+    shapes = list_seen(model)
     solid = [shape for shape in shapes if not isinstance(shape.shape, Mesh)]
     served = {parts[model.frame(shape.frame).name] for shape in solid}
     meshed = {parts[model.frame(shape.frame).name] for shape in shapes} - served
+    if not shows_body(model, shapes):
+        meshed = {*parts.values()} - served
     if not shapes and is_bare_person(model):
         return tuple(make_person(model))
-    bones = make_skeleton_capsules(model, meshed if shapes else None)
+    bones = list(join_balls(model, make_skeleton_capsules(model, meshed if shapes else None)))
     drawn = {parts[bone.frame] for bone in bones} | served
     found = (*(make_solid(shape) for shape in solid), *taper_solids(model, bones), *make_head(model, drawn))
     balls = [] if found else place_balls(model)

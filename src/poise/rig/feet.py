@@ -6,8 +6,8 @@ A planted foot is a hinge. Its ball stays, and the heel rises about an axis acro
     s = u x f                    the axis about which the heel rises, u being up
     ball                         the joint of the toes; of a foot without such a joint, the middle of the front edge
 
-The points of the sole are the lowest places of the foot and of its toes, see soles.py. Where a skeleton has
-no point at the heel, it is put under the ankle and behind it by BEHIND of the way from there to the tip.
+The points of the sole are the contact points of `poise.roles`; those of a foot of which nothing is known but where its
+ankle is are guessed by its height.
 """
 
 from __future__ import annotations
@@ -18,18 +18,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.anatomy import ContactPoint, find_sole
 from poise.goals.contacts import LAYER, find_parent
 from poise.kinematics.parts import find_rigid_parts
 from poise.model import Model
 from poise.rig.ends import is_machine
-from poise.rig.soles import ORIGIN, Place, Triple, find_sole, place_of, triple
+from poise.rig.places import ORIGIN, Place, Triple, find_place, make_triple
 from poise.rig.targets import find_ahead
 
 __all__ = ["Foot", "find_foot"]
 
 Floats = NDArray[np.float64]
-BEHIND = 0.3  # of the way from the ankle to the tip: how far behind the ankle a heel is that no frame marks
 FRONT = 0.1  # of the length of a sole: so near to its foremost point is its front edge, to the last its rear edge
+REAR = ("heel", "sole_3", "sole_4")
 SHORT = 0.01  # of L: a sole that is shorter is a point
 TALL = 0.6  # of the height of the ankle: a sole that is shorter is the end of a leg, and a point
 HELD = 5  # velocities of a leg that can hold the ball of its foot and its side; with fewer the foot is a point
@@ -79,43 +80,62 @@ def find_foot(model: Model, frame: str, q: Floats | None = None) -> Foot:
     parts = find_rigid_parts(model)
     own = str(parts[frame] or frame)
     toes = find_toes(model, parts, own)
-    near = {parts[frame], parts[toes or frame]}
-    points = find_sole(model, {name for name in model.frames if parts[name] in near})
-    points = points if len(points) > 1 or toes else [*points, *guess_sole(model, own, points[0])]
+    contacts = find_sole(model, own, toes)
+    points: list[Place] = [(contact.frame, contact.point) for contact in contacts]
+    if len(points) == 1 and toes is None:
+        points += guess_sole(model, own, points[0])
     T = model.fk(model.rest, own)
-    at = {point: T[:3, :3].T @ (place_of(model, point) - T[:3, 3]) for point in points}  # in the foot's own axes
+    at = {point: T[:3, :3].T @ (find_place(model, point) - T[:3, 3]) for point in points}  # in the foot's own axes
     up = T[:3, :3].T @ model.up_direction
     ahead = find_foot_ahead(model, own, toes, points)
     if ahead is None or count_above(model, own) < HELD:
-        ball = min(points, key=lambda point: float(at[point] @ up))
-        return Foot(own, triple(at[ball]), None, None, triple(up), (ball,), ())
+        return stand_on_point(model, own, frame, list(at.values()), up)
     ahead = T[:3, :3].T @ ahead
     if q is not None and is_line(model, list(at.values()), ahead):
         up = find_upright(model, own, ahead, q)
     along = {point: float(place @ ahead) for point, place in at.items()}
-    first, last = max(along.values()), min(along.values())
+    front, heel = split_sole(contacts, along)
     if toes is None:
-        front = [point for point in points if along[point] >= first - FRONT * (first - last)]
+        first = max(along.values())
         side = np.cross(up, ahead)  # about the foremost edge, at the height of the lowest point, nothing goes deeper
         low = min(float(place @ up) for place in at.values())
         ball_at = first * ahead + low * up + float(np.mean([at[point] @ side for point in front])) * side
     else:
-        ball_at = T[:3, :3].T @ (place_of(model, (toes, ORIGIN)) - T[:3, 3])
-        front = [point for point in points if parts[point[0]] == toes]
-    heel = [point for point in points if along[point] <= last + FRONT * (first - last)]
-    if not min(last, float(ball_at @ ahead)) < 0.0 or set(heel) & set(front):
-        low = min(float(place @ up) for place in at.values())
-        heel = [(own, triple(low * up - BEHIND * first * ahead))]
+        ball_at = T[:3, :3].T @ (find_place(model, (toes, ORIGIN)) - T[:3, 3])
+        front = [(toes, ORIGIN), *(p for p in points if parts[p[0]] == toes and p != (toes, ORIGIN))]
     return Foot(
         own,
-        triple(ball_at),
+        make_triple(ball_at),
         toes,
-        triple(np.cross(up, ahead)),
-        triple(up),
+        make_triple(np.cross(up, ahead)),
+        make_triple(up),
         tuple(front),
         tuple(heel),
         hinged=toes is not None and model.joint(str(model.frame(toes).joint)).nv == 1,
     )
+
+
+def split_sole(contacts: Sequence[ContactPoint], along: dict[Place, float]) -> tuple[list[Place], list[Place]]:
+    """Return the front and the rear of a sole: as its points are called, else those at its two ends."""
+    first, last = max(along.values()), min(along.values())
+    edge, middle = FRONT * (first - last), 0.5 * (first + last)
+    rear = {(contact.frame, contact.point) for contact in contacts if contact.name.startswith(REAR)}
+    fore = {(contact.frame, contact.point) for contact in contacts} - rear
+    named = len(contacts) > 1 and all(along[p] < middle for p in rear) and all(along[p] > middle for p in fore)
+    if not (named and rear and fore):
+        rear = {point for point, at in along.items() if at <= last + edge}
+        fore = {point for point, at in along.items() if at >= first - edge}
+    return [p for p in along if p in fore], [p for p in along if p in rear]
+
+
+def stand_on_point(model: Model, own: str, frame: str, places: list[Floats], up: Floats) -> Foot:
+    """Return a foot that is a point: its handle where that is on the ground, else the middle of what touches it."""
+    T = model.fk(model.rest, own)
+    handle = T[:3, :3].T @ (model.fk(model.rest, frame)[:3, 3] - T[:3, 3])
+    low = min(float(place @ up) for place in places)
+    ends = [place for place in places if float(place @ up) < low + LAYER * model.length]
+    ball = handle if float(handle @ up) < low + LAYER * model.length else np.mean(ends, axis=0)
+    return Foot(own, make_triple(ball), None, None, make_triple(up), ((own, make_triple(ball)),), ())
 
 
 def is_line(model: Model, places: list[Floats], ahead: Floats) -> bool:
@@ -148,7 +168,7 @@ def guess_sole(model: Model, own: str, low: Place) -> list[Place]:
     """
     up, ahead = model.up_direction, find_ahead(model)
     T = model.fk(model.rest, own)
-    height = float((T[:3, 3] - place_of(model, low)) @ up)
+    height = float((T[:3, 3] - find_place(model, low)) @ up)
     if height < SHORT * model.length and not is_machine(model):
         height = ANKLE * measure_leg(model, own)
     if ahead is None or height < SHORT * model.length:
@@ -156,7 +176,7 @@ def guess_sole(model: Model, own: str, low: Place) -> list[Place]:
     middle = T[:3, 3] - height * up
     side = np.cross(up, ahead)
     corners = [middle + height * (x * ahead + y * side) for x in GUESSED[0] for y in GUESSED[1]]
-    return [(own, triple(T[:3, :3].T @ (corner - T[:3, 3]))) for corner in corners]
+    return [(own, make_triple(T[:3, :3].T @ (corner - T[:3, 3]))) for corner in corners]
 
 
 def measure_leg(model: Model, own: str) -> float:
@@ -181,15 +201,15 @@ def find_foot_ahead(model: Model, own: str, toes: str | None, points: Sequence[P
     From the ankle to the toes; of a foot in one piece along its sole, to the side to which the body looks, or which is
     farther away from the ankle.
     """
-    up, at = model.up_direction, place_of(model, (own, ORIGIN))
+    up, at = model.up_direction, find_place(model, (own, ORIGIN))
     if toes is not None:
         parts = find_rigid_parts(model)
-        tips = [place_of(model, point) - at for point in ((toes, ORIGIN), *points) if parts[point[0]] == toes]
+        tips = [find_place(model, point) - at for point in ((toes, ORIGIN), *points) if parts[point[0]] == toes]
         ways = [way - (way @ up) * up for way in tips]
         way = max(ways, key=lambda way: float(np.linalg.norm(way)))
         size = float(np.linalg.norm(way))
         return None if size < SHORT * model.length else way / size
-    places = np.array([place_of(model, point) for point in points])
+    places = np.array([find_place(model, point) for point in points])
     flat = places - np.outer(places @ up, up)
     longest = np.linalg.svd(flat - flat.mean(axis=0))[2][0]
     along = flat @ longest

@@ -16,7 +16,7 @@ from poise.limits.limit import Limit, LimitRow, LimitRows
 from poise.limits.skeleton import BodyCapsule
 from poise.model import Model
 from poise.native import core
-from poise.rig.soles import Place
+from poise.rig.places import Place
 
 __all__ = ["Floor"]
 

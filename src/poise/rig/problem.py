@@ -31,7 +31,7 @@ from poise.rig.levels import (
     near_pin,
 )
 from poise.rig.limbs import Limb
-from poise.rig.soles import Place
+from poise.rig.places import Place
 from poise.rig.stance import Feet, Flat
 from poise.rig.state import Blend, State, Wish
 from poise.rig.stiffness import find_stiffness

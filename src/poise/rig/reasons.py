@@ -9,6 +9,9 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+import numpy as np
+
+from poise.anatomy import roles as find_roles
 from poise.diagnosis.missed import is_missed
 from poise.model import Model
 from poise.names import find_side
@@ -17,9 +20,10 @@ from poise.solvers import Solution
 from poise.solvers.findings import ActiveLimit
 from poise.solvers.show import say_length
 
-__all__ = ["Miss", "Stop", "find_misses", "say_misses"]
+__all__ = ["Miss", "Stop", "find_misses", "find_stops", "group_stops", "say_misses", "say_stops"]
 
 LEAST = 0.05  # of the strongest limit: weaker ones are not worth a word
+TOGETHER = 0.05  # of L: joints that are nearer to one another are one joint to a person
 SIDES = {"l": "left", "r": "right", "fl": "left fore", "fr": "right fore", "hl": "left hind", "hr": "right hind"}
 PARTS = ("ankle", "knee", "hip", "ball", "spine", "chest", "neck", "head", "clavicle", "shoulder", "elbow", "forearm")
 BENDS = frozenset({"ankle", "knee", "elbow", "wrist", "spine", "neck", "ball", "toes"})
@@ -77,26 +81,48 @@ def find_misses(solution: Solution, places: Mapping[str, Wish], feet: Iterable[s
     missed = [name for name in places if name in solution.errors and is_missed(solution, name)]
     if not missed:
         return ()
-    strongest = max((limit.multiplier for limit in solution.active_limits), default=0.0)
-    limits = [x for x in solution.active_limits if x.multiplier > LEAST * strongest and not x.exempt]
-    stops = tuple(name_stop(solution.model, limit) for limit in limits)
+    stops = find_stops(solution)
     pinned = tuple(name for name in feet if name in places and places[name].kind == "pin")
     held = pinned if any(stop.part == "ankle" for stop in stops) else ()
     misses = [Miss(name, *solution.errors[name], stops, held) for name in missed]
     return tuple(replace(miss, text=say_miss(miss)) for miss in misses)
 
 
+def find_stops(solution: Solution) -> tuple[Stop, ...]:
+    """Return the limits that hold a body back, as parts of it, the strongest first."""
+    strongest = max((limit.multiplier for limit in solution.active_limits), default=0.0)
+    limits = [x for x in solution.active_limits if x.multiplier > LEAST * strongest and not x.exempt]
+    return tuple(name_stop(solution.model, limit) for limit in limits)
+
+
 def name_stop(model: Model, limit: ActiveLimit) -> Stop:
     """Return a limit as a part of the body."""
     frame = model.joint(limit.joint).frame if limit.joint else (limit.between or ("",))[0]
-    roles = [role for role, own in model.roles.items() if own == frame]
-    role = min(roles, key=lambda role: (not role.startswith(PARTS), role), default="")
+    played = list_played(model, frame)
+    role = min(played, key=lambda role: (not role.startswith(PARTS), role), default="")
     part, _, side = role.rpartition("_") if role.rpartition("_")[2] in SIDES else (role, "", "")
     turns = limit.kind == "range" and bool(model.turns[limit.velocity])
     degrees = math.degrees(limit.value) if turns else None
     if limit.kind == "floor":  # whatever of it touches: the foot does
         return Stop("foot", SIDES.get(side or find_side(frame), ""), limit.kind, None, limit)
     return Stop(WORDS.get(part, part) or repr(frame), SIDES.get(side, ""), limit.kind, degrees, limit)
+
+
+def list_played(model: Model, frame: str) -> list[str]:
+    """Return the roles that a frame plays: those of the file, else those that the body shows.
+
+    A machine's ankle is several joints in one place, of which one has the role: the others are said to be of it too.
+    """
+    stated = [role for role, own in model.roles.items() if own == frame]
+    if stated or frame not in model.frames:
+        return stated
+    known = {role: own for role, own in find_roles(model).items() if role.startswith(PARTS)}
+    at = {own: model.fk(model.rest, own)[:3, 3] for own in {*known.values(), frame}}
+    far = {own: float(np.linalg.norm(place - at[frame])) for own, place in at.items() if own in known.values()}
+    in_line = [own for own in far if frame in model.ancestors(own) or own in model.ancestors(frame)]
+    nearest = min(in_line, key=lambda own: far[own], default="")
+    near = nearest and far[nearest] < TOGETHER * model.length
+    return [role for role, own in known.items() if own == nearest] if near else []
 
 
 def say_misses(misses: Sequence[Miss]) -> str:

@@ -23,6 +23,7 @@ from poise.limits import Limit
 from poise.model import Model
 from poise.rig.arguments import check_share, check_weight, read_balance, read_floor, read_rest
 from poise.rig.asking import RigProblem, SolverMaker, make_solver
+from poise.rig.falling import find_fall, say_why
 from poise.rig.frames import Frames
 from poise.rig.handles import Handle
 from poise.rig.images import Images
@@ -305,8 +306,9 @@ class Rig(Planting):
         return find_misses(self._solution, self._state.places, self._feet.names)
 
     def why(self) -> str:
-        """Say why handles are not where they were pulled, as a person would; `solution.why()` says more."""
-        return say_misses(self.misses)
+        """Say why handles are not where they were pulled, or why it would fall; `solution.why()` says more."""
+        fall = find_fall(self._solution, self._state.places, self._feet)
+        return say_why(say_misses(self.misses), fall, self.model.units)
 
     # -------------------------------------------------------------------------------------------- left and right
 

@@ -21,7 +21,7 @@ from poise.model import Model
 from poise.rig.feet import Foot, find_foot
 from poise.rig.handles import Handle
 from poise.rig.levels import FLAT_WEIGHT, KEPT, PINS, near_pin
-from poise.rig.soles import Place, place_of
+from poise.rig.places import Place, find_place
 from poise.spatial import Rotation
 
 __all__ = ["Feet", "Flat", "Stance", "flat_name", "side_name"]
@@ -146,7 +146,7 @@ class Feet:
         """Return the transform of a foot's toes (4, 4); of a foot in one piece the place of its ball (3,)."""
         foot = self[handle]
         if foot.toes is None:
-            return place_of(self.model, (foot.frame, foot.ball), q)
+            return find_place(self.model, (foot.frame, foot.ball), q)
         return np.array(self.model.fk(q, foot.toes))
 
     def find_flat(self, handle: str, q: Floats) -> Floats:
@@ -178,7 +178,7 @@ class Feet:
     def lift(self, foot: Foot, point: Place) -> Place:
         """Return the point above a heel that is over the ball when the heel carries nothing any more."""
         T = self.model.fk(self.model.rest, foot.frame)
-        own = T[:3, :3].T @ (place_of(self.model, point) - T[:3, 3])
+        own = T[:3, :3].T @ (find_place(self.model, point) - T[:3, 3])
         ahead = np.cross(np.array(foot.side), np.array(foot.up))
         behind = float((np.array(foot.ball) - own) @ ahead)
         x, y, z = own + behind / math.tan(RISEN) * np.array(foot.up)
