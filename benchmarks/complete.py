@@ -1,100 +1,248 @@
 """Looks for false completeness: a dense numeric search must find no pose that a list called complete lacks.
 
-    python benchmarks/complete.py --targets 10000 --starts 40 --arms ur5e,panda
+    python benchmarks/complete.py --targets 10000 --starts 40 --arms ur5e,panda --seed 0 --workers 16
 
 Targets are poses' own transforms, a third of their joints at the edge of a range or at a quarter turn (decide.py). From
-many random starts each is solved to 1e-9; every pose found must be a branch that is listed (six joints), or lie in an
-arc of its branch (seven), unless the list says that it may lack something. Near a singularity a pose whose errors are
-1e-9 may be far from where they are none: it is the branch if all the way there is as good (six joints), or if some arc
-has its value of the free joint (seven).
+many random starts each is solved to 1e-9, without the closed form; the pose that the target was made from is found too.
+Each is brought to exact poses in fifty digits (exact.py). One that is inside every range must be listed:
+
+- six joints: it is one of the answers, in fifty digits too;
+- seven: it lies on an arc of its branch, or within 1e-4 of one, which is what `complete` promises. Its branch is that
+  within whose bounds it is at its value of the free joint. Near a singularity it may be within those of several: then
+  it is followed along the arc to where it is within those of one, and that one must have an arc there.
+
+Where there is no exact pose, the search has found the border of what can be reached from outside: told as `no pose`.
+Poses that are far from any singularity and equal to what is listed are not asked for fifty digits.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cache, cached_property
+from multiprocessing import get_context
 
 import numpy as np
 from decide import ARMS, near_edges
+from exact import SAME, ExactChain, differ, read_target
 
 import poise
-from poise.goals import Reach
+from poise.goals import Orient, Reach
 from poise.reach.bounds import Freedom
 from poise.reach.closed import ClosedGoal, close_goal
-from poise.solvers.every import CERTAIN, EXCESS, FINEST, FREE, JOINTS, KNOWN, MOST_CELLS, NEAR, SLACKS
+from poise.solvers.every import BRANCH, JOINTS, SLACKS
 
 FINE = (1e-9, 1e-9)
-ALIKE = 1e-4  # [rad, m] a pose that was found is the branch that comes so near
+PROMISED = 1e-4  # [rad, m] how far from a listed arc a pose may be, of seven joints
+CLEAR = 1e-3  # least singular value of a pose that is no suspect
+CHUNK = 50  # targets that are looked at together
 TURN = 2.0 * np.pi
-BESIDE = np.array([0.0, *(sign * 10.0 ** (-0.5 * k) for k in range(8, 15) for sign in (-1, 1))])
+BESIDE = np.array([0.0, *(sign * 10.0**-k for k in range(5, 0, -1) for sign in (-1, 1))])
+ALONG = tuple(sign * 10.0**-k for k in range(6, 1, -1) for sign in (-1, 1))
 
 
-def find_poses(model: poise.Model, frame: str, T: np.ndarray, rng: np.random.Generator, starts: int) -> list:
-    """Return the poses that searches from random starts find, of each target."""
-    goal = Reach(frame, np.eye(4), tolerance=FINE)
+@dataclass(frozen=True, eq=False)
+class Arm:
+    """An arm, the frame that is asked for, its closed form, and its chain in fifty digits."""
+
+    model: poise.Model
+    frame: str
+    closed: ClosedGoal
+    exact: ExactChain
+
+    def read(self, q: np.ndarray) -> np.ndarray:
+        """Return the values of the chain's joints in a pose."""
+        return np.array([axis.gain * q[axis.q] + axis.bias for axis in self.closed.axes])
+
+    def is_clear(self, q: np.ndarray) -> bool:
+        """Whether a pose, the free joint held, is far from every singularity."""
+        J = self.model.jacobian(q, self.frame)
+        if self.closed.free is not None:
+            J = np.delete(J, self.closed.axes[self.closed.free].q, axis=1)
+        return bool(np.linalg.svd(J, compute_uv=False)[-1] > CLEAR)
+
+    def measure(self, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """Return how far values of the joints are from each row, joint by joint, whole turns aside."""
+        d = rows - values
+        slides = np.array([axis.slides for axis in self.closed.axes])
+        return np.abs(np.where(slides, d, d - TURN * np.round(d / TURN)))
+
+
+@cache
+def get_arm(name: str) -> Arm:
+    """Return an arm by its name."""
+    model = ARMS[name]()
+    frame, moves = model.frames[-1], np.ones(model.nv, dtype=bool)
+    closed = close_goal(model, Reach(frame, np.eye(4)).rows(model), Freedom(moves.tobytes(), True))
+    assert isinstance(closed, ClosedGoal)
+    assert closed.family.chain is not None
+    return Arm(model, frame, closed, ExactChain(closed.family.chain))
+
+
+def find_poses(arm: Arm, T: np.ndarray, own: np.ndarray, rng: np.random.Generator, starts: int) -> list:
+    """Return the poses that searches from random starts find, of each target, and the one that it was made from.
+
+    Two goals, a place and a rotation, have no closed form: nothing but the searches finds these.
+    """
+    model, frame = arm.model, arm.frame
+    goals = [Reach(frame, (0, 0, 0), tolerance=FINE[0]), Orient(frame, np.eye(3), tolerance=FINE[1], name="turn")]
     rows = np.repeat(T, starts, axis=0)
-    batch = poise.solve_batch(model, goal, rows, model.random(rng, len(rows)), restarts=0)
+    begin = np.where(rng.random((len(rows), 1)) < 0.5, model.random(rng, len(rows)), near_edges(model, rng, len(rows)))
+    targets = {frame: rows[:, :3, 3].copy(), "turn": rows[:, :3, :3].copy()}
+    batch = poise.solve_batch(model, goals, targets, begin, restarts=0, threads=1)
     q, reached = batch.q.reshape(len(T), starts, -1), batch.reached.reshape(len(T), starts)
-    return [own[good] for own, good in zip(q, reached, strict=True)]
+    return [np.vstack([first, found[good]]) for first, found, good in zip(own, q, reached, strict=True)]
 
 
-def measure(closed: ClosedGoal, values: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """Return how far values of the joints are from each row, whole turns aside."""
-    n = len(closed.axes)
-    d = rows[:, JOINTS][:, :n] - values
-    slides = np.array([axis.slides for axis in closed.axes])
-    return np.abs(np.where(slides, d, d - TURN * np.round(d / TURN))).max(axis=1, initial=0.0)
+class Listed:
+    """What `solve_all` lists of a target."""
+
+    def __init__(self, arm: Arm, T: np.ndarray) -> None:
+        self.arm, self.T = arm, T
+        self.answers = poise.solve_all(arm.model, Reach(arm.frame, T), samples=1)
+        self.complete = self.answers.complete
+        self.target = read_target(T)
+        self.judged: list[tuple[np.ndarray, str]] = []
+        if arm.closed.free is None:
+            self.values = np.array([arm.read(one.q) for one in self.answers]).reshape(-1, len(arm.closed.axes))
+
+    # ------------------------------------------------------------------------------------------- six joints
+
+    @cached_property
+    def exact_answers(self) -> list:
+        """The answers in fifty digits."""
+        polished = [self.arm.exact.polish(values, self.target) for values in self.values]
+        return [one for one in polished if one is not None]
+
+    # ------------------------------------------------------------------------------------------- seven joints
+
+    def scan(self, values: np.ndarray) -> float:
+        """Return the free joint's value in the turn that is scanned."""
+        assert self.arm.closed.free is not None
+        axis, u = self.arm.closed.axes[self.arm.closed.free], float(values[self.arm.closed.free])
+        return u if axis.slides else u - TURN * np.round((u - axis.middle) / TURN)
+
+    def find_branches(self, values: np.ndarray, room: float) -> set[int]:
+        """Return the branches within whose bounds an exact pose is."""
+        form, n = self.arm.closed.form, len(self.arm.closed.axes)
+        R, p, at = self.T[:3, :3].copy(), self.T[:3, 3].copy(), np.array([self.scan(values)])
+        rows = form.near(R, p, at, False, np.zeros(7), np.ones(7))
+        off = self.arm.measure(values, rows[:, JOINTS][:, :n])
+        return set(rows[(off <= rows[:, SLACKS][:, :n] + room).all(axis=1), BRANCH].astype(int))
+
+    def is_on_arc(self, branches: set[int], u: float, room: float) -> bool:
+        """Whether a value of the free joint is on an arc of some of the branches."""
+        assert self.arm.closed.free is not None
+        axis = self.arm.closed.axes[self.arm.closed.free]
+        arcs = [arc for arc in self.answers.arcs if arc.branch in branches]
+        own = [sorted(axis.gain * end + axis.bias for end in (arc.low, arc.high)) for arc in arcs]
+        return any(low - room <= u <= high + room for low, high in own)
+
+    def follow(self, pose: list) -> Iterator[list]:
+        """Yield an exact pose, and exact poses inside the ranges beside it along its arc."""
+        exact, free = self.arm.exact, self.arm.closed.free
+        assert free is not None
+        yield pose
+        for step in ALONG:
+            start = list(pose)
+            start[free] += step
+            found = exact.polish(start, self.target, (free,))
+            near = found is not None and differ(found, start, exact.slides) < 0.1
+            if near and max(exact.measure_excesses(found)) <= 0:
+                yield found
+
+    def has_on_arc(self, pose: list) -> bool:
+        """Whether an exact pose of seven joints is on an arc that is listed."""
+        for one in self.follow(pose):
+            values = np.array([float(v) for v in one])
+            branches = self.find_branches(values, 1e-12)
+            if len(branches) == 1:
+                return self.is_on_arc(branches, self.scan(values), PROMISED)
+        values = np.array([float(v) for v in pose])
+        return self.is_on_arc(self.find_branches(values, 1e-12), self.scan(values), PROMISED)
+
+    # ------------------------------------------------------------------------------------------- both
+
+    def has_clearly(self, q: np.ndarray) -> bool:
+        """Whether a pose that was found is listed beyond doubt: far from singularities, and equal to what is listed."""
+        arm, values = self.arm, self.arm.read(q)
+        if not arm.is_clear(q):
+            return False
+        if arm.closed.free is None:
+            return bool((arm.measure(values, self.values) <= 1e-6).all(axis=1).any())
+        branches = self.find_branches(values, 1e-6)
+        return len(branches) == 1 and self.is_on_arc(branches, self.scan(values), 0.0)
+
+    def settle(self, q: np.ndarray) -> list[np.ndarray]:
+        """Return what Newton's method in doubles comes to from a pose and from beside it: where exact poses may be.
+
+        Near a singularity there may be several: it begins on both sides, in the direction that moves the frame least.
+        """
+        arm, columns = self.arm, [axis.q for axis in self.arm.closed.axes]
+        flat = np.linalg.svd(arm.model.jacobian(q, arm.frame)[:, columns])[2][5]
+        beside = BESIDE[:1] if arm.is_clear(q) else BESIDE
+        x = np.tile(q, (len(beside), 1))
+        x[:, columns] += np.outer(beside, flat)
+        for _ in range(30):
+            T, J = arm.model.fk(x, arm.frame), arm.model.jacobian(x, arm.frame)[:, :, columns]
+            E = self.T[:3, :3] @ T[:, :3, :3].transpose(0, 2, 1)
+            turn = 0.5 * np.stack([E[:, 2, 1] - E[:, 1, 2], E[:, 0, 2] - E[:, 2, 0], E[:, 1, 0] - E[:, 0, 1]], axis=1)
+            left = np.concatenate([self.T[:3, 3] - T[:, :3, 3], turn], axis=1)
+            step = (np.linalg.pinv(J, rcond=1e-12) @ left[:, :, None])[:, :, 0]
+            x[:, columns] += step * np.minimum(1.0, 0.1 / np.maximum(np.abs(step).max(axis=1), 1e-300))[:, None]
+        good = np.abs(left).max(axis=1) < 1e-11
+        out: list[np.ndarray] = []
+        for values in (arm.read(one) for one in (x[good] if good.any() else q[None])):
+            if not out or arm.measure(values, np.array(out)).max(axis=1).min() > 1e-9:
+                out.append(values)
+        return out
+
+    def judge(self, q: np.ndarray) -> str:
+        """Return what is true of a pose that was found: listed, exact (so in fifty digits), no pose, or lacking."""
+        if self.has_clearly(q):
+            return "listed"
+        verdicts = {self.judge_exactly(values) for values in self.settle(q)}
+        return next(word for word in ("lacking", "exact", "no pose") if word in verdicts)
+
+    def judge_exactly(self, values: np.ndarray) -> str:
+        """Return what is true of the exact poses that Newton's method comes to."""
+        for at, verdict in self.judged:
+            if self.arm.measure(values, at[None]).max() < 1e-9:
+                return verdict
+        exact = self.arm.exact.bring_inside(values, self.target)
+        known = all(self.has(one) for one in exact)
+        self.judged.append((values, "no pose" if not exact else "exact" if known else "lacking"))
+        return self.judged[-1][1]
+
+    def has(self, pose: list) -> bool:
+        """Whether an exact pose is listed."""
+        if self.arm.closed.free is not None:
+            return self.has_on_arc(pose)
+        return any(differ(pose, one, self.arm.exact.slides) < SAME for one in self.exact_answers)
 
 
-def is_one(
-    model: poise.Model, frame: str, T: np.ndarray, q: np.ndarray, values: np.ndarray, closed: ClosedGoal
-) -> bool:
-    """Whether all the way from a pose to a branch is as good as the pose: it was found for a pose that it is not."""
-    end = q.copy()
-    for k, axis in enumerate(closed.axes):
-        off = values[k] - (axis.gain * q[axis.q] + axis.bias)
-        end[axis.q] += (off if axis.slides else off - TURN * np.round(off / TURN)) / axis.gain
-    way = model.fk(q + np.linspace(0.0, 1.0, 9)[:, None] * (end - q), frame)
-    return bool(np.abs(way - T).max() <= 20.0 * FINE[0])
-
-
-def turns_fast(model: poise.Model, frame: str, q: np.ndarray, closed: ClosedGoal) -> bool:
-    """Whether a pose, the free joint held, is so near to a singularity that its branch is not told by its joints."""
-    J = np.delete(model.jacobian(q, frame), closed.axes[closed.free or 0].q, axis=1)
-    return bool(np.linalg.svd(J, compute_uv=False)[-1] < 1e-4)
-
-
-def look(model: poise.Model, frame: str, T: np.ndarray, poses: np.ndarray, closed: ClosedGoal) -> tuple[bool, int]:
-    """Return whether the list of a target is complete, and how many of the poses it lacks."""
-    R, p, none, unit = T[:3, :3].copy(), T[:3, 3].copy(), np.zeros(7), np.ones(7)
-    n = len(closed.axes)
-    found = np.stack([axis.gain * poses[:, axis.q] + axis.bias for axis in closed.axes], axis=1)
-    if closed.free is None:
-        rows = closed.form.near(R, p, np.zeros(1), False, none, unit)
-        excess, slack = rows[:, EXCESS][:, :n], rows[:, SLACKS][:, :n]
-        doubt = (rows[:, CERTAIN] == 0.0) | (slack.max(axis=1, initial=0.0) > KNOWN)
-        doubt |= (np.abs(excess) <= slack + NEAR).any(axis=1) & (excess <= slack + NEAR).all(axis=1)
-        listed = rows[(excess <= 0.0).all(axis=1)]
-        lacks = 0
-        for x, q in zip(found, poses, strict=True):
-            far = measure(closed, x, listed)
-            lacks += far.min(initial=9.0) > ALIKE and not (
-                len(far) and is_one(model, frame, T, q, listed[far.argmin(), JOINTS], closed)
-            )
-        return not doubt.any(), lacks
-    *arcs, last = closed.form.whole_arcs(R, p, FINEST, MOST_CELLS)
-    lacking, free = 0, closed.axes[closed.free]
-    for x, q in zip(found, poses, strict=True):
-        u = x[closed.free]
-        u -= 0.0 if free.slides else TURN * np.round((u - free.middle) / TURN)  # the turn that is scanned
-        near = u + BESIDE  # a branch may end, or turn fast, within what was found
-        rows = closed.form.near(R, p, near, False, none, unit)
-        own = rows[measure(closed, x, rows) <= 0.1]
-        inside = any(arc[1] == row[2] and arc[2] - ALIKE <= row[FREE] <= arc[3] + ALIKE for arc in arcs for row in own)
-        # in line, joints turn by radians within a millionth of the free one: an arc there has them all
-        if not inside and turns_fast(model, frame, q, closed):
-            inside = any(arc[2] - ALIKE <= u <= arc[3] + ALIKE for arc in arcs)
-        lacking += not inside
-    return bool(last[2] == 1.0) and closed.family.turn_error <= 1e-6, lacking
+def look(name: str, seed: int, chunk: int, count: int, starts: int, show: bool) -> Counter:
+    """Return how many lists of some targets are complete, and what was found of those."""
+    arm = get_arm(name)
+    rng = np.random.default_rng([seed, chunk])
+    own = near_edges(arm.model, rng, count)
+    T = arm.model.fk(own, arm.frame)
+    out: Counter = Counter(targets=count)
+    for row, (target, poses) in enumerate(zip(T, find_poses(arm, T, own, rng, starts), strict=True)):
+        listed = Listed(arm, target)
+        if not listed.complete:
+            continue
+        out["complete"] += 1
+        for q in poses:
+            verdict = listed.judge(q)
+            out[verdict] += 1
+            if show and verdict == "lacking":
+                print(f"{name} seed {seed} chunk {chunk} row {row}: {q.tolist()}", flush=True)
+    return out
 
 
 def main() -> None:
@@ -103,25 +251,26 @@ def main() -> None:
     parser.add_argument("--targets", type=int, default=500)
     parser.add_argument("--starts", type=int, default=30)
     parser.add_argument("--arms", default=",".join(ARMS))
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1, help="processes")
+    parser.add_argument("--show", action="store_true", help="print what is lacking")
     given = parser.parse_args()
-    for name in given.arms.split(","):
-        model = ARMS[name]()
-        frame, rng = model.frames[-1], np.random.default_rng(0)
-        moves = np.ones(model.nv, dtype=bool)
-        closed = close_goal(model, Reach(frame, np.eye(4)).rows(model), Freedom(moves.tobytes(), True))
-        assert isinstance(closed, ClosedGoal)
-        T = model.fk(near_edges(model, rng, given.targets), frame)
-        complete = lacking = searched = 0
-        for target, poses in zip(T, find_poses(model, frame, T, rng, given.starts), strict=True):
-            whole, missing = look(model, frame, target, poses, closed)
-            complete += whole
-            searched += len(poses)
-            lacking += missing if whole else 0
-        print(
-            f"{name:8} {given.targets} targets, {complete / given.targets:.2%} complete; of {searched} poses found "
-            f"by search those lack {lacking}",
-            flush=True,
-        )
+    print(f"{'arm':8} {'targets':>8} {'complete':>9} {'listed':>9} {'exact':>7} {'no pose':>8} {'lacking':>8}")
+    lacking = 0
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # the processes are enough
+    with ProcessPoolExecutor(given.workers, get_context("spawn")) as pool:
+        for name in given.arms.split(","):
+            sizes = [min(CHUNK, given.targets - at) for at in range(0, given.targets, CHUNK)]
+            n = len(sizes)
+            rows = zip([name] * n, [given.seed] * n, range(n), sizes, [given.starts] * n, [given.show] * n, strict=True)
+            found = sum(pool.map(look, *zip(*rows, strict=True)), Counter())
+            lacking += found["lacking"]
+            print(
+                f"{name:8} {found['targets']:8d} {found['complete'] / found['targets']:9.2%} {found['listed']:9d} "
+                f"{found['exact']:7d} {found['no pose']:8d} {found['lacking']:8d}",
+                flush=True,
+            )
+    raise SystemExit(lacking > 0)
 
 
 if __name__ == "__main__":
