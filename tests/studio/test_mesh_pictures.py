@@ -19,7 +19,7 @@ from poise.pictures import raster
 from poise.pictures.bodies import find_pieces, sample_extremes
 from poise.pictures.bounds import find_floor, sample_outline
 from poise.pictures.primitives import mesh_solid
-from poise.pictures.raster import Sheet, paint_sheets
+from poise.pictures.raster import Canvas, Sheet, paint_sheets
 from poise.pictures.stick import Camera
 from poise.pictures.textures import color_vertices, decode_texture, shrink_texture
 
@@ -44,6 +44,54 @@ def test_triangles_cover_their_area_and_the_nearest_is_seen() -> None:
         assert pixel == pytest.approx((top - bottom) / image.shape[0])
         blue = (image[..., 2] > image[..., 0] + 0.1) & (image[..., 3] > 0.9)
         assert abs(blue.sum() * pixel**2 - 2.0) < 0.05
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_pixel_belongs_to_the_nearest_triangle_over_its_middle(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    many = 40
+    corners = rng.uniform(0.0, 1.0, (many, 1, 2)) + 0.4 * rng.normal(size=(many, 3, 2))
+    depth = rng.uniform(0.0, 1.0, (many, 3))
+    patch = Patch(np.zeros((3 * many, 3), np.float32), np.arange(3 * many, dtype=np.uint32).reshape(-1, 3))
+    for closed in (False, True):
+        canvas = Canvas(np.zeros(2), np.ones(2), 60)
+        canvas.draw(0, Sheet(corners.reshape(-1, 2), depth.ravel(), np.zeros((3 * many, 3)), patch, closed))
+        x, y = np.meshgrid(*(canvas.step * (np.arange(n) + 0.5) for n in (canvas.columns, canvas.rows)))
+        points = np.stack([x.ravel(), y.ravel()], axis=1)
+        found = np.full((many, len(points)), np.inf)
+        for k, (p, z) in enumerate(zip(corners, depth, strict=True)):
+            u, v = p[1] - p[0], p[2] - p[0]
+            if closed and u[0] * v[1] - u[1] * v[0] < 0.0:
+                continue
+            a, b = np.linalg.solve(np.stack([u, v], axis=1), (points - p[0]).T)
+            behind = z[0] + a * (z[1] - z[0]) + b * (z[2] - z[0])
+            found[k] = np.where((a >= 0) & (b >= 0) & (a + b <= 1), behind, np.inf)
+        seen = np.isfinite(found.min(axis=0))
+        assert ((canvas.sheet >= 0) == seen).mean() > 0.999  # on an edge, a last bit decides
+        both = seen & (canvas.sheet >= 0)
+        assert canvas.depth[both] == pytest.approx(found.min(axis=0)[both], abs=1e-6)
+        assert (canvas.triangle[both] == found.argmin(axis=0)[both]).mean() > 0.999
+
+
+def test_triangles_that_meet_leave_no_pixel_between_them() -> None:
+    rng = np.random.default_rng(0)
+    inside = rng.uniform(0.0, 1.0, (60, 2))
+    square = np.array([(0, 0), (1, 0), (1, 1), (0, 1)], float)
+    for middle in inside:  # four triangles around a point of a square
+        corners = np.stack([square, np.roll(square, -1, axis=0), np.tile(middle, (4, 1))], axis=1)
+        patch = Patch(np.zeros((12, 3), np.float32), np.arange(12, dtype=np.uint32).reshape(-1, 3))
+        canvas = Canvas(np.full(2, 0.01), np.full(2, 0.99), 90)
+        canvas.draw(0, Sheet(corners.reshape(-1, 2), np.zeros(12), np.zeros((12, 3)), patch))
+        assert (canvas.sheet.reshape(canvas.rows, canvas.columns)[:90, :90] == 0).all()
+
+
+def test_a_picture_is_no_finer_than_what_is_seen_of_it() -> None:
+    sheet = flat_sheet([(0, 0), (4, 0), (0, 4)], 2.0, (1, 0, 0))
+    whole, _ = paint_sheets([sheet], 200)
+    coarse, (left, right, _, _) = paint_sheets([sheet], 200, pixel=0.1)
+    assert max(whole.shape) > 190
+    assert (right - left) / coarse.shape[1] == pytest.approx(0.1, rel=0.05)
+    assert coarse[..., 3].sum() * 0.1**2 == pytest.approx(8.0, rel=0.05)
 
 
 def test_a_hostile_mesh_makes_a_coarser_picture_and_not_a_slow_one(monkeypatch) -> None:

@@ -34,6 +34,9 @@ def studio_command(
     onto: Annotated[
         str | None, typer.Option(help="Another body, a file or a built-in name: the clip is carried over to it.")
     ] = None,
+    style: Annotated[
+        list[str] | None, typer.Option(help="A clip, or a saved style: what you drag looks like it. May be repeated.")
+    ] = None,
     dark: Annotated[bool, typer.Option("--dark/--light", help="Dark or light colours.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print the address as JSON.")] = False,
 ) -> None:
@@ -48,7 +51,8 @@ def studio_command(
         if not poise.ReachMap.is_in(file):
             body, motion = load_all(file, options, clip, None, tool)
             thing = body if motion is None else motion
-        studio = Studio(thing, host=host, port=port, shadows=shadows, dark=dark, onto=find_other(onto))
+        other, clips = find_other(onto), style or ()
+        studio = Studio(thing, host=host, port=port, shadows=shadows, dark=dark, onto=other, style=clips)
     if as_json:
         typer.echo(json.dumps({"url": studio.url, "model": studio.model.name, "port": studio.port}))
     else:

@@ -12,7 +12,7 @@ from poise.kinematics import Pose
 from poise.model.looks import Material, Patch, Piece, deform, deform_normals
 from poise.model.shapes import Box, Capsule, Cylinder, Geometry
 from poise.model.triangles import triangulate
-from poise.pictures.raster import Canvas, Sheet, paint_sheets
+from poise.pictures.raster import Canvas, Sheet, count_pixels, paint_sheets
 from poise.pictures.solids import Solid
 from poise.pictures.stick import SHADOW, Camera
 from poise.pictures.textures import find_opacity
@@ -35,11 +35,15 @@ def draw_meshes(
     color: str | None = None,
     ghost: bool = False,
     pixels: int = PIXELS,
+    pixel: float = 0.0,
     beside: Sequence[Solid] = (),
+    closed: bool = False,
 ) -> None:
     """Draw one pose by its meshes, the body so many pixels large; a ghost is pale and throws no shadow.
 
-    A given colour is that of all meshes; solids beside the body, in the world, keep their own.
+    A given colour is that of all meshes; solids beside the body, in the world, keep their own. Where a picture is known
+    to show no more than a `pixel` of that side, no finer one is made. `closed` meshes have no holes: what of them faces
+    away is not looked at.
     """
     from matplotlib.colors import to_rgb
 
@@ -57,7 +61,8 @@ def draw_meshes(
         normals = deform_normals(piece, frames, T, points) @ np.stack([right, up, near]).T
         own = color is None or piece.frame == WORLD
         patch = piece.patch if own else paint_patch(piece.patch, to_rgb(str(color)))
-        sheets.append(Sheet(camera.project(points), camera.measure_depth(points), normals, patch))
+        whole = closed or piece.frame == WORLD
+        sheets.append(Sheet(camera.project(points), camera.measure_depth(points), normals, patch, whole))
         if camera.floor is not None and not ghost and opacity == 1.0:
             shadows.append(
                 Sheet(
@@ -65,9 +70,9 @@ def draw_meshes(
                 )
             )
     if shadows:
-        draw_shadow(axes, shadows, to_rgb(SHADOW))
+        draw_shadow(axes, shadows, to_rgb(SHADOW), pixel)
     if sheets:
-        image, extent = paint_sheets(sheets, int(pixels / max(len(axes.figure.axes) - 1, 1) ** 0.5))
+        image, extent = paint_sheets(sheets, int(pixels / max(len(axes.figure.axes) - 1, 1) ** 0.5), pixel)
         add_image(axes, image * (1, 1, 1, 0.35 if ghost else 1), extent, 2 if ghost else 3)
 
 
@@ -91,11 +96,12 @@ def paint_patch(patch: Patch, rgb: tuple[float, float, float]) -> Patch:
     return Patch(patch.vertices, patch.triangles, Material((*rgb, 1.0)), None, patch.normals)
 
 
-def draw_shadow(axes: Any, sheets: list[Sheet], rgb: tuple[float, float, float]) -> None:
+def draw_shadow(axes: Any, sheets: list[Sheet], rgb: tuple[float, float, float], pixel: float = 0.0) -> None:
     """Draw where the light from above does not come."""
     every = np.concatenate([sheet.flat for sheet in sheets])
+    pixels = count_pixels(every, SHADOW_PIXELS, pixel)
     work = sum(float(np.prod(np.ptp(s.flat[s.patch.triangles.astype(np.int64)], axis=1), axis=1).sum()) for s in sheets)
-    canvas = Canvas(every.min(axis=0), every.max(axis=0), SHADOW_PIXELS, 6 * work)
+    canvas = Canvas(every.min(axis=0), every.max(axis=0), pixels, 6 * work)
     for k, sheet in enumerate(sheets):
         canvas.draw(k, sheet)
     image = np.zeros((canvas.rows, canvas.columns, 4))

@@ -39,6 +39,7 @@ SEARCH_FPS = 8.0  # of the steps of a search
 MARGIN = 0.12  # around the motion, of its size
 MOST_POSES = 120  # of a motion that are looked at to find the window that holds it
 DPI = 100
+SHARP = 1.0  # of a pixel of the movie: what its images are made of
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +122,11 @@ def draw_frames(figure: Any, axes: Any, motion: Motion, window: Window, title: s
     figure.set_layout_engine("none")  # the layout is the same in every frame
     if not is_planar(motion.model):
         axes.set_position((0.0, 0.0, 1.0, 0.93 if title else 1.0))
+    width = float(axes.get_position().width) * figure.get_figwidth() * DPI
+    pixel = SHARP * float(np.ptp(window.x)) / width
     for k, pose in enumerate(motion):
         axes.clear()
-        draw_scene(axes, pose, camera=window.camera, style=style, beside=list_beside(motion, k))
+        draw_scene(axes, pose, camera=window.camera, style=style, beside=list_beside(motion, k), pixel=pixel)
         axes.set(xlim=window.x, ylim=window.y)
         axes.set_title(title, loc="left", fontsize=11)
         figure.canvas.draw()

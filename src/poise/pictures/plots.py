@@ -142,10 +142,11 @@ def draw_scene(
     style: str = "auto",
     labels: bool = False,
     beside: Sequence[Solid] = (),
+    pixel: float = 0.0,
 ) -> None:
     """Draw a pose, its ghosts, its targets, solids beside it and the goals of a solution, in equal units on both axes.
 
-    See `plot_pose`.
+    See `plot_pose`. `pixel` is the side of what the picture shows at the finest, where that is known.
     """
     if style not in STYLES:
         raise InvalidValue(f"style is {style!r}; it must be one of {', '.join(map(repr, STYLES))}.")
@@ -162,7 +163,7 @@ def draw_scene(
     else:
         for ghost in ghosts:
             draw_body(axes, ghost, view, color or GHOST, ghost=True)
-        draw_body(axes, pose, view, color, beside=beside)
+        draw_body(axes, pose, view, color, beside=beside, pixel=pixel)
     draw_targets(axes, targets, view)
     draw_marks(axes, list(marks), view)
     axes.set_aspect("equal")
@@ -179,14 +180,16 @@ def draw_body(
     *,
     ghost: bool = False,
     beside: Sequence[Solid] = (),
+    pixel: float = 0.0,
 ) -> None:
     """Draw one pose: by the meshes of its file where it brings some, else as clay."""
     tell_missing(pose.model)
     pieces = find_pieces(pose.model)
-    if beside and not pieces:  # only an image has things in front of parts and behind others
+    bare = bool(beside) and not pieces  # only an image has things in front of parts and behind others
+    if bare:
         pieces = cover_flesh(pose.model, color or BODY)
     if pieces:
-        draw_meshes(axes, pose, pieces, camera, color=color, ghost=ghost, beside=beside)
+        draw_meshes(axes, pose, pieces, camera, color=color, ghost=ghost, beside=beside, pixel=pixel, closed=bare)
     elif not find_solids(pose.model):  # a body without length, mass and shape
         draw_pose(axes, pose, camera, color=color or COLORS[0], ghost=ghost)
     else:

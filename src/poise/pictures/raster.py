@@ -1,13 +1,14 @@
 """Triangles to pixels, in numpy: what a picture shows of a body's meshes, without a display or a graphics card.
 
-Every triangle is looked at in the box of pixels around it; a pixel belongs to the nearest triangle whose barycentric
-coordinates are all positive there. Colours are found at the end, for the pixels that are seen. Work is bounded: where
-the boxes together have too many pixels, the picture gets coarser.
+Every triangle is cut into rows of pixels; a pixel belongs to the nearest triangle whose barycentric coordinates are all
+positive there. Colours are found at the end, for the pixels that are seen. Work is bounded: where the boxes around all
+triangles together have too many pixels, the picture gets coarser.
 Source: J. Pineda, A parallel algorithm for polygon rasterization, 1988.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,13 +18,14 @@ from numpy.typing import NDArray
 from poise.model.looks import Material, Patch
 from poise.pictures.textures import FAINT, PLAIN, decode_texture, find_opacity, sample_texture
 
-__all__ = ["Canvas", "Sheet", "paint_sheets"]
+__all__ = ["Canvas", "Sheet", "count_pixels", "paint_sheets"]
 
 Floats = NDArray[np.float64]
 
 CHUNK = 1 << 20  # pixels that are looked at together
 MOST_WORK = 24_000_000  # pixels that are looked at for one picture
 LIGHT = np.array([-0.45, 0.62, 0.64])  # towards the light: right, up, towards the viewer
+EDGE = 1e-9  # of a pixel: neighbours both have the pixels on their edge, and none falls between them
 FINE = 2  # pixels along a side that are averaged to one
 
 
@@ -36,12 +38,14 @@ class Sheet:
         depth: How far behind, (n,).
         normals: Right, up, towards the viewer, (n, 3).
         patch: Triangles, material and texture coordinates.
+        closed: Whether it has no hole, and its triangles turn left seen from outside: what faces away is never seen.
     """
 
     flat: Floats
     depth: Floats
     normals: Floats
     patch: Patch
+    closed: bool = False
 
 
 class Canvas:
@@ -73,60 +77,109 @@ class Canvas:
 
     def draw(self, number: int, sheet: Sheet) -> None:
         """Draw the triangles of a sheet, each pixel taken by what is nearest."""
-        corners = sheet.patch.triangles.astype(np.int64)
-        flat = (sheet.flat - self.low) / self.step - 0.5  # the centre of a pixel has whole numbers
-        p = flat[corners]
-        first = np.clip(np.ceil(p.min(axis=1)), 0, (self.columns, self.rows)).astype(np.int64)
-        last = np.clip(np.floor(p.max(axis=1)), -1, (self.columns - 1, self.rows - 1)).astype(np.int64)
-        wide, tall = np.maximum(last - first + 1, 0).T
-        u, v = p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]
-        twice = u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]
-        count = np.where(np.abs(twice) > 1e-12, wide * tall, 0)
-        z = sheet.depth[corners]
-        order = np.flatnonzero(count)
-        ends = np.cumsum(count[order])
+        rows = Rows.cut(self, sheet)
+        ends = np.cumsum(rows.count)
         start = 0
-        while start < len(order):
+        while start < len(ends):
             done = ends[start - 1] if start else 0
             stop = max(int(np.searchsorted(ends, done + CHUNK)), start + 1)
-            self._draw_some(number, sheet, order[start:stop], p, u, v, twice, first, wide, count, z)
+            self._draw_some(number, sheet, rows, np.arange(start, stop))
             start = stop
 
-    def _draw_some(
-        self,
-        number: int,
-        sheet: Sheet,
-        some: Any,
-        p: Any,
-        u: Any,
-        v: Any,
-        twice: Any,
-        first: Any,
-        wide: Any,
-        count: Any,
-        z: Any,
-    ) -> None:
-        """Draw a few triangles."""
-        t = np.repeat(some, count[some])
-        local = np.arange(len(t)) - np.repeat(np.cumsum(count[some]) - count[some], count[some])
-        x, y = first[t, 0] + local % wide[t], first[t, 1] + local // wide[t]
-        dx, dy = x - p[t, 0, 0], y - p[t, 0, 1]
-        a = (dx * v[t, 1] - dy * v[t, 0]) / twice[t]
-        b = (dy * u[t, 0] - dx * u[t, 1]) / twice[t]
-        inside = (a >= 0) & (b >= 0) & (a + b <= 1)
-        t, x, y, a, b = t[inside], x[inside], y[inside], a[inside], b[inside]
-        depth = z[t, 0] + a * (z[t, 1] - z[t, 0]) + b * (z[t, 2] - z[t, 0])
-        pixel = y * self.columns + x
-        near = depth < self.depth[pixel]
+    def _draw_some(self, number: int, sheet: Sheet, rows: Rows, some: Any) -> None:
+        """Draw a few rows of triangles."""
+        count = rows.count[some]
+        along = np.arange(int(count.sum())) - np.repeat(np.cumsum(count) - count, count)
+        pixel = np.repeat(rows.y[some] * self.columns + rows.first[some], count) + along
+        row = np.repeat(some, count)
+        depth = np.repeat(rows.depth[some, 0], count) + np.repeat(rows.depth[some, 1], count) * along
+        near = np.flatnonzero(depth < self.depth[pixel])
+        row, along = row[near], along[near]
+        t, a, b = rows.triangle[row], *(f[row, 0] + f[row, 1] * along for f in (rows.a, rows.b))
+        pixel, depth = pixel[near], depth[near]
+        keep = np.arange(len(near))
         material = sheet.patch.material
-        if material is not None and material.cutout is not None and near.any():
-            near &= color_points(sheet.patch, t, a, b)[:, 3] >= max(material.cutout, FAINT if material.clear else 0.0)
-        t, a, b, depth, pixel = t[near], a[near], b[near], depth[near], pixel[near]
-        order = np.lexsort((depth, pixel))
-        once = order[np.concatenate([[True], pixel[order][1:] != pixel[order][:-1]])] if len(order) else order
+        if material is not None and material.cutout is not None and len(near):
+            least = max(material.cutout, FAINT if material.clear else 0.0)
+            keep = np.flatnonzero(color_points(sheet.patch, t, a, b)[:, 3] >= least)
+        once = near_first(pixel, depth, keep)
         seen = pixel[once]
         self.depth[seen], self.sheet[seen], self.triangle[seen] = depth[once], number, t[once]
         self.weights[seen, 0], self.weights[seen, 1] = a[once], b[once]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Triangles cut into rows of pixels: those whose barycentric coordinates a, b, 1 - a - b are all positive.
+
+    Attributes:
+        triangle: Which triangle each row is of, (n,).
+        y: Which row of the canvas it is in.
+        first: Its first pixel.
+        count: How many pixels it has.
+        a: The first coordinate at the first pixel, and how it grows from pixel to pixel, (n, 2).
+        b: The second one.
+        depth: How far behind it is.
+    """
+
+    triangle: NDArray[np.int64]
+    y: NDArray[np.int64]
+    first: NDArray[np.int64]
+    count: NDArray[np.int64]
+    a: Floats
+    b: Floats
+    depth: Floats
+
+    @classmethod
+    def cut(cls, canvas: Canvas, sheet: Sheet) -> Rows:
+        """Cut the triangles of a sheet, those that can be seen."""
+        corners = sheet.patch.triangles.astype(np.int64)
+        p = ((sheet.flat - canvas.low) / canvas.step - 0.5)[corners]  # the centre of a pixel has whole numbers
+        u, v = p[:, 1] - p[:, 0], p[:, 2] - p[:, 0]
+        twice = u[:, 0] * v[:, 1] - u[:, 1] * v[:, 0]
+        low = np.clip(np.ceil(p[:, :, 1].min(axis=1)), 0, canvas.rows).astype(np.int64)
+        high = np.clip(np.floor(p[:, :, 1].max(axis=1)), -1, canvas.rows - 1).astype(np.int64)
+        tall = np.where((twice if sheet.closed else np.abs(twice)) > 1e-12, np.maximum(high - low + 1, 0), 0)
+        t = np.repeat(np.arange(len(corners)), tall)
+        y = np.repeat(low, tall) + np.arange(len(t)) - np.repeat(np.cumsum(tall) - tall, tall)
+        one, x, dy = 1.0 / twice[t], p[t, 0, 0], y - p[t, 0, 1]
+        grow_a, grow_b = v[t, 1] * one, -u[t, 1] * one
+        a, b = -x * grow_a - dy * v[t, 0] * one, -x * grow_b + dy * u[t, 0] * one
+        first, count = find_inside(((a, grow_a), (b, grow_b), (1.0 - a - b, -grow_a - grow_b)), canvas.columns)
+        kept = np.flatnonzero(count)
+        t, x, a, b = t[kept], first[kept], np.stack([a, grow_a], 1)[kept], np.stack([b, grow_b], 1)[kept]
+        for f in (a, b):
+            f[:, 0] += f[:, 1] * x
+        z = sheet.depth[corners[t]]
+        depth = a * (z[:, 1] - z[:, 0])[:, None] + b * (z[:, 2] - z[:, 0])[:, None]
+        depth[:, 0] += z[:, 0]
+        return cls(t, y[kept], x, count[kept], a, b, depth)
+
+
+def find_inside(lines: Sequence[tuple[Floats, Floats]], columns: int) -> tuple[Any, Any]:
+    """Return the first pixel of each row in which every f + g x is positive or 0, and how many there are."""
+    low, high = np.zeros(len(lines[0][0])), np.full(len(lines[0][0]), columns - 1.0)
+    for f, g in lines:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            at = -f / g
+        low = np.where(g > 0, np.maximum(low, at - EDGE), low)
+        high = np.where(g < 0, np.minimum(high, at + EDGE), high)
+        high = np.where((g == 0) & (f < 0), -1.0, high)
+    first = np.ceil(np.minimum(low, columns)).astype(np.int64)
+    return first, np.maximum(np.floor(np.maximum(high, -1.0)).astype(np.int64) - first + 1, 0)
+
+
+def near_first(pixel: Any, depth: Any, some: Any) -> Any:
+    """Return which of some points are the nearest of their pixels, one for each pixel."""
+    order = some[np.argsort(pixel[some], kind="stable")]
+    at = pixel[order]
+    starts = np.flatnonzero(np.concatenate([[True], at[1:] != at[:-1]])) if len(at) else at
+    if not len(starts):
+        return order
+    least = np.minimum.reduceat(depth[order], starts)
+    own = np.repeat(least, np.diff(np.append(starts, len(at)))) == depth[order]
+    first = np.flatnonzero(own)
+    return order[first[np.concatenate([[True], at[first][1:] != at[first][:-1]])]]
 
 
 def color_points(patch: Patch, t: Any, a: Any, b: Any) -> Floats:
@@ -158,13 +211,15 @@ def decode_once(material: Material) -> Any:
 
 
 def paint_sheets(
-    sheets: list[Sheet], pixels: int = 900
+    sheets: list[Sheet], pixels: int = 900, pixel: float = 0.0
 ) -> tuple[NDArray[np.float64], tuple[float, float, float, float]]:
     """Paint triangles with light and shade; return the image (rows, columns, 4), its top row first, and its extent.
 
-    The nearest of what is faint lies over the rest, as faintly as it is.
+    The nearest of what is faint lies over the rest, as faintly as it is. The image is so many pixels large, or as many
+    as a `pixel` of that side asks for, where that is fewer.
     """
     every = np.concatenate([sheet.flat for sheet in sheets])
+    pixels = count_pixels(every, pixels, pixel)
     canvas = Canvas(every.min(axis=0), every.max(axis=0), FINE * pixels, sum(measure_boxes(sheet) for sheet in sheets))
     depth = np.concatenate([sheet.depth for sheet in sheets])
     air = float(depth.min()), max(float(np.ptp(depth)), 1e-9)
@@ -179,6 +234,11 @@ def paint_sheets(
             if len(at):
                 lay_over(out, at, paint_pixels(sheets[k], canvas, at, air), opacity[k])
     return soften(out.reshape(canvas.rows, canvas.columns, 4))[::-1], canvas.extent()
+
+
+def count_pixels(points: Floats, most: int, pixel: float) -> int:
+    """Return how many pixels a picture of these points has along its longer side: no more than are seen of it."""
+    return max(1, min(most, int(np.ceil(float(np.ptp(points, axis=0).max()) / pixel)))) if pixel > 0.0 else most
 
 
 def paint_pixels(sheet: Sheet, canvas: Canvas, at: NDArray[np.int64], air: tuple[float, float]) -> Floats:
@@ -223,6 +283,10 @@ def soften(image: Floats) -> Floats:
     """Return the image with FINE x FINE pixels averaged to one, colours weighted by what they cover."""
     rows, columns = (n // FINE for n in image.shape[:2])
     block = image.reshape(rows, FINE, columns, FINE, 4)
-    cover = block[..., 3].mean(axis=(1, 3))
-    color = (block[..., :3] * block[..., 3:]).mean(axis=(1, 3)) / np.maximum(cover, 1e-12)[..., None]
-    return np.concatenate([color, cover[..., None]], axis=-1)
+    out = np.zeros((rows, columns, 4))
+    for part in (block[:, k, :, j] for k in range(FINE) for j in range(FINE)):
+        out[..., :3] += part[..., :3] * part[..., 3:]
+        out[..., 3] += part[..., 3]
+    out[..., :3] /= np.maximum(out[..., 3:], 1e-12)
+    out[..., 3] /= FINE * FINE
+    return out

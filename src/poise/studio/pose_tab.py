@@ -8,6 +8,7 @@ from poise import models
 from poise.errors import PoiseError
 from poise.studio.saving import find_kind, list_kinds, make_file, name_file
 from poise.studio.session import Session
+from poise.studio.style_folder import StyleFolder
 from poise.studio.uploads import open_upload
 
 __all__ = ["PoseTab"]
@@ -27,6 +28,7 @@ class PoseTab:
         self.history = gui.add_button_group("Change", ("Undo", "Redo"))
         self.whole = gui.add_button_group("Body", ("Mirror", "Reset"))
         self.let_go = gui.add_button("Release all", hint="No handle is pinned or placed any more")
+        self.style = StyleFolder(session)
         with gui.add_folder("Frozen joints", expand_by_default=False):
             self.joint = gui.add_dropdown("Joint", self.list_joints(), hint="A frozen joint does not move by one bit")
             self.frozen = gui.add_checkbox("Frozen", False)
@@ -231,6 +233,7 @@ class PoseTab:
         self.kind.options = tuple(list_kinds(self.session.model))
         self.kind.value = find_kind(self.session.model)
         self.show_frozen()
+        self.style.change_body()
         for own in self.own.values():
             own["name"].options = tuple(self.session.grips.frames)
         self.on_view()

@@ -27,6 +27,7 @@ Floats = NDArray[np.float64]
 SEEN = 1.5e-3  # of L: a handle that is farther off than this is missed (2 mm on a person)
 SEEN_TURN = 0.02  # [rad]
 STRIDE = 0.1  # of the size of the body: how far a method of one level is asked to go at once
+LEANING = " style"  # what was moved last, if it was the slider of the style: no joint has this name
 SIGHT = 1.0  # [rad] from straight ahead: farther to the side the head does not follow
 
 
@@ -257,6 +258,20 @@ class Puppet:
         """Change some settings from the next frame on."""
         with self.lock:
             self.still = False
+            self.use(StudioSolvers(replace(self.settings, **settings)))
+
+    def lean(self, **settings: Any) -> None:
+        """Change the style, or how far the body leans to it; what is asked of the body is then served in that style.
+
+        A body of which nothing is asked stays as it was put. All of a slider's moves are one change.
+        """
+        with self.lock:
+            if not self.still and not self.held:
+                if self._turned != LEANING:
+                    self.rig.commit()
+                    self._turned = LEANING
+                self.rig.begin()
+                self.rig.set_pose(self.rig.q, keep_targets=True)
             self.use(StudioSolvers(replace(self.settings, **settings)))
 
     def use(self, solvers: StudioSolvers) -> None:

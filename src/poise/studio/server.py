@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from os import PathLike
+from pathlib import Path
 
-from poise.errors import InvalidValue
+from poise.errors import FormatError, InvalidValue
+from poise.goals import Style
+from poise.kinematics import Motion
 from poise.model import Model
 from poise.studio.beside import read_body
 from poise.studio.opening import Opening, Showable, read_opening
 from poise.studio.panel import Panel
 from poise.studio.session import Session
+from poise.studio.style_clips import StyleSource
 
 __all__ = ["Studio"]
 
@@ -31,6 +36,7 @@ class Studio(Session):
         shadows: Whether the body casts any; without, it is lighter on browsers that have no GPU.
         dark: Whether everything is shown dark.
         onto: Another body, as a Model, a built-in name or a file: the motion is carried over to it, beside the first.
+        style: Clips, as motions or files, or a `Style`: what is dragged looks like them.
 
     Attributes:
         puppet: What is held, pinned and asked: the body without the browser.
@@ -47,9 +53,11 @@ class Studio(Session):
         shadows: bool = True,
         dark: bool = False,
         onto: Model | str | PathLike[str] | None = None,
+        style: Iterable[StyleSource] | StyleSource = (),
     ) -> None:
         opening = read_opening(model)
         other = None if onto is None else read_other(opening, onto)  # refused before a page is served
+        clips = list_sources(style)
         super().__init__(opening, host=host, port=port, shadows=shadows, dark=dark)
         self.watcher = self.panel = Panel(self)
         self.map_view.show(opening.map)
@@ -57,6 +65,15 @@ class Studio(Session):
         self.play(opening.motion)
         if other is not None:
             self.carry(other)
+        for clip in clips:
+            self.learn_style(clip)
+
+    def learn_style(self, clip: StyleSource) -> None:
+        """Learn from a motion, a file of clips or a saved style, beside those before: what is dragged looks like them.
+
+        It is learned in the background; what came of it is shown in the panel, under Style.
+        """
+        self.panel.pose.style.styling.open(clip)
 
     def carry(self, onto: Model | str | PathLike[str]) -> bool:
         """Carry the clip that is open over to another body, which stands beside the first; return whether it began.
@@ -85,6 +102,19 @@ class Studio(Session):
 
     def __repr__(self) -> str:
         return f"<Studio of {self.model.name!r} at {self.url}>"
+
+
+def list_sources(style: Iterable[StyleSource] | StyleSource) -> list[StyleSource]:
+    """Return what a style is learned from.
+
+    Raises:
+        FormatError: A file is not there.
+    """
+    clips = [style] if isinstance(style, (Motion, Style, str, PathLike)) else list(style)
+    for clip in clips:
+        if not isinstance(clip, (Motion, Style)) and not Path(clip).is_file():
+            raise FormatError("is not there; style= takes clips, as motions or files.", str(clip))
+    return clips
 
 
 def read_other(opening: Opening, onto: Model | str | PathLike[str]) -> Model:

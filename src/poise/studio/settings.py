@@ -14,13 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
-from poise.goals import Balance, Goal, Reach, Rest
+from poise.goals import Balance, Goal, Reach, Rest, Style
 from poise.limits import Clearance, Limit
 from poise.methods import Method, find_method
 from poise.model import Model
 from poise.rig import RigProblem
 from poise.solvers import Solver
 from poise.solvers.capability import name_kind
+from poise.studio.postures import mix_postures
 
 __all__ = ["Settings", "StudioSolvers"]
 
@@ -43,6 +44,8 @@ class Settings:
         levels: Handle name to priority, over the usual order.
         balance: Keep the centre of mass over pinned feet.
         clearance: Keep the body's parts apart.
+        style: What the body looks like in what nothing asks of it; None for its own pose.
+        share: How far it is on its way from its own pose (0) to the style (1).
     """
 
     method: Method = field(default_factory=lambda: find_method("auto"))
@@ -54,6 +57,8 @@ class Settings:
     levels: Mapping[str, int] = field(default_factory=dict)
     balance: bool = True
     clearance: bool = False
+    style: Style | None = None
+    share: float = 0.0
 
 
 class StudioSolvers:
@@ -83,7 +88,8 @@ class StudioSolvers:
             InvalidValue: The method does not serve this at all; the message says which do.
         """
         method = self.settings.method
-        goals, left_out = fit_goals(method, problem.model, self.change_goals(problem.goals), flat)
+        asked = self.change_goals(problem.model, problem.goals)
+        goals, left_out = fit_goals(method, problem.model, asked, flat)
         self.note = f"{method.name} leaves out {', '.join(left_out)}" if left_out else ""
         if not goals:
             raise InvalidValue(f"method {method.name!r} serves nothing of what is asked here.")
@@ -120,15 +126,17 @@ class StudioSolvers:
         given = (problem.limits,) if isinstance(problem.limits, Limit) else tuple(problem.limits)
         return (*given, Clearance()) if self.settings.clearance else given
 
-    def change_goals(self, goals: tuple[Goal, ...]) -> list[Goal]:
-        """Return the goals with the weights and levels of the panel, and without balance where it is switched off."""
-        weights, levels = self.settings.weights, self.settings.levels
+    def change_goals(self, model: Model, goals: tuple[Goal, ...]) -> list[Goal]:
+        """Return the goals as the panel says: weights, levels, the style; no balance where it is switched off."""
+        weights, levels, style = self.settings.weights, self.settings.levels, self.settings.style
         out: list[Goal] = []
         for goal in goals:
             name = str(goal.name)
             if isinstance(goal, Balance) and not self.settings.balance:
                 continue
-            if name in weights or name in levels:
+            if isinstance(goal, Rest) and style is not None:
+                out += mix_postures(model, goal, style, self.settings.share)
+            elif name in weights or name in levels:
                 weight, level = weights.get(name, goal.weight), levels.get(name, goal.priority)
                 out.append(replace(goal, weight=weight, priority=level))
             else:
@@ -155,7 +163,7 @@ def fit_goals(method: Method, model: Model, goals: list[Goal], flat: bool = Fals
     for goal in goals:
         kind = "posture" if isinstance(goal, Rest) else name_kind(goal.rows(model))
         if kind not in method.goal_kinds or kind == "posture":
-            if kind != "posture":
+            if kind != "posture" or isinstance(goal, Style):
                 left_out.append(goal.name or goal.default_name)
             continue
         pinned = isinstance(goal, Reach) and goal.priority == PINS

@@ -17,7 +17,7 @@ from poise.studio.opening import find_body
 from poise.studio.saving import pose_from_json
 from poise.studio.session import Session
 
-__all__ = ["open_upload", "strip_folders", "unpack"]
+__all__ = ["open_upload", "strip_folders", "unpack", "unpack_all"]
 
 MOST_FILES = 2000
 MOST_BYTES = 256 << 20  # of all files of a ZIP together, unpacked
@@ -73,6 +73,16 @@ def unpack(content: bytes, folder: Path, name: str) -> Path:
     Raises:
         FormatError: It is no ZIP, it is too large, a name in it leads out of it, or it holds no body.
     """
+    unpack_all(content, folder, name)
+    return find_body(folder, name)
+
+
+def unpack_all(content: bytes, folder: Path, name: str) -> None:
+    """Unpack a ZIP into a folder.
+
+    Raises:
+        FormatError: It is no ZIP, it is too large, or a name in it leads out of it.
+    """
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             files = [info for info in packed.infolist() if not info.is_dir()]
@@ -83,7 +93,6 @@ def unpack(content: bytes, folder: Path, name: str) -> Path:
                 path.write_bytes(packed.read(info))
     except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError) as error:
         raise FormatError(f"cannot be unpacked: {error}.", name) from None
-    return find_body(folder, name)
 
 
 def check_zip(files: list[zipfile.ZipInfo], folder: Path, name: str) -> None:

@@ -1,0 +1,98 @@
+"""Style in a real browser: clips are opened, the slider shapes a drag, undo takes it back, Save writes what is seen."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import poise
+from chromium import chromium
+from poise.goals import Style
+from studio_page import PATIENCE, drag, open_page, still, until
+from walks import make_walk
+
+pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
+
+
+from poise.studio.server import Studio
+
+pytestmark = pytest.mark.browser
+
+ELBOWS, SPINE = ("elbow_l", "elbow_r"), "spine_1"
+
+
+def make_bow(frames: int = 60) -> poise.Motion:
+    """A clip of somebody who bows with bent elbows."""
+    model = poise.load("humanoid")
+    poses = []
+    for t in np.linspace(0.0, 6.0, frames):
+        dv = np.zeros(model.nv)
+        dv[model.joint(SPINE).v] = (0.35 + 0.1 * np.sin(t), 0.0, 0.0)
+        for name in ELBOWS:
+            dv[model.joint(name).v] = -1.4 + 0.2 * np.cos(t)
+        poses.append(model.clamp(model.integrate(model.rest, dv)))
+    return poise.Motion(model, np.array(poses), 30.0)
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def studio():
+    with Studio("humanoid", port=18096, shadows=False) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def page(browser, studio):
+    opened = open_page(browser, studio)
+    opened.get_by_text("Style", exact=True).last.click()
+    return opened
+
+
+def test_clips_are_learned_and_a_slider_shapes_the_drag(studio, page, tmp_path):
+    styling = studio.panel.pose.style.styling
+    poise.save(make_bow(), tmp_path / "bow.npz")  # of this body
+    poise.save(make_walk(24), tmp_path / "walk.bvh")  # of the body that the file describes: carried over
+    before = studio.puppet.q
+    for name, frames in (("bow.npz", 60), ("walk.bvh", 84)):
+        with page.expect_file_chooser() as chooser:
+            page.get_by_role("button", name="Open clips").click(timeout=1e3 * PATIENCE)
+        chooser.value.set_files(tmp_path / name)
+        page.get_by_text(f"Learned from {frames} frames").wait_for(timeout=1e3 * PATIENCE)
+    page.get_by_text("carried over from").wait_for(timeout=1e3 * PATIENCE)
+    assert (studio.puppet.q == before).all()  # nothing is asked yet
+
+    drag(studio, page, "hand_l", 30, 20)
+    page.mouse.up()
+    still(studio, page)
+    styled = studio.pose
+    slider = page.locator("[role=slider][aria-valuemin='0'][aria-valuemax='1']").first
+    slider.focus()
+    page.keyboard.press("Home")
+    until(lambda: styling.share == 0.0, page)
+    still(studio, page)
+    plain = studio.pose
+    style = styling.style
+    assert style.likelihood(styled) > style.likelihood(plain) + 10.0
+    hand = studio.puppet.handles["hand_l"].frame
+    assert np.abs(styled.position(hand) - plain.position(hand)).max() < 2e-3
+    assert studio.grips._states["hand_l"] == "placed"
+
+    page.keyboard.press("Control+z")  # the slide
+    until(lambda: np.array_equal(studio.puppet.q, styled.q), page)
+    with page.expect_download(timeout=1e3 * PATIENCE) as started:
+        page.get_by_role("button", name="Save style").click()
+    started.value.save_as(tmp_path / "saved.npz")
+    assert len(Style.load(tmp_path / "saved.npz")) == 84
+    page.get_by_text("Save", exact=True).first.click()
+    with page.expect_download(timeout=1e3 * PATIENCE) as started:
+        page.get_by_role("button", name="Save", exact=True).click()
+    assert json.loads(started.value.path().read_text())["q"] == pytest.approx(list(styled.q))
+    page.keyboard.press("Control+z")  # the drag
+    until(lambda: np.array_equal(studio.puppet.q, before), page)
