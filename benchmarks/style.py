@@ -15,14 +15,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 import poise
 from poise.goals import Reach, Rest, Style
-from poise.goals.style import Focus, find_near
+from poise.goals.asked import Asked
+from poise.goals.gaussian import Gaussian
 
 Floats = NDArray[np.float64]
 ACTIONS = ("bow", "bye", "guide", "run", "walk")
@@ -60,17 +60,13 @@ class Mixture(Style):
     _: KW_ONLY
     clusters: int = CLUSTERS
 
-    def find_likely(self, model: poise.Model, rows: Sequence[Any], q: Floats) -> tuple[Any, Floats]:
+    def find_likely(self, model: poise.Model, asked: Asked, q: Floats) -> tuple[Gaussian, Floats]:
         """See Style.find_likely."""
         frames = self.parts[0][1]
         label = gather_clusters(frames.x, self.clusters)
-        nearest = find_near(frames, rows, q, 1)[0]
+        nearest = frames.find_near(asked, q, 1)[0]
         inside = np.flatnonzero(label == label[nearest])
         return frames.make_gaussian(inside, np.zeros(len(inside))), frames.carry_frames(nearest, q)[0]
-
-    def focus(self, model: poise.Model, rows: Sequence[Any], q: Floats) -> Focus:
-        """See Style.focus."""
-        return Focus(((1.0, self.find_likely(model, rows, q)[0]),))
 
 
 CLUSTERED: dict[tuple[int, int], NDArray[np.int64]] = {}

@@ -12,11 +12,12 @@ import pytest
 import poise
 from bodies import random_model
 from poise.errors import FormatError, InvalidValue, ModelMismatch
-from poise.goals import Reach, Rest, Style
+from poise.goals import MidRange, Reach, Rest, Style
+from poise.goals.asked import Asked
 from poise.goals.curved import find_rest_slope
-from poise.goals.style_frames import Blocks
 from poise.kinematics.charts import Chart
 from poise.kinematics.samples import Layout
+from poise.native import core
 from poise.solvers.drivers.curved import solve_on_rows
 from walks import make_walk
 
@@ -58,7 +59,7 @@ def test_gradient_is_that_of_the_cost(walk, style):
     model = walk.model
     rng = np.random.default_rng(0)
     q = np.array(model.integrate(walk.q[7], 0.1 * rng.normal(size=model.nv)))
-    focus = style.focus(model, [goal.rows(model) for goal in ask(model, walk.q[9])], walk.q[9])
+    focus = style.focus(model, Asked.read([goal.rows(model) for goal in ask(model, walk.q[9])]), walk.q[9])
     slope, bend = focus.find_slope(model, q)
     h = 1e-5
     costs = [
@@ -69,16 +70,40 @@ def test_gradient_is_that_of_the_cost(walk, style):
     assert np.linalg.eigvalsh(bend).min() >= -1e-6 * np.abs(bend).max()
 
 
-def test_nearest_frames_are_those_of_looking_at_all():
+@pytest.mark.parametrize("dim", [1, 3, 15, 60])
+def test_nearest_frames_are_those_of_looking_at_all(dim):
+    rng = np.random.default_rng(dim)
+    for size in (1, 2, 5, 16, 17, 33, 400, 6001):
+        walked, doubled = np.cumsum(rng.normal(size=(size, dim)), axis=0), np.round(rng.normal(size=(size, dim)))
+        for points in (walked, doubled, np.zeros((size, dim))):
+            tree = core.Points(points)
+            for many in (1, 7, 60, size):
+                place = points[rng.integers(size)] + rng.choice([0.0, 1.0, 100.0]) * rng.normal(size=dim)
+                found, far = tree.find(place, many)
+                every = np.linalg.norm(points - place, axis=1)
+                assert len(set(found.tolist())) == min(many, size)
+                assert far == pytest.approx(np.sort(every)[:many], rel=1e-12)
+                assert every[found] == pytest.approx(far, rel=1e-12)
+
+
+def test_of_points_as_far_the_first_given_counts():
+    found, far = core.Points(np.tile([[1.0, 0.0], [0.0, 1.0]], (50, 1))).find(np.zeros(2), 30)
+    assert found.tolist() == list(range(30))
+    assert (far == 1.0).all()
+
+
+def test_a_gaussian_of_frames_is_their_weighted_mean_and_covariance():
     rng = np.random.default_rng(0)
-    for size in (1, 5, 31, 32, 33, 400, 6001):
-        points = np.cumsum(rng.normal(size=(size, 6)), axis=0)
-        for many in (1, 7, 60):
-            place = points[rng.integers(size)] + rng.normal(size=6)
-            found, far = Blocks.gather(points).find(place, many)
-            every = np.linalg.norm(points - place, axis=1)
-            assert far == pytest.approx(np.sort(every)[:many])
-            assert every[found] == pytest.approx(far)
+    x, least = rng.normal(size=(50, 7)), np.diag(np.linspace(0.1, 1.0, 7))
+    for many in (1, 2, 5, 30):
+        rows = rng.permutation(50)[:many]
+        far = np.sort(rng.random(many))
+        mean, spread = core.gaussian_of(x, rows, far, least, 0.9)
+        weights = (1.0 - (far / far.max()) ** 2) ** 2 + 1e-9
+        weights /= weights.sum()
+        assert mean == pytest.approx(weights @ x[rows], abs=1e-12)
+        away = x[rows] - mean
+        assert spread == pytest.approx(0.9 * (away.T * weights) @ away + least, abs=1e-12)
 
 
 def test_conditioning_is_newtons_step(walk, style):
@@ -157,16 +182,42 @@ def test_no_goal_of_any_body_is_worse_for_a_style(seed):
     assert served >= 2
 
 
-def test_the_likeliest_pose_is_found_whatever_finds_it(walk, style):
+POSTURES = ("style", "blend", "beside rest", "blend beside mid range", "some joints")
+
+
+def pose_as(what, walk, style):
+    """Return postures that a Gaussian is part of, and which joints may move."""
+    model = walk.model
+    bent = [p.replace({"spine_1": p.q[model.joint("spine_1").q] + 0.2}).q for p in walk[::4]]
+    blend = Style.blend({style: 0.6, Style.fit(poise.Motion(model, bent), neighbours=12): 0.4})
+    beside = {
+        "style": [style],
+        "blend": [blend],
+        "beside rest": [style, Rest(weight=3.0)],
+        "blend beside mid range": [blend, MidRange(weight=0.5), Rest(walk.q[3], gains={"spine_1": 5.0})],
+        "some joints": [style],
+    }
+    still = ("clavicle_l", "neck", "wrist_r", "ankle_l")
+    names = [joint.name for joint in model.joints if joint.nv and not joint.name.startswith(still)]
+    assert len(names) <= len([joint for joint in model.joints if joint.nv]) - 3
+    return beside[what], names if what == "some joints" else None
+
+
+@pytest.mark.parametrize("what", POSTURES)
+def test_the_likeliest_pose_is_found_whatever_finds_it(what, walk, style):
     """The kernels' steps end where Newton's steps on the exact slopes end."""
     model = walk.model
+    postures, joints = pose_as(what, walk, style)
     for q in walk.q[5::25]:
-        solver = poise.Solver(model, [*ask(model, q), style])
+        solver = poise.Solver(model, [*ask(model, q), *postures], joints=joints)
         driver = solver._native
         assert driver._gaussian
         assert driver._bare
-        quick = solver.solve(walk.q[0])
+        start = q if joints else walk.q[0]
+        quick = solver.solve(start)
+        assert driver._settle(quick.q) is not None
         driver._gaussian = False
+        driver._settled = 1e-6
         slow = driver._go_down(driver._run(quick.q, None, None))
         driver._focus(quick.q)
         costs = [driver._find_cost(np.array(found.q)) for found in (quick, slow)]
@@ -225,7 +276,8 @@ def test_where_a_body_stands_and_faces_is_no_style(still_above):
     looks = []
     for q in (here, there):
         goals = [Reach(f"foot_{side}", model.fk(q, f"foot_{side}")[:3, 3]) for side in "lr"]
-        looks.append(style.focus(model, [goal.rows(model) for goal in goals], np.array(q)).parts[0][1].mean)
+        asked = Asked.read([goal.rows(model) for goal in goals])
+        looks.append(style.focus(model, asked, np.array(q)).gaussian.mean)
     assert looks[0] == pytest.approx(looks[1], abs=1e-9)
 
 

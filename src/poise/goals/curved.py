@@ -10,14 +10,14 @@ and Wright, Numerical Optimization, 2006, section 18.1 (Newton's method on a man
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.goals.goal import GoalRows
+from poise.goals.asked import Asked
+from poise.goals.gaussian import Gaussian
 from poise.goals.rest import POSTURE, Rest
 from poise.model import Model
 
@@ -41,15 +41,15 @@ class Curved(Rest, words=POSTURE):
     def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
         """Return the gradient (nv,) and a positive semidefinite second derivative (nv, nv)."""
 
-    def focus(self, model: Model, rows: Sequence[GoalRows], q: Floats) -> Any:
-        """Return what costs as this posture does for these goals, seen from a pose; itself where they do not matter."""
+    def focus(self, model: Model, asked: Asked, q: Floats) -> Any:
+        """Return what costs as this posture does for what is asked, seen from a pose; itself if that is no matter."""
         return self
 
-    def find_likely(self, model: Model, rows: Sequence[GoalRows], q: Floats) -> tuple[Any, Floats] | None:
-        """Return the Gaussian that this posture is for these goals, seen from a pose, and where to start; or None."""
+    def find_likely(self, model: Model, asked: Asked, q: Floats) -> tuple[Gaussian, Floats] | None:
+        """Return the Gaussian that this posture is for what is asked, seen from a pose, and where to start; or None."""
         return None
 
-    def find_seeds(self, model: Model, rows: Sequence[GoalRows], q: Floats, many: int = 4) -> Floats:
+    def find_seeds(self, model: Model, asked: Asked, q: Floats, many: int = 4) -> Floats:
         """Return poses from which to search again after a search that failed, (many, nq); none unless it knows some."""
         return np.zeros((0, model.nq))
 

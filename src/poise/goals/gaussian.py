@@ -9,7 +9,8 @@ Gaussian is conditioned on what is known of it, which needs no inverse of the sp
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -17,9 +18,11 @@ from numpy.typing import NDArray
 
 from poise.kinematics.charts import Chart
 
-__all__ = ["Gaussian"]
+__all__ = ["Beside", "Gaussian"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+LEAST = 1e-12  # the weight of what has none
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,26 @@ class Gaussian:
         """The inverse of the spread."""
         return np.asarray(np.linalg.inv(self.spread), dtype=np.float64)
 
+    @classmethod
+    def merge(cls, parts: Sequence[tuple[float, Gaussian]]) -> Gaussian:
+        """Return the Gaussian whose cost is the weighted sum of those of others over one chart, but for a constant."""
+        out, *others = (one if w == 1.0 else replace(one, spread=one.spread / max(w, LEAST)) for w, one in parts)
+        for other in others:  # G = S (S + T)^-1; the product of two has the mean m + G (n - m), the spread S - G S
+            gain = out.spread @ np.linalg.inv(out.spread + other.spread)
+            spread = out.spread - gain @ out.spread
+            out = cls(out.chart, out.mean + gain @ (other.mean - out.mean), 0.5 * (spread + spread.T))
+        return out
+
+    def hold(self, held: Ints, q: Floats) -> Gaussian:
+        """Return it conditioned on numbers of it that stay as they are in a pose: m + S_:h S_hh^-1 (x_h - m_h), ..."""
+        if not len(held):
+            return self
+        x = self.chart.measure(q)[self.chart.counts]
+        gain = np.linalg.solve(self.spread[np.ix_(held, held)], self.spread[held]).T
+        mean, spread = self.mean + gain @ (x - self.mean)[held], self.spread - gain @ self.spread[held]
+        mean[held], spread[held], spread[:, held] = x[held], 0.0, 0.0
+        return replace(self, mean=mean, spread=0.5 * (spread + spread.T))
+
     def find_cost(self, q: Floats) -> float:
         """Return half the squared distance from the mean, in standard deviations."""
         away = self.chart.measure(q)[self.chart.counts] - self.mean
@@ -51,3 +74,45 @@ class Gaussian:
         away = self.chart.measure(q)[self.chart.counts] - self.mean
         J = self.chart.differentiate(q)[self.chart.counts]
         return J.T @ (self.precision @ away), J.T @ self.precision @ J
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """A diagonal posture beside a Gaussian, sum_v gain_v d_v^2 / 2 with d the difference from a wanted pose.
+
+    The kernels step as if the coordinates of the chart changed with the velocities everywhere as they do in one pose,
+    K = dv/dx; the gradient is exact, and so is where the steps end:
+
+        D = K^T diag(gain) K;  what the Gaussian asks for counts B = (1 + S D)^-1;  both together have the spread B S
+
+    Attributes:
+        shrink: B, (d, d).
+        spread: That of both together, (d, d).
+        loose: The spread of coordinates that the Gaussian says nothing about, (n + 3 r,).
+        pull: The gains, (nv,).
+        wanted: The pose that it is drawn to, (nq,).
+    """
+
+    shrink: Floats
+    spread: Floats
+    loose: Floats
+    pull: Floats
+    wanted: Floats
+
+    @classmethod
+    def join(cls, gaussian: Gaussian, q: Floats, pull: Floats, wanted: Floats) -> Beside:
+        """Return what gains towards a wanted pose make of a Gaussian, with K as it is at q."""
+        chart = gaussian.chart
+        blocks = chart.native.blocks(q)
+        turned = np.swapaxes(blocks, 1, 2)
+        K = np.linalg.solve(turned @ blocks + 1e-6 * np.eye(3), turned)
+        n = len(chart.velocities) - 3 * len(blocks)
+        D = np.diag(pull[chart.velocities])
+        at = n + np.arange(3 * len(blocks)).reshape(-1, 3)
+        gains = pull[chart.velocities[at]]
+        D[at[:, :, None], at[:, None, :]] = np.swapaxes(K, 1, 2) @ (gains[:, :, None] * K)
+        inside = D[np.ix_(chart.counts, chart.counts)]
+        shrink: Floats = np.asarray(np.linalg.inv(np.eye(len(inside)) + gaussian.spread @ inside), dtype=np.float64)
+        spread = shrink @ gaussian.spread
+        loose = chart.loose / (1.0 + chart.loose * np.diag(D))
+        return cls(shrink, 0.5 * (spread + spread.T), loose, pull, wanted)

@@ -13,7 +13,7 @@ When it fails: far from all frames it can only pull towards the nearest ones; wi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass, field, replace
 from numbers import Real
 from os import PathLike
@@ -24,9 +24,9 @@ from numpy.typing import NDArray
 
 from poise.doors import open_door
 from poise.errors import InvalidValue, ModelMismatch
+from poise.goals.asked import NOTHING, Asked
 from poise.goals.curved import Curved
 from poise.goals.gaussian import Gaussian
-from poise.goals.goal import POSE, POSITION, GoalRows
 from poise.goals.rest import POSTURE
 from poise.goals.style_frames import StyleFrames
 from poise.kinematics import Motion, Pose
@@ -35,7 +35,6 @@ from poise.model import Model
 __all__ = ["Style"]
 
 Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 NEIGHBOURS = 60
 
 
@@ -124,7 +123,7 @@ class Style(Curved, words=POSTURE):
         for _, frames in parts[1:]:
             if frames.model != parts[0][1].model:
                 raise ModelMismatch("Style.blend mixes styles of one body; these are of several.")
-        return replace(next(iter(styles)), parts=parts)
+        return replace(next(iter(styles)), parts=share_chart(parts))
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Style:
@@ -134,7 +133,9 @@ class Style(Curved, words=POSTURE):
             FormatError: The file is missing, damaged, or no style.
         """
         parts, numbers = open_door("styles").read_style(path)
-        prepared = tuple((share, StyleFrames.prepare(clip.model, [clip])) for share, clip in parts)
+        frames = StyleFrames.prepare_parts(parts[0][1].model, [np.array(clip.q) for _, clip in parts])
+        shares = [share for share, _ in parts]
+        prepared = tuple(zip(shares, frames, strict=True))
         return cls(parts=prepared, weight=numbers["weight"], neighbours=int(numbers["neighbours"]))
 
     def to_arrays(self) -> dict[str, Any]:
@@ -178,36 +179,32 @@ class Style(Curved, words=POSTURE):
         out[at] = float(np.asarray(self.weight)) ** 2 / (variance + 1e-3)
         return out
 
-    def focus(self, model: Model, rows: Sequence[GoalRows], q: Floats) -> Focus:
-        """Return the posture for these goals: the Gaussians of the frames nearest to what is asked, seen from q."""
+    def focus(self, model: Model, asked: Asked, q: Floats) -> Focus:
+        """Return the posture for what is asked: the Gaussian of the frames nearest to it, seen from q."""
         self._check(model)
-        out = []
-        for share, frames in self.parts:
-            near = find_near(frames, rows, q, self.neighbours)
-            out.append((share * float(np.asarray(self.weight)) ** 2, frames.make_gaussian(*near)))
-        return Focus(tuple(out))
+        return Focus(self.find_likely(model, asked, q)[0])
 
-    def find_likely(self, model: Model, rows: Sequence[GoalRows], q: Floats) -> tuple[Gaussian, Floats] | None:
-        """See Curved.find_likely; a mixture of styles is no single Gaussian."""
-        if len(self.parts) > 1:
-            return None
-        frames = self.parts[0][1]
-        near = find_near(frames, rows, q, self.neighbours)
-        return frames.make_gaussian(*near), frames.carry_frames(near[0][:1], q)[0]
+    def find_likely(self, model: Model, asked: Asked, q: Floats) -> tuple[Gaussian, Floats]:
+        """See Curved.find_likely; a start is the nearest frame of the set with the greatest share."""
+        near = [(share, frames, frames.find_near(asked, q, self.neighbours)) for share, frames in self.parts]
+        weight = float(np.asarray(self.weight)) ** 2
+        gaussian = Gaussian.merge([(share * weight, frames.make_gaussian(*found)) for share, frames, found in near])
+        _, frames, found = max(near, key=lambda part: part[0])
+        return gaussian, frames.carry_frames(found[0][:1], q)[0]
 
     def find_cost(self, model: Model, q: Floats) -> float:
         """Return the cost of a pose among the frames most like it."""
-        return self.focus(model, (), q).find_cost(model, q)
+        return self.focus(model, NOTHING, q).find_cost(model, q)
 
     def find_slope(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
         """See Curved.find_slope."""
-        return self.focus(model, (), q).find_slope(model, q)
+        return self.focus(model, NOTHING, q).find_slope(model, q)
 
-    def find_seeds(self, model: Model, rows: Sequence[GoalRows], q: Floats, many: int = 4) -> Floats:
+    def find_seeds(self, model: Model, asked: Asked, q: Floats, many: int = 4) -> Floats:
         """Return starts for a search: the frames nearest to what is asked, with the root of q, (many, nq)."""
         self._check(model)
         frames = self.parts[0][1]
-        return frames.carry_frames(find_near(frames, rows, q, many)[0], q)
+        return frames.carry_frames(frames.find_near(asked, q, many)[0], q)
 
     def likelihood(self, pose: Pose) -> float:
         """Return how like the clips a pose is: the logarithm of its density among the frames most like it.
@@ -237,32 +234,22 @@ class Style(Curved, words=POSTURE):
 
 @dataclass(frozen=True, eq=False)
 class Focus:
-    """A style as one set of goals sees it: Gaussians with their weights."""
+    """A style as one set of goals sees it: a Gaussian."""
 
-    parts: tuple[tuple[float, Gaussian], ...]
+    gaussian: Gaussian
 
     def find_cost(self, _: Model, q: Floats) -> float:
         """See Curved.find_cost."""
-        return sum(weight * gaussian.find_cost(q) for weight, gaussian in self.parts)
+        return self.gaussian.find_cost(q)
 
     def find_slope(self, _: Model, q: Floats) -> tuple[Floats, Floats]:
         """See Curved.find_slope."""
-        slopes = [gaussian.find_slope(q) for _, gaussian in self.parts]
-        g = np.sum([w * slope[0] for (w, _), slope in zip(self.parts, slopes, strict=True)], axis=0)
-        H = np.sum([w * slope[1] for (w, _), slope in zip(self.parts, slopes, strict=True)], axis=0)
-        return g, H
+        return self.gaussian.find_slope(q)
 
 
-def find_near(frames: StyleFrames, rows: Sequence[GoalRows], q: Floats, many: int) -> tuple[Ints, Floats]:
-    """Return the frames nearest to what is asked, seen from q, and how far; those most like q if no place is asked."""
-    asked = [row for row in rows if is_place(row)]
-    if not asked:
-        return frames.find_alike(q, many)
-    T = frames.find_place(q)
-    places = (np.array([row.target[9:12] for row in asked]) - T[:3, 3]) @ T[:3, :3]
-    return frames.find_nearest(tuple((str(row.frame), (*row.point,)) for row in asked), places, many)
-
-
-def is_place(row: GoalRows) -> bool:
-    """Return whether a goal asks for the place of a point in the world."""
-    return row.op in (POSITION, POSE) and row.base is None and bool((row.weight[:3] > 0).any())
+def share_chart(parts: tuple[tuple[float, StyleFrames], ...]) -> tuple[tuple[float, StyleFrames], ...]:
+    """Return sets of frames in one chart; as they are where they have one."""
+    if all(frames.chart is parts[0][1].chart for _, frames in parts):
+        return parts
+    again = StyleFrames.prepare_parts(parts[0][1].model, [frames.q for _, frames in parts])
+    return tuple((share, frames) for (share, _), frames in zip(parts, again, strict=True))

@@ -1,8 +1,8 @@
 """The frames of clips that a style is made of, and which of them are nearest to what is asked.
 
 Places are compared as the body sees them, in the axes of its root: where it stands and which way it faces is no style.
-Clips move smoothly, so frames lie in blocks that follow one another; a block whose nearest point cannot be among the
-nearest frames is not looked at. The answer is that of looking at all.
+The nearest frames are found by the kernels (`kernels/algebra/nearest.h`), in a tree that is made when points are asked
+for the first time; the answer is that of looking at all.
 """
 
 from __future__ import annotations
@@ -14,22 +14,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.goals.asked import Asked, Points
 from poise.goals.gaussian import Gaussian
 from poise.kinematics import Motion
 from poise.kinematics.charts import Chart
 from poise.kinematics.samples import Layout
 from poise.model import Joint, Model
+from poise.native import core
 
-__all__ = ["Asked", "StyleFrames"]
+__all__ = ["StyleFrames"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-BLOCK = 32  # frames that follow one another
-FEW = 5000  # frames that are sooner looked at, all of them
 STILL = 1e-4  # lengths L: a joint that slides less than this in all frames does not travel
 COMMON = 0.1  # share of the spread of all frames in that of a few: what few frames do not show is not forbidden
 FLOOR = 0.04  # radians, or lengths L: how far a pose strays from the frames at least
-Asked = tuple[tuple[str, tuple[float, float, float]], ...]  # frames, and points on them
+AT_ONCE = 2000  # frames whose points are placed together
 
 
 @dataclass(eq=False)
@@ -56,22 +56,35 @@ class StyleFrames:
     mean: Floats
     carried: Ints
     least: Floats
-    _places: dict[Any, Blocks] = field(default_factory=dict)
+    _trees: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
     def prepare(cls, model: Model, motions: Sequence[Motion]) -> StyleFrames:
         """Return the frames of clips of one body."""
-        q = np.concatenate([motion.q for motion in motions])
-        thin = max(1, len(q) // 2000)
-        mean = np.array(Motion(model, q[::thin]).mean().q)
-        root, held = find_root(model, q)
+        return cls.prepare_parts(model, [np.concatenate([motion.q for motion in motions])])[0]
+
+    @classmethod
+    def prepare_parts(cls, model: Model, parts: Sequence[Floats]) -> list[StyleFrames]:
+        """Return sets of frames in one chart, about the mean of them all."""
+        q = np.concatenate([part[:: max(1, len(part) // 2000)] for part in parts])
+        mean = np.array(Motion(model, q).mean().q)
+        root, held = find_root(model, parts)
         chart = Chart.about(Layout.read_model(model), mean, held)
+        carried = [k for j in model.joints if j.nv and j.v.start in held for k in range(j.q.start, j.q.stop)]
+        return [cls._measure(chart, part, root, np.array(carried, dtype=np.int64)) for part in parts]
+
+    @classmethod
+    def _measure(cls, chart: Chart, q: Floats, root: str | None, carried: Ints) -> StyleFrames:
+        """Return frames as a chart sees them."""
+        model = chart.layout.model
         x = np.ascontiguousarray(chart.measure(q)[:, chart.counts])
         unit = np.where(model.slides, model.length, 1.0)[chart.velocities[chart.counts]]
-        common = np.cov(x[::thin], rowvar=False, bias=True).reshape(len(unit), len(unit))
-        carried = [k for j in model.joints if j.nv and j.v.start in held for k in range(j.q.start, j.q.stop)]
-        loose = np.array(carried, dtype=np.int64)
-        return cls(model, q, chart, x, root, mean, loose, COMMON * common + np.diag((FLOOR * unit) ** 2))
+        common = np.cov(x[:: max(1, len(q) // 2000)], rowvar=False, bias=True).reshape(len(unit), len(unit))
+        least = COMMON * common + np.diag((FLOOR * unit) ** 2)
+        return cls(model, q, chart, x, root, chart.origin, carried, least)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_trees": {}}  # they are made again where they are needed
 
     def find_place(self, q: Floats) -> Floats:
         """Return T_world_root of configurations, (..., 4, 4)."""
@@ -85,87 +98,47 @@ class StyleFrames:
         out[:, self.carried] = q[self.carried]
         return out
 
-    def find_nearest(self, asked: Asked, places: Floats, many: int) -> tuple[Ints, Floats]:
+    def find_near(self, asked: Asked, q: Floats, many: int) -> tuple[Ints, Floats]:
+        """Return the frames nearest to what is asked, seen from q, and how far; those most like q if no place is."""
+        if not asked.points:
+            return self.find_alike(q, many)
+        T = self.find_place(q)
+        return self.find_nearest(asked.points, (asked.places - T[:3, 3]) @ T[:3, :3], many)
+
+    def find_nearest(self, points: Points, places: Floats, many: int) -> tuple[Ints, Floats]:
         """Return the frames whose points lie nearest to places in the root's axes, (points, 3), and how far each is."""
-        if asked not in self._places:
-            self._places[asked] = Blocks.gather(self._place_points(asked))
-        return self._places[asked].find(places.ravel(), many)
+        tree = self._trees.get(points)
+        if tree is None:
+            tree = self._trees[points] = core.Points(self._place_points(points))
+        found: tuple[Ints, Floats] = tree.find(places, many)
+        return found
 
     def find_alike(self, q: Floats, many: int) -> tuple[Ints, Floats]:
         """Return the frames whose coordinates are nearest to those of a pose, and how far each is."""
-        if "pose" not in self._places:
-            self._places["pose"] = Blocks.gather(self.x)
-        return self._places["pose"].find(self.chart.measure(q)[self.chart.counts], many)
+        if "pose" not in self._trees:
+            self._trees["pose"] = core.Points(self.x)
+        found: tuple[Ints, Floats] = self._trees["pose"].find(self.chart.measure(q)[self.chart.counts], many)
+        return found
 
     def make_gaussian(self, nearest: Ints, far: Floats) -> Gaussian:
-        """Return the Gaussian of frames; they count less the farther they are, and the farthest not at all.
+        """Return the Gaussian of frames; they count less the farther they are, and the farthest not at all."""
+        return Gaussian(self.chart, *core.gaussian_of(self.x, nearest, far, self.least, 1.0 - COMMON))
 
-        So a frame that comes into view, or leaves it, changes nothing at once.
-        """
-        most = float(far.max(initial=0.0))
-        weight = (1.0 - (far / most) ** 2) ** 2 if most > 0 else np.ones(len(far))
-        weight = weight + 1e-9
-        weight = weight / weight.sum()
-        x = self.x[nearest]
-        mean = weight @ x
-        away = np.sqrt((1.0 - COMMON) * weight)[:, None] * (x - mean)
-        return Gaussian(self.chart, mean, away.T @ away + self.least)
-
-    def _place_points(self, asked: Asked) -> Floats:
+    def _place_points(self, points: Points) -> Floats:
         """Return where points are in the root's axes, in all frames, (frames, 3 points)."""
-        T = self.find_place(self.q)
-        out = []
-        for frame, point in asked:
-            at = self.model.fk(self.q, frame)
-            world = at[:, :3, :3] @ np.array(point) + at[:, :3, 3]
-            out.append(np.einsum("fji,fj->fi", T[:, :3, :3], world - T[:, :3, 3]))
-        return np.concatenate(out, axis=1)
+        out = np.empty((len(self.q), 3 * len(points)))
+        for first in range(0, len(self.q), AT_ONCE):
+            q = self.q[first : first + AT_ONCE]
+            T = self.find_place(q)
+            for k, (frame, point) in enumerate(points):
+                at = self.model.fk(q, frame)
+                world = at[:, :3, :3] @ np.array(point) + at[:, :3, 3]
+                seen = np.einsum("fji,fj->fi", T[:, :3, :3], world - T[:, :3, 3])
+                out[first : first + AT_ONCE, 3 * k : 3 * k + 3] = seen
+        return out
 
 
-@dataclass(frozen=True, eq=False)
-class Blocks:
-    """Points in blocks of neighbours, each with its centre and how far its points are from it."""
-
-    points: Floats
-    centers: Floats
-    radii: Floats
-    squares: Floats
-    center_squares: Floats
-
-    @classmethod
-    def gather(cls, points: Floats) -> Blocks:
-        """Return points in blocks, in the order given."""
-        starts = np.arange(0, len(points), BLOCK)
-        counts = np.diff(np.append(starts, len(points)))
-        centers = np.add.reduceat(points, starts) / counts[:, None]
-        away = np.linalg.norm(points - np.repeat(centers, counts, axis=0), axis=1)
-        squares = [np.einsum("ij,ij->i", x, x) for x in (points, centers)]
-        return cls(points, centers, np.maximum.reduceat(away, starts), *squares)
-
-    def find(self, place: Floats, many: int) -> tuple[Ints, Floats]:
-        """Return the nearest points, the nearest first, and their distances."""
-        many = min(many, len(self.points))
-        if len(self.points) <= FEW:
-            away = self.squares - self.points @ (2.0 * place)
-            order = np.argpartition(away, many - 1)[:many] if many < len(away) else np.arange(len(away))
-            return self._sort(order, place)
-        away = np.sqrt(np.maximum(self.center_squares - self.centers @ (2.0 * place) + place @ place, 0.0))
-        blocks = -(-many // BLOCK) + 1
-        enough = float(np.partition(away + self.radii, blocks - 1)[:blocks].max()) + 1e-6
-        rows = (np.flatnonzero(away - self.radii <= enough)[:, None] * BLOCK + np.arange(BLOCK)).ravel()
-        rows = rows[rows < len(self.points)]
-        away = self.squares[rows] - self.points[rows] @ (2.0 * place)
-        return self._sort(rows[np.argpartition(away, many - 1)[:many]] if many < len(rows) else rows, place)
-
-    def _sort(self, rows: Ints, place: Floats) -> tuple[Ints, Floats]:
-        """Return these points, the nearest first, and their distances."""
-        apart = self.points[rows] - place
-        far = np.sqrt(np.einsum("ij,ij->i", apart, apart))
-        order = np.argsort(far, kind="stable")
-        return rows[order], far[order]
-
-
-def find_root(model: Model, q: Floats) -> tuple[str | None, set[int]]:
+def find_root(model: Model, parts: Sequence[Floats]) -> tuple[str | None, set[int]]:
     """Return the frame that carries the whole body through the clips, and the velocities that are no style.
 
     A body is carried by joints that slide in space and by turns that follow them, above everything else that moves.
@@ -180,7 +153,7 @@ def find_root(model: Model, q: Floats) -> tuple[str | None, set[int]]:
             groups[-1].append(joint)
         else:
             break
-    far = [float(np.ptp(q[:, group[0].q], axis=0).max()) for group in groups]
+    far = [float(np.ptp(np.concatenate([q[:, group[0].q] for q in parts]), axis=0).max()) for group in groups]
     travel = [k for k, way in enumerate(far) if way > STILL * model.length] or [0]
     carry = [joint for group in groups[: travel[-1] + 1] for joint in group]
     still = [joint for joint in model.joints if joint.nv and joint.locked]

@@ -34,6 +34,7 @@ class Chart:
         counts: The coordinates that count, (d,).
         native: The same as the kernels read it.
         origin: The pose that it is about, (nq,).
+        loose: The spread of each coordinate where it does not count, (n + 3 r,).
     """
 
     layout: Layout
@@ -41,6 +42,7 @@ class Chart:
     counts: Ints
     native: Any
     origin: Floats
+    loose: Floats
 
     def __reduce__(self) -> tuple[Any, ...]:
         held = np.delete(self.velocities, self.counts)
@@ -61,7 +63,7 @@ class Chart:
         counts = [k for k, v in enumerate(velocities) if v not in held]
         place = np.full(len(velocities), -1.0)
         place[counts] = np.arange(len(counts))
-        unit = np.where(model.slides, model.length, 1.0)[velocities]
+        loose = LOOSE * np.where(model.slides, model.length, 1.0)[velocities] ** 2
         endless = layout.find_endless_turns().astype(np.float64)
         back = at.quaternions[0] * np.array([1.0, -1.0, -1.0, -1.0])
         native = core.Chart(
@@ -70,11 +72,10 @@ class Chart:
             np.column_stack([np.array(numbers, dtype=np.float64).reshape(-1, 2), endless, at.numbers[0]]),
             np.column_stack([np.array(turns, dtype=np.float64).reshape(-1, 5), back]),
             place,
-            LOOSE * unit**2,
+            loose,
         )
-        return cls(
-            layout, np.array(velocities, dtype=np.int64), np.array(counts, dtype=np.int64), native, np.array(origin)
-        )
+        own = np.array(velocities, dtype=np.int64), np.array(counts, dtype=np.int64)
+        return cls(layout, *own, native, np.array(origin), loose)
 
     def measure(self, q: Floats) -> Floats:
         """Return the coordinates of poses (..., nq) about the origin, (..., n + 3 r)."""

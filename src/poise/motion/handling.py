@@ -137,8 +137,8 @@ def fit_goal(scene: Scene, name: str, goal: Goal) -> Goal:
         goal = replace(goal, support=[(frame, tuple(point)) for frame, point in goal.contacts(scene.body)])
     if isinstance(goal, Style) and scene.gripping is not scene.body:
         goal.find_wanted(scene.body)  # refuses another body
-        clips = [(share, Motion(scene.gripping, part.q)) for share, part in goal.parts]
-        goal = replace(goal, parts=tuple((share, StyleFrames.prepare(scene.gripping, [clip])) for share, clip in clips))
+        frames = StyleFrames.prepare_parts(scene.gripping, [part.q for _, part in goal.parts])
+        goal = replace(goal, parts=tuple((share, own) for (share, _), own in zip(goal.parts, frames, strict=True)))
     if isinstance(goal, Rest) and isinstance(goal.pose, Pose) and scene.gripping is not scene.body:
         goal = replace(goal, pose=goal.find_wanted(scene.body))
     return replace(goal, name=name)

@@ -15,6 +15,7 @@ void bind_geometry(nb::module_& m);
 void bind_family(nb::module_& m);
 void bind_clips(nb::module_& m);
 void bind_charts(nb::module_& m);
+void bind_nearest(nb::module_& m);
 void bind_answers(nb::class_<PreparedSolver>& solver);
 
 // a solver's start, checked; and new numbers for all goals at once, in order, as the table has them

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
+#include <utility>
 
 #include "kernels/loop/gaussian.h"
 #include "run/ops.h"
@@ -160,11 +162,86 @@ void take_turns(SolverData& d, const GaussianView<double>& g, const GaussianWork
   }
 }
 
-// From a pose to the likeliest that serves the goals: (q, steps, whether the last step was shorter than `close`). Steps are at most
-// `longest` long. What is not served, or not settled, is for a solve. Without `serve` the goals' rows stay
-// as they are.
+// A diagonal posture beside a Gaussian, as numbers of Python: (shrink, loose, pull, wanted); see poise.goals.gaussian.
+struct Posed {
+  Array shrink, loose, pull, wanted;
+
+  Posed(const nb::tuple& given, const Chart& chart)
+      : shrink(as_array<double>(given[0], "shrink")),
+        loose(as_array<double>(given[1], "loose")),
+        pull(as_array<double>(given[2], "pull")),
+        wanted(as_array<double>(given[3], "wanted")) {
+    if (shrink.size() != static_cast<npy_intp>(chart.d) * chart.d || loose.size() != chart.view().size() ||
+        pull.size() != chart.n_v || wanted.size() != chart.n_q) {
+      refuse("ShapeMismatch", "the posture beside the Gaussian is not of its body.");
+    }
+  }
+
+  // `gains` has room for a number of each velocity of the problem
+  void join(GaussianView<double>& g, const SolverData& d, double* gains) const {
+    for (std::size_t c = 0; c < d.velocities.size(); ++c) gains[c] = pull.data<double>()[d.velocities[c]];
+    g.shrink = shrink.data<double>();
+    g.loose = loose.data<double>();
+    g.pull = gains;
+    g.wanted = wanted.data<double>();
+  }
+};
+
+// The share of a step to take after `taken` of the one before it. Where goals bend more than the Gaussian holds, whole steps lead to and
+// fro; if they shrink as 1 - taken mu, as the two show, 1 / mu ends that. Source: Irons and Tuck, A version of the Aitken accelerator for
+// computer iteration, International Journal for Numerical Methods in Engineering 1, 1969.
+double relax(double taken, double along, double square) {
+  if (!(square > 0.0)) return 1.0;
+  const double left = 1.0 - along / square;  // taken mu
+  return left > taken ? std::max(taken / left, 0.05) : 1.0;
+}
+
+constexpr int patience = 12;  // steps in which the goals' errors are halved, or they are not served this way
+
+struct Pace {
+  int most_steps;
+  double longest, close;
+  bool serve;
+};
+
+// Steps from solver.data.start, which becomes where they end: (steps, whether they settled). They have if the last one was shorter than
+// `close` and every goal is within its tolerance; they are given up where the goals come no nearer. Without `serve` the goals' rows stay as they are, and nobody asks for that.
+std::pair<int, bool> step_to_likeliest(SolverData& d, const GaussianView<double>& g, const Pace& pace, double* memory) {
+  const int size = g.chart.size(), turns = g.chart.n_turns;
+  double *dq = memory, *previous = dq + d.n_v;
+  const GaussianWork<double> work = lay_out_gaussian(previous + size, size, turns, d.n_rows, d.n_v);
+  const bool bounded = d.settings.limits != LIMITS_OFF;
+  bool near = false;
+  double share = 1.0, least = 1e300;
+  int nearer_at = 0;
+  std::fill_n(previous, size, 0.0);
+  for (int steps = 0; steps <= pace.most_steps; ++steps) {
+    evaluate_start(d);
+    const bool served = !pace.serve || within_tolerance(d.problem(), d.state.errors, 1.0);
+    if (near && served) return {steps, true};
+    if (served || d.state.cost < 0.25 * least) {
+      least = d.state.cost;
+      nearer_at = steps;
+    }
+    if (steps == pace.most_steps || steps - nearer_at > patience) return {steps, false};
+    gaussian_step(d.problem(), g, d.state.q, d.state.J, d.state.rows, pace.serve ? 1.0 : 0.0, bounded, 8, work, dq);
+    share = relax(share, inner(size, work.step, previous), inner(size, previous, previous));
+    const double length = length_of(d, g, work.step);
+    share = std::min(share, pace.longest / std::max(length, 1e-300));
+    if (!(length < 1e12) || (near && length < 1e-3 * pace.close)) return {steps, false};
+    for (int c = 0; c < d.n_v; ++c) dq[c] *= share;
+    take_step(d.problem(), d.state.q, dq, bounded, d.start.data());
+    if (pace.serve) take_turns(d, g, work, share, bounded);
+    near = length < pace.close;
+    std::copy_n(work.step, size, previous);
+  }
+  return {pace.most_steps, false};  // not come to: the last round ends above
+}
+
+// From a pose to the likeliest that serves the goals: (q, steps, whether they settled). Steps are at most `longest` long. What is not
+// served, or not settled, is for a solve.
 AnyTuple settle(PreparedSolver& solver, const Chart& chart, nb::handle mean, nb::handle spread, nb::handle start,
-                int most_steps, double longest, double close, bool serve) {
+                int most_steps, double longest, double close, bool serve, nb::handle beside) {
   const Use use(solver);
   SolverData& d = solver.data;
   const Array m = as_array<double>(mean, "mean"), s = as_array<double>(spread, "spread");
@@ -175,37 +252,35 @@ AnyTuple settle(PreparedSolver& solver, const Chart& chart, nb::handle mean, nb:
   }
   require_finite(q.data<double>(), q.size(), q.size(), "start");
   std::copy_n(q.data<double>(), q.size(), d.start.begin());
-  const GaussianView<double> g = view_of(solver, chart, m, s);
-  const int size = g.chart.size(), turns = g.chart.n_turns;
-  const auto room = static_cast<std::size_t>(gaussian_room(size, turns, d.n_rows, d.n_v) + d.n_v + size);
+  GaussianView<double> g = view_of(solver, chart, m, s);
+  const int size = g.chart.size();
+  const auto room = static_cast<std::size_t>(gaussian_room(size, g.chart.n_turns, d.n_rows, d.n_v) + 2 * d.n_v + size);
   if (solver.gaussian_memory.size() < room) solver.gaussian_memory.resize(room);
-  double *dq = solver.gaussian_memory.data(), *previous = dq + d.n_v;
-  const GaussianWork<double> work = lay_out_gaussian(previous + size, size, turns, d.n_rows, d.n_v);
-  const bool bounded = d.settings.limits != LIMITS_OFF;
-  int steps = 0;
-  bool settled = false;
-  // Where goals bend more than the Gaussian holds, whole steps lead to and fro: parts of them are made until they no longer turn round.
-  double part = 1.0;
-  std::fill_n(previous, size, 0.0);
-  // ends: after most_steps
-  while (steps < most_steps && !settled) {
-    evaluate_start(d);
-    gaussian_step(d.problem(), g, d.state.q, d.state.J, d.state.rows, serve ? 1.0 : 0.0, bounded, 8, work, dq);
-    const double length = length_of(d, g, work.step), share = std::min(part, longest / std::max(length, 1e-300));
-    if (!(length < 1e12)) break;
-    for (int c = 0; c < d.n_v; ++c) dq[c] *= share;
-    take_step(d.problem(), d.state.q, dq, bounded, d.start.data());
-    if (serve) take_turns(d, g, work, share, bounded);
-    settled = length < close;
-    const double turned = inner(size, work.step, previous);
-    part = turned < 0.0 ? std::max(0.5 * part, 0.1) : std::min(1.5 * part, 1.0);
-    std::copy_n(work.step, size, previous);
-    ++steps;
-  }
+  double* memory = solver.gaussian_memory.data();
+  std::optional<Posed> posed;
+  if (!beside.is_none()) posed.emplace(nb::cast<nb::tuple>(beside), chart);
+  if (posed) posed->join(g, d, memory);
+  const auto [steps, settled] = step_to_likeliest(d, g, {most_steps, longest, close, serve}, memory + d.n_v);
   npy_intp dims[1] = {d.n_q};
   Array out(PyArray_SimpleNew(1, dims, NPY_DOUBLE));
   std::copy(d.start.begin(), d.start.end(), out.data<double>());
   return nb::make_tuple(out.release(), steps, settled);
+}
+
+// the targets that a solver has now, one after the other, and where those of each goal begin
+NumpyArray targets_of(const PreparedSolver& solver) {
+  const Use use(solver);
+  const std::vector<double>& targets = solver.data.targets;
+  npy_intp dims[1] = {static_cast<npy_intp>(targets.size())};
+  Array out(PyArray_SimpleNew(1, dims, NPY_DOUBLE));
+  std::copy(targets.begin(), targets.end(), out.data<double>());
+  return out.release();
+}
+
+AnyDict target_places(const PreparedSolver& solver) {
+  AnyDict out;
+  for (std::size_t g = 0; g < solver.names.size(); ++g) out[solver.names[g].c_str()] = solver.data.goals[g].target;
+  return out;
 }
 
 }  // namespace
@@ -217,7 +292,10 @@ void bind_charts(nb::module_& m) {
       .def("measure", measure, nb::arg("q"))
       .def("blocks", blocks, nb::arg("q"));
   m.def("settle", settle, nb::arg("solver"), nb::arg("chart"), nb::arg("mean"), nb::arg("spread"), nb::arg("start"),
-        nb::arg("most_steps"), nb::arg("longest"), nb::arg("close"), nb::arg("serve") = true);
+        nb::arg("most_steps"), nb::arg("longest"), nb::arg("close"), nb::arg("serve") = true,
+        nb::arg("beside").none() = nb::none());
+  m.def("targets_of", targets_of, nb::arg("solver"));
+  m.def("target_places", target_places, nb::arg("solver"));
 }
 
 }  // namespace poise

@@ -365,6 +365,7 @@ NB_MODULE(_core, m) {
   bind_family(m);
   bind_clips(m);
   bind_charts(m);
+  bind_nearest(m);
   m.def("level", [] { return std::string(ops().level); }, "The instruction level in use.");
   m.def("levels", levels, "The instruction levels of this build that the machine runs, lowest first.");
   m.def("set_threads", set_threads, nb::arg("count"),

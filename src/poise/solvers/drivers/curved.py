@@ -10,25 +10,28 @@ halved. In continuous mode a call takes one step, so that its bound is that of e
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.goals import Goal, Rest
+from poise.goals.asked import NOTHING, Asked, is_place
 from poise.goals.curved import Curved, find_rest_cost, find_rest_slope
+from poise.goals.gaussian import Beside, Gaussian
+from poise.goals.goal import GoalRows
 from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer
 from poise.solvers.options import Options
-from poise.solvers.table import make_native_table
+from poise.solvers.table import combine_postures, make_native_table
 
 __all__ = ["CurvedPosture"]
 
 Floats = NDArray[np.float64]
 MOST_STEPS = 30
 MOST_HALVINGS = 10
+MOST_SETTLING = 60  # steps to the likeliest pose
 LONGEST = 0.5  # radians, or lengths L: of a step, beyond which no second derivative is to be trusted
 MOST_LOOKS = 4  # for the frames nearest to what is asked, where the root moves
 STILL = 1e-2  # radians, or metres: a root that moves less sees the same frames
@@ -44,70 +47,104 @@ class CurvedPosture:
         self._all: list[Any] = [goal for goal in goals.values() if isinstance(goal, Rest)]
         self._rests: list[Any] = list(self._all)
         self._settled = min(goal.settled for goal in self._all if isinstance(goal, Curved))
-        self._rows = {name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)}
         self._table = make_native_table(model, goals, options)
         self._native = core.Solver(model._body, self._table)
-        self._gaussian = len(self._all) == 1 and self._is_gaussian(self._all[0])
+        self._read_places({name: goal.rows(model) for name, goal in goals.items() if not isinstance(goal, Rest)})
+        self._ones, self._style = np.ones(model.nv), self._all[0]
+        still = [j for j in model.joints if j.nv and not np.asarray(self._table["may_move"])[j.v].any()]
+        self._still = np.array([k for j in still for k in range(j.q.start, j.q.stop)], dtype=np.intp)
+        self._gaussian = self._is_gaussian()
         levels = {goal.priority for goal in goals.values() if not isinstance(goal, Rest)}
         self._bare = len(levels) == 1 and not options.limits and not any(joint.cone for joint in model.joints)
 
-    def _is_gaussian(self, rest: Any) -> bool:
-        """Return whether a posture is one Gaussian, about joints that all may move."""
-        likely = rest.find_likely(self._model, (), np.array(self._model.rest)) if isinstance(rest, Curved) else None
-        if likely is None or not (self._options.method.levels and self._options.limit_handling in ("active", "off")):
+    def _read_places(self, rows: Mapping[str, GoalRows]) -> None:
+        """Note which of the goals' targets are places of points, and where they are among the numbers of all."""
+        first = core.target_places(self._native)
+        self._points = Asked.read(tuple(rows.values())).points
+        at = [first[name] + 9 + np.arange(3) for name, row in rows.items() if is_place(row)]
+        self._at = np.array(at, dtype=np.intp).reshape(-1, 3)
+
+    def _is_gaussian(self) -> bool:
+        """Return whether the postures are one Gaussian, and diagonals of squares beside it."""
+        curved = [rest for rest in self._all if isinstance(rest, Curved)]
+        beside = [rest for rest in self._all if not isinstance(rest, Curved)]
+        start = np.array(self._model.rest)
+        likely = curved[0].find_likely(self._model, NOTHING, start) if len(curved) == 1 else None
+        inside = self._options.method.levels and self._options.limit_handling in ("active", "off")
+        if likely is None or not inside or any(rest.power != 2 for rest in beside):
             return False
-        chart = likely[0].chart
-        return bool((np.asarray(self._table["may_move"])[chart.velocities[chart.counts]] > 0).all())
+        self._style, chart = curved[0], likely[0].chart
+        moves = np.asarray(self._table["may_move"])[chart.velocities[chart.counts]] > 0
+        self._held = np.flatnonzero(~moves)
+        self._others = np.delete(np.arange(len(chart.velocities)), chart.counts)
+        gain = np.sum([rest.gain(self._model) for rest in beside], axis=0) if beside else np.zeros(1)
+        self._pull, self._wanted = None, None
+        if gain.max(initial=0.0) > 0.0:
+            self._pull, self._wanted = 2.0 * gain / self._units() ** 2, combine_postures(self._model, beside)[1]
+        return True
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._native, name)  # restart, advance, state, rows_jacobian, sizes: as the kernels do
 
     def solve(self, start: ArrayLike, targets: Mapping[str, Any] | None, window: Any = None) -> Answer:
         """See native.core.Solver.solve."""
-        for name, target in (targets or {}).items():
-            if name in self._rows:
-                self._rows[name] = replace(self._rows[name], target=self._rows[name].convert(target))
+        q = np.asarray(start, dtype=np.float64)
+        self._native.restart(q, targets)  # it has the targets from here on
         if self._options.mode == "continuous" or window is not None:
-            q = np.asarray(start, dtype=np.float64)
             self._focus(q)
             self._rest_at(q, self._find_step(q))
-            return self._run(q, targets, window)
-        best = self._settle(start, targets)
+            return self._run(q, None, window)
+        best = self._settle(q)
+        settled = best is not None
         if best is None:
             self._native.rest_at(self._table["posture_wanted"], self._table["posture_gain"])
-            best = self._run(start, targets, None)
+            best = self._run(q, None, None)
             if best.outcome != core.Outcome.REACHED:
                 best = self._search_seeds(best)
-        elif self._bare:
-            return best
-        return best if best.outcome != core.Outcome.REACHED else self._go_down(best)
+            if best.outcome != core.Outcome.REACHED:
+                return best
+            again = self._settle(best.q)  # from where the root is now, other frames are near
+            best, settled = (best, False) if again is None else (again, True)
+        return best if settled and self._bare else self._go_down(best)
 
-    def _settle(self, start: ArrayLike, targets: Mapping[str, Any] | None) -> Answer | None:
+    def _ask(self) -> Asked:
+        """Return which points are asked for, and where."""
+        return Asked(self._points, core.targets_of(self._native)[self._at])
+
+    def _settle(self, q: Floats) -> Answer | None:
         """Return the likeliest pose that serves the goals, where one Gaussian says what is likely; None if none does.
 
         Which frames are near is seen from the root of the body; where that moves, they are looked for again.
         """
-        rows = tuple(self._rows.values())
-        q: Floats = np.asarray(start, dtype=np.float64)
-        if not self._gaussian or q.shape != (self._model.nq,):
+        if not self._gaussian:
             return None
-        self._native.restart(q, targets)
-        steps, at = 0, None
+        asked, seed = self._ask(), None
         for _ in range(MOST_LOOKS):
-            gaussian, seed = self._all[0].find_likely(self._model, rows, q)
-            given = (gaussian.chart.native, gaussian.mean, gaussian.spread, seed if at is None else q)
-            before = q
-            q, more, settled = core.settle(self._native, *given, MOST_STEPS, LONGEST, CLOSE)
-            steps += more
+            gaussian, first = self._style.find_likely(self._model, asked, q)
+            seed = self._hold(first, q) if seed is None else q
+            before, (q, _, settled) = q, self._step(gaussian.hold(self._held, q), seed, MOST_SETTLING)
             if not settled:
                 return None
-            at = gaussian.chart.measure(before) - gaussian.chart.measure(q)
-            if np.abs(np.delete(at, gaussian.chart.counts)).max(initial=0.0) < STILL:
+            away = gaussian.chart.measure(before) - gaussian.chart.measure(q)
+            if np.abs(away[self._others]).max(initial=0.0) < STILL:
                 break
-        self._native.rest_at(q, np.ones(self._model.nv))
+        self._native.rest_at(q, self._ones)
         found = self._run(q, None, None)
-        if found.outcome != core.Outcome.REACHED:
-            return None
+        return found if found.outcome == core.Outcome.REACHED else None
+
+    def _hold(self, seed: Floats, q: Floats) -> Floats:
+        """Return a seed with joints that may not move as they are in q."""
+        seed[self._still] = q[self._still]
+        return seed
+
+    def _step(self, gaussian: Gaussian, q: Floats, most: int, serve: bool = True) -> tuple[Floats, int, bool]:
+        """Return where steps to the likeliest pose lead, how many they were, and whether they settled."""
+        spread, posed = gaussian.spread, None
+        if self._pull is not None and self._wanted is not None:
+            beside = Beside.join(gaussian, q, self._pull, self._wanted)
+            spread, posed = beside.spread, (beside.shrink, beside.loose, beside.pull, beside.wanted)
+        given = (gaussian.chart.native, gaussian.mean, spread, q, most, LONGEST, CLOSE, serve, posed)
+        found: tuple[Floats, int, bool] = core.settle(self._native, *given)
         return found
 
     def _go_down(self, best: Answer) -> Answer:
@@ -127,17 +164,17 @@ class CurvedPosture:
 
     def _focus(self, q: Floats) -> None:
         """Let every posture look at what is asked, from a pose."""
-        rows = tuple(self._rows.values())
-        self._rests = [rest.focus(self._model, rows, q) if isinstance(rest, Curved) else rest for rest in self._all]
+        asked = self._ask()
+        self._rests = [rest.focus(self._model, asked, q) if isinstance(rest, Curved) else rest for rest in self._all]
 
     def _search_seeds(self, missed: Answer) -> Answer:
         """Search again from poses that a posture knows, if it knows some; the first that reaches counts."""
-        rows = tuple(self._rows.values())
+        asked = self._ask()
         if self._options.restarts == 0:
             return missed
         for rest in self._all:
-            for seed in rest.find_seeds(self._model, rows, missed.q) if isinstance(rest, Curved) else ():
-                found = self._run(seed, None, None)
+            for seed in rest.find_seeds(self._model, asked, missed.q) if isinstance(rest, Curved) else ():
+                found = self._run(self._hold(seed, missed.q), None, None)
                 if found.outcome == core.Outcome.REACHED:
                     return found
         return missed
@@ -161,7 +198,7 @@ class CurvedPosture:
         return None
 
     def _rest_at(self, q: Floats, step: Floats) -> None:
-        self._native.rest_at(np.asarray(self._model.integrate(q, step)), np.ones(self._model.nv))
+        self._native.rest_at(np.asarray(self._model.integrate(q, step)), self._ones)
 
     def _find_cost(self, q: Floats) -> float:
         return sum(find_rest_cost(rest, self._model, q) for rest in self._rests)
@@ -170,9 +207,8 @@ class CurvedPosture:
         """Return the Newton step of the cost along which the goals' rows do not change, to first order."""
         model, unit = self._model, self._units()
         if self._gaussian:
-            ((_, one),) = self._rests[0].parts
-            given = (one.chart.native, one.mean, one.spread, q)
-            return np.asarray(model.difference(q, core.settle(self._native, *given, 1, LONGEST, CLOSE, False)[0]))
+            gaussian = self._rests[self._all.index(self._style)].gaussian.hold(self._held, q)
+            return np.asarray(model.difference(q, self._step(gaussian, q, 1, serve=False)[0]))
         parts = [find_rest_slope(rest, model, q) for rest in self._rests]
         g, H = np.sum([part[0] for part in parts], axis=0), np.sum([part[1] for part in parts], axis=0)
         J, _, velocities = self._native.rows_jacobian(q)

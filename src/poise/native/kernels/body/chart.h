@@ -49,9 +49,15 @@ template <class S, class T> POISE_FN void quaternion_of_turn(const ChartTurn<T>&
   }
 }
 
-// an angle as a turn from -pi to pi
+// an angle as a turn from -pi to pi: what is left of it after whole turns or, of a very large one, what its sine and cosine say
 template <class S> POISE_FN S wrap_angle(S angle) {
   using T = real_t<S>;
+  using Table = TrigTable<T>;
+  if (!any(absolute(angle) > S(Table::largest))) {
+    const S turns = (angle * S(T(0.15915494309189533577)) + S(Table::round_shift)) - S(Table::round_shift),
+            k = turns * S(T(4));
+    return ((angle - k * S(Table::half_pi[0])) - k * S(Table::half_pi[1])) - k * S(Table::half_pi[2]);
+  }
   S s, c, w[3];
   sine_cosine(angle * S(T(0.5)), s, c);
   const S turn[4] = {c, s, S(T(0)), S(T(0))};
@@ -84,32 +90,31 @@ template <class S> POISE_FN void first_angles(const int* axes, const S* R, const
   angles[1] = last == a ? angle_of(off, v[a]) : angle_of(sign * v[a], off);
 }
 
-// The angles of an Euler joint that make a turn, the nearest to those that it has now.
+// The angles of an Euler joint that make a turn, the nearest to those that it has now: of the two triples that do, the other has the outer
+// angles half a turn further.
 template <class S, class T>
 POISE_LARGE_FN void angles_of_turn(const ChartTurn<T>& turn, const S* wxyz, const S* now, S* out) {
   const S pi = S(T(3.14159265358979323846));
-  S R[9], two[2], both[2][3], far[2] = {S(T(0)), S(T(0))};
+  S R[9], one[3], both[2][3], far[2] = {S(T(0)), S(T(0))};
   matrix_of_quaternion(wxyz, R);
-  first_angles(turn.axes, R, now, two);
+  first_angles(turn.axes, R, now, one);
+  // the last angle is what is left of the turn
+  S left[4] = {wxyz[0], wxyz[1], wxyz[2], wxyz[3]}, w[3];
+  for (int k = 0; k < 2; ++k) {
+    S s, c;
+    sine_cosine(one[k] * S(T(-0.5)), s, c);
+    S back[4] = {c, S(T(0)), S(T(0)), S(T(0))};
+    back[1 + turn.axes[k]] = s;
+    quaternion_multiply(back, left, left);
+  }
+  log_of_quaternion(left, w);
+  one[2] = w[turn.axes[2]];
   const bool same = turn.axes[0] == turn.axes[2];
+  const S other[3] = {one[0] + pi, (same ? S(T(0)) : pi) - one[1], one[2] + pi};
   for (int branch = 0; branch < 2; ++branch) {
-    S* angles = both[branch];
-    angles[0] = branch ? two[0] + pi : two[0];
-    angles[1] = !branch ? two[1] : (same ? S(T(0)) - two[1] : pi - two[1]);
-    // the last angle is what is left of the turn
-    S left[4] = {wxyz[0], wxyz[1], wxyz[2], wxyz[3]}, w[3];
-    for (int k = 0; k < 2; ++k) {
-      S s, c;
-      sine_cosine(angles[k] * S(T(-0.5)), s, c);
-      S back[4] = {c, S(T(0)), S(T(0)), S(T(0))};
-      back[1 + turn.axes[k]] = s;
-      quaternion_multiply(back, left, left);
-    }
-    log_of_quaternion(left, w);
-    angles[2] = w[turn.axes[2]];
     for (int k = 0; k < 3; ++k) {
-      const S apart = wrap_angle(angles[k] - now[k]);
-      angles[k] = now[k] + apart;
+      const S apart = wrap_angle((branch ? other[k] : one[k]) - now[k]);
+      both[branch][k] = now[k] + apart;
       far[branch] += absolute(apart);
     }
   }

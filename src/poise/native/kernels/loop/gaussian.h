@@ -21,6 +21,11 @@ template <class S> struct GaussianView {
   const S* spread;    // d x d
   const S* loose;     // of every coordinate that the Gaussian says nothing about: its spread, about where it is
   int d;
+
+  // a diagonal posture beside it, or null. `spread` is then that of both, and what the Gaussian asks for counts `shrink` (d x d) of it
+  const S* shrink = nullptr;
+  const S* pull = nullptr;    // the gain of each velocity of the problem
+  const S* wanted = nullptr;  // n_q
 };
 
 POISE_FN constexpr int most_gaussian_rows(int n_rows, int n_v) { return n_rows + n_v; }
@@ -74,17 +79,47 @@ POISE_FN void carry_row(const GaussianView<S>& g, const GaussianWork<S>& w, cons
   }
 }
 
+// the inner product with eight sums at a time, which a processor forms side by side
+template <class S> POISE_LARGE_FN S inner_wide(int n, const S* a, const S* b) {
+  S sum[8] = {};
+  const int whole = n - n % 8;
+  for (int k = 0; k < whole; k += 8) {
+    for (int j = 0; j < 8; ++j) sum[j] += a[k + j] * b[k + j];
+  }
+  for (int k = whole; k < n; ++k) sum[k - whole] += a[k] * b[k];
+  return ((sum[0] + sum[4]) + (sum[1] + sum[5])) + ((sum[2] + sum[6]) + (sum[3] + sum[7]));
+}
+
+// out += the rows of the spread that the numbers of a row are about, times those, four at a time
+template <class S> POISE_LARGE_FN void add_spread(const GaussianView<S>& g, const S* row, S* out) {
+  const S* of[4] = {g.spread, g.spread, g.spread, g.spread};
+  S share[4] = {};
+  int have = 0;
+  const int size = g.chart.size();
+  for (int i = 0; i <= size; ++i) {
+    if (i < size) {
+      if (g.place[i] < 0 || row[i] == S(0)) continue;
+      of[have] = g.spread + g.place[i] * g.d;
+      share[have++] = row[i];
+    }
+    if (have == 0 || (have < 4 && i < size)) continue;
+    const S *s0 = of[0], *s1 = of[1], *s2 = of[2], *s3 = of[3];
+    for (int k = 0; k < g.d; ++k)
+      out[k] += (share[0] * s0[k] + share[1] * s1[k]) + (share[2] * s2[k] + share[3] * s3[k]);
+    share[0] = share[1] = share[2] = share[3] = S(0);
+    have = 0;
+  }
+}
+
 // row `r` of A S and of the Gram matrix, from that of A
 template <class S> POISE_LARGE_FN void spread_row(const GaussianView<S>& g, const GaussianWork<S>& w, int r) {
   const int size = g.chart.size();
   const S* row = w.A + r * size;
   S *out = w.AS + r * size, *dense = w.step;
   for (int k = 0; k < g.d; ++k) dense[k] = S(0);
-  for (int i = 0; i < size; ++i) {
-    if (g.place[i] >= 0 && row[i] != S(0)) add_scaled(g.d, row[i], g.spread + g.place[i] * g.d, dense);
-  }
+  add_spread(g, row, dense);
   for (int i = 0; i < size; ++i) out[i] = g.place[i] >= 0 ? dense[g.place[i]] : g.loose[i] * row[i];
-  for (int k = 0; k <= r; ++k) w.gram[packed(r, k)] = inner(size, out, w.A + k * size);
+  for (int k = 0; k <= r; ++k) w.gram[packed(r, k)] = inner_wide(size, out, w.A + k * size);
 }
 
 // the step for `m` rows, in the chart and per velocity
@@ -114,6 +149,28 @@ template <class S> POISE_LARGE_FN void answer_rows(const GaussianView<S>& g, con
   }
 }
 
+// How far the pose is from what the posture alone asks for: m - x or, beside a diagonal one with gradient f per velocity,
+//
+//   B (m - x) - S K^T f      B: `shrink`
+template <class S, class P>
+POISE_LARGE_FN void find_away(const P& problem, const GaussianView<S>& g, const S* q, const GaussianWork<S>& w, S* dq) {
+  const int size = g.chart.size();
+  for (int i = 0; i < size; ++i) w.away[i] = g.place[i] >= 0 ? g.mean[g.place[i]] - w.x[i] : S(0);
+  if (!g.shrink) return;
+  S *apart = w.A, *drawn = w.A + size, *dense = w.AS;
+  for (int k = 0; k < g.d; ++k) dense[k] = S(0);
+  for (int i = 0; i < size; ++i) {
+    if (g.place[i] >= 0) apart[g.place[i]] = w.away[i];
+  }
+  difference(problem.coordinates, problem.n_coordinates, g.wanted, q, dq);
+  carry_row(g, w, [&](int c) { return S(0) - g.pull[c] * dq[c]; }, drawn);
+  add_spread(g, drawn, dense);
+  for (int i = 0; i < size; ++i) {
+    const int k = g.place[i];
+    w.away[i] = k < 0 ? g.loose[i] * drawn[i] : inner_wide(g.d, g.shrink + k * g.d, apart) + dense[k];
+  }
+}
+
 // The step from q, whose Jacobian (column by column) and rows are given; `serve` is the share of the rows that it takes
 // away: 1, or 0. `rounds`: how often joints that
 // would leave their range are fixed at its end, and the rest solved again.
@@ -127,7 +184,7 @@ template <class S, class P> POISE_LARGE_FN void gaussian_step(const P& problem, 
     block_of_turn(g.chart.turns[k], q, w.x + n + 3 * k, block);
     invert_block(block, S(1e-6), w.inverse + 9 * k);
   }
-  for (int i = 0; i < size; ++i) w.away[i] = g.place[i] >= 0 ? g.mean[g.place[i]] - w.x[i] : S(0);
+  find_away(problem, g, q, w, dq);
   for (int c = 0; c < problem.n_v; ++c) {
     dq[c] = S(0);
     w.fixed[c] = S(0);

@@ -1,0 +1,43 @@
+"""Asked: which points of a body goals ask for, and where they ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.goals.goal import POSE, POSITION, GoalRows
+
+__all__ = ["NOTHING", "Asked", "is_place"]
+
+Floats = NDArray[np.float64]
+Points = tuple[tuple[str, tuple[float, float, float]], ...]
+
+
+class Asked(NamedTuple):
+    """What goals ask of a body's shape.
+
+    Attributes:
+        points: Frames, and points on them.
+        places: Where each is asked for, in the world, (points, 3).
+    """
+
+    points: Points
+    places: Floats
+
+    @classmethod
+    def read(cls, rows: Sequence[GoalRows]) -> Asked:
+        """Return what goals ask for as they were made."""
+        asked = [row for row in rows if is_place(row)]
+        points = tuple((str(row.frame), tuple(float(x) for x in row.point)) for row in asked)
+        return cls(points, np.array([row.target[9:12] for row in asked]).reshape(-1, 3))  # type: ignore[arg-type]
+
+
+def is_place(row: GoalRows) -> bool:
+    """Return whether a goal asks for the place of a point in the world."""
+    return row.op in (POSITION, POSE) and row.base is None and bool((row.weight[:3] > 0).any())
+
+
+NOTHING = Asked((), np.zeros((0, 3)))

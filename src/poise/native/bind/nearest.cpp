@@ -1,0 +1,121 @@
+// nearest.cpp: the door to points among which the nearest to a place are found, and to the Gaussian of some of them.
+#define NO_IMPORT_ARRAY
+#include "bind/bindings.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+
+#include "kernels/algebra/nearest.h"
+
+namespace poise {
+namespace {
+
+constexpr int few_points = 16;  // in a box that is not halved
+
+// Points in a tree of boxes.
+struct Points {
+  std::vector<double> points, boxes;
+  std::vector<int> rows;
+  int dim = 0, depth = 0;
+
+  PointTree<double> view() const {
+    return {points.data(), rows.data(), boxes.data(), static_cast<int>(rows.size()), dim, depth};
+  }
+};
+
+// Measures box `k`, which holds rows [first, end), then halves it.
+void halve(Points& self, const double* given, int k, int level, int first, int end) {
+  const int dim = self.dim;
+  double *low = self.boxes.data() + static_cast<std::ptrdiff_t>(k) * 2 * dim, *high = low + dim;
+  std::fill_n(low, dim, 1e300);
+  std::fill_n(high, dim, -1e300);
+  const auto point = [&](int row) { return given + static_cast<std::ptrdiff_t>(row) * dim; };
+  for (int i = first; i < end; ++i) {
+    const double* x = point(self.rows[static_cast<std::size_t>(i)]);
+    for (int c = 0; c < dim; ++c) {
+      low[c] = std::min(low[c], x[c]);
+      high[c] = std::max(high[c], x[c]);
+    }
+  }
+  if (level == self.depth) return;
+  int longest = 0;
+  for (int c = 1; c < dim; ++c) longest = high[c] - low[c] > high[longest] - low[longest] ? c : longest;
+  const int half = first + (end - first) / 2;
+  const auto begin = self.rows.begin();
+  std::nth_element(begin + first, begin + half, begin + end, [&](int a, int b) {
+    const double xa = point(a)[longest], xb = point(b)[longest];
+    return xa < xb || (xa == xb && a < b);
+  });
+  halve(self, given, 2 * k + 1, level + 1, first, half);
+  halve(self, given, 2 * k + 2, level + 1, half, end);
+}
+
+void make_points(Points* self, nb::handle points) {
+  new (self) Points();
+  const Array a = as_array<double>(points, "points");
+  if (a.ndim() != 2 || a.dim(0) < 1 || a.dim(1) < 1 || a.dim(0) > 1'000'000'000 || a.dim(1) > 100'000) {
+    refuse("ShapeMismatch", "points has shape " + shape_text(a) + "; it must be (points, numbers).");
+  }
+  require_finite(a.data<double>(), a.size(), a.dim(1), "points");
+  const int n = static_cast<int>(a.dim(0));
+  self->dim = static_cast<int>(a.dim(1));
+  while ((n >> self->depth) > few_points) ++self->depth;  // ends: n is bounded
+  self->rows.resize(static_cast<std::size_t>(n));
+  std::iota(self->rows.begin(), self->rows.end(), 0);
+  const auto dim = static_cast<std::size_t>(self->dim);
+  self->boxes.resize(((std::size_t{2} << self->depth) - 1) * 2 * dim);
+  self->points.resize(static_cast<std::size_t>(n) * dim);
+  const nb::gil_scoped_release release;
+  halve(*self, a.data<double>(), 0, 0, 0, n);
+  for (std::size_t i = 0; i < self->rows.size(); ++i) {
+    std::copy_n(a.data<double>() + static_cast<std::size_t>(self->rows[i]) * dim, dim,
+                self->points.begin() + static_cast<std::ptrdiff_t>(i * dim));
+  }
+}
+
+// (which, how far) of the nearest points, the nearest first
+AnyTuple find(const Points& self, nb::handle place, int many) {
+  const Array at = as_array<double>(place, "place");
+  if (at.size() != self.dim) refuse("ShapeMismatch", "place has shape " + shape_text(at) + ".");
+  require_finite(at.data<double>(), at.size(), at.size(), "place");
+  npy_intp dims[1] = {std::clamp<npy_intp>(many, 1, static_cast<npy_intp>(self.rows.size()))};
+  Array rows(PyArray_SimpleNew(1, dims, NPY_INT32)), far(PyArray_SimpleNew(1, dims, NPY_DOUBLE));
+  double* distances = far.data<double>();
+  find_nearest(self.view(), at.data<double>(), static_cast<int>(dims[0]), distances, rows.data<int>());
+  for (npy_intp k = 0; k < dims[0]; ++k) distances[k] = std::sqrt(distances[k]);
+  return nb::make_tuple(rows.release(), far.release());
+}
+
+// (mean, spread) of rows of x that are so far from what is asked
+AnyTuple gaussian_of(nb::handle x, nb::handle rows, nb::handle far, nb::handle least, double share) {
+  const Array all = as_array<double>(x, "x"), distances = as_array<double>(far, "far");
+  const Array floor = as_array<double>(least, "least");
+  const Array which(PyArray_FROM_OTF(rows.ptr(), NPY_INT32, NPY_ARRAY_CARRAY_RO | NPY_ARRAY_FORCECAST));
+  if (all.ndim() != 2 || distances.size() != which.size() || floor.size() != all.dim(1) * all.dim(1)) {
+    refuse("ShapeMismatch", "rows, far and least do not fit x.");
+  }
+  const int n = static_cast<int>(which.size()), d = static_cast<int>(all.dim(1));
+  for (int k = 0; k < n; ++k) {
+    if (which.data<int>()[k] < 0 || which.data<int>()[k] >= all.dim(0)) refuse("InvalidValue", "rows are not of x.");
+  }
+  npy_intp dims[2] = {d, d};
+  Array mean(PyArray_SimpleNew(1, dims, NPY_DOUBLE)), spread(PyArray_SimpleNew(2, dims, NPY_DOUBLE));
+  std::vector<double> away(static_cast<std::size_t>(n) * static_cast<std::size_t>(d)),
+      weights(static_cast<std::size_t>(n));
+  weigh_by_distance(distances.data<double>(), n, weights.data());
+  gather_gaussian(all.data<double>(), which.data<int>(), weights.data(), n, d, floor.data<double>(), share,
+                  mean.data<double>(), spread.data<double>(), away.data());
+  return nb::make_tuple(mean.release(), spread.release());
+}
+
+}  // namespace
+
+void bind_nearest(nb::module_& m) {
+  nb::class_<Points>(m, "Points", "Points in a tree of boxes. Private: see poise.goals.style_frames.")
+      .def("__init__", make_points, nb::arg("points"))
+      .def("find", find, nb::arg("place"), nb::arg("many"));
+  m.def("gaussian_of", gaussian_of, nb::arg("x"), nb::arg("rows"), nb::arg("far"), nb::arg("least"), nb::arg("share"));
+}
+
+}  // namespace poise
