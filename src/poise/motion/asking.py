@@ -81,7 +81,7 @@ class Asked:
     def _turn_feet(self) -> None:
         """Ask feet that were let go to turn from how they stood to how they are asked to."""
         for hold in self.treading.holds:
-            if hold.goal is not None and hold.turn is not None and hold.leg is not None:
+            if hold.fade and hold.goal is not None and hold.turn is not None and hold.leg is not None:
                 foot = hold.leg.rows[-1]
                 turned, weight = self.treading.turn_foot(hold)
                 self.numbers[foot, :9] = turned.ravel()

@@ -55,18 +55,22 @@ class Bends:
     def forget(self) -> None:
         """Begin again: nothing has been seen to bend."""
         self.seen = np.zeros((len(self.known), 3))
-        self.count = 0
+        self.count, self.waiting = 0, list[Floats]()
         self._look_again()
 
     def watch(self, T: Floats) -> None:
         """Look at how limbs bend at these frames of the body, (frames, parts, 4, 4)."""
+        self.count += len(T)
+        self.waiting.append(T)
+        if len(T) == 1 and self.count > SOON and self.count % SOON:
+            return  # nobody asks before the next look
+        T = T if len(self.waiting) == 1 else np.concatenate(self.waiting)
+        self.waiting = []
         places = T[:, :, :3, 3]
         a, b, c = (places[:, frames] for frames in self.index)
         bend = cross(unit(b - a), unit(c - b))
         self.seen += (np.swapaxes(T[:, self.index[1], :3, :3], 2, 3) @ bend[..., None])[..., 0].sum(axis=0)
-        self.count += len(T)
-        if self.count <= SOON or self.count % SOON == 0:
-            self._look_again()
+        self._look_again()
 
     def _look_again(self) -> None:
         self.age += 1

@@ -7,6 +7,7 @@ and no frame sees what follows it. So the first frames of a stream are the same,
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,17 +26,18 @@ from poise.motion.ledger import Contact, Contacts
 from poise.motion.mapping import Mapping
 from poise.motion.result import Track
 from poise.motion.soles import measure_size
-from poise.motion.treading import Treading, place_at
+from poise.motion.striding import place_at
+from poise.motion.treading import Treading
 from poise.motion.whole_clip import Progress, Window
 
 __all__ = ["Retargeter", "carry_online"]
 
 Floats = NDArray[np.float64]
-SPREAD = 0.8  # of `smooth`: what is to come cannot be smoothed, only what has come
 STEPS = 4
 MORE_STEPS = 40  # of the first frame, which has none before it, and where a contact asks for more
 NEARLY = 1e-4  # m: a contact that is further off is worth more steps,
 OUT_OF_REACH = 2e-3  # m: and one that still is further off is let go
+STILL = 1e-6  # m in a frame: a place that moves by no more stays
 ON_GROUND = 0.1  # m on a body of 1.75 m: a stream whose first frame stands no higher stands on height 0
 
 
@@ -76,7 +78,7 @@ class Retargeter:
         self.asked = Asked(self.carrying, self.treading)
         joints = self.carrying.joints
         self.window = Window(
-            model, self.asked.goals, hold=HOLD, smooth=SPREAD * smooth, fps=self.fps, joints=joints, limits=lasting
+            model, self.asked.goals, hold=HOLD, smooth=smooth, fps=self.fps, joints=joints, limits=lasting
         )
         self.reset()
 
@@ -181,11 +183,14 @@ def carry_online(
 
 
 def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: int, fps: float) -> Contacts:
-    """Return what stood in a stream as a ledger."""
+    """Return what stood in a stream as a ledger: from where a point has come down, because there it stands still."""
     out = []
     for i, hold in enumerate(live.treading.holds):
-        places = [each[i] for each in stood]
-        for a, b in find_runs(np.array([place is not None for place in places])):
-            x, y, z = np.asarray(places[b - 1]).tolist()
-            out.append(Contact(hold.frame, a, b, place=(x, y, z), point=hold.point, name=hold.name))
+        places = np.array([np.full(3, np.nan) if each[i] is None else each[i] for each in stood]).reshape(-1, 3)
+        moved = np.linalg.norm(np.diff(places, axis=0, prepend=places[:1]), axis=1)
+        for a, b in find_runs(np.abs(places @ live.model.up_direction) <= STILL):
+            cuts = [a, *(a + 1 + np.flatnonzero(moved[a + 1 : b] > STILL)).tolist(), b]
+            for first, end in pairwise(cuts):
+                x, y, z = places[end - 1].tolist()
+                out.append(Contact(hold.frame, first, end, place=(x, y, z), point=hold.point, name=hold.name))
     return Contacts(tuple(out), frames, fps, 0.0)

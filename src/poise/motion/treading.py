@@ -1,12 +1,13 @@
 """Contacts of a stream: told from the frames that have come, never from those that will.
 
 A point begins to stand when it is slow and low, and stands until it is neither (hysteresis, as in `finding`). It stands
-where the target had it, and comes down to its height within a few frames; so does the corner of its edge, until the
-edge lies flat. Two points of one foot keep their distance.
+where the target had it, and comes down to its height as it was moving (`settling`); so does the corner of its edge,
+until the edge lies flat. Two points of one foot keep their distance.
 
-A point that is let go does not jump to where the bones ask it to be, nor do the hips that it held back: what is between
-the two fades over a few frames. One that cannot stand where it is, is let go once, and stands again where that has
-brought it.
+A point on its way is led to where bones ask it to be, even where the other foot holds the hips back: so it lands there,
+and the next step begins where this one ended. A point that is let go does not jump there, nor do the hips that it held
+back: what is between the two fades over a few frames. One that cannot stand where it is, is let go once, and stands
+again where that has brought it.
 """
 
 from __future__ import annotations
@@ -18,46 +19,21 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.model import Model
-from poise.motion.bones import find_bone_start, place_of
 from poise.motion.carry_over import CarryOver
 from poise.motion.edges import Edge, find_edges
 from poise.motion.finding import LOW, SLOW, SLOW_ENOUGH_TO_STAY
+from poise.motion.settling import settle
 from poise.motion.soles import SolePoint, find_soles
+from poise.motion.striding import Leg, find_leg, place_at
 from poise.spatial import Rotation
 
 __all__ = ["Foothold", "Treading", "place_at"]
 
 Floats = NDArray[np.float64]
-FALL = 0.5  # of its height that a point keeps from frame to frame while it comes down
-FASTEST = 0.6  # m/s on a body of 1.75 m: no faster does it come down
-FLAT = 1e-4  # m: lower than that it is down
 FADE = 0.2  # s: over so long a point that was let go comes to where bones ask it to be
-STIFF_TURN = 0.5  # and how its foot is turned
-STIFF = 3.0  # what a point weighs that is half let go: bones and it pull it as much
-
-
-@dataclass(frozen=True, eq=False)
-class Leg:
-    """The way from the hips to a point of a foot, as the targets of bones tell it.
-
-    Attributes:
-        rows: Which targets are those of the hips, the pelvis, the thigh, the shank and the foot.
-        start: Where the leg begins, from the middle of the hips, in the pelvis' axes [m].
-        lengths: Those of the thigh and the shank [m].
-        point: The point of the foot, from the ankle, in the foot's axes [m].
-    """
-
-    rows: tuple[int, ...]
-    start: Floats
-    lengths: tuple[float, float]
-    point: Floats
-
-    def find_place(self, targets: Floats) -> Floats:
-        """Return where the targets of one frame, (goals, 12), ask the point to be."""
-        hips, pelvis, thigh, shank, foot = self.rows
-        place: Floats = targets[hips, 9:] + targets[pelvis, :9].reshape(3, 3) @ self.start
-        place = place + self.lengths[0] * targets[thigh, 9:] + self.lengths[1] * targets[shank, 9:]
-        return place + targets[foot, :9].reshape(3, 3) @ self.point
+LED = 4.0  # what a point on its way weighs: bones tell the pose, it tells where that is
+STIFF = 1.0  # what a point weighs beside that when it is half let go
+STIFF_TURN = 0.05  # and how its foot is turned
 
 
 @dataclass
@@ -78,6 +54,8 @@ class Foothold:
         turn: By how much its foot was turned otherwise than it was asked to, as a rotation vector in the foot's axes.
         goal: Where it is asked to be while it fades [m].
         forced: Whether it was let go because it could not stand: then it does not stand again until it has faded.
+        fall: The speed at which it comes to its height [m/s], downwards below 0.
+        tip: That of its tilt [m/s].
     """
 
     name: str
@@ -93,6 +71,8 @@ class Foothold:
     turn: Floats | None = None
     goal: Floats | None = None
     forced: bool = False
+    fall: float = 0.0
+    tip: float = 0.0
 
 
 class Treading:
@@ -103,6 +83,11 @@ class Treading:
         self.holds = list_holds(carrying) if carrying.moves else []
         self.frames = np.array([carrying.at[hold.source.frame] for hold in self.holds], dtype=np.int64)
         self.points = np.array([hold.source.point for hold in self.holds]).reshape(-1, 3, 1)
+        self.feet = list(dict.fromkeys(hold.frame for hold in self.holds))
+        self.foot_of = np.array([self.feet.index(hold.frame) for hold in self.holds], dtype=np.int64)
+        corners = [hold.edge.corners[0].point if hold.edge else hold.point for hold in self.holds]
+        self.own = np.array([[hold.point for hold in self.holds], corners]).reshape(2, -1, 3, 1)
+        self.rises = np.array([hold.edge.rises[0] if hold.edge else 0.0 for hold in self.holds])
         self.long = max(1, round(FADE * fps))
         self.apart = {
             (a.name, b.name): measure_apart(a, b)
@@ -115,6 +100,8 @@ class Treading:
     def forget(self) -> None:
         """Begin again: nothing stands."""
         self.last: Floats | None = None
+        self.now: Floats | None = None
+        self.was: Floats | None = None
         self.targets: Floats | None = None
         self.drag, self.dragged = np.zeros(3), 0
         for hold in self.holds:
@@ -127,21 +114,23 @@ class Treading:
         """
         if not self.holds:
             return
+        self._look(q)
         part = T[self.frames]
         now: Floats = (part[:, :3, :3] @ self.points)[..., 0] + part[:, :3, 3]
         moved = np.full_like(now, np.inf) if self.last is None else now - self.last
         speeds = (self.fps * np.sqrt((moved * moved).sum(axis=1))).tolist()
         heights = (now @ self.up - floor).tolist()
         self.dragged = self.dragged + 1 if 0 < self.dragged < self.long else 0
-        for hold, speed, height in zip(self.holds, speeds, heights, strict=True):
+        for i, (hold, speed, height) in enumerate(zip(self.holds, speeds, heights, strict=True)):
             low = height < LOW * size
             if hold.place is not None:
                 if low and speed < SLOW_ENOUGH_TO_STAY * size:
-                    self._lower(hold, FASTEST * size / self.fps)
+                    self._lower(hold, SLOW_ENOUGH_TO_STAY * size)
                 else:
                     self._release(hold, q)
-            elif low and speed < SLOW * size and q is not None and not hold.forced:
-                self._take(hold, q)
+            elif low and speed < SLOW * size and self.now is not None and not hold.forced:
+                self._take(hold, i)
+                self._lower(hold, SLOW_ENOUGH_TO_STAY * size)
             elif hold.fade:
                 hold.fade = hold.fade + 1 if hold.fade < self.long else 0
                 hold.forced = hold.forced and hold.fade > 0
@@ -161,9 +150,11 @@ class Treading:
         hold.forced = True
 
     def weigh(self, hold: Foothold) -> float:
-        """Return what a point that fades counts: much at first, next to nothing at last."""
+        """Return what a point on its way counts: much at first, where it was let go."""
+        if not hold.fade:
+            return LED
         left = self._left(hold.fade)
-        return STIFF * float(np.sqrt(left / (1.0 - left)))
+        return LED + STIFF * float(np.sqrt(left / (1.0 - left)))
 
     def turn_foot(self, hold: Foothold) -> tuple[Floats, float]:
         """Return how the foot of a point that fades is asked to be turned, (3, 3), and what that counts."""
@@ -172,7 +163,7 @@ class Treading:
         assert self.targets is not None
         wanted = self.targets[hold.leg.rows[-1], :9].reshape(3, 3)
         turned: Floats = wanted @ Rotation.from_vector(self._left(hold.fade) * hold.turn).matrix
-        return turned, STIFF_TURN / STIFF * self.weigh(hold)
+        return turned, STIFF_TURN * self.weigh(hold)
 
     def _left(self, frames: int) -> float:
         """Return which share is left so many frames after a point was let go."""
@@ -194,38 +185,53 @@ class Treading:
         self.drag, self.dragged = hips - self.targets[self.carrying.aims.hips, 9:], 1
 
     def _fade(self) -> None:
-        """Write where points that fade are asked to be."""
+        """Write where points on their way are asked to be: where bones lead, but not below the floor."""
         for hold in self.holds:
-            if hold.fade and hold.off is not None and hold.leg is not None and self.targets is not None:
-                hold.goal = hold.leg.find_place(self.targets) + self._left(hold.fade) * hold.off
-            else:
-                hold.goal = None
+            hold.goal = None
+            if hold.leg is None or hold.place is not None or self.targets is None:
+                continue
+            goal = hold.leg.find_place(self.targets)
+            if hold.fade and hold.off is not None:
+                goal = goal + self._left(hold.fade) * hold.off
+            depth = -float(goal @ self.up)
+            hold.goal = goal + depth * self.up if depth > 0.0 else goal
 
-    def _take(self, hold: Foothold, q: Floats) -> None:
-        """Let a point stand where the target had it."""
-        T = self.carrying.model.fk(q, hold.frame)
-        hold.place, hold.fade = place_at(T, hold.point), 0
-        if hold.edge is not None:
-            corner = place_at(T, hold.edge.corners[0].point)
-            hold.tilt = float((corner - hold.place) @ self.up) - hold.edge.rises[0]
+    def _look(self, q: Floats | None) -> None:
+        """Look where the points of the target are, and how much higher the corners of their edges: (points, 4)."""
+        self.was = self.now
+        if q is None:
+            return
+        feet = np.array([self.carrying.model.fk(q, frame) for frame in self.feet])[self.foot_of]
+        points, corners = (feet[:, :3, :3] @ self.own)[..., 0] + feet[:, :3, 3]
+        self.now = np.column_stack([points, (corners - points) @ self.up - self.rises])
+
+    def _take(self, hold: Foothold, i: int) -> None:
+        """Let a point stand where the target had it; it goes on down as fast as it was."""
+        assert self.now is not None
+        now = self.now[i]
+        speed = np.zeros(4) if self.was is None else (now - self.was[i]) * self.fps
+        hold.place, hold.fade = now[:3].copy(), 0
+        hold.fall, hold.tilt, hold.tip = float(speed[:3] @ self.up), float(now[3]), float(speed[3])
         self._keep_apart(hold)
 
     def _lower(self, hold: Foothold, fastest: float) -> None:
+        """Let a point come down, and its edge flat, no faster than what is said to stand."""
         assert hold.place is not None
         height = float(hold.place @ self.up)
-        left = come_down(height, fastest)
+        left, hold.fall = settle(height, hold.fall, 1.0 / self.fps, fastest)
         if height != 0.0:
             hold.place = hold.place + (left - height) * self.up
             self._keep_apart(hold)
-        hold.tilt = come_down(hold.tilt, fastest)
+        hold.tilt, hold.tip = settle(hold.tilt, hold.tip, 1.0 / self.fps, fastest)
 
     def _level(self) -> None:
-        """Let no edge tilt by more than the lowest point of its foot is high: a corner would be below the floor."""
+        """Keep the points of a foot that is tilted so high that none of its corners is below the floor."""
         for hold in self.holds:
-            if hold.place is not None and hold.tilt != 0.0:
-                points = [each.place for each in self.holds if each.frame == hold.frame and each.place is not None]
-                most = max(0.0, min(float(place @ self.up) for place in points))
-                hold.tilt = min(max(hold.tilt, -most), most)
+            if hold.place is not None:
+                tilts = [abs(each.tilt) for each in self.holds if each.frame == hold.frame and each.place is not None]
+                low = max(tilts) - float(hold.place @ self.up)
+                if low > 0.0:
+                    hold.place = hold.place + low * self.up
 
     def _keep_apart(self, hold: Foothold) -> None:
         """Move the place of a point along the ground, until it is as far from the other one of its foot as it is."""
@@ -241,14 +247,6 @@ class Treading:
                 hold.place = other.place + rise * self.up + level * (wanted / length)
 
 
-def come_down(height: float, fastest: float) -> float:
-    """Return what is left of a height after a frame; a depth comes up alike."""
-    if abs(height) <= FLAT:
-        return 0.0
-    fall = min((1.0 - FALL) * abs(height), fastest)
-    return height - fall if height > 0.0 else height + fall
-
-
 def list_holds(carrying: CarryOver) -> list[Foothold]:
     """List the points of the target that play the parts of the source's soles, each once."""
     known, holds = carrying.roles[0].contacts, list[Foothold]()
@@ -259,31 +257,6 @@ def list_holds(carrying: CarryOver) -> list[Foothold]:
             leg = find_leg(carrying, sole.name[-1:], own.frame, own.point)
             holds.append(Foothold(sole.name, sole, own.frame, own.point, edges.get(sole.name), leg=leg))
     return holds
-
-
-def find_leg(carrying: CarryOver, side: str, frame: str, point: tuple[float, float, float]) -> Leg | None:
-    """Return what tells where bones ask a point of a foot to be; None where not all of them are asked for."""
-    at = {goal.name: i for i, (goal, _, _) in enumerate(carrying.asked)}
-    names = [
-        "hips",
-        "pelvis turned",
-        f"hip_{side} to knee_{side}",
-        f"knee_{side} to ankle_{side}",
-        f"foot_{side} turned",
-    ]
-    if any(name not in at for name in names):
-        return None
-    model, ours = carrying.model, carrying.ours
-    pelvis, foot = (model.fk(model.rest, ours[part]) for part in ("pelvis", f"foot_{side}"))
-    start = place_of(model, find_bone_start(model, ours, f"hip_{side}"))
-    knee, ankle = place_of(model, ours[f"knee_{side}"]), place_of(model, ours[f"ankle_{side}"])
-    own = place_at(model.fk(model.rest, frame), point)
-    return Leg(
-        tuple(at[name] for name in names),
-        pelvis[:3, :3].T @ (start - pelvis[:3, 3]) - carrying.own_middle,
-        (float(np.linalg.norm(knee - start)), float(np.linalg.norm(ankle - knee))),
-        foot[:3, :3].T @ (own - ankle),
-    )
 
 
 def list_soles(model: Model) -> list[SolePoint]:
@@ -297,9 +270,3 @@ def list_soles(model: Model) -> list[SolePoint]:
 def measure_apart(a: Foothold, b: Foothold) -> float:
     """Return how far apart two points of one frame are."""
     return float(np.linalg.norm(np.array(a.point) - np.array(b.point)))
-
-
-def place_at(T: Floats, point: tuple[float, float, float]) -> Floats:
-    """Return where a point of a frame is."""
-    place: Floats = T[:3, :3] @ np.array(point) + T[:3, 3]
-    return place

@@ -32,6 +32,8 @@ SPREAD = 0.1  # s: tau of smooth=1
 WINDOW, OVERLAP = 2400, 200  # frames that are solved at once, and that two windows share
 ROUNDING = 1e-12  # of a gap
 STEPS = 24
+PATIENCE = 0.65  # what a surprise costs a stream beside a bone's direction, where both count alike
+LEARN = 2.4  # of the share of a surprise that counts as speed where nothing swings: a little swing, and less lag
 STEPS_IN_TIME = (
     200  # where speeds are bounded: what one frame may not do, its neighbours take over, one after the other
 )
@@ -216,11 +218,18 @@ class AskedOfFrame(Protocol):
 class Window:
     """The newest frame of a stream by the kernel of whole clips, ready to be called.
 
-    The frames before it stay, so the bend of the displacement over the last three is a square about one place:
+    The frames before it stay, so what is asked of the change of the displacement is a square about one place:
 
-        hold |d|^2 + smooth |d - p|^2 = (hold + smooth) |d - c|^2 + const,   c = smooth p / (hold + smooth)
+        hold |d|^2 + stiff |d - p|^2 = (hold + stiff) |d - c|^2 + const,   c = stiff p / (hold + stiff)
 
-    with p = 2 d_{t-1} - d_{t-2}: one frame whose guide is moved by c.
+    where p = d_{t-1} + v_{t-1} is where the displacement would go by itself: one frame whose guide is moved by c. Of a
+    surprise its speed takes over a share only, so that noise is not taken for speed, and still no steady motion is
+    late:
+
+        v_t = v_{t-1} + learn (d_t - p_t),   stiff = PATIENCE e^2 / (1 - e^2),   learn = LEARN (1 - e) / (1 + e),
+
+    with e = exp(-1 / (tau fps)). That is an alpha-beta filter (Benedict and Bordner, Synthesis of an optimal set of
+    radar track-while-scan smoothing equations, 1962), the same at every frame rate.
 
     Args:
         model: The body.
@@ -250,22 +259,24 @@ class Window:
         self.counts, self.hard = np.zeros((1, len(names))), np.zeros(len(names))
         self.numbers, self.frozen, self.alone = np.array(self.own)[None], np.zeros(1), np.zeros(model.nv)
         self.columns = np.concatenate([np.arange(first[i], first[i] + 12) for i in self.order])
-        stiff = (SPREAD * smooth * fps) ** 4
+        left = np.exp(-1.0 / (SPREAD * smooth * fps)) if smooth > 0.0 else 0.0
+        stiff, self.learn = PATIENCE * left**2 / (1.0 - left**2), min(LEARN * (1.0 - left) / (1.0 + left), 1.0)
         units = measure_units(model)
-        self.share = stiff / (1.0 + stiff)
-        self.gains = hold / units, hold / units * (1.0 + stiff)
+        self.share = stiff / (hold + stiff)
+        self.gains = hold / units, (hold + stiff) / units
         self.forget()
 
     def forget(self) -> None:
         """Begin again, as if no frame had come."""
-        self.displacements: list[Floats] = []
+        self.displacement: Floats | None = None
+        self.speed = np.zeros(self.model.nv)
 
     def solve(self, start: Floats, guide: Floats, asked: AskedOfFrame, steps: int) -> tuple[Floats, Floats]:
         """Return the newest frame and its errors by goal, (goals, 2)."""
-        whole = len(self.displacements) == 2
+        whole = self.displacement is not None
         moved = guide
-        if whole:
-            moved = self.model.integrate(guide, self.share * (2.0 * self.displacements[1] - self.displacements[0]))
+        if self.displacement is not None:
+            moved = self.model.integrate(guide, self.share * (self.displacement + self.speed))
         self.numbers[0, self.columns[: asked.numbers.size]] = asked.numbers.ravel()
         self.counts[0, self.order], self.hard[self.order] = asked.weights, asked.hard
         q, errors = core.solve_clip(
@@ -286,4 +297,7 @@ class Window:
 
     def keep(self, q: Floats, guide: Floats) -> None:
         """Keep the newest frame: the next ones are told from it."""
-        self.displacements = [*self.displacements, self.model.difference(guide, q)][-2:]
+        now = self.model.difference(guide, q)
+        if self.displacement is not None:
+            self.speed = self.speed + self.learn * (now - self.displacement - self.speed)
+        self.displacement = now
