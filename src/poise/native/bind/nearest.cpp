@@ -60,7 +60,8 @@ void make_points(Points* self, nb::handle points) {
   require_finite(a.data<double>(), a.size(), a.dim(1), "points");
   const int n = static_cast<int>(a.dim(0));
   self->dim = static_cast<int>(a.dim(1));
-  while ((n >> self->depth) > few_points) ++self->depth;  // ends: n is bounded
+  // ends: n is bounded
+  while ((n >> self->depth) > few_points) ++self->depth;
   self->rows.resize(static_cast<std::size_t>(n));
   std::iota(self->rows.begin(), self->rows.end(), 0);
   const auto dim = static_cast<std::size_t>(self->dim);
