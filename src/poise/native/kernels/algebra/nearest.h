@@ -99,7 +99,8 @@ POISE_LARGE_FN int find_nearest(const PointTree<T>& tree, const T* place, int mo
   int waiting = 0;
   const int stride = 2 * tree.dim;
   open[waiting++] = {0, 0, 0, tree.n, T(0)};
-  while (waiting > 0) {  // ends: every box is opened once
+  // ends: every box is opened once
+  while (waiting > 0) {
     const Open at = open[--waiting];
     if (found.count == found.most && at.square > found.squares[0]) continue;
     if (at.level == tree.depth) {
