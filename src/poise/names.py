@@ -2,6 +2,7 @@
 
 LeftHand, hand.L, l_hand     words hand and a side, "l"
 toe_fl                       front left: its other side is toe_fr
+r2/left_hand, r1_l_hand      left: r2 is a robot. Words come before letters, letters before those with a number
 """
 
 from __future__ import annotations
@@ -26,23 +27,33 @@ def split_words(name: str) -> list[str]:
 
 def split_side(words: Sequence[str]) -> tuple[str, list[str]]:
     """Return the side that the words name, "l", "r" or "", and the other words."""
-    for i, word in enumerate(words):
-        if word in SIDES:
-            return SIDES[word], [*words[:i], *words[i + 1 :]]
-    return "", list(words)
+    sides = [i for i, word in enumerate(words) if word in SIDES]
+    if not sides:
+        return "", list(words)
+    numbered = {i for i in sides if i + 1 < len(words) and words[i + 1].isdecimal()}
+    at = min(sides, key=lambda i: (len(words[i]) == 1, i in numbered, i))
+    return SIDES[words[at]], [*words[:at], *words[at + 1 :]]
 
 
 def find_side(name: str) -> str:
     """Return the side that a name is on: "l", "r", or "" where it says none."""
-    found = _SIDE.search(name)
-    if found is None:
+    word = next(list_sides(name), None)
+    if word is None:
         return ""
-    word = found.group().lower()
-    return "l" if word in _PAIRS else "r"
+    return "l" if word.group().lower() in _PAIRS else "r"
+
+
+def list_sides(name: str) -> Iterator[re.Match[str]]:
+    """Yield where a name says a side, the surest first: written out, a letter, a letter with a number behind it."""
+
+    def judge(found: re.Match[str]) -> tuple[bool, bool]:
+        return len(found.group()) < 4, name[found.end() : found.end() + 1].isdecimal()
+
+    yield from sorted(_SIDE.finditer(name), key=judge)
 
 
 def swap_side(name: str) -> str:
-    """Return the name with its first side swapped, hand_r for hand_l; the name itself where it has no side."""
+    """Return the name with its side swapped, hand_r for hand_l; the name itself where it has no side."""
     return next(swap_each_side(name), name)
 
 
@@ -52,8 +63,8 @@ def find_other_side(name: str, names: Container[str]) -> str | None:
 
 
 def swap_each_side(name: str) -> Iterator[str]:
-    """Yield the name with one of its sides swapped, in its own spelling, from the first to the last."""
-    for match in _SIDE.finditer(name):
+    """Yield the name with one of its sides swapped, in its own spelling, the surest first."""
+    for match in list_sides(name):
         word = match.group()
         swapped = _SWAP[word.lower()]
         swapped = swapped.upper() if word.isupper() else swapped.capitalize() if word[0].isupper() else swapped
