@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
+from poise.pictures.beside import outline_beside
 from poise.studio.body_view import BodyView
 from poise.studio.pace import Pace
 from poise.studio.player import Player
@@ -132,9 +133,10 @@ class Scenery:
         client.camera.on_update(lambda _: check.ask_later())
 
     def find_points(self) -> Floats:
-        """Return points of the body in all that it does: along its clip, or in its pose."""
+        """Return points of the body in all that it does: along its clip with its objects, or in its pose."""
         motion = self.player.motion
         if motion is None:
             return self.view.sample_points(self.model.fk(self.puppet.q))
         rows = np.unique(np.linspace(0, len(motion) - 1, MOST_POSES).round().astype(int))
-        return np.concatenate([self.view.sample_points(self.model.fk(motion.q[k])) for k in rows])
+        body = [self.view.sample_points(self.model.fk(motion.q[k])) for k in rows]
+        return np.concatenate([*body, outline_beside(motion)])

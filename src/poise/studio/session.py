@@ -27,6 +27,7 @@ from poise.studio.editing import Editing
 from poise.studio.grips import Grips
 from poise.studio.map_view import MapView
 from poise.studio.meter import Meter
+from poise.studio.objects_view import ObjectsView
 from poise.studio.opening import Opening, Showable, read_opening
 from poise.studio.player import Player
 from poise.studio.puppet import FrameResult, Puppet
@@ -72,6 +73,7 @@ class Session(Scenery):
         grips: Its handles in the scene.
         player: The clip that is open.
         editing: What is done to it.
+        objects_view: The objects that move with it.
         meter: Figures of the last frames.
         listeners: Called after every frame, with what it came to and the transforms of all frames of the model.
         movers: Asked after every frame whether something beside the body still moves.
@@ -102,6 +104,7 @@ class Session(Scenery):
         self._bodies = 0
         self._folder: TemporaryDirectory[str] | None = None  # of the file that was uploaded last
         self.map_view = MapView(self)
+        self.objects_view = ObjectsView(self)
         self._mount(opening)
         self.server.on_client_connect(self._welcome)
         self.server.on_client_disconnect(self._forget)
@@ -334,6 +337,7 @@ class Session(Scenery):
             with self.server.atomic():
                 self.view.show(T)
                 self.grips.show(T, frame)
+                self.objects_view.follow()
                 for listen in self.listeners:
                     listen(frame, T)
             self.server.flush()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
-from poise.kinematics import Motion
+from poise.kinematics import Motion, MotionWithObjects
 from poise.motion import Contact, Contacts, Quality, contacts, edit, lock, quality
 from poise.studio.keying import Key, ask_key, is_loose
 
@@ -131,9 +131,14 @@ def lock_feet(state: ClipState, progress: Progress | None = None) -> ClipState:
     """Hold the contacts exactly; keys become part of the clip."""
     ledger = contacts(state.motion) if state.contacts is None else state.contacts
     track = lock(state.motion, ledger, progress=progress)
-    return replace(
-        state, base=track.motion, motion=track.motion, contacts=ledger, keys=(), done="Lock feet", note=track.why()
-    )
+    motion = keep_objects(track.motion, state.motion)
+    return replace(state, base=motion, motion=motion, contacts=ledger, keys=(), done="Lock feet", note=track.why())
+
+
+def keep_objects(motion: Motion, before: Motion) -> Motion:
+    """Return an edited motion with the objects that it had: their paths are given, and do not change."""
+    things = before.objects
+    return MotionWithObjects(motion.model, motion.q, motion.fps, things) if things else motion
 
 
 def move_contact(state: ClipState, index: int, start: int, end: int) -> ClipState:
@@ -212,7 +217,7 @@ def put_keys(state: ClipState, keys: Iterable[Key], progress: Progress | None = 
         return replace(state, motion=state.base, keys=keys, done=done, note="")
     track = edit(state.base, changes, spread=state.spread, contacts=standing, progress=progress)
     missed = "" if track.reached.all() else track.why()
-    return replace(state, motion=track.motion, keys=keys, done=done, note=missed)
+    return replace(state, motion=keep_objects(track.motion, state.base), keys=keys, done=done, note=missed)
 
 
 def set_spread(state: ClipState, spread: float, progress: Progress | None = None) -> ClipState:
