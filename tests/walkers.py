@@ -80,13 +80,14 @@ def make_character(
     return builder.build()
 
 
-def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0.0) -> poise.Model:
+def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0.0, nods: bool = False) -> poise.Model:
     """A robot of hinges, z up, looking along x, with flat feet of one piece and straight legs.
 
     Args:
         scrambled: Give every part a name that says nothing.
         hands: Give it arms of seven joints, with two fingers on each.
         bend: How far hips and ankles are bent in the rest pose, and the knees twice as far [rad].
+        nods: Give its ankles one hinge each: feet that nod and do not roll.
     """
     builder = poise.ModelBuilder("machine")
     builder.up = "z"
@@ -113,7 +114,7 @@ def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0
             offset = (0.02, 0.0, 0.0)  # links that are not quite at one place
         above = hinge(f"{side}_knee", above, (-0.04, 0.0, -0.4), "y", -0.1, 2.4, 2.0)
         above = hinge(f"{side}_ankle_pitch", above, (0.0, 0.0, -0.38), "y", -0.9, 0.6, 0.5)
-        foot = hinge(f"{side}_foot", above, (0.0, 0.0, 0.0), "x", -0.4, 0.4, 0.5)
+        foot = above if nods else hinge(f"{side}_foot", above, (0.0, 0.0, 0.0), "x", -0.4, 0.4, 0.5)
         builder.add_shape(name(foot), Box((0.2, 0.08, 0.02)), offset=(0.04, 0.0, -0.04))
         if not hands:
             continue

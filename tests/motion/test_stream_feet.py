@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise import Motion, Rotation
 from poise.motion import Retargeter, retarget
 from poise.motion.settling import settle
 from walkers import make_machine
@@ -42,15 +43,48 @@ def test_feet_land_where_bones_lead_them(walk, name):
     assert max(off) < 0.005 * model.length
 
 
-@pytest.mark.parametrize("name", list(BODIES))
+@pytest.mark.parametrize("name", [*BODIES, "nods"])
 def test_what_a_stream_says_stands_stands_still_on_the_floor(walk, name):
-    model = BODIES[name]()
+    model = make_machine(nods=True) if name == "nods" else BODIES[name]()
     stream = retarget(walk, model, mode="online")
     assert len(stream.contacts) > 5
     for contact in stream.contacts:
         path = stream.motion.positions(contact.frame, contact.point)[contact.start : contact.end]
+        path = path - np.outer(path @ model.up_direction, model.up_direction)
         assert np.ptp(path, axis=0).max() < 5e-5 * model.length
-        assert abs(contact.place @ model.up_direction) < 1e-6
+        assert contact.place @ model.up_direction == 0.0
+    assert stream.quality.sink_max < 1e-3
+
+
+def lean(walk):
+    """The walk of a body that sways from side to side as a whole, feet and all."""
+    q = np.array(walk.q)
+    sway = 0.12 * np.sin(2.0 * np.pi * walk.times / 0.9)
+    turn = Rotation.from_axis_angle((0.0, 0.0, 1.0), sway)
+    q[:, :3] = turn.apply(q[:, :3])
+    q[:, 3:7] = (turn @ Rotation(q[:, 3:7])).wxyz
+    return Motion(walk.model, q, walk.fps)
+
+
+def sink(walk):
+    """The walk of a body whose floor is not where the stream takes it to be: its feet are below it by 4 cm at last."""
+    q = np.array(walk.q)
+    q[:, 1] -= np.linspace(0.0, 0.04, len(q))
+    return Motion(walk.model, q, walk.fps)
+
+
+@pytest.mark.parametrize("change", [lean, sink])
+@pytest.mark.parametrize("name", [*BODIES, "nods"])
+def test_no_sole_of_a_stream_is_ever_below_the_floor(walk, name, change):
+    """A foot that cannot roll stands on its lower corner, and a source that sinks is no reason to."""
+    model = make_machine(nods=True) if name == "nods" else BODIES[name]()
+    stream = retarget(change(walk), model, mode="online").motion
+    points = [p for n, p in poise.roles(model).contacts.items() if n.startswith(("sole", "heel", "toe"))]
+    heights = [stream.positions(point.frame, point.point) @ model.up_direction for point in points]
+    assert len(points) >= 4
+    assert np.min(heights) > -1e-6 * model.length
+    lowest = np.min(heights, axis=0)
+    assert np.median(lowest) < 0.01 * model.length  # and it stands on it all the same
 
 
 @pytest.mark.parametrize(("x", "v"), [(0.05, 0.0), (0.05, -0.15), (0.05, -5.0), (0.05, 0.2), (-0.03, 0.0), (2e-4, 0.0)])

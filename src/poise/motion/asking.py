@@ -80,9 +80,8 @@ class Asked:
 
     def _turn_feet(self) -> None:
         """Ask feet that were let go to turn from how they stood to how they are asked to."""
-        for hold in self.treading.holds:
-            if hold.fade and hold.goal is not None and hold.turn is not None and hold.leg is not None:
-                foot = hold.leg.rows[-1]
+        for foot, hold in {hold.leg.rows[-1]: hold for hold in self.treading.holds if hold.fade and hold.leg}.items():
+            if hold.goal is not None and hold.turn is not None:
                 turned, weight = self.treading.turn_foot(hold)
                 self.numbers[foot, :9] = turned.ravel()
                 self.weights[foot] = weight + self.carrying.weights[foot]
@@ -116,7 +115,7 @@ def list_edges(up: Floats, holds: Sequence[Foothold]) -> list[tuple[Goal, int]]:
     """List what lays edges of soles flat, with the number of their middle."""
     out: list[tuple[Goal, int]] = []
     for i, edge in enumerate(hold.edge for hold in holds):
-        if edge is not None:
+        if edge is not None and edge.lies:
             corner = edge.corners[0]
             out.append((OnPlane(corner.frame, np.zeros(3), up, at=corner.point, name=f"{edge.name} lies flat"), i))
     return out

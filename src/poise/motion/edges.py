@@ -29,11 +29,15 @@ NEAR = 0.15  # m: a corner that never comes nearer to the floor does not sink in
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The front or rear edge of a sole: the name of its middle, its corners, and how much higher these are at rest."""
+    """The front or rear edge of a sole: the name of its middle, its corners, and how much higher these are at rest.
+
+    `lies` tells whether its foot can be laid flat.
+    """
 
     name: str
     corners: tuple[ContactPoint, ...]
     rises: tuple[float, ...]
+    lies: bool
 
 
 def list_edge_goals(clip: Motion, ledger: Contacts) -> list[ClipGoal]:
@@ -41,7 +45,7 @@ def list_edge_goals(clip: Motion, ledger: Contacts) -> list[ClipGoal]:
     up = clip.model.up_direction
     out: list[ClipGoal] = []
     for side in "lr":
-        edges = list(find_edges(clip.model, side))
+        edges = [edge for edge in find_edges(clip.model, side) if edge.lies]
         stands = {edge.name: tell_levels(ledger, edge.name, up) for edge in edges}
         for edge in edges:
             levels = stands[edge.name]
@@ -62,8 +66,7 @@ def find_edges(model: Model, side: str) -> Iterator[Edge]:
     """List the edges of a sole that shapes or a mesh tell of; nothing for a foot of bones."""
     roles = find_roles(model)
     known = roles.contacts
-    if not can_lie(model, roles, side):
-        return
+    lies = can_lie(model, roles, side)
     middles = [known[name] for name in (f"toe_{side}", f"heel_{side}") if name in known]
     corners = [p for name, p in known.items() if name.startswith("sole_") and name.endswith(f"_{side}")]
     if len(middles) < 2 or any(p.evidence not in ("shapes", "mesh") for p in (*middles, *corners)):
@@ -79,7 +82,8 @@ def find_edges(model: Model, side: str) -> Iterator[Edge]:
             if p.frame == middle.frame and far[p.name] < np.linalg.norm(places[p.name] - places[other.name])
         )
         if len(own) == 2:
-            yield Edge(middle.name, own, tuple(float((places[p.name] - places[middle.name]) @ up) for p in own))
+            rises = tuple(float((places[p.name] - places[middle.name]) @ up) for p in own)
+            yield Edge(middle.name, own, rises, lies)
 
 
 def can_lie(model: Model, roles: Roles, side: str) -> bool:

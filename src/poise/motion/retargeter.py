@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.kinematics import Motion, Pose
+from poise.kinematics.carrying import Root
 from poise.kinematics.motion import check_rate
 from poise.limits import Limit
 from poise.model import Model
@@ -152,8 +153,30 @@ class Retargeter:
             if far:
                 self.asked.hold()
                 q, _ = self.window.solve(start, guide, self.asked, MORE_STEPS)
+        q = self._stay_above(q, start, guide, steps)
         self.window.keep(q, guide)
         return q
+
+    def _stay_above(self, q: Floats, start: Floats, guide: Floats, steps: int) -> Floats:
+        """Return a pose with no sole below the floor: points that stand are raised, and last the whole body is."""
+        seen = self.treading.look(q)
+        if self.treading.lift(seen):
+            self.asked.hold()
+            q, _ = self.window.solve(start, guide, self.asked, steps)
+            seen = self.treading.look(q)
+        deepest = float(seen.depths.max(initial=0.0))
+        if deepest > 0.0 and self.carrying.root is not None and self.carrying.moves:
+            q = lift_root(self.carrying.root, q, deepest * self.model.up_direction)
+            seen = self.treading.look(q)
+        self.treading.keep(seen)
+        return q
+
+
+def lift_root(root: Root, q: Floats, way: Floats) -> Floats:
+    """Return a pose with the whole body shifted."""
+    out = np.array(q)
+    out[root.slide.q.start : root.slide.q.start + 3] += root.base[:3, :3].T @ way
+    return out
 
 
 def carry_online(
@@ -174,7 +197,7 @@ def carry_online(
     q, stood = np.empty((len(clip), model.nq)), list[list[Floats | None]]()
     for t, frame in enumerate(clip.q):
         q[t] = live.step(frame).q
-        stood.append([hold.place for hold in live.treading.holds])
+        stood.append([hold.place if hold.down else None for hold in live.treading.holds])
         if progress is not None:
             progress(t + 1, len(clip))
     ledger = list_contacts(stood, live, len(clip), clip.fps)
@@ -183,14 +206,15 @@ def carry_online(
 
 
 def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: int, fps: float) -> Contacts:
-    """Return what stood in a stream as a ledger: from where a point has come down, because there it stands still."""
-    out = []
+    """Return what stood in a stream as a ledger, on the floor: from where a point has come down, and stands still."""
+    out, up = [], live.model.up_direction
     for i, hold in enumerate(live.treading.holds):
         places = np.array([np.full(3, np.nan) if each[i] is None else each[i] for each in stood]).reshape(-1, 3)
-        moved = np.linalg.norm(np.diff(places, axis=0, prepend=places[:1]), axis=1)
-        for a, b in find_runs(np.abs(places @ live.model.up_direction) <= STILL):
+        across = places - np.outer(places @ up, up)
+        moved = np.linalg.norm(np.diff(across, axis=0, prepend=across[:1]), axis=1)
+        for a, b in find_runs(~np.isnan(places[:, 0])):
             cuts = [a, *(a + 1 + np.flatnonzero(moved[a + 1 : b] > STILL)).tolist(), b]
             for first, end in pairwise(cuts):
-                x, y, z = places[end - 1].tolist()
+                x, y, z = across[end - 1].tolist()
                 out.append(Contact(hold.frame, first, end, place=(x, y, z), point=hold.point, name=hold.name))
     return Contacts(tuple(out), frames, fps, 0.0)

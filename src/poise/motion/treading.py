@@ -30,6 +30,7 @@ from poise.spatial import Rotation
 __all__ = ["Foothold", "Treading", "place_at"]
 
 Floats = NDArray[np.float64]
+TOUCHES = 1e-5  # m: a sole that is no deeper stands on the floor
 FADE = 0.2  # s: over so long a point that was let go comes to where bones ask it to be
 LED = 4.0  # what a point on its way weighs: bones tell the pose, it tells where that is
 STIFF = 1.0  # what a point weighs beside that when it is half let go
@@ -56,6 +57,7 @@ class Foothold:
         forced: Whether it was let go because it could not stand: then it does not stand again until it has faded.
         fall: The speed at which it comes to its height [m/s], downwards below 0.
         tip: That of its tilt [m/s].
+        down: Whether it has come to its height, and its edge flat.
     """
 
     name: str
@@ -73,6 +75,30 @@ class Foothold:
     forced: bool = False
     fall: float = 0.0
     tip: float = 0.0
+    down: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Seen:
+    """What was seen of the target's soles in one pose.
+
+    Attributes:
+        places: Where the points are, (points, 3) [m].
+        corners: How much lower than its middle the lower corner of an edge is, (points,) [m].
+        tilts: How much higher than its middle the first corner of an edge is, (points,) [m].
+        heights: Of the middle and both corners, (points, 3) [m]; less than they are high on a flat sole.
+    """
+
+    places: Floats
+    corners: Floats
+    tilts: Floats
+    heights: Floats
+
+    @property
+    def depths(self) -> Floats:
+        """How deep below the floor the edge of each point is, (points,) [m]; above it below 0."""
+        out: Floats = -self.heights.min(axis=1)
+        return out
 
 
 class Treading:
@@ -85,9 +111,10 @@ class Treading:
         self.points = np.array([hold.source.point for hold in self.holds]).reshape(-1, 3, 1)
         self.feet = list(dict.fromkeys(hold.frame for hold in self.holds))
         self.foot_of = np.array([self.feet.index(hold.frame) for hold in self.holds], dtype=np.int64)
-        corners = [hold.edge.corners[0].point if hold.edge else hold.point for hold in self.holds]
-        self.own = np.array([[hold.point for hold in self.holds], corners]).reshape(2, -1, 3, 1)
-        self.rises = np.array([hold.edge.rises[0] if hold.edge else 0.0 for hold in self.holds])
+        corners = [[c.point for c in hold.edge.corners] if hold.edge else [hold.point] * 2 for hold in self.holds]
+        points = [[hold.point, *each] for hold, each in zip(self.holds, corners, strict=True)]
+        self.own = np.array(points).reshape(-1, 3, 3).swapaxes(1, 2)
+        self.rises = np.array([(0.0, *(hold.edge.rises if hold.edge else (0.0, 0.0))) for hold in self.holds])
         self.long = max(1, round(FADE * fps))
         self.apart = {
             (a.name, b.name): measure_apart(a, b)
@@ -100,8 +127,8 @@ class Treading:
     def forget(self) -> None:
         """Begin again: nothing stands."""
         self.last: Floats | None = None
-        self.now: Floats | None = None
-        self.was: Floats | None = None
+        self.now: Seen | None = None
+        self.was: Seen | None = None
         self.targets: Floats | None = None
         self.drag, self.dragged = np.zeros(3), 0
         for hold in self.holds:
@@ -114,7 +141,6 @@ class Treading:
         """
         if not self.holds:
             return
-        self._look(q)
         part = T[self.frames]
         now: Floats = (part[:, :3, :3] @ self.points)[..., 0] + part[:, :3, 3]
         moved = np.full_like(now, np.inf) if self.last is None else now - self.last
@@ -125,18 +151,37 @@ class Treading:
             low = height < LOW * size
             if hold.place is not None:
                 if low and speed < SLOW_ENOUGH_TO_STAY * size:
-                    self._lower(hold, SLOW_ENOUGH_TO_STAY * size)
+                    self._lower(hold, i, SLOW_ENOUGH_TO_STAY * size)
                 else:
                     self._release(hold, q)
             elif low and speed < SLOW * size and self.now is not None and not hold.forced:
                 self._take(hold, i)
-                self._lower(hold, SLOW_ENOUGH_TO_STAY * size)
+                self._lower(hold, i, SLOW_ENOUGH_TO_STAY * size)
             elif hold.fade:
                 hold.fade = hold.fade + 1 if hold.fade < self.long else 0
                 hold.forced = hold.forced and hold.fade > 0
         self.last, self.targets = now, targets
         self._level()
         self._fade()
+
+    def look(self, q: Floats) -> Seen:
+        """Look where the points of the target are in a pose, and how deep."""
+        feet = np.array([self.carrying.model.fk(q, frame) for frame in self.feet]).reshape(-1, 4, 4)[self.foot_of]
+        places = feet[:, :3, :3] @ self.own + feet[:, :3, 3:]
+        heights = self.up @ places - self.rises
+        return Seen(places[..., 0], heights[:, 0] - heights[:, 1:].min(axis=1), heights[:, 1] - heights[:, 0], heights)
+
+    def keep(self, seen: Seen) -> None:
+        """Keep what was seen of the newest pose: the next frame goes on from there."""
+        self.was, self.now = self.now, seen
+
+    def lift(self, seen: Seen) -> bool:
+        """Raise the points that stand by how deep their edge is below the floor; tell whether there was one."""
+        depths, lifted = seen.depths, False
+        for hold, depth in zip(self.holds, depths.tolist(), strict=True):
+            if hold.place is not None and depth > TOUCHES:
+                hold.place, lifted = hold.place + depth * self.up, True
+        return lifted
 
     def drag_hips(self) -> Floats:
         """Return how far from where they are asked to be the hips may still be [m]."""
@@ -196,33 +241,35 @@ class Treading:
             depth = -float(goal @ self.up)
             hold.goal = goal + depth * self.up if depth > 0.0 else goal
 
-    def _look(self, q: Floats | None) -> None:
-        """Look where the points of the target are, and how much higher the corners of their edges: (points, 4)."""
-        self.was = self.now
-        if q is None:
-            return
-        feet = np.array([self.carrying.model.fk(q, frame) for frame in self.feet])[self.foot_of]
-        points, corners = (feet[:, :3, :3] @ self.own)[..., 0] + feet[:, :3, 3]
-        self.now = np.column_stack([points, (corners - points) @ self.up - self.rises])
-
     def _take(self, hold: Foothold, i: int) -> None:
         """Let a point stand where the target had it; it goes on down as fast as it was."""
         assert self.now is not None
-        now = self.now[i]
-        speed = np.zeros(4) if self.was is None else (now - self.was[i]) * self.fps
-        hold.place, hold.fade = now[:3].copy(), 0
-        hold.fall, hold.tilt, hold.tip = float(speed[:3] @ self.up), float(now[3]), float(speed[3])
+        now, was = self.now, self.now if self.was is None else self.was
+        hold.place, hold.fade = now.places[i].copy(), 0
+        hold.fall = self.fps * float((now.places[i] - was.places[i]) @ self.up)
+        hold.tilt, hold.tip = 0.0, 0.0
+        if hold.edge is not None and hold.edge.lies:
+            hold.tilt, hold.tip = float(now.tilts[i]), self.fps * float(now.tilts[i] - was.tilts[i])
         self._keep_apart(hold)
 
-    def _lower(self, hold: Foothold, fastest: float) -> None:
-        """Let a point come down, and its edge flat, no faster than what is said to stand."""
+    def _lower(self, hold: Foothold, i: int, fastest: float) -> None:
+        """Let a point come down, and its edge flat, no faster than what is said to stand.
+
+        A foot that cannot be laid flat stands on its lower corner: its point is as high as that is low.
+        """
         assert hold.place is not None
+        assert self.now is not None
+        stands = 0.0
+        if hold.edge is not None and not hold.edge.lies:
+            before = self.now if self.was is None else self.was
+            stands = max(0.0, float(2.0 * self.now.corners[i] - before.corners[i]))
         height = float(hold.place @ self.up)
-        left, hold.fall = settle(height, hold.fall, 1.0 / self.fps, fastest)
-        if height != 0.0:
-            hold.place = hold.place + (left - height) * self.up
+        left, hold.fall = settle(height - stands, hold.fall, 1.0 / self.fps, fastest)
+        if height != stands + left:
+            hold.place = hold.place + (stands + left - height) * self.up
             self._keep_apart(hold)
         hold.tilt, hold.tip = settle(hold.tilt, hold.tip, 1.0 / self.fps, fastest)
+        hold.down = left == 0.0 and hold.tilt == 0.0
 
     def _level(self) -> None:
         """Keep the points of a foot that is tilted so high that none of its corners is below the floor."""
