@@ -109,7 +109,7 @@ class Roles(Mapping[str, str]):
         """
         model, body = self._seen
         ahead = body.up[[1, 2, 0]] if self.facing is None else np.array(self.facing)
-        return MappingProxyType(find_contacts(model, self._frames, body, ahead))
+        return MappingProxyType(find_contacts(model, self._frames, body, ahead, model._facts.get("shown")))
 
     @property
     def missing(self) -> tuple[str, ...]:
