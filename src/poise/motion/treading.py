@@ -185,7 +185,7 @@ class Treading:
 
     def drag_hips(self) -> Floats:
         """Return how far from where they are asked to be the hips may still be [m]."""
-        drag: Floats = self.drag * self._left(self.dragged) if self.dragged else np.zeros(3)
+        drag: Floats = self.drag * self._tell_left(self.dragged) if self.dragged else np.zeros(3)
         return drag
 
     def let_go(self, hold: Foothold, q: Floats | None) -> None:
@@ -198,7 +198,7 @@ class Treading:
         """Return what a point on its way counts: much at first, where it was let go."""
         if not hold.fade:
             return LED
-        left = self._left(hold.fade)
+        left = self._tell_left(hold.fade)
         return LED + STIFF * float(np.sqrt(left / (1.0 - left)))
 
     def turn_foot(self, hold: Foothold) -> tuple[Floats, float]:
@@ -207,10 +207,10 @@ class Treading:
         assert hold.turn is not None
         assert self.targets is not None
         wanted = self.targets[hold.leg.rows[-1], :9].reshape(3, 3)
-        turned: Floats = wanted @ Rotation.from_vector(self._left(hold.fade) * hold.turn).matrix
+        turned: Floats = wanted @ Rotation.from_vector(self._tell_left(hold.fade) * hold.turn).matrix
         return turned, STIFF_TURN * self.weigh(hold)
 
-    def _left(self, frames: int) -> float:
+    def _tell_left(self, frames: int) -> float:
         """Return which share is left so many frames after a point was let go."""
         far = frames / (self.long + 1.0)
         return 1.0 - far * far * (3.0 - 2.0 * far)
@@ -237,7 +237,7 @@ class Treading:
                 continue
             goal = hold.leg.find_place(self.targets)
             if hold.fade and hold.off is not None:
-                goal = goal + self._left(hold.fade) * hold.off
+                goal = goal + self._tell_left(hold.fade) * hold.off
             depth = -float(goal @ self.up)
             hold.goal = goal + depth * self.up if depth > 0.0 else goal
 

@@ -102,7 +102,7 @@ class Canvas:
         if material is not None and material.cutout is not None and len(near):
             least = max(material.cutout, FAINT if material.clear else 0.0)
             keep = np.flatnonzero(color_points(sheet.patch, t, a, b)[:, 3] >= least)
-        once = near_first(pixel, depth, keep)
+        once = keep_nearest(pixel, depth, keep)
         seen = pixel[once]
         self.depth[seen], self.sheet[seen], self.triangle[seen] = depth[once], number, t[once]
         self.weights[seen, 0], self.weights[seen, 1] = a[once], b[once]
@@ -169,7 +169,7 @@ def find_inside(lines: Sequence[tuple[Floats, Floats]], columns: int) -> tuple[A
     return first, np.maximum(np.floor(np.maximum(high, -1.0)).astype(np.int64) - first + 1, 0)
 
 
-def near_first(pixel: Any, depth: Any, some: Any) -> Any:
+def keep_nearest(pixel: Any, depth: Any, some: Any) -> Any:
     """Return which of some points are the nearest of their pixels, one for each pixel."""
     order = some[np.argsort(pixel[some], kind="stable")]
     at = pixel[order]
