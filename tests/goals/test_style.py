@@ -304,6 +304,28 @@ def test_a_tracked_clip_looks_like_the_clips_and_is_smooth(walk, style):
     assert measure_roughness(styled.motion.q, model) < 2.0 * measure_roughness(truth.q, model)
 
 
+@pytest.mark.parametrize("beside", [(), (Rest(weight=0.1),)])
+def test_a_stream_looks_like_the_clips_and_sees_nothing_ahead(walk, style, beside):
+    """One frame in, one frame out: a stream that ends sooner has the same frames."""
+    model, truth = walk.model, walk[:29]
+
+    def stream(postures, frames):
+        goals = [Reach(frame, truth.positions(frame)[:frames]) for frame in ("pelvis", *ASKED)]
+        return poise.motion.track(model, [*goals, *postures], fps=truth.fps, mode="online", start=truth.q[0])
+
+    plain, styled = stream((), 29), stream((style, *beside), 29)
+    others = [frame for frame in OTHERS if frame in model.frames]
+    away = [
+        np.mean([np.linalg.norm(made.motion.positions(f) - truth.positions(f), axis=1).mean() for f in others])
+        for made in (plain, styled)
+    ]
+    assert away[1] < 0.4 * away[0]
+    assert styled.reached.all()
+    assert "style" not in styled.errors
+    assert measure_roughness(styled.motion.q, model) < 1.3 * measure_roughness(truth.q, model)
+    assert np.array_equal(stream((style, *beside), 12).motion.q, styled.motion.q[:12])
+
+
 def test_a_rig_takes_it_as_its_rest(walk, style):
     model = walk.model
     rigs = [poise.Rig(model, pose=walk.q[0], rest=rest) for rest in (None, style)]

@@ -19,7 +19,7 @@ from bodies import random_model
 from goal_cases import CASES, Body
 from limit_oracle import loop_broken
 from poise.errors import InvalidValue
-from poise.goals import Align, Goal, LookAt, MidRange, OnPlane, Orient, Reach, Rest
+from poise.goals import Align, Custom, Goal, LookAt, MidRange, OnPlane, Orient, Reach, Rest, Style
 from poise.kinematics.parts import find_rigid_parts
 from poise.limits import Box, Capsule, Clearance, Closed, Cone, Coupled, HalfSpace, Limit, Sphere
 from tiers import mostly_slow
@@ -244,3 +244,53 @@ def test_an_answer_is_a_start_that_stays() -> None:
     assert once.reached
     assert again.reached
     assert np.asarray(solver._native.gaps(again.q)[0]).min() >= 0.0
+
+
+# ------------------------------------------------------------------------------------------------ a style below
+
+
+def random_style(scene: Scene, seed: int) -> Style:
+    """A style of frames about where a scene starts."""
+    model, rng = scene.model, np.random.default_rng(seed)
+    drift = np.cumsum(0.06 * rng.normal(size=(40, model.nv)), axis=0)
+    clip = poise.Motion(model, [model.clamp(model.integrate(scene.start, step)) for step in drift])
+    return Style.fit(clip, neighbours=12)
+
+
+def add_style(scene: Scene, seed: int) -> Scene:
+    """The scene with a style strictly below its goals, beside another posture where it has one."""
+    posed = isinstance(scene.levels[-1][0], Rest)
+    goals, beside = (scene.levels[:-1], scene.levels[-1]) if posed else (scene.levels, ())
+    return replace(scene, levels=(*goals, (*beside, random_style(scene, seed))))
+
+
+@pytest.mark.parametrize("limited", [False, True])
+@pytest.mark.parametrize("seed", mostly_slow(range(200, 216), 4))
+def test_a_style_costs_no_goal_anything(seed: int, limited: bool) -> None:
+    """Any body, goals of all kinds, reachable and not, several levels, limits: none is farther off for it."""
+    try:
+        scene = add_style(random_scene(seed, limited=limited), seed)
+        next(scene.solutions())
+    except InvalidValue as refused:  # limits that can never hold
+        pytest.skip(str(refused))
+    hold_promises(scene)
+
+
+def test_a_style_on_the_level_of_the_goals_would_cost_them_something() -> None:
+    """What the law is good for: it fails where frames to be like are rows beside the goals."""
+    broken = 0
+    for seed in range(200, 212):
+        scene = random_scene(seed, limited=False)
+        scene = replace(scene, levels=scene.levels[:1], mode="nearest")
+        model, mean = scene.model, random_style(scene, seed).find_wanted(scene.model)
+
+        def measure(q: Floats, model: poise.Model = model, mean: Floats = mean) -> Floats:
+            return 0.1 * np.asarray(model.difference(mean, q))
+
+        likeness = Custom(measure, size=model.nv, name="likeness")
+        alone, beside = (
+            poise.solve(model, goals, scene.start, restarts=RESTARTS)
+            for goals in (scene.levels[0], [*scene.levels[0], likeness])
+        )
+        broken += any(beside.errors[name][0] > alone.errors[name][0] + SLACK * model.length for name in alone.errors)
+    assert broken >= 6

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.goals import Goal, Reach
+from poise.goals import Goal, Reach, Rest
 from poise.kinematics import Motion, Pose
 from poise.limits import Limit
 from poise.model import Model
@@ -59,18 +59,19 @@ def follow(
     watch = Watch(stream.copy_free()) if isinstance(contacts, str) else None
     ledger = Contacts((), frames, fps) if isinstance(contacts, str) else contacts
     record = Record(model)
-    out, errors = np.empty((frames, model.nq)), {name: np.zeros((frames, 2)) for name in goals}
+    asked = {name: goal for name, goal in goals.items() if not isinstance(goal, Rest)}
+    out, errors = np.empty((frames, model.nq)), {name: np.zeros((frames, 2)) for name in asked}
     for t in range(frames):
         targets = {name: path[t] if path.ndim > 1 else path for name, path in paths.items()}
         standing = list_given(ledger, t) if watch is None else watch.look(targets, record.places)
         record.update(t, standing, stream.q)
         solution = stream.go_on(targets, record.places)
         out[t] = stream.q
-        for name in goals:
+        for name in asked:
             errors[name][t] = solution.errors[name]
         if progress is not None:
             progress(t + 1, frames)
-    tolerances = {name: goal.tolerances(model, False) for name, goal in goals.items()}
+    tolerances = {name: goal.tolerances(model, False) for name, goal in asked.items()}
     held = Contacts(tuple(record.close(frames)), frames, fps, ledger.floor)
     return Track(Motion(model, out, fps), errors, tolerances, held, limits=tuple(limits))
 

@@ -64,7 +64,7 @@ def track(
         model: The body.
         goals: One goal or several. A target over time has one axis more than usual: `Reach("tcp", transforms)` with
             transforms (frames, 4, 4), or points (frames, 3). `Grasp(hand, object)` follows the path of its object.
-            Postures (`Rest`, `Style`, ...) say what frames look like in what freedom is left; not in online mode.
+            Postures (`Rest`, `Style`, ...) say what frames look like in what freedom is left.
         fps: Frames per second of the targets; those of the objects unless given, 30 where these say nothing either.
         targets: Targets over time by the name of a goal, (frames, ...), as in `solve_batch`.
         start: Where every frame's search begins, or the first frame in online mode; the rest pose unless given. With

@@ -196,6 +196,17 @@ double relax(double taken, double along, double square) {
   return left > taken ? std::max(taken / left, 0.05) : 1.0;
 }
 
+// how far the goal that is farthest off is, in radians or lengths L
+double farthest_off(const SolverData& d) {
+  double most = 0.0;
+  for (std::size_t g = 0; g < 2 * d.goals.size(); ++g) {
+    most = std::max(most, d.state.errors[g] / (g % 2 ? 1.0 : d.scale));
+  }
+  return most;
+}
+
+constexpr double exact = 1e-10;  // radians, or lengths L: rounding, and what the strict solve allows
+constexpr int most_corrections = 4;
 constexpr int patience = 12;  // steps in which the goals' errors are halved, or they are not served this way
 
 struct Pace {
@@ -205,7 +216,9 @@ struct Pace {
 };
 
 // Steps from solver.data.start, which becomes where they end: (steps, whether they settled). They have if the last one was shorter than
-// `close` and every goal is within its tolerance; they are given up where the goals come no nearer. Without `serve` the goals' rows stay as they are, and nobody asks for that.
+// `close` and every goal is within its tolerance; what is left of the goals is then taken away by steps for them alone, so that none is
+// farther off than where nobody asks for what is likely. They are given up where the goals come no nearer. Without
+// `serve` the goals' rows stay as they are, and nobody asks for that.
 std::pair<int, bool> step_to_likeliest(SolverData& d, const GaussianView<double>& g, const Pace& pace, double* memory) {
   const int size = g.chart.size(), turns = g.chart.n_turns;
   double *dq = memory, *previous = dq + d.n_v;
@@ -213,22 +226,24 @@ std::pair<int, bool> step_to_likeliest(SolverData& d, const GaussianView<double>
   const bool bounded = d.settings.limits != LIMITS_OFF;
   bool near = false;
   double share = 1.0, least = 1e300;
-  int nearer_at = 0;
+  int nearer_at = 0, corrections = 0;
   std::fill_n(previous, size, 0.0);
   for (int steps = 0; steps <= pace.most_steps; ++steps) {
     evaluate_start(d);
     const bool served = !pace.serve || within_tolerance(d.problem(), d.state.errors, 1.0);
-    if (near && served) return {steps, true};
+    if (near && served && (!pace.serve || farthest_off(d) < exact)) return {steps, true};
+    if (near && served && ++corrections > most_corrections) return {steps, true};
     if (served || d.state.cost < 0.25 * least) {
       least = d.state.cost;
       nearer_at = steps;
     }
     if (steps == pace.most_steps || steps - nearer_at > patience) return {steps, false};
-    gaussian_step(d.problem(), g, d.state.q, d.state.J, d.state.rows, pace.serve ? 1.0 : 0.0, bounded, 8, work, dq);
-    share = relax(share, inner(size, work.step, previous), inner(size, previous, previous));
+    const GaussianAim<double> aim{pace.serve ? 1.0 : 0.0, near && served ? 0.0 : 1.0};
+    gaussian_step(d.problem(), g, d.state.q, d.state.J, d.state.rows, aim, bounded, 8, work, dq);
+    share = aim.likely > 0.0 ? relax(share, inner(size, work.step, previous), inner(size, previous, previous)) : 1.0;
     const double length = length_of(d, g, work.step);
     share = std::min(share, pace.longest / std::max(length, 1e-300));
-    if (!(length < 1e12) || (near && length < 1e-3 * pace.close)) return {steps, false};
+    if (!(length < 1e12) || (near && !served && length < 1e-3 * pace.close)) return {steps, false};
     for (int c = 0; c < d.n_v; ++c) dq[c] *= share;
     take_step(d.problem(), d.state.q, dq, bounded, d.start.data());
     if (pace.serve) take_turns(d, g, work, share, bounded);

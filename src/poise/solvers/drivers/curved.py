@@ -10,6 +10,7 @@ halved. In continuous mode a call takes one step, so that its bound is that of e
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from poise.goals.goal import GoalRows
 from poise.model import Model
 from poise.native import core
 from poise.native.answer import Answer, make_answer
-from poise.solvers.options import Options
+from poise.solvers.options import CONTINUOUS_SPAN, Options
 from poise.solvers.table import combine_postures, make_native_table
 
 __all__ = ["CurvedPosture"]
@@ -33,9 +34,11 @@ MOST_STEPS = 30
 MOST_HALVINGS = 10
 MOST_SETTLING = 60  # steps to the likeliest pose
 LONGEST = 0.5  # radians, or lengths L: of a step, beyond which no second derivative is to be trusted
+FOLLOW = 0.25  # the share of the way to what is likely that one call of continuous mode goes
 MOST_LOOKS = 4  # for the frames nearest to what is asked, where the root moves
 STILL = 1e-2  # radians, or metres: a root that moves less sees the same frames
 CLOSE = 3e-3  # radians, or lengths L: the last step to the likeliest pose; less than a third of it is left
+SLACK = 9e-10  # radians, or lengths L: what a goal may lose to a posture, which is rounding
 SMALL = 1e-6  # radians, or lengths L: a step that is none
 
 
@@ -54,8 +57,8 @@ class CurvedPosture:
         still = [j for j in model.joints if j.nv and not np.asarray(self._table["may_move"])[j.v].any()]
         self._still = np.array([k for j in still for k in range(j.q.start, j.q.stop)], dtype=np.intp)
         self._gaussian = self._is_gaussian()
-        levels = {goal.priority for goal in goals.values() if not isinstance(goal, Rest)}
-        self._bare = len(levels) == 1 and not options.limits and not any(joint.cone for joint in model.joints)
+        self._bare = not options.limits and not any(joint.cone for joint in model.joints)
+        self._span = CONTINUOUS_SPAN if options.step_limit is None else options.step_limit
 
     def _read_places(self, rows: Mapping[str, GoalRows]) -> None:
         """Note which of the goals' targets are places of points, and where they are among the numbers of all."""
@@ -91,9 +94,7 @@ class CurvedPosture:
         q = np.asarray(start, dtype=np.float64)
         self._native.restart(q, targets)  # it has the targets from here on
         if self._options.mode == "continuous" or window is not None:
-            self._focus(q)
-            self._rest_at(q, self._find_step(q))
-            return self._run(q, None, window)
+            return self._follow(q, window)
         best = self._settle(q)
         settled = best is not None
         if best is None:
@@ -107,30 +108,62 @@ class CurvedPosture:
             best, settled = (best, False) if again is None else (again, True)
         return best if settled and self._bare else self._go_down(best)
 
+    def _follow(self, q: Floats, window: Any) -> Answer:
+        """Return the pose of one call among many: where the likeliest leads that is not far from the pose before.
+
+        What is likely then takes a share of the way from call to call, and moves at once with what is asked:
+        (x - m)^T P (x - m) + k (x - x0)^T P (x - x0) is least among what serves the goals, with x0 the pose before.
+        """
+        there = self._look(q, q) if self._gaussian and self._bare and window is None else None
+        if there is not None and self._find_way(q, there) <= self._span:
+            self._native.rest_at(there, self._ones)
+            found = self._run(there, None, None)
+            if found.outcome == core.Outcome.REACHED and self._find_way(q, found.q) <= self._span:
+                return found
+        there = there if there is not None or not self._gaussian else self._look(q, None)
+        if there is None:
+            self._focus(q)
+            there = np.asarray(self._model.integrate(q, self._find_step(q)))
+        self._native.rest_at(there, self._ones)
+        return self._run(q, None, window)
+
+    def _find_way(self, a: Floats, b: Floats) -> float:
+        """Return the longest that a velocity goes from one pose to another, in radians or lengths L."""
+        return float(np.abs(self._model.difference(a, b) / self._units()).max(initial=0.0))
+
     def _ask(self) -> Asked:
         """Return which points are asked for, and where."""
         return Asked(self._points, core.targets_of(self._native)[self._at])
 
     def _settle(self, q: Floats) -> Answer | None:
-        """Return the likeliest pose that serves the goals, where one Gaussian says what is likely; None if none does.
+        """Return the likeliest pose that serves the goals, to rounding, if a Gaussian says what is likely; or None."""
+        there = self._look(q, None) if self._gaussian else None
+        if there is None:
+            return None
+        self._native.rest_at(there, self._ones)
+        found = self._run(there, None, None)
+        exact = (np.asarray(found.errors) <= SLACK * np.array([self._model.length, 1.0])).all()
+        return found if exact and found.outcome == core.Outcome.REACHED else None
+
+    def _look(self, q: Floats, before: Floats | None) -> Floats | None:
+        """Return where steps to the likeliest pose lead, seen from q; from a pose before, by a share of the way.
 
         Which frames are near is seen from the root of the body; where that moves, they are looked for again.
         """
-        if not self._gaussian:
-            return None
-        asked, seed = self._ask(), None
-        for _ in range(MOST_LOOKS):
-            gaussian, first = self._style.find_likely(self._model, asked, q)
-            seed = self._hold(first, q) if seed is None else q
-            before, (q, _, settled) = q, self._step(gaussian.hold(self._held, q), seed, MOST_SETTLING)
+        asked, at = self._ask(), q
+        for look in range(MOST_LOOKS):
+            gaussian, seed = self._style.find_likely(self._model, asked, at)
+            if before is not None:
+                x = gaussian.chart.measure(before)[gaussian.chart.counts]
+                gaussian = replace(gaussian, mean=x + FOLLOW * (gaussian.mean - x))
+            begin = self._hold(seed, at) if look == 0 and before is None else at
+            seen, (at, _, settled) = at, self._step(gaussian.hold(self._held, q), begin, MOST_SETTLING)
             if not settled:
                 return None
-            away = gaussian.chart.measure(before) - gaussian.chart.measure(q)
+            away = gaussian.chart.measure(seen) - gaussian.chart.measure(at)
             if np.abs(away[self._others]).max(initial=0.0) < STILL:
                 break
-        self._native.rest_at(q, self._ones)
-        found = self._run(q, None, None)
-        return found if found.outcome == core.Outcome.REACHED else None
+        return at
 
     def _hold(self, seed: Floats, q: Floats) -> Floats:
         """Return a seed with joints that may not move as they are in q."""
@@ -151,9 +184,10 @@ class CurvedPosture:
         """Return the pose of least cost that Newton steps from a pose that reaches lead to."""
         self._focus(best.q)
         cost, steps, seconds = self._find_cost(best.q), best.steps, best.seconds
+        bars = np.asarray(best.errors) + SLACK * np.array([self._model.length, 1.0])
         for _ in range(MOST_STEPS):
             step = self._find_step(best.q)
-            nearer = self._descend(best, step, cost)
+            nearer = self._descend(best, step, cost, bars)
             if nearer is None:
                 break
             steps, seconds = steps + nearer.steps, seconds + nearer.seconds
@@ -170,7 +204,7 @@ class CurvedPosture:
     def _search_seeds(self, missed: Answer) -> Answer:
         """Search again from poses that a posture knows, if it knows some; the first that reaches counts."""
         asked = self._ask()
-        if self._options.restarts == 0:
+        if self._options.restarts == 0 or missed.unreachable or missed.late:
             return missed
         for rest in self._all:
             for seed in rest.find_seeds(self._model, asked, missed.q) if isinstance(rest, Curved) else ():
@@ -184,15 +218,16 @@ class CurvedPosture:
         answer: Answer = self._native.solve(*given)
         return answer
 
-    def _descend(self, best: Answer, step: Floats, cost: float) -> Answer | None:
-        """Return a pose of less cost that still reaches the goals, along the step; None if there is none."""
+    def _descend(self, best: Answer, step: Floats, cost: float, bars: Floats) -> Answer | None:
+        """Return a pose of less cost, no goal farther off than its bars, along the step; None if there is none."""
         share = 1.0
         for _ in range(MOST_HALVINGS):
             if np.abs(share * step / self._units()).max(initial=0.0) < SMALL:
                 return None
             self._rest_at(best.q, share * step)
             trial = self._run(best.q, None, None)
-            if trial.outcome == core.Outcome.REACHED and self._find_cost(trial.q) < cost:
+            kept = trial.outcome == core.Outcome.REACHED and (np.asarray(trial.errors) <= bars).all()
+            if kept and self._find_cost(trial.q) < cost:
                 return trial
             share *= 0.5
         return None

@@ -171,12 +171,14 @@ POISE_LARGE_FN void find_away(const P& problem, const GaussianView<S>& g, const 
   }
 }
 
-// The step from q, whose Jacobian (column by column) and rows are given; `serve` is the share of the rows that it takes
-// away: 1, or 0. `rounds`: how often joints that
-// would leave their range are fixed at its end, and the rest solved again.
-template <class S, class P> POISE_LARGE_FN void gaussian_step(const P& problem, const GaussianView<S>& g, const S* q,
-                                                              const S* J, const S* rows, S serve, bool bounded,
-                                                              int rounds, const GaussianWork<S>& w, S* dq) {
+// What a step is to do: `serve` is the share of the goals' rows that it takes away, `likely` that of the way to what is likely; 1, or 0.
+template <class S> struct GaussianAim { S serve, likely; };
+
+// The step from q, whose Jacobian (column by column) and rows are given. `rounds`: how often joints that would leave their range are
+// fixed at its end, and the rest solved again.
+template <class S, class P>
+POISE_LARGE_FN void gaussian_step(const P& problem, const GaussianView<S>& g, const S* q, const S* J, const S* rows,
+                                  GaussianAim<S> aim, bool bounded, int rounds, const GaussianWork<S>& w, S* dq) {
   const int size = g.chart.size(), n = g.chart.n_numbers;
   read_chart(g.chart, q, w.x);
   for (int k = 0; k < g.chart.n_turns; ++k) {
@@ -185,6 +187,7 @@ template <class S, class P> POISE_LARGE_FN void gaussian_step(const P& problem, 
     invert_block(block, S(1e-6), w.inverse + 9 * k);
   }
   find_away(problem, g, q, w, dq);
+  for (int i = 0; i < size; ++i) w.away[i] *= aim.likely;
   for (int c = 0; c < problem.n_v; ++c) {
     dq[c] = S(0);
     w.fixed[c] = S(0);
@@ -193,7 +196,7 @@ template <class S, class P> POISE_LARGE_FN void gaussian_step(const P& problem, 
   for (int r = 0; r < m; ++r) {
     carry_row(g, w, [&](int c) { return J[c * problem.n_rows + r]; }, w.A + r * size);
     spread_row(g, w, r);
-    w.asked[r] = serve * rows[r];
+    w.asked[r] = aim.serve * rows[r];
   }
   answer_rows(g, w, m, dq);
   bool more = bounded;
