@@ -11,7 +11,7 @@ import poise
 from poise import Motion, Solver
 from poise.goals import Goal, Orient, Reach, Rest
 
-__all__ = ["PERIOD", "STANCE", "make_walk", "put_skate_in", "stands"]
+__all__ = ["PERIOD", "PHASES", "STANCE", "make_walk", "put_skate_in", "stands"]
 
 Floats = NDArray[np.float64]
 PERIOD, STANCE, STRIDE, LIFT = 1.2, 0.62, 0.45, 0.09  # s, share of the period, m a period, m

@@ -1,6 +1,6 @@
 """Contact points: where a body touches the world, by its shapes, its meshes, or its bones.
 
-Of a foot and its toes, in the pose in which the body stands:
+Of a foot and its toes, in the pose in which the body stands (`standing`: of a clip, the frame in which the foot does):
 
     sole       the places within 1 % of the body's height above the lowest
     heel, toe  the middle of the rear and of the front edge of the sole, as far out as it reaches
@@ -20,7 +20,9 @@ import numpy as np
 
 from poise.anatomy.outlines import CORNERS, half_extent
 from poise.anatomy.parts import Body, Floats
+from poise.anatomy.standing import stand_on
 from poise.doors import open_door
+from poise.kinematics import Motion
 from poise.model import Capsule, Model, Sphere
 
 __all__ = ["ContactPoint", "find_contacts"]
@@ -48,8 +50,13 @@ class ContactPoint:
     evidence: str
 
 
-def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats) -> dict[str, ContactPoint]:
-    """Find the contact points of a body whose roles are known; `ahead` is where it looks in the pose of `body`."""
+def find_contacts(
+    model: Model, roles: Mapping[str, str], body: Body, ahead: Floats, clip: Motion | None = None
+) -> dict[str, ContactPoint]:
+    """Find the contact points of a body whose roles are known; `ahead` is where it looks in the pose of `body`.
+
+    Where that pose is not the rest pose, a foot with toes is looked at in the frame of the clip in which it stands.
+    """
     found: dict[str, ContactPoint] = {}
     owners = {name: part.index for part in body.parts for name in part.frames}
     heights = [body.height(T[:3, 3]) for T in body.places.values()]
@@ -57,7 +64,8 @@ def find_contacts(model: Model, roles: Mapping[str, str], body: Body, ahead: Flo
     for side in FEET:
         foot = roles.get(f"foot_{side}") or roles.get(f"ankle_{side}") or roles.get(f"knee_{side}")
         if foot is not None:
-            found.update(Foot(model, roles, body, owners, side, foot, ahead, tall).touch())
+            stands = stand_on(body, roles, foot, clip) if roles.get(f"toe_{side}", foot) != foot else body
+            found.update(Foot(model, roles, stands, owners, side, foot, ahead, tall).touch())
     for side in "lr":
         hand = roles.get(f"hand_{side}") or roles.get(f"wrist_{side}") or roles.get(f"elbow_{side}")
         if hand is not None and f"shoulder_{side}" in roles:

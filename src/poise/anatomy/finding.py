@@ -38,7 +38,7 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
     if clip is None and "roles" in model._facts:
         kept: Roles = model._facts["roles"]
         return kept
-    names, shape = find_roles(model), read_best_shape(model, model._facts.get("shown") if clip is None else clip)
+    names, shape = find_roles(model), read_best_shape(model, shown_first(model) if clip is None else clip)
     weighed, shape = weigh(model, names, shape)
     found = keep_stated(model, weighed.found)
     out = Roles(
@@ -54,6 +54,12 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
     if clip is None:
         model._facts["roles"] = out
     return out
+
+
+def shown_first(model: Model) -> Motion | None:
+    """Return the first frame of the clip that a model was read with; None where there was none."""
+    shown: Motion | None = model._facts.get("shown")
+    return None if shown is None else shown[:1]
 
 
 def keep_stated(model: Model, found: list[Role]) -> list[Role]:

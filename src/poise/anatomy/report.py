@@ -109,7 +109,7 @@ class Roles(Mapping[str, str]):
         From the solids of feet and hands, else from their meshes (which are read now), else from the bones.
         """
         model, body = self._seen
-        return MappingProxyType(find_contacts(model, self._frames, body, self._ahead))
+        return MappingProxyType(find_contacts(model, self._frames, body, self._ahead, model._facts.get("shown")))
 
     @property
     def _ahead(self) -> Floats:

@@ -31,6 +31,7 @@ NAME = "BVH"
 SUFFIXES = (".bvh",)
 
 LONGEST_TREE = 1 << 24  # bytes before the word MOTION
+SHOWN = 100  # pairs of frames of a clip that show a body
 NOTHING = 0.01  # of the longest offset: positions below the root that are no larger replace none
 _MOTION = re.compile(rb"(?:^|[\n}])[ \t]*(MOTION)(?=\s|$)", re.IGNORECASE)
 
@@ -95,11 +96,20 @@ def read(source: Source, options: ReadOptions) -> tuple[Model, Columns, Clip | N
 
 
 def show_body(model: Model, columns: Columns, clip: Clip | None) -> Motion | None:
-    """Return the first frame of a clip as a motion, which shows a body whose rest pose does not stand; None without."""
-    try:
-        return None if clip is None else Motion(model, columns.make_configurations(clip.rows[:1].copy()))
-    except PoiseError:
+    """Return frames of a clip, the first among them, which show a body whose rest pose does not stand; None without.
+
+    They come in pairs, one and the one after it, so that they tell what moves.
+    """
+    if clip is None or not len(clip.rows):
         return None
+    first = np.unique(np.linspace(0, max(len(clip.rows) - 2, 0), SHOWN).round().astype(np.intp))
+    some = np.stack([first, first + 1], axis=1).ravel() if len(clip.rows) > 1 else first
+    for rows in (clip.rows[some], clip.rows[:1].copy()):
+        try:
+            return Motion(model, columns.make_configurations(rows))
+        except PoiseError:
+            continue
+    return None
 
 
 def find_lengths(source: Source, nodes: list[Node], first: NDArray[np.float64]) -> list[Node]:

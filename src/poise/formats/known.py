@@ -23,7 +23,7 @@ def give_roles(model: Model, source: Source, clip: Motion | None = None) -> Mode
     Args:
         model: The body as read.
         source: Its file, whose notes go to the model.
-        clip: A motion of the body, for one whose rest pose does not stand.
+        clip: A motion of the body, for one whose rest pose does not stand: the first frame of its file, and more.
     """
     stated = len(model.roles)
     if stated:
@@ -49,7 +49,7 @@ def find_new_roles(model: Model, clip: Motion | None) -> tuple[dict[str, str], s
         return new, f"from {names.scheme} names, certainty {names.confidence:.2f}"
     if len(model.roles) >= WHOLE:
         return {}, ""
-    found = roles(model, clip)
+    found = roles(model, None if clip is None else clip[:1])
     if not found.kind and names.confidence < ENOUGH:
         return {}, ""
     new = {role.role: role.frame for role in found.found if role.role not in model.roles and role.certainty >= SURE}

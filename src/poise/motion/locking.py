@@ -28,7 +28,7 @@ from poise.motion.ledger import Contact, Contacts, Place
 from poise.motion.result import HOLDS, Released, Track, list_holding
 from poise.motion.whole_clip import ClipAnswer, ClipGoal, Progress, solve_whole
 
-__all__ = ["lock"]
+__all__ = ["Asked", "lock", "lock_places"]
 
 Floats = NDArray[np.float64]
 Key = tuple[str, Place]
@@ -74,22 +74,19 @@ def lock(
     ledger = read_contacts(clip, contacts)
     if height is not None:
         ledger = move_ground(ledger, height, clip.model.up_direction)
-    ledger = fit_places(clip, fill_places(clip, ledger))
-    rules = read_limits(limits)
-    if part_limits(rules)[1]:
-        clip = Motion(clip.model, follow_branches(clip.model, clip.q), clip.fps)
-    return hold_contacts(clip, ledger, Asked(smooth, joints, rules, progress, steps))
+    return lock_places(clip, ledger, Asked(smooth, joints, read_limits(limits), progress, steps))
 
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """How a clip is to be locked: the options of `lock`."""
+    """How a clip is to be locked: the options of `lock`, and what a shift of the root costs beside a turn."""
 
     smooth: float
     joints: Sequence[str] | None
     limits: tuple[Limit, ...]
     progress: Progress | None
     steps: int | None = None
+    slide: float = 1.0
 
     def solve(self, clip: Motion, goals: list[ClipGoal], start: Floats) -> ClipAnswer:
         """Return the clip that is nearest to the given one and serves the goals."""
@@ -97,12 +94,21 @@ class Asked:
             clip,
             goals,
             start=start,
+            slide=self.slide,
             smooth=self.smooth,
             joints=self.joints,
             limits=self.limits,
             steps=self.steps,
             progress=self.progress,
         )
+
+
+def lock_places(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
+    """Return a clip with its contacts held where they are given, or where the clip has them."""
+    ledger = fit_places(clip, fill_places(clip, ledger))
+    if part_limits(asked.limits)[1]:
+        clip = Motion(clip.model, follow_branches(clip.model, clip.q), clip.fps)
+    return hold_contacts(clip, ledger, asked)
 
 
 def hold_contacts(clip: Motion, ledger: Contacts, asked: Asked) -> Track:

@@ -22,9 +22,9 @@ from poise.model import Model
 from poise.motion.carried import HOLD, Retargeted, prepare
 from poise.motion.carry_over import CarryOver, Ground
 from poise.motion.holding import carry_contacts, find_holds, measure_standing_ankle
-from poise.motion.keeping import read_limits
+from poise.motion.keeping import read_limits, read_number
 from poise.motion.ledger import Contacts
-from poise.motion.locking import lock, read_contacts
+from poise.motion.locking import Asked, lock_places, read_contacts
 from poise.motion.mapping import Mapping
 from poise.motion.retargeter import carry_online
 from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
@@ -34,6 +34,7 @@ __all__ = ["Retargeted", "prepare", "retarget"]
 Floats = NDArray[np.float64]
 SPREAD = 1.7  # of `smooth`, before contacts are held
 STEPS, LOCK_STEPS = 8, 8
+SLIDE = 5.0  # what a shift costs beside a turn while contacts are held: the hips carry all other parts with them
 
 
 def retarget(
@@ -73,20 +74,13 @@ def retarget(
     check_arguments(clip, model, mode)
     if mode == "online":
         return carry_online(clip, model, mapping, contacts, scale, joints, tuple(limits), smooth, progress)
-    rules = read_limits(limits)
+    rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)
     ledger = read_contacts(clip, contacts) if contacts != "auto" else find_holds(clip, carrying)
     free = carry_freely(clip, carrying, ledger, smooth, progress)
     held = carry_contacts(carrying, ledger, free)
-    track = lock(
-        free,
-        held,
-        smooth=smooth,
-        joints=carrying.joints,
-        limits=rules,
-        steps=None if rules else LOCK_STEPS,
-        progress=progress,
-    )
+    asked = Asked(smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE)
+    track = lock_places(free, held, asked)
     return Retargeted(track.motion, carrying.parts, track.contacts, carrying.scales, track, clip)
 
 

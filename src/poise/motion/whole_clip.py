@@ -79,6 +79,7 @@ def solve_whole(
     *,
     start: Floats | None = None,
     hold: float = 1.0,
+    slide: float = 1.0,
     smooth: float = 1.0,
     frozen: NDArray[np.bool_] | None = None,
     joints: Sequence[str] | None = None,
@@ -93,6 +94,7 @@ def solve_whole(
         wanted: The goals; their names must differ.
         start: Where to begin, (frames, nq); at the guide unless given.
         hold: The cost of a displacement beside a goal's residual.
+        slide: What a slide by the body's length costs beside a turn by one radian.
         smooth: How far displacements spread over time; 1 is a tenth of a second.
         frozen: Frames that do not change by one bit, (frames,).
         joints: The only joints that may move.
@@ -100,7 +102,7 @@ def solve_whole(
         steps: The most steps of one window.
         progress: Called with the frames that are done, and all.
     """
-    kernel = Kernel(guide, wanted, hold, smooth, joints, limits, steps)
+    kernel = Kernel(guide, wanted, hold, slide, smooth, joints, limits, steps)
     q = np.array(guide.q if start is None else start)
     still = np.zeros(len(guide), dtype=bool) if frozen is None else frozen
     errors, gaps, most = kernel.make_room(len(guide))
@@ -129,6 +131,7 @@ class Kernel:
         guide: Motion,
         wanted: Sequence[ClipGoal],
         hold: float,
+        slide: float,
         smooth: float,
         joints: Sequence[str] | None,
         limits: Sequence[Limit],
@@ -150,7 +153,7 @@ class Kernel:
             self.weights[:, i], self.hard[i] = each.weights, each.hard
             if each.targets is not None:
                 self.targets[:, first[i] : first[i] + each.targets.shape[1]] = each.targets
-        self.guide, units = guide.q, measure_units(model)
+        self.guide, units = guide.q, np.where(model.slides, measure_units(model) / slide, measure_units(model))
         self.gains = hold / units, hold / units * (SPREAD * smooth * guide.fps) ** 4
         self.bounds = (None, None) if self.rates is None else self.rates.narrowed()
         self.steps = steps if steps is not None else STEPS if self.rates is None else STEPS_IN_TIME

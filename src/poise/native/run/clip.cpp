@@ -38,7 +38,7 @@ class Clip : public FrameCorrection {
       }
     }
     for (int t = 0; t < d.frames && !over(); ++t) {
-      if (!d.frozen[at(t)]) correct_frame(t);
+      if (!d.frozen[at(t)]) correct_frame(t, q_of(d.q, t), q_of(d.trial, t));
     }
     measure(d.q.data(), d.displacement.data());
     d.cost = look_at_all(d.q.data(), d.displacement.data(), heaviest, true);

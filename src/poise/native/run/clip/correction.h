@@ -13,27 +13,29 @@ class FrameCorrection : public FrameRates {
 
  protected:
   // The shortest way to where the hard goals are exact and no limit is broken, by Newton: dq = C^T (C C^T)^-1 c over the joints that
-  // have room.
-  void correct_frame(int t) {
-    S* q = q_of(d.q, t);
-    S* best = q_of(d.trial, t);
-    S last = -1.0;
-    for (int round = 0; round < tuning.corrections && !over(); ++round) {
+  // have room. q is the frame, and then the nearest place that it came to; `next` is room for another. A long step of a stretched leg
+  // leads away first, by its square, and the next one back: that is waited for.
+  void correct_frame(int t, S* q, S* next) {
+    S* best = d.nearest.data();
+    S least = open_end<S>;
+    for (int round = 0, waited = 0; round < tuning.corrections && waited <= tuning.patience && !over();
+         ++round, ++waited) {
       look_at_frame(t, q, 1.0, d.rows.data(), solver.state.errors);
       find_limit_rows(q, tuning.still_clear, 2.0 * tuning.still_clear, 1.0);
       S off = keep_hard_rows(t);
       for (int k = 0; k < n_near; ++k) off = std::max(off, d.limit_rest[at(k)] - tuning.still_clear);
-      if (last >= 0.0 && !(off < last)) {  // no nearer: back to where it was
-        std::copy(best, best + solver.n_q, q);
-        return;
+      if (off < least) {
+        least = off;
+        waited = 0;
+        std::copy(q, q + solver.n_q, best);
       }
       if (off <= tuning.exact) return;
-      last = off;
-      std::copy(q, q + solver.n_q, best);
       assemble(problem, q, solver.state.placements, targets_of(t), d.J.data(), solver.state.room);
       scale_rows(t, 1.0, d.J.data(), n, m);
-      step_to_hard(t, q);
+      step_to_hard(t, q, next);
+      std::copy(next, next + solver.n_q, q);
     }
+    std::copy(best, best + solver.n_q, q);
   }
 
   // rows of soft goals made zero; returns how far the hard ones are off
@@ -51,27 +53,28 @@ class FrameCorrection : public FrameRates {
     return off;
   }
 
-  // One step of Newton; joints that would leave their range stay where they are, and the others are asked once more.
-  void step_to_hard(int t, S* q) {
+  // One step of Newton from q; joints that would leave their range stop at its end, and the others are asked once more.
+  void step_to_hard(int t, const S* q, S* out) {
     S* x = of_frame(d.step, t);
+    S* stop = d.pace.data();
     S* rows = d.scratch.data();
     S* r = rows + at(m + limits.n) * at(n);
-    std::fill_n(d.held.begin() + static_cast<std::ptrdiff_t>(at(t) * at(n)), n, char(0));
     char* held = d.held.data() + at(t) * at(n);
+    std::fill_n(held, n, char(0));
     for (int round = 0; round < tuning.rounds; ++round) {
-      const int count = gather_hard_rows(t, held, rows, r);
+      const int count = gather_hard_rows(t, held, stop, rows, r);
       minimum_norm(count, n, rows, r, tuning.dependent, r + m + limits.n, x);
       bool again = false;
       for (int c = 0; c < n; ++c) {
-        x[c] = held[c] ? 0.0 : x[c] * size_in_cost(c);
-        if (!leaves_range(c, q, x[c])) continue;
+        x[c] = held[c] ? stop[c] : x[c] * size_in_cost(c);
+        if (held[c] || !leaves_range(c, q, x[c])) continue;
+        stop[c] = way_to_end(c, q, x[c]);
         held[c] = 1;
         again = true;
       }
       if (!again) break;
     }
-    std::copy(q, q + solver.n_q, q_of(d.trial, t));
-    take_step(problem, q_of(d.trial, t), x, is_bounded(), q);
+    take_step(problem, q, x, is_bounded(), out);
   }
 
   // the length of a velocity's unit in the norm that is kept small: lengths in L, stiff joints longer
@@ -80,7 +83,8 @@ class FrameCorrection : public FrameRates {
     return std::sqrt(f.unit2 / f.weight);
   }
 
-  int gather_hard_rows(int t, const char* held, S* rows, S* r) const {
+  // rows of what is held exactly, over the joints that are not held, and what is left of it when those that are have moved by `stop`
+  int gather_hard_rows(int t, const char* held, const S* stop, S* rows, S* r) const {
     int count = 0;
     for (int g = 0; g < problem.goals.count(); ++g) {
       const auto& goal = problem.goals[g];
@@ -90,12 +94,14 @@ class FrameCorrection : public FrameRates {
           rows[count * n + c] = held[c] ? 0.0 : d.J[at(c * m + goal.first_row + k)] * size_in_cost(c);
         }
         r[count] = d.rows[at(goal.first_row + k)];
+        for (int c = 0; c < n; ++c) r[count] -= held[c] ? d.J[at(c * m + goal.first_row + k)] * stop[c] : 0.0;
       }
     }
     for (int k = 0; k < n_near; ++k, ++count) {
       const S* row = d.limit_rows.data() + at(k) * at(n);
       for (int c = 0; c < n; ++c) rows[count * n + c] = held[c] ? 0.0 : row[c] * size_in_cost(c);
       r[count] = d.limit_rest[at(k)];
+      for (int c = 0; c < n; ++c) r[count] -= held[c] ? row[c] * stop[c] : 0.0;
     }
     return count;
   }
@@ -104,6 +110,13 @@ class FrameCorrection : public FrameRates {
     const auto& f = problem.freedoms[c];
     if (x == 0.0 || f.q_index < 0 || !is_bounded()) return false;
     return q[f.q_index] + x < f.lower || q[f.q_index] + x > f.upper;
+  }
+
+  // from here to the end of the range beyond which x leads; nothing for a joint that is outside already
+  S way_to_end(int c, const S* q, S x) const {
+    const auto& f = problem.freedoms[c];
+    const S here = q[f.q_index];
+    return x < 0.0 ? std::min(S(0.0), f.lower - here) : std::max(S(0.0), f.upper - here);
   }
 };
 

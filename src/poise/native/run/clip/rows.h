@@ -32,6 +32,7 @@ struct ClipTuning {
       1e9;               // where speeds are bounded: a straight leg turns its knee by the root of what is made good
   S most_turn = 0.6;     // radians in one step: beyond it the rows' own slope is of no use
   int corrections = 12;  // steps by which a frame comes to its hard goals; two or three are enough unless it cannot
+  int patience = 2;      // of them that may lead away from there, one after the other
   int rounds = 4;        // of one such step: joints that have no room are left out, one round after the other
   S exact = 1e-13;       // of the length: come to them
   S dependent =
