@@ -46,3 +46,16 @@ def test_the_name_of_a_robot_does_not_turn_it_round(prefix: str) -> None:
     wanted = {role: f"{prefix}{frame}" for role, frame in poise.roles(plain).items()}
     assert {role: roles.get(role) for role in wanted} == wanted
     assert roles["foot_l"] == f"{prefix}left_foot"
+
+
+def test_a_chest_that_is_called_so_is_not_looked_for_among_the_spines() -> None:
+    """Where the names are those of a tool whose chest is its last spine, and the body has a part called chest."""
+    human = poise.load("humanoid")
+    own = {"spine_1": "spine", "chest": "chest", "pelvis": "pelvis", "neck": "neck", "head": "head"}
+    words = {"hip": "thigh", "knee": "shin", "ankle": "foot", "shoulder": "upper_arm", "elbow": "forearm"}
+    own |= {f"{part}_{side}": f"{side}_{word}" for part, word in words.items() for side in "lr"}
+    every = dict.fromkeys([*human.frames, *(joint.name for joint in human.joints)])
+    model = rename(human, {name: own.get(name, f"x{k}") for k, name in enumerate(every)})
+    roles = poise.roles(model)
+    assert roles["chest"] == "chest"
+    assert roles["spine_1"] == "spine"

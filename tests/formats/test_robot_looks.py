@@ -46,6 +46,16 @@ def test_a_package_that_was_renamed_is_found_by_the_rest_of_the_path(tmp_path: P
     assert frames_of(moved / "urdf" / "arm.urdf") == {"base", "upper", "lower"}
 
 
+@pytest.mark.parametrize("inside", ["", "meshes/", "arm_description/meshes/"])
+def test_a_package_without_a_name_is_where_the_file_is(inside: str, tmp_path: Path) -> None:
+    path = made.robot(tmp_path)
+    shutil.copy(path.parents[1] / "meshes" / "base.stl", path.parent / "base.stl")
+    shutil.copytree(path.parents[1] / "meshes", path.parent / "meshes")
+    path.write_text(made.ROBOT.replace("package://arm_description/meshes/base.stl", f"package:///{inside}base.stl"))
+    assert frames_of(path) == {"base", "upper", "lower"}
+    assert "base.stl" not in " ".join(find_look(poise.load(path)).notes)
+
+
 def test_the_file_is_found_from_any_folder(tmp_path, monkeypatch) -> None:
     path = made.robot(tmp_path)
     monkeypatch.chdir(path.parent)

@@ -154,6 +154,8 @@ class Judge:
         sure, _ = self.claims[frame]
         if self.same_place(frame, guess.frame):
             return replace(guess, why=f"name and shape: {guess.why}") if not self.strong else Guess(frame, sure, "name")
+        if self.strong and self.is_called_so(guess.frame) and not self.is_called_so(frame):
+            return Guess(guess.frame, max(sure, guess.certainty), f"name and shape: {guess.why}")
         named = self.strong or (self.fits(frame) and self.taken.get(frame, self.role)[-2:] == self.role[-2:])
         if named and not self.strong and self.limb is not None:
             sure = max(sure, 0.5)
@@ -167,6 +169,10 @@ class Judge:
         )
         certainty = 0.8 * (sure if named else guess.certainty)
         return Guess(frame if named else guess.frame, certainty, f"{winner}, against the {loser}")
+
+    def is_called_so(self, frame: str) -> bool:
+        """Tell whether a frame's own words are the role, as a chest's that a tool would look for among the spines."""
+        return self.role in roles_by_words(frame)[0]
 
     @property
     def part(self) -> str:

@@ -78,6 +78,8 @@ class Finder:
             yield root / inside
         for above in [self.folder, *self.folder.parents][:NEAR]:
             yield above / inside
+            if rest.startswith("/"):  # without a package's name: a path from the file, as onshape-to-robot writes it
+                yield above / bare
 
     def find_packages(self, name: str) -> list[Path]:
         """Return the folders that may be the package of this name."""
