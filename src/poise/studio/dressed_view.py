@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +23,7 @@ __all__ = ["DressedView"]
 Floats = NDArray[np.float64]
 Carry = Callable[[str], tuple[str, Floats] | None]
 
+MOST = 0.6  # of a skin's bones: the frame that carries so many carries the skin
 FINE = 1e-5  # turns [rad] and slides [of the body's length] that are too small to be seen
 
 
@@ -30,7 +31,16 @@ class DressedView:
     """Rigid parts on the nodes that carry their frames, and skins whose bones move with theirs.
 
     A rigid part hangs on the flesh, which is moved anyway, and costs no message; where there is none, its frame gets a
-    node. What has not moved is not sent: a hand that is dragged costs the messages of an arm.
+    node. A skin hangs on the frame that carries most of its bones, such as the chest: its bones are moved as that frame
+    sees them, and those of the other arm, which keeps its angles, stay as they are. What has not moved is not sent: a
+    hand that is dragged costs the messages of an arm.
+
+    Attributes:
+        carried: The frames of rigid parts.
+        links: The rigid parts in the scene.
+        skins: The skins in the scene.
+        carriers: The frame that each skin hangs on; None is the world.
+        bones: All bones of all skins, one skin after the other.
     """
 
     def __init__(self, scene: viser.SceneApi, name: str, model: Model, dress: Dress, carry: Carry) -> None:
@@ -43,8 +53,16 @@ class DressedView:
         nodes = [scene.add_frame(f"{name}/link_{k}", show_axes=False) for k in range(len(loose))]
         at |= {frame: (node.name, np.eye(4)) for frame, node in zip(loose, nodes, strict=True)}
         self.links = [add_rigid(scene, k, part, at[part.frame]) for k, part in enumerate(dress.rigid)]
-        self.skins = [add_skin(scene, f"{name}/skin_{k}", part) for k, part in enumerate(dress.skins)]
+        self.carriers = [find_carrier(model, part.frames) for part in dress.skins]
+        held = [None if frame is None else carry(frame) for frame in self.carriers]
+        self.carriers = [frame if at is not None else None for frame, at in zip(self.carriers, held, strict=True)]
+        self.skins = [
+            add_skin(scene, k, part, (name, np.eye(4)) if at is None else at)
+            for k, (part, at) in enumerate(zip(dress.skins, held, strict=True))
+        ]
         self.bone_rows = np.array([place[frame] for part in dress.skins for frame in part.frames], np.int64)
+        on = [-1 if frame is None else place[frame] for frame in self.carriers]
+        self.carrier_rows = np.repeat(np.array(on, np.int64), [len(part.frames) for part in dress.skins])
         self.movers = Movers(nodes, fine=FINE, length=model.length)
         self.bones = Movers([bone for skin in self.skins for bone in skin.bones], fine=FINE, length=model.length)
         self.lit: dict[int, Color] = {}
@@ -52,7 +70,7 @@ class DressedView:
     def show(self, T: Floats) -> None:
         """Move every link and bone: T has all frames of the model, (frames, 4, 4)."""
         self.movers.show(T[self.rows])
-        self.bones.show(T[self.bone_rows])
+        self.bones.show(find_local(T, self.bone_rows, self.carrier_rows))
 
     def light(self, frames: Mapping[str, Color]) -> None:
         """Colour the links of these frames, and all others as they are; skins stay as they are."""
@@ -106,10 +124,32 @@ def add_rigid(scene: viser.SceneApi, k: int, part: RigidPart, at: tuple[str, Flo
     )
 
 
-def add_skin(scene: viser.SceneApi, name: str, part: SkinPart) -> viser.MeshSkinnedHandle:
-    """Add a skinned part to the scene."""
+def find_carrier(model: Model, frames: Sequence[str]) -> str | None:
+    """Find the deepest frame that carries most of these frames; None where none does."""
+    count: dict[str, int] = {}
+    for frame in frames:
+        for above in model.ancestors(frame):
+            count[above] = count.get(above, 0) + 1
+    most = [name for name, n in count.items() if n > MOST * len(frames)]
+    return max(most, key=lambda name: len(model.ancestors(name)), default=None)
+
+
+def find_local(T: Floats, rows: NDArray[np.int64], carriers: NDArray[np.int64]) -> Floats:
+    """Return where frames are as their carriers see them, (n, 4, 4); -1 is the world."""
+    out = T[rows]
+    hung = np.flatnonzero(carriers >= 0)
+    up = T[carriers[hung]]
+    turn = up[:, :3, :3].transpose(0, 2, 1)
+    out[hung, :3, 3] = np.einsum("nij,nj->ni", turn, out[hung, :3, 3] - up[:, :3, 3])
+    out[hung, :3, :3] = turn @ out[hung, :3, :3]
+    return out
+
+
+def add_skin(scene: viser.SceneApi, k: int, part: SkinPart, at: tuple[str, Floats]) -> viser.MeshSkinnedHandle:
+    """Add a skinned part to the scene, on a node and where on it its carrier is."""
+    name, T = at
     return scene.add_mesh_skinned(
-        name,
+        f"{name}/skin_{k}",
         part.vertices,
         part.faces,
         bone_wxyzs=part.wxyz,
@@ -120,4 +160,6 @@ def add_skin(scene: viser.SceneApi, name: str, part: SkinPart) -> viser.MeshSkin
         side="double",
         cast_shadow=part.opacity is None,
         receive_shadow=True,
+        wxyz=Rotation.from_matrix(T[:3, :3]).wxyz,
+        position=T[:3, 3],
     )
