@@ -67,6 +67,26 @@ class Mapping:
     def __contains__(self, role: object) -> bool:
         return any(pair.role == role for pair in self.pairs)
 
+    @classmethod
+    def between(cls, source: Model, target: Model, person: str | None = None) -> Mapping:
+        """Return which frames of two bodies are the same part, as `poise.retarget` finds them.
+
+        Args:
+            source: The body that moves.
+            target: The body that its motion is carried to.
+            person: Where one of them is a file of several people, the frame that carries the one that is meant.
+
+        Raises:
+            NameNotFound: Neither has such a frame.
+            InvalidValue: One of them does not walk on two legs that can be told.
+        """
+        if person is None:
+            return find_mapping(source, target)
+        if person in source.frames:
+            return find_mapping(source.subtree(person), target)
+        target.frame(person)
+        return find_mapping(source, target.subtree(person))
+
     def find(self, role: str) -> Pair:
         """Return the pair of a role.
 
@@ -141,16 +161,12 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
         InvalidValue: One of them does not walk on two legs that can be told.
     """
     source, target = find_roles(moving), find_roles(model)
+    for body in (moving, model):
+        refuse_crowds(body)
     for body, roles in ((moving, source), (model, target)):
         arms = {roles[f"{part}_{side}"] for part in ARM for side in "lr" if f"{part}_{side}" in roles}
         lacking = [role for role in NEEDED if role not in roles or roles[role] in arms]
         if roles.kind not in ("biped", "") or lacking:
-            people = list_people(body)
-            if len(people) > 1:
-                raise InvalidValue(
-                    f"{body.name!r} holds {len(people)} people, carried by {', '.join(map(repr, people))}: give a "
-                    f"mapping with the frames of one of them, or a file for each."
-                )
             what = f"it is a {roles.kind}" if roles.kind not in ("biped", "") else f"it has no {', '.join(lacking)}"
             raise InvalidValue(
                 f"a motion is carried over between bodies with two legs, and {body.name!r} is none that can be told: "
@@ -172,9 +188,29 @@ def list_apart(roles: Roles) -> set[str]:
     }
 
 
+def refuse_crowds(body: Model) -> None:
+    """Refuse a file with more than one person, by their names."""
+    people = list_people(body)
+    if len(people) > 1:
+        raise InvalidValue(
+            f"{body.name!r} holds {len(people)} people, carried by {', '.join(map(repr, people))}: say which one is "
+            f"meant, mapping=poise.Mapping.between(clip.model, model, person={people[1]!r}) (--person {people[1]} for "
+            f"the command), or give a file for each."
+        )
+
+
 def list_people(model: Model) -> list[str]:
     """List the frames that carry a body with two legs through the world, where a file holds more than one body."""
     first = find_first(model)
     if len(first) < 2:
         return []
     return [joint.frame for joint in first if all(role in find_roles(model.subtree(joint.frame)) for role in NEEDED)]
+
+
+def single_out(model: Model, frame: str) -> Model:
+    """Return a model of several people in which only the one that a frame is a part of has roles."""
+    people = list_people(model)
+    person = next((each for each in people if each in (frame, *model.ancestors(frame))), None)
+    if len(people) < 2 or person is None:
+        return model
+    return model.with_roles({**dict.fromkeys(find_roles(model)), **find_roles(model.subtree(person))})

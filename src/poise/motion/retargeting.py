@@ -76,6 +76,8 @@ def retarget(
         return carry_online(clip, model, mapping, contacts, scale, joints, tuple(limits), smooth, progress)
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)
+    if carrying.source is not clip.model:  # one of several people
+        clip = Motion(carrying.source, clip.q, clip.fps)
     ledger = read_contacts(clip, contacts) if contacts != "auto" else find_holds(clip, carrying)
     free = carry_freely(clip, carrying, ledger, smooth, progress)
     held = carry_contacts(carrying, ledger, free)
