@@ -9,7 +9,7 @@ from os import PathLike
 
 from poise.anatomy import Roles
 from poise.anatomy import roles as find_roles
-from poise.errors import FormatError, InvalidValue, name_not_found
+from poise.errors import FormatError, InvalidValue, NameNotFound, name_not_found
 from poise.kinematics.carrying import find_first
 from poise.model import Model
 from poise.motion.ledger import read_kind
@@ -118,13 +118,23 @@ class Mapping:
             if pair.role in seen:
                 raise InvalidValue(f"the mapping has two pairs for {pair.role!r}; leave one.")
             seen.add(pair.role)
-            source.frame(pair.source)
-            target.frame(pair.target)
+            self._check_frame(source, pair.role, pair.source)
+            self._check_frame(target, pair.role, pair.target)
         for role in NEEDED:
             if role not in self:
                 raise InvalidValue(f"the mapping has no {role!r}: a motion is carried over by its pelvis and two legs.")
         check_parts(source, {pair.role: pair.source for pair in self.pairs}, "source")
         check_parts(target, {pair.role: pair.target for pair in self.pairs}, "target")
+
+    def _check_frame(self, body: Model, role: str, frame: str) -> None:
+        """Refuse a frame that a body does not have: the mapping is one of other bodies."""
+        try:
+            body.frame(frame)
+        except NameNotFound as error:
+            raise NameNotFound(
+                f"mapping is one of {self.source!r} to {self.target!r}, and {body.name!r} has no frame {frame!r} for "
+                f"its {role!r}. Leave mapping= out and it is found, or type mapping.replace({role!r}, ...)."
+            ) from error
 
     def __str__(self) -> str:
         width = max((len(pair.source) for pair in self.pairs), default=0) + 2
