@@ -100,6 +100,30 @@ def test_two_people_in_a_recording_are_told_and_one_can_be_chosen(recording, wal
     assert np.ptp(carried.positions("pelvis"), axis=0).max() < 1e-3
 
 
+@pytest.mark.parametrize("prefixes", [("mixamorig:", "other_"), ("", "mixamorig:")])
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+def test_of_two_people_the_one_that_is_named_walks_and_its_feet_stand(recording, small, tmp_path, prefixes):
+    """One of them has the names of a tool, which tell its parts at once: it is not taken for that."""
+    bones, rows = recording
+    people = [re.sub(r"(ROOT|JOINT) (\S+)", rf"\1 {prefix}\2", bones) for prefix in prefixes]
+    numbers = [row.split() for row in rows[2:]]
+    still = numbers[0]
+    both = [" ".join([*still, *row]) for row in numbers]  # the first one stands still
+    clip = poise.load_motion(write_recording(tmp_path / "two.bvh", "".join(people), rows[:2] + both))
+    names = [joint.frame for joint in clip.model.joints if joint.parent is None]
+    with pytest.raises(InvalidValue, match=rf"2 people.*person='{names[1]}'"):
+        retarget(clip, small)
+    first, second = (Mapping.between(clip.model, small, person=name) for name in names)
+    alone = retarget(poise.load_motion(write_recording(tmp_path / "one.bvh", bones, rows)), small)
+    for mode in ("clip", "online"):
+        walks = retarget(clip, small, second, mode=mode)
+        assert np.ptp(retarget(clip, small, first, mode=mode).motion.positions("pelvis"), axis=0).max() < 0.02
+        assert np.abs(walks.motion.positions("pelvis") - alone.motion.positions("pelvis")).max() < 0.03
+    assert [(c.name, c.start, c.end) for c in retarget(clip, small, second).contacts] == [
+        (c.name, c.start, c.end) for c in alone.contacts
+    ]
+
+
 def test_a_character_keeps_its_skin_its_camera_and_its_props(walk, small, tmp_path):
     file, path = write_person(tmp_path / "person.glb", small)
     carried = retarget(walk, poise.load(path, base="free"))
@@ -120,9 +144,12 @@ def test_a_character_keeps_its_skin_its_camera_and_its_props(walk, small, tmp_pa
 @pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
 def test_of_two_characters_in_a_file_one_walks_whole(walk, small, tmp_path):
     _, path = write_person(tmp_path / "two.glb", small, ("a_", "b_"))
-    carried = retarget(walk, poise.load(path, base="free"))
+    body = poise.load(path, base="free")
+    with pytest.raises(InvalidValue, match=r"2 people, carried by 'a_pelvis', 'b_pelvis'"):
+        retarget(walk, body)
+    carried = retarget(walk, body, Mapping.between(walk.model, body, person="b_pelvis"))
     walker = carried.mapping.find("pelvis").target[:2]
-    assert {pair.target[:2] for pair in carried.mapping} == {walker}
+    assert {pair.target[:2] for pair in carried.mapping} == {walker} == {"b_"}
     other = "b_" if walker == "a_" else "a_"
     assert carried.quality.slip_max < 0.01
     assert np.ptp(carried.motion.positions(f"{other}wrist_l"), axis=0).max() < 1e-3

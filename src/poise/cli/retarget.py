@@ -25,6 +25,7 @@ def retarget_command(
     style: Annotated[str | None, typer.Option(help="How others write it: unitree (csv) or gmr (npz).")] = None,
     mapping: Annotated[Path | None, typer.Option(help="Which frames are the same part, as JSON.")] = None,
     save_mapping: Annotated[Path | None, typer.Option(help="Write the parts that were found, as JSON.")] = None,
+    person: Annotated[str | None, typer.Option(help="Of several people in a file: the frame that carries one.")] = None,
     mode: Annotated[str, typer.Option(help="clip: all frames at once; online: one after the other.")] = "clip",
     page: Annotated[bool, typer.Option("--page", help="Write a page with source and result side by side.")] = False,
     scale: Scale = "1",
@@ -39,14 +40,17 @@ def retarget_command(
     A folder is carried over clip by clip, as a job: killed and typed again, it goes on.
     """
     if Path(file).is_dir():
-        refuse_of_folders(page, mode)
+        refuse_of_folders(page, mode, person)
         choices = {"suffix": suffix, "style": style, "up": up}
         retarget_folder(file, model, out, choices, mapping, scale, threads, as_json)
         return
     with report_complaints("retarget"), show_progress("solving") as progress:
         given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, None)
+        body = poise.load(model, base="free")
         parts = None if mapping is None else motion.Mapping.load(mapping)
-        carried = motion.retarget(given, poise.load(model, base="free"), parts, mode=mode, progress=progress)
+        if person is not None:
+            parts = motion.Mapping.between(given.model, body, person)
+        carried = motion.retarget(given, body, parts, mode=mode, progress=progress)
         own = model if Path(model).suffix in WITH_SKIN and out.suffix in WITH_SKIN else None
         poise.save(carried.motion, out, style=style, like=own)
         if save_mapping is not None:
@@ -63,9 +67,9 @@ def retarget_command(
         typer.echo(carried.why())
 
 
-def refuse_of_folders(page: bool, mode: str) -> None:
+def refuse_of_folders(page: bool, mode: str, person: str | None) -> None:
     """Refuse what is for one motion only."""
     with report_complaints("retarget"):
-        for name, given in (("--page", page), ("--mode", mode != "clip")):
+        for name, given in (("--page", page), ("--mode", mode != "clip"), ("--person", person)):
             if given:
                 raise InvalidValue(f"{name} is for one motion; give a file in place of a folder.")

@@ -11,7 +11,7 @@ from poise.kinematics.carrying import Root, find_root
 from poise.model import Model
 from poise.motion.carry_over import CarryOver, Scales
 from poise.motion.ledger import Contacts
-from poise.motion.mapping import Mapping, find_mapping
+from poise.motion.mapping import Mapping, find_mapping, single_out
 from poise.motion.measures import Quality
 from poise.motion.result import Track
 
@@ -20,7 +20,7 @@ __all__ = ["HOLD", "Retargeted", "prepare"]
 HOLD = 1e-3  # what a displacement from a standing body costs beside a bone's direction
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Retargeted:
     """A motion that was carried over onto another body.
 
@@ -57,6 +57,10 @@ class Retargeted:
             lines.append(f"Only one of both bodies has: {', '.join(self.mapping.missing)}.")
         return "\n".join(lines)
 
+    def __repr__(self) -> str:
+        bodies, frames = f"{self.mapping.source!r} on {self.mapping.target!r}", len(self.motion)
+        return f"<Retargeted {bodies}: {frames} frames, {len(self.mapping)} parts, {len(self.contacts)} contacts>"
+
     def __str__(self) -> str:
         return f"{self.mapping.source} on {self.mapping.target}, {len(self.mapping)} parts; {self.scales}\n{self.track}"
 
@@ -75,6 +79,7 @@ def prepare(
             f"mapping is {mapping!r}; it must be a poise.Mapping such as poise.retarget(clip, model).mapping, or None."
         )
     parts.check(source, model)
+    source = single_out(source, parts.find("pelvis").source)
     root = find_root(model, parts.find("pelvis").target)
     if root is None and joints is None:
         raise InvalidValue(f"model {model.name!r} is fixed to the world: load it with base='free', and it can walk.")

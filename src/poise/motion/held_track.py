@@ -21,7 +21,7 @@ __all__ = ["HeldTrack"]
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class HeldTrack(Track):
     """A clip with things in hands.
 

@@ -9,7 +9,7 @@ from os import PathLike
 
 from poise.anatomy import Roles
 from poise.anatomy import roles as find_roles
-from poise.errors import FormatError, InvalidValue, name_not_found
+from poise.errors import FormatError, InvalidValue, NameNotFound, name_not_found
 from poise.kinematics.carrying import find_first
 from poise.model import Model
 from poise.motion.ledger import read_kind
@@ -67,6 +67,26 @@ class Mapping:
     def __contains__(self, role: object) -> bool:
         return any(pair.role == role for pair in self.pairs)
 
+    @classmethod
+    def between(cls, source: Model, target: Model, person: str | None = None) -> Mapping:
+        """Return which frames of two bodies are the same part, as `poise.retarget` finds them.
+
+        Args:
+            source: The body that moves.
+            target: The body that its motion is carried to.
+            person: Where one of them is a file of several people, the frame that carries the one that is meant.
+
+        Raises:
+            NameNotFound: Neither has such a frame.
+            InvalidValue: One of them does not walk on two legs that can be told.
+        """
+        if person is None:
+            return find_mapping(source, target)
+        if person in source.frames:
+            return find_mapping(source.subtree(person), target)
+        target.frame(person)
+        return find_mapping(source, target.subtree(person))
+
     def find(self, role: str) -> Pair:
         """Return the pair of a role.
 
@@ -98,13 +118,23 @@ class Mapping:
             if pair.role in seen:
                 raise InvalidValue(f"the mapping has two pairs for {pair.role!r}; leave one.")
             seen.add(pair.role)
-            source.frame(pair.source)
-            target.frame(pair.target)
+            self._check_frame(source, pair.role, pair.source)
+            self._check_frame(target, pair.role, pair.target)
         for role in NEEDED:
             if role not in self:
                 raise InvalidValue(f"the mapping has no {role!r}: a motion is carried over by its pelvis and two legs.")
         check_parts(source, {pair.role: pair.source for pair in self.pairs}, "source")
         check_parts(target, {pair.role: pair.target for pair in self.pairs}, "target")
+
+    def _check_frame(self, body: Model, role: str, frame: str) -> None:
+        """Refuse a frame that a body does not have: the mapping is one of other bodies."""
+        try:
+            body.frame(frame)
+        except NameNotFound as error:
+            raise NameNotFound(
+                f"mapping is one of {self.source!r} to {self.target!r}, and {body.name!r} has no frame {frame!r} for "
+                f"its {role!r}. Leave mapping= out and it is found, or type mapping.replace({role!r}, ...)."
+            ) from error
 
     def __str__(self) -> str:
         width = max((len(pair.source) for pair in self.pairs), default=0) + 2
@@ -141,16 +171,12 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
         InvalidValue: One of them does not walk on two legs that can be told.
     """
     source, target = find_roles(moving), find_roles(model)
+    for body in (moving, model):
+        refuse_crowds(body)
     for body, roles in ((moving, source), (model, target)):
         arms = {roles[f"{part}_{side}"] for part in ARM for side in "lr" if f"{part}_{side}" in roles}
         lacking = [role for role in NEEDED if role not in roles or roles[role] in arms]
         if roles.kind not in ("biped", "") or lacking:
-            people = list_people(body)
-            if len(people) > 1:
-                raise InvalidValue(
-                    f"{body.name!r} holds {len(people)} people, carried by {', '.join(map(repr, people))}: give a "
-                    f"mapping with the frames of one of them, or a file for each."
-                )
             what = f"it is a {roles.kind}" if roles.kind not in ("biped", "") else f"it has no {', '.join(lacking)}"
             raise InvalidValue(
                 f"a motion is carried over between bodies with two legs, and {body.name!r} is none that can be told: "
@@ -172,9 +198,29 @@ def list_apart(roles: Roles) -> set[str]:
     }
 
 
+def refuse_crowds(body: Model) -> None:
+    """Refuse a file with more than one person, by their names."""
+    people = list_people(body)
+    if len(people) > 1:
+        raise InvalidValue(
+            f"{body.name!r} holds {len(people)} people, carried by {', '.join(map(repr, people))}: say which one is "
+            f"meant, mapping=poise.Mapping.between(clip.model, model, person={people[1]!r}) (--person {people[1]} for "
+            f"the command), or give a file for each."
+        )
+
+
 def list_people(model: Model) -> list[str]:
     """List the frames that carry a body with two legs through the world, where a file holds more than one body."""
     first = find_first(model)
     if len(first) < 2:
         return []
     return [joint.frame for joint in first if all(role in find_roles(model.subtree(joint.frame)) for role in NEEDED)]
+
+
+def single_out(model: Model, frame: str) -> Model:
+    """Return a model of several people in which only the one that a frame is a part of has roles."""
+    people = list_people(model)
+    person = next((each for each in people if each in (frame, *model.ancestors(frame))), None)
+    if len(people) < 2 or person is None:
+        return model
+    return model.with_roles({**dict.fromkeys(find_roles(model)), **find_roles(model.subtree(person))})

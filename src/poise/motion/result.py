@@ -36,7 +36,7 @@ class Released:
     reason: str
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Track:
     """A clip that was solved as a whole.
 
@@ -125,6 +125,12 @@ class Track:
             f"missed in {int(self._find_misses(name).sum())} of {len(errors)} frames ({tell_runs(runs)}), "
             f"most at frame {worst} ({worst / fps:.2f} s), by {' and '.join(what)}{by}."
         )
+
+    def __repr__(self) -> str:
+        kind, let_go = type(self).__name__, f", {len(self.released)} let go" if self.released else ""
+        missed = f", {int((~self.reached).sum())} missed" if not self.reached.all() else ""
+        frames = f"{len(self.motion)} frames{missed}, {len(self.contacts)} contacts{let_go}"
+        return f"<{kind} of {self.motion.model.name!r}: {frames}>"
 
     def __str__(self) -> str:
         head = f"Track of {self.motion.model.name!r}: {len(self.motion)} frames, {len(self.contacts)} contacts held"

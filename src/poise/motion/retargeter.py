@@ -22,7 +22,7 @@ from poise.motion.asking import Asked
 from poise.motion.carried import HOLD, Retargeted, prepare
 from poise.motion.carry_over import CarryOver, Ground
 from poise.motion.finding import find_runs
-from poise.motion.keeping import part_limits, read_limits
+from poise.motion.keeping import part_limits, read_limits, read_number
 from poise.motion.ledger import Contact, Contacts
 from poise.motion.mapping import Mapping
 from poise.motion.result import Track
@@ -72,6 +72,7 @@ class Retargeter:
         lasting, timed = part_limits(read_limits(limits))
         if timed:
             raise InvalidValue("limits= about time are kept over whole clips, mode='clip'; a stream keeps the others.")
+        smooth = read_number(smooth, "smooth", 0.0)
         self.carrying: CarryOver = prepare(source, model, mapping, scale, joints)
         self.source, self.model, self.fps = source, model, check_rate(fps)
         self.treading = Treading(self.carrying, self.fps)

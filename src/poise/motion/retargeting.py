@@ -73,9 +73,11 @@ def retarget(
     """
     check_arguments(clip, model, mode)
     if mode == "online":
-        return carry_online(clip, model, mapping, contacts, scale, joints, tuple(limits), smooth, progress)
+        return carry_online(clip, model, mapping, contacts, scale, joints, read_limits(limits), smooth, progress)
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)
+    if carrying.source is not clip.model:  # one of several people
+        clip = Motion(carrying.source, clip.q, clip.fps)
     ledger = read_contacts(clip, contacts) if contacts != "auto" else find_holds(clip, carrying)
     free = carry_freely(clip, carrying, ledger, smooth, progress)
     held = carry_contacts(carrying, ledger, free)
@@ -111,7 +113,8 @@ def carry_freely(
 def check_arguments(clip: Motion, model: Model, mode: str) -> None:
     """Refuse what cannot be retargeted, by name."""
     if not isinstance(clip, Motion) or not len(clip):
-        raise InvalidValue(f"clip is {clip!r}; it must be a poise.Motion with a frame.")
+        given = repr(clip) if isinstance(clip, Motion) else f"of type {type(clip).__name__}"
+        raise InvalidValue(f"clip is {given}; it must be a poise.Motion with a frame.")
     check_model(model)
     if mode not in ("clip", "online"):
         raise InvalidValue(f"mode is {mode!r}; it must be 'clip' or 'online'.")
