@@ -1,11 +1,14 @@
 """Poses filled in by a style, on motions that it was not made of: Bandai-Namco Research Motiondataset 1.
 
     python benchmarks/style.py --data DIR
+    python benchmarks/style.py --data DIR --validate
 
 DIR holds dataset-1_*.bvh (BandaiNamcoResearchInc/Bandai-Namco-Research-Motiondataset, CC BY-NC: fetch it yourself).
 Frames of 6 styles x 5 actions make the style; frames of 4 other styles are the truth. The hips are given, and the
 hands, feet and head (or hands and head alone); printed is how far the joints that were not asked for are from where
 they were, and their rotations from what they were, when different postures fill the freedom. CPU time is of a solve.
+With --validate the truth is each of the 6 styles in turn, filled in from the other 5, with different numbers of
+neighbours: constants are to be chosen by that, and never by the styles that are tests.
 """
 
 from __future__ import annotations
@@ -141,13 +144,32 @@ def measure(model: poise.Model, tests: Floats, asked: Sequence[str], posture: Re
     return np.mean(errors, axis=0), reached, 1e6 * spent / len(tests)
 
 
+def validate(clips: Sequence[poise.Motion], stride: int) -> None:
+    """Print how well each style is filled in from all the others, by the number of neighbours."""
+    model, n = clips[0].model, len(ACTIONS)
+    print(f"{'neighbours':<12}{'not asked':>12}{'can move':>12}{'rotations':>12}{'CPU':>12}")
+    for neighbours in (15, 30, 60, 120, 240):
+        found = []
+        for k in range(len(STYLES)):
+            own, others = clips[n * k : n * (k + 1)], [*clips[: n * k], *clips[n * (k + 1) :]]
+            style = Style.fit([poise.Motion(model, clip.q[::2]) for clip in others], neighbours=neighbours)
+            errors, _, micros = measure(model, np.concatenate([clip.q[::stride] for clip in own]), ENDS, style)
+            found.append((*errors, micros))
+        every, moving, turns, micros = np.mean(found, axis=0)
+        print(f"{neighbours:<12}{every:9.1f} mm{moving:9.1f} mm{turns:8.1f} deg{micros:9.0f} us")
+
+
 def main() -> None:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--stride", type=int, default=10, help="every how many-th frame of the other styles is a test")
     parser.add_argument("--styles", nargs="+", default=OTHERS, help="the styles that are the truth")
+    parser.add_argument("--validate", action="store_true", help="fill in each training style from the others")
     given = parser.parse_args()
+    if given.validate:
+        validate(read_clips(given.data, STYLES), given.stride)
+        return
     clips = read_clips(given.data, (*STYLES, *given.styles))
     model, many = clips[0].model, len(STYLES) * len(ACTIONS)
     tests = np.concatenate([clip.q[:: given.stride] for clip in clips[many:]])

@@ -283,6 +283,22 @@ def test_what_a_residual_returns_is_checked(
         poise.solve(figure, Custom(residual, size=2))
 
 
+@pytest.mark.parametrize("bends", [1e3, 1e5, 1e6, 3e6])
+def test_a_residual_that_bends_within_a_step_is_not_held_against_a_jacobian(bends: float) -> None:
+    arm = poise.load("planar3")
+
+    def residual(q: Floats) -> Floats:
+        return np.array([np.sin(bends * q[0]) / bends + q[1] * q[2]])
+
+    def jacobian(q: Floats) -> Floats:
+        return np.array([[np.cos(bends * q[0]), q[2], q[1]]])
+
+    Custom(residual, jacobian, size=1).rows(arm)
+    for factor in (1.01, -1.0, 0.0):
+        with pytest.raises(InvalidValue, match=r"jacobian\[0, 0\]"):
+            Custom(residual, lambda q, f=factor: jacobian(q) * [f, 1, 1], size=1).rows(arm)
+
+
 def test_a_kink_is_not_held_against_a_jacobian(figure: poise.Model) -> None:
     """At zero |x| has no slope; either side's will do."""
     x = 30  # the elbow's velocity, at its rest

@@ -17,6 +17,7 @@ from poise.goals.asked import Asked
 from poise.goals.curved import find_rest_slope
 from poise.kinematics.charts import Chart
 from poise.kinematics.samples import Layout
+from poise.limits import Speed
 from poise.native import core
 from poise.solvers.drivers.curved import solve_on_rows
 from walks import make_walk
@@ -324,6 +325,16 @@ def test_a_stream_looks_like_the_clips_and_sees_nothing_ahead(walk, style, besid
     assert "style" not in styled.errors
     assert measure_roughness(styled.motion.q, model) < 1.3 * measure_roughness(truth.q, model)
     assert np.array_equal(stream((style, *beside), 12).motion.q, styled.motion.q[:12])
+
+
+def test_a_step_in_time_keeps_to_a_speed(walk, style):
+    model = walk.model
+    solver = poise.Solver(model, [*ask(model, walk.q[6]), style], limits=[Speed(0.5)])
+    q = np.array(walk.q[0])
+    for _ in range(4):
+        solution = solver.step(q, 1 / 30)
+        assert np.abs(solution.velocity[6:]).max() <= 0.5 * (1 + 1e-9)
+        q = solution.q
 
 
 def test_a_rig_takes_it_as_its_rest(walk, style):

@@ -37,7 +37,7 @@ def test_what_is_no_rate_is_refused(fps) -> None:
 
 
 def test_words_have_their_article() -> None:
-    with pytest.raises(InvalidModel, match=r"^an object's name"):
+    with pytest.raises(InvalidValue, match=r"^Object: name is"):
         poise.Object(BOX, STILL, name="")
     with pytest.raises(InvalidModel, match=r"^a joint's name"):
         poise.ModelBuilder().add_joint("", None, "revolute")

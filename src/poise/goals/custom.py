@@ -30,13 +30,15 @@ Function = Callable[[Floats], Any]
 
 STEP = 6e-6  # cube root of the rounding error
 AGREE = 1e-4  # of the largest entry of the row: how well a Jacobian must agree with differences
+SHORTER = 10.0  # how much shorter a step is than the one before it, where the two disagree with a Jacobian
+MOST_SHORTER = 3
 MOST_ROWS = 1000
 TOLERANCE = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
 class Custom(Goal):
-    """A wish of your own: bring a residual to zero.
+    """A goal of your own: bring a residual to zero.
 
     Attributes:
         residual: From q (nq numbers) to `size` numbers.
@@ -97,12 +99,12 @@ class Custom(Goal):
         return check_returned(self.jacobian(copy_array(q)), (int(self.size), model.nv), "jacobian")
 
     def _differences(self, model: Model, q: Floats) -> Floats:
-        ahead, behind = self._step_both_ways(model, q)
+        ahead, behind = self._step_both_ways(model, q, choose_steps(model))
         return (ahead - behind) / (2.0 * choose_steps(model))
 
-    def _step_both_ways(self, model: Model, q: Floats) -> tuple[Floats, Floats]:
+    def _step_both_ways(self, model: Model, q: Floats, steps: Floats) -> tuple[Floats, Floats]:
         """Return the residual a step ahead and a step behind along each velocity, (size, nv) each."""
-        moves = np.diag(choose_steps(model))
+        moves = np.diag(steps)
         sides = [[self._residual(model.integrate(q, sign * move)) for move in moves] for sign in (1.0, -1.0)]
         shape = (model.nv, int(self.size))
         return np.reshape(sides[0], shape).T, np.reshape(sides[1], shape).T
@@ -114,9 +116,30 @@ class Custom(Goal):
         for q in make_trial_poses(model):
             here = self._residual(q)
             if self.jacobian is not None:
-                ahead, behind = self._step_both_ways(model, q)
-                compare_jacobians(self._jacobian(model, q), here, ahead, behind, choose_steps(model), model)
+                self._compare(model, q, here)
         object.__setattr__(self, "_checked", model)
+
+    def _compare(self, model: Model, q: Floats, here: Floats) -> None:
+        """Hold the Jacobian against differences, by ever shorter steps where it disagrees with the longer ones.
+
+        Where a residual bends much within a step, differences of it are wrong and not the Jacobian; what two steps give
+        is then extrapolated to none, (s^2 d(h / s) - d(h)) / (s^2 - 1).
+        """
+        given, steps = self._jacobian(model, q), choose_steps(model)
+        doubts, before = None, None
+        for _ in range(MOST_SHORTER + 1):
+            ahead, behind = self._step_both_ways(model, q, steps)
+            both = (ahead - behind) / (2.0 * steps)
+            sides = [(ahead - here[:, None]) / steps, (here[:, None] - behind) / steps]
+            if before is not None:
+                sides.append((SHORTER**2 * both - before) / (SHORTER**2 - 1.0))
+            found = find_doubts(given, here, both, sides, steps)
+            doubts = found if doubts is None else np.minimum(doubts, found)
+            if not doubts.any():
+                return
+            before, steps = both, steps / SHORTER
+        assert doubts is not None
+        refuse_jacobian(given, self._differences(model, q), doubts, model)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in self.__dict__.items() if name != "_checked"}
@@ -154,21 +177,25 @@ def check_returned(values: Any, shape: tuple[int, ...], what: str) -> Floats:
     return out
 
 
-def compare_jacobians(given: Floats, here: Floats, ahead: Floats, behind: Floats, step: Floats, model: Model) -> None:
-    """Refuse a Jacobian that neither central nor one-sided differences confirm; a kink is allowed."""
-    both = (ahead - behind) / (2.0 * step)
-    sides = [(ahead - here[:, None]) / step, (here[:, None] - behind) / step]
-    misses = np.minimum.reduce([np.abs(given - difference) for difference in (both, *sides)])
+def find_doubts(given: Floats, here: Floats, both: Floats, others: list[Floats], step: Floats) -> Floats:
+    """Return by how much each entry is missed by central and all other differences; 0 where one confirms it.
+
+    One-sided differences confirm a Jacobian at a kink.
+    """
+    misses = np.minimum.reduce([np.abs(given - difference) for difference in (both, *others)])
     scale = np.maximum(np.abs(both), np.abs(given)).max(axis=1, keepdims=True, initial=0.0)
     noise = 1e-15 * np.abs(here)[:, None] / step
-    wrong = misses > AGREE * scale + 10.0 * noise
-    if wrong.any():
-        row, column = (int(i) for i in np.unravel_index(np.argmax(np.where(wrong, misses, 0.0)), wrong.shape))
-        raise InvalidValue(
-            f"Custom: jacobian[{row}, {column}] is {given[row, column]:.6g} but differences of the residual give "
-            f"{both[row, column]:.6g} (velocity {column} is of joint {find_joint(model, column)!r}). Columns are "
-            "derivatives per velocity (nv), not per number of q; leave jacobian out to have differences used."
-        )
+    return np.where(misses > AGREE * scale + 10.0 * noise, misses, 0.0)
+
+
+def refuse_jacobian(given: Floats, both: Floats, doubts: Floats, model: Model) -> None:
+    """Refuse a Jacobian that no differences confirm, by its worst entry."""
+    row, column = (int(i) for i in np.unravel_index(np.argmax(doubts), doubts.shape))
+    raise InvalidValue(
+        f"Custom: jacobian[{row}, {column}] is {given[row, column]:.6g} but differences of the residual give "
+        f"{both[row, column]:.6g} (velocity {column} is of joint {find_joint(model, column)!r}). Columns are "
+        "derivatives per velocity (nv), not per number of q; leave jacobian out to have differences used."
+    )
 
 
 def find_joint(model: Model, column: int) -> str:

@@ -1,4 +1,4 @@
-"""Goal: a wish with a weight and a priority, which may be missed.
+"""Goal: what is asked of a body, with a weight and a priority; it may be missed.
 
 A goal says what it wants; `rows` says it again in the kernels' words. Targets are separate, so that a prepared
 solver takes new ones without being built again.

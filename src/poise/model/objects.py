@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue, ShapeMismatch
 from poise.model.joint import Floats
 from poise.model.shapes import Box, Capsule, Cylinder, Mesh, Sphere, check_color
-from poise.model.spec import check_name, freeze
+from poise.model.spec import freeze
 from poise.spatial import as_transform
 from poise.spatial.arrays import read_finite
 
@@ -78,7 +78,7 @@ class Object:
         for slot, value in {
             "shape": shape,
             "transforms": freeze(np.array(path)),
-            "name": type(shape).__name__.lower() if name is None else check_name(name, "object"),
+            "name": type(shape).__name__.lower() if name is None else read_name(name),
             "fps": rate,
             "color": COLOR if color is None else check_color(color, "Object"),
         }.items():
@@ -173,6 +173,13 @@ def measure_distance(shape: Solid, p: Floats) -> float:
         half = 0.0 if isinstance(shape, Sphere) else shape.length / 2
         return float(np.linalg.norm(p - np.array([0.0, 0.0, np.clip(p[2], -half, half)])) - shape.radius)
     return float(np.linalg.norm(np.maximum(over, 0.0)) + min(float(over.max()), 0.0))
+
+
+def read_name(name: Any) -> str:
+    """Return the name of an object; refuse what is none."""
+    if not isinstance(name, str) or not name:
+        raise InvalidValue(f"Object: name is {name!r}; it must be text that is not empty.")
+    return name
 
 
 def read_path(given: Any, fps: Any, frame: str | None) -> tuple[NDArray[np.float64], float | None]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue, ShapeMismatch
+from poise.errors import InvalidValue
 from poise.goals import Balance, Custom, Goal, Grasp, Rest, Style
 from poise.goals.style_frames import StyleFrames
 from poise.kinematics import Motion, MotionWithObjects, Pose
@@ -36,7 +36,7 @@ from poise.motion.online import follow
 from poise.motion.result import Track
 from poise.motion.soles import find_soles
 from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
-from poise.spatial.arrays import check_finite, read_reals
+from poise.solvers.starts import read_start
 
 __all__ = ["handle", "read_rate"]
 
@@ -91,17 +91,6 @@ def handle(
     guess, reached = guess_frames(scene, goals, paths, begin, ledger, rules, not isinstance(start, Motion))
     cutoff = CLIP_CUTOFF if isinstance(start, Motion) else CUTOFF
     return solve_all(scene, goals, paths, guess, reached, ledger, rules, fps, cutoff, smooth, progress)
-
-
-def read_start(model: Model, start: ArrayLike | Pose | Motion | None, frames: int) -> Floats:
-    """Return the pose that each frame begins with, (frames, nq)."""
-    given = model.rest if start is None else getattr(start, "q", start)
-    q = check_finite(read_reals(given, "start"), "start")
-    if isinstance(start, (Pose, Motion)) and start.model != model:
-        raise InvalidValue(f"start is of model {start.model.name!r}, not of {model.name!r}.")
-    if q.shape not in ((model.nq,), (frames, model.nq)):
-        raise ShapeMismatch(f"start has shape {q.shape}; it must be ({model.nq},) or ({frames}, {model.nq}).")
-    return np.array(np.broadcast_to(q, (frames, model.nq)))
 
 
 def stand(model: Model, begin: Floats, given: Contacts | str | None, fps: float) -> Contacts:

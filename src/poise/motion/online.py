@@ -29,6 +29,7 @@ from poise.motion.result import Track
 from poise.motion.soles import SolePoint, find_soles
 from poise.motion.whole_clip import Progress
 from poise.solvers import Solution, Solver
+from poise.solvers.starts import read_start
 
 __all__ = ["follow"]
 
@@ -74,13 +75,6 @@ def follow(
     tolerances = {name: goal.tolerances(model, False) for name, goal in asked.items()}
     held = Contacts(tuple(record.close(frames)), frames, fps, ledger.floor)
     return Track(Motion(model, out, fps), errors, tolerances, held, limits=tuple(limits))
-
-
-def read_start(model: Model, start: ArrayLike | Pose | None) -> Floats:
-    """Return where the body is before the first frame."""
-    if start is None:
-        return np.array(model.rest)
-    return np.array(start.q if isinstance(start, Pose) else start, dtype=np.float64)
 
 
 @dataclass(eq=False)

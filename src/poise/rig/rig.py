@@ -147,7 +147,7 @@ class Rig(Planting):
             self._find_images()  # refuses a body without two sides
         self._change("symmetric", symmetric=bool(on))
 
-    # -------------------------------------------------------------------------------------------- wishes
+    # -------------------------------------------------------------------------------------------- goals
 
     def pin(self, handle: str, target: Any = None) -> None:
         """Holds a handle where it is, position and rotation; or at `target`, a place or a transform.
@@ -201,9 +201,9 @@ class Rig(Planting):
         )
 
     def strength(self, handle: str, value: float) -> None:
-        """How much of its wish a handle is given: 1 all, 0 nothing, between them part of the way, without a pop.
+        """How much of its goal a handle is given: 1 all, 0 nothing, between them part of the way, without a pop.
 
-        The way begins where the handle would be without its wish.
+        The way begins where the handle would be without its goal.
         """
         name = self._handle(handle).name
         self._change("strength", name, strengths=set_entry(self._state.strengths, name, check_share(value, "strength")))
@@ -282,7 +282,7 @@ class Rig(Planting):
         return self.pose
 
     def update(self) -> Pose:
-        """One frame with all wishes as they are: the body goes on to where it is asked to be."""
+        """One frame with all goals as they are: the body goes on to where it is asked to be."""
         if self._state.dragged:
             self._state = replace(self._state, dragged=())
         self._advance()
@@ -313,14 +313,14 @@ class Rig(Planting):
     # -------------------------------------------------------------------------------------------- left and right
 
     def mirror(self) -> Pose:
-        """The mirror image of the pose and of all wishes, left and right swapped; the root stays where it stands."""
+        """The mirror image of the pose and of all goals, left and right swapped; the root stays where it stands."""
         image = self._find_images()
         self._memory.before(self._state, "whole")
         self._state = self._stand_again(image.reflect_state(self._state))
         return self.pose
 
     def mirror_handle(self, handle: str) -> None:
-        """Gives the handle on the other side the mirror image of this one's wish, or of the place where it is."""
+        """Gives the handle on the other side the mirror image of this one's goal, or of the place where it is."""
         found = self._handle(handle)
         if found.mirror is None:
             raise InvalidValue(f"handle {found.name!r} has no other side.")
@@ -347,7 +347,7 @@ class Rig(Planting):
         return {**self.__dict__, "_solution": None, "_both": None}
 
     def __copy__(self) -> Rig:
-        """A rig of its own on the same model, with the same pose, wishes and memory."""
+        """A rig of its own on the same model, with the same pose, goals and memory."""
         return copy.deepcopy(self, {id(self.model): self.model})
 
     def _advance(self) -> None:

@@ -24,7 +24,7 @@ class Undoable(Held):
         self._memory = Memory()
 
     def undo(self) -> bool:
-        """Takes the last change back, pose and wishes, to the bit; whether there was one."""
+        """Takes the last change back, pose and goals, to the bit; whether there was one."""
         return self._restore(self._memory.back(self._state))
 
     def redo(self) -> bool:
@@ -40,7 +40,7 @@ class Undoable(Held):
         self._memory.end_gesture()
 
     def reset(self) -> Pose:
-        """The pose of the beginning and no wishes; `undo` takes it back."""
+        """The pose of the beginning and no goals; `undo` takes it back."""
         self._memory.before(self._state, "whole")
         self._state, self._solution = self._first, None
         return self.pose

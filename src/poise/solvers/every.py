@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue, ShapeMismatch
+from poise.errors import InvalidValue
 from poise.goals import Goal
 from poise.goals.goal import GoalRows
 from poise.kinematics import Pose
@@ -32,7 +32,7 @@ from poise.solvers.proving import find_freedom
 from poise.solvers.ready import put_back, take
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
-from poise.spatial.arrays import check_finite, read_reals
+from poise.solvers.starts import read_start
 
 __all__ = ["solve_all"]
 
@@ -79,7 +79,7 @@ def solve_all(
             f"solve_all takes one Reach of a whole transform in the world, not {goal!r}; for other goals type: "
             "solve(model, goals, solutions=8)."
         )
-    begin = read_start(solver, start)
+    begin = read_start(solver.model, start)
     closed = find_closed(solver, rows[0][1], key, begin)
     if not isinstance(closed, ClosedGoal):
         raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
@@ -91,16 +91,6 @@ def solve_all(
 def repeat(model: Model, goal: Goal, start: Floats, joints: Sequence[str] | None, samples: int) -> Answers:
     """Return answers from their pickle: the same question has the same answers, to the last bit."""
     return solve_all(model, goal, start, joints=joints, samples=samples)
-
-
-def read_start(solver: Solver, start: ArrayLike | Pose | None) -> Floats:
-    """Return where answers are told from, as numbers of one's own."""
-    if start is None:
-        return np.asarray(solver.model.rest)
-    begin = read_reals(solver._read_numbers(start, "start") if isinstance(start, Pose) else start, "start")
-    if begin.shape != (solver.model.nq,):
-        raise ShapeMismatch(f"start has shape {begin.shape}; it must be ({solver.model.nq},), one configuration.")
-    return check_finite(begin, "start")
 
 
 def find_closed(solver: Solver, row: GoalRows, key: Any, start: Floats) -> ClosedGoal | Family | None:

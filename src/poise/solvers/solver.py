@@ -162,7 +162,7 @@ class Solver:
         at = self._read_numbers(q, "q") if isinstance(q, Pose) else np.array(q, dtype=np.float64)
         if at.shape != (self.model.nq,):
             raise ShapeMismatch(f"q has shape {at.shape}; it must be ({self.model.nq},), one configuration.")
-        if not isinstance(self._native, core.Solver):
+        if not isinstance(self._native, core.Solver) and not getattr(self._native, "takes_windows", False):
             raise InvalidValue(f"method {self._options.method.name!r} has no steps in time; lm does.")
         ahead = self._look_ahead(at, targets) if "Acceleration" in self._timed else None
         solution = self._run(at, targets, find_window(self.model, at, time, velocity, self._options, ahead))

@@ -45,6 +45,8 @@ SMALL = 1e-6  # radians, or lengths L: a step that is none
 class CurvedPosture:
     """Stands where a native solver would: the same calls, the same answers."""
 
+    takes_windows = True  # of how far one call may lead each velocity
+
     def __init__(self, model: Model, goals: Mapping[str, Goal], options: Options) -> None:
         self._model, self._options = model, options
         self._all: list[Any] = [goal for goal in goals.values() if isinstance(goal, Rest)]

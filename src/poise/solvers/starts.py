@@ -1,0 +1,34 @@
+"""The pose that a search begins with, as a user gives it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.errors import ModelMismatch, ShapeMismatch
+from poise.kinematics import Motion, Pose
+from poise.model import Model
+from poise.spatial.arrays import check_finite, read_reals
+
+__all__ = ["read_start"]
+
+Floats = NDArray[np.float64]
+
+
+def read_start(model: Model, start: Any, frames: int | None = None) -> Floats:
+    """Return a start as numbers of one's own, (nq,), or one for each frame, (frames, nq); the rest pose unless given.
+
+    Raises:
+        ModelMismatch: It is of another body.
+        ShapeMismatch: It is no configuration and, where frames are asked for, no row of so many.
+    """
+    if isinstance(start, (Pose, Motion)) and start.model is not model and start.model != model:
+        raise ModelMismatch(f"start is of model {start.model.name!r}, not of {model.name!r}.")
+    given = model.rest if start is None else start.q if isinstance(start, (Pose, Motion)) else start
+    q = check_finite(read_reals(given, "start"), "start")
+    if q.shape == (model.nq,) or (frames is not None and q.shape == (frames, model.nq)):
+        return np.array(q if frames is None else np.broadcast_to(q, (frames, model.nq)), dtype=np.float64)
+    wanted = f"({model.nq},), one configuration" if frames is None else f"({model.nq},) or ({frames}, {model.nq})"
+    raise ShapeMismatch(f"start has shape {q.shape}; it must be {wanted}.")
