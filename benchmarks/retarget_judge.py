@@ -151,7 +151,7 @@ def measure_key_points(ours: dict[str, Floats], yaw: Floats, theirs: dict[str, F
 
     `yaw` is the heading of ours, (frames,), and `height` is how high our head is above our toes at zero.
     """
-    across = sum(theirs[f"Left{part}"] - theirs[f"Right{part}"] for part in ("UpLeg", "Arm"))
+    across = theirs["LeftUpLeg"] - theirs["RightUpLeg"] + theirs["LeftArm"] - theirs["RightArm"]
     scale = height / measure_height(theirs, dict(zip(KEYS, KEYS, strict=True)))
     a = turn_back({name: theirs[name] for name in KEYS}, "Hips", np.arctan2(across[:, 1], across[:, 0]) - 0.5 * np.pi)
     b = turn_back({name: ours[KEYS[name]] for name in KEYS}, "Hips", yaw)
