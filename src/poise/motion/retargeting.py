@@ -22,12 +22,13 @@ from poise.model import Model
 from poise.motion.carried import HOLD, Retargeted, prepare
 from poise.motion.carry_over import CarryOver, Ground
 from poise.motion.holding import carry_contacts, find_holds, measure_standing_ankle
+from poise.motion.joining import Joining
 from poise.motion.keeping import read_limits, read_number
 from poise.motion.ledger import Contacts
 from poise.motion.locking import Asked, lock_places, read_contacts
 from poise.motion.mapping import Mapping
 from poise.motion.retargeter import carry_online
-from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
+from poise.motion.whole_clip import ClipGoal, Kernel, Progress, solve_whole
 
 __all__ = ["Retargeted", "prepare", "retarget"]
 
@@ -107,7 +108,8 @@ def carry_freely(
     answer = solve_whole(
         guide, wanted, hold=HOLD, smooth=SPREAD * smooth, joints=carrying.joints, steps=STEPS, progress=progress
     )
-    return Motion(carrying.model, answer.q, clip.fps)
+    kernel = Kernel(guide, wanted, HOLD, 1.0, SPREAD * smooth, carrying.joints, (), STEPS)
+    return Motion(carrying.model, Joining(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)
 
 
 def check_arguments(clip: Motion, model: Model, mode: str) -> None:
