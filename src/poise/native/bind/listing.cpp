@@ -89,43 +89,85 @@ NumpyArray list_near(Spec spec, nb::handle R, nb::handle p, nb::handle values, b
 }
 
 struct Cell {
-  double at, half;
+  double low, high;
   unsigned branches;
 };
 
-// Pieces of arcs into `sure`. A cell that is neither ruled out nor wholly inside is cut until it is narrower than `finest`; there the pose in
-// its middle decides, and where that is outside the cell goes into `open`. False: there were too many cells.
-bool find_pieces(const Question& question, double finest, int most, std::vector<Piece>& sure,
-                 std::vector<Piece>& open) {
-  std::vector<Cell> cells;
-  const FamilyScan<double> scan = scan_of(question);
-  Cell first{0.0, 0.0, all_branches};
-  for (int i = 0; cell_of(scan, 16, i, first.at, first.half); ++i) cells.push_back(first);
-  std::reverse(cells.begin(), cells.end());
-  const auto add = [](std::vector<Piece>& to, unsigned branches, const Cell& cell) {
-    for (int b = 0; b < 8; ++b) {
-      if (branches >> b & 1u) to.push_back({b, cell.at - cell.half, cell.at + cell.half});
-    }
-  };
-  int looked = 0;
-  for (; !cells.empty() && looked < most; ++looked) {
-    const Cell cell = cells.back();
-    cells.pop_back();
-    const CellBranches found = branches_of_cell(question, cell.at, cell.half, cell.branches);
-    add(sure, found.full, cell);
-    const unsigned rest = found.open & ~found.full;
-    if (!rest) continue;
-    if (2.0 * cell.half <= finest) {
-      const unsigned inside = branches_of_cell(question, cell.at, 0.0, rest).open;
-      add(sure, inside, cell);
-      add(open, rest & ~inside, cell);
-      continue;
-    }
-    cells.push_back({cell.at + 0.5 * cell.half, 0.5 * cell.half, rest});
-    cells.push_back({cell.at - 0.5 * cell.half, 0.5 * cell.half, rest});
+// The search for the pieces of arcs. What is sure goes into `sure`. A cell that is neither ruled out nor wholly inside is looked at to the
+// second order: of each branch, where in the cell it may be inside and where it surely is. What lies between is a cell again, much narrower
+// where a joint passes its limit or two branches meet. In one narrower than `finest` the pose in its middle decides, and where that is
+// outside the cell goes into `open`.
+class Pieces {
+ public:
+  std::vector<Piece> sure, open;
+
+  Pieces(const Question& question, double finest) : question_(question), finest_(finest) {
+    const FamilyScan<double> scan = scan_of(question);
+    double at, half;
+    for (int i = 0; cell_of(scan, first_cells, i, at, half); ++i) cells_.push_back({at - half, at + half, all_branches});
+    std::reverse(cells_.begin(), cells_.end());
   }
-  return cells.empty();
-}
+
+  // false: there were too many cells
+  bool find(int most) {
+    for (int looked = 0; !cells_.empty() && looked < most; ++looked) {
+      const Cell cell = cells_.back();
+      cells_.pop_back();
+      look(cell);
+    }
+    return cells_.empty();
+  }
+
+ private:
+  static constexpr int first_cells = 16;
+
+  static void add(std::vector<Piece>& to, unsigned branches, double low, double high) {
+    for (int b = 0; b < 8; ++b) {
+      if (branches >> b & 1u) to.push_back({b, low, high});
+    }
+  }
+
+  void look(const Cell& cell) {
+    const double at = 0.5 * (cell.low + cell.high), half = 0.5 * (cell.high - cell.low) * (1.0 + 1e-9) + 1e-15;
+    const CellBranches found = branches_of_cell(question_, at, half, cell.branches);
+    add(sure, found.full, cell.low, cell.high);
+    const unsigned rest = found.open & ~found.full;
+    if (!rest) return;
+    if (cell.high - cell.low <= finest_) {
+      const unsigned inside = branches_of_cell(question_, at, 0.0, rest).open;
+      add(sure, inside, cell.low, cell.high);
+      add(open, rest & ~inside, cell.low, cell.high);
+      return;
+    }
+    unsigned wide = 0u;
+    walk_cell(question_.spec.chain, flow_of(question_, at, half), rest, [&](const FamilyLeaf<double, Flowing<double>>& leaf) {
+      wide |= take(leaf, at, half);
+      return false;
+    });
+    if (!wide) return;
+    cells_.push_back({at, cell.high, wide});
+    cells_.push_back({cell.low, at, wide});
+  }
+
+  // what a leaf says of a cell; its branch where that is so little that the cell is to be cut in two
+  unsigned take(const FamilyLeaf<double, Flowing<double>>& leaf, double at, double half) {
+    const FlowSpan<double>& span = leaf.span;
+    const unsigned branch = 1u << leaf.branch;
+    if (!(span.from < span.to)) {
+      if (span.high - span.low > 1.0) return branch;
+      cells_.push_back({at + half * span.low, at + half * span.high, branch});
+      return 0u;
+    }
+    sure.push_back({leaf.branch, at + half * span.from, at + half * span.to});
+    if (span.to < span.high) cells_.push_back({at + half * span.to, at + half * span.high, branch});
+    if (span.low < span.from) cells_.push_back({at + half * span.low, at + half * span.from, branch});
+    return 0u;
+  }
+
+  const Question& question_;
+  double finest_;
+  std::vector<Cell> cells_;
+};
 
 // pieces that touch as one
 std::vector<Piece> join(std::vector<Piece> pieces, double gap) {
@@ -185,13 +227,13 @@ bool row_at(const Question& question, int branch, double value, const ListStart&
 }  // namespace
 
 bool find_arcs(const Question& question, double finest, int most, std::vector<Piece>& out) {
-  std::vector<Piece> sure, open;
   // no finer than the chain itself is known
   const double own = question.spec.turn_error + question.spec.point_error / question.spec.chain.length;
   const double width = maximum(finest, own);
-  bool whole = find_pieces(question, width, most, sure, open);
-  out = join(std::move(sure), 2.0 * width);
-  for (const Piece& piece : join(std::move(open), 2.0 * width)) whole = whole && is_near_arcs(piece, out);
+  Pieces pieces(question, width);
+  bool whole = pieces.find(most);
+  out = join(std::move(pieces.sure), 2.0 * width);
+  for (const Piece& piece : join(std::move(pieces.open), 2.0 * width)) whole = whole && is_near_arcs(piece, out);
   return whole;
 }
 
