@@ -32,11 +32,16 @@ struct Kind {
 };
 
 constexpr Kind kinds[] = {
-    {"parallel_last", PLAN_PARALLEL_LAST, 0, 0},   {"slide_parallel_last", PLAN_PARALLEL_LAST, 1, 0},
-    {"parallel_first", PLAN_PARALLEL_FIRST, 0, 0}, {"parallel_first_slide", PLAN_PARALLEL_FIRST, 0, 1},
-    {"meet_first", PLAN_MEET_FIRST, 0, 0},         {"meet_first_slide", PLAN_MEET_FIRST, 0, 1},
-    {"meet_last", PLAN_MEET_LAST, 0, 0},           {"slide_meet_last", PLAN_MEET_LAST, 1, 0},
-    {"gantry", PLAN_GANTRY, 1, 1},                 {"planar", PLAN_PLANAR, 0, 0},
+    {"parallel_last", PLAN_PARALLEL_LAST, 0, 0},
+    {"slide_parallel_last", PLAN_PARALLEL_LAST, 1, 0},
+    {"parallel_first", PLAN_PARALLEL_FIRST, 0, 0},
+    {"parallel_first_slide", PLAN_PARALLEL_FIRST, 0, 1},
+    {"meet_first", PLAN_MEET_FIRST, 0, 0},
+    {"meet_first_slide", PLAN_MEET_FIRST, 0, 1},
+    {"meet_last", PLAN_MEET_LAST, 0, 0},
+    {"slide_meet_last", PLAN_MEET_LAST, 1, 0},
+    {"gantry", PLAN_GANTRY, 1, 1},
+    {"planar", PLAN_PLANAR, 0, 0},
     {"slide_planar", PLAN_PLANAR, 1, 0},
 };
 

@@ -7,6 +7,7 @@
 
 #include "chains.h"
 #include "kernels/closed/decide.h"
+#include "kernels/closed/flow_cell.h"
 
 using namespace poise;
 
@@ -45,7 +46,8 @@ bool draw_spec(const Kind& kind, int round, double* v, double& u, FamilySpec<dou
 }
 
 // the transform that the frame has in the pose, off by at most the tolerances: A = F C or C F of the question, solved for the frame
-FamilyTarget<double> draw_target(const FamilySpec<double>& spec, const double* v, double u, double metres, double radians) {
+FamilyTarget<double> draw_target(const FamilySpec<double>& spec, const double* v, double u, double metres,
+                                 double radians) {
   FamilyTarget<double> target{};
   double axis[3], way[3], at[3] = {spec.p0[0], spec.p0[1], spec.p0[2]};
   const auto move = [&](double* x, bool turns_only) {
@@ -86,14 +88,14 @@ bool holds(const FamilySpec<double>& spec, const Leaf& leaf, const double* v, do
 }
 
 // whether the branch has a pose at a value of the free joint that is inside the ranges, but for rounding
-bool is_inside(FamilyQuestion<double> question, FamilySpec<double>& open, int branch, double at) {
+bool is_inside(const FamilyQuestion<double>& question, FamilySpec<double>& open, int branch, double at) {
   bool inside = false;
-  (void)question;
   const FamilyAsked<double> asked = ask_of(question, at, 0.0, true);
   open.chain.prune = 0;
   walk_branches(open.chain, asked, 1, 1u << branch, [&](const FamilyLeaf<double>& leaf) {
     inside = true;
-    for (int j = 0; j < 6; ++j) inside = inside && excess_of_range(open.chain.axes[j], Known<double>{leaf.turn[j].at, room}) <= 0.0;
+    for (int j = 0; j < 6; ++j)
+      inside = inside && excess_of_range(open.chain.axes[j], Known<double>{leaf.turn[j].at, room}) <= 0.0;
     return inside;
   });
   return inside;
@@ -132,10 +134,11 @@ void look(const FamilySpec<double>& spec, const FamilyTarget<double>& target, co
       to.empty += !is_inside(question, open, leaf.branch, at + half * where);
     }
     double slope, slope_half;
-    const double off = off_of(question, at, half, leaf.branch, &slope), quarter = off_of(question, at, 0.5 * half, leaf.branch, &slope_half);
-    if (half > 1e-3 && off > 1e-7 && off < 0.05 && slope < 0.5) {
+    const double off = off_of(question, at, half, leaf.branch, &slope),
+                 quarter = off_of(question, at, 0.5 * half, leaf.branch, &slope_half);
+    if (half > 1e-3 && off > 1e-7 && off < 0.05 && slope < 0.5 && quarter >= 0.0) {
       ++to.compared;
-      to.slow += !(quarter >= 0.0 && quarter <= 0.3 * off);
+      to.slow += quarter > 0.3 * off;
     }
     return false;
   });
@@ -149,10 +152,12 @@ void report(const Kind& kind) {
     FamilySpec<double> spec;
     double v[6], u;
     if (!draw_spec(kind, round, v, u, spec)) continue;
-    const double size = round % 3 == 2 ? 0.0 : 0.01 * absolute(noise() * noise() * noise()), share = 0.5 * (1 + noise());
+    const double size = round % 3 == 2 ? 0.0 : 0.01 * absolute(noise() * noise() * noise()),
+                 share = 0.5 * (1 + noise());
     look(spec, draw_target(spec, v, u, size * share, size * (1 - share)), v, u, to);
   }
-  std::printf("%s %d %d %d %d %d %d %d\n", kind.name, to.tried, to.lost, to.sure, to.empty, to.compared, to.slow, to.odd);
+  std::printf("%s %d %d %d %d %d %d %d\n", kind.name, to.tried, to.lost, to.sure, to.empty, to.compared, to.slow,
+              to.odd);
 }
 
 }  // namespace

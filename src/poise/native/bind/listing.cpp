@@ -88,114 +88,6 @@ NumpyArray list_near(Spec spec, nb::handle R, nb::handle p, nb::handle values, b
   return rows_in(out, row_width);
 }
 
-struct Cell {
-  double low, high;
-  unsigned branches;
-};
-
-// The search for the pieces of arcs. What is sure goes into `sure`. A cell that is neither ruled out nor wholly inside is looked at to the
-// second order: of each branch, where in the cell it may be inside and where it surely is. What lies between is a cell again, much narrower
-// where a joint passes its limit or two branches meet. In one narrower than `finest` the pose in its middle decides, and where that is
-// outside the cell goes into `open`.
-class Pieces {
- public:
-  std::vector<Piece> sure, open;
-
-  Pieces(const Question& question, double finest) : question_(question), finest_(finest) {
-    const FamilyScan<double> scan = scan_of(question);
-    double at, half;
-    for (int i = 0; cell_of(scan, first_cells, i, at, half); ++i) cells_.push_back({at - half, at + half, all_branches});
-    std::reverse(cells_.begin(), cells_.end());
-  }
-
-  // false: there were too many cells
-  bool find(int most) {
-    for (int looked = 0; !cells_.empty() && looked < most; ++looked) {
-      const Cell cell = cells_.back();
-      cells_.pop_back();
-      look(cell);
-    }
-    return cells_.empty();
-  }
-
- private:
-  static constexpr int first_cells = 16;
-
-  static void add(std::vector<Piece>& to, unsigned branches, double low, double high) {
-    for (int b = 0; b < 8; ++b) {
-      if (branches >> b & 1u) to.push_back({b, low, high});
-    }
-  }
-
-  void look(const Cell& cell) {
-    const double at = 0.5 * (cell.low + cell.high), half = 0.5 * (cell.high - cell.low) * (1.0 + 1e-9) + 1e-15;
-    const CellBranches found = branches_of_cell(question_, at, half, cell.branches);
-    add(sure, found.full, cell.low, cell.high);
-    const unsigned rest = found.open & ~found.full;
-    if (!rest) return;
-    if (cell.high - cell.low <= finest_) {
-      const unsigned inside = branches_of_cell(question_, at, 0.0, rest).open;
-      add(sure, inside, cell.low, cell.high);
-      add(open, rest & ~inside, cell.low, cell.high);
-      return;
-    }
-    unsigned wide = 0u;
-    walk_cell(question_.spec.chain, flow_of(question_, at, half), rest, [&](const FamilyLeaf<double, Flowing<double>>& leaf) {
-      wide |= take(leaf, at, half);
-      return false;
-    });
-    if (!wide) return;
-    cells_.push_back({at, cell.high, wide});
-    cells_.push_back({cell.low, at, wide});
-  }
-
-  // what a leaf says of a cell; its branch where that is so little that the cell is to be cut in two
-  unsigned take(const FamilyLeaf<double, Flowing<double>>& leaf, double at, double half) {
-    const FlowSpan<double>& span = leaf.span;
-    const unsigned branch = 1u << leaf.branch;
-    if (!(span.from < span.to)) {
-      if (span.high - span.low > 1.0) return branch;
-      cells_.push_back({at + half * span.low, at + half * span.high, branch});
-      return 0u;
-    }
-    sure.push_back({leaf.branch, at + half * span.from, at + half * span.to});
-    if (span.to < span.high) cells_.push_back({at + half * span.to, at + half * span.high, branch});
-    if (span.low < span.from) cells_.push_back({at + half * span.low, at + half * span.from, branch});
-    return 0u;
-  }
-
-  const Question& question_;
-  double finest_;
-  std::vector<Cell> cells_;
-};
-
-// pieces that touch as one
-std::vector<Piece> join(std::vector<Piece> pieces, double gap) {
-  std::sort(pieces.begin(), pieces.end(),
-            [](const Piece& a, const Piece& b) { return a.branch != b.branch ? a.branch < b.branch : a.low < b.low; });
-  std::vector<Piece> out;
-  for (const Piece& piece : pieces) {
-    if (!out.empty() && out.back().branch == piece.branch && piece.low - out.back().high <= gap) {
-      out.back().high = maximum(out.back().high, piece.high);
-    } else {
-      out.push_back(piece);
-    }
-  }
-  return out;
-}
-
-// whether every place of an interval is near an arc of its branch; the arcs of a branch are sorted
-bool is_near_arcs(const Piece& open, const std::vector<Piece>& arcs) {
-  double from = open.low;
-  for (const Piece& arc : arcs) {
-    if (arc.branch != open.branch || arc.high + far_from_arcs < from) continue;
-    if (arc.low - far_from_arcs > from) return false;
-    from = arc.high + far_from_arcs;
-    if (from >= open.high) return true;
-  }
-  return false;
-}
-
 // Whole arcs of many targets: rows of target, branch, low, high; of each target a last one with branch -1 and whether those are all.
 NumpyArray list_whole_arcs(const Spec& spec, nb::handle R, nb::handle p, double finest, int most) {
   const Array turns = numbers_of(R, "R", 0), places = numbers_of(p, "p", turns.size() / 3);
@@ -225,17 +117,6 @@ bool row_at(const Question& question, int branch, double value, const ListStart&
 }
 
 }  // namespace
-
-bool find_arcs(const Question& question, double finest, int most, std::vector<Piece>& out) {
-  // no finer than the chain itself is known
-  const double own = question.spec.turn_error + question.spec.point_error / question.spec.chain.length;
-  const double width = maximum(finest, own);
-  Pieces pieces(question, width);
-  bool whole = pieces.find(most);
-  out = join(std::move(pieces.sure), 2.0 * width);
-  for (const Piece& piece : join(std::move(pieces.open), 2.0 * width)) whole = whole && is_near_arcs(piece, out);
-  return whole;
-}
 
 // the pose that is nearest to the start: the best of those along the arc, its ends and the start's own value; then of ever closer ones
 bool sample_arc(const Question& question, const Piece& arc, int samples, const ListStart& start, FamilyNumbers& out) {

@@ -15,7 +15,7 @@
 // the joint's range: where nothing is left, no pose exists. `room` stands for rounding: a hundred thousand times what a few dozen
 // operations in double can lose.
 //
-// Where a joint before or behind the six moves, all is known to the second order (flow.h): the same walk with other numbers.
+// Where a joint before or behind the six moves, all is known to the second order (flow_cell.h): the same walk with other numbers.
 #pragma once
 #include "kernels/closed/wrist.h"
 
@@ -72,8 +72,7 @@ POISE_FN bool walk_parallel_first(FamilyWalk<K>& walk, const typename K::Point& 
   const auto height = along(one.h, away_from(w_t, three.p));
   T e[3];
   difference_of(chain.center, three.p, e);
-  if (!three.slides)
-    return walk_both(walk, 2, turns_of(height_of(one.h, three.h, K::point(e), height, error)), rest);
+  if (!three.slides) return walk_both(walk, 2, turns_of(height_of(one.h, three.h, K::point(e), height, error)), rest);
   return walk_one(walk, 2, slide_by(height - dot(one.h, e), dot(three.h, one.h), error), rest);
 }
 
@@ -98,8 +97,7 @@ POISE_FN bool walk_meet_first(FamilyWalk<K>& walk, const typename K::Point& w_t,
 }
 
 // 2 and 3 meet: the distance from there decides the first joint
-template <class K, class F>
-POISE_FN bool walk_meet_last(FamilyWalk<K>& walk, const typename K::Point& w_t, F&& visit) {
+template <class K, class F> POISE_FN bool walk_meet_last(FamilyWalk<K>& walk, const typename K::Point& w_t, F&& visit) {
   using T = typename K::Real;
   const FamilyChain<T>& chain = walk.chain;
   const FamilyAxis<T>& one = chain.axes[0];
@@ -119,8 +117,7 @@ POISE_FN bool walk_meet_last(FamilyWalk<K>& walk, const typename K::Point& w_t, 
 }
 
 // three slides: a linear system
-template <class K, class F>
-POISE_FN bool walk_gantry(FamilyWalk<K>& walk, const typename K::Point& w_t, F&& visit) {
+template <class K, class F> POISE_FN bool walk_gantry(FamilyWalk<K>& walk, const typename K::Point& w_t, F&& visit) {
   using T = typename K::Real;
   const FamilyChain<T>& chain = walk.chain;
   const auto d = away_from(w_t, chain.center);
@@ -151,8 +148,7 @@ template <class K> POISE_FN bool put_fourth(FamilyWalk<K>& walk) {
 }
 
 // 2, 3 and 4 are parallel and 5 and 6 meet: the height of where they meet decides the first joint, the axis 5 and 6
-template <class K, class F>
-POISE_FN bool walk_planar(FamilyWalk<K>& walk, const typename K::Point& c_t, F&& visit) {
+template <class K, class F> POISE_FN bool walk_planar(FamilyWalk<K>& walk, const typename K::Point& c_t, F&& visit) {
   using T = typename K::Real;
   const FamilyChain<T>& chain = walk.chain;
   const FamilyAxis<T>&one = chain.axes[0], &four = chain.axes[3], &five = chain.axes[4], &six = chain.axes[5];
@@ -223,14 +219,6 @@ template <class K, class F> POISE_LARGE_FN bool walk_plan(FamilyWalk<K>& walk, F
 template <class T, class F> POISE_LARGE_FN bool walk_branches(const FamilyChain<T>& chain, const FamilyAsked<T>& asked,
                                                               int cuts, unsigned wanted, F&& visit) {
   FamilyWalk<Still<T>> walk{chain, asked, cuts, wanted, chain.plan == PLAN_GANTRY ? 1 : 3, {}};
-  return walk_plan(walk, visit);
-}
-
-// The same while the free joint moves through a cell: of each leaf the span says where in the cell it may be inside, and where it surely is.
-template <class T, class F>
-POISE_LARGE_FN bool walk_cell(const FamilyChain<T>& chain, const FlowAsked<T>& asked, unsigned wanted, F&& visit) {
-  FamilyWalk<Flowing<T>> walk{chain, asked, 1, wanted, chain.plan == PLAN_GANTRY ? 1 : 3, {}};
-  walk.leaf.span = {T(-1), T(1), T(-1), T(1), true};
   return walk_plan(walk, visit);
 }
 

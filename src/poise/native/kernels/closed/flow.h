@@ -77,7 +77,8 @@ template <class T> POISE_FN Flow<T> operator*(T k, const Flow<T>& a) {
 }
 template <class T> POISE_FN Flow<T> square_of(const Flow<T>& a) {
   const T moved = absolute(a.rate) + a.off;
-  return {a.at * a.at, T(2) * a.at * a.rate, a.rate * a.rate + a.off * (T(2) * absolute(a.at) + moved + absolute(a.rate))};
+  return {a.at * a.at, T(2) * a.at * a.rate,
+          a.rate * a.rate + a.off * (T(2) * absolute(a.at) + moved + absolute(a.rate))};
 }
 
 // The square root of q, which is off by at most `error` besides: at most `slack` from it. Where it may be 0 only its bounds are told.

@@ -6,7 +6,8 @@ namespace poise {
 
 // ---------------------------------------------------------------------------------------------- equations
 
-template <class T> POISE_FN FlowEquation<T> equation_of(const Flow<T>& a, const Flow<T>& b, const Flow<T>& c, T under, T over) {
+template <class T>
+POISE_FN FlowEquation<T> equation_of(const Flow<T>& a, const Flow<T>& b, const Flow<T>& c, T under, T over) {
   constexpr double shortest = 1e-7;
   FlowEquation<T> out{a.at, b.at, T(0), T(one_pi), {T(0), T(0), T(9)}, T(9), T(9), true, false};
   const T size = square_root(a.at * a.at + b.at * b.at), off = a.off + b.off;
@@ -75,14 +76,12 @@ POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPoint<T>& p, const T*
   const T far = most(d), under = error * (far + T(0.5) * error);
   return equation_of(along(q, p) - rest, along(q, crossed(k, p)), T(0.5) * sum - rest, under, under);
 }
-template <class T>
-POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPoint<T>& p, const T* q, T d, T error) {
+template <class T> POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPoint<T>& p, const T* q, T d, T error) {
   return distance_of(k, p, q, Flowing<T>::number(d), error);
 }
 
 // The slides along k that bring x to the distance d from the origin, off by at most `error`.
-template <class T>
-POISE_FN FlowPair<T> slides_of(const T* k, const FlowPoint<T>& x, const Flow<T>& d, T error) {
+template <class T> POISE_FN FlowPair<T> slides_of(const T* k, const FlowPoint<T>& x, const Flow<T>& d, T error) {
   const Flow<T> q = square_of(d) - square_length(flat(k, x)), middle = T(-1) * along(k, x);
   const T far = most(d), wide = error * (T(2) * far + error);
   T slack;
@@ -130,13 +129,13 @@ POISE_FN FlowKnown<T> onto(const T* k, const FlowPoint<T>& p, const FlowPoint<T>
   cross(a.at, b.at, n);
   const bool lost = from.lost || to.lost;
   const T slack = lost ? T(one_pi) : swing_of(p_error, from.least) + swing_of(q_error, to.least);
-  const Flow<T> at{arc_tangent(dot(k, n), dot(a.at, b.at)), lost ? T(0) : to.rate - from.rate, lost ? T(0) : from.off + to.off};
+  const Flow<T> at{arc_tangent(dot(k, n), dot(a.at, b.at)), lost ? T(0) : to.rate - from.rate,
+                   lost ? T(0) : from.off + to.off};
   return {at, minimum(slack, T(one_pi)), !lost};
 }
 
 // Both are the same number, so what is left of the first order is the same too, and what bounds one bounds the other.
-template <class T>
-POISE_FN void keep_root(const FlowSpan<T>& span, const FlowEquation<T>& line, FlowKnown<T>& answer) {
+template <class T> POISE_FN void keep_root(const FlowSpan<T>& span, const FlowEquation<T>& line, FlowKnown<T>& answer) {
   T slack;
   bool smooth;
   if (!span.smooth || !answer.smooth) return;
@@ -146,6 +145,7 @@ POISE_FN void keep_root(const FlowSpan<T>& span, const FlowEquation<T>& line, Fl
   answer.slack = minimum(answer.slack, slack);
 }
 template <class T> POISE_FN T doubt_of(const FlowKnown<T>& answer) { return answer.at.off + answer.slack; }
+template <class T> POISE_FN T middle_of(const FlowKnown<T>& answer) { return answer.at.at; }
 
 // ---------------------------------------------------------------------------------------------- where in the cell
 

@@ -148,27 +148,6 @@ template <class T> POISE_FN FamilyAsked<T> ask_of(const FamilyQuestion<T>& quest
   return asked;
 }
 
-// The same while the free joint moves through the cell within `half` of `at`, to the second order.
-template <class T>
-POISE_FN FlowAsked<T> flow_of(const FamilyQuestion<T>& question, T at, T half, bool exact = false) {
-  const FamilySpec<T>& spec = question.spec;
-  FlowAsked<T> asked;
-  static_cast<FamilyAsked<T>&>(asked) = ask_of(question, at, T(0), exact);
-  const T lever = exact || question.after ? T(0) : question.radians * half * question.own;
-  asked.center_error += lever;
-  asked.distance_error += lever;
-  asked.sway = spec.backwards ? half : -half;
-  asked.slides = spec.free.slides != 0;
-  for (int i = 0; i < 3; ++i) {
-    asked.h[i] = spec.free.h[i];
-    asked.through[i] = spec.free.p[i];
-  }
-  if (question.after) return asked;
-  rotate(asked.R, spec.free.h, asked.h);
-  place(asked.R, asked.p, spec.free.p, asked.through);
-  return asked;
-}
-
 // the joints of a leaf in the order of the whole chain
 template <class T> POISE_FN void joints_of(const FamilySpec<T>& spec, const FamilyLeaf<T>& leaf, T at, T* out) {
   const int shift = spec.free_joint == FREE_FIRST;

@@ -124,6 +124,7 @@ template <class T> POISE_FN void keep_root(const typename Still<T>::Span&, const
   answer.slack = minimum(answer.slack, slack_of(line));
 }
 template <class T> POISE_FN T doubt_of(const Known<T>& answer) { return answer.slack; }
+template <class T> POISE_FN T middle_of(const Known<T>& answer) { return answer.at; }
 
 // The leg of a right triangle whose longest side is `whole`, off by at most `lever`, and whose other leg is `height`: and by how much it can
 // be off.

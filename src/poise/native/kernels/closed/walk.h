@@ -1,6 +1,6 @@
 // walk.h: a way through a chain's joints: what each was found to be, what follows for points and directions, and the choices between answers.
 #pragma once
-#include "kernels/closed/flow_turns.h"
+#include "kernels/closed/still.h"
 
 namespace poise {
 
@@ -56,24 +56,9 @@ template <class T> POISE_FN bool surely_inside(const FamilyAxis<T>& axis, const 
          (!axis.slides && axis.half >= T(one_pi));
 }
 
-// whether a joint may be inside its range; where it moves, a span is cut to where it is
+// whether a joint may be inside its range
 template <class T> POISE_FN bool stays(typename Still<T>::Span&, const FamilyAxis<T>& axis, const Known<T>& turn) {
   return !(excess_of_range(axis, turn) > T(0));
-}
-template <class T> POISE_FN bool stays(FlowSpan<T>& span, const FamilyAxis<T>& axis, const FlowKnown<T>& turn) {
-  span.smooth = span.smooth && turn.smooth;
-  if (!axis.slides && axis.half >= T(one_pi)) return true;
-  const T at = turns_off(axis, turn.at.at), rate = turn.at.rate, off = turn.at.off + turn.slack;
-  if (!axis.slides && absolute(at) + absolute(rate) + off >= T(2 * one_pi) - axis.half) {  // it may come back from the other end
-    span.to = T(-2);
-    return span.low <= span.high;
-  }
-  for (int side = -1; side <= 1; side += 2) {
-    const T out = T(side) * at - axis.half, by = T(side) * rate;
-    keep_below(out - off - T(family_room), by, span.low, span.high);
-    keep_below(out + off + T(3 * family_room), by, span.from, span.to);
-  }
-  return span.low <= span.high;
 }
 
 template <class K> struct FamilyWalk {
@@ -91,11 +76,9 @@ template <class K> struct FamilyWalk {
 
   // notes a joint; false if it is outside its range
   POISE_FN bool put(int joint, const Answer& turn) {
-    if (!chain.axes[joint].slides) note(turn.at, joint);
+    if (!chain.axes[joint].slides) sine_cosine_of(middle_of(turn), leaf.sine[joint], leaf.cosine[joint]);
     return put_last(joint, turn);
   }
-  POISE_FN void note(T at, int joint) { sine_cosine_of(at, leaf.sine[joint], leaf.cosine[joint]); }
-  POISE_FN void note(const Flow<T>& at, int joint) { note(at.at, joint); }
 
   // the same of a joint that nothing else depends on
   POISE_FN bool put_last(int joint, const Answer& turn) {

@@ -7,8 +7,8 @@ namespace poise {
 // By how much h4 . R36 h6 can be off. To first order a turn of joint j by d changes it by d k_j . (h4 x forth), k_j its axis seen from the
 // fourth; what is left is at most half the square of all turns together. Near where h4 and R36 h6 are in line that is much less than
 // the sum of the turns.
-template <class K>
-POISE_FN typename K::Real height_error(const FamilyWalk<K>& walk, const typename K::Point& forth, typename K::Real sum) {
+template <class K> POISE_FN typename K::Real height_error(const FamilyWalk<K>& walk, const typename K::Point& forth,
+                                                          typename K::Real sum) {
   using T = typename K::Real;
   typename K::Point n = crossed(walk.chain.axes[3].h, forth);
   T first = (walk.asked.turn_error + T(family_room)) * most_length(n);
@@ -59,9 +59,9 @@ template <class K, class F> POISE_FN bool walk_wrist(FamilyWalk<K>& walk, F&& vi
 
 // Two turns about axes through `meet` that bring the point `from` to `to`, then the wrist. The second turn has an equation of its own; so
 // has the first (subproblems.h), and it is taken where it is known better and the answers of both stay apart.
-template <class K, class F>
-POISE_FN bool walk_pair(FamilyWalk<K>& walk, int first, const typename K::Point& from, const typename K::Point& to,
-                        typename K::Real from_error, typename K::Real to_error, F&& visit) {
+template <class K, class F> POISE_FN bool walk_pair(FamilyWalk<K>& walk, int first, const typename K::Point& from,
+                                                    const typename K::Point& to, typename K::Real from_error,
+                                                    typename K::Real to_error, F&& visit) {
   using T = typename K::Real;
   const FamilyChain<T>& chain = walk.chain;
   const auto p = away_from(from, chain.meet), q = away_from(to, chain.meet);
@@ -85,10 +85,10 @@ POISE_FN bool walk_pair(FamilyWalk<K>& walk, int first, const typename K::Point&
 
 // Two turns about parallel axes `first` and `first + 1` that bring the point `from` to `to`; then what `next` does. The distance of
 // `to` from the first axis is `at`, off by at most `error`.
-template <class K, class F>
-POISE_FN bool walk_parallel(FamilyWalk<K>& walk, int first, const typename K::Point& from, const typename K::Point& to,
-                            typename K::Real from_error, typename K::Real to_error, const typename K::Number& at,
-                            typename K::Real error, F&& next) {
+template <class K, class F> POISE_FN bool walk_parallel(FamilyWalk<K>& walk, int first, const typename K::Point& from,
+                                                        const typename K::Point& to, typename K::Real from_error,
+                                                        typename K::Real to_error, const typename K::Number& at,
+                                                        typename K::Real error, F&& next) {
   using T = typename K::Real;
   const FamilyAxis<T>&one = walk.chain.axes[first], &two = walk.chain.axes[first + 1];
   T q[3], d[3];
