@@ -172,6 +172,8 @@ def test_what_has_no_list_is_refused_by_name() -> None:
         poise.solve_all(model, Reach("panda_link3", np.eye(4)))
     with pytest.raises(InvalidValue, match="samples"):
         poise.solve_all(model, Reach("panda_hand", np.eye(4)), samples=0)
+    with pytest.raises(InvalidValue, match=r"samples is 1000000; .* at most 10000 .* answers\.at\(angle\)"):
+        poise.solve_all(model, Reach("panda_hand", np.eye(4)), samples=10**6)
     with pytest.raises(NameNotFound):
         poise.solve_all(model, Reach("hand", np.eye(4)))
     goal = Reach("panda_hand", model.fk(model.rest, "panda_hand"))

@@ -24,6 +24,7 @@ ALIKE, DIGITS = (
     1e-6,
     9,
 )  # steps and lengths nearer than that are the same: no way is chosen by the last bits of its answers
+MOST_KEPT = 4_000_000  # numbers of each kind, 64 megabytes together; longer paths are measured anew
 JUMP = 0.6  # a step that is larger is a reconfiguration, unless its middle shows that it is none
 
 
@@ -36,12 +37,14 @@ class Steps:
         period: After how much a joint is the same again, (n,); infinite where that is not so.
         jump: Steps above this are reconfigurations ...
         known: ... but for those that were looked at: {(layer, from, to): whether it is one}.
+        kept: Sizes and lengths of the steps to a layer, with the two layers: a way is chosen many times.
     """
 
     units: Floats
     period: Floats
     jump: float = JUMP
     known: dict[tuple[int, int, int], bool] = field(default_factory=dict)
+    kept: dict[int, tuple[Floats, Floats, Floats, Floats]] = field(default_factory=dict)
 
     def subtract(self, a: Floats, b: Floats) -> Floats:
         """Return b - a by joint, (n, ...), the short way around for joints that turn for ever."""
@@ -52,7 +55,23 @@ class Steps:
         return d
 
     def measure(self, t: int, a: Floats, b: Floats, *, length: bool) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-        """Return of all steps from layer t - 1 to t: their size, their length if asked, whether they reconfigure.
+        """Return of all steps from layer t - 1 to t: their size, their length if asked, whether they reconfigure."""
+        own = self.kept.get(t)
+        if own is not None and own[2] is a and own[3] is b:
+            size, far = own[:2]
+        elif (len(self.kept) + 1) * len(a) * len(b) <= MOST_KEPT:
+            size, far = self.compare(a, b, length=True)
+            self.kept[t] = size, far, a, b
+        else:
+            size, far = self.compare(a, b, length=length)
+        flips = size > self.jump
+        for (layer, i, j), flip in self.known.items():
+            if layer == t:
+                flips[i, j] = flip
+        return size, far, flips
+
+    def compare(self, a: Floats, b: Floats, *, length: bool) -> tuple[Floats, Floats]:
+        """Return the size of all steps between two layers, and their length if asked.
 
         One joint after the other, in memory that stays in the cache.
         """
@@ -69,11 +88,7 @@ class Steps:
             np.maximum(size, np.abs(d, out=d), out=size)
             if length:
                 far += np.multiply(d, d, out=d)
-        flips = size > self.jump
-        for (layer, i, j), flip in self.known.items():
-            if layer == t:
-                flips[i, j] = flip
-        return size, np.sqrt(far, out=far) if length else far, flips
+        return size, np.sqrt(far, out=far) if length else far
 
 
 def choose_way(layers: Sequence[Floats], steps: Steps, first: Floats | None = None) -> tuple[list[int], list[int]]:

@@ -40,6 +40,7 @@ Floats = NDArray[np.float64]
 Out = TypeVar("Out")
 FINEST = 1e-6  # width of the cells in which an arc's end is found [rad or m]
 MOST_CELLS = 40000
+MOST_SAMPLES = 10_000  # along one arc: a second or two, and some megabytes
 NEAR = 1e-9  # of a limit: rounding decides
 KNOWN = 1e-3  # a branch that is known no better is not told apart
 FREE, BRANCH, CERTAIN = 1, 2, 3  # columns of a row of `ClosedForm.near`
@@ -62,7 +63,7 @@ def solve_all(
         start: Answers are sorted by their distance from it; joints that may not move stand as in it. The rest pose
             unless given.
         joints: The only joints that may move; all but locked ones unless given.
-        samples: How many poses along each arc, of chains with seven joints.
+        samples: How many poses along each arc, of chains with seven joints; at most 10,000.
 
     Returns:
         The Answers; `model.family(frame)` says which chains have them.
@@ -70,7 +71,11 @@ def solve_all(
     Raises:
         InvalidValue: The goal asks for less than a transform, or the chain has no closed form; the message says why.
     """
-    check_whole("samples", samples, 1)
+    if check_whole("samples", samples, 1) > MOST_SAMPLES:
+        raise InvalidValue(
+            f"samples is {samples}; an arc is sampled at most {MOST_SAMPLES} times. For a pose at any value of the "
+            "free joint type: answers.at(angle)."
+        )
     check_start(model, start)
     given = {"joints": tuple(joints) if isinstance(joints, list) else joints, "restarts": 0}
     solver, rows, key = Solver._read_problem(model, goal, given)

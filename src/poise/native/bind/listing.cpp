@@ -88,72 +88,6 @@ NumpyArray list_near(Spec spec, nb::handle R, nb::handle p, nb::handle values, b
   return rows_in(out, row_width);
 }
 
-struct Cell {
-  double at, half;
-  unsigned branches;
-};
-
-// Pieces of arcs into `sure`. A cell that is neither ruled out nor wholly inside is cut until it is narrower than `finest`; there the pose in
-// its middle decides, and where that is outside the cell goes into `open`. False: there were too many cells.
-bool find_pieces(const Question& question, double finest, int most, std::vector<Piece>& sure,
-                 std::vector<Piece>& open) {
-  std::vector<Cell> cells;
-  const FamilyScan<double> scan = scan_of(question);
-  Cell first{0.0, 0.0, all_branches};
-  for (int i = 0; cell_of(scan, 16, i, first.at, first.half); ++i) cells.push_back(first);
-  std::reverse(cells.begin(), cells.end());
-  const auto add = [](std::vector<Piece>& to, unsigned branches, const Cell& cell) {
-    for (int b = 0; b < 8; ++b) {
-      if (branches >> b & 1u) to.push_back({b, cell.at - cell.half, cell.at + cell.half});
-    }
-  };
-  int looked = 0;
-  for (; !cells.empty() && looked < most; ++looked) {
-    const Cell cell = cells.back();
-    cells.pop_back();
-    const CellBranches found = branches_of_cell(question, cell.at, cell.half, cell.branches);
-    add(sure, found.full, cell);
-    const unsigned rest = found.open & ~found.full;
-    if (!rest) continue;
-    if (2.0 * cell.half <= finest) {
-      const unsigned inside = branches_of_cell(question, cell.at, 0.0, rest).open;
-      add(sure, inside, cell);
-      add(open, rest & ~inside, cell);
-      continue;
-    }
-    cells.push_back({cell.at + 0.5 * cell.half, 0.5 * cell.half, rest});
-    cells.push_back({cell.at - 0.5 * cell.half, 0.5 * cell.half, rest});
-  }
-  return cells.empty();
-}
-
-// pieces that touch as one
-std::vector<Piece> join(std::vector<Piece> pieces, double gap) {
-  std::sort(pieces.begin(), pieces.end(),
-            [](const Piece& a, const Piece& b) { return a.branch != b.branch ? a.branch < b.branch : a.low < b.low; });
-  std::vector<Piece> out;
-  for (const Piece& piece : pieces) {
-    if (!out.empty() && out.back().branch == piece.branch && piece.low - out.back().high <= gap) {
-      out.back().high = maximum(out.back().high, piece.high);
-    } else {
-      out.push_back(piece);
-    }
-  }
-  return out;
-}
-
-// whether every place of an interval is near an arc of its branch; the arcs of a branch are sorted
-bool is_near_arcs(const Piece& open, const std::vector<Piece>& arcs) {
-  double from = open.low;
-  for (const Piece& arc : arcs) {
-    if (arc.branch != open.branch || arc.high + far_from_arcs < from) continue;
-    if (arc.low - far_from_arcs > from) return false;
-    from = arc.high + far_from_arcs;
-    if (from >= open.high) return true;
-  }
-  return false;
-}
-
 // Whole arcs of many targets: rows of target, branch, low, high; of each target a last one with branch -1 and whether those are all.
 NumpyArray list_whole_arcs(const Spec& spec, nb::handle R, nb::handle p, double finest, int most) {
   const Array turns = numbers_of(R, "R", 0), places = numbers_of(p, "p", turns.size() / 3);
@@ -183,17 +117,6 @@ bool row_at(const Question& question, int branch, double value, const ListStart&
 }
 
 }  // namespace
-
-bool find_arcs(const Question& question, double finest, int most, std::vector<Piece>& out) {
-  std::vector<Piece> sure, open;
-  // no finer than the chain itself is known
-  const double own = question.spec.turn_error + question.spec.point_error / question.spec.chain.length;
-  const double width = maximum(finest, own);
-  bool whole = find_pieces(question, width, most, sure, open);
-  out = join(std::move(sure), 2.0 * width);
-  for (const Piece& piece : join(std::move(open), 2.0 * width)) whole = whole && is_near_arcs(piece, out);
-  return whole;
-}
 
 // the pose that is nearest to the start: the best of those along the arc, its ends and the start's own value; then of ever closer ones
 bool sample_arc(const Question& question, const Piece& arc, int samples, const ListStart& start, FamilyNumbers& out) {

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "bind/family.h"
+#include "run/arcs.h"
 
 namespace poise {
 
@@ -13,12 +14,6 @@ constexpr double half_turn =
     0.5 + 1e-9;  // of a turn: what is as near on both sides is the lower one, whatever the last bits are
 // of a row: arc, value, branch, certain, way, then 7 joints, 7 slacks, 7 excesses
 constexpr std::size_t row_width = 26, row_joints = 5, row_slacks = 12, row_excesses = 19;
-
-// an interval of the free joint in which a branch is inside the ranges, or may be
-struct Piece {
-  int branch;
-  double low, high;
-};
 
 // Where answers are told from: values of the joints, and what a unit of each counts.
 struct ListStart { const double *values, *scale; };
@@ -43,11 +38,6 @@ template <class F> void visit_rows(const FamilyQuestion<double>& question, doubl
     return false;
   });
 }
-
-// Whole arcs, and whether every one is among them: all was looked through, and nothing may be inside that is farther from an arc than
-// `far_from_arcs`.
-constexpr double far_from_arcs = 1e-4;
-bool find_arcs(const FamilyQuestion<double>& question, double finest, int most, std::vector<Piece>& out);
 
 // of an arc the nearest row, then rows along it, each after the other at the end of `out`; false: there is none
 bool sample_arc(const FamilyQuestion<double>& question, const Piece& arc, int samples, const ListStart& start,

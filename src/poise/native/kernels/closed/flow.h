@@ -1,0 +1,204 @@
+// flow.h: what a walk through a chain's branches is made of while the free joint moves: numbers and points known to the second order.
+//
+// Of a cell, the values of the free joint within `half` of its middle, every value is middle + half t with t from -1 to 1. A Flow is a number
+// that is at + rate t for every t, off by at most `off`; a FlowPoint is a point that is off by at most that distance. Sums, products and turns
+// pass on what they do not know by the triangle inequality and by Taylor's remainder of the second order: `off` shrinks with the
+// square of the cell. What is tolerated, and rounding, is not in them but in the slack of answers, as of still ones: it is a distance from
+// at + rate t for each t. Nothing is ever NaN: what cannot be bounded is off by half a turn, which says nothing.
+#pragma once
+#include "kernels/closed/still.h"
+
+namespace poise {
+
+template <class T> struct Flow { T at, rate, off; };
+template <class T> struct FlowPoint { T at[3], rate[3], off; };
+template <class T> struct FlowKnown {
+  Flow<T> at;
+  T slack;
+  bool smooth;  // at and rate are the value and the slope in the middle
+};
+
+// Where in the cell a branch may exist inside the ranges (low to high), and where it surely does (from, to); in t.
+template <class T> struct FlowSpan {
+  T low, high, from, to;
+  bool smooth;  // so are all answers so far
+};
+
+// A number that must be from -1 to 1 for an equation to have answers; it is at most `under` below at + rate t and `over` above.
+template <class T> struct FlowExists { T at, rate, under, over; };
+
+// a cos v + b sin v = c: the direction of (a, b), in the middle and how it turns, and the cosine c / |a, b|, which is at most `under` less
+// and `over` more than it is. Where the direction is `lost` nothing is known.
+template <class T> struct FlowEquation {
+  T a, b, rate, off;
+  Flow<T> cosine;
+  T under, over;
+  bool lost, certain;
+};
+template <class T> struct FlowPair {
+  FlowKnown<T> turn[2];
+  FlowExists<T> exists;
+  bool certain;
+};
+
+// The product A is that of the middle, then moved about or along an axis: by sway t.
+template <class T> struct FlowAsked : FamilyAsked<T> {
+  T h[3], through[3], sway;
+  bool slides;
+};
+
+template <class T> struct Flowing {
+  using Real = T;
+  using Number = Flow<T>;
+  using Point = FlowPoint<T>;
+  using Answer = FlowKnown<T>;
+  using Pair = FlowPair<T>;
+  using Equation = FlowEquation<T>;
+  using Asked = FlowAsked<T>;
+  using Span = FlowSpan<T>;
+  static constexpr bool flows = true;
+  static POISE_FN Number number(T x) { return {x, T(0), T(0)}; }
+  static POISE_FN Point point(const T* x) { return {{x[0], x[1], x[2]}, {T(0), T(0), T(0)}, T(0)}; }
+};
+
+// ---------------------------------------------------------------------------------------------- numbers
+
+template <class T> POISE_FN T most(const Flow<T>& x) { return absolute(x.at) + absolute(x.rate) + x.off; }
+template <class T> POISE_FN Flow<T> operator+(const Flow<T>& a, const Flow<T>& b) {
+  return {a.at + b.at, a.rate + b.rate, a.off + b.off};
+}
+template <class T> POISE_FN Flow<T> operator-(const Flow<T>& a, const Flow<T>& b) {
+  return {a.at - b.at, a.rate - b.rate, a.off + b.off};
+}
+template <class T> POISE_FN Flow<T> operator+(const Flow<T>& a, T b) { return {a.at + b, a.rate, a.off}; }
+template <class T> POISE_FN Flow<T> operator-(const Flow<T>& a, T b) { return {a.at - b, a.rate, a.off}; }
+template <class T> POISE_FN Flow<T> operator*(T k, const Flow<T>& a) {
+  return {k * a.at, k * a.rate, absolute(k) * a.off};
+}
+template <class T> POISE_FN Flow<T> square_of(const Flow<T>& a) {
+  const T moved = absolute(a.rate) + a.off;
+  return {a.at * a.at, T(2) * a.at * a.rate,
+          a.rate * a.rate + a.off * (T(2) * absolute(a.at) + moved + absolute(a.rate))};
+}
+
+// The square root of q, which is off by at most `error` besides: at most `slack` from it. Where it may be 0 only its bounds are told.
+template <class T> POISE_FN Flow<T> root_of(const Flow<T>& q, T error, T& slack, bool& smooth) {
+  const T moved = absolute(q.rate) + q.off, least = q.at - moved - error, at = square_root(maximum(q.at, T(0)));
+  smooth = least > T(0.1) * q.at && q.at > T(0);
+  if (smooth) {
+    const T low = T(1) / square_root(least);
+    slack = T(0.5) * error * low;
+    return {at, T(0.5) * q.rate / at, T(0.5) * q.off * low + T(0.125) * q.rate * q.rate * low * low * low};
+  }
+  const T high = square_root(maximum(q.at + moved + error, T(0)));
+  slack = maximum(high - at, at - square_root(maximum(least, T(0))));
+  return {at, T(0), T(0)};
+}
+
+// ---------------------------------------------------------------------------------------------- points
+
+template <class T> POISE_FN FlowPoint<T> away_from(const FlowPoint<T>& x, const T* p) {
+  FlowPoint<T> out = x;
+  difference_of(x.at, p, out.at);
+  return out;
+}
+template <class T> POISE_FN FlowPoint<T> moved_by(const FlowPoint<T>& x, const T* p) {
+  FlowPoint<T> out = x;
+  for (int i = 0; i < 3; ++i) out.at[i] += p[i];
+  return out;
+}
+template <class T> POISE_FN FlowPoint<T> slid(const T* h, T sign, const FlowKnown<T>& by, const FlowPoint<T>& x) {
+  FlowPoint<T> out = x;
+  for (int i = 0; i < 3; ++i) {
+    out.at[i] += sign * by.at.at * h[i];
+    out.rate[i] += sign * by.at.rate * h[i];
+  }
+  out.off += by.at.off;
+  return out;
+}
+template <class T> POISE_FN FlowPoint<T> flat(const T* k, const FlowPoint<T>& x) {
+  FlowPoint<T> out;
+  across(k, x.at, out.at);
+  across(k, x.rate, out.rate);
+  out.off = x.off;
+  return out;
+}
+template <class T> POISE_FN FlowPoint<T> crossed(const T* k, const FlowPoint<T>& x) {
+  FlowPoint<T> out;
+  cross(k, x.at, out.at);
+  cross(k, x.rate, out.rate);
+  out.off = x.off * norm(k);
+  return out;
+}
+template <class T> POISE_FN Flow<T> along(const T* h, const FlowPoint<T>& x) {
+  return {dot(h, x.at), dot(h, x.rate), x.off > T(0) ? x.off * norm(h) : T(0)};
+}
+template <class T> POISE_FN T most_length(const FlowPoint<T>& x) { return norm(x.at) + norm(x.rate) + x.off; }
+template <class T> POISE_FN Flow<T> square_length(const FlowPoint<T>& x) {
+  const T rate = norm(x.rate), rest = x.off > T(0) ? x.off * (T(2) * (norm(x.at) + rate) + x.off) : T(0);
+  return {dot(x.at, x.at), T(2) * dot(x.at, x.rate), rate * rate + rest};
+}
+
+// Of a vector that is `size` long in the middle and moves by at most `moved`: how far it can be from its first order, as a part of its length, along
+// itself and around. With z = 1 + w the ends, |log z - w| is at most |w|^2 / (2 (1 - |w|)), and so is ||z| - 1 - Re w|.
+constexpr double most_moved = 0.9;  // of its length; beyond it nothing is told
+template <class T> POISE_FN T bend_of(T share) { return T(0.5) * share * share / (T(1) - share); }
+
+template <class T> POISE_FN Flow<T> length(const FlowPoint<T>& x) {
+  const T size = norm(x.at), moved = norm(x.rate) + x.off;
+  if (moved > T(most_moved) * size) return {size, T(0), moved};
+  const T inverse = T(1) / size;
+  return {size, dot(x.at, x.rate) * inverse, x.off + size * bend_of(moved * inverse)};
+}
+
+// A FlowPoint moved by a turn about h. Its middle has been turned; the rest of the turn is `rate` t, off by `off`. Rest and point together are
+// z + (turn) h x z, and what is left is at most half the square of the turn times what is across h.
+template <class T> POISE_FN void turn_rest(const T* h, T rate, T off, FlowPoint<T>& x) {
+  T middle[3], slope[3];
+  cross(h, x.at, middle);
+  cross(h, x.rate, slope);
+  const T far = norm(slope), whole = absolute(rate) + off;
+  x.off += absolute(rate) * far + (off + T(0.5) * whole * whole) * (norm(middle) + far);
+  for (int i = 0; i < 3; ++i) x.rate[i] += rate * middle[i];
+}
+template <class T>
+POISE_FN FlowPoint<T> turned(const T* h, T sign, T s, T c, const FlowKnown<T>& by, const FlowPoint<T>& x) {
+  FlowPoint<T> out;
+  turn_with(h, sign * s, c, x.at, out.at);
+  turn_with(h, sign * s, c, x.rate, out.rate);
+  out.off = x.off;
+  turn_rest(h, sign * by.at.rate, by.at.off, out);
+  return out;
+}
+
+template <class T> POISE_FN FlowPoint<T> asked_turn(const FlowAsked<T>& asked, const FlowPoint<T>& x) {
+  FlowPoint<T> out;
+  rotate(asked.R, x.at, out.at);
+  rotate(asked.R, x.rate, out.rate);
+  out.off = x.off;
+  if (!asked.slides) turn_rest(asked.h, asked.sway, T(0), out);
+  return out;
+}
+template <class T> POISE_FN FlowPoint<T> asked_turn_back(const FlowAsked<T>& asked, const FlowPoint<T>& x) {
+  FlowPoint<T> out = x;
+  if (!asked.slides) turn_rest(asked.h, -asked.sway, T(0), out);
+  rotate_back(asked.R, out.at, out.at);
+  rotate_back(asked.R, out.rate, out.rate);
+  return out;
+}
+template <class T> POISE_FN FlowPoint<T> asked_place(const FlowAsked<T>& asked, const FlowPoint<T>& x) {
+  FlowPoint<T> out;
+  rotate(asked.R, x.at, out.at);
+  rotate(asked.R, x.rate, out.rate);
+  out.off = x.off;
+  for (int i = 0; i < 3; ++i) out.at[i] += asked.p[i];
+  if (asked.slides) {
+    for (int i = 0; i < 3; ++i) out.rate[i] += asked.sway * asked.h[i];
+    return out;
+  }
+  out = away_from(out, asked.through);
+  turn_rest(asked.h, asked.sway, T(0), out);
+  return moved_by(out, asked.through);
+}
+
+}  // namespace poise

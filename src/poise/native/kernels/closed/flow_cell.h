@@ -1,0 +1,55 @@
+// flow_cell.h: every branch of a transform while the free joint moves through a cell: where in it all joints are inside their ranges.
+#pragma once
+#include "kernels/closed/flow_turns.h"
+#include "kernels/closed/question.h"
+
+namespace poise {
+
+// whether a joint may be inside its range somewhere in the cell; a span is cut to where it is
+template <class T> POISE_FN bool stays(FlowSpan<T>& span, const FamilyAxis<T>& axis, const FlowKnown<T>& turn) {
+  span.smooth = span.smooth && turn.smooth;
+  if (!axis.slides && axis.half >= T(one_pi)) return true;
+  const T at = turns_off(axis, turn.at.at), rate = turn.at.rate, off = turn.at.off + turn.slack;
+  if (!axis.slides &&
+      absolute(at) + absolute(rate) + off >= T(2 * one_pi) - axis.half) {  // it may come back from the other end
+    span.to = T(-2);
+    return span.low <= span.high;
+  }
+  for (int side = -1; side <= 1; side += 2) {
+    const T out = T(side) * at - axis.half, by = T(side) * rate;
+    keep_below(out - off - T(family_room), by, span.low, span.high);
+    keep_below(out + off + T(3 * family_room), by, span.from, span.to);
+  }
+  return span.low <= span.high;
+}
+
+// What the six joints are asked for while the free joint moves through the cell within `half` of `at`, to the second order.
+template <class T> POISE_FN FlowAsked<T> flow_of(const FamilyQuestion<T>& question, T at, T half, bool exact = false) {
+  const FamilySpec<T>& spec = question.spec;
+  FlowAsked<T> asked;
+  static_cast<FamilyAsked<T>&>(asked) = ask_of(question, at, T(0), exact);
+  const T lever = exact || question.after ? T(0) : question.radians * half * question.own;
+  asked.center_error += lever;
+  asked.distance_error += lever;
+  asked.sway = spec.backwards ? half : -half;
+  asked.slides = spec.free.slides != 0;
+  for (int i = 0; i < 3; ++i) {
+    asked.h[i] = spec.free.h[i];
+    asked.through[i] = spec.free.p[i];
+  }
+  if (question.after) return asked;
+  rotate(asked.R, spec.free.h, asked.h);
+  place(asked.R, asked.p, spec.free.p, asked.through);
+  return asked;
+}
+
+// Calls visit(leaf) for every branch of `wanted` that is not ruled out in a cell, until it says true; returns whether it did. Of each leaf the
+// span says where in the cell it may be inside, and where it surely is.
+template <class T, class F>
+POISE_LARGE_FN bool walk_cell(const FamilyChain<T>& chain, const FlowAsked<T>& asked, unsigned wanted, F&& visit) {
+  FamilyWalk<Flowing<T>> walk{chain, asked, 1, wanted, chain.plan == PLAN_GANTRY ? 1 : 3, {}};
+  walk.leaf.span = {T(-1), T(1), T(-1), T(1), true};
+  return walk_plan(walk, visit);
+}
+
+}  // namespace poise

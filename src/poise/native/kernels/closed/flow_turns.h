@@ -1,0 +1,178 @@
+// flow_turns.h: the subproblems of a chain whose free joint moves, in the numbers of flow.h; and where in a cell their answers are inside.
+#pragma once
+#include "kernels/closed/flow.h"
+
+namespace poise {
+
+// ---------------------------------------------------------------------------------------------- equations
+
+template <class T>
+POISE_FN FlowEquation<T> equation_of(const Flow<T>& a, const Flow<T>& b, const Flow<T>& c, T under, T over) {
+  constexpr double shortest = 1e-7;
+  FlowEquation<T> out{a.at, b.at, T(0), T(one_pi), {T(0), T(0), T(9)}, T(9), T(9), true, false};
+  const T size = square_root(a.at * a.at + b.at * b.at), off = a.off + b.off;
+  const T moved = square_root(a.rate * a.rate + b.rate * b.rate) + off, least = size - moved;
+  if (moved > T(most_moved) * size || !(size > T(shortest))) return out;
+  const T inverse = T(1) / size, last = T(1) / least, bend = bend_of(moved * inverse);
+  const T grows = (a.at * a.rate + b.at * b.rate) * inverse, grows_off = off + size * bend;
+  out.rate = (a.at * b.rate - b.at * a.rate) * inverse * inverse;
+  out.off = off * inverse + bend;
+  const T x = c.at * inverse, slope = (c.rate - x * grows) * inverse;
+  out.cosine = {x, slope, (c.off + absolute(slope * grows) + (absolute(x) + absolute(slope)) * grows_off) * last};
+  out.under = under * last;
+  out.over = over * last;
+  out.lost = false;
+  const T whole = absolute(slope) + out.cosine.off;
+  out.certain = x - whole - out.under >= T(-1) && x + whole + out.over <= T(1);
+  return out;
+}
+
+template <class T> POISE_FN FlowExists<T> exists_of(const FlowEquation<T>& line) {
+  return {line.cosine.at, line.cosine.rate, line.cosine.off + line.under, line.cosine.off + line.over};
+}
+
+// The arc cosine of what a line has, off by at most `slack` besides. Near -1 and 1 only its bounds are told, as of a line that stands still.
+template <class T> POISE_FN Flow<T> arc_of(const FlowEquation<T>& line, T& slack, bool& smooth) {
+  const Flow<T>& x = line.cosine;
+  const T low = x.at - absolute(x.rate) - x.off - line.under, high = x.at + absolute(x.rate) + x.off + line.over;
+  const T farthest = maximum(high, -low), at = arc_cosine(x.at);
+  T rate = T(0), off = T(0), total = T(8);
+  slack = T(8);
+  smooth = !line.lost && farthest < T(1);
+  if (smooth) {
+    const T k = T(1) / square_root((T(1) - farthest) * (T(1) + farthest));
+    rate = -x.rate / square_root((T(1) - x.at) * (T(1) + x.at));
+    off = x.off * k + T(0.5) * x.rate * x.rate * farthest * k * k * k;
+    slack = maximum(line.under, line.over) * k;
+    total = absolute(rate) + off + slack;
+  }
+  if (smooth && off <= absolute(rate)) return {at, rate, off};
+  const Spread<T> spread = spread_of_cosine(x.at, low, high);
+  const T bound = line.lost ? T(one_pi) : minimum(maximum(spread.below, spread.above), T(one_pi));
+  if (smooth && total <= bound) return {at, rate, off};
+  smooth = false;
+  slack = bound;
+  return {at, T(0), T(0)};
+}
+
+template <class T> POISE_FN FlowPair<T> turns_of(const FlowEquation<T>& line) {
+  T slack;
+  bool smooth;
+  const Flow<T> half = arc_of(line, slack, smooth), middle{arc_tangent(line.b, line.a), line.rate, line.off};
+  return {{{middle - half, slack, smooth}, {middle + half, slack, smooth}}, exists_of(line), line.certain};
+}
+
+template <class T>
+POISE_FN FlowEquation<T> height_of(const T* h, const T* k, const FlowPoint<T>& p, const Flow<T>& d, T error) {
+  const Flow<T> rest = dot(h, k) * along(k, p);
+  return equation_of(along(h, p) - rest, along(h, crossed(k, p)), d - rest, error, error);
+}
+template <class T> POISE_FN FlowEquation<T> height_of(const T* h, const T* k, const FlowPoint<T>& p, T d, T error) {
+  return height_of(h, k, p, Flowing<T>::number(d), error);
+}
+template <class T>
+POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPoint<T>& p, const T* q, const Flow<T>& d, T error) {
+  const Flow<T> rest = dot(q, k) * along(k, p), sum = square_length(p) - square_of(d) + dot(q, q);
+  const T far = most(d), under = error * (far + T(0.5) * error);
+  return equation_of(along(q, p) - rest, along(q, crossed(k, p)), T(0.5) * sum - rest, under, under);
+}
+template <class T> POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPoint<T>& p, const T* q, T d, T error) {
+  return distance_of(k, p, q, Flowing<T>::number(d), error);
+}
+
+// The slides along k that bring x to the distance d from the origin, off by at most `error`.
+template <class T> POISE_FN FlowPair<T> slides_of(const T* k, const FlowPoint<T>& x, const Flow<T>& d, T error) {
+  const Flow<T> q = square_of(d) - square_length(flat(k, x)), middle = T(-1) * along(k, x);
+  const T far = most(d), wide = error * (T(2) * far + error);
+  T slack;
+  bool smooth;
+  const Flow<T> half = root_of(q, wide, slack, smooth);
+  const T scale = T(1) / maximum(far * far, T(1e-9)), off = (q.off + wide) * scale;
+  return {{{middle - half, slack, smooth}, {middle + half, slack, smooth}},
+          {T(1) - q.at * scale, -q.rate * scale, off, off},
+          q.at - absolute(q.rate) - q.off - wide >= T(0)};
+}
+template <class T> POISE_FN FlowPair<T> slides_of(const T* k, const FlowPoint<T>& x, T d, T error) {
+  return slides_of(k, x, Flowing<T>::number(d), error);
+}
+template <class T> POISE_FN FlowKnown<T> slide_by(const Flow<T>& height, T slope, T error) {
+  return {T(1) / slope * height, error / absolute(slope), true};
+}
+
+template <class T> POISE_FN Flow<T> leg_of(const FlowPoint<T>& side, T height, T lever, T& off) {
+  bool smooth;
+  const T error = lever * (T(2) * most_length(side) + lever);
+  return root_of(square_length(side) - height * height, error, off, smooth);
+}
+
+// ---------------------------------------------------------------------------------------------- one vector onto another
+
+// how the direction of a vector across k turns about k
+template <class T> struct FlowDirection {
+  T rate, off, least;
+  bool lost;
+};
+template <class T> POISE_FN FlowDirection<T> direction_of(const T* k, const FlowPoint<T>& a) {
+  const T size = norm(a.at), moved = norm(a.rate) + a.off;
+  if (moved > T(most_moved) * size || !(size > T(0))) return {T(0), T(one_pi), T(0), true};
+  T n[3];
+  cross(a.at, a.rate, n);
+  const T inverse = T(1) / size;
+  return {dot(k, n) * inverse * inverse, a.off * inverse + bend_of(moved * inverse), size - moved, false};
+}
+
+template <class T>
+POISE_FN FlowKnown<T> onto(const T* k, const FlowPoint<T>& p, const FlowPoint<T>& q, T p_error, T q_error) {
+  const FlowPoint<T> a = flat(k, p), b = flat(k, q);
+  const FlowDirection<T> from = direction_of(k, a), to = direction_of(k, b);
+  T n[3];
+  cross(a.at, b.at, n);
+  const bool lost = from.lost || to.lost;
+  const T slack = lost ? T(one_pi) : swing_of(p_error, from.least) + swing_of(q_error, to.least);
+  const Flow<T> at{arc_tangent(dot(k, n), dot(a.at, b.at)), lost ? T(0) : to.rate - from.rate,
+                   lost ? T(0) : from.off + to.off};
+  return {at, minimum(slack, T(one_pi)), !lost};
+}
+
+// Both are the same number, so what is left of the first order is the same too, and what bounds one bounds the other.
+template <class T> POISE_FN void keep_root(const FlowSpan<T>& span, const FlowEquation<T>& line, FlowKnown<T>& answer) {
+  T slack;
+  bool smooth;
+  if (!span.smooth || !answer.smooth) return;
+  const Flow<T> arc = arc_of(line, slack, smooth);
+  if (!smooth) return;
+  answer.at.off = minimum(answer.at.off, line.off + arc.off);
+  answer.slack = minimum(answer.slack, slack);
+}
+template <class T> POISE_FN T doubt_of(const FlowKnown<T>& answer) { return answer.at.off + answer.slack; }
+template <class T> POISE_FN T middle_of(const FlowKnown<T>& answer) { return answer.at.at; }
+
+// ---------------------------------------------------------------------------------------------- where in the cell
+
+// keeps of low to high where a + b t is not positive
+template <class T> POISE_FN void keep_below(T a, T b, T& low, T& high) {
+  if (a + absolute(b) <= T(0)) return;
+  if (!(a - absolute(b) <= T(0))) {
+    low = T(2);
+    high = T(-2);
+  } else if (b > T(0)) {
+    high = minimum(high, -a / b);
+  } else {
+    low = maximum(low, -a / b);
+  }
+}
+
+// what is left of a span where an equation has answers; false: nothing
+template <class T> POISE_FN bool admits(FlowSpan<T>& span, const FlowExists<T>& x) {
+  keep_below(x.at - x.under - T(1), x.rate, span.low, span.high);
+  keep_below(-x.at - x.over - T(1), -x.rate, span.low, span.high);
+  keep_below(x.at + x.over - T(1), x.rate, span.from, span.to);
+  keep_below(-x.at + x.under - T(1), -x.rate, span.from, span.to);
+  return span.low <= span.high;
+}
+template <class T> POISE_FN bool admits(FlowSpan<T>& span, const FlowEquation<T>& line) {
+  return admits(span, exists_of(line));
+}
+template <class T> POISE_FN bool admits(FlowSpan<T>& span, const FlowPair<T>& two) { return admits(span, two.exists); }
+
+}  // namespace poise

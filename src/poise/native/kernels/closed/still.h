@@ -1,0 +1,142 @@
+// still.h: what a walk through a chain's branches is made of while the free joint is held: plain numbers and points.
+//
+// walk.h is written once, for kinds of numbers: these, and those of flow.h that move with the free joint. What a kind has are Number and
+// Point, Equation (a cos t + b sin t = c), Pair (its two answers), Answer (one, and its slack) and Span (where the free joint is meant).
+#pragma once
+#include "kernels/closed/subproblems.h"
+
+namespace poise {
+
+// what the chain's product shall be, and how well it is known
+template <class T> struct FamilyAsked {
+  T R[9], p[3];
+  T turn_error;      // of R [rad]
+  T center_error;    // of A center [m]
+  T distance_error;  // of the distance of A center from `meet`; at most center_error
+};
+
+template <class T> struct StillPoint { T at[3]; };
+
+template <class T> POISE_FN void difference_of(const T* a, const T* b, T* out) {
+  for (int i = 0; i < 3; ++i) out[i] = a[i] - b[i];
+}
+
+template <class T> struct Still {
+  using Real = T;
+  using Number = T;
+  using Point = StillPoint<T>;
+  using Answer = Known<T>;
+  using Pair = TwoTurns<T>;
+  using Equation = Line<T>;
+  using Asked = FamilyAsked<T>;
+  struct Span {};
+  static constexpr bool flows = false;
+  static POISE_FN Number number(T x) { return x; }
+  static POISE_FN Point point(const T* x) { return {{x[0], x[1], x[2]}}; }
+};
+
+// ---------------------------------------------------------------------------------------------- numbers and points
+
+template <class T> POISE_FN T most(T x) { return absolute(x); }
+
+template <class T> POISE_FN StillPoint<T> away_from(const StillPoint<T>& x, const T* p) {
+  StillPoint<T> out;
+  difference_of(x.at, p, out.at);
+  return out;
+}
+template <class T> POISE_FN StillPoint<T> moved_by(const StillPoint<T>& x, const T* p) {
+  return {{x.at[0] + p[0], x.at[1] + p[1], x.at[2] + p[2]}};
+}
+// moved along h by an answer of a joint that slides
+template <class T> POISE_FN StillPoint<T> slid(const T* h, T sign, const Known<T>& by, const StillPoint<T>& x) {
+  StillPoint<T> out;
+  for (int i = 0; i < 3; ++i) out.at[i] = x.at[i] + sign * by.at * h[i];
+  return out;
+}
+template <class T> POISE_FN StillPoint<T> flat(const T* k, const StillPoint<T>& x) {
+  StillPoint<T> out;
+  across(k, x.at, out.at);
+  return out;
+}
+template <class T> POISE_FN StillPoint<T> crossed(const T* k, const StillPoint<T>& x) {
+  StillPoint<T> out;
+  cross(k, x.at, out.at);
+  return out;
+}
+template <class T> POISE_FN T along(const T* h, const StillPoint<T>& x) { return dot(h, x.at); }
+template <class T> POISE_FN T length(const StillPoint<T>& x) { return norm(x.at); }
+template <class T> POISE_FN T most_length(const StillPoint<T>& x) { return norm(x.at); }
+
+// x turned by t about h, with sine and cosine of t
+template <class T> POISE_FN void turn_with(const T* h, T s, T c, const T* x, T* out) {
+  T w[3];
+  cross(h, x, w);
+  const T rest = dot(h, x) * (T(1) - c);
+  for (int i = 0; i < 3; ++i) out[i] = c * x[i] + s * w[i] + rest * h[i];
+}
+template <class T>
+POISE_FN StillPoint<T> turned(const T* h, T sign, T s, T c, const Known<T>&, const StillPoint<T>& x) {
+  StillPoint<T> out;
+  turn_with(h, sign * s, c, x.at, out.at);
+  return out;
+}
+
+// what is asked: the rotation, its inverse, and where it brings a point
+template <class T> POISE_FN StillPoint<T> asked_turn(const FamilyAsked<T>& asked, const StillPoint<T>& x) {
+  StillPoint<T> out;
+  rotate(asked.R, x.at, out.at);
+  return out;
+}
+template <class T> POISE_FN StillPoint<T> asked_turn_back(const FamilyAsked<T>& asked, const StillPoint<T>& x) {
+  StillPoint<T> out;
+  rotate_back(asked.R, x.at, out.at);
+  return out;
+}
+template <class T> POISE_FN StillPoint<T> asked_place(const FamilyAsked<T>& asked, const StillPoint<T>& x) {
+  StillPoint<T> out;
+  rotate(asked.R, x.at, out.at);
+  for (int i = 0; i < 3; ++i) out.at[i] += asked.p[i];
+  return out;
+}
+
+// ---------------------------------------------------------------------------------------------- equations
+
+template <class T> POISE_FN Line<T> height_of(const T* h, const T* k, const StillPoint<T>& p, T d, T error) {
+  return height_line(h, k, p.at, d, error);
+}
+template <class T> POISE_FN Line<T> distance_of(const T* k, const StillPoint<T>& p, const T* q, T d, T error) {
+  return distance_line(k, p.at, q, d, maximum(d - error, T(0)), d + error);
+}
+template <class T> POISE_FN TwoTurns<T> slides_of(const T* k, const StillPoint<T>& x, T d, T error) {
+  const T none[3] = {T(0), T(0), T(0)};
+  return slide_to_distance(k, x.at, none, d, error);
+}
+template <class T>
+POISE_FN Known<T> onto(const T* k, const StillPoint<T>& p, const StillPoint<T>& q, T p_error, T q_error) {
+  return turn_onto(k, p.at, q.at, p_error, q_error);
+}
+template <class T> POISE_FN Known<T> slide_by(T height, T slope, T error) {
+  return {height / slope, error / absolute(slope)};
+}
+
+// an answer that stays with its root of an equation is known as well as the equation says
+template <class T> POISE_FN void keep_root(const typename Still<T>::Span&, const Line<T>& line, Known<T>& answer) {
+  answer.slack = minimum(answer.slack, slack_of(line));
+}
+template <class T> POISE_FN T doubt_of(const Known<T>& answer) { return answer.slack; }
+template <class T> POISE_FN T middle_of(const Known<T>& answer) { return answer.at; }
+
+// The leg of a right triangle whose longest side is `whole`, off by at most `lever`, and whose other leg is `height`: and by how much it can
+// be off.
+template <class T> POISE_FN T leg_of(const StillPoint<T>& side, T height, T lever, T& off) {
+  const T whole = length(side), low = maximum(whole - lever, T(0)), high = whole + lever;
+  const T at = square_root(maximum(whole * whole - height * height, T(0)));
+  off = maximum(square_root(maximum(high * high - height * height, T(0))) - at,
+                at - square_root(maximum(low * low - height * height, T(0))));
+  return at;
+}
+
+template <class T> POISE_FN bool admits(typename Still<T>::Span&, const Line<T>& line) { return line.found; }
+template <class T> POISE_FN bool admits(typename Still<T>::Span&, const TwoTurns<T>& two) { return two.found; }
+
+}  // namespace poise

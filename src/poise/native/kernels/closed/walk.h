@@ -1,0 +1,177 @@
+// walk.h: a way through a chain's joints: what each was found to be, what follows for points and directions, and the choices between answers.
+#pragma once
+#include "kernels/closed/still.h"
+
+namespace poise {
+
+enum FamilyPlan : int {
+  PLAN_PARALLEL_LAST,   // wrist; 2 and 3 are parallel
+  PLAN_MEET_FIRST,      // wrist; 1 and 2 meet
+  PLAN_MEET_LAST,       // wrist; 2 and 3 meet
+  PLAN_PARALLEL_FIRST,  // wrist; 1 and 2 are parallel
+  PLAN_GANTRY,          // wrist; 1, 2 and 3 slide
+  PLAN_PLANAR,          // 2, 3 and 4 are parallel, 5 and 6 meet
+};
+
+template <class T> struct FamilyAxis {
+  T h[3], p[3];    // unit direction, a point on it
+  T middle, half;  // of the range
+  int slides;
+};
+
+template <class T> struct FamilyChain {
+  FamilyAxis<T> axes[6];
+  T center[3];      // where the last three meet, or the last two
+  T meet[3];        // where two of the first three meet
+  int plan, prune;  // prune: drop branches that are outside the ranges
+  T length;         // of the chain, for rounding
+};
+
+template <class T, class K = Still<T>> struct FamilyLeaf {
+  typename K::Answer turn[6];
+  T sine[6], cosine[6];
+  int branch;
+  bool certain;  // it exists for everything within the errors
+  typename K::Span span;
+};
+
+constexpr double family_room = 1e-11;
+
+// how far a value is from the middle of its range, whole turns aside
+template <class T> POISE_FN T turns_off(const FamilyAxis<T>& axis, T value) {
+  const T off = value - axis.middle;
+  if (axis.slides) return off;
+  const T turns = off * T(0.5 / one_pi);
+  return off - T(2 * one_pi) * ((turns + TrigTable<T>::round_shift) - TrigTable<T>::round_shift);
+}
+
+// how far the joint is outside its range whatever the turn within its slack [rad or m]; not positive: it may be inside
+template <class T> POISE_FN T excess_of_range(const FamilyAxis<T>& axis, const Known<T>& turn) {
+  return absolute(turns_off(axis, turn.at)) - axis.half - turn.slack - T(family_room);
+}
+
+// whether it is inside for every turn within the slack
+template <class T> POISE_FN bool surely_inside(const FamilyAxis<T>& axis, const Known<T>& turn) {
+  return excess_of_range(axis, Known<T>{turn.at, T(0)}) + turn.slack + T(4 * family_room) <= T(0) ||
+         (!axis.slides && axis.half >= T(one_pi));
+}
+
+// whether a joint may be inside its range
+template <class T> POISE_FN bool stays(typename Still<T>::Span&, const FamilyAxis<T>& axis, const Known<T>& turn) {
+  return !(excess_of_range(axis, turn) > T(0));
+}
+
+template <class K> struct FamilyWalk {
+  using T = typename K::Real;
+  using Number = typename K::Number;
+  using Point = typename K::Point;
+  using Answer = typename K::Answer;
+
+  const FamilyChain<T>& chain;
+  const typename K::Asked& asked;
+  int cuts;         // pieces into which an answer that is hardly known is cut
+  unsigned wanted;  // the branches that are asked for, a bit each
+  int choices;      // between two answers that are still to come
+  FamilyLeaf<T, K> leaf;
+
+  // notes a joint; false if it is outside its range
+  POISE_FN bool put(int joint, const Answer& turn) {
+    if (!chain.axes[joint].slides) sine_cosine_of(middle_of(turn), leaf.sine[joint], leaf.cosine[joint]);
+    return put_last(joint, turn);
+  }
+
+  // the same of a joint that nothing else depends on
+  POISE_FN bool put_last(int joint, const Answer& turn) {
+    leaf.turn[joint] = turn;
+    return !chain.prune || stays(leaf.span, chain.axes[joint], turn);
+  }
+
+  // whether a branch that is asked for begins with this number, which has all choices but those that are still to come
+  POISE_FN bool wants(int branch) const {
+    const int leaves = 1 << choices;
+    return ((wanted >> (branch * leaves)) & ((1u << leaves) - 1u)) != 0u;
+  }
+
+  // the rotation of a joint times x, or its inverse
+  POISE_FN Point turn_by(int joint, T sign, const Point& x) const {
+    const FamilyAxis<T>& axis = chain.axes[joint];
+    if (axis.slides) return x;
+    return turned(axis.h, sign, leaf.sine[joint], leaf.cosine[joint], leaf.turn[joint], x);
+  }
+
+  // a joint's motion applied to the point x, or its inverse; `moved` is the distance by which x moves at most while the joint is within its slack
+  POISE_FN Point move_by(int joint, T sign, const Point& x, T& moved) const {
+    const FamilyAxis<T>& axis = chain.axes[joint];
+    const Answer& turn = leaf.turn[joint];
+    if (axis.slides) {
+      moved = turn.slack;
+      return slid(axis.h, sign, turn, x);
+    }
+    const Point d = away_from(x, axis.p);
+    moved = turn.slack * most_length(flat(axis.h, d));
+    return moved_by(turn_by(joint, sign, d), axis.p);
+  }
+
+  POISE_FN T rotation_slack(int joint) const { return chain.axes[joint].slides ? T(0) : leaf.turn[joint].slack; }
+};
+
+// an answer that lies somewhere in a piece around it
+template <class T> POISE_FN Known<T> piece_of(const TwoTurns<T>& two, int side, int index, T width) {
+  const T from = two.least + width * (T(index) + T(0.5));
+  return {two.middle + (side ? from : -from), T(0.5001) * width};
+}
+
+// into how many pieces a pair is cut: of about so many hundredths
+template <class T> POISE_FN int pieces_of(const TwoTurns<T>& two, int cuts) {
+  const T spread = two.turn[0].slack * T(100);
+  return spread > T(1) ? (spread < T(cuts) ? static_cast<int>(spread) : cuts) : 1;
+}
+
+// Runs `then` for both answers of a joint. Near where the two are one, each is hardly known; cut into pieces, what follows from each
+// piece is known better. `then` is told whether the answers stay apart for everything within the errors; a piece has no root to stay with.
+template <class K, class F>
+POISE_FN bool walk_both(FamilyWalk<K>& walk, int joint, const typename K::Pair& two, F&& then) {
+  using T = typename K::Real;
+  if (!admits(walk.leaf.span, two)) return false;
+  const bool known = walk.leaf.certain;
+  const int branch = walk.leaf.branch;
+  const typename K::Span span = walk.leaf.span;
+  int pieces = 1;
+  T width = T(0);
+  if constexpr (!K::flows) {
+    pieces = pieces_of(two, walk.cuts);
+    width = (two.widest - two.least) / T(pieces);
+  }
+  bool stop = false;
+  --walk.choices;
+  POISE_ROLLED
+  for (int i = 0; i < 2 * pieces && !stop; ++i) {
+    const int side = i & 1;
+    if (!walk.wants(2 * branch + side)) continue;
+    walk.leaf.certain = known && two.certain && pieces == 1;
+    walk.leaf.branch = 2 * branch + side;
+    walk.leaf.span = span;
+    typename K::Answer turn = two.turn[side];
+    if constexpr (!K::flows) {
+      if (pieces > 1) turn = piece_of(two, side, i / 2, width);
+    }
+    if (walk.put(joint, turn)) stop = then(walk, two.certain && pieces == 1);
+  }
+  ++walk.choices;
+  walk.leaf.branch = branch;
+  walk.leaf.certain = known;
+  return stop;
+}
+
+// as walk_both with one answer
+template <class K, class F>
+POISE_FN bool walk_one(FamilyWalk<K>& walk, int joint, const typename K::Answer& turn, F&& then) {
+  walk.leaf.branch *= 2;
+  --walk.choices;
+  const bool stop = walk.put(joint, turn) && then(walk, true);
+  ++walk.choices;
+  walk.leaf.branch /= 2;
+  return stop;
+}
+
+}  // namespace poise

@@ -1,0 +1,173 @@
+// arcs.h: the arcs of a free joint: for each branch of a transform every interval in which all joints are inside their ranges.
+//
+// The free joint's range is cut into cells. A branch is ruled out in a cell, or inside all over it; or the cell is looked at to the second order:
+// where in it the branch may be inside, and where it surely is. What lies between is a cell again, much narrower where a joint passes
+// its limit or two branches meet: its width shrinks with the square. In a cell narrower than `finest` the pose in its middle decides.
+#pragma once
+#include <algorithm>
+#include <vector>
+
+#include "kernels/closed/decide.h"
+#include "kernels/closed/flow_cell.h"
+
+namespace poise {
+
+// an interval of the free joint in which a branch is inside the ranges, or may be
+struct Piece {
+  int branch;
+  double low, high;
+};
+
+// Cells that are still to be looked at, what is sure, and what is so narrow that its middle decided, and outside.
+class ArcSearch {
+ public:
+  std::vector<Piece> sure, open;
+  int looked = 0;
+
+  ArcSearch(const FamilyQuestion<double>& question, double finest) : question_(question), finest_(finest) {
+    const FamilyScan<double> scan = scan_of(question);
+    double at, half;
+    // ends: there are at most `first_cells` cells and one more for each interval
+    for (int i = 0; cell_of(scan, first_cells, i, at, half); ++i) push(at - half, at + half, all_branches);
+    std::reverse(cells_.begin(), cells_.end());
+  }
+
+  // false: there were too many cells
+  bool find(int most) {
+    // ends: after `most` cells
+    for (; !cells_.empty() && looked < most; ++looked) {
+      const Cell cell = cells_.back();
+      cells_.pop_back();
+      begun_ = cells_.size();
+      look(cell);
+    }
+    return cells_.empty();
+  }
+
+ private:
+  using Leaf = FamilyLeaf<double, Flowing<double>>;
+  static constexpr int first_cells = 16;
+  static constexpr double coarse = 5e-5;  // [rad or m]
+  static constexpr double alike = 1.5;    // a cell that is so much wider than either of two is still taken for both
+  struct Cell {
+    double low, high;
+    unsigned branches;
+  };
+
+  // A cell for some branches. Branches often end together: cells of the same place that were found together are one.
+  void push(double low, double high, unsigned branches) {
+    for (std::size_t i = begun_; i < cells_.size(); ++i) {
+      Cell& own = cells_[i];
+      const double from = minimum(low, own.low), to = maximum(high, own.high);
+      if (to - from > alike * minimum(high - low, own.high - own.low)) continue;
+      own = {from, to, own.branches | branches};
+      return;
+    }
+    cells_.push_back({low, high, branches});
+  }
+  // what is left of a cell for one branch; cut in two where that is most of it
+  void push_part(const Cell& cell, double low, double high, unsigned branch) {
+    if (!(low < high)) return;
+    const double middle = 0.5 * (low + high);
+    const bool wide = high - low > 0.6 * (cell.high - cell.low);
+    if (wide) push(middle, high, branch);
+    push(low, wide ? middle : high, branch);
+  }
+
+  static void add(std::vector<Piece>& to, unsigned branches, const Cell& cell) {
+    for (int b = 0; b < 8; ++b) {
+      if (branches >> b & 1u) to.push_back({b, cell.low, cell.high});
+    }
+  }
+
+  void look(const Cell& cell) {
+    const double at = 0.5 * (cell.low + cell.high), half = 0.5 * (cell.high - cell.low) * (1.0 + 1e-9) + 1e-15;
+    if (cell.high - cell.low <= finest_) {
+      const CellBranches found = branches_of_cell(question_, at, half, cell.branches);
+      const unsigned inside = found.full | branches_of_cell(question_, at, 0.0, cell.branches).open;
+      add(sure, inside, cell);
+      add(open, found.open & ~inside, cell);
+      return;
+    }
+    unsigned wide = 0u;
+    walk_cell(question_.spec.chain, flow_of(question_, at, half), cell.branches, [&](const Leaf& leaf) {
+      wide |= take(leaf, cell, at, half);
+      return false;
+    });
+    // what cannot be told in the middle cannot be told beside it either: the chain itself is not known so well
+    if (wide && cell.high - cell.low <= coarse) {
+      const CellBranches middle = branches_of_cell(question_, at, 0.0, wide);
+      const unsigned doubt = middle.open & ~middle.full;
+      add(sure, doubt, cell);
+      wide &= ~doubt;
+    }
+    if (!wide) return;
+    push(at, cell.high, wide);
+    push(cell.low, at, wide);
+  }
+
+  // what a leaf says of a cell; its branch where that is so little that the cell is to be cut in two
+  unsigned take(const Leaf& leaf, const Cell& cell, double at, double half) {
+    const FlowSpan<double>& span = leaf.span;
+    const unsigned branch = 1u << leaf.branch;
+    const bool none = !(span.from < span.to);
+    if (none && span.high - span.low > 1.0) return branch;
+    if (none) {
+      push_part(cell, at + half * span.low, at + half * span.high, branch);
+      return 0u;
+    }
+    sure.push_back({leaf.branch, at + half * span.from, at + half * span.to});
+    push_part(cell, at + half * span.to, at + half * span.high, branch);
+    push_part(cell, at + half * span.low, at + half * span.from, branch);
+    return 0u;
+  }
+
+  const FamilyQuestion<double>& question_;
+  double finest_;
+  std::vector<Cell> cells_;
+  std::size_t begun_ = 0;  // where the cells begin that were found by the last look
+};
+
+// pieces that touch as one
+inline std::vector<Piece> join(std::vector<Piece> pieces, double gap) {
+  std::sort(pieces.begin(), pieces.end(),
+            [](const Piece& a, const Piece& b) { return a.branch != b.branch ? a.branch < b.branch : a.low < b.low; });
+  std::vector<Piece> out;
+  for (const Piece& piece : pieces) {
+    if (!out.empty() && out.back().branch == piece.branch && piece.low - out.back().high <= gap) {
+      out.back().high = maximum(out.back().high, piece.high);
+    } else {
+      out.push_back(piece);
+    }
+  }
+  return out;
+}
+
+constexpr double far_from_arcs = 1e-4;
+
+// whether every place of an interval is near an arc of its branch; the arcs of a branch are sorted
+inline bool is_near_arcs(const Piece& open, const std::vector<Piece>& arcs) {
+  double from = open.low;
+  for (const Piece& arc : arcs) {
+    if (arc.branch != open.branch || arc.high + far_from_arcs < from) continue;
+    if (arc.low - far_from_arcs > from) return false;
+    from = arc.high + far_from_arcs;
+    if (from >= open.high) return true;
+  }
+  return false;
+}
+
+// Whole arcs, and whether every one is among them: all was looked through, and nothing may be inside that is farther from an arc than
+// `far_from_arcs`.
+inline bool find_arcs(const FamilyQuestion<double>& question, double finest, int most, std::vector<Piece>& out) {
+  // no finer than the chain itself is known
+  const double own = question.spec.turn_error + question.spec.point_error / question.spec.chain.length;
+  const double width = maximum(finest, own);
+  ArcSearch search(question, width);
+  bool whole = search.find(most);
+  out = join(std::move(search.sure), 2.0 * width);
+  for (const Piece& piece : join(std::move(search.open), 2.0 * width)) whole = whole && is_near_arcs(piece, out);
+  return whole;
+}
+
+}  // namespace poise
