@@ -121,11 +121,15 @@ def test_axes_that_a_file_has_rounded_are_in_the_family_still(kind) -> None:
 
 
 def test_general_axes_have_no_family_and_say_so() -> None:
+    """Six turns have their poses all the same (tests/solving/test_general_six.py), but not with a slide among them."""
     rng = np.random.default_rng(7)
     lines = [Line(False, rng.normal(size=3), rng.normal(size=3)) for _ in range(6)]
     family = build_arm(lines, rng).family("tool")
-    assert not family
-    assert "no three neighbouring axes" in str(family)
+    assert family.name == "general six joints"
+    assert "no three neighbouring axes" in family.reason
+    slide = build_arm([Line(True, *rng.normal(size=(2, 3))), *lines[1:]], rng).family("tool")
+    assert not slide
+    assert "no three neighbouring axes" in str(slide)
     assert "fewer than six" in str(build_arm(lines[:4], rng).family("tool"))
     assert "more than seven" in str(build_arm(lines + lines[:2], rng).family("tool"))
 

@@ -11,6 +11,9 @@ Seven joints belong to the family of the six that are left when the first or the
 *free*. So an arm with spherical shoulder and a last joint of any offset (Panda, xArm7, iiwa) has its last joint free,
 and an arm on a rail the rail.
 
+Six turns that stand in none of these are *general six joints*: their poses are roots of a polynomial of degree 16
+(reach/general.py), found in numbers and not in closed form; nothing is proved of them.
+
 Files round their numbers. Axes that nearly stand in a family are moved into it, and the chain says by how much its
 frame can be off for that, whatever its joints do: `point_error` and `turn_error`. For the turn by v about two axes that
 differ by the angle a and, where they are nearest, by the distance d: the rotations differ by at most 2 a, a point at
@@ -28,15 +31,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
-from poise.model.chain import Axis, Chain, find_chain
+from poise.model.chain import Axis, Chain, find_chain, placement
 from poise.model.tree import Tree
 
-__all__ = ["Family", "find_family"]
+__all__ = ["GENERAL", "Family", "find_family"]
 
 Floats = NDArray[np.float64]
 WORST = 1e-3  # how far, in radians or of the chain's length, axes may be from a family
 APART = 1e-6  # of the chain's length: axes that are nearer count as one
 SLANT = 1e-2  # sine of the least angle between axes that must not be parallel
+GENERAL = "general six joints"
 PLANS = ("parallel last", "meet first", "meet last", "parallel first", "gantry", "planar")  # as in kernels/families.h
 
 
@@ -45,11 +49,11 @@ class Family:
     """What closed form a chain has.
 
     Attributes:
-        name: "spherical wrist", "spherical shoulder", "three parallel axes", or "none".
+        name: "spherical wrist", "spherical shoulder", "three parallel axes", "general six joints", or "none".
         frame: Name of the frame.
         joints: Names of the joints that move it, the innermost first.
         free: Name of the joint that is scanned, of seven; None of six.
-        reason: Why there is none; "" where there is one.
+        reason: Why there is no closed form; "" where there is one.
         point_error: How far a point of the frame is off for axes that were moved into the family [m].
         turn_error: The same of its rotation [rad].
     """
@@ -109,6 +113,8 @@ def find_family(
         for choice in found
         if choice[0] == 0 or np.isfinite(scanned(chain, choice[0]).half) or turns(chain, choice[0])
     ]
+    if not found and n == 6 and not any(axis.slides for axis in chain.axes) and moves_every_way(chain):
+        return Family(GENERAL, name, joints, reason=describe_axes(chain.axes), chain=chain)
     if not found:
         return Family("none", name, joints, reason=describe_axes(chain.axes))
     place, six, metres, radians = min(found, key=lambda choice: choice[2] + choice[3])
@@ -252,6 +258,23 @@ def errors_of(six: Six, true: Sequence[Axis], chain: Chain) -> tuple[float, floa
         metres += 2.0 * sine * span((*order[i:], *beyond), chain.T[:3, 3]) if sine > 0.0 else 0.0
         metres += 2.0 * axis.from_axis(ideal.p)
     return 1.01 * metres, 1.01 * radians
+
+
+def moves_every_way(chain: Chain) -> bool:
+    """Whether turns move their frame in all six ways, but for singular poses: some pose of a few is not singular."""
+    length = span(chain.axes, chain.T[:3, 3]) or 1.0
+    for values in np.random.default_rng(0).uniform(-2.0, 2.0, (4, len(chain.axes))):
+        T, screws = np.eye(4), []
+        for axis, v in zip(chain.axes, values, strict=True):
+            h, p = T[:3, :3] @ axis.h, T[:3, :3] @ axis.p + T[:3, 3]
+            screws.append([*h, *(np.cross(p, h) / length)])
+            x, y, z = axis.h
+            K = np.array([[0.0, -z, y], [z, 0.0, -x], [-y, x, 0.0]])
+            R = np.eye(3) + np.sin(v) * K + (1.0 - np.cos(v)) * K @ K
+            T = T @ placement(R, axis.p - R @ axis.p)
+        if np.linalg.svd(np.array(screws), compute_uv=False)[-1] > APART:
+            return True
+    return False
 
 
 def describe_axes(axes: Sequence[Axis]) -> str:

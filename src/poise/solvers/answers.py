@@ -185,6 +185,8 @@ class Answers(Sequence["Solution"]):
         if self._solutions:
             return ""
         excluded = self.excluded
+        if not excluded and not self.complete:
+            return "No branch was found; it is not established that there is none."
         if not excluded:
             return "No branch exists: whatever the joint limits, the chain cannot bring its frame there."
         return "Every branch is outside the joint limits.\n" + "\n".join(f"  {one}" for one in excluded)

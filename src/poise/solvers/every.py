@@ -1,4 +1,4 @@
-"""solve_all: every pose of a transform, by the closed form of the chain's family.
+"""solve_all: every pose of a transform, by the closed form of the chain's family (general.py: without one).
 
 Six joints have at most eight branches (families.h); each is an isolated pose. Seven joints have a curve of poses for
 each branch: the free joint is cut into cells, in each of which a branch is ruled out, or inside the ranges all over, or
@@ -21,11 +21,12 @@ from poise.goals.goal import GoalRows
 from poise.kinematics import Pose
 from poise.model import Model
 from poise.model.chain import Axis
-from poise.model.family import Family
+from poise.model.family import GENERAL, Family
 from poise.native import core
 from poise.reach.bounds import fixes_the_frame, recall
 from poise.reach.closed import ClosedGoal, close_goal
 from poise.solvers.answers import Answers, Arc, Excluded, Poses
+from poise.solvers.general import Generally, answer_generally
 from poise.solvers.one_call import check_start
 from poise.solvers.options import check_whole
 from poise.solvers.proving import find_freedom
@@ -55,7 +56,7 @@ def solve_all(
     joints: Sequence[str] | None = None,
     samples: int = 16,
 ) -> Answers:
-    """Finds every pose inside the limits that brings a frame to a transform; for chains that have a closed form.
+    """Finds every pose inside the limits that brings a frame to a transform; for six turns, and seven with a family.
 
     Args:
         model: The body.
@@ -77,7 +78,7 @@ def solve_all(
             "free joint type: answers.at(angle)."
         )
     check_start(model, start)
-    given = {"joints": tuple(joints) if isinstance(joints, list) else joints, "restarts": 0}
+    given: dict[str, Any] = {"joints": tuple(joints) if isinstance(joints, list) else joints, "restarts": 0}
     solver, rows, key = Solver._read_problem(model, goal, given)
     if len(rows) != 1 or not fixes_the_frame(rows[0][1]) or rows[0][1].base is not None:
         raise InvalidValue(
@@ -86,9 +87,14 @@ def solve_all(
         )
     begin = read_start(solver.model, start)
     closed = find_closed(solver, rows[0][1], key, begin)
+    again = (repeat, (model, goal, begin, given["joints"], samples))
+    if isinstance(closed, Family) and closed.name == GENERAL:
+        freedom, T = find_freedom(model, solver._options, begin, True), np.eye(4)
+        T[:3, :3], T[:3, 3] = rows[0][1].target[:9].reshape(3, 3), rows[0][1].target[9:12]
+        point = tuple(rows[0][1].point.tolist())
+        return answer_generally(Generally(model, goal, given["joints"], closed, point, freedom, T, begin), again)
     if not isinstance(closed, ClosedGoal):
         raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
-    again = (repeat, (model, goal, begin, given["joints"], samples))
     every = Every(solver, key, closed, rows[0][1].target, begin, again)
     return every.six() if every.free is None else every.seven(every.free, samples)
 

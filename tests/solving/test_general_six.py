@@ -1,0 +1,164 @@
+"""Six turns in no family: every pose that a search finds is among the answers, each answer is one, none is promised."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import poise
+from poise.goals import Orient, Reach
+
+X, Y, Z = np.eye(3)
+OBLIQUE = np.cos(0.96) * X + np.sin(0.96) * Z
+# axes and places of real arms whose wrists are offset: neighbours are parallel or meet, and still no family has them
+OFFSET = {
+    "offset behind three parallel": (
+        (Z, Y, Y, Y, Z, Y),
+        ((0, 0, 0), (0, 0.1, 0.1), (0.4, 0.1, 0.1), (0.8, 0.1, 0.1), (0.8, 0.2, 0.1), (0.85, 0.2, 0.0)),
+    ),
+    "offset wrist": (
+        (Z, Y, Y, X, Y, X),
+        ((0, 0, 0), (0, 0, 0.2), (0, 0, 0.75), (0.3, 0, 0.75), (0.55, 0, 0.75), (0.55, 0.15, 0.75)),
+    ),
+    "oblique wrist": (
+        (Z, Y, Y, X, OBLIQUE, np.cos(1.9) * X + np.sin(1.9) * Z),
+        ((0, 0, 0), (0, 0, 0.27), (0.41, -0.01, 0.27), (0.41, -0.01, 0.27), (0.62, -0.01, 0.27), (0.69, -0.01, 0.33)),
+    ),
+}
+
+
+def make_arm(axes, places, reach: float = 3.0, further: bool = False) -> poise.Model:
+    builder, parent, at = poise.ModelBuilder("arm"), None, np.zeros(3)
+    for k, (axis, place) in enumerate(zip(axes, places, strict=True)):
+        offset = poise.Transform(translation=np.array(place) - at)
+        builder.add_joint(f"j{k}", parent, "revolute", offset=offset, axis=axis, lower=-reach, upper=reach)
+        parent, at = f"j{k}", np.array(place)
+    if further:
+        builder.add_joint(
+            "further", parent, "revolute", offset=poise.Transform(translation=(0.1, 0, 0)), axis=(0, 1, 0)
+        )
+        parent = "further"
+    return builder.add_frame("tool", parent, poise.Transform(translation=(0.1, 0.02, 0.05))).build()
+
+
+def draw_arm(seed: int, reach: float = 3.0, further: bool = False) -> poise.Model:
+    rng = np.random.default_rng(seed)
+    axes = rng.normal(size=(6, 3))
+    return make_arm(axes / np.linalg.norm(axes, axis=1)[:, None], 0.4 * rng.normal(size=(6, 3)), reach, further)
+
+
+def lies_among(q, answers) -> bool:
+    return any(np.abs(one.q - q).max() < 1e-6 for one in answers)
+
+
+def test_the_family_says_so():
+    family = draw_arm(0).family("tool")
+    assert family.name == "general six joints"
+    assert family
+    assert str(family) == "general six joints: 6 joints to 'tool'"
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_every_pose_is_among_the_answers_of_its_transform(seed):
+    model, rng = draw_arm(seed), np.random.default_rng(seed)
+    for q in model.random(rng, 8):
+        answers = poise.solve_all(model, Reach("tool", model.fk(q, "tool")))
+        assert lies_among(q, answers)
+        assert not answers.complete
+        assert len(answers) + len(answers.excluded) <= 16
+        for one in answers:
+            assert one.reached
+            assert max(one.errors["tool"]) <= 1e-8
+            assert (one.q >= model.lower).all()
+            assert (one.q <= model.upper).all()
+
+
+@pytest.mark.parametrize("name", OFFSET)
+def test_offset_wrists_too(name):
+    """Where neighbouring axes are parallel or meet the equations of the general case depend on each other."""
+    model, rng = make_arm(*OFFSET[name]), np.random.default_rng(0)
+    assert model.family("tool").name == "general six joints"
+    q = model.random(rng, 40)
+    found = [lies_among(x, poise.solve_all(model, Reach("tool", model.fk(x, "tool")))) for x in q]
+    assert sum(found) >= 38
+
+
+@pytest.mark.parametrize("name", ["random", *OFFSET])
+def test_a_dense_search_finds_nothing_that_is_lacking(name):
+    model = draw_arm(9) if name == "random" else make_arm(*OFFSET[name])
+    rng = np.random.default_rng(1)
+    goals = [Reach("tool", (0, 0, 0), tolerance=1e-9), Orient("tool", np.eye(3), tolerance=1e-9, name="turn")]
+    searched = 0
+    for T in model.fk(model.random(rng, 4), "tool"):
+        answers = poise.solve_all(model, Reach("tool", T))
+        targets = {"tool": np.tile(T[:3, 3], (100, 1)), "turn": np.tile(T[:3, :3], (100, 1, 1))}
+        batch = poise.solve_batch(model, goals, targets, model.random(rng, 100), restarts=0)
+        searched += int(batch.reached.sum())
+        assert all(lies_among(q, answers) for q in batch.q[batch.reached])
+    assert searched >= 50
+
+
+def test_answers_are_sorted_by_their_way_from_the_start():
+    model = draw_arm(9)
+    rng = np.random.default_rng(3)
+    longest = 0
+    for q in model.random(rng, 6):
+        start = model.random(rng)
+        ways = [
+            float(np.abs(one.q - start).max())
+            for one in poise.solve_all(model, Reach("tool", model.fk(q, "tool")), start)
+        ]
+        assert ways == sorted(ways)
+        longest = max(longest, len(ways))
+    assert longest >= 2
+
+
+def test_branches_outside_the_ranges_are_told():
+    """The same arm with narrow ranges: what it lacks is excluded, and by how much."""
+    wide, narrow = draw_arm(2, 3.1), draw_arm(2, 0.8)
+    rng = np.random.default_rng(0)
+    empty = 0
+    for q in wide.random(rng, 12):
+        T = wide.fk(q, "tool")
+        all_of_it, few = poise.solve_all(wide, Reach("tool", T)), poise.solve_all(narrow, Reach("tool", T))
+        inside = [one.q for one in all_of_it if np.abs(one.q).max() <= 0.8]
+        assert len(few) == len(inside)
+        assert all(lies_among(x, few) for x in inside)
+        assert len(few.excluded) >= len(all_of_it) - len(inside)
+        assert all(one.excess > 0.0 for one in few.excluded)
+        empty += not few
+        assert bool(few.why()) == (not few)
+    assert empty >= 3
+
+
+def test_nothing_found_is_no_proof():
+    """Far away there is no branch: the list says that it does not know, the solver's bounds that it is out of reach."""
+    T = np.eye(4)
+    T[:3, 3] = 50.0
+    answers = poise.solve_all(draw_arm(0), Reach("tool", T))
+    assert not answers
+    assert not answers.complete
+    assert "not established" in answers.why()
+
+
+def test_a_point_of_the_frame_and_joints_that_stand_still():
+    model = draw_arm(4, further=True)
+    rng = np.random.default_rng(0)
+    six = [f"j{k}" for k in range(6)]
+    assert model.family("tool", six).name == "general six joints"
+    q = model.random(rng)
+    T, point = model.fk(q, "tool"), np.array((0.1, -0.2, 0.05))
+    T[:3, 3] += T[:3, :3] @ point
+    answers = poise.solve_all(model, Reach("tool", T, point=point), q, joints=six)
+    assert lies_among(q, answers)
+    assert all(one.q[6] == q[6] for one in answers)
+
+
+def test_answers_are_pickled():
+    model = draw_arm(1)
+    answers = poise.solve_all(model, Reach("tool", model.fk(model.random(np.random.default_rng(0)), "tool")))
+    again = pickle.loads(pickle.dumps(answers))
+    assert [one.q.tolist() for one in again] == [one.q.tolist() for one in answers]
+    assert len(answers) > 0
