@@ -2,7 +2,7 @@
 
     python tools/retarget_sheet.py walk.bvh g1.xml dancer.glb ... --scale 0.01 --out sheet.png
 
-Each row is a body: the source first, then the same frames of every result, seen a little from the side.
+Each row is a body: the source first, then the same frames of every result, in mid-stride, a little from the side.
 What cannot be carried over is told. Figures of each result are printed beside its name.
 """
 
@@ -20,13 +20,23 @@ from poise.pictures.stick import Camera
 
 
 def choose_frames(clip: poise.Motion, count: int) -> list[int]:
-    """Choose frames spread over a clip."""
-    return [int(i) for i in np.linspace(0, len(clip) - 1, count + 2)[1:-1]]
+    """Choose frames in mid-stride: those in which the feet are furthest apart, at least a third of a second apart.
+
+    Recordings begin and end with somebody who stands and waits; frames spread evenly show that.
+    """
+    roles, up = poise.roles(clip.model), clip.model.up_direction
+    way = clip.positions(roles["ankle_l"]) - clip.positions(roles["ankle_r"])
+    apart = np.linalg.norm(way - np.outer(way @ up, up), axis=1)
+    chosen: list[int] = []
+    for t in np.argsort(-apart).tolist():
+        if len(chosen) < count and all(abs(t - other) > clip.fps / 3.0 for other in chosen):
+            chosen.append(t)
+    return sorted(chosen)
 
 
 def draw_row(axes: np.ndarray, clip: poise.Motion, frames: list[int], title: str) -> None:
     """Draw a few frames of a motion."""
-    for ax, t in zip(axes, frames, strict=True):
+    for ax, t in zip(axes, frames, strict=False):
         draw_clay(ax, clip[t], Camera(up=clip.model.up, azimuth=0.6, elevation=0.15))
         ax.set_aspect("equal")
         ax.autoscale_view()
@@ -57,7 +67,7 @@ def main() -> None:
     parser.add_argument("clip")
     parser.add_argument("bodies", nargs="+")
     parser.add_argument("--scale", default="auto", help="metres of a unit of the clip's file")
-    parser.add_argument("--frames", type=int, nargs=2, default=(0, 120), help="the first, and one past the last")
+    parser.add_argument("--frames", type=int, nargs=2, default=(0, 300), help="the first, and one past the last")
     parser.add_argument("--columns", type=int, default=4)
     parser.add_argument("--out", type=Path, default=Path("build/retarget.png"))
     options = parser.parse_args()
