@@ -295,8 +295,12 @@ def test_a_residual_that_bends_within_a_step_is_not_held_against_a_jacobian(bend
 
     Custom(residual, jacobian, size=1).rows(arm)
     for factor in (1.01, -1.0, 0.0):
+
+        def wrong(q: Floats, factor: float = factor) -> Floats:
+            return jacobian(q) * np.array([factor, 1.0, 1.0])
+
         with pytest.raises(InvalidValue, match=r"jacobian\[0, 0\]"):
-            Custom(residual, lambda q, f=factor: jacobian(q) * [f, 1, 1], size=1).rows(arm)
+            Custom(residual, wrong, size=1).rows(arm)
 
 
 def test_a_kink_is_not_held_against_a_jacobian(figure: poise.Model) -> None:
