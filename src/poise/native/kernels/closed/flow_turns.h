@@ -70,10 +70,14 @@ POISE_FN FlowEquation<T> height_of(const T* h, const T* k, const FlowPoint<T>& p
 template <class T> POISE_FN FlowEquation<T> height_of(const T* h, const T* k, const FlowPoint<T>& p, T d, T error) {
   return height_of(h, k, p, Flowing<T>::number(d), error);
 }
+// Where a distance is much less than what it is between, its square loses more by rounding than it is off by: this part of theirs is added.
+constexpr double lost_part = 1e-14;
+
 template <class T>
 POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPoint<T>& p, const T* q, const Flow<T>& d, T error) {
   const Flow<T> rest = dot(q, k) * along(k, p), sum = square_length(p) - square_of(d) + dot(q, q);
-  const T far = most(d), under = error * (far + T(0.5) * error);
+  const T far = most(d), size = most(square_length(p)) + dot(q, q);
+  const T under = error * (far + T(0.5) * error) + T(lost_part) * size;
   return equation_of(along(q, p) - rest, along(q, crossed(k, p)), T(0.5) * sum - rest, under, under);
 }
 template <class T> POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPoint<T>& p, const T* q, T d, T error) {
@@ -83,7 +87,7 @@ template <class T> POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPo
 // The slides along k that bring x to the distance d from the origin, off by at most `error`.
 template <class T> POISE_FN FlowPair<T> slides_of(const T* k, const FlowPoint<T>& x, const Flow<T>& d, T error) {
   const Flow<T> q = square_of(d) - square_length(flat(k, x)), middle = T(-1) * along(k, x);
-  const T far = most(d), wide = error * (T(2) * far + error);
+  const T far = most(d), wide = error * (T(2) * far + error) + T(lost_part) * (far * far + dot(x.at, x.at));
   T slack;
   bool smooth;
   const Flow<T> half = root_of(q, wide, slack, smooth);
@@ -101,7 +105,7 @@ template <class T> POISE_FN FlowKnown<T> slide_by(const Flow<T>& height, T slope
 
 template <class T> POISE_FN Flow<T> leg_of(const FlowPoint<T>& side, T height, T lever, T& off) {
   bool smooth;
-  const T error = lever * (T(2) * most_length(side) + lever);
+  const T far = most_length(side), error = lever * (T(2) * far + lever) + T(lost_part) * far * far;
   return root_of(square_length(side) - height * height, error, off, smooth);
 }
 
