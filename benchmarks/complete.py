@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -253,7 +254,7 @@ def main() -> None:
     parser.add_argument("--arms", default=",".join(ARMS))
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1, help="processes")
-    parser.add_argument("--show", action="store_true", help="print what is lacking")
+    parser.add_argument("--show", action="store_true", help="print what is lacking, and how far it is")
     given = parser.parse_args()
     print(f"{'arm':8} {'targets':>8} {'complete':>9} {'listed':>9} {'exact':>7} {'no pose':>8} {'lacking':>8}")
     lacking = 0
@@ -263,7 +264,11 @@ def main() -> None:
             sizes = [min(CHUNK, given.targets - at) for at in range(0, given.targets, CHUNK)]
             n = len(sizes)
             rows = zip([name] * n, [given.seed] * n, range(n), sizes, [given.starts] * n, [given.show] * n, strict=True)
-            found = sum(pool.map(look, *zip(*rows, strict=True)), Counter())
+            found: Counter = Counter()
+            for part in pool.map(look, *zip(*rows, strict=True)):
+                found += part
+                if given.show:
+                    print(name, dict(found), file=sys.stderr, flush=True)
             lacking += found["lacking"]
             print(
                 f"{name:8} {found['targets']:8d} {found['complete'] / found['targets']:9.2%} {found['listed']:9d} "
