@@ -142,3 +142,21 @@ def test_joints_that_stand_still_are_part_of_the_chain() -> None:
     assert family.free is None
     assert len(family.joints) == 6
     assert not model.family("panda_hand_tcp", joints=["panda_joint1"])
+
+
+@pytest.mark.parametrize(("name", "frame", "bend"), [("iiwa14", "iiwa_link_ee", 5), ("panda", "panda_hand_tcp", 1)])
+def test_a_pose_is_within_the_bounds_of_a_branch_however_straight_the_wrist(name, frame, bend) -> None:
+    """Near a straight wrist or shoulder the bend follows from a cosine that rounding moves more than all else."""
+    model, rng = poise.load(name), np.random.default_rng(0)
+    moves = np.ones(model.nv, dtype=bool)
+    closed = close_goal(model, Reach(frame, np.eye(4)).rows(model), Freedom(moves.tobytes(), True))
+    assert isinstance(closed, ClosedGoal)
+    assert closed.free is not None
+    for size in np.geomspace(1e-3, 1e-7, 200):
+        q = model.random(rng)
+        q[bend] = size
+        T, at = model.fk(q, frame), q[closed.axes[closed.free].q]
+        rows = closed.form.near(T[:3, :3].copy(), T[:3, 3].copy(), np.array([at]), False, np.zeros(7), np.ones(7))
+        off = rows[:, 5:12] - q[[axis.q for axis in closed.axes]]
+        off = np.abs(off - 2.0 * np.pi * np.round(off / (2.0 * np.pi)))
+        assert (off <= rows[:, 12:19] + 1e-12).all(axis=1).any(), size

@@ -36,6 +36,7 @@ template <class T, class K = Still<T>> struct FamilyLeaf {
 };
 
 constexpr double family_room = 1e-11;
+constexpr double product_room = 1e-14;  // of a product of two unit vectors that some turns have moved
 
 // how far a value is from the middle of its range, whole turns aside
 template <class T> POISE_FN T turns_off(const FamilyAxis<T>& axis, T value) {

@@ -6,7 +6,7 @@ namespace poise {
 
 // By how much h4 . R36 h6 can be off. To first order a turn of joint j by d changes it by d k_j . (h4 x forth), k_j its axis seen from the
 // fourth; what is left is at most half the square of all turns together. Near where h4 and R36 h6 are in line that is much less than
-// the sum of the turns.
+// the sum of the turns, and less than what rounding takes from the product itself: that has its own room.
 template <class K> POISE_FN typename K::Real height_error(const FamilyWalk<K>& walk, const typename K::Point& forth,
                                                           typename K::Real sum) {
   using T = typename K::Real;
@@ -18,7 +18,7 @@ template <class K> POISE_FN typename K::Real height_error(const FamilyWalk<K>& w
     first += slack * most(along(walk.chain.axes[j].h, n));
     if (j > 0) n = walk.turn_by(j, T(1), n);
   }
-  return minimum(sum, first + T(0.5) * sum * sum);
+  return minimum(sum, first + T(0.5) * sum * sum) + T(product_room);
 }
 
 // the last three joints of the wrist, once the first three are known: R4 R5 R6 = (R1 R2 R3)^T R
