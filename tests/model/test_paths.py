@@ -152,6 +152,14 @@ def test_what_a_closed_curve_leaves_over_is_spread_evenly() -> None:
     assert np.ptp(roll) < 1e-3 * np.abs(J[:, 3:]).max()
 
 
+@pytest.mark.parametrize("far", [1e9, 1e15, 1e18, -1e18, 1e300])
+def test_a_closed_curve_is_never_left(far: float) -> None:
+    model = wire(Path(RING, closed=True))
+    curve = model.fk(np.linspace(0, model.joint("bead").path.length, 2000)[:, None], "bead")[:, :3, 3]
+    place = model.fk(np.array([far]), "bead")[:3, 3]
+    assert np.linalg.norm(curve - place, axis=1).min() < 1e-2
+
+
 def test_upright_as_a_train() -> None:
     path = Path(BEND, up=(0, 0, 1))
     T = wire(path).fk(np.linspace(0, path.length, 200)[:, None], "bead")

@@ -46,7 +46,11 @@ POISE_LARGE_FN int piece_at(const Curve& curve, double x) {
 
 // the seven numbers at x, their slopes and second derivatives
 POISE_LARGE_FN void read_curve(const Curve& curve, double x, double* value, double* slope, double* bend) {
-  if (curve.closed) x -= curve.length * floor_of(x / curve.length);
+  if (curve.closed) {
+    x -= curve.length * floor_of(x / curve.length);
+    // whole turns of a very large number have no digits left
+    x = x < 0.0 ? 0.0 : x > curve.length ? curve.length : x;
+  }
   const int i = piece_at(curve, x);
   const CurvePiece& piece = curve.pieces[i];
   const double end = (i + 1 < curve.n ? curve.pieces[i + 1].start : curve.length) - piece.start;
