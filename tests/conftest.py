@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 from collections.abc import Callable, Generator
 from pathlib import Path
@@ -26,8 +27,13 @@ _started: list[str] = []  # the processes that the running test has started
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Start the session with no closing tables."""
+    """Start the session with no closing tables, and with Ctrl-C heard.
+
+    A shell's background jobs, and what they start, ignore Ctrl-C; tests that send it would wait for ever.
+    """
     config.stash[_tables] = {}
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
