@@ -146,3 +146,17 @@ def test_bones_keep_their_lengths_and_the_nearest_root_carries(walk, mode):
     assert np.ptp(q[:, body.joint("pelvis_position").q], axis=0).max() > 0.3
     assert carried.quality.slip_p95 < 0.01
     assert carried.quality.sink_max < 1.0
+
+
+def test_a_stream_of_the_upper_body_alone_leaves_the_rest_as_it_is(walk, small):
+    arms = [joint.name for joint in small.joints if "arm" in joint.name or "elbow" in joint.name]
+    assert arms
+    carried = retarget(walk[:6], small, joints=arms, mode="online").motion
+    others = [k for joint in small.joints if joint.name not in arms for k in range(small.nq)[joint.q]]
+    np.testing.assert_array_equal(carried.q[:, others], np.broadcast_to(carried.q[0, others], (6, len(others))))
+
+
+def test_a_stream_tells_what_it_held(walk, small):
+    told = retarget(walk[:20], small, mode="online")
+    assert len(told.contacts)
+    assert f"{len(told.contacts)} contacts were held" in told.why()

@@ -162,3 +162,27 @@ def test_answers_are_pickled():
     again = pickle.loads(pickle.dumps(answers))
     assert [one.q.tolist() for one in again] == [one.q.tolist() for one in answers]
     assert len(answers) > 0
+
+
+def test_poses_of_quarter_turns_are_found_too():
+    """Square axes and square transforms: where the equations of an elimination may fall together."""
+    places = np.cumsum(
+        [[0.3, 0.3, 0], [0.3, 0.3, 0], [0, 0, -0.2], [0.5, -0.2, -0.2], [0.3, 0.5, 0.5], [0.3, 0, 0.3]], axis=0
+    )
+    model, rng, tried = make_arm((Z, X, X, Y, X, Z), places), np.random.default_rng(0), 0
+    for q in np.pi / 2.0 * rng.integers(-1, 2, (30, 6)):
+        if np.linalg.svd(model.jacobian(q, "tool"))[1].min() > 0.03:
+            tried += 1
+            assert lies_among(q, poise.solve_all(model, Reach("tool", model.fk(q, "tool"))))
+    assert tried > 10
+
+
+def test_a_joint_at_the_end_of_its_range_is_inside_and_joints_may_be_a_generator():
+    model, rng = draw_arm(3, reach=2.0), np.random.default_rng(1)
+    for _ in range(6):
+        q = model.random(rng)
+        q[4] = model.upper[4]
+        goal = Reach("tool", model.fk(q, "tool"))
+        answers = poise.solve_all(model, goal, joints=(joint.name for joint in model.joints))
+        assert lies_among(q, answers)
+        assert all((one.q <= model.upper).all() for one in answers)

@@ -247,3 +247,18 @@ def test_answers_are_pickled_and_copied_as_the_question_that_they_answer(name, f
         assert other.complete == answers.complete
         assert other.arcs == answers.arcs
         assert np.array_equal([one.q for one in other], [one.q for one in answers])
+
+
+def test_a_wrist_that_folds_onto_the_shoulder_is_not_proved_away() -> None:
+    """Links of one length with the elbow folded: the distance that decides is zero, and so is its rate."""
+    builder, parent = poise.ModelBuilder("folding"), None
+    for k, axis in enumerate("zyzyzyz"):
+        offset = poise.Transform(translation=(0, 0, float(k in (3, 4))))
+        half = 3.3 if k == 3 else 2.9
+        turn = np.eye(3)["xyz".index(axis)]
+        builder.add_joint(f"j{k}", parent, "revolute", offset=offset, axis=turn, lower=-half, upper=half)
+        parent = f"j{k}"
+    model = builder.add_frame("tool", parent).build()
+    q = np.array([0, 0, 0, np.pi, 0, 0, 0])
+    answers = poise.solve_all(model, Reach("tool", np.round(model.fk(q, "tool"))))
+    assert len(answers) or not answers.complete

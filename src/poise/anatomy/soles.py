@@ -24,6 +24,7 @@ def find_sole(model: Model, foot: str, toes: str | None = None) -> list[ContactP
         The contact points of `poise.roles`, if one of its feet is on that frame; else those of the frame as if it were
         a foot.
     """
+    foot, toes = model.frame(foot).name, None if toes is None else model.frame(toes).name
     found, parts = roles(model), find_rigid_parts(model)
     near = {parts[foot], parts[toes or foot]}
     for side in FEET:

@@ -48,6 +48,8 @@ def retarget_command(
         given = load_one_motion(file, read_options(base="fixed", scale=scale, up=up), clip, None)
         body = poise.load(model, base="free")
         parts = None if mapping is None else motion.Mapping.load(mapping)
+        if person is not None and parts is not None:
+            raise InvalidValue("--person and --mapping both say which frames are meant; give one of them.")
         if person is not None:
             parts = motion.Mapping.between(given.model, body, person)
         carried = motion.retarget(given, body, parts, mode=mode, progress=progress)

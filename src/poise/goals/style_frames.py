@@ -29,6 +29,7 @@ Ints = NDArray[np.int64]
 STILL = 1e-4  # lengths L: a joint that slides less than this in all frames does not travel
 COMMON = 0.1  # share of the spread of all frames in that of a few: what few frames do not show is not forbidden
 FLOOR = 0.04  # radians, or lengths L: how far a pose strays from the frames at least
+MOST_TREES = 8  # of points that were asked for, the last ones
 AT_ONCE = 2000  # frames whose points are placed together
 
 
@@ -109,15 +110,19 @@ class StyleFrames:
         """Return the frames whose points lie nearest to places in the root's axes, (points, 3), and how far each is."""
         tree = self._trees.get(points)
         if tree is None:
+            if len(self._trees) >= MOST_TREES:
+                self._trees.pop(next(iter(self._trees)))
             tree = self._trees[points] = core.Points(self._place_points(points))
-        found: tuple[Ints, Floats] = tree.find(places, many)
+        found: tuple[Ints, Floats] = tree.find(places, min(many, len(self.q)))
         return found
 
     def find_alike(self, q: Floats, many: int) -> tuple[Ints, Floats]:
         """Return the frames whose coordinates are nearest to those of a pose, and how far each is."""
         if "pose" not in self._trees:
             self._trees["pose"] = core.Points(self.x)
-        found: tuple[Ints, Floats] = self._trees["pose"].find(self.chart.measure(q)[self.chart.counts], many)
+        found: tuple[Ints, Floats] = self._trees["pose"].find(
+            self.chart.measure(q)[self.chart.counts], min(many, len(self.q))
+        )
         return found
 
     def make_gaussian(self, nearest: Ints, far: Floats) -> Gaussian:

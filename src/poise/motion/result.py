@@ -94,6 +94,8 @@ class Track:
         if self.reconfigurations:
             lines.append(f"the arm takes another branch before {self._tell_flips()}; no way does without.")
         if not lines:
+            if not self.errors and len(self.contacts):
+                return f"{len(self.contacts)} contacts were held."
             if not self.errors:
                 return f"Nothing is in contact in any of the {len(self.motion)} frames."
             held = f" and {len(self.contacts)} contacts hold exactly" if len(self.contacts) else ""

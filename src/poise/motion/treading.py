@@ -114,7 +114,8 @@ class Treading:
         corners = [[c.point for c in hold.edge.corners] if hold.edge else [hold.point] * 2 for hold in self.holds]
         points = [[hold.point, *each] for hold, each in zip(self.holds, corners, strict=True)]
         self.own = np.array(points).reshape(-1, 3, 3).swapaxes(1, 2)
-        self.rises = np.array([(0.0, *(hold.edge.rises if hold.edge else (0.0, 0.0))) for hold in self.holds])
+        rises = [(0.0, *(hold.edge.rises if hold.edge else (0.0, 0.0))) for hold in self.holds]
+        self.rises = np.array(rises).reshape(-1, 3)
         self.long = max(1, round(FADE * fps))
         self.apart = {
             (a.name, b.name): measure_apart(a, b)

@@ -37,6 +37,7 @@ ANGLES = np.array([0.0, 2.0, -2.0]) * np.pi / 3.0
 FROM_VALUES = np.linalg.inv(np.stack([np.ones(3), np.sin(ANGLES), np.cos(ANGLES)], axis=1))
 TO_POWERS = np.array([[1.0, 0.0, 1.0], [0.0, 2.0, 0.0], [1.0, 0.0, -1.0]])  # of x, of 1, sine, cosine times 1 + x^2
 ORIGINS = np.array([0.3, 0.7, 1.1])  # of joints 3, 4 and 5: half a turn from there has no tangent
+NUDGED = 1e-6  # transforms that are asked for; a search follows
 MOVED = 1e-4  # axes of the ways that are not the chain itself
 PROBES = 32
 CLOSE = 0.05  # [rad] a pose that came so near is found
@@ -54,7 +55,7 @@ class GeneralSix:
     def __init__(self, axes: Sequence[Axis], T: Floats) -> None:
         unit = span(axes, T[:3, 3]) or 1.0
         h, p = np.array([axis.h for axis in axes]), np.array([axis.p for axis in axes]) / unit
-        self._unit, self._zero = unit, np.linalg.inv(T)
+        self._unit, self._zero, self._nudge = unit, np.linalg.inv(T), make_nudge(NUDGED)
         rng = np.random.default_rng(0)
         moved = h + MOVED * rng.normal(size=h.shape)
         moved /= np.linalg.norm(moved, axis=1)[:, None]
@@ -67,8 +68,17 @@ class GeneralSix:
         """Return of transforms (n, 4, 4) which has a pose (k,) near which values of the joints (k, 6)."""
         B = T @ self._zero
         B[:, :3, 3] /= self._unit
+        B = self._nudge @ B  # a transform with square corners may make the equations degenerate
         found = [way.find(B) for way in self._ways]
         return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
+
+
+def make_nudge(size: float) -> Floats:
+    """Return a small motion in no particular direction."""
+    out = np.eye(4)
+    out[:3, :3] = rotate(np.array([0.48, -0.31, 0.82]) / np.linalg.norm([0.48, -0.31, 0.82]), np.array(size))
+    out[:3, 3] = size * np.array([0.37, 0.61, -0.7])
+    return out
 
 
 class Way:

@@ -365,7 +365,7 @@ class Rig(Planting):
         self._change(verb, name, aims=set_entry(self._state.aims, name, wish))
 
     def _take(self, handle: Handle, target: Floats, dragged: tuple[str, ...]) -> None:
-        """Makes a target the wish of a dragged handle."""
+        """Makes a target the goal of a dragged handle."""
         state = self._state
         before = state.places.get(handle.name)
         kept = handle.tool and target.ndim == 1

@@ -189,7 +189,8 @@ class Answers(Sequence["Solution"]):
             return "No branch was found; it is not established that there is none."
         if not excluded:
             return "No branch exists: whatever the joint limits, the chain cannot bring its frame there."
-        return "Every branch is outside the joint limits.\n" + "\n".join(f"  {one}" for one in excluded)
+        found = "" if self.complete else " that was found"
+        return f"Every branch{found} is outside the joint limits.\n" + "\n".join(f"  {one}" for one in excluded)
 
     @overload
     def __getitem__(self, index: int) -> Solution: ...

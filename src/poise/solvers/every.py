@@ -28,7 +28,7 @@ from poise.reach.closed import ClosedGoal, close_goal
 from poise.solvers.answers import Answers, Arc, Excluded, Poses
 from poise.solvers.general import Generally, answer_generally
 from poise.solvers.one_call import check_start
-from poise.solvers.options import check_whole
+from poise.solvers.options import check_whole, keep_joints
 from poise.solvers.proving import find_freedom
 from poise.solvers.ready import put_back, take
 from poise.solvers.solution import Solution
@@ -78,7 +78,7 @@ def solve_all(
             "free joint type: answers.at(angle)."
         )
     check_start(model, start)
-    given: dict[str, Any] = {"joints": tuple(joints) if isinstance(joints, list) else joints, "restarts": 0}
+    given: dict[str, Any] = {"joints": keep_joints(joints), "restarts": 0}
     solver, rows, key = Solver._read_problem(model, goal, given)
     if len(rows) != 1 or not fixes_the_frame(rows[0][1]) or rows[0][1].base is not None:
         raise InvalidValue(

@@ -29,6 +29,7 @@ __all__ = ["answer_generally"]
 
 Floats = NDArray[np.float64]
 WANTED, EXACT = 1e-10, 1e-9  # [m, rad] what the search is asked for, and what may be left
+AT_THE_END = 1e-8  # [rad] so far outside its range a joint stands at the end of it
 SAME = 1e-6  # poses that differ less are one
 
 
@@ -98,7 +99,7 @@ class Generally:
 
     def list_poses(self) -> tuple[Poses, bool]:
         """Return the poses inside the ranges; that they are all is not established."""
-        inside = [q for q in self.branches if self.measure_excess(q).max() <= 0.0]
+        inside = [self.model.clamp(q) for q in self.branches if self.measure_excess(q).max() <= AT_THE_END]
         return Poses(self.solve, np.array(inside).reshape(-1, self.model.nq)), False
 
     def exclude(self) -> tuple[Excluded, ...]:
@@ -107,7 +108,7 @@ class Generally:
         for number, q in enumerate(self.branches):
             excess = self.measure_excess(q)
             k = int(excess.argmax())
-            if excess[k] > 0.0:
+            if excess[k] > AT_THE_END:
                 out.append(Excluded(number, self.axes[k].joint, float(excess[k]), False))
         return tuple(sorted(out, key=lambda one: one.excess))
 

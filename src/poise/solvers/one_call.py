@@ -17,7 +17,7 @@ from poise.methods import Method
 from poise.model import Model
 from poise.model.degrees import FEWEST, doubt_start
 from poise.solvers.keywords import refuse_unknown
-from poise.solvers.options import SolveOptions, check_whole
+from poise.solvers.options import SolveOptions, check_whole, keep_joints
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 
@@ -101,7 +101,7 @@ def solve(
         "method": method,
         "limits": limits,
         "limit_handling": limit_handling,
-        "joints": tuple(joints) if isinstance(joints, list) else joints,
+        "joints": keep_joints(joints),
         "stiffness": stiffness,
         "max_steps": max_steps,
         "time_limit": time_limit,

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, fields
 from inspect import Parameter, Signature
 from typing import Any, TypedDict, TypeVar, cast
@@ -26,6 +26,7 @@ __all__ = [
     "Options",
     "SolveOptions",
     "check_whole",
+    "keep_joints",
     "show_options",
 ]
 
@@ -129,6 +130,11 @@ class Options:
                 raise InvalidValue(f"{what} is {value!r}; it must be a positive number, or None.")
         if not isinstance(self.record, (bool, np.bool_)):
             raise InvalidValue(f"record is {self.record!r}; it must be True or False.")
+
+
+def keep_joints(joints: Any) -> Any:
+    """Return joints= as what can be kept and read more than once."""
+    return tuple(joints) if isinstance(joints, (list, Iterator)) else joints
 
 
 def check_whole(what: str, value: Any, least: int) -> int:

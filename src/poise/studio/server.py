@@ -104,14 +104,18 @@ class Studio(Session):
         return f"<Studio of {self.model.name!r} at {self.url}>"
 
 
-def list_sources(style: Iterable[StyleSource] | StyleSource) -> list[StyleSource]:
+def list_sources(style: Iterable[StyleSource] | StyleSource | None) -> list[StyleSource]:
     """Return what a style is learned from.
 
     Raises:
+        InvalidValue: Something is no clip.
         FormatError: A file is not there.
     """
-    clips = [style] if isinstance(style, (Motion, Style, str, PathLike)) else list(style)
+    alone = isinstance(style, (Motion, Style, str, bytes, PathLike)) or not isinstance(style, Iterable)
+    clips: list[StyleSource] = [] if style is None else [style] if alone else list(style)  # type: ignore[arg-type, list-item]
     for clip in clips:
+        if not isinstance(clip, (Motion, Style, str, PathLike)):
+            raise InvalidValue(f"style has {clip!r}; it takes clips, as motions or files, or a Style.")
         if not isinstance(clip, (Motion, Style)) and not Path(clip).is_file():
             raise FormatError("is not there; style= takes clips, as motions or files.", str(clip))
     return clips

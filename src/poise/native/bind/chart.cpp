@@ -56,7 +56,7 @@ void make_chart(Chart* self, int n_q, int n_v, nb::handle numbers, nb::handle tu
   if (p.size() != size || l.size() != size) refuse("ShapeMismatch", "place and loose need a number a coordinate.");
   for (npy_intp k = 0; k < size; ++k) self->place.push_back(whole(p.data<double>()[k]));
   self->loose.assign(l.data<double>(), l.data<double>() + size);
-  self->d = 1 + *std::max_element(self->place.begin(), self->place.end());
+  for (const int at : self->place) self->d = std::max(self->d, 1 + at);
   const auto in = [](int at, int width, int end) { return at >= 0 && at + width <= end; };
   bool fits = true;
   for (const auto& x : self->numbers) fits = fits && in(x.q_index, 1, n_q) && in(x.v_index, 1, n_v);

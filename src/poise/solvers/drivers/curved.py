@@ -100,7 +100,8 @@ class CurvedPosture:
         best = self._settle(q)
         settled = best is not None
         if best is None:
-            self._native.rest_at(self._table["posture_wanted"], self._table["posture_gain"])
+            if self._table["posture_wanted"] is not None:
+                self._native.rest_at(self._table["posture_wanted"], self._table["posture_gain"])
             best = self._run(q, None, None)
             if best.outcome != core.Outcome.REACHED:
                 best = self._search_seeds(best)

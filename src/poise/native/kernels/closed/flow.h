@@ -146,7 +146,7 @@ template <class T> POISE_FN T bend_of(T share) { return T(0.5) * share * share /
 
 template <class T> POISE_FN Flow<T> length(const FlowPoint<T>& x) {
   const T size = norm(x.at), moved = norm(x.rate) + x.off;
-  if (moved > T(most_moved) * size) return {size, T(0), moved};
+  if (!(moved <= T(most_moved) * size) || !(size > T(0))) return {size, T(0), moved};
   const T inverse = T(1) / size;
   return {size, dot(x.at, x.rate) * inverse, x.off + size * bend_of(moved * inverse)};
 }
