@@ -9,6 +9,7 @@ import pytest
 
 import poise
 from poise.goals import Orient, Reach
+from poise.reach.general import divide
 
 X, Y, Z = np.eye(3)
 OBLIQUE = np.cos(0.96) * X + np.sin(0.96) * Z
@@ -186,3 +187,14 @@ def test_a_joint_at_the_end_of_its_range_is_inside_and_joints_may_be_a_generator
         answers = poise.solve_all(model, goal, joints=(joint.name for joint in model.joints))
         assert lies_among(q, answers)
         assert all((one.q <= model.upper).all() for one in answers)
+
+
+@pytest.mark.parametrize("rank", [0, 1, 5, 11, 12])
+def test_equations_without_a_leading_term_are_divided_too(rank):
+    rng = np.random.default_rng(rank)
+    square = rng.integers(-3, 4, (4, 12, rank)).astype(float) @ rng.integers(-3, 4, (4, rank, 12)).astype(float)
+    right = rng.normal(size=(4, 12, 24))
+    out = divide(right, square)
+    assert np.isfinite(out).all()
+    if rank == 12:
+        np.testing.assert_allclose(square @ out, right, atol=1e-8)

@@ -179,15 +179,23 @@ def finds(way: Way, own: Floats, B: Floats) -> NDArray[np.bool_]:
 
 def solve_pencils(constant: Floats, linear: Floats, square: Floats) -> tuple[Complexes, Complexes]:
     """Return where (constant + linear x + square x^2) v = 0: x (n, 24), and (v, x v) in columns (n, 24, 24)."""
-    n = len(square)
-    size = np.abs(square).max(axis=(1, 2), keepdims=True)
-    # what is singular to the last bit is so no longer; rounding is as large
-    noise = np.random.default_rng(0).normal(size=(12, 12))
-    C = np.zeros((n, 24, 24))
+    C = np.zeros((len(square), 24, 24))
     C[:, :12, 12:] = np.eye(12)
-    C[:, 12:] = -np.linalg.solve(square + 1e-16 * size * noise, np.concatenate([constant, linear], axis=2))
+    C[:, 12:] = -divide(np.concatenate([constant, linear], axis=2), square)
     found, vectors = np.linalg.eig(C)
     return found.astype(complex), vectors.astype(complex)
+
+
+def divide(right: Floats, square: Floats) -> Floats:
+    """Return X with square X = right; what is singular to the last bit is moved by as much as its rounding."""
+    noise = np.random.default_rng(0).normal(size=square.shape[1:])
+    try:
+        size = np.abs(square).max(axis=(1, 2), keepdims=True)
+        return np.asarray(np.linalg.solve(square + 1e-16 * size * noise, right))
+    except np.linalg.LinAlgError:  # noise below the last bit of what it is added to may leave a pivot of zero
+        U, s, Vt = np.linalg.svd(square)
+        least = 1e-16 * np.maximum(s[:, :1], np.abs(right).max(axis=(1, 2))[:, None])
+        return np.asarray(Vt.transpose(0, 2, 1) @ (U.transpose(0, 2, 1) @ right / np.maximum(s, least)[:, :, None]))
 
 
 def read_angle(low: Floats, high: Floats) -> Floats:
