@@ -1,13 +1,15 @@
-"""Several answers to one problem: search after search from spread seeds, those that are alike left out, nearest first.
+"""Several answers to one problem: search after search, those that are alike left out, nearest first.
 
 Two answers are distinct where some joint differs by more than 0.1 rad (0.1 L for slides). The first search begins at
-the start, the others at the same seeds as restarts do. Batches in lanes do the same inside (native/run/batch/rows.cpp).
+the start, the next at the branches of a goal that has a closed form, the others at the same seeds as restarts do.
+Where branches are all there is (one goal of six joints), searches begin at these alone, each at the turns nearest to
+the start. Batches in lanes do the same inside (native/run/batch/rows.cpp).
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -53,36 +55,43 @@ class Explorer:
         self.searches = max(SEARCHES, 1 + options.method.restarts) if asked == "auto" else 1 + int(asked)
         self.single = change_options(solver, restarts=0)
         self.seeding = change_options(solver, restarts=self.searches - 1, record=False)
+        self.seeding._native.complete_proofs()
         self.moves = find_seeded(self.seeding)
+        self.lists_all = core.branches_are_all(self.seeding._native)
         self.unit = np.where(~solver.model.slides, 1.0, solver.model.length)
 
     def find(self, start: Any, targets: Mapping[str, Any] | None, count: int) -> Found:
         """Return up to `count` distinct answers."""
         begun, options = time.perf_counter(), self.solver._options
         asked = {**self.solver._targets, **(targets or {})}
-        first = self.single.solve(start, asked)
-        answers, steps, searches = [first] if first.reached else [], first.steps, first.searches
-        for seed in self.make_seeds(start, asked) if count > 1 or not first.reached else ():
+        answers: list[Solution] = []
+        steps = searches = 0
+        for seed in self.make_seeds(start, asked, count):
             late = options.time_limit is not None and time.perf_counter() - begun > options.time_limit
-            if late or len(answers) == count or first._outcome.name == "UNREACHABLE":
+            if (late and searches) or len(answers) == count:
                 break
             found = self.single.solve(seed, asked)
             steps, searches = steps + found.steps, searches + found.searches
             if found.reached and all(self.measure_apart(found.q, other.q) > DISTINCT for other in answers):
                 answers.append(found)
+            if found._outcome.name == "UNREACHABLE":
+                break
         if not answers:
             missed = self.solver.solve(start, targets)
             return Found([missed], missed.steps, missed.searches)
         begin = self.read_start(start)
         return Found(sorted(answers, key=lambda answer: self.measure_apart(begin, answer.q)), steps, searches)
 
-    def make_seeds(self, start: Any, targets: Mapping[str, Any]) -> Floats:
-        """Return the starts of the searches after the first, (searches - 1, nq); what may not move stays."""
-        begin = self.read_start(start)
-        native = self.seeding._native
+    def make_seeds(self, start: Any, targets: Mapping[str, Any], count: int) -> Iterator[Any]:
+        """Yield where searches begin: the start, then branches, then seeds; branches alone where there is no more."""
+        begin, native = self.read_start(start), self.seeding._native
         native.restart(begin, dict(targets))
-        seeds: Floats = np.array(core.seeds_of(native))
-        return np.where(self.moves, seeds, begin)
+        branches: Floats = np.array(core.listed_of(native, count))
+        if not self.lists_all or not len(branches):
+            yield start
+        yield from branches
+        if not self.lists_all or not len(branches):
+            yield from np.where(self.moves, np.array(core.seeds_of(native)), begin)
 
     def read_start(self, start: Any) -> Floats:
         """Return the start as numbers."""

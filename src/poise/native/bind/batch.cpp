@@ -140,6 +140,26 @@ void solve_batch(const PreparedSolver& solver, const AnyDict& table, std::size_t
   tell(progress, job);
 }
 
+// Poses that the closed form of some goal lists for the start and the targets that the solver has: (k, n_q), none where there is none.
+NumpyArray listed_of(const PreparedSolver& solver, int solutions) {
+  const SolverData& own = solver.data;
+  std::vector<ListedPose> poses;
+  if (!own.closed.empty()) {
+    const ClosedForm<double>& form = own.closed[0];
+    const double* targets = own.targets.data() + own.goals[static_cast<std::size_t>(form.goal)].target;
+    poses.reserve(most_listed(form, solutions));
+    list_poses(own, targets, own.start.data(), solutions, poses);
+  }
+  const npy_intp shape[2] = {static_cast<npy_intp>(poses.size()), own.n_q};
+  Array out(PyArray_SimpleNew(2, shape, NPY_DOUBLE));
+  for (std::size_t i = 0; i < poses.size(); ++i) {
+    double* q = out.data<double>() + i * own.start.size();
+    std::copy(own.start.begin(), own.start.end(), q);
+    place_listed(own, own.closed[0], poses[i], q);
+  }
+  return out.release();
+}
+
 AnyTuple why_not(const PreparedSolver& solver) {
   const Refused why = refused_by_device(solver.data);
   const std::string goal = why.goal < 0 ? std::string() : solver.names[static_cast<std::size_t>(why.goal)];
@@ -151,6 +171,10 @@ AnyTuple why_not(const PreparedSolver& solver) {
 void bind_batch(nb::module_& m) {
   m.def("solve_batch", solve_batch, nb::arg("solver"), nb::arg("table"), nb::arg("threads"), nb::arg("progress").none(),
         "Solves every row of a batch. Private: use poise.solve_batch.");
+  m.def("listed_of", listed_of, nb::arg("solver"), nb::arg("solutions"),
+        "Return (k, nq): poses by the closed form of a goal, the nearest of each branch first; after `restart`.");
+  m.def("branches_are_all",
+        [](const PreparedSolver& s) { return lists_serve(s.data) && s.data.closed[0].spec.free_joint == FREE_NONE; });
   m.def("threads_serve", [](const PreparedSolver& s) { return threads_serve(s.data); });
   m.def("device_serves", [](const PreparedSolver& s) { return device_serves(s.data); });
   m.def("refused_by_device", why_not,

@@ -16,16 +16,6 @@ FamilyTarget<double> target_without_errors(const double* R, const double* p) {
   return target;
 }
 
-double bring_near(const FamilyAxis<double>& axis, double v, double near) {
-  if (axis.slides) return v;
-  const double low = axis.middle - axis.half, high = axis.middle + axis.half;
-  double close = v + whole_turn * std::ceil((near - v) / whole_turn - half_turn);
-  if (close > high) close -= whole_turn * std::ceil((close - high) / whole_turn - 1e-12);
-  if (close >= low) return close;
-  const double up = close + whole_turn * std::ceil((low - close) / whole_turn - 1e-12);
-  return up <= high + 1e-9 || low - close >= up - high ? up : close;
-}
-
 void write_row(const FamilySpec<double>& spec, const FamilyLeaf<double>& leaf, double value, const ListStart& start,
                double* row) {
   FamilyLeaf<double> slack = leaf;

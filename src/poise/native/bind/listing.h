@@ -4,14 +4,12 @@
 
 #include "bind/family.h"
 #include "run/arcs.h"
+#include "run/listed.h"
 
 namespace poise {
 
 using FamilyNumbers = std::vector<double>;
 
-constexpr double whole_turn = 2.0 * one_pi;
-constexpr double half_turn =
-    0.5 + 1e-9;  // of a turn: what is as near on both sides is the lower one, whatever the last bits are
 // of a row: arc, value, branch, certain, way, then 7 joints, 7 slacks, 7 excesses
 constexpr std::size_t row_width = 26, row_joints = 5, row_slacks = 12, row_excesses = 19;
 
@@ -19,9 +17,6 @@ constexpr std::size_t row_width = 26, row_joints = 5, row_slacks = 12, row_exces
 struct ListStart { const double *values, *scale; };
 
 FamilyTarget<double> target_without_errors(const double* R, const double* p);
-
-// an angle moved by whole turns: inside the range where that is possible, and there as near as can be
-double bring_near(const FamilyAxis<double>& axis, double v, double near);
 
 // a leaf as a row; its way is the longest of a joint from the start
 void write_row(const FamilySpec<double>& spec, const FamilyLeaf<double>& leaf, double value, const ListStart& start,

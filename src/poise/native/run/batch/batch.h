@@ -11,6 +11,7 @@
 #include "kernels/loop/lanes.h"
 #include "memory/scratch.h"
 #include "memory/solver_data.h"
+#include "run/listed.h"
 
 namespace poise {
 
@@ -81,6 +82,7 @@ struct Worker {
   std::unique_ptr<SolverData> first;  // of a strict problem
   std::vector<Slot> slots;
   std::vector<double> memory, end_q, end_errors;
+  std::vector<ListedPose> listed;  // of one row, where several answers are asked for of what has a closed form
   Scratch scratch;
 
   Worker(BatchJob& shared, int lanes);

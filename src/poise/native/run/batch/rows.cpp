@@ -149,7 +149,7 @@ void polish_slot(Worker& worker, const Slot& slot) {
   if (slot.outcome != Outcome::REACHED) solver_ops().polish(worker.own);
 }
 
-// A pose that reaches in float, judged in double; where that says no, a few steps in double are tried.
+// A pose that should reach, judged in double; where that says no, a few steps in double are tried.
 bool verify(Worker& worker, Slot& slot) {
   SolverData& own = worker.own;
   const auto problem = own.problem();
@@ -159,7 +159,7 @@ bool verify(Worker& worker, Slot& slot) {
   polish_slot(worker, slot);
   slot.steps = own.total_steps;
   if (own.outcome != Outcome::REACHED) return false;
-  round_answer(own);
+  if (worker.job.q32) round_answer(own);
   slot.outcome = own.outcome;
   for (std::size_t k = 0; k < own.best_q.size(); ++k) slot.best_q[k] = own.best_q[k];
   for (std::size_t k = 0; k < own.best_errors.size(); ++k) slot.best_errors[k] = own.best_errors[k];
@@ -180,12 +180,18 @@ double distance_between(Worker& worker, const double* a, const double* b) {
   return most;
 }
 
-// keeps a pose that is unlike those found before, in order of its distance from the start; true: there are enough
+// whether the slot's pose is one of those found before
+bool is_known(Worker& worker, const Slot& slot) {
+  const int width = worker.own.n_q + static_cast<int>(worker.end_errors.size()) + 1;
+  for (int i = 0; i < slot.found; ++i) {
+    if (distance_between(worker, slot.solutions + i * width, slot.best_q) <= distinct) return true;
+  }
+  return false;
+}
+
+// keeps the slot's pose in order of its distance from the start; true: there are enough
 bool keep_solution(Worker& worker, Slot& slot) {
   const int n_q = worker.own.n_q, n_e = static_cast<int>(worker.end_errors.size()), width = n_q + n_e + 1;
-  for (int i = 0; i < slot.found; ++i) {
-    if (distance_between(worker, slot.solutions + i * width, slot.best_q) <= distinct) return false;
-  }
   const double far = distance_between(worker, slot.start, slot.best_q);
   int at = slot.found++;
   for (; at > 0 && slot.solutions[at * width - 1] > far; --at) {
@@ -207,6 +213,27 @@ void write_solutions(Worker& worker, const Slot& slot) {
   }
   for (std::size_t i = index(slot.found); i < k; ++i) write_nothing(worker, slot.row * k + i, ROW_STALLED, nullptr);
   write_counts(worker.job, slot.row, slot.steps, slot.searches);
+}
+
+// Answers the slot's row by what its closed form lists; false: that is nothing.
+bool answer_by_list(Worker& worker, Slot& slot) {
+  const SolverData& own = worker.own;
+  const ClosedForm<double>& form = own.closed[0];
+  std::vector<ListedPose>& listed = worker.listed;
+  list_poses(own, slot.targets + own.goals[0].target, slot.start, worker.job.solutions, listed);
+  std::size_t kept = 0;  // these are first in the list
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    if (is_listed(own, form, listed.data(), kept, listed[i], distinct)) continue;
+    for (std::size_t k = 0; k < own.best_q.size(); ++k) slot.best_q[k] = slot.start[k];
+    place_listed(own, form, listed[i], slot.best_q);
+    if (worker.job.q32) round_pose(own, slot.best_q);
+    const int before = slot.steps;
+    if (!verify(worker, slot) || (slot.steps != before && is_known(worker, slot))) continue;
+    listed[kept++] = listed[i];
+    if (keep_solution(worker, slot)) break;
+  }
+  if (slot.found > 0) write_solutions(worker, slot);
+  return slot.found > 0;
 }
 
 }  // namespace
@@ -232,6 +259,7 @@ Worker::Worker(BatchJob& shared, int lanes) : job(shared), own(*shared.solver) {
   memory.assign(each * slots.size(), 0.0);
   end_q.assign(n_q, 0.0);
   end_errors.assign(n_e, 0.0);
+  if (job.solutions > 1 && lists_serve(own)) listed.reserve(most_listed(own.closed[0], job.solutions));
   double* next = memory.data();
   const auto take = [&next](std::size_t size) {
     double* at = next;
@@ -301,6 +329,7 @@ bool take_row(Worker& worker, Slot& slot) {
     slot.searches = slot.steps = slot.found = 0;
     for (std::size_t k = 0; k < own.targets.size(); ++k) slot.targets[k] = own.targets[k];
     for (std::size_t k = 0; k < own.start.size(); ++k) slot.start[k] = slot.q[k] = own.start[k];
+    if (worker.listed.capacity() > 0 && answer_by_list(worker, slot)) continue;
     return true;
   }
   return false;
@@ -320,7 +349,8 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
     if (reached && worker.job.q32) reached = verify(worker, slot);
   }
   const bool last = slot.searches >= own.searches;
-  const bool enough = reached && (worker.job.solutions == 1 || keep_solution(worker, slot));
+  const bool enough =
+      reached && (worker.job.solutions == 1 || (!is_known(worker, slot) && keep_solution(worker, slot)));
   if (enough || last) {
     if (slot.found > 0) {
       write_solutions(worker, slot);

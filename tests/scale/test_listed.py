@@ -1,0 +1,96 @@
+"""Several answers by closed forms: what a batch lists is what `solve_all` lists, and every answer is one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from family_arms import KINDS, draw_arm
+from poise.goals import Reach, Rest
+
+TOLERANCE = (1e-6, 1e-6)
+
+
+def whole_turns_aside(model: poise.Model, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The longest way of a joint between poses."""
+    d = np.abs(a - b)
+    return np.where(model.slides, d, np.abs(d - 2 * np.pi * np.round(d / (2 * np.pi)))).max(axis=-1)
+
+
+def measure_way(model: poise.Model, start: np.ndarray, q: np.ndarray) -> np.ndarray:
+    """What answers are sorted by."""
+    return (np.abs(q - start) / np.where(model.slides, model.length, 1.0)).max(axis=-1)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("mirrored", [False, True])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_a_batch_lists_every_branch(kind: str, mirrored: bool, dtype: str) -> None:
+    rng = np.random.default_rng(41)
+    model = draw_arm(rng, kind, mirrored=mirrored)
+    goal = Reach("tool", np.eye(4), tolerance=(1e-4, 1e-4))
+    T = model.fk(model.random(rng, 20), "tool")
+    start = model.random(rng)
+    batch = poise.solve_batch(model, goal, T, start, solutions=8, dtype=dtype)
+    assert batch.complete.mean() > 0.9
+    for row in range(len(T)):
+        answers = poise.solve_all(model, Reach("tool", T[row]), start)
+        listed = batch.q[row][batch.reached[row]]
+        for answer in answers:
+            assert whole_turns_aside(model, listed, answer.q).min() < 0.11
+        for q in listed:
+            assert min(whole_turns_aside(model, answer.q, q) for answer in answers) < 1e-3
+
+
+@pytest.mark.parametrize("name", ["panda", "iiwa14", "ur5e"])
+def test_answers_reach_are_inside_apart_and_the_nearest_is_first(name: str) -> None:
+    model = poise.load(name)
+    frame, rng = model.frames[-1], np.random.default_rng(42)
+    T, starts = model.fk(model.random(rng, 40), frame), model.random(rng, 40)
+    batch = poise.solve_batch(model, Reach(frame, np.eye(4), tolerance=TOLERANCE), T, starts, solutions=32)
+    for row in range(len(T)):
+        q = batch.q[row][batch.reached[row]]
+        assert len(q) > 1
+        assert (q >= model.lower).all()
+        assert (q <= model.upper).all()
+        np.testing.assert_allclose(model.fk(q, frame), np.broadcast_to(T[row], (len(q), 4, 4)), atol=1e-5)
+        way = measure_way(model, starts[row], q)
+        assert (np.diff(way) >= 0.0).all()
+        apart = np.abs(q[:, None] - q[None]).max(axis=-1) + np.eye(len(q))
+        assert apart.min() > 0.1
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5e"])
+def test_rows_that_list_nothing_end_as_without_a_list(name: str) -> None:
+    model = poise.load(name)
+    frame, rng = model.frames[-1], np.random.default_rng(43)
+    T = model.fk(model.random(rng, 60), frame)
+    T[::2, :3, 3] *= 1.6
+    T[7, 0, 0] = np.nan
+    one = poise.solve_batch(model, Reach(frame, np.eye(4)), T)
+    many = poise.solve_batch(model, Reach(frame, np.eye(4)), T, solutions=4)
+    assert (one.reached == many.reached[:, 0]).all()
+    for row in np.flatnonzero(~one.reached):
+        assert one.status[row] == many.status[row, 0]
+
+
+def test_threads_change_no_bit() -> None:
+    model = poise.load("iiwa14")
+    frame = model.frames[-1]
+    T = model.fk(model.random(np.random.default_rng(44), 200), frame)
+    one, two = (poise.solve_batch(model, Reach(frame, np.eye(4)), T, solutions=8, threads=n) for n in (1, 3))
+    np.testing.assert_array_equal(one.q, two.q)
+
+
+@pytest.mark.parametrize("more", [(), (Rest(),)], ids=["alone", "with Rest"])
+def test_one_problem_lists_every_branch_too(more: tuple[Rest, ...]) -> None:
+    model = poise.load("ur5e")
+    rng = np.random.default_rng(45)
+    for q in model.random(rng, 5):
+        goal = Reach("tool0", model.fk(q, "tool0"))
+        answers = poise.solve(model, [goal, *more], solutions=8)
+        every = poise.solve_all(model, goal)
+        assert len(answers) == len(every)
+        for answer in every:
+            assert min(whole_turns_aside(model, other.q, answer.q) for other in answers) < 1e-2
