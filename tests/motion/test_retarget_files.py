@@ -11,7 +11,7 @@ import pytest
 import poise
 from gltf_files import File
 from poise import Mapping, Motion
-from poise.errors import InvalidValue, PoiseError
+from poise.errors import InvalidValue, NameNotFound, PoiseError
 from poise.motion import Retargeter, retarget
 from poise.motion.mapping import Pair, find_mapping
 from walks import make_walk
@@ -153,6 +153,65 @@ def test_of_two_characters_in_a_file_one_walks_whole(walk, small, tmp_path):
     other = "b_" if walker == "a_" else "a_"
     assert carried.quality.slip_max < 0.01
     assert np.ptp(carried.motion.positions(f"{other}wrist_l"), axis=0).max() < 1e-3
+
+
+@pytest.mark.parametrize("mode", ["clip", "online"])
+@pytest.mark.parametrize("person", ["a_", "b_"])
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+def test_of_two_characters_in_a_file_the_one_that_is_named_stands_as_it_would_alone(
+    walk, small, tmp_path, person, mode
+):
+    body = poise.load(write_person(tmp_path / "two.glb", small, ("a_", "b_"))[1], base="free")
+    alone = poise.load(write_person(tmp_path / "one.glb", small, (person,))[1], base="free")
+    parts = Mapping.between(walk.model, body, person=f"{person}pelvis")
+    both, one = retarget(walk, body, parts, mode=mode), retarget(walk, alone, mode=mode)
+    assert both.motion.model is body
+    assert both.source is walk
+    assert {contact.frame[:2] for contact in both.contacts} == {person}
+    told = [[(c.frame, c.start, c.end, c.name) for c in each.contacts] for each in (both, one)]
+    assert told[0] == told[1]
+    np.testing.assert_allclose(both.quality.slip_max, one.quality.slip_max, atol=1e-3)
+    np.testing.assert_allclose(
+        both.motion.positions(f"{person}ankle_l"), one.motion.positions(f"{person}ankle_l"), atol=1e-3
+    )
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+def test_a_person_is_chosen_in_the_body_that_holds_several(walk, small, tmp_path):
+    """Whatever the frames of the other body are called; by any frame of theirs."""
+    two = poise.load(write_person(tmp_path / "two.glb", small, ("", "b_"))[1], base="free")
+    assert "pelvis" in walk.model.frames
+    for name, prefix in (("pelvis", ""), ("wrist_l", ""), ("b_pelvis", "b_"), ("b_knee_r", "b_")):
+        onto, back = Mapping.between(walk.model, two, person=name), Mapping.between(two, walk.model, person=name)
+        assert all(pair.target == prefix + pair.source for pair in onto)
+        assert all(pair.source == prefix + pair.target for pair in back)
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+def test_a_person_that_is_none_is_refused_with_those_there_are(walk, small, tmp_path):
+    two = poise.load(write_person(tmp_path / "two.glb", small, ("a_", "b_"))[1], base="free")
+    for source, target in ((walk.model, two), (two, walk.model)):
+        for wrong in ("nobody", "Camera"):
+            with pytest.raises(
+                NameNotFound, match=rf"no person is called '{wrong}'\. There are: 'a_pelvis', 'b_pelvis'\.$"
+            ):
+                Mapping.between(source, target, person=wrong)
+        for nothing in (3, 1.5, ["b_pelvis"]):
+            with pytest.raises(InvalidValue, match=r"person is .*; it must be the name of a frame"):
+                Mapping.between(source, target, person=nothing)
+    with pytest.raises(NameNotFound, match=r"no person is called 'wist_l'\. Did you mean 'wrist_l'"):
+        Mapping.between(walk.model, small, person="wist_l")
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+def test_where_both_hold_several_people_both_are_to_be_said_and_can_be(small, tmp_path):
+    two = poise.load(write_person(tmp_path / "two.glb", small, ("a_", "b_"))[1], base="free")
+    with pytest.raises(InvalidValue, match=r"subtree\('b_pelvis'\), model, person='b_pelvis'\)"):
+        Mapping.between(two, two, person="a_pelvis")
+    parts = Mapping.between(two.subtree("b_pelvis"), two, person="a_pelvis")
+    assert {(pair.source[:2], pair.target[:2]) for pair in parts} == {("b_", "a_")}
+    stands = Motion(two, np.tile(two.rest, (6, 1)), 30.0)
+    assert {contact.frame[:2] for contact in retarget(stands, two, parts).contacts} == {"a_"}
 
 
 @pytest.mark.parametrize("mode", ["clip", "online"])

@@ -15,7 +15,7 @@ from poise.motion.mapping import Mapping, find_mapping, single_out
 from poise.motion.measures import Quality
 from poise.motion.result import Track
 
-__all__ = ["HOLD", "Retargeted", "prepare"]
+__all__ = ["HOLD", "Retargeted", "prepare", "tell"]
 
 HOLD = 1e-3  # what a displacement from a standing body costs beside a bone's direction
 
@@ -79,11 +79,18 @@ def prepare(
             f"mapping is {mapping!r}; it must be a poise.Mapping such as poise.retarget(clip, model).mapping, or None."
         )
     parts.check(source, model)
-    source = single_out(source, parts.find("pelvis").source)
+    source, model = single_out(source, parts.find("pelvis").source), single_out(model, parts.find("pelvis").target)
     root = find_root(model, parts.find("pelvis").target)
     if root is None and joints is None:
         raise InvalidValue(f"model {model.name!r} is fixed to the world: load it with base='free', and it can walk.")
     return CarryOver(source, model, parts, scale, root, choose_joints(model, root) if joints is None else joints)
+
+
+def tell(carrying: CarryOver, model: Model, track: Track, clip: Motion) -> Retargeted:
+    """Return what came out, as a motion of the model that was given: a track knows one of several people only."""
+    motion = track.motion
+    motion = motion if carrying.model is model else Motion(model, motion.q, motion.fps)
+    return Retargeted(motion, carrying.parts, track.contacts, carrying.scales, track, clip)
 
 
 def choose_joints(model: Model, root: Root | None) -> list[str] | None:

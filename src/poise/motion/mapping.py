@@ -74,18 +74,19 @@ class Mapping:
         Args:
             source: The body that moves.
             target: The body that its motion is carried to.
-            person: Where one of them is a file of several people, the frame that carries the one that is meant.
+            person: Where one of them is a file of several people, the one that is meant: the frame that carries it, or
+                any other of its frames. It is looked for in the body that holds several, whatever the other one's
+                frames are called. Where both do, one name cannot tell: give one person of the source,
+                `Mapping.between(source.subtree("B_Hips"), target, person="C_Hips")`.
 
         Raises:
-            NameNotFound: Neither has such a frame.
-            InvalidValue: One of them does not walk on two legs that can be told.
+            NameNotFound: There is no such person.
+            InvalidValue: One of them does not walk on two legs that can be told; both hold several people.
         """
-        if person is None:
-            return find_mapping(source, target)
-        if person in source.frames:
-            return find_mapping(source.subtree(person), target)
-        target.frame(person)
-        return find_mapping(source, target.subtree(person))
+        for body, what in ((source, "source"), (target, "target")):
+            if not isinstance(body, Model):
+                raise InvalidValue(f"{what} is of type {type(body).__name__}; it must be a poise.Model.")
+        return find_mapping(source, target) if person is None else find_mapping(*choose(source, target, person))
 
     def find(self, role: str) -> Pair:
         """Return the pair of a role.
@@ -209,12 +210,54 @@ def refuse_crowds(body: Model) -> None:
         )
 
 
+def choose(source: Model, target: Model, person: str) -> tuple[Model, Model]:
+    """Return both bodies, that of several people cut down to the one that a frame is a part of.
+
+    Raises:
+        NameNotFound: There is no such person.
+        InvalidValue: The person is not given by a name, or both bodies hold several people.
+    """
+    if not isinstance(person, str):
+        raise InvalidValue(f"person is {person!r}; it must be the name of a frame, such as 'B_Hips', or None.")
+    theirs, ours = (list_people(body) for body in (source, target))
+    if len(theirs) > 1 and len(ours) > 1:
+        raise InvalidValue(
+            f"person is {person!r}, but {source.name!r} holds {len(theirs)} people and {target.name!r} {len(ours)}: "
+            f"say both, poise.Mapping.between(clip.model.subtree({theirs[1]!r}), model, person={ours[1]!r})."
+        )
+    if len(theirs) > 1:
+        return source.subtree(find_person(source, theirs, person)), target
+    if len(ours) > 1:
+        return source, target.subtree(find_person(target, ours, person))
+    if person in source.frames:  # no crowd: at most there are things beside the body
+        return source.subtree(person), target
+    if person in target.frames:
+        return source, target.subtree(person)
+    raise name_not_found("person", person, {*source.frames, *target.frames})
+
+
+def find_person(body: Model, people: list[str], frame: str) -> str:
+    """Return the one of several people that a frame is a part of."""
+    around = (frame, *body.ancestors(frame)) if frame in body.frames else ()
+    for each in people:
+        if each in around:
+            return each
+    raise name_not_found("person", frame, people)
+
+
 def list_people(model: Model) -> list[str]:
     """List the frames that carry a body with two legs through the world, where a file holds more than one body."""
+    people: tuple[str, ...] = model.keep("people", lambda: tuple(find_people(model)))
+    return list(people)
+
+
+def find_people(model: Model) -> Iterator[str]:
+    """Find the frames that carry a body with two legs, where more than one joint is moved by nothing else."""
     first = find_first(model)
-    if len(first) < 2:
-        return []
-    return [joint.frame for joint in first if all(role in find_roles(model.subtree(joint.frame)) for role in NEEDED)]
+    for joint in first if len(first) > 1 else []:
+        roles = find_roles(model.subtree(joint.frame))
+        if all(role in roles for role in NEEDED):
+            yield joint.frame
 
 
 def single_out(model: Model, frame: str) -> Model:
@@ -223,4 +266,10 @@ def single_out(model: Model, frame: str) -> Model:
     person = next((each for each in people if each in (frame, *model.ancestors(frame))), None)
     if len(people) < 2 or person is None:
         return model
+    alone: Model = model.keep(f"only {person}", lambda: leave_alone(model, person))
+    return alone
+
+
+def leave_alone(model: Model, person: str) -> Model:
+    """Return a model in which only what one person's own frames play has roles."""
     return model.with_roles({**dict.fromkeys(find_roles(model)), **find_roles(model.subtree(person))})

@@ -19,7 +19,7 @@ from poise.kinematics.motion import check_rate
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.asking import Asked
-from poise.motion.carried import HOLD, Retargeted, prepare
+from poise.motion.carried import HOLD, Retargeted, prepare, tell
 from poise.motion.carry_over import CarryOver, Ground
 from poise.motion.finding import find_runs
 from poise.motion.keeping import part_limits, read_limits, read_number
@@ -80,7 +80,7 @@ class Retargeter:
         self.asked = Asked(self.carrying, self.treading)
         joints = self.carrying.joints
         self.window = Window(
-            model, self.asked.goals, hold=HOLD, smooth=smooth, fps=self.fps, joints=joints, limits=lasting
+            self.carrying.model, self.asked.goals, hold=HOLD, smooth=smooth, fps=self.fps, joints=joints, limits=lasting
         )
         self.reset()
 
@@ -202,8 +202,8 @@ def carry_online(
         if progress is not None:
             progress(t + 1, len(clip))
     ledger = list_contacts(stood, live, len(clip), clip.fps)
-    track = Track(Motion(model, q, clip.fps), {}, {}, ledger)
-    return Retargeted(track.motion, live.mapping, ledger, live.carrying.scales, track, clip)
+    track = Track(Motion(live.carrying.model, q, clip.fps), {}, {}, ledger)
+    return tell(live.carrying, model, track, clip)
 
 
 def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: int, fps: float) -> Contacts:

@@ -19,7 +19,7 @@ from poise.kinematics import Motion
 from poise.kinematics.pose import check_model
 from poise.limits import Limit
 from poise.model import Model
-from poise.motion.carried import HOLD, Retargeted, prepare
+from poise.motion.carried import HOLD, Retargeted, prepare, tell
 from poise.motion.carry_over import CarryOver, Ground
 from poise.motion.holding import carry_contacts, find_holds, measure_standing_ankle
 from poise.motion.joining import Joining
@@ -77,14 +77,13 @@ def retarget(
         return carry_online(clip, model, mapping, contacts, scale, joints, read_limits(limits), smooth, progress)
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)
-    if carrying.source is not clip.model:  # one of several people
-        clip = Motion(carrying.source, clip.q, clip.fps)
-    ledger = read_contacts(clip, contacts) if contacts != "auto" else find_holds(clip, carrying)
-    free = carry_freely(clip, carrying, ledger, smooth, progress)
+    one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # of several people
+    ledger = read_contacts(one, contacts) if contacts != "auto" else find_holds(one, carrying)
+    free = carry_freely(one, carrying, ledger, smooth, progress)
     held = carry_contacts(carrying, ledger, free)
     asked = Asked(smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE)
     track = lock_places(free, held, asked)
-    return Retargeted(track.motion, carrying.parts, track.contacts, carrying.scales, track, clip)
+    return tell(carrying, model, track, clip)
 
 
 def carry_freely(
