@@ -9,6 +9,11 @@ from poise.motion import Retargeter, retarget
 from walkers import make_machine
 from walks import make_walk
 
+STANDING = {
+    "machine": (make_machine, 1e-4),
+    "child": (lambda: poise.load("humanoid", scale=0.6), 1e-4),
+    "feet that only nod": (lambda: make_machine(nods=True), 1e-3),
+}
 BODIES = {"machine": make_machine, "child": lambda: poise.load("humanoid", scale=0.6)}
 
 
@@ -80,3 +85,31 @@ def test_angles_of_a_stream_have_one_name(walk):
     steps = np.abs(model.difference(stream.q[:-1], stream.q[1:]))
     source = np.abs(walk.model.difference(moved.q[:-1], moved.q[1:]))
     assert steps[:, 3:].max() < 2.0 * source[:, 3:].max()
+
+
+@pytest.mark.parametrize("name", list(STANDING))
+def test_the_ledger_of_a_stream_has_one_line_for_a_stance_and_tells_where_it_is(walk, name):
+    """Feet swing out to the side, so that those that cannot be laid flat roll on the edge of their sole."""
+    make, still = STANDING[name]
+    model, q = make(), np.array(walk.q)
+    q[:, 0] += 0.04 * np.sin(np.linspace(0.0, 12.0, len(q)))  # the pelvis sways
+    swaying = Motion(walk.model, q, walk.fps)
+    carried = retarget(swaying, model, mode="online")
+    up = model.up_direction
+    soles = [p for n, p in poise.roles(model).contacts.items() if n.startswith(("heel", "toe", "sole"))]
+    assert len(carried.contacts) >= 6
+    ends: dict[str, int] = {}
+    for contact in carried.contacts:
+        assert len(contact) > 1
+        assert contact.start > ends.get(contact.name, -1)  # no stance is cut in two
+        ends[contact.name] = contact.end
+        held = carried.motion[contact.start : contact.end]
+        off = held.positions(contact.frame, contact.point) - np.array(contact.place)
+        heights = [held.positions(p.frame, p.point) @ up for p in soles if p.name[-1] == contact.name[-1]]
+        assert np.linalg.norm(off - np.outer(off @ up, up), axis=1).max() <= still
+        assert np.min(heights, axis=0).max() < 1e-3
+        if name == "feet that only nod":
+            assert abs(float((off @ up).mean())) < 1e-9
+        else:
+            assert np.abs(off @ up).max() <= still
+    assert carried.quality.sink_max < 0.1

@@ -50,9 +50,11 @@ def test_what_a_stream_says_stands_stands_still_on_the_floor(walk, name):
     assert len(stream.contacts) > 5
     for contact in stream.contacts:
         path = stream.motion.positions(contact.frame, contact.point)[contact.start : contact.end]
-        path = path - np.outer(path @ model.up_direction, model.up_direction)
+        heights = path @ model.up_direction
+        path = path - np.outer(heights, model.up_direction)
         assert np.ptp(path, axis=0).max() < 5e-5 * model.length
-        assert contact.place @ model.up_direction == 0.0
+        level = heights.mean() if name == "nods" else 0.0  # one that cannot roll stands on a corner of its sole
+        assert abs(contact.place @ model.up_direction - level) < 1e-12
     assert stream.quality.sink_max < 1e-3
 
 

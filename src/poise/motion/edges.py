@@ -21,7 +21,7 @@ from poise.model import Model
 from poise.motion.ledger import Contacts
 from poise.motion.whole_clip import ClipGoal
 
-__all__ = ["Edge", "find_edges", "list_edge_goals"]
+__all__ = ["Edge", "find_edges", "find_tipping", "list_edge_goals"]
 
 Floats = NDArray[np.float64]
 NEAR = 0.15  # m: a corner that never comes nearer to the floor does not sink into it when others are held
@@ -84,6 +84,12 @@ def find_edges(model: Model, side: str) -> Iterator[Edge]:
         if len(own) == 2:
             rises = tuple(float((places[p.name] - places[middle.name]) @ up) for p in own)
             yield Edge(middle.name, own, rises, lies)
+
+
+def find_tipping(model: Model) -> dict[str, ContactPoint]:
+    """Find the points of soles that cannot be laid flat, by name: they stand on a corner, their middle above it."""
+    known = find_roles(model).contacts
+    return {edge.name: known[edge.name] for side in "lr" for edge in find_edges(model, side) if not edge.lies}
 
 
 def can_lie(model: Model, roles: Roles, side: str) -> bool:

@@ -26,13 +26,15 @@ from poise.kinematics import Motion
 from poise.kinematics.carrying import find_root
 from poise.kinematics.editing import follow_branches
 from poise.limits.capsules import body_capsules, choose_pairs
+from poise.motion.edges import find_tipping
 from poise.motion.finding import contacts as find_contacts
-from poise.motion.ledger import Contact, Contacts
+from poise.motion.ledger import Contact, Contacts, Place
 from poise.native import core
 
 __all__ = ["Quality", "quality"]
 
 Floats = NDArray[np.float64]
+Point = tuple[str, Place]
 FAST = 3.0 * np.pi  # rad/s
 BLOCK = 256  # frames whose capsules are placed at once
 
@@ -195,7 +197,8 @@ def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Flo
         level = np.median(path @ up) if contact.place is None else np.array(contact.place) @ up
         heights.append(np.abs(path @ up - level))
     off = np.concatenate(heights) if heights else np.zeros(1)
-    lowest = find_lowest(ledger, up)
+    tips = {(point.frame, point.point) for point in find_tipping(clip.model).values()}
+    lowest = find_lowest(ledger, up, tips)
     depths = np.zeros(len(clip))
     for frame, point, floor in lowest:
         depths = np.maximum(depths, floor - clip.positions(frame, point) @ up)
@@ -206,12 +209,14 @@ def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Flo
     }
 
 
-def find_lowest(ledger: Contacts, up: Floats) -> list[tuple[str, tuple[float, float, float], float]]:
-    """List every point of the ledger with the lowest height at which it stands."""
-    lowest: dict[tuple[str, tuple[float, float, float]], float] = {}
+def find_lowest(ledger: Contacts, up: Floats, tips: set[Point]) -> list[tuple[str, Place, float]]:
+    """List every point of the ledger with the lowest height at which it stands; the floor for one that tips."""
+    lowest: dict[Point, float] = {}
     for contact in ledger:
         if contact.place is not None:
             key, height = (contact.frame, contact.point), float(np.array(contact.place) @ up)
+            if key in tips and ledger.floor is not None:
+                height = min(height, ledger.floor)
             lowest[key] = min(lowest.get(key, height), height)
     return [(frame, point, height) for (frame, point), height in lowest.items()]
 

@@ -6,8 +6,7 @@ and no frame sees what follows it. So the first frames of a stream are the same,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -38,7 +37,7 @@ STEPS = 4
 MORE_STEPS = 40  # of the first frame, which has none before it, and where a contact asks for more
 NEARLY = 1e-4  # m: a contact that is further off is worth more steps,
 OUT_OF_REACH = 2e-3  # m: and one that still is further off is let go
-STILL = 1e-6  # m in a frame: a place that moves by no more stays
+STILL, TIPPED = 1e-4, 1e-3  # m along the ground: a sole that has not gone further, or one on a corner, stands still
 ON_GROUND = 0.1  # m on a body of 1.75 m: a stream whose first frame stands no higher stands on height 0
 
 
@@ -198,7 +197,7 @@ def carry_online(
     q, stood = np.empty((len(clip), model.nq)), list[list[Floats | None]]()
     for t, frame in enumerate(clip.q):
         q[t] = live.step(frame).q
-        stood.append([hold.place if hold.down else None for hold in live.treading.holds])
+        stood.append(live.treading.list_standing())
         if progress is not None:
             progress(t + 1, len(clip))
     ledger = list_contacts(stood, live, len(clip), clip.fps)
@@ -207,15 +206,33 @@ def carry_online(
 
 
 def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: int, fps: float) -> Contacts:
-    """Return what stood in a stream as a ledger, on the floor: from where a point has come down, and stands still."""
+    """Return what stood in a stream as a ledger: from where a point has come down, as long as it stays in one place.
+
+    Places are on the floor. A foot that cannot be laid flat rolls on the edge of its sole while it stands: its point
+    stays where it is on the ground and rises with it, so the height of its place is a mean.
+    """
     out, up = [], live.model.up_direction
     for i, hold in enumerate(live.treading.holds):
         places = np.array([np.full(3, np.nan) if each[i] is None else each[i] for each in stood]).reshape(-1, 3)
-        across = places - np.outer(places @ up, up)
-        moved = np.linalg.norm(np.diff(across, axis=0, prepend=across[:1]), axis=1)
         for a, b in find_runs(~np.isnan(places[:, 0])):
-            cuts = [a, *(a + 1 + np.flatnonzero(moved[a + 1 : b] > STILL)).tolist(), b]
-            for first, end in pairwise(cuts):
-                x, y, z = across[end - 1].tolist()
-                out.append(Contact(hold.frame, first, end, place=(x, y, z), point=hold.point, name=hold.name))
+            for first, end in part_stays(places[a:b], up, TIPPED if hold.tips else STILL):
+                mean = places[a + first : a + end].mean(axis=0)
+                x, y, z = (mean if hold.tips else mean - (mean @ up) * up).tolist()
+                out.append(Contact(hold.frame, a + first, a + end, place=(x, y, z), point=hold.point, name=hold.name))
     return Contacts(tuple(out), frames, fps, 0.0)
+
+
+def part_stays(path: Floats, up: Floats, most: float) -> Iterator[tuple[int, int]]:
+    """Part a path into stretches, (first, one past the last), none further along the ground than that from its first.
+
+    Args:
+        path: Where a point is, (frames, 3) [m].
+        up: The way up.
+        most: How far it may go [m].
+    """
+    across, first = path - np.outer(path @ up, up), 0
+    for t in range(1, len(path)):
+        if np.linalg.norm(across[t] - across[first]) > most:
+            yield first, t
+            first = t
+    yield first, len(path)

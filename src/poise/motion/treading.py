@@ -31,6 +31,7 @@ __all__ = ["Foothold", "Treading", "place_at"]
 
 Floats = NDArray[np.float64]
 TOUCHES = 1e-5  # m: a sole that is no deeper stands on the floor
+DOWN, TIPPED = 1e-4, 1e-3  # m above the floor: a sole that lies stands no higher, nor does one on a corner
 FADE = 0.2  # s: over so long a point that was let go comes to where bones ask it to be
 LED = 4.0  # what a point on its way weighs: bones tell the pose, it tells where that is
 STIFF = 1.0  # what a point weighs beside that when it is half let go
@@ -76,6 +77,11 @@ class Foothold:
     fall: float = 0.0
     tip: float = 0.0
     down: bool = False
+
+    @property
+    def tips(self) -> bool:
+        """Whether its foot cannot be laid flat: it stands on the lower corner of its edge."""
+        return self.edge is not None and not self.edge.lies
 
 
 @dataclass(frozen=True, eq=False)
@@ -184,6 +190,18 @@ class Treading:
                 hold.place, lifted = hold.place + depth * self.up, True
         return lifted
 
+    def list_standing(self) -> list[Floats | None]:
+        """List where each point is in the newest pose if it stands on the floor, else None.
+
+        A foot that can be laid flat stands when it has come down and lies; one that cannot, when an edge is down.
+        """
+        assert self.now is not None
+        gaps = -self.now.depths
+        return [
+            place if hold.place is not None and (gap < TIPPED if hold.tips else hold.down and gap < DOWN) else None
+            for hold, place, gap in zip(self.holds, self.now.places, gaps.tolist(), strict=True)
+        ]
+
     def drag_hips(self) -> Floats:
         """Return how far from where they are asked to be the hips may still be [m]."""
         drag: Floats = self.drag * self._tell_left(self.dragged) if self.dragged else np.zeros(3)
@@ -261,7 +279,7 @@ class Treading:
         assert hold.place is not None
         assert self.now is not None
         stands = 0.0
-        if hold.edge is not None and not hold.edge.lies:
+        if hold.tips:
             before = self.now if self.was is None else self.was
             stands = max(0.0, float(2.0 * self.now.corners[i] - before.corners[i]))
         height = float(hold.place @ self.up)
