@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import poise
-from poise import Motion
+from poise import Motion, Pose
 from poise.errors import PoiseError
 from poise.limits import Clearance
-from poise.motion import retarget
+from poise.motion import Retargeter, retarget
 from walks import make_walk
 
 SIZES = (0.8, 4.0)  # m: a child, and a giant
@@ -43,9 +43,95 @@ REFUSED = {
 }
 
 
+NONSENSE = {
+    "nan": np.nan,
+    "inf": np.inf,
+    "below 0": -1.0,
+    "beyond all": 1e300,
+    "an int without end": 10**400,
+    "a word": "x",
+    "no word": "",
+    "bytes": b"x",
+    "complex": 1j,
+    "a pair": (1, 2),
+    "a list": [None],
+    "a dictionary": {"x": 1},
+    "a matrix": np.zeros((3, 3)),
+    "an object": object(),
+}
+ALLOWED = {"smooth": ("beyond all",), "floor": ("below 0", "beyond all"), "fps": ("beyond all",)}
+
+
 @pytest.fixture(scope="module")
 def walk():
     return make_walk(12)
+
+
+@pytest.mark.parametrize(
+    "what", ["clip", "model", "mapping", "contacts", "scale", "joints", "limits", "smooth", "mode"]
+)
+def test_nonsense_is_refused_by_the_name_of_the_argument_in_both_modes(walk, what):
+    child = poise.load("humanoid", scale=0.6)
+    for case, given in NONSENSE.items():
+        told = []
+        for mode in ("clip", "online"):
+            options = {"clip": walk, "model": child, "mode": mode, what: given}
+            if case in ALLOWED.get(what, ()):
+                assert np.isfinite(retarget(**options).motion.q).all()
+                continue
+            with pytest.raises(PoiseError, match=rf"{what}|joint is called") as error:
+                retarget(**options)
+            assert "\n" not in str(error.value)
+            told.append(str(error.value))
+        assert len(set(told)) <= 1, case  # alike in both
+
+
+@pytest.mark.parametrize("what", ["source", "model", "mapping", "scale", "joints", "limits", "smooth", "fps", "floor"])
+def test_nonsense_is_refused_by_streams(walk, what):
+    child = poise.load("humanoid", scale=0.6)
+    for case, given in NONSENSE.items():
+        options = {"source": walk.model, "model": child, what: given}
+        if case in ALLOWED.get(what, ()):
+            assert np.isfinite(Retargeter(**options).step(walk.q[0]).q).all()
+            continue
+        with pytest.raises(PoiseError, match=rf"{what}|joint is called"):
+            Retargeter(**options)
+
+
+def test_what_is_no_frame_of_the_source_is_refused_and_the_stream_goes_on(walk):
+    child, own = poise.load("humanoid", scale=0.6), walk.q
+    live, plain = Retargeter(walk.model, child), Retargeter(walk.model, child)
+    live.step(own[0])
+    plain.step(own[0])
+    others = [Pose(child, child.rest), Pose(poise.load("panda"), poise.load("panda").rest)]
+    short, far = own[1][:-1], own[1] + np.where(np.arange(len(own[1])) == 0, 1e150, 0.0)
+    for wrong in (*NONSENSE.values(), None, *others, walk, own, short, far, 0.0 * own[1], own[1] * np.nan):
+        with pytest.raises(PoiseError, match=r"frame|q\[3:7\] is a quaternion"):
+            live.step(wrong)
+    np.testing.assert_array_equal(live.step(own[1]).q, plain.step(Pose(walk.model, own[1])).q)
+
+
+def test_progress_must_be_a_function(walk):
+    for mode in ("clip", "online"):
+        with pytest.raises(PoiseError, match="progress is 3; it must be a function"):
+            retarget(walk, poise.load("humanoid", scale=0.6), mode=mode, progress=3)
+
+
+@pytest.mark.parametrize("mode", ["clip", "online"])
+def test_every_smoothness_is_one(walk, mode):
+    """Next to none is as none, and any that lasts longer than every clip does is as another."""
+    child, walks = poise.load("humanoid", scale=0.6), {}
+    for smooth in (0.0, 1e-300, 1e-20, 1e-3, 1.0, 1e3, 1e6, 1e20, 1e300):
+        carried = retarget(walk, child, smooth=smooth, mode=mode)
+        assert np.isfinite(carried.motion.q).all()
+        assert carried.quality.limits_max == 0.0
+        assert carried.quality.sink_max < 1.0
+        assert np.abs(carried.motion.positions("pelvis") - walk.positions("pelvis") * 0.6).max() < 0.3
+        walks[smooth] = carried.motion.q
+    for least in (1e-300, 1e-20):
+        np.testing.assert_allclose(walks[least], walks[0.0], atol=1e-9)
+    for most in (1e20, 1e300):
+        np.testing.assert_array_equal(walks[most], walks[1e6])
 
 
 @pytest.mark.parametrize("mode", ["clip", "online"])

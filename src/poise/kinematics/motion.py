@@ -207,7 +207,10 @@ class Motion(Drawn):
 
 def check_rate(fps: object) -> float:
     """Return a frame rate as a number, or refuse it."""
-    rate = float(fps) if isinstance(fps, Real) else np.nan
+    try:
+        rate = float(fps) if isinstance(fps, Real) else np.nan
+    except OverflowError:
+        rate = np.inf
     if not (np.isfinite(rate) and rate > 0.0):
         raise InvalidValue(f"fps is {fps!r}; it must be a positive number.")
     return rate

@@ -13,6 +13,7 @@ from poise.motion.carry_over import CarryOver, Scales
 from poise.motion.ledger import Contacts
 from poise.motion.mapping import Mapping, find_mapping, single_out
 from poise.motion.measures import Quality
+from poise.motion.options import check_bodies, read_joints, show
 from poise.motion.result import Track
 
 __all__ = ["HOLD", "Retargeted", "prepare", "tell"]
@@ -73,10 +74,13 @@ def prepare(
     joints: Sequence[str] | None,
 ) -> CarryOver:
     """Return what one body asks of another, or say why it cannot be asked."""
+    check_bodies(source, model)
+    joints = read_joints(joints)
     parts = find_mapping(source, model) if mapping is None else mapping
     if not isinstance(parts, Mapping):
         raise InvalidValue(
-            f"mapping is {mapping!r}; it must be a poise.Mapping such as poise.retarget(clip, model).mapping, or None."
+            f"mapping is {show(mapping)}; it must be a poise.Mapping such as poise.retarget(clip, model).mapping, or "
+            "None."
         )
     parts.check(source, model)
     source, model = single_out(source, parts.find("pelvis").source), single_out(model, parts.find("pelvis").target)

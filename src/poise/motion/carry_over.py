@@ -26,12 +26,14 @@ from poise.motion.bends import Bends
 from poise.motion.bones import BONES, find_axes, find_bone, find_bone_start, find_middle, measure_legs, place_of
 from poise.motion.guides import Guides, find_free
 from poise.motion.mapping import Mapping
+from poise.motion.options import show
 from poise.motion.trunks import find_head_axes, has_one_piece, list_tops
 from poise.spatial import Rotation
 
 __all__ = ["CarryOver", "Ground", "Scales", "read_scales"]
 
 Floats = NDArray[np.float64]
+LEAST, MOST = 1e-6, 1e6  # of a scale: metres for micrometres, and the other way round
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,26 +74,29 @@ def read_scales(given: object, source: Model, theirs: Names[str, str], model: Mo
     has_legs = all(
         f"{part}_{side}" in names for names in (theirs, ours) for part in ("hip", "knee", "ankle") for side in "lr"
     )
-    if legs in ("auto", "legs"):
+    if isinstance(legs, str) and legs in ("auto", "legs"):
         path = measure_legs(model, ours) / measure_legs(source, theirs) if has_legs else model.length / source.length
     else:
         path = read_number(legs, "scale" if not isinstance(given, dict) else "scale['legs']", "'auto', 'legs'")
     given_legs = not isinstance(legs, str)
-    if arms == "direction":
+    if isinstance(arms, str) and arms == "direction":
         return Scales(path, None, given_legs)
-    far = path if arms == "reach" else read_number(arms, "scale['arms']", "'direction', 'reach'")
+    far = (
+        path
+        if isinstance(arms, str) and arms == "reach"
+        else read_number(arms, "scale['arms']", "'direction', 'reach'")
+    )
     return Scales(path, far, given_legs)
 
 
 def read_number(given: object, what: str, words: str) -> float:
     """Return a positive number, or refuse it by name."""
-    if (
-        not isinstance(given, (int, float, np.number))
-        or isinstance(given, bool)
-        or not (np.isfinite(given) and given > 0)
-    ):
-        raise InvalidValue(f"{what} is {given!r}; it must be {words} or a positive number.")
-    return float(given)
+    number = isinstance(given, (int, float, np.number)) and not isinstance(given, (bool, np.complexfloating))
+    if not number or not LEAST <= given <= MOST:  # type: ignore[operator]
+        raise InvalidValue(
+            f"{what} is {show(given)}; it must be {words} or a positive number, from {LEAST:g} to {MOST:g}."
+        )
+    return float(given)  # type: ignore[arg-type]
 
 
 class CarryOver:

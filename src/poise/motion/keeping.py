@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from math import isfinite
+from math import inf, isfinite, nan
 from numbers import Real
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,7 @@ from poise.goals import Ball, Goal, Inside, Reach, Rest
 from poise.limits import Acceleration, Limit
 from poise.limits.limit import name_limits
 from poise.model import Model
+from poise.motion.options import show
 from poise.solvers import Solver
 from poise.solvers.stepping import bound_rates
 from poise.solvers.table import combine_postures
@@ -90,9 +91,13 @@ def read_limits(limits: Iterable[Limit] | Limit) -> tuple[Limit, ...]:
 def read_number(value: Any, what: str, least: float = -np.inf) -> float:
     """Return a finite number, not below the least one, or refuse it by its name."""
     wanted = "a number" if least == -np.inf else f"a number, {least:g} or more"
-    if isinstance(value, bool) or not isinstance(value, Real) or not isfinite(value) or value < least:
-        raise InvalidValue(f"{what} is {value!r}; it must be {wanted}.")
-    return float(value)
+    try:
+        number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
+    except OverflowError:
+        number = inf
+    if not isfinite(number) or number < least:
+        raise InvalidValue(f"{what} is {show(value)}; it must be {wanted}.")
+    return number
 
 
 def part_limits(limits: Sequence[Limit]) -> tuple[list[Limit], list[Limit]]:

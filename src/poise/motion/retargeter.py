@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue, ShapeMismatch
+from poise.errors import InvalidValue
 from poise.kinematics import Motion, Pose
 from poise.kinematics.carrying import Root
 from poise.kinematics.motion import check_rate
@@ -24,6 +24,7 @@ from poise.motion.finding import find_runs
 from poise.motion.keeping import part_limits, read_limits, read_number
 from poise.motion.ledger import Contact, Contacts
 from poise.motion.mapping import Mapping
+from poise.motion.options import read_frame
 from poise.motion.result import Track
 from poise.motion.soles import measure_size
 from poise.motion.striding import place_at
@@ -75,7 +76,7 @@ class Retargeter:
         self.carrying: CarryOver = prepare(source, model, mapping, scale, joints)
         self.source, self.model, self.fps = source, model, check_rate(fps)
         self.treading = Treading(self.carrying, self.fps)
-        self.floor = floor
+        self.floor = None if floor is None else read_number(floor, "floor")
         self.asked = Asked(self.carrying, self.treading)
         joints = self.carrying.joints
         self.window = Window(
@@ -103,10 +104,11 @@ class Retargeter:
         """Return the pose of the target for the next frame of the stream.
 
         Raises:
-            ShapeMismatch: The frame is not a configuration of the source.
-            InvalidValue: A number of it is not finite.
+            ModelMismatch: The frame is a pose of another body.
+            ShapeMismatch: It is not a configuration of the source.
+            InvalidValue: Something in it is no number, or not finite.
         """
-        q = self._read(frame)
+        q = read_frame(frame, self.source)
         T = self.carrying.look(q[None])
         if self.ground is None:
             self._find_ground(q, T[0])
@@ -119,21 +121,13 @@ class Retargeter:
         self.frames += 1
         return Pose(self.model, self.q)
 
-    def _read(self, frame: ArrayLike | Pose) -> Floats:
-        q = np.asarray(frame.q if isinstance(frame, Pose) else frame, dtype=np.float64)
-        if q.shape != (self.source.nq,):
-            raise ShapeMismatch(f"frame has shape {q.shape}; a pose of {self.source.name!r} has ({self.source.nq},).")
-        if not np.isfinite(q).all():
-            raise InvalidValue("frame has a number that is not finite.")
-        return q
-
     def _find_ground(self, q: Floats, T: Floats) -> None:
         up, carrying = self.model.up_direction, self.carrying
         self.size = measure_size(Motion(self.source, q[None], self.fps))
         soles = [place_at(T[carrying.at[h.source.frame]], h.source.point) @ up for h in self.treading.holds]
         lowest = float(min(soles, default=0.0))
         stands = abs(lowest) < ON_GROUND * self.size
-        floor = (0.0 if stands else lowest) if self.floor is None else float(self.floor)
+        floor = (0.0 if stands else lowest) if self.floor is None else self.floor
         ankles = [
             T[carrying.at[carrying.theirs[n]], :3, 3] @ up for n in ("ankle_l", "ankle_r") if n in carrying.theirs
         ]
@@ -183,7 +177,6 @@ def carry_online(
     clip: Motion,
     model: Model,
     mapping: Mapping | None,
-    contacts: Contacts | str,
     scale: float | str | dict[str, float | str],
     joints: Sequence[str] | None,
     limits: tuple[Limit, ...],
@@ -191,8 +184,6 @@ def carry_online(
     progress: Progress | None,
 ) -> Retargeted:
     """Carry a clip over frame by frame, as a stream would come."""
-    if contacts != "auto":
-        raise InvalidValue("contacts= are given for a whole clip; a stream finds its own: contacts='auto'.")
     live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps)
     q, stood = np.empty((len(clip), model.nq)), list[list[Floats | None]]()
     for t, frame in enumerate(clip.q):

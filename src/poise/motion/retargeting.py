@@ -14,9 +14,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import InvalidValue
 from poise.kinematics import Motion
-from poise.kinematics.pose import check_model
 from poise.limits import Limit
 from poise.model import Model
 from poise.motion.carried import HOLD, Retargeted, prepare, tell
@@ -27,6 +25,7 @@ from poise.motion.keeping import read_limits, read_number
 from poise.motion.ledger import Contacts
 from poise.motion.locking import Asked, lock_places, read_contacts
 from poise.motion.mapping import Mapping
+from poise.motion.options import check_clip, check_contacts, check_progress
 from poise.motion.retargeter import carry_online
 from poise.motion.whole_clip import ClipGoal, Kernel, Progress, solve_whole
 
@@ -72,13 +71,15 @@ def retarget(
         InvalidValue: A body has no two legs that can be told, or does not move freely; an option is unknown.
         NameNotFound: The mapping is one of other bodies.
     """
-    check_arguments(clip, model, mode)
+    check_clip(clip, mode)
+    check_contacts(contacts, mode)
+    check_progress(progress)
     if mode == "online":
-        return carry_online(clip, model, mapping, contacts, scale, joints, read_limits(limits), smooth, progress)
+        return carry_online(clip, model, mapping, scale, joints, read_limits(limits), smooth, progress)
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)
     one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # of several people
-    ledger = read_contacts(one, contacts) if contacts != "auto" else find_holds(one, carrying)
+    ledger = read_contacts(one, contacts) if isinstance(contacts, Contacts) else find_holds(one, carrying)
     free = carry_freely(one, carrying, ledger, smooth, progress)
     held = carry_contacts(carrying, ledger, free)
     asked = Asked(smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE)
@@ -109,13 +110,3 @@ def carry_freely(
     )
     kernel = Kernel(guide, wanted, HOLD, 1.0, SPREAD * smooth, carrying.joints, (), STEPS)
     return Motion(carrying.model, Joining(kernel, carrying.model, carrying.root).join(answer.q), clip.fps)
-
-
-def check_arguments(clip: Motion, model: Model, mode: str) -> None:
-    """Refuse what cannot be retargeted, by name."""
-    if not isinstance(clip, Motion) or not len(clip):
-        given = repr(clip) if isinstance(clip, Motion) else f"of type {type(clip).__name__}"
-        raise InvalidValue(f"clip is {given}; it must be a poise.Motion with a frame.")
-    check_model(model)
-    if mode not in ("clip", "online"):
-        raise InvalidValue(f"mode is {mode!r}; it must be 'clip' or 'online'.")

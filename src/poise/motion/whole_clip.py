@@ -29,6 +29,7 @@ __all__ = ["ClipAnswer", "ClipGoal", "Progress", "solve_whole"]
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], object]
 SPREAD = 0.1  # s: tau of smooth=1
+MOST_FRAMES = 3000.0  # over which changes spread: the fourth power of more drowns what is asked in rounding
 WINDOW, OVERLAP = 2400, 200  # frames that are solved at once, and that two windows share
 ROUNDING = 1e-12  # of a gap
 STEPS = 24
@@ -154,7 +155,7 @@ class Kernel:
             if each.targets is not None:
                 self.targets[:, first[i] : first[i] + each.targets.shape[1]] = each.targets
         self.guide, units = guide.q, np.where(model.slides, measure_units(model) / slide, measure_units(model))
-        self.gains = hold / units, hold / units * (SPREAD * smooth * guide.fps) ** 4
+        self.gains = hold / units, hold / units * count_frames(smooth, guide.fps) ** 4
         self.bounds = (None, None) if self.rates is None else self.rates.narrowed()
         self.steps = steps if steps is not None else STEPS if self.rates is None else STEPS_IN_TIME
 
@@ -193,6 +194,11 @@ def cut_windows(frames: int) -> list[tuple[int, int, int]]:
         if b == frames:
             return out
         a, solved = b - OVERLAP, OVERLAP // 2
+
+
+def count_frames(smooth: float, fps: float) -> float:
+    """Return over how many frames changes spread: tau fps, or so many that more of them could not be told apart."""
+    return min(SPREAD * smooth * fps, MOST_FRAMES)
 
 
 def measure_units(model: Model) -> Floats:
@@ -262,10 +268,12 @@ class Window:
         self.counts, self.hard = np.zeros((1, len(names))), np.zeros(len(names))
         self.numbers, self.frozen, self.alone = np.array(self.own)[None], np.zeros(1), np.zeros(model.nv)
         self.columns = np.concatenate([np.arange(first[i], first[i] + 12) for i in self.order])
-        left = np.exp(-1.0 / (SPREAD * smooth * fps)) if smooth > 0.0 else 0.0
-        stiff, self.learn = PATIENCE * left**2 / (1.0 - left**2), min(LEARN * (1.0 - left) / (1.0 + left), 1.0)
+        spread = count_frames(smooth, fps)
+        gone = -np.expm1(-1.0 / spread) if spread > 0.0 else 1.0  # 1 - e, exact where next to nothing is
+        stiff = PATIENCE * (1.0 - gone) ** 2 / (gone * (2.0 - gone))
+        self.learn = min(LEARN * gone / (2.0 - gone), 1.0)
         units = measure_units(model)
-        self.share = stiff / (hold + stiff)
+        self.share = 1.0 / (1.0 + hold / stiff) if stiff > 0.0 else 0.0
         self.gains = hold / units, (hold + stiff) / units
         self.forget()
 
