@@ -5,6 +5,8 @@ import pytest
 
 import poise
 from poise import Motion, Rotation
+from poise.limits import Clearance, HalfSpace
+from poise.limits.capsules import body_capsules
 from poise.motion import Retargeter, retarget
 from poise.motion.settling import settle
 from walkers import make_machine
@@ -100,3 +102,17 @@ def test_a_height_settles_without_crossing_the_floor(x, v, fps):
     assert (side * np.array(path) >= 0.0).all()
     assert path[-1] == 0.0
     assert moves.max() <= 0.2 * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize("ceiling", [0.08, -0.07])
+def test_a_stream_does_not_rise_through_a_limit_to_keep_its_soles_above_the_floor(walk, ceiling):
+    """What is solid on the machine are its feet: under a ceiling that is lower than the floor they stay below it."""
+    model = make_machine()
+    world = [HalfSpace(ceiling * model.up_direction, -model.up_direction)]
+    stream = retarget(sink(walk), model, mode="online", limits=Clearance([], world=world)).motion
+    tops = [
+        stream.positions(each.frame, end) @ model.up_direction + each.radius
+        for each in body_capsules(model)
+        for end in (each.a, each.b)
+    ]
+    assert np.max(tops) < ceiling + 0.005

@@ -152,7 +152,10 @@ class Retargeter:
         return q
 
     def _stay_above(self, q: Floats, start: Floats, guide: Floats, steps: int) -> Floats:
-        """Return a pose with no sole below the floor: points that stand are raised, and last the whole body is."""
+        """Return a pose with no sole below the floor: points that stand are raised, and last the whole body is.
+
+        Limits come first: a body that they do not let rise stays where it is.
+        """
         seen = self.treading.look(q)
         if self.treading.lift(seen):
             self.asked.hold()
@@ -160,8 +163,9 @@ class Retargeter:
             seen = self.treading.look(q)
         deepest = float(seen.depths.max(initial=0.0))
         if deepest > 0.0 and self.carrying.root is not None and self.carrying.moves:
-            q = lift_root(self.carrying.root, q, deepest * self.model.up_direction)
-            seen = self.treading.look(q)
+            lifted = lift_root(self.carrying.root, q, deepest * self.model.up_direction)
+            if self.window.keeps_limits(lifted):
+                q, seen = lifted, self.treading.look(lifted)
         self.treading.keep(seen)
         return q
 

@@ -262,6 +262,7 @@ class Window:
         limits: Sequence[Limit] = (),
     ) -> None:
         self.model, self.solver = model, Solver(model, list(goals), joints=joints, limits=list(limits))
+        self.limited = bool(limits)
         names, first, self.own = core.goals_of_clip(self.solver._native)
         order = {name: i for i, name in enumerate(names)}
         self.order = [order[name] for name in self.solver.goals]
@@ -305,6 +306,29 @@ class Window:
             steps,
         )[:2]
         return q[0], errors[0, self.order]
+
+    def keeps_limits(self, q: Floats) -> bool:
+        """Tell whether a pose that only the root was moved in keeps what limits there are, and the root's range."""
+        if np.abs(self.model.clamp(q) - q).max() > ROUNDING:
+            return False
+        if not self.limited:
+            return True
+        here, nothing = q[None], np.ones(1)
+        gaps = core.solve_clip(
+            self.solver._native,
+            here,
+            here,
+            self.numbers,
+            self.counts,
+            self.hard,
+            nothing,
+            self.gains[0],
+            self.alone,
+            None,
+            None,
+            0,
+        )[2]
+        return bool(gaps[0] >= -ROUNDING)
 
     def keep(self, q: Floats, guide: Floats) -> None:
         """Keep the newest frame: the next ones are told from it."""
