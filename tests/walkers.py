@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,13 @@ AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0
 
 
 def make_character(
-    kind: str = "ball", *, scale: float = 1.0, bend: float = 0.0, toes: bool = True, sliding: bool = False
+    kind: str = "ball",
+    *,
+    scale: float = 1.0,
+    bend: float = 0.0,
+    toes: bool = True,
+    sliding: bool = False,
+    middle: int = 0,
 ) -> poise.Model:
     """A figure as a file brings it, z up, looking along x: without ranges, masses and solids, its legs straight.
 
@@ -43,9 +50,16 @@ def make_character(
         bend: How far its knees are bent in the rest pose, by Euler joints [rad].
         toes: Give it toes; without them its legs end at the ankles.
         sliding: Hang it on a node of the whole scene that moves too, and let every bone slide, as recordings do.
+        middle: So many joints more with which each leg begins in the middle of the pelvis, as in recordings from CMU.
     """
     builder = poise.ModelBuilder("character")
     builder.up = "z"
+
+    def begin_leg(side: str) -> str:
+        names = ["pelvis", *(f"leg_{side}_begins_{k}" for k in range(middle))]
+        for parent, own in pairwise(names):
+            builder.add_joint(own, parent, "ball")
+        return names[-1]
 
     def add(name: str, parent: str, offset: Triple, angle: float = 0.0) -> None:
         rest: dict[str, Any] = {"rest": (0.0, angle, 0.0)} if angle else {}
@@ -71,7 +85,7 @@ def make_character(
         add(f"shoulder_{side}", "chest", (0.0, 0.18 * y, 0.15))
         add(f"elbow_{side}", f"shoulder_{side}", (0.0, 0.28 * y, 0.0))
         add(f"hand_{side}", f"elbow_{side}", (0.0, 0.25 * y, 0.0))
-        add(f"hip_{side}", "pelvis", (0.0, 0.1 * y, -0.05), -bend)
+        add(f"hip_{side}", begin_leg(side), (0.0, 0.1 * y, -0.05), -bend)
         add(f"knee_{side}", f"hip_{side}", (0.0, 0.0, -0.42), 2.0 * bend)
         add(f"foot_{side}", f"knee_{side}", (0.0, 0.0, -0.4), -bend)
         if toes:

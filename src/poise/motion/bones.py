@@ -33,6 +33,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"), ("clavicle", "shoulder"))
 ACROSS = 0.1  # sine between the ways to the left and up: below it they tell no axes
+ASIDE = 0.25  # of how far both limbs are apart where their bones are: what is farther from the other is aside
 SHORT = 1e-3  # of L: a bone that is shorter tells no direction
 OWN = np.cos(np.radians(30.0))  # an axis of a frame that is nearer than that to where the trunk goes is meant to be it
 
@@ -44,11 +45,7 @@ def place_of(model: Model, frame: str) -> Floats:
 
 def find_limb_start(model: Model, trunk: str, frame: str) -> str:
     """Return the first frame of a limb beyond the trunk: where its bone begins, whatever joints follow there."""
-    above = model.ancestors(frame)
-    if trunk not in above:
-        return frame
-    at = above.index(trunk)
-    return above[at - 1] if at > 0 else frame
+    return list_beyond(model, trunk, frame)[0]
 
 
 def find_middle(model: Model, names: Names[str, str]) -> Floats:
@@ -56,7 +53,7 @@ def find_middle(model: Model, names: Names[str, str]) -> Floats:
     T = model.fk(model.rest, names["pelvis"])
     if "hip_l" not in names or "hip_r" not in names:
         return np.zeros(3)
-    starts = [find_limb_start(model, names["pelvis"], names[f"hip_{side}"]) for side in "lr"]
+    starts = [find_bone_start(model, names, f"hip_{side}") for side in "lr"]
     middle: Floats = T[:3, :3].T @ (0.5 * (place_of(model, starts[0]) + place_of(model, starts[1])) - T[:3, 3])
     return middle
 
@@ -121,8 +118,31 @@ def find_bone_start(model: Model, names: Names[str, str], root: str) -> str:
     carriers = {"hip": ("pelvis",), "shoulder": (f"clavicle_{side}", "chest", "pelvis")}.get(part, ())
     for carrier in carriers:
         if carrier in names:
-            return find_limb_start(model, names[carrier], names[root])
+            return find_side_start(model, names, names[carrier], root)
     return names[root]
+
+
+def find_side_start(model: Model, names: Names[str, str], trunk: str, root: str) -> str:
+    """Return the first frame of a limb beyond the trunk that is on its own side.
+
+    Some limbs begin with joints in the middle of the trunk, or with some that both sides share: those lie where the
+    other limb begins too.
+    """
+    part, _, side = root.rpartition("_")
+    other = f"{part}_{'r' if side == 'l' else 'l'}"
+    own = list_beyond(model, trunk, names[root])
+    if other not in names or len(own) == 1:
+        return own[0]
+    theirs = np.array([place_of(model, frame) for frame in list_beyond(model, trunk, names[other])])
+    least = ASIDE * np.linalg.norm(place_of(model, names[root]) - theirs[-1])
+    apart = (np.linalg.norm(place_of(model, frame) - theirs, axis=1).min() for frame in own)
+    return next((frame for frame, far in zip(own, apart, strict=True) if far >= least), names[root])
+
+
+def list_beyond(model: Model, trunk: str, frame: str) -> list[str]:
+    """List the frames of a limb from the first beyond the trunk to a given one."""
+    chain = model.ancestors(frame)
+    return (chain[: chain.index(trunk)][::-1] if trunk in chain else []) or [frame]
 
 
 def find_bone(model: Model, names: Names[str, str], root: str, end: str) -> Floats | None:
