@@ -94,7 +94,9 @@ def make_character(
     return builder.build()
 
 
-def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0.0, nods: bool = False) -> poise.Model:
+def make_machine(
+    *, scrambled: bool = False, hands: bool = True, bend: float = 0.0, nods: bool = False, inside: float = 0.0
+) -> poise.Model:
     """A robot of hinges, z up, looking along x, with flat feet of one piece and straight legs.
 
     Args:
@@ -102,6 +104,7 @@ def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0
         hands: Give it arms of seven joints, with two fingers on each.
         bend: How far hips and ankles are bent in the rest pose, and the knees twice as far [rad].
         nods: Give its ankles one hinge each: feet that nod and do not roll.
+        inside: How far along its own axis the first link of each shoulder lies inside the others [m].
     """
     builder = poise.ModelBuilder("machine")
     builder.up = "z"
@@ -132,10 +135,10 @@ def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0
         builder.add_shape(name(foot), Box((0.2, 0.08, 0.02)), offset=(0.04, 0.0, -0.04))
         if not hands:
             continue
-        above, offset = torso, (0.0, 0.2 * y, 0.35)
+        above, offset = torso, (0.0, (0.2 - inside) * y, 0.35)
         for part, axis in (("pitch", "y"), ("roll", "x"), ("yaw", "z")):
             above = hinge(f"{side}_shoulder_{part}", above, offset, axis, -2.6, 2.6, 0.8)
-            offset = (0.0, 0.0, 0.0)
+            offset = (0.0, inside * y if part == "pitch" else 0.0, 0.0)
         above = hinge(f"{side}_elbow", above, (0.0, 0.0, -0.25), "y", -2.4, 0.1, 0.8)
         offset = (0.0, 0.0, -0.25)
         for part, axis in (("yaw", "z"), ("pitch", "y"), ("roll", "x")):

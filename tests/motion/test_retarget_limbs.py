@@ -1,4 +1,4 @@
-"""Where limbs begin: joints of theirs in the middle of the trunk, as recordings have them, change nothing."""
+"""Where limbs begin: joints in the middle of the trunk, and links along their own axes, change nothing."""
 
 import numpy as np
 import pytest
@@ -65,4 +65,26 @@ def test_limbs_that_share_a_joint_begin_beyond_it():
             builder.add_joint(f"{part}_{side}", above, "revolute", offset=place)
         names[f"shoulder_{side}"] = f"yaw_{side}"
     model = builder.build()
-    assert [find_bone_start(model, names, f"shoulder_{side}") for side in "lr"] == ["pitch_l", "pitch_r"]
+    assert {find_bone_start(model, names, f"shoulder_{side}")[-2:] for side in "lr"} == {"_l", "_r"}
+
+
+@pytest.mark.parametrize("inside", [0.04, 0.1])
+def test_a_link_of_a_shoulder_may_lie_anywhere_along_its_axis(inside):
+    """Both machines move alike, so a motion is carried over alike, there and back."""
+    clip, machines = move(walkers.make_character()), [walkers.make_machine(inside=far) for far in (0.0, inside)]
+    carried = [retarget(clip, machine).motion for machine in machines]
+    assert carried[0].q == pytest.approx(carried[1].q, abs=1e-6)
+    back = [retarget(each, clip.model).motion for each in carried]
+    for frame in ("elbow_l", "hand_l", "elbow_r", "hand_r"):
+        assert back[0].positions(frame) == pytest.approx(back[1].positions(frame), abs=1e-6)
+
+
+@pytest.mark.parametrize("inside", [0.0, 0.1])
+def test_an_upper_arm_points_where_the_source_has_it(inside):
+    clip, machine = move(walkers.make_character()), walkers.make_machine(inside=inside)
+    made = retarget(clip, machine).motion
+    for side, own in (("l", "left"), ("r", "right")):
+        theirs = clip.positions(f"elbow_{side}") - clip.positions(f"shoulder_{side}")
+        ours = made.positions(f"{own}_elbow") - made.positions(f"{own}_shoulder_roll")
+        along = np.sum(theirs * ours, axis=1) / np.linalg.norm(theirs, axis=1) / np.linalg.norm(ours, axis=1)
+        assert np.degrees(np.arccos(along.min())) < 5.0

@@ -113,30 +113,58 @@ def make_axes(left: Floats, up: Floats) -> Floats:
 
 
 def find_bone_start(model: Model, names: Names[str, str], root: str) -> str:
-    """Return the frame at which a bone begins: of an upper arm or a thigh, where the limb leaves what carries it."""
+    """Return the frame at which a bone begins: of an upper arm or a thigh, where the limb leaves what carries it.
+
+    Legs begin with their first frame: so feet stand as far apart as the source's, however wide the links of hips are.
+    Arms begin where their axes meet: so an upper arm points where the source's does, however wide those of shoulders.
+    """
     part, _, side = root.rpartition("_")
     carriers = {"hip": ("pelvis",), "shoulder": (f"clavicle_{side}", "chest", "pelvis")}.get(part, ())
     for carrier in carriers:
         if carrier in names:
-            return find_side_start(model, names, names[carrier], root)
+            own = list_aside(model, names, names[carrier], root)
+            return own[0] if part == "hip" else find_meeting(model, own)
     return names[root]
 
 
-def find_side_start(model: Model, names: Names[str, str], trunk: str, root: str) -> str:
-    """Return the first frame of a limb beyond the trunk that is on its own side.
+def list_aside(model: Model, names: Names[str, str], trunk: str, root: str) -> list[str]:
+    """List the frames of a limb beyond the trunk that are on its own side.
 
     Some limbs begin with joints in the middle of the trunk, or with some that both sides share: those lie where the
-    other limb begins too.
+    other limb begins too, and do not count.
     """
     part, _, side = root.rpartition("_")
     other = f"{part}_{'r' if side == 'l' else 'l'}"
     own = list_beyond(model, trunk, names[root])
-    if other not in names or len(own) == 1:
-        return own[0]
+    if other not in names:
+        return own
     theirs = np.array([place_of(model, frame) for frame in list_beyond(model, trunk, names[other])])
     least = ASIDE * np.linalg.norm(place_of(model, names[root]) - theirs[-1])
-    apart = (np.linalg.norm(place_of(model, frame) - theirs, axis=1).min() for frame in own)
-    return next((frame for frame, far in zip(own, apart, strict=True) if far >= least), names[root])
+    apart = [np.linalg.norm(place_of(model, frame) - theirs, axis=1).min() for frame in own]
+    return [frame for frame, far in zip(own, apart, strict=True) if far >= least] or own[-1:]
+
+
+def find_meeting(model: Model, frames: list[str]) -> str:
+    """Return the frame that is nearest to the axes of the joints of all of them; the last where several are."""
+    away = [measure_axes(model, frames, place_of(model, frame)) for frame in frames]
+    near = min(away) + SHORT * model.length
+    return [frame for frame, far in zip(frames, away, strict=True) if far <= near][-1]
+
+
+def measure_axes(model: Model, frames: list[str], place: Floats) -> float:
+    """Return how far a place is from the axes of the joints that carry these frames [m], as the root of all squares."""
+    total = 0.0
+    for frame in frames:
+        joint = model.frame(frame).joint
+        if joint is None or not model.joint(joint).nv:
+            continue
+        T = model.fk(model.rest, frame)
+        way = place - T[:3, 3]
+        if model.joint(joint).kind == "revolute":
+            axis = T[:3, :3] @ model.joint(joint).axis
+            way = way - (way @ axis) * axis
+        total += float(way @ way)
+    return float(np.sqrt(total))
 
 
 def list_beyond(model: Model, trunk: str, frame: str) -> list[str]:
