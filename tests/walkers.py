@@ -95,7 +95,13 @@ def make_character(
 
 
 def make_machine(
-    *, scrambled: bool = False, hands: bool = True, bend: float = 0.0, nods: bool = False, inside: float = 0.0
+    *,
+    scrambled: bool = False,
+    hands: bool = True,
+    bend: float = 0.0,
+    nods: bool = False,
+    inside: float = 0.0,
+    wrists: bool = True,
 ) -> poise.Model:
     """A robot of hinges, z up, looking along x, with flat feet of one piece and straight legs.
 
@@ -105,6 +111,7 @@ def make_machine(
         bend: How far hips and ankles are bent in the rest pose, and the knees twice as far [rad].
         nods: Give its ankles one hinge each: feet that nod and do not roll.
         inside: How far along its own axis the first link of each shoulder lies inside the others [m].
+        wrists: Give its arms wrists; without them forearms are one piece, and point ahead in the rest pose.
     """
     builder = poise.ModelBuilder("machine")
     builder.up = "z"
@@ -139,7 +146,10 @@ def make_machine(
         for part, axis in (("pitch", "y"), ("roll", "x"), ("yaw", "z")):
             above = hinge(f"{side}_shoulder_{part}", above, offset, axis, -2.6, 2.6, 0.8)
             offset = (0.0, inside * y if part == "pitch" else 0.0, 0.0)
-        above = hinge(f"{side}_elbow", above, (0.0, 0.0, -0.25), "y", -2.4, 0.1, 0.8)
+        above = hinge(f"{side}_elbow", above, (0.0, 0.0, -0.25), "y", -2.4, 0.1 if wrists else 1.6, 0.8)
+        if not wrists:
+            builder.add_shape(name(above), Box((0.26, 0.05, 0.05)), offset=(0.13, 0.0, 0.0))
+            continue
         offset = (0.0, 0.0, -0.25)
         for part, axis in (("yaw", "z"), ("pitch", "y"), ("roll", "x")):
             above = hinge(f"{side}_wrist_{part}", above, offset, axis, -1.8, 1.8, 0.2)

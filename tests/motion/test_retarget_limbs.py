@@ -88,3 +88,13 @@ def test_an_upper_arm_points_where_the_source_has_it(inside):
         ours = made.positions(f"{own}_elbow") - made.positions(f"{own}_shoulder_roll")
         along = np.sum(theirs * ours, axis=1) / np.linalg.norm(theirs, axis=1) / np.linalg.norm(ours, axis=1)
         assert np.degrees(np.arccos(along.min())) < 5.0
+
+
+def test_a_forearm_without_a_wrist_points_where_the_source_has_it():
+    clip, machine = move(walkers.make_character()), walkers.make_machine(wrists=False)
+    assert "wrist_l" not in poise.roles(machine)
+    made = retarget(clip, machine).motion
+    for side, own in (("l", "left"), ("r", "right")):
+        theirs = clip.positions(f"hand_{side}") - clip.positions(f"elbow_{side}")
+        ours = made.positions(f"{own}_elbow", (1.0, 0.0, 0.0)) - made.positions(f"{own}_elbow")
+        assert np.degrees(np.arccos(np.sum(theirs * ours, axis=1) / np.linalg.norm(theirs, axis=1))).max() < 10.0

@@ -16,6 +16,7 @@ from poise.model import Model
 
 __all__ = [
     "BONES",
+    "SHORT",
     "cross",
     "find_axes",
     "find_bone",
