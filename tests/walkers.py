@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,13 @@ AXES: dict[str, Triple] = {"x": (1.0, 0.0, 0.0), "y": (0.0, 1.0, 0.0), "z": (0.0
 
 
 def make_character(
-    kind: str = "ball", *, scale: float = 1.0, bend: float = 0.0, toes: bool = True, sliding: bool = False
+    kind: str = "ball",
+    *,
+    scale: float = 1.0,
+    bend: float = 0.0,
+    toes: bool = True,
+    sliding: bool = False,
+    middle: int = 0,
 ) -> poise.Model:
     """A figure as a file brings it, z up, looking along x: without ranges, masses and solids, its legs straight.
 
@@ -43,9 +50,16 @@ def make_character(
         bend: How far its knees are bent in the rest pose, by Euler joints [rad].
         toes: Give it toes; without them its legs end at the ankles.
         sliding: Hang it on a node of the whole scene that moves too, and let every bone slide, as recordings do.
+        middle: So many joints more with which each leg begins in the middle of the pelvis, as in recordings from CMU.
     """
     builder = poise.ModelBuilder("character")
     builder.up = "z"
+
+    def begin_leg(side: str) -> str:
+        names = ["pelvis", *(f"leg_{side}_begins_{k}" for k in range(middle))]
+        for parent, own in pairwise(names):
+            builder.add_joint(own, parent, "ball")
+        return names[-1]
 
     def add(name: str, parent: str, offset: Triple, angle: float = 0.0) -> None:
         rest: dict[str, Any] = {"rest": (0.0, angle, 0.0)} if angle else {}
@@ -71,7 +85,7 @@ def make_character(
         add(f"shoulder_{side}", "chest", (0.0, 0.18 * y, 0.15))
         add(f"elbow_{side}", f"shoulder_{side}", (0.0, 0.28 * y, 0.0))
         add(f"hand_{side}", f"elbow_{side}", (0.0, 0.25 * y, 0.0))
-        add(f"hip_{side}", "pelvis", (0.0, 0.1 * y, -0.05), -bend)
+        add(f"hip_{side}", begin_leg(side), (0.0, 0.1 * y, -0.05), -bend)
         add(f"knee_{side}", f"hip_{side}", (0.0, 0.0, -0.42), 2.0 * bend)
         add(f"foot_{side}", f"knee_{side}", (0.0, 0.0, -0.4), -bend)
         if toes:
@@ -80,7 +94,15 @@ def make_character(
     return builder.build()
 
 
-def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0.0, nods: bool = False) -> poise.Model:
+def make_machine(
+    *,
+    scrambled: bool = False,
+    hands: bool = True,
+    bend: float = 0.0,
+    nods: bool = False,
+    inside: float = 0.0,
+    wrists: bool = True,
+) -> poise.Model:
     """A robot of hinges, z up, looking along x, with flat feet of one piece and straight legs.
 
     Args:
@@ -88,6 +110,8 @@ def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0
         hands: Give it arms of seven joints, with two fingers on each.
         bend: How far hips and ankles are bent in the rest pose, and the knees twice as far [rad].
         nods: Give its ankles one hinge each: feet that nod and do not roll.
+        inside: How far along its own axis the first link of each shoulder lies inside the others [m].
+        wrists: Give its arms wrists; without them forearms are one piece, and point ahead in the rest pose.
     """
     builder = poise.ModelBuilder("machine")
     builder.up = "z"
@@ -118,11 +142,14 @@ def make_machine(*, scrambled: bool = False, hands: bool = True, bend: float = 0
         builder.add_shape(name(foot), Box((0.2, 0.08, 0.02)), offset=(0.04, 0.0, -0.04))
         if not hands:
             continue
-        above, offset = torso, (0.0, 0.2 * y, 0.35)
+        above, offset = torso, (0.0, (0.2 - inside) * y, 0.35)
         for part, axis in (("pitch", "y"), ("roll", "x"), ("yaw", "z")):
             above = hinge(f"{side}_shoulder_{part}", above, offset, axis, -2.6, 2.6, 0.8)
-            offset = (0.0, 0.0, 0.0)
-        above = hinge(f"{side}_elbow", above, (0.0, 0.0, -0.25), "y", -2.4, 0.1, 0.8)
+            offset = (0.0, inside * y if part == "pitch" else 0.0, 0.0)
+        above = hinge(f"{side}_elbow", above, (0.0, 0.0, -0.25), "y", -2.4, 0.1 if wrists else 1.6, 0.8)
+        if not wrists:
+            builder.add_shape(name(above), Box((0.26, 0.05, 0.05)), offset=(0.13, 0.0, 0.0))
+            continue
         offset = (0.0, 0.0, -0.25)
         for part, axis in (("yaw", "z"), ("pitch", "y"), ("roll", "x")):
             above = hinge(f"{side}_wrist_{part}", above, offset, axis, -1.8, 1.8, 0.2)

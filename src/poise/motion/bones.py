@@ -16,6 +16,7 @@ from poise.model import Model
 
 __all__ = [
     "BONES",
+    "SHORT",
     "cross",
     "find_axes",
     "find_bone",
@@ -33,6 +34,7 @@ __all__ = [
 Floats = NDArray[np.float64]
 BONES = (("hip", "knee"), ("knee", "ankle"), ("shoulder", "elbow"), ("elbow", "wrist"), ("clavicle", "shoulder"))
 ACROSS = 0.1  # sine between the ways to the left and up: below it they tell no axes
+ASIDE = 0.25  # of how far both limbs are apart where their bones are: what is farther from the other is aside
 SHORT = 1e-3  # of L: a bone that is shorter tells no direction
 OWN = np.cos(np.radians(30.0))  # an axis of a frame that is nearer than that to where the trunk goes is meant to be it
 
@@ -44,11 +46,7 @@ def place_of(model: Model, frame: str) -> Floats:
 
 def find_limb_start(model: Model, trunk: str, frame: str) -> str:
     """Return the first frame of a limb beyond the trunk: where its bone begins, whatever joints follow there."""
-    above = model.ancestors(frame)
-    if trunk not in above:
-        return frame
-    at = above.index(trunk)
-    return above[at - 1] if at > 0 else frame
+    return list_beyond(model, trunk, frame)[0]
 
 
 def find_middle(model: Model, names: Names[str, str]) -> Floats:
@@ -56,7 +54,7 @@ def find_middle(model: Model, names: Names[str, str]) -> Floats:
     T = model.fk(model.rest, names["pelvis"])
     if "hip_l" not in names or "hip_r" not in names:
         return np.zeros(3)
-    starts = [find_limb_start(model, names["pelvis"], names[f"hip_{side}"]) for side in "lr"]
+    starts = [find_bone_start(model, names, f"hip_{side}") for side in "lr"]
     middle: Floats = T[:3, :3].T @ (0.5 * (place_of(model, starts[0]) + place_of(model, starts[1])) - T[:3, 3])
     return middle
 
@@ -116,13 +114,64 @@ def make_axes(left: Floats, up: Floats) -> Floats:
 
 
 def find_bone_start(model: Model, names: Names[str, str], root: str) -> str:
-    """Return the frame at which a bone begins: of an upper arm or a thigh, where the limb leaves what carries it."""
+    """Return the frame at which a bone begins: of an upper arm or a thigh, where the limb leaves what carries it.
+
+    Legs begin with their first frame: so feet stand as far apart as the source's, however wide the links of hips are.
+    Arms begin where their axes meet: so an upper arm points where the source's does, however wide those of shoulders.
+    """
     part, _, side = root.rpartition("_")
     carriers = {"hip": ("pelvis",), "shoulder": (f"clavicle_{side}", "chest", "pelvis")}.get(part, ())
     for carrier in carriers:
         if carrier in names:
-            return find_limb_start(model, names[carrier], names[root])
+            own = list_aside(model, names, names[carrier], root)
+            return own[0] if part == "hip" else find_meeting(model, own)
     return names[root]
+
+
+def list_aside(model: Model, names: Names[str, str], trunk: str, root: str) -> list[str]:
+    """List the frames of a limb beyond the trunk that are on its own side.
+
+    Some limbs begin with joints in the middle of the trunk, or with some that both sides share: those lie where the
+    other limb begins too, and do not count.
+    """
+    part, _, side = root.rpartition("_")
+    other = f"{part}_{'r' if side == 'l' else 'l'}"
+    own = list_beyond(model, trunk, names[root])
+    if other not in names:
+        return own
+    theirs = np.array([place_of(model, frame) for frame in list_beyond(model, trunk, names[other])])
+    least = ASIDE * np.linalg.norm(place_of(model, names[root]) - theirs[-1])
+    apart = [np.linalg.norm(place_of(model, frame) - theirs, axis=1).min() for frame in own]
+    return [frame for frame, far in zip(own, apart, strict=True) if far >= least] or own[-1:]
+
+
+def find_meeting(model: Model, frames: list[str]) -> str:
+    """Return the frame that is nearest to the axes of the joints of all of them; the last where several are."""
+    away = [measure_axes(model, frames, place_of(model, frame)) for frame in frames]
+    near = min(away) + SHORT * model.length
+    return [frame for frame, far in zip(frames, away, strict=True) if far <= near][-1]
+
+
+def measure_axes(model: Model, frames: list[str], place: Floats) -> float:
+    """Return how far a place is from the axes of the joints that carry these frames [m], as the root of all squares."""
+    total = 0.0
+    for frame in frames:
+        joint = model.frame(frame).joint
+        if joint is None or not model.joint(joint).nv:
+            continue
+        T = model.fk(model.rest, frame)
+        way = place - T[:3, 3]
+        if model.joint(joint).kind == "revolute":
+            axis = T[:3, :3] @ model.joint(joint).axis
+            way = way - (way @ axis) * axis
+        total += float(way @ way)
+    return float(np.sqrt(total))
+
+
+def list_beyond(model: Model, trunk: str, frame: str) -> list[str]:
+    """List the frames of a limb from the first beyond the trunk to a given one."""
+    chain = model.ancestors(frame)
+    return (chain[: chain.index(trunk)][::-1] if trunk in chain else []) or [frame]
 
 
 def find_bone(model: Model, names: Names[str, str], root: str, end: str) -> Floats | None:

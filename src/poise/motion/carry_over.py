@@ -23,7 +23,7 @@ from poise.kinematics.samples import name_angles
 from poise.model import Model
 from poise.motion.aiming import Aims
 from poise.motion.bends import Bends
-from poise.motion.bones import BONES, find_axes, find_bone, find_bone_start, find_middle, measure_legs, place_of
+from poise.motion.bones import BONES, SHORT, find_axes, find_bone, find_bone_start, find_middle, measure_legs, place_of
 from poise.motion.guides import Guides, find_free
 from poise.motion.mapping import Mapping
 from poise.motion.options import show
@@ -136,6 +136,7 @@ class CarryOver:
         self.trunk: tuple[list[str], Floats] | None = None
         self._ask_trunk()
         self._ask_bones()
+        self._ask_stumps()
         self._ask_ends()
         self._measure_root()
         self.aims = Aims(self)
@@ -239,6 +240,18 @@ class CarryOver:
                 goal = Align(self.ours[root], axis, (0.0, 0.0, 1.0), name=f"{root} to {end}")
                 kind = "clavicle" if root.startswith("clavicle") else "bone"
                 self.asked.append((goal, kind, (first, self.theirs[end])))
+
+    def _ask_stumps(self) -> None:
+        """Ask forearms without a wrist to point where the source's do: their palm is where they end."""
+        for side in "lr":
+            elbow, wrist, palm = f"elbow_{side}", f"wrist_{side}", self.roles[0].contacts.get(f"palm_{side}")
+            if elbow not in self.parts or wrist in self.ours or wrist not in self.theirs or palm is None:
+                continue
+            length = float(np.linalg.norm(palm.point))
+            if palm.frame == self.ours[elbow] and length > SHORT * self.model.length:
+                axis = np.array(palm.point) / length
+                goal = Align(palm.frame, axis, (0.0, 0.0, 1.0), name=f"{elbow} to palm_{side}")
+                self.asked.append((goal, "bone", (self.theirs[elbow], self.theirs[wrist])))
 
     def _ask_ends(self) -> None:
         for end, side in self.own_bends.known:

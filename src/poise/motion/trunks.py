@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.model import Model
-from poise.motion.bones import find_axes, find_limb_start, find_middle, make_axes, place_of
+from poise.motion.bones import find_axes, find_bone_start, find_limb_start, find_middle, make_axes, place_of
 
 __all__ = ["find_head_axes", "has_one_piece", "list_tops", "watch_trunk"]
 
@@ -27,8 +27,10 @@ def find_head_axes(model: Model, names: Names[str, str]) -> Floats | None:
 
 
 def list_tops(model: Model, names: Names[str, str]) -> list[str]:
-    """List the frames in whose middle the trunk ends: where both arms leave the chest."""
-    return [find_limb_start(model, names["chest"], names[f"shoulder_{side}"]) for side in "lr"]
+    """List the frames in whose middle the trunk ends: where clavicles leave the chest, else arms."""
+    if "clavicle_l" in names and "clavicle_r" in names:
+        return [find_limb_start(model, names["chest"], names[f"clavicle_{side}"]) for side in "lr"]
+    return [find_bone_start(model, names, f"shoulder_{side}") for side in "lr"]
 
 
 def has_one_piece(model: Model, names: Names[str, str]) -> bool:

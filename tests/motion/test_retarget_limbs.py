@@ -1,0 +1,100 @@
+"""Where limbs begin: joints in the middle of the trunk, and links along their own axes, change nothing."""
+
+import numpy as np
+import pytest
+
+import poise
+import walkers
+from poise import Motion
+from poise.motion import retarget
+from poise.motion.bones import find_axes, find_bone_start, find_middle, measure_arms, measure_legs
+
+
+@pytest.fixture(scope="module", params=[1, 2])
+def bodies(request):
+    return walkers.make_character(), walkers.make_character(middle=request.param)
+
+
+def move(model, frames=20):
+    """All parts turn, but for the joints in the middle of the pelvis."""
+    u = np.linspace(0.0, 1.0, frames)
+    steps = np.zeros((frames, model.nv))
+    for k, part in enumerate(("pelvis", "spine_1", "hip_l", "hip_r", "knee_l", "shoulder_r", "elbow_r", "shoulder_l")):
+        v = model.joint(part).v
+        steps[:, v.stop - 3 : v.stop] = np.outer(np.sin(np.pi * u), 0.7 * np.sin(np.arange(3.0) + 2.0 * k))
+    return Motion(model, model.integrate(model.rest, steps), 30.0)
+
+
+def test_what_tells_a_body_is_the_same(bodies):
+    plain, other = bodies
+    names = [dict(poise.roles(model)) for model in bodies]
+    for part in ("pelvis", "chest"):
+        axes = [find_axes(model, own, part) for model, own in zip(bodies, names, strict=True)]
+        assert axes[0] == pytest.approx(axes[1], abs=1e-12)
+    for measure in (measure_legs, measure_arms, find_middle):
+        assert measure(plain, names[0]) == pytest.approx(measure(other, names[1]), abs=1e-12)
+    for root in ("hip_l", "hip_r", "shoulder_l", "shoulder_r"):
+        assert find_bone_start(other, names[1], root) == root
+
+
+def test_a_motion_is_carried_over_alike(bodies):
+    machine = walkers.make_machine(bend=0.2)
+    carried = [retarget(move(model), machine).motion.q for model in bodies]
+    assert carried[0] == pytest.approx(carried[1], abs=1e-9)
+
+
+def test_the_whole_body_turns_with_the_pelvis(bodies):
+    clip = move(bodies[1])
+    made = retarget(clip, walkers.make_machine(bend=0.2)).motion
+    for axis in np.eye(3):
+        theirs, ours = (each.positions("pelvis", axis) - each.positions("pelvis") for each in (clip, made))
+        assert np.sum(theirs * ours, axis=1).min() > np.cos(0.2)
+
+
+def test_limbs_that_share_a_joint_begin_beyond_it():
+    builder = poise.ModelBuilder("shared")
+    builder.add_joint("pelvis", None, "free")
+    builder.add_joint("waist", "pelvis", "revolute", axis=(0.0, 0.0, 1.0), offset=(0.0, 0.0, 0.1))
+    builder.add_joint("top", "waist", "revolute", axis=(0.0, 1.0, 0.0), offset=(0.0, 0.0, 0.2))
+    names = {"pelvis": "pelvis", "chest": "waist"}
+    for side, y in (("l", 1.0), ("r", -1.0)):
+        for part, far in (("pitch", 0.05), ("roll", 0.1), ("yaw", 0.12)):
+            above = "top" if part == "pitch" else f"{'pitch' if part == 'roll' else 'roll'}_{side}"
+            before = {"pitch": 0.0, "roll": 0.05, "yaw": 0.1}[part]
+            place = (0.0, y * (far - before), 0.2 if part == "pitch" else 0.0)
+            builder.add_joint(f"{part}_{side}", above, "revolute", offset=place)
+        names[f"shoulder_{side}"] = f"yaw_{side}"
+    model = builder.build()
+    assert {find_bone_start(model, names, f"shoulder_{side}")[-2:] for side in "lr"} == {"_l", "_r"}
+
+
+@pytest.mark.parametrize("inside", [0.04, 0.1])
+def test_a_link_of_a_shoulder_may_lie_anywhere_along_its_axis(inside):
+    """Both machines move alike, so a motion is carried over alike, there and back."""
+    clip, machines = move(walkers.make_character()), [walkers.make_machine(inside=far) for far in (0.0, inside)]
+    carried = [retarget(clip, machine).motion for machine in machines]
+    assert carried[0].q == pytest.approx(carried[1].q, abs=1e-6)
+    back = [retarget(each, clip.model).motion for each in carried]
+    for frame in ("elbow_l", "hand_l", "elbow_r", "hand_r"):
+        assert back[0].positions(frame) == pytest.approx(back[1].positions(frame), abs=1e-6)
+
+
+@pytest.mark.parametrize("inside", [0.0, 0.1])
+def test_an_upper_arm_points_where_the_source_has_it(inside):
+    clip, machine = move(walkers.make_character()), walkers.make_machine(inside=inside)
+    made = retarget(clip, machine).motion
+    for side, own in (("l", "left"), ("r", "right")):
+        theirs = clip.positions(f"elbow_{side}") - clip.positions(f"shoulder_{side}")
+        ours = made.positions(f"{own}_elbow") - made.positions(f"{own}_shoulder_roll")
+        along = np.sum(theirs * ours, axis=1) / np.linalg.norm(theirs, axis=1) / np.linalg.norm(ours, axis=1)
+        assert np.degrees(np.arccos(along.min())) < 5.0
+
+
+def test_a_forearm_without_a_wrist_points_where_the_source_has_it():
+    clip, machine = move(walkers.make_character()), walkers.make_machine(wrists=False)
+    assert "wrist_l" not in poise.roles(machine)
+    made = retarget(clip, machine).motion
+    for side, own in (("l", "left"), ("r", "right")):
+        theirs = clip.positions(f"hand_{side}") - clip.positions(f"elbow_{side}")
+        ours = made.positions(f"{own}_elbow", (1.0, 0.0, 0.0)) - made.positions(f"{own}_elbow")
+        assert np.degrees(np.arccos(np.sum(theirs * ours, axis=1) / np.linalg.norm(theirs, axis=1))).max() < 10.0
