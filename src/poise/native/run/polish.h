@@ -1,5 +1,8 @@
 // polish.h: from the best pose of the searches to the minimum itself, where a goal is missed. Part of solve.cpp.
 //
+// The minimum is of what the goals weigh. Where it misses by little, a pose beside it may still be within every tolerance: that is looked
+// for at the end, with each error measured in its tolerance.
+//
 // Downhill only, with damping that grows when a step fails and shrinks when it works (Marquardt 1963), so that a goal out of reach is
 // answered by the same still pose every time. Where that creeps, Newton's step (newton.h) is tried first, over the joints that are free,
 // and taken if it leads down.
@@ -13,8 +16,10 @@ namespace {
 constexpr int most_polished = 8;                // steps in continuous mode
 constexpr int most_attempts = 48;               // dampings that one step is tried with
 constexpr double least_polish_damping = 1e-12;  // less would be lost in the rounding of J D^-1 J^T
-constexpr double least_fall = 1e-14;  // of the cost: less is rounding, and must not decide where a saddle leads
-constexpr int newton_rounds = 6;      // times that joints are fixed at a bound and Newton's step is solved again
+constexpr double least_fall = 1e-14;      // of the cost: less is rounding, and must not decide where a saddle leads
+constexpr int weighings = 5;              // times that they are weighed anew
+constexpr std::size_t most_weighed = 16;  // goals that are weighed by their tolerances
+constexpr int newton_rounds = 6;          // times that joints are fixed at a bound and Newton's step is solved again
 
 // ---------------------------------------------------------------------------------------------- Newton's step
 
@@ -202,6 +207,83 @@ void polish(SolverData& solver, Clock::time_point begun) {
   if (measure_violation(solver, t.here) > solver.best_outside || !(t.here.costs[0] < solver.best_cost)) return;
   copy_configuration(solver.problem(), t.here.q, solver.best_q.data());
   polish_plainly(solver, begun);
+}
+
+// ---------------------------------------------------------------------------------------------- within the tolerances
+
+// Calls visit(weight, tolerance over the length scale) for every weight of a goal that counts.
+template <class F> void for_weights(SolverData& solver, GoalSpec<S>& goal, F&& visit) {
+  for (int k = goal.op == GOAL_ROTATION ? 3 : 0; k < (goal.op == GOAL_POSITION ? 3 : 6); ++k) {
+    if (goal.weight[k] > 0.0) visit(goal.weight[k], k < 3 ? goal.tolerance[0] / solver.scale : goal.tolerance[1]);
+  }
+}
+
+// Weighs every error by its tolerance, the largest as much as the largest was; false: that is how they were, or a goal is of another kind.
+bool weigh_by_tolerance(SolverData& solver) {
+  S largest = 0.0, least = 1e300;
+  bool plain = true, changed = false;
+  for (GoalSpec<S>& goal : solver.goals) {
+    plain = plain && is_plain(goal.op);
+    for_weights(solver, goal, [&](S weight, S tolerance) {
+      largest = maximum(largest, weight);
+      least = minimum(least, tolerance);
+    });
+  }
+  if (!plain || !(least > 0.0)) return false;
+  for (GoalSpec<S>& goal : solver.goals) {
+    for_weights(solver, goal, [&](S& weight, S tolerance) {
+      const S wanted = largest * least / tolerance;
+      changed = changed || absolute(wanted - weight) > 1e-3 * wanted;
+      weight = wanted;
+    });
+  }
+  return changed;
+}
+
+// What is still beyond its tolerance weighs more, the others as before: least squares do not ask for the least of the largest.
+void weigh_missed(SolverData& solver) {
+  for (std::size_t g = 0; g < solver.goals.size(); ++g) {
+    GoalSpec<S>& goal = solver.goals[g];
+    for (int k = 0; k < 6; ++k) {
+      const S ratio = solver.best_errors[2 * g + static_cast<std::size_t>(k / 3)] / goal.tolerance[k / 3];
+      if (ratio > 1.0) goal.weight[k] *= 2.0 * ratio;
+    }
+  }
+}
+
+// whether the best pose misses by so little that another may be within
+bool nearly_within(const SolverData& solver) {
+  constexpr S tolerances = 20.0;
+  return within_tolerance(solver.problem(), solver.best_errors.data(), tolerances) && !(solver.best_outside > 0.0);
+}
+
+// From a minimum that misses to a pose within every tolerance, where there is one beside it; else all is as it was.
+void polish_within(SolverData& solver, Clock::time_point begun) {
+  const bool plain =
+      solver.mode != Mode::CONTINUOUS && solver.settings.limits == LIMITS_ACTIVE && solver.goals.size() <= most_weighed;
+  if (!plain || solver.outcome == Outcome::REACHED || solver.proved_unreachable || !nearly_within(solver)) return;
+  S weights[6 * most_weighed];
+  for (std::size_t g = 0; g < solver.goals.size(); ++g) std::copy_n(solver.goals[g].weight, 6, weights + 6 * g);
+  const S cost = solver.best_cost;
+  Kept& kept = solver.kept;
+  std::copy(solver.best_q.begin(), solver.best_q.end(), kept.q.begin());
+  std::copy(solver.best_errors.begin(), solver.best_errors.end(), kept.errors.begin());
+  const bool changed = weigh_by_tolerance(solver);
+  for (int round = 0; round < weighings && changed && solver.outcome != Outcome::REACHED; ++round) {
+    if (round > 0) weigh_missed(solver);
+    solver.best_cost = 1e300;
+    polish_plainly(solver, begun);
+  }
+  for (std::size_t g = 0; g < solver.goals.size(); ++g) std::copy_n(weights + 6 * g, 6, solver.goals[g].weight);
+  if (solver.outcome == Outcome::REACHED) {
+    copy_configuration(solver.problem(), solver.best_q.data(), solver.state.q);
+    look(solver);
+    solver.best_cost = solver.state.cost;
+    return;
+  }
+  std::copy(kept.q.begin(), kept.q.end(), solver.best_q.begin());
+  std::copy(kept.errors.begin(), kept.errors.end(), solver.best_errors.begin());
+  solver.best_cost = cost;
 }
 
 }  // namespace

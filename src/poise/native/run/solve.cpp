@@ -152,7 +152,9 @@ void doubt_reached(SolverData& solver) {
 
 void polish_best(SolverData& solver) {
   begin_watch(solver);
-  if (solver.polish) polish(solver, solver.watch.begun);
+  if (!solver.polish) return;
+  polish(solver, solver.watch.begun);
+  polish_within(solver, solver.watch.begun);
 }
 
 // everything that one call starts with
@@ -252,6 +254,7 @@ void solve_plainly(SolverData& solver) {
   const bool polished = solver.proved_unreachable && tries.count == solver.total_searches;
   if (solver.outcome != Outcome::REACHED && solver.polish && !solver.out_of_time && !polished) {
     polish(solver, begun);
+    polish_within(solver, begun);
     solver.out_of_time = late(solver, begun) && solver.outcome != Outcome::REACHED;
   }
   doubt_reached(solver);

@@ -41,6 +41,32 @@ POISE_LARGE_FN Verdict look_at_cell(const FamilyQuestion<T>& question, T at, T h
   return verdict;
 }
 
+// An open cell that is as narrow as what is tolerated, looked at in its parts, one after the other, down to a sixteenth: what is tolerated
+// counts more than its width then, and where a part so narrow is open nothing will be proved.
+template <class T> POISE_LARGE_FN Verdict look_closer(const FamilyQuestion<T>& question, T at, T half, T* out) {
+  constexpr int deepest = 4, most_looks = 2 << deepest;
+  int level = 1;
+  unsigned part = 0;  // of the parts of this level, from the left
+  for (int look = 0; look < most_looks; ++look) {
+    const T width = half / T(1 << level);
+    const Verdict verdict = look_at_cell(question, at - half + T(2u * part + 1u) * width, width, width, out);
+    if (verdict == Verdict::FOUND || (verdict == Verdict::OPEN && level == deepest)) return verdict;
+    if (verdict == Verdict::OPEN) {
+      ++level;
+      part *= 2u;
+      continue;
+    }
+    ++part;
+    // ends: one level less each time
+    while (level > 0 && part % 2u == 0u) {
+      part /= 2u;
+      --level;
+    }
+    if (level == 0) return Verdict::PROVED;
+  }
+  return Verdict::OPEN;
+}
+
 // about so many first cells cover a scan
 template <class T> POISE_FN int first_cells(const FamilySpec<T>& spec, const FamilyScan<T>& scan) {
   constexpr double first_width = 0.36;
@@ -68,7 +94,8 @@ template <class T> POISE_LARGE_FN Verdict decide(const FamilySpec<T>& spec, cons
     next = (next + 1) % ring;
     --count;
     const bool last = w <= finest || count + 2 > ring;
-    const Verdict verdict = look_at_cell(question, u, w, last ? w : T(-1), out);
+    Verdict verdict = look_at_cell(question, u, w, last ? w : T(-1), out);
+    if (last && verdict == Verdict::OPEN) verdict = look_closer(question, u, w, out);
     if (verdict == Verdict::FOUND || (last && verdict == Verdict::OPEN)) return verdict;
     for (int side = 0; side < 2 && verdict == Verdict::OPEN; ++side) {
       const int to = (next + count++) % ring;
