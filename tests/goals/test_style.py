@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from itertools import pairwise
 
 import numpy as np
@@ -11,7 +9,6 @@ import pytest
 
 import poise
 from bodies import random_model
-from poise.errors import FormatError, InvalidValue, ModelMismatch
 from poise.goals import MidRange, Reach, Rest, Style
 from poise.goals.asked import Asked
 from poise.goals.curved import find_rest_slope
@@ -349,77 +346,3 @@ def test_a_rig_takes_it_as_its_rest(walk, style):
         True,
     ]
     assert style.likelihood(rigs[1].pose) > style.likelihood(rigs[0].pose)
-
-
-def test_saved_and_loaded_it_gives_the_same_answers(walk, style, tmp_path):
-    model = walk.model
-    poise.save(style, tmp_path / "walker.npz")
-    again = Style.load(tmp_path / "walker.npz")
-    assert len(again) == len(style)
-    goals = ask(model, walk.q[5])
-    assert (poise.solve(model, [*goals, style]).q == poise.solve(model, [*goals, again]).q).all()
-    (tmp_path / "broken.npz").write_bytes((tmp_path / "walker.npz").read_bytes()[:400])
-    with pytest.raises(FormatError):
-        Style.load(tmp_path / "broken.npz")
-    np.savez(tmp_path / "other.npz", kind="map")
-    with pytest.raises(FormatError, match="no style"):
-        Style.load(tmp_path / "other.npz")
-
-
-def test_blends_lie_between(walk, style):
-    model = walk.model
-    bent = Style.fit(
-        poise.Motion(model, [p.replace({"spine_1": p.q[model.joint("spine_1").q] + 0.2}).q for p in walk[::4]])
-    )
-    goals = ask(model, walk.q[11])[:1]
-    spine = model.joint("spine_1").q
-    values = [
-        poise.solve(model, [*goals, blend]).q[spine].mean()
-        for blend in (style, Style.blend({style: 0.5, bent: 0.5}), bent)
-    ]
-    assert values[0] < values[1] < values[2]
-    assert (poise.solve(model, [*goals, Style.blend({style: 2.0, bent: 0.0})]).q).tolist() == (
-        poise.solve(model, [*goals, style]).q
-    ).tolist()
-
-
-def test_frames_of_the_clip_are_more_likely_than_others(walk, style):
-    model = walk.model
-    rng = np.random.default_rng(2)
-    own = [style.likelihood(pose) for pose in walk[1::10]]
-    bent = [
-        style.likelihood(poise.Pose(model, model.integrate(p.q, 0.3 * rng.normal(size=model.nv)))) for p in walk[1::10]
-    ]
-    assert min(own) > max(bent)
-
-
-def test_misuse_is_named(walk, style):
-    with pytest.raises(InvalidValue, match="clips"):
-        Style()
-    with pytest.raises(InvalidValue, match="Motion"):
-        Style.fit([])
-    with pytest.raises(ModelMismatch, match="panda"):
-        poise.solve(poise.load("panda"), [Reach("panda_hand", (0.4, 0.0, 0.4)), style])
-    with pytest.raises(InvalidValue, match="two frames"):
-        Style.fit(walk[:1])
-    arm = poise.load("planar3")
-    with pytest.raises(ModelMismatch, match="model="):
-        Style.fit([walk, poise.Motion(arm, np.zeros((5, 3)))])
-    with pytest.raises(InvalidValue, match="share"):
-        Style.blend({style: -1.0})
-    for mix in ([style], None, {"proud": 1.0}, {style: np.nan}, {style: "much"}, {}):
-        with pytest.raises(InvalidValue, match=r"Style\.blend"):
-            Style.blend(mix)
-    for clips in (None, walk[0], 3, [None], walk.q):
-        with pytest.raises(InvalidValue, match=r"Style\.fit"):
-            Style.fit(clips)
-    for pose in (walk.q[0], None, "pose"):
-        with pytest.raises(InvalidValue, match="likelihood"):
-            style.likelihood(pose)
-
-
-def test_its_pickle_gives_the_same_answers(walk, style):
-    goal = Reach("hand_l", walk[7].position("hand_l"))
-    for other in (pickle.loads(pickle.dumps(style)), copy.deepcopy(style)):
-        assert other.likelihood(walk[3]) == style.likelihood(walk[3])
-        assert np.array_equal(poise.solve(walk.model, [goal, other]).q, poise.solve(walk.model, [goal, style]).q)

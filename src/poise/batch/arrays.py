@@ -15,6 +15,7 @@ from poise.goals.flat import fill_places
 from poise.goals.goal import POSE, POSITION, ROTATION, GoalRows
 from poise.kinematics import Motion, Pose
 from poise.model import Model
+from poise.model.compare import name_mismatch
 from poise.spatial import Rotation, Transform
 
 __all__ = ["Rows", "fill_pairs", "find_lead", "name_targets", "read_starts", "read_targets"]
@@ -127,7 +128,7 @@ def read_starts(model: Model, starts: Any) -> Rows:
         starts = model.rest
     elif isinstance(starts, (Pose, Motion)):
         if starts.model != model:
-            raise ModelMismatch(f"starts is of model {starts.model.name!r}, not of {model.name!r}.")
+            raise ModelMismatch(f"starts is {name_mismatch(starts.model, model)}.")
         starts = starts.q
     array = np.ascontiguousarray(read_reals(starts, "starts"), dtype=np.float64)
     if array.ndim == 0 or array.shape[-1] != model.nq:

@@ -32,6 +32,8 @@ TURNED = {
     "tolerance": "When it counts as reached [rad]: a number, or (metres, radians); 1e-3 rad unless given.",
 }  # of goals whose only error is an angle
 
+MOST_WEIGHT = 1e100  # squares and their sums stay numbers
+
 __all__ = ["Goal", "GoalRows", "Tolerance", "pack_target"]
 
 GoalOp = core.GoalOp
@@ -132,7 +134,7 @@ class Goal:
     def check_common(self) -> None:
         """Refuse weights, priorities and tolerances that cannot be."""
         what = type(self).__name__
-        if not (type(self.weight) is float and 0.0 <= self.weight < np.inf):  # the usual case is not worth an array
+        if not (type(self.weight) is float and 0.0 <= self.weight <= MOST_WEIGHT):  # the usual case needs no array
             self._check_weights(what)
         if isinstance(self.priority, bool) or not isinstance(self.priority, (int, np.integer)) or self.priority < 0:
             raise InvalidValue(f"{what}: priority is {self.priority!r}; it must be 0, 1, 2, ...")
@@ -153,6 +155,8 @@ class Goal:
             raise ShapeMismatch(f"{what}: weight has shape {weights.shape}; give one number, 3 or 6.")
         if not np.isfinite(weights).all() or (weights < 0).any():
             raise InvalidValue(f"{what}: weight is {self.weight}; weights must be finite and not negative.")
+        if (weights > MOST_WEIGHT).any():
+            raise InvalidValue(f"{what}: weight is {self.weight}; it must be at most {MOST_WEIGHT:g}: squares count.")
 
     def tolerances(self, model: Model, angular: bool) -> tuple[float, float]:
         """Return metres and radians; a lone number is metres, or radians for a goal that only turns."""

@@ -20,6 +20,7 @@ from poise.errors import InvalidValue, ModelMismatch, ShapeMismatch
 from poise.goals.goal import Goal, read_numbers
 from poise.kinematics import Pose
 from poise.model import Model
+from poise.model.compare import name_mismatch
 
 __all__ = ["Rest"]
 
@@ -68,7 +69,7 @@ class Rest(Goal, words=POSTURE):
             return np.array(model.rest)
         if isinstance(self.pose, Pose):
             if self.pose.model != model:
-                raise ModelMismatch(f"Rest: the pose is of model {self.pose.model.name!r}, not of {model.name!r}.")
+                raise ModelMismatch(f"Rest: the pose is {name_mismatch(self.pose.model, model)}.")
             return np.array(self.pose.q)
         try:
             return np.array(Pose(model, self.pose).q)

@@ -31,6 +31,7 @@ from poise.goals.rest import POSTURE
 from poise.goals.style_frames import StyleFrames
 from poise.kinematics import Motion, Pose
 from poise.model import Model
+from poise.model.compare import name_mismatch
 
 __all__ = ["Style"]
 
@@ -94,7 +95,7 @@ class Style(Curved, words=POSTURE):
             for clip in clips[1:]:
                 if clip.model != clips[0].model:
                     raise ModelMismatch(
-                        f"Style.fit: a clip is of model {clip.model.name!r}, the first of {clips[0].model.name!r}. "
+                        f"Style.fit: a clip is {name_mismatch(clip.model, clips[0].model)}, as the first is. "
                         "Give model=, the body that they are carried onto."
                     )
         body = clips[0].model if model is None else model
@@ -105,25 +106,24 @@ class Style(Curved, words=POSTURE):
 
     @classmethod
     def blend(cls, styles: Mapping[Style, float]) -> Style:
-        """Return a mixture of styles of one body: Style.blend({proud: 0.7, tired: 0.3})."""
-        mix = dict(styles) if isinstance(styles, Mapping) else {}
-        fine = all(isinstance(style, Style) and isinstance(share, Real) for style, share in mix.items())
-        shares = np.array(list(mix.values()) if fine else [], dtype=np.float64)
-        total = float(shares.sum())
-        if not np.isfinite(total) or total <= 0.0 or (shares < 0.0).any():
-            raise InvalidValue(
-                f"Style.blend takes {{style: share}}, shares of 0 or more, not all 0, and not {styles!r}."
-            )
-        parts = tuple(
-            (share * float(given) / total, frames)
-            for style, given in styles.items()
-            for share, frames in style.parts
-            if given > 0
-        )
-        for _, frames in parts[1:]:
-            if frames.model != parts[0][1].model:
-                raise ModelMismatch("Style.blend mixes styles of one body; these are of several.")
-        return replace(next(iter(styles)), parts=share_chart(parts))
+        """Return a mixture of styles of one body: Style.blend({proud: 0.7, tired: 0.3}).
+
+        Its weight and its neighbours are the means of theirs, by their shares; of the weights that of the squares, as
+        they are in the cost. Its name and the rest are those of the style with the greatest share. A style with a share
+        of 0 has no say.
+        """
+        mix = read_shares(styles)
+        for style in mix:
+            if style.model != next(iter(mix)).model:
+                other = name_mismatch(style.model, next(iter(mix)).model)
+                raise ModelMismatch(f"Style.blend mixes styles of one body; one is {other}.")
+        parts = tuple((part * share, frames) for style, share in mix.items() for part, frames in style.parts)
+        weight = float(np.sqrt(sum(share * float(np.asarray(style.weight)) ** 2 for style, share in mix.items())))
+        neighbours = round(sum(share * style.neighbours for style, share in mix.items()))
+        first = max(mix, key=lambda style: mix[style])
+        if len(mix) == 1:
+            return first
+        return replace(first, parts=share_chart(parts), weight=weight, neighbours=neighbours)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Style:
@@ -154,12 +154,6 @@ class Style(Curved, words=POSTURE):
 
     def __repr__(self) -> str:
         return f"<Style of {self.model.name!r}: {len(self)} frames>"
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Style) and self.parts == other.parts and self.name == other.name)
 
     # ------------------------------------------------------------------------------------------------ as a posture
 
@@ -227,7 +221,7 @@ class Style(Curved, words=POSTURE):
     def _check(self, model: Model) -> None:
         if model is not self.model and model != self.model:
             raise ModelMismatch(
-                f"Style is of model {self.model.name!r}, not of {model.name!r}. Fit it to clips of that body: "
+                f"Style is {name_mismatch(self.model, model)}. Fit it to clips of that body: "
                 "Style.fit([poise.retarget(clip, model).motion, ...])."
             )
 
@@ -245,6 +239,24 @@ class Focus:
     def find_slope(self, _: Model, q: Floats) -> tuple[Floats, Floats]:
         """See Curved.find_slope."""
         return self.gaussian.find_slope(q)
+
+
+def read_shares(styles: Mapping[Style, float]) -> dict[Style, float]:
+    """Return the styles of a blend that have a share, with shares that sum to 1.
+
+    Raises:
+        InvalidValue: They are no styles with shares.
+    """
+    mix = dict(styles) if isinstance(styles, Mapping) else {}
+    fine = all(isinstance(style, Style) and isinstance(share, Real) for style, share in mix.items())
+    try:
+        shares = np.array([float(share) for share in mix.values()] if fine else [])
+    except OverflowError:
+        shares = np.array([np.inf])
+    total = float(shares.sum())
+    if not np.isfinite(total) or total <= 0.0 or (shares < 0.0).any():
+        raise InvalidValue(f"Style.blend takes {{style: share}}, shares of 0 or more, not all 0, and not {styles!r}.")
+    return {style: float(share) / total for style, share in zip(mix, shares, strict=True) if share > 0.0}
 
 
 def share_chart(parts: tuple[tuple[float, StyleFrames], ...]) -> tuple[tuple[float, StyleFrames], ...]:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.errors import InvalidValue
 from poise.goals.asked import Asked, Points
 from poise.goals.gaussian import Gaussian
 from poise.kinematics import Motion
@@ -70,6 +71,10 @@ class StyleFrames:
         q = np.concatenate([part[:: max(1, len(part) // 2000)] for part in parts])
         mean = np.array(Motion(model, q).mean().q)
         root, held = find_root(model, parts)
+        if len(held) == model.nv:
+            raise InvalidValue(
+                f"Style.fit: of model {model.name!r} nothing moves but its root and locked joints, which are no style."
+            )
         chart = Chart.about(Layout.read_model(model), mean, held)
         carried = [k for j in model.joints if j.nv and j.v.start in held for k in range(j.q.start, j.q.stop)]
         return [cls._measure(chart, part, root, np.array(carried, dtype=np.int64)) for part in parts]

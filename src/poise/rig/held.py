@@ -13,6 +13,7 @@ from poise.errors import InvalidValue, ModelMismatch, name_not_found
 from poise.kinematics import Pose
 from poise.kinematics.pose import check_model
 from poise.model import Model
+from poise.model.compare import name_mismatch
 from poise.names import find_other_side
 from poise.rig.handles import GROUND, KINDS, Handle, find_handles, has_free_base, make_handle
 from poise.rig.limbs import Limb, find_limbs, limb_for
@@ -142,7 +143,7 @@ class Held:
 
     def _configuration(self, pose: Pose | ArrayLike | None) -> Floats:
         if isinstance(pose, Pose) and pose.model is not self.model and pose.model != self.model:
-            raise ModelMismatch(f"pose is of model {pose.model.name!r}, not of {self.model.name!r}.")
+            raise ModelMismatch(f"pose is {name_mismatch(pose.model, self.model)}.")
         return pose.q if isinstance(pose, Pose) else Pose(self.model, pose).q
 
     def _handle(self, name: str) -> Handle:

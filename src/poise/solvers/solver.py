@@ -15,6 +15,7 @@ from poise.goals.goal import GoalRows
 from poise.kinematics import Pose
 from poise.kinematics.pose import check_model
 from poise.model import Model
+from poise.model.compare import name_mismatch
 from poise.native import core
 from poise.native.answer import Answer
 from poise.solvers.drivers import prepare
@@ -181,7 +182,7 @@ class Solver:
 
     def _read_numbers(self, pose: Pose, what: str) -> NDArray[np.float64]:
         if pose.model is not self.model and pose.model != self.model:
-            raise ModelMismatch(f"{what} is a pose of model {pose.model.name!r}, not of {self.model.name!r}.")
+            raise ModelMismatch(f"{what} is a pose {name_mismatch(pose.model, self.model)}.")
         return pose.q
 
     def _run(self, start: Any, targets: Mapping[str, Any] | None, window: Any = None) -> Solution:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from poise.errors import ModelMismatch, ShapeMismatch
 from poise.kinematics import Motion, Pose
 from poise.model import Model
+from poise.model.compare import name_mismatch
 from poise.spatial.arrays import check_finite, read_reals
 
 __all__ = ["read_start"]
@@ -25,7 +26,7 @@ def read_start(model: Model, start: Any, frames: int | None = None) -> Floats:
         ShapeMismatch: It is no configuration and, where frames are asked for, no row of so many.
     """
     if isinstance(start, (Pose, Motion)) and start.model is not model and start.model != model:
-        raise ModelMismatch(f"start is of model {start.model.name!r}, not of {model.name!r}.")
+        raise ModelMismatch(f"start is {name_mismatch(start.model, model)}.")
     given = model.rest if start is None else start.q if isinstance(start, (Pose, Motion)) else start
     q = check_finite(read_reals(given, "start"), "start")
     if q.shape == (model.nq,) or (frames is not None and q.shape == (frames, model.nq)):

@@ -1,0 +1,50 @@
+"""What makes two models different: for messages about a pose, a clip or a style of another model."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from poise.model.model import Model
+
+__all__ = ["name_mismatch"]
+
+ATTACHED = ("shapes", "named poses", "roles", "up axis", "units")  # in the order of Attached.key()
+
+
+def name_mismatch(given: Model, wanted: Model) -> str:
+    """Return "of model 'a', not of 'b'"; of two models of one name, what differs."""
+    if given.name != wanted.name:
+        return f"of model {given.name!r}, not of {wanted.name!r}"
+    return f"of another model that is named {given.name!r} too: {find_difference(given, wanted)}"
+
+
+def find_difference(one: Model, other: Model) -> str:
+    """Return the first thing in which two models differ, in words."""
+    parts = [{spec.name: spec for spec in model._layout.specs} for model in (one, other)]
+    for mine, others in (parts, parts[::-1]):
+        alone = [name for name in mine if name not in others]
+        if alone:
+            return f"only one of the two has {alone[0]!r}"
+    if list(parts[0]) != list(parts[1]):
+        return "their joints and frames are in another order"
+    for name, spec in parts[0].items():
+        found = find_other_field(spec, parts[1][name])
+        if found:
+            return f"{name!r} has another {found}"
+    keys = (one._attached.key(), other._attached.key())
+    found = next((word for word, a, b in zip(ATTACHED, *keys, strict=True) if a != b), "")
+    return f"they differ in their {found}" if found else "nothing differs"
+
+
+def find_other_field(one: Any, other: Any) -> str:
+    """Return the first field in which two joints or frames differ; empty where there is none."""
+    if type(one) is not type(other):
+        return "kind"
+    for name in one.__slots__:
+        a, b = getattr(one, name), getattr(other, name)
+        if not (np.array_equal(a, b) if isinstance(a, np.ndarray) else a == b):
+            return str(name)
+    return ""

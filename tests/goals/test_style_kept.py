@@ -1,0 +1,184 @@
+"""Style as a thing of its own: saved, copied, compared, blended; and what it refuses."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import poise
+from poise.errors import FormatError, InvalidValue, ModelMismatch
+from poise.goals import MidRange, Reach, Rest, Style
+from walks import make_walk
+
+
+@pytest.fixture(scope="module")
+def walk():
+    return make_walk()
+
+
+@pytest.fixture(scope="module")
+def style(walk):
+    return Style.fit(walk[::2], neighbours=12)
+
+
+def ask(model, q):
+    return [Reach("pelvis", model.fk(q, "pelvis")), Reach("hand_l", model.fk(q, "hand_l")[:3, 3])]
+
+
+def test_saved_and_loaded_it_gives_the_same_answers(walk, style, tmp_path):
+    model = walk.model
+    poise.save(style, tmp_path / "walker.npz")
+    again = Style.load(tmp_path / "walker.npz")
+    assert len(again) == len(style)
+    goals = ask(model, walk.q[5])
+    assert (poise.solve(model, [*goals, style]).q == poise.solve(model, [*goals, again]).q).all()
+    (tmp_path / "broken.npz").write_bytes((tmp_path / "walker.npz").read_bytes()[:400])
+    with pytest.raises(FormatError):
+        Style.load(tmp_path / "broken.npz")
+    np.savez(tmp_path / "other.npz", kind="map")
+    with pytest.raises(FormatError, match="no style"):
+        Style.load(tmp_path / "other.npz")
+
+
+def test_blends_lie_between(walk, style):
+    model = walk.model
+    bent = Style.fit(
+        poise.Motion(model, [p.replace({"spine_1": p.q[model.joint("spine_1").q] + 0.2}).q for p in walk[::4]])
+    )
+    goals = ask(model, walk.q[11])[:1]
+    spine = model.joint("spine_1").q
+    values = [
+        poise.solve(model, [*goals, blend]).q[spine].mean()
+        for blend in (style, Style.blend({style: 0.5, bent: 0.5}), bent)
+    ]
+    assert values[0] < values[1] < values[2]
+    assert (poise.solve(model, [*goals, Style.blend({style: 2.0, bent: 0.0})]).q).tolist() == (
+        poise.solve(model, [*goals, style]).q
+    ).tolist()
+
+
+def test_frames_of_the_clip_are_more_likely_than_others(walk, style):
+    model = walk.model
+    rng = np.random.default_rng(2)
+    own = [style.likelihood(pose) for pose in walk[1::10]]
+    bent = [
+        style.likelihood(poise.Pose(model, model.integrate(p.q, 0.3 * rng.normal(size=model.nv)))) for p in walk[1::10]
+    ]
+    assert min(own) > max(bent)
+
+
+def test_misuse_is_named(walk, style):
+    with pytest.raises(InvalidValue, match="clips"):
+        Style()
+    with pytest.raises(InvalidValue, match="Motion"):
+        Style.fit([])
+    with pytest.raises(ModelMismatch, match="panda"):
+        poise.solve(poise.load("panda"), [Reach("panda_hand", (0.4, 0.0, 0.4)), style])
+    with pytest.raises(InvalidValue, match="two frames"):
+        Style.fit(walk[:1])
+    arm = poise.load("planar3")
+    with pytest.raises(ModelMismatch, match="model="):
+        Style.fit([walk, poise.Motion(arm, np.zeros((5, 3)))])
+    with pytest.raises(InvalidValue, match="share"):
+        Style.blend({style: -1.0})
+    for mix in ([style], None, {"proud": 1.0}, {style: np.nan}, {style: "much"}, {style: 10**400}, {}):
+        with pytest.raises(InvalidValue, match=r"Style\.blend"):
+            Style.blend(mix)
+    for clips in (None, walk[0], 3, [None], walk.q):
+        with pytest.raises(InvalidValue, match=r"Style\.fit"):
+            Style.fit(clips)
+    for pose in (walk.q[0], None, "pose"):
+        with pytest.raises(InvalidValue, match="likelihood"):
+            style.likelihood(pose)
+
+
+def test_its_pickle_gives_the_same_answers(walk, style):
+    goal = Reach("hand_l", walk[7].position("hand_l"))
+    for other in (pickle.loads(pickle.dumps(style)), copy.deepcopy(style)):
+        assert other.likelihood(walk[3]) == style.likelihood(walk[3])
+        assert np.array_equal(poise.solve(walk.model, [goal, other]).q, poise.solve(walk.model, [goal, style]).q)
+
+
+def test_a_style_without_a_share_has_no_say_and_order_none(walk, style):
+    other = Style.fit(walk[1::2], weight=3.0, neighbours=20)
+    for mix in ({other: 0.0, style: 2.0}, {style: 1.0, other: 0}):
+        assert Style.blend(mix) == style
+    one, two = Style.blend({style: 0.5, other: 1.5}), Style.blend({other: 1.5, style: 0.5})
+    assert (one.weight, one.neighbours) == (two.weight, two.neighbours)
+    assert one.weight == pytest.approx(np.sqrt(0.25 * 1.0 + 0.75 * 9.0))
+    assert one.neighbours == 18
+    assert Style.blend({style: 0.7, replace(style, weight=1.0): 0.3}).weight == pytest.approx(style.weight)
+
+
+def test_styles_are_the_same_where_every_part_of_them_is(style):
+    assert replace(style) == style
+    assert hash(replace(style)) == hash(style)
+    for change in ({"weight": 2.0}, {"neighbours": 13}, {"name": "proud"}, {"priority": 2}, {"tolerance": 0.1}):
+        assert replace(style, **change) != style, change
+
+
+@pytest.mark.parametrize("weight", [1e101, 1e160, 1e200, 10**400, float("inf")])
+@pytest.mark.parametrize("kind", [Reach, Rest, MidRange, Style])
+def test_weights_whose_squares_are_no_numbers_are_refused(walk, kind, weight):
+    given = {Style: (walk,), Reach: ("hand_l", (0.0, 0.0, 0.0))}.get(kind, ())
+    make = Style.fit if kind is Style else kind
+    with pytest.raises(InvalidValue, match=rf"{kind.__name__}: weight is"):
+        make(*given, weight=weight)
+
+
+@pytest.mark.parametrize("weight", [1e-100, 1e100])
+def test_the_greatest_and_the_smallest_weight_are_served(walk, style, weight):
+    goals = ask(walk.model, walk.q[5])
+    for posture in (replace(style, weight=weight), Rest(weight=weight), MidRange(weight=weight)):
+        solution = poise.solve(walk.model, [*goals, posture])
+        assert solution.reached
+        assert np.isfinite(solution.q).all()
+
+
+def build_arm(upper=1.0, extra=False, mass=0.0, name="arm"):
+    builder = poise.ModelBuilder(name)
+    builder.add_joint("shoulder", None, "revolute", axis=(0, 0, 1), lower=-1.0, upper=1.0)
+    builder.add_joint(
+        "elbow", "shoulder", "revolute", axis=(0, 0, 1), offset=(1, 0, 0), lower=-1, upper=upper, mass=mass
+    )
+    builder.add_frame("tip", "elbow", (1, 0, 0))
+    if extra:
+        builder.add_frame("tool", "tip", (0.1, 0, 0))
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"upper": 0.5}, "named 'arm' too: 'elbow' has another upper"),
+        ({"mass": 2.0}, "named 'arm' too: 'elbow' has another mass"),
+        ({"extra": True}, "named 'arm' too: only one of the two has 'tool'"),
+        ({"name": "leg"}, "of model 'arm', not of 'leg'"),
+    ],
+)
+def test_a_model_of_the_same_name_is_told_apart_by_what_differs(change, words):
+    arm, other = build_arm(), build_arm(**change)
+    goal = Reach("tip", (1.5, 0.5, 0.0))
+    style = Style.fit(poise.Motion(arm, np.linspace(-0.5, 0.5, 8)[:, None] * np.ones(2)))
+    pose = poise.Pose(arm, arm.rest)
+    for ask_wrongly in (
+        lambda: poise.solve(other, [goal, style]),
+        lambda: poise.solve(other, [goal, Rest(pose)]),
+        lambda: poise.solve(other, [goal], pose),
+    ):
+        with pytest.raises(ModelMismatch, match=words):
+            ask_wrongly()
+
+
+@pytest.mark.parametrize("kind", ["free", "planar", "translation3"])
+def test_a_body_that_is_its_root_alone_has_no_style(kind):
+    builder = poise.ModelBuilder("stone")
+    builder.add_joint("root", None, kind)
+    stone = builder.build()
+    clip = poise.Motion(stone, np.array([stone.integrate(stone.rest, 0.1 * k * np.ones(stone.nv)) for k in range(5)]))
+    with pytest.raises(InvalidValue, match="nothing moves but its root"):
+        Style.fit(clip)
