@@ -42,6 +42,7 @@ bool draw_spec(const Kind& kind, int round, double* v, double& u, FamilySpec<dou
     axis.half = noise() < 0 ? 4.0 : 0.2 + 2.0 * absolute(noise());
     axis.middle = v[j] + axis.half * (noise() < 0 ? 1.0 - 1e-6 : 0.9 * noise());
   }
+  measure_fifth(spec.chain);
   return true;
 }
 

@@ -157,6 +157,7 @@ FamilySpec<double> read_family(const nb::dict& table) {
   spec.point_error = nb::cast<double>(table["point_error"]);
   spec.turn_error = nb::cast<double>(table["turn_error"]);
   measure_third(spec);
+  measure_fifth(spec.chain);
   return spec;
 }
 

@@ -29,7 +29,7 @@ nb::list closed_forms(const SolverData& solver) {
     nb::list axes;
     for (const auto& axis : s.chain.axes) axes.append(axis_in(axis));
     const nb::tuple chain = nb::make_tuple(axes, listed(s.chain.center, 3), listed(s.chain.meet, 3), s.chain.plan,
-                                           s.chain.prune, s.chain.length);
+                                           s.chain.prune, s.chain.length, s.chain.lowest, s.chain.highest);
     const nb::tuple spec = nb::make_tuple(chain, s.backwards, s.free_joint, axis_in(s.free), listed(s.R0, 9),
                                           listed(s.p0, 3), s.point_error, s.turn_error, s.nearest, s.farthest);
     out.append(nb::make_tuple(form.goal, form.joints, spec, listed(form.q_index, 7), listed(form.gain, 7),

@@ -166,6 +166,14 @@ template <class T> POISE_FN void keep_below(T a, T b, T& low, T& high) {
   }
 }
 
+// what is left of a span where a number that is off by at most `error` may be from `low` to `high`; false: nothing
+template <class T> POISE_FN bool reaches(FlowSpan<T>& span, const Flow<T>& x, T error, T low, T high) {
+  const T off = x.off + error;
+  keep_below(x.at - off - high, x.rate, span.low, span.high);
+  keep_below(low - x.at - off, -x.rate, span.low, span.high);
+  return span.low <= span.high;
+}
+
 // what is left of a span where an equation has answers; false: nothing
 template <class T> POISE_FN bool admits(FlowSpan<T>& span, const FlowExists<T>& x) {
   keep_below(x.at - x.under - T(1), x.rate, span.low, span.high);

@@ -163,6 +163,32 @@ template <class T> POISE_FN void scanned_range(const FamilyAxis<T>& free, T& mid
   half = free.slides ? free.half : minimum(free.half, T(one_pi));
 }
 
+// The least and the most of a cos v + b sin v while a joint's turn v is inside its range.
+template <class T> POISE_FN void bound_in_range(const FamilyAxis<T>& axis, T a, T b, T& least, T& most) {
+  const T size = square_root(a * a + b * b), top = arc_tangent(b, a);
+  T ends[2];
+  for (int side = 0; side < 2; ++side) {
+    T s, c;
+    sine_cosine(axis.middle + (side ? axis.half : -axis.half), s, c);
+    ends[side] = a * c + b * s;
+  }
+  const bool over = absolute(turns_off(axis, top)) <= axis.half + T(family_room);
+  const bool under = absolute(turns_off(axis, top + T(one_pi))) <= axis.half + T(family_room);
+  most = over ? size : maximum(ends[0], ends[1]);
+  least = under ? -size : minimum(ends[0], ends[1]);
+}
+
+// Fills in which heights the last axis can have over the fourth, while the fifth joint is inside its range.
+template <class T> POISE_FN void measure_fifth(FamilyChain<T>& chain) {
+  const T *h4 = chain.axes[3].h, *h5 = chain.axes[4].h, *h6 = chain.axes[5].h;
+  T n[3], least, most;
+  cross(h5, h6, n);
+  const T along = dot(h4, h5) * dot(h5, h6);
+  bound_in_range(chain.axes[4], dot(h4, h6) - along, dot(h4, n), least, most);
+  chain.lowest = along + least - T(2 * family_room);
+  chain.highest = along + most + T(2 * family_room);
+}
+
 // Fills in how near and how far the center can be from where the first two axes meet, while the third joint is inside its range.
 template <class T> POISE_FN void measure_third(FamilySpec<T>& spec) {
   const FamilyAxis<T>& three = spec.chain.axes[2];
@@ -173,17 +199,9 @@ template <class T> POISE_FN void measure_third(FamilySpec<T>& spec) {
   difference_of(spec.chain.meet, three.p, z);
   cross(three.h, x, n);
   const T along = dot(z, three.h) * dot(three.h, x), a = dot(z, x) - along, b = dot(z, n);
-  const T size = square_root(a * a + b * b), sum = dot(x, x) + dot(z, z) - T(2) * along;
-  T ends[2];
-  for (int side = 0; side < 2; ++side) {
-    T s, c;
-    sine_cosine(three.middle + (side ? three.half : -three.half), s, c);
-    ends[side] = a * c + b * s;
-  }
-  const T top = arc_tangent(b, a);
-  const bool over = absolute(turns_off(three, top)) <= three.half + T(family_room);
-  const bool under = absolute(turns_off(three, top + T(one_pi))) <= three.half + T(family_room);
-  const T most = over ? size : maximum(ends[0], ends[1]), least = under ? -size : minimum(ends[0], ends[1]);
+  const T sum = dot(x, x) + dot(z, z) - T(2) * along;
+  T least, most;
+  bound_in_range(three, a, b, least, most);
   spec.nearest = square_root(maximum(sum - T(2) * most, T(0)));
   spec.farthest = square_root(maximum(sum - T(2) * least, T(0)));
 }

@@ -136,6 +136,10 @@ template <class T> POISE_FN T leg_of(const StillPoint<T>& side, T height, T leve
   return at;
 }
 
+// whether a number that is off by at most `error` may be from `low` to `high`
+template <class T> POISE_FN bool reaches(typename Still<T>::Span&, T x, T error, T low, T high) {
+  return x - error <= high && x + error >= low;
+}
 template <class T> POISE_FN bool admits(typename Still<T>::Span&, const Line<T>& line) { return line.found; }
 template <class T> POISE_FN bool admits(typename Still<T>::Span&, const TwoTurns<T>& two) { return two.found; }
 

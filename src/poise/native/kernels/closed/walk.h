@@ -25,6 +25,8 @@ template <class T> struct FamilyChain {
   T meet[3];        // where two of the first three meet
   int plan, prune;  // prune: drop branches that are outside the ranges
   T length;         // of the chain, for rounding
+  T lowest = T(-2),
+    highest = T(2);  // height of the last axis over the fourth, h4 . R5 h6, while the fifth joint is inside its range
 };
 
 template <class T, class K = Still<T>> struct FamilyLeaf {
@@ -77,8 +79,9 @@ template <class K> struct FamilyWalk {
 
   // notes a joint; false if it is outside its range
   POISE_FN bool put(int joint, const Answer& turn) {
+    if (!put_last(joint, turn)) return false;
     if (!chain.axes[joint].slides) sine_cosine_of(middle_of(turn), leaf.sine[joint], leaf.cosine[joint]);
-    return put_last(joint, turn);
+    return true;
   }
 
   // the same of a joint that nothing else depends on

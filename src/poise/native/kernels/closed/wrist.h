@@ -29,11 +29,16 @@ template <class K, class F> POISE_FN bool walk_wrist(FamilyWalk<K>& walk, F&& vi
   const T *h4 = chain.axes[3].h, *h5 = chain.axes[4].h, *h6 = chain.axes[5].h;
   Point forth = asked_turn(walk.asked, K::point(h6)), back = K::point(h4);  // R36 h6 and R36^T h4
   for (int j = 0; j < 3; ++j) forth = walk.turn_by(j, T(-1), forth);
-  for (int j = 2; j >= 0; --j) back = walk.turn_by(j, T(1), back);
-  back = asked_turn_back(walk.asked, back);
   const T error =
       walk.asked.turn_error + walk.rotation_slack(0) + walk.rotation_slack(1) + walk.rotation_slack(2) + T(family_room);
-  const auto fifth = height_of(h4, h5, K::point(h6), along(h4, forth), height_error(walk, forth, error));
+  // most branches end here: the fifth joint has no turn inside its range to such a height, which takes no angle
+  const auto height = along(h4, forth);
+  if (chain.prune && !reaches(walk.leaf.span, height, error, chain.lowest, chain.highest)) return false;
+  const T off = height_error(walk, forth, error);
+  if (chain.prune && !reaches(walk.leaf.span, height, off, chain.lowest, chain.highest)) return false;
+  for (int j = 2; j >= 0; --j) back = walk.turn_by(j, T(1), back);
+  back = asked_turn_back(walk.asked, back);
+  const auto fifth = height_of(h4, h5, K::point(h6), height, off);
   if (!admits(walk.leaf.span, fifth)) return false;
   const T away[3] = {-h4[0], -h4[1], -h4[2]};
   const auto fourth = height_of(h5, away, forth, dot(h5, h6), error);
@@ -71,14 +76,13 @@ template <class K, class F> POISE_FN bool walk_pair(FamilyWalk<K>& walk, int fir
   const auto direct = height_of(k2, back, q, along(k2, p), error);
   if (!admits(walk.leaf.span, second) || !admits(walk.leaf.span, direct)) return false;
   const bool apart = second.certain && direct.certain;
-  return walk_both(walk, first + 1, turns_of(second), [&](FamilyWalk<K>& w, bool) {
+  const auto two = turns_of(second), own = apart ? turns_of(direct) : two;
+  return walk_both(walk, first + 1, two, [&](FamilyWalk<K>& w, bool) {
     w.leaf.certain = w.leaf.certain && direct.certain;
     const T swept = w.leaf.turn[first + 1].slack * most_length(flat(k2, p));
     auto turn = onto(k1, w.turn_by(first + 1, T(1), p), q, from_error + swept, to_error);
-    if (apart) {
-      const auto own = turns_of(direct).turn[w.leaf.branch & 1];
-      if (doubt_of(own) < doubt_of(turn)) turn = own;
-    }
+    const auto& other = own.turn[w.leaf.branch & 1];
+    if (apart && doubt_of(other) < doubt_of(turn)) turn = other;
     return w.put(first, turn) && walk_wrist(w, visit);
   });
 }
