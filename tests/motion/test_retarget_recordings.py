@@ -1,10 +1,12 @@
 """Recordings whose rest pose does not stand: what they are made of is told by their frames, whichever comes first."""
 
+import re
+
 import numpy as np
 import pytest
 
 import poise
-from poise import Motion
+from poise import Mapping, Motion
 from poise.motion import retarget
 from recordings import write_lying
 from walks import PERIOD, PHASES, STANCE, make_walk, stands
@@ -48,3 +50,37 @@ def test_feet_of_a_recording_that_begins_in_the_air_stand_in_the_result(striding
     carried = retarget(clip, poise.load("humanoid", scale=0.6))
     assert carried.quality.slip_max < 0.01
     assert not carried.track.released
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+def test_one_of_two_people_has_the_feet_that_it_has_alone_though_nobody_stands_in_the_rest_pose(striding, tmp_path):
+    one = write_lying(tmp_path / "walk.bvh", striding[:40])
+    bones, motion = one.read_text().removeprefix("HIERARCHY\n").split("MOTION\n")
+    rows = motion.strip().splitlines()
+    other = re.sub(r"(ROOT|JOINT) (\S+)", r"\1 B_\2", bones)
+    both = [f"{row} {row}" for row in rows[2:]]
+    two = tmp_path / "two.bvh"
+    two.write_text("HIERARCHY\n" + bones + other + "MOTION\n" + "\n".join([*rows[:2], *both]) + "\n")
+    clips, child = [poise.load_motion(path, scale=0.01) for path in (one, two)], poise.load("humanoid", scale=0.6)
+    for person in ("", "B_"):
+        onto = Mapping.between(clips[1].model, child, person=f"{person}Hips")
+        back = Mapping.between(child, clips[1].model, person=f"{person}Hips")
+        for mode in ("clip", "online"):
+            alone, chosen = retarget(clips[0], child, mode=mode), retarget(clips[1], child, onto, mode=mode)
+            assert [(c.name, c.start, c.end) for c in chosen.contacts] == [
+                (c.name, c.start, c.end) for c in alone.contacts
+            ]
+            assert {c.name for c in chosen.contacts} == {"heel_l", "heel_r", "toe_l", "toe_r"}
+            np.testing.assert_allclose(chosen.motion.q, alone.motion.q, atol=1e-6)
+            again = [
+                retarget(chosen.motion, clips[0].model, mode=mode),
+                retarget(chosen.motion, clips[1].model, back, mode=mode),
+            ]
+            told = [[(c.name, c.start, c.end, c.point) for c in each.contacts] for each in again]
+            assert told[0] == told[1]
+
+
+def test_a_corrected_role_leaves_the_feet_of_a_recording_where_they_are(striding, tmp_path):
+    model = poise.load_motion(write_lying(tmp_path / "walk.bvh", striding[:40]), scale=0.01).model
+    before, after = (poise.roles(each).contacts for each in (model, model.with_roles({"chest": "Spine"})))
+    assert {name: point.point for name, point in after.items()} == {n: point.point for n, point in before.items()}

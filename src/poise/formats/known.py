@@ -33,9 +33,7 @@ def give_roles(model: Model, source: Source, clip: Motion | None = None) -> Mode
         more = " more" if stated else ""
         source.note(f"roles: {len(found)}{more} {how}")
     notes = [note for note in source.notes if note not in model.notes]
-    if not found and not notes:
-        return model
-    out = with_roles(model, found, notes)
+    out = with_roles(model, found, notes) if found or notes else model
     if clip is not None:
         out._facts["shown"] = clip  # for `poise.roles`, which looks there where the rest pose does not stand
     return out

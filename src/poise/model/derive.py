@@ -69,7 +69,10 @@ def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()
     new = {role: "" if frame is None else model.frame(frame).name for role, frame in roles.items()}
     attached = replace(model._attached, roles=tuple((dict(model._attached.roles) | new).items()))
     specs, notes = model._layout.specs, (*model.notes, *notes)
-    return type(model)(model.name, specs, source=model.source, notes=notes, attached=attached)
+    out = type(model)(model.name, specs, source=model.source, notes=notes, attached=attached)
+    if "shown" in model._facts:  # the clip that it was read with: a rest pose may not tell how its feet stand
+        out._facts["shown"] = model._facts["shown"]
+    return out
 
 
 def cut_subtree(model: Model, root: str) -> Model:

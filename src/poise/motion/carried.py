@@ -11,9 +11,10 @@ from poise.kinematics.carrying import Root, find_root
 from poise.model import Model
 from poise.motion.carry_over import CarryOver, Scales
 from poise.motion.ledger import Contacts
-from poise.motion.mapping import Mapping, find_mapping, single_out
+from poise.motion.mapping import Mapping, find_mapping
 from poise.motion.measures import Quality
 from poise.motion.options import check_bodies, read_joints, show
+from poise.motion.people import single_out
 from poise.motion.result import Track
 
 __all__ = ["HOLD", "Retargeted", "prepare", "tell"]

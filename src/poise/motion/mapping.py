@@ -10,15 +10,14 @@ from os import PathLike
 from poise.anatomy import Roles
 from poise.anatomy import roles as find_roles
 from poise.errors import FormatError, InvalidValue, NameNotFound, name_not_found
-from poise.kinematics.carrying import find_first
 from poise.model import Model
 from poise.motion.ledger import read_kind
 from poise.motion.mapping_checks import check_parts
+from poise.motion.people import NEEDED, choose, list_people
 
 __all__ = ["Mapping", "Pair", "find_mapping"]
 
 KIND = "poise mapping"
-NEEDED = ("pelvis", "hip_l", "hip_r", "knee_l", "knee_r", "ankle_l", "ankle_r")
 ARM = ("shoulder", "elbow", "wrist")
 MAPPED = (
     *("pelvis", "spine_1", "chest", "neck", "head"),
@@ -208,68 +207,3 @@ def refuse_crowds(body: Model) -> None:
             f"meant, mapping=poise.Mapping.between(clip.model, model, person={people[1]!r}) (--person {people[1]} for "
             f"the command), or give a file for each."
         )
-
-
-def choose(source: Model, target: Model, person: str) -> tuple[Model, Model]:
-    """Return both bodies, that of several people cut down to the one that a frame is a part of.
-
-    Raises:
-        NameNotFound: There is no such person.
-        InvalidValue: The person is not given by a name, or both bodies hold several people.
-    """
-    if not isinstance(person, str):
-        raise InvalidValue(f"person is {person!r}; it must be the name of a frame, such as 'B_Hips', or None.")
-    theirs, ours = (list_people(body) for body in (source, target))
-    if len(theirs) > 1 and len(ours) > 1:
-        raise InvalidValue(
-            f"person is {person!r}, but {source.name!r} holds {len(theirs)} people and {target.name!r} {len(ours)}: "
-            f"say both, poise.Mapping.between(clip.model.subtree({theirs[1]!r}), model, person={ours[1]!r})."
-        )
-    if len(theirs) > 1:
-        return source.subtree(find_person(source, theirs, person)), target
-    if len(ours) > 1:
-        return source, target.subtree(find_person(target, ours, person))
-    if person in source.frames:  # no crowd: at most there are things beside the body
-        return source.subtree(person), target
-    if person in target.frames:
-        return source, target.subtree(person)
-    raise name_not_found("person", person, {*source.frames, *target.frames})
-
-
-def find_person(body: Model, people: list[str], frame: str) -> str:
-    """Return the one of several people that a frame is a part of."""
-    around = (frame, *body.ancestors(frame)) if frame in body.frames else ()
-    for each in people:
-        if each in around:
-            return each
-    raise name_not_found("person", frame, people)
-
-
-def list_people(model: Model) -> list[str]:
-    """List the frames that carry a body with two legs through the world, where a file holds more than one body."""
-    people: tuple[str, ...] = model.keep("people", lambda: tuple(find_people(model)))
-    return list(people)
-
-
-def find_people(model: Model) -> Iterator[str]:
-    """Find the frames that carry a body with two legs, where more than one joint is moved by nothing else."""
-    first = find_first(model)
-    for joint in first if len(first) > 1 else []:
-        roles = find_roles(model.subtree(joint.frame))
-        if all(role in roles for role in NEEDED):
-            yield joint.frame
-
-
-def single_out(model: Model, frame: str) -> Model:
-    """Return a model of several people in which only the one that a frame is a part of has roles."""
-    people = list_people(model)
-    person = next((each for each in people if each in (frame, *model.ancestors(frame))), None)
-    if len(people) < 2 or person is None:
-        return model
-    alone: Model = model.keep(f"only {person}", lambda: leave_alone(model, person))
-    return alone
-
-
-def leave_alone(model: Model, person: str) -> Model:
-    """Return a model in which only what one person's own frames play has roles."""
-    return model.with_roles({**dict.fromkeys(find_roles(model)), **find_roles(model.subtree(person))})

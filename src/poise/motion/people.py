@@ -1,0 +1,109 @@
+"""People: files that hold more than one body on two legs, and the one of them that is meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from poise.anatomy import roles as find_roles
+from poise.errors import InvalidValue, name_not_found
+from poise.kinematics import Motion
+from poise.kinematics.carrying import find_first
+from poise.model import Model
+from poise.model.derive import remodel, take_part
+from poise.model.spec import FrameSpec, JointSpec
+
+__all__ = ["NEEDED", "choose", "list_people", "single_out"]
+
+NEEDED = ("pelvis", "hip_l", "hip_r", "knee_l", "knee_r", "ankle_l", "ankle_r")
+
+
+def choose(source: Model, target: Model, person: str) -> tuple[Model, Model]:
+    """Return both bodies, that of several people cut down to the one that a frame is a part of.
+
+    Raises:
+        NameNotFound: There is no such person.
+        InvalidValue: The person is not given by a name, or both bodies hold several people.
+    """
+    if not isinstance(person, str):
+        raise InvalidValue(f"person is {person!r}; it must be the name of a frame, such as 'B_Hips', or None.")
+    theirs, ours = (list_people(body) for body in (source, target))
+    if len(theirs) > 1 and len(ours) > 1:
+        raise InvalidValue(
+            f"person is {person!r}, but {source.name!r} holds {len(theirs)} people and {target.name!r} {len(ours)}: "
+            f"say both, poise.Mapping.between(clip.model.subtree({theirs[1]!r}), model, person={ours[1]!r})."
+        )
+    if len(theirs) > 1:
+        return cut_out(source, find_person(source, theirs, person)), target
+    if len(ours) > 1:
+        return source, cut_out(target, find_person(target, ours, person))
+    if person in source.frames:  # no crowd: at most there are things beside the body
+        return source.subtree(person), target
+    if person in target.frames:
+        return source, target.subtree(person)
+    raise name_not_found("person", person, {*source.frames, *target.frames})
+
+
+def find_person(body: Model, people: list[str], frame: str) -> str:
+    """Return the one of several people that a frame is a part of."""
+    around = (frame, *body.ancestors(frame)) if frame in body.frames else ()
+    for each in people:
+        if each in around:
+            return each
+    raise name_not_found("person", frame, people)
+
+
+def list_people(model: Model) -> list[str]:
+    """List the frames that carry a body with two legs through the world, where a file holds more than one body."""
+    people: tuple[str, ...] = model.keep("people", lambda: tuple(find_people(model)))
+    return list(people)
+
+
+def find_people(model: Model) -> Iterator[str]:
+    """Find the frames that carry a body with two legs, where more than one joint is moved by nothing else."""
+    first = find_first(model)
+    for joint in first if len(first) > 1 else []:
+        roles = find_roles(cut_out(model, joint.frame))
+        if all(role in roles for role in NEEDED):
+            yield joint.frame
+
+
+def single_out(model: Model, frame: str) -> Model:
+    """Return a model of several people in which only the one that a frame is a part of has roles."""
+    people = list_people(model)
+    person = next((each for each in people if each in (frame, *model.ancestors(frame))), None)
+    if len(people) < 2 or person is None:
+        return model
+    alone: Model = model.keep(f"only {person}", lambda: leave_alone(model, person))
+    return alone
+
+
+def leave_alone(model: Model, person: str) -> Model:
+    """Return a model in which only what one person's own frames play has roles: those that it has by itself."""
+    own = find_roles(cut_out(model, person))
+    alone = model.with_roles({**dict.fromkeys(find_roles(model)), **own})
+    alone.keep("roles", lambda: own)  # the others are no part of the shape that tells them
+    return alone
+
+
+def cut_out(model: Model, person: str) -> Model:
+    """Return one person of several as a model of its own, with the joints that carry it, and as a clip showed it."""
+    made: Model = model.keep(f"cut out {person}", lambda: make_alone(model, person))
+    return made
+
+
+def make_alone(model: Model, person: str) -> Model:
+    """Return the frames under one frame, and those above it."""
+    frames = {*model.subtree(person).frames, person, *model.ancestors(person)}
+    alone = remodel(model, [spec for spec in model._layout.specs if name_frame(spec) in frames])
+    shown: Motion | None = model._facts.get("shown")
+    if shown is not None:
+        own = [joint.name for joint in alone.joints if joint.nq and not joint.mimic]
+        alone.keep("shown", lambda: Motion(alone, np.array([take_part(model, q, own) for q in shown.q]), shown.fps))
+    return alone
+
+
+def name_frame(spec: JointSpec | FrameSpec) -> str:
+    """Return the frame that a spec makes."""
+    return spec.frame if isinstance(spec, JointSpec) else spec.name
