@@ -7,6 +7,7 @@ import pytest
 
 import poise
 from poise.motion import retarget
+from poise.pages.pairs import find_places
 from poise.pages.scenes import make_scene
 from walks import make_walk
 
@@ -31,3 +32,35 @@ def test_a_scene_that_follows_nothing_sees_everything():
     data = make_scene(make_walk(60)).to_data()
     assert data["follow"] == ""
     assert data["ground"] == data["middle"]
+
+
+@pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
+def test_both_are_seen_in_whatever_unit_the_source_is(unit):
+    """A recording in centimetres is no giant, and one in kilometres no dot, beside the body that it is carried to."""
+    walk = make_walk(20)
+    q = np.array(walk.q)
+    q[:, :3] /= unit
+    source = poise.Motion(poise.load("humanoid", scale=1.0 / unit), q, walk.fps)
+    both = make_scene(retarget(source, poise.load("humanoid"))).to_data()
+    assert 0.8 < max(both["box"]) < 3.0  # m: half of what is seen
+
+
+def test_both_go_in_step_however_far():
+    """A body that is half as large goes half as far: the page does not have to show more for a longer way."""
+    walk = make_walk(60)
+    q = np.array(walk.q)
+    q[:, 2] += np.linspace(0.0, 20.0, 60)
+    carried = retarget(poise.Motion(walk.model, q, walk.fps), poise.load("humanoid", scale=0.5))
+    assert max(make_scene(carried).to_data()["box"]) < 1.5  # m: half of what is seen
+
+
+def test_what_stands_still_does_not_count():
+    builder = poise.ModelBuilder("on a stage")
+    builder.add_frame("world", None)
+    builder.add_joint("pelvis", "world", "free")
+    builder.add_frame("head", "pelvis", (0.0, 0.0, 0.5))
+    model = builder.build()
+    q = np.tile(model.rest, (5, 1))
+    q[:, 0] = 7.0
+    places = find_places(poise.Motion(model, q, 30.0))
+    assert places[..., 0] == pytest.approx(np.full((5, 2), 7.0))

@@ -28,7 +28,7 @@ def retarget_command(
     person: Annotated[str | None, typer.Option(help="Of several people in a file: the frame that carries one.")] = None,
     mode: Annotated[str, typer.Option(help="clip: all frames at once; online: one after the other.")] = "clip",
     page: Annotated[bool, typer.Option("--page", help="Write a page with source and result side by side.")] = False,
-    scale: Scale = "1",
+    scale: Scale = "auto",
     up: Up = None,
     clip: Clip = None,
     suffix: Annotated[str, typer.Option(help="Of a folder: the format of what is written.")] = ".csv",

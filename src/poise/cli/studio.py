@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import typer
 
 import poise
-from poise.cli.files import Base, Clip, Packages, Scale, Tool, Up, load_all, read_options
+from poise.cli.files import Base, Clip, Packages, Tool, Up, load_all, read_options
 from poise.cli.words import Body, report_complaints
 
 __all__ = ["studio_command"]
@@ -22,7 +22,9 @@ LOCAL = ("127.0.0.1", "localhost", "::1")
 def studio_command(
     model: Body = "humanoid",
     base: Base = "fixed",
-    scale: Scale = "1",
+    scale: Annotated[
+        str | None, typer.Option(help="Metres per unit of the file, or auto: 1 unless told, auto with --onto.")
+    ] = None,
     up: Up = None,
     tool: Tool = None,
     package_path: Packages = None,
@@ -46,7 +48,8 @@ def studio_command(
 
     with report_complaints("studio"):
         file = str(find_body(Path(model), model)) if Path(model).is_dir() else model
-        options = read_options(base=base, scale=scale, up=up, package_path=package_path)
+        unit = scale or ("1" if onto is None else "auto")  # of two bodies side by side, neither is to be a giant
+        options = read_options(base=base, scale=unit, up=up, package_path=package_path)
         thing: Any = file
         if not poise.ReachMap.is_in(file):
             body, motion = load_all(file, options, clip, None, tool)

@@ -16,7 +16,7 @@ from poise.model.layout import Layout
 from poise.model.spec import FrameSpec, JointSpec, freeze
 from poise.spatial import Rotation, Transform
 
-__all__ = ["add_free_root", "adjust_model", "guess_scale", "scale_model", "with_up"]
+__all__ = ["add_free_root", "adjust_model", "guess_scale", "scale_model", "scale_q", "with_up"]
 
 Spec = JointSpec | FrameSpec
 UNITS = {1.0: "metres", 0.01: "centimetres", 0.001: "millimetres"}
@@ -114,11 +114,11 @@ def scale_mimic(spec: JointSpec, layout: Layout, factor: float) -> Mimic | None:
 
 
 def scale_q(layout: Layout, q: Floats, factor: float) -> Floats:
-    """Return a configuration with its metres multiplied."""
+    """Return configurations (..., nq) with their metres multiplied."""
     out = q.copy()
     for spec in layout.joints:
         if spec.name not in layout.mimics:
-            out[layout.q_slices[spec.name]] *= scale_numbers(spec.kind, factor)
+            out[..., layout.q_slices[spec.name]] *= scale_numbers(spec.kind, factor)
     return freeze(out)
 
 

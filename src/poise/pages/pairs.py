@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.formats.adjust import scale_model, scale_q
+from poise.kinematics import Motion
 from poise.motion import Retargeted
 from poise.pages.scene import Color, Scene
 from poise.spatial import Rotation
@@ -17,20 +19,36 @@ SOURCE: Color = (0.80, 0.72, 0.60)
 
 
 def show_both(carried: Retargeted) -> Scene:
-    """Show the body that moved beside the one that the motion was carried to, as large as each is."""
-    source, motion = carried.source, carried.motion
+    """Show the body that moved beside the one that the motion was carried to.
+
+    It is shown as large as its path was scaled: so both go in step and stay side by side, and a source in centimetres
+    is no giant beside a dot.
+    """
+    source, motion = resize(carried.source, carried.scale), carried.motion
     every = -(-len(motion) // LONGEST)
     model = motion.model
     title = f"{carried.mapping.source} on {carried.mapping.target}"
     scene = Scene(model.up, len(motion.q[::every]), motion.fps / every, title=title, note=str(carried.scales))
     turn = Rotation.between(source.model.up_direction, model.up_direction).matrix
-    paths = source.model.fk(source.q[::every])[:, :, :3, 3] @ turn.T, model.fk(motion.q[::every])[:, :, :3, 3]
+    paths = find_places(source[::every]) @ turn.T, find_places(motion[::every])
     offset = set_beside(paths[0], paths[1], model.up_axis, 0.3 * model.length)
     scene.add_body(source.model, source.q[::every], color=SOURCE, offset=offset, turn=turn)
     scene.add_body(model, motion.q[::every])
     go_along(scene, np.concatenate([paths[0] + offset, paths[1]], axis=1), model.up_axis, 0.1 * model.length)
     scene.words = carried.why()
     return scene
+
+
+def find_places(clip: Motion) -> Floats:
+    """Return where all parts are that some joint moves, (frames, parts, 3): a world that stands still is none."""
+    moved = [i for i, frame in enumerate(clip.model.frames) if clip.model.joints_above(frame)]
+    places: Floats = clip.model.fk(clip.q)[:, moved][..., :3, 3]
+    return places
+
+
+def resize(clip: Motion, factor: float) -> Motion:
+    """Return the same motion, every length multiplied by a factor."""
+    return Motion(scale_model(clip.model, factor), scale_q(clip.model._layout, clip.q, factor), clip.fps)
 
 
 def set_beside(source: Floats, result: Floats, up: int, gap: float) -> Floats:
