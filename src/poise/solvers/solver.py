@@ -19,6 +19,7 @@ from poise.model.compare import name_mismatch
 from poise.native import core
 from poise.native.answer import Answer
 from poise.solvers.drivers import prepare
+from poise.solvers.further import search_further, searches_further
 from poise.solvers.history import History
 from poise.solvers.limit_tables import find_timed, refuse_timed
 from poise.solvers.options import Options, SolveOptions, show_options
@@ -116,7 +117,10 @@ class Solver:
             self._native = native = self._prepare()
             solution = self.solve(start)
         else:
-            solution = Solution(self, native.solve(self._read_start(start), join_targets(rows)))
+            begin = self._read_start(start)
+            solution = Solution(self, native.solve(begin, join_targets(rows)))
+            if not solution.reached and searches_further(self):
+                solution = search_further(self, solution, begin)
         if key is not None and isinstance(native, core.Solver):
             self._native = None
             put_back(model, key, self._options, native)
@@ -131,7 +135,8 @@ class Solver:
         """
         if type(start) is not _ARRAY or not self._free:
             start = self._read_start(start)
-        return self._run(start, targets)
+        solution = self._run(start, targets)
+        return solution if solution.reached or not searches_further(self) else search_further(self, solution, start)
 
     def _read_start(self, start: ArrayLike | Pose | None) -> Any:
         """Return where a solve starts; what is no Pose is read by the kernels' door."""
