@@ -18,7 +18,7 @@ from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES, BatchSolution
 from poise.reach.guesses import Guesses
 from poise.solvers import Status
-from poise.solvers.further import guess_goals, searches_further
+from poise.solvers.further import goes_further, guess_goals
 from poise.solvers.several import DISTINCT
 
 if TYPE_CHECKING:
@@ -40,10 +40,11 @@ def search_rows_further(
     rows, count = prod(lead), batch.solutions
     codes = outputs.codes.reshape(rows, count)
     wanted = np.isin(codes[:, 0], MISSED) if count == 1 else np.isin(codes[:, 0], [*MISSED, REACHED])
-    if not wanted.any() or not searches_further(batch.solver) or any(part.raw for part in parts):
+    if not wanted.any() or not goes_further(batch.solver._options) or any(part.raw for part in parts):
         return
-    found = guess_goals(batch.solver, batch.rows, np.asarray(begin.read_row(0), dtype=np.float64))
-    if found is None or (prod(begin.lead) > 1 and batch.solver._options.joints is not None):
+    solver = batch.solver
+    found = guess_goals(batch.model, solver._options, batch.rows, np.asarray(begin.read_row(0), dtype=np.float64))
+    if found is None or (prod(begin.lead) > 1 and solver._options.joints is not None):
         return
     further = Further(batch, *found, [part.widen(lead) for part in parts], begin.widen(lead), outputs, rows)
     all_rows = np.flatnonzero(wanted)
