@@ -288,3 +288,19 @@ def test_several_answers_are_all_that_the_list_has():
         for one in poise.solve_all(model, Reach("tool", T)):
             assert np.abs(q - one.q).max(axis=1).min() <= 0.1
             assert min(np.abs(other.q - one.q).max() for other in several) <= 0.1
+
+
+@pytest.mark.parametrize("case", ["coincident", "parallel", "meeting"])
+def test_axes_that_move_the_frame_in_fewer_than_six_ways_are_refused_by_name(case):
+    rng = np.random.default_rng(0)
+    axes, places = rng.normal(size=(6, 3)), 0.4 * rng.normal(size=(6, 3))
+    if case == "coincident":
+        axes[1], places[1] = axes[0], places[0]
+    elif case == "parallel":
+        axes[:] = axes[0]
+    else:
+        places[:] = places[0]
+    model = make_arm(axes / np.linalg.norm(axes, axis=1)[:, None], places)
+    assert not model.family("tool")
+    with pytest.raises(poise.errors.InvalidValue, match="fewer than six ways"):
+        poise.solve_all(model, Reach("tool", model.fk(model.rest, "tool")))

@@ -46,6 +46,9 @@ NEARLY = 0.07  # how far where its poses are guesses
 APART = 1e-6  # of the chain's length: axes that are nearer count as one
 SLANT = 1e-2  # sine of the least angle between axes that must not be parallel
 GENERAL = "general six joints"
+FEWER_WAYS = (
+    "they move it in fewer than six ways, whatever their values: axes coincide, or too many are parallel or meet"
+)
 PLANS = ("parallel last", "meet first", "meet last", "parallel first", "gantry", "planar")  # as in kernels/families.h
 
 
@@ -119,7 +122,9 @@ def find_family(
         return Family("none", name, joints, reason=few)
     best = find_nearest(chain, WORST)
     nearly = best is None and (best := find_nearest(chain, NEARLY)) is not None
-    if best is None and n == 6 and not any(axis.slides for axis in chain.axes) and moves_every_way(chain):
+    if best is None and n == 6 and not any(axis.slides for axis in chain.axes):
+        if not moves_every_way(chain):
+            return Family("none", name, joints, reason=FEWER_WAYS)
         return Family(GENERAL, name, joints, reason=describe_axes(chain.axes), chain=chain)
     if best is None:
         return Family("none", name, joints, reason=describe_axes(chain.axes))
