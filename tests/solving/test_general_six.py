@@ -50,6 +50,17 @@ def draw_arm(seed: int, reach: float = 3.0, further: bool = False) -> poise.Mode
     return make_arm(axes / np.linalg.norm(axes, axis=1)[:, None], 0.4 * rng.normal(size=(6, 3)), reach, further)
 
 
+def scale_arm(model: poise.Model, k: float) -> poise.Model:
+    builder, parent = poise.ModelBuilder("scaled"), None
+    for joint in model.joints:
+        offset = poise.Transform(joint.offset.rotation, k * np.asarray(joint.offset.translation))
+        builder.add_joint(
+            joint.name, parent, "revolute", offset=offset, axis=joint.axis, lower=joint.lower, upper=joint.upper
+        )
+        parent = joint.name
+    return builder.add_frame("tool", parent, poise.Transform(translation=k * np.array((0.1, 0.02, 0.05)))).build()
+
+
 def lies_among(q, answers) -> bool:
     return any(np.abs(one.q - q).max() < 1e-6 for one in answers)
 
@@ -198,3 +209,98 @@ def test_equations_without_a_leading_term_are_divided_too(rank):
     assert np.isfinite(out).all()
     if rank == 12:
         np.testing.assert_allclose(square @ out, right, atol=1e-8)
+
+
+@pytest.mark.parametrize("k", [1e8, 1e3, 1e-3, 1e-6])
+def test_an_arm_of_any_size_has_the_same_list(k):
+    """Lengths are compared with the chain's own: kilometres and micrometres have the branches of metres."""
+    model, rng = draw_arm(5), np.random.default_rng(2)
+    scaled = scale_arm(model, k)
+    for q in model.random(rng, 5):
+        one = poise.solve_all(model, Reach("tool", model.fk(q, "tool")))
+        other = poise.solve_all(scaled, Reach("tool", scaled.fk(q, "tool")))
+        assert len(one) == len(other) >= 1
+        for a, b in zip(one, other, strict=True):
+            np.testing.assert_allclose(a.q, b.q, atol=1e-5)
+        assert len(one.excluded) == len(other.excluded)
+
+
+def bring_to_singular(model, q):
+    """Return a pose near q at which the frame cannot move in some way, but turns back when it goes on."""
+    for _ in range(40):
+        J = model.jacobian(q, "tool")
+        least = np.linalg.svd(J)[1][-1]
+        beside = [np.linalg.svd(model.jacobian(q + 1e-6 * e, "tool"))[1][-1] for e in np.eye(6)]
+        slope = (np.array(beside) - least) / 1e-6
+        q = q - 0.5 * least * slope / max(slope @ slope, 1e-3) if least > 1e-9 else q
+    return q
+
+
+def test_a_singular_pose_is_listed_once():
+    """Two branches meet there; what rounding leaves apart of them is one pose."""
+    rng, tried, found = np.random.default_rng(4), 0, 0
+    for seed in range(4):
+        model = draw_arm(seed, reach=3.1)
+        for start in model.random(rng, 5):
+            q = bring_to_singular(model, 0.8 * start)
+            if np.linalg.svd(model.jacobian(q, "tool"))[1][-1] > 1e-7 or np.abs(q).max() > 3.0:
+                continue
+            tried += 1
+            answers = np.array([one.q for one in poise.solve_all(model, Reach("tool", model.fk(q, "tool")))])
+            found += np.abs(answers - q).max(axis=1).min() < 1e-3
+            apart = np.abs(answers[:, None] - answers[None]).max(axis=2)[np.triu_indices(len(answers), 1)]
+            assert (apart > 1e-3).all(), apart.min()
+    assert found >= 0.8 * tried >= 4
+
+
+def test_what_has_an_answer_is_reached_by_a_solve_and_by_a_batch():
+    """Searches from seeds miss some; the roots are starts after them, and no row that was reached is touched."""
+    model, rng = draw_arm(0), np.random.default_rng(0)
+    own = model.fk(model.random(rng, 200), "tool")
+    batch = poise.solve_batch(model, Reach("tool", np.eye(4)), own)
+    assert batch.reached.mean() >= 0.995
+    assert batch.searches.max() > 20
+    first = poise.solve_batch(model, Reach("tool", np.eye(4)), own, restarts=0)
+    once = batch.searches == 1
+    np.testing.assert_array_equal(batch.q[once], first.q[once])
+    assert once.sum() > 50
+    late = np.flatnonzero(batch.searches > 45)
+    assert len(late) >= 1
+    for row in late.tolist():
+        solution = poise.solve(model, Reach("tool", own[row]))
+        assert solution.reached
+        assert solution.searches > 45
+        assert max(np.subtract(solution.errors["tool"], (1e-4, 1e-3))) <= 0.0
+
+
+def test_several_answers_are_all_that_the_list_has():
+    """The list of `solve_all` and `solutions=16` hold the same poses, but for those nearer than 0.1 rad."""
+    model, rng = draw_arm(5), np.random.default_rng(1)
+    own = model.fk(model.random(rng, 10), "tool")
+    goal = Reach("tool", np.eye(4))
+    batch = poise.solve_batch(model, goal, own, solutions=16)
+    assert not batch.complete.any()
+    for row, T in enumerate(own):
+        q = batch.q[row][batch.reached[row]]
+        ways = np.abs(q - model.rest).max(axis=1)
+        assert (np.diff(ways) >= -1e-9).all()
+        several = poise.solve(model, Reach("tool", T), solutions=16)
+        for one in poise.solve_all(model, Reach("tool", T)):
+            assert np.abs(q - one.q).max(axis=1).min() <= 0.1
+            assert min(np.abs(other.q - one.q).max() for other in several) <= 0.1
+
+
+@pytest.mark.parametrize("case", ["coincident", "parallel", "meeting"])
+def test_axes_that_move_the_frame_in_fewer_than_six_ways_are_refused_by_name(case):
+    rng = np.random.default_rng(0)
+    axes, places = rng.normal(size=(6, 3)), 0.4 * rng.normal(size=(6, 3))
+    if case == "coincident":
+        axes[1], places[1] = axes[0], places[0]
+    elif case == "parallel":
+        axes[:] = axes[0]
+    else:
+        places[:] = places[0]
+    model = make_arm(axes / np.linalg.norm(axes, axis=1)[:, None], places)
+    assert not model.family("tool")
+    with pytest.raises(poise.errors.InvalidValue, match="fewer than six ways"):
+        poise.solve_all(model, Reach("tool", model.fk(model.rest, "tool")))

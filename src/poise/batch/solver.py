@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 from poise.batch.arrays import Rows, find_lead, name_targets, read_starts, read_targets
 from poise.batch.completing import Asked
 from poise.batch.device import DeviceBatch, is_on_device
+from poise.batch.further import search_rows_further
 from poise.batch.outputs import Outputs
 from poise.batch.rowwise import explore_rowwise, prove_rowwise, solve_rowwise
 from poise.batch.solution import BatchSolution
@@ -164,6 +166,7 @@ class BatchSolver:
             "searches": outputs.searches,
         }
         core.solve_batch(native, table, self.threads, progress)
+        search_rows_further(self, parts, begin, lead, outputs)
         if not may_move(self.model, self.solver._options.joints).all():
             wide = [part.widen(lead) for part in (*parts, begin)]
             prove_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs)
@@ -172,6 +175,13 @@ class BatchSolver:
         if self._device is None:
             self._device = DeviceBatch(self.solver, self.rows, self.solutions, self._asked)
         return self._device
+
+    def make_single(self) -> BatchSolver:
+        """Return a solver of the same problem that searches once a row, from its start."""
+        goals = [replace(goal, name=name) for name, goal in self.solver.goals.items()]
+        given: dict[str, Any] = {**self.solver._options.as_dict(), "restarts": 0}
+        given.pop("record")
+        return BatchSolver(self.model, goals, threads=self.threads, dtype=self.dtype, **given)
 
     def copy(self) -> BatchSolver:
         """Return a second solver of the same problem, for another thread."""

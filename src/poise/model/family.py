@@ -14,6 +14,10 @@ and an arm on a rail the rail.
 Six turns that stand in none of these are *general six joints*: their poses are roots of a polynomial of degree 16
 (reach/general.py), found in numbers and not in closed form; nothing is proved of them.
 
+Arms that were measured and corrected stand near a family and not in it. Such a chain is *nearly* in it: the poses of
+the nearest geometry that is in the family are where searches on the true one begin (reach/guesses.py); nothing is
+proved.
+
 Files round their numbers. Axes that nearly stand in a family are moved into it, and the chain says by how much its
 frame can be off for that, whatever its joints do: `point_error` and `turn_error`. For the turn by v about two axes that
 differ by the angle a and, where they are nearest, by the distance d: the rotations differ by at most 2 a, a point at
@@ -37,10 +41,14 @@ from poise.model.tree import Tree
 __all__ = ["GENERAL", "Family", "find_family"]
 
 Floats = NDArray[np.float64]
-WORST = 1e-3  # how far, in radians or of the chain's length, axes may be from a family
+WORST = 1e-3  # how far, in radians or of the chain's length, axes may be from a family that they are moved into
+NEARLY = 0.07  # how far where its poses are guesses
 APART = 1e-6  # of the chain's length: axes that are nearer count as one
 SLANT = 1e-2  # sine of the least angle between axes that must not be parallel
 GENERAL = "general six joints"
+FEWER_WAYS = (
+    "they move it in fewer than six ways, whatever their values: axes coincide, or too many are parallel or meet"
+)
 PLANS = ("parallel last", "meet first", "meet last", "parallel first", "gantry", "planar")  # as in kernels/families.h
 
 
@@ -49,13 +57,15 @@ class Family:
     """What closed form a chain has.
 
     Attributes:
-        name: "spherical wrist", "spherical shoulder", "three parallel axes", "general six joints", or "none".
+        name: "spherical wrist", "spherical shoulder", "three parallel axes", "general six joints", or "none"; "nearly a
+            spherical wrist" and so on.
         frame: Name of the frame.
         joints: Names of the joints that move it, the innermost first.
         free: Name of the joint that is scanned, of seven; None of six.
         reason: Why there is no closed form; "" where there is one.
         point_error: How far a point of the frame is off for axes that were moved into the family [m].
         turn_error: The same of its rotation [rad].
+        near: Whether the chain is only nearly in the family: its poses are guesses then, and nothing is proved.
     """
 
     name: str
@@ -68,6 +78,7 @@ class Family:
     chain: Chain | None = None
     six: Six | None = None
     place: int = 0  # of the free joint: 0 none, 1 first, 2 last
+    near: bool = False
 
     def __bool__(self) -> bool:
         return self.name != "none"
@@ -77,6 +88,9 @@ class Family:
         if not self:
             return f"no closed form for the {way}: {self.reason}."
         free = f", {self.free!r} free" if self.free else ""
+        if self.near:
+            off = f"off by up to {1e3 * self.point_error:.2g} mm and {self.turn_error:.2g} rad"
+            return f"{self.name}{free}: {way}, {off}; its poses are polished, and nothing is proved"
         off = f"; its axes are off by up to {self.point_error:.1e} m, {self.turn_error:.1e} rad"
         return f"{self.name}{free}: {way}{off if self.turn_error > 1e-9 or self.point_error > 1e-9 else ''}"
 
@@ -106,20 +120,27 @@ def find_family(
     if n not in (6, 7):
         few = "fewer than six cannot reach every transform" if n < 6 else "more than seven leave more than one free"
         return Family("none", name, joints, reason=few)
-    choices = [(0, chain.axes)] if n == 6 else [(2, chain.axes[:6]), (1, chain.axes[1:])]
-    found = [(place, *best) for place, axes in choices if (best := read_six(axes, chain))]
-    found = [
-        choice
-        for choice in found
-        if choice[0] == 0 or np.isfinite(scanned(chain, choice[0]).half) or turns(chain, choice[0])
-    ]
-    if not found and n == 6 and not any(axis.slides for axis in chain.axes) and moves_every_way(chain):
+    best = find_nearest(chain, WORST)
+    nearly = best is None and (best := find_nearest(chain, NEARLY)) is not None
+    if best is None and n == 6 and not any(axis.slides for axis in chain.axes):
+        if not moves_every_way(chain):
+            return Family("none", name, joints, reason=FEWER_WAYS)
         return Family(GENERAL, name, joints, reason=describe_axes(chain.axes), chain=chain)
-    if not found:
+    if best is None:
         return Family("none", name, joints, reason=describe_axes(chain.axes))
-    place, six, metres, radians = min(found, key=lambda choice: choice[2] + choice[3])
+    place, six, metres, radians = best
     free = scanned(chain, place).joint if place else None
-    return Family(six.name, name, joints, free, "", metres, radians, chain, six, place)
+    article = "" if six.name.startswith("three") else "a "
+    title = f"nearly {article}{six.name}" if nearly else six.name
+    return Family(title, name, joints, free, "", metres, radians, chain, six, place, nearly)
+
+
+def find_nearest(chain: Chain, worst: float) -> tuple[int, Six, float, float] | None:
+    """Return the family that six of the axes are nearest to: the place of the free joint, them moved, how far."""
+    choices = [(0, chain.axes)] if len(chain.axes) == 6 else [(2, chain.axes[:6]), (1, chain.axes[1:])]
+    found = [(place, *best) for place, axes in choices if (best := read_six(axes, chain, worst))]
+    scans = [one for one in found if one[0] == 0 or np.isfinite(scanned(chain, one[0]).half) or turns(chain, one[0])]
+    return min(scans, key=lambda one: one[2] + one[3], default=None)
 
 
 def scanned(chain: Chain, place: int) -> Axis:
@@ -132,7 +153,7 @@ def turns(chain: Chain, place: int) -> bool:
     return not scanned(chain, place).slides
 
 
-def read_six(axes: Sequence[Axis], chain: Chain) -> tuple[Six, float, float] | None:
+def read_six(axes: Sequence[Axis], chain: Chain, worst: float = WORST) -> tuple[Six, float, float] | None:
     """Return six axes in the family that is nearest, and how far they are from it: metres, radians; None if too far."""
     best: tuple[Six, float, float] | None = None
     backwards = tuple(axis.flip() for axis in reversed(axes))
@@ -141,7 +162,7 @@ def read_six(axes: Sequence[Axis], chain: Chain) -> tuple[Six, float, float] | N
     for six in (*forwards, *(replace(six, backwards=True) for six in reverse)):
         metres, radians = errors_of(six, axes if not six.backwards else backwards, chain)
         length = span(six.axes, chain.T[:3, 3])
-        if metres > WORST * length or radians > WORST:
+        if metres > worst * length or radians > worst:
             continue
         if best is None or metres / length + radians < 0.5 * (best[1] / length + best[2]) - 1e-12:
             name = {"spherical wrist": "spherical shoulder"}.get(six.name, six.name) if six.backwards else six.name

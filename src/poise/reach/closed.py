@@ -18,7 +18,7 @@ from poise.reach.bounds import Freedom, fixes_the_frame, recall
 if TYPE_CHECKING:
     from poise.model import Model
 
-__all__ = ["ClosedGoal", "close_goal", "family_table", "make_closed_tables"]
+__all__ = ["ClosedGoal", "close_goal", "family_table", "make_closed_tables", "place_values"]
 
 Floats = NDArray[np.float64]
 HALF = 0.5 + 1e-9  # of a turn: what is as near on both sides is the lower one, whatever the last bits are
@@ -48,13 +48,7 @@ class ClosedGoal:
 
     def read(self, values: Floats, start: Floats) -> Floats:
         """Return q (k, nq) of joints' values (k, n): by whole turns inside the range and nearest to the start."""
-        q = np.tile(np.asarray(start, dtype=np.float64), (len(values), 1))
-        for k, axis in enumerate(self.axes):
-            v = values[:, k]
-            if not axis.slides:
-                v = bring_near(v, axis, axis.gain * float(start[axis.q]) + axis.bias)
-            q[:, axis.q] = (v - axis.bias) / axis.gain
-        return q
+        return place_values(self.axes, values, start)
 
     def excess(self, values: Floats) -> Floats:
         """Return how far each joint is outside its range, (k, n): radians or metres, negative inside."""
@@ -69,7 +63,21 @@ class ClosedGoal:
         return out
 
 
-def bring_near(v: Floats, axis: Axis, near: float) -> Floats:
+def place_values(axes: Sequence[Axis], values: Floats, start: Floats) -> Floats:
+    """Return q (k, nq) of axes' values (k, n), by whole turns inside the range and nearest to the start.
+
+    The start is one for all, (nq,), or one for each, (k, nq).
+    """
+    q = np.array(np.broadcast_to(np.asarray(start, dtype=np.float64), (len(values), np.shape(start)[-1])))
+    for k, axis in enumerate(axes):
+        v = values[:, k]
+        if not axis.slides:
+            v = bring_near(v, axis, axis.gain * q[:, axis.q] + axis.bias)
+        q[:, axis.q] = (v - axis.bias) / axis.gain
+    return q
+
+
+def bring_near(v: Floats, axis: Axis, near: Floats | float) -> Floats:
     """Return angles moved by whole turns: inside the range where that is possible, and there as near as can be."""
     close = v + TURN * np.ceil((near - v) / TURN - HALF)
     if np.isfinite(axis.upper):
@@ -94,7 +102,7 @@ def close_anew(model: Model, frame: str, point: tuple[float, ...], freedom: Free
     moves = np.frombuffer(freedom.moves, dtype=bool)
     q = np.asarray(model.rest) if freedom.q is None else np.frombuffer(freedom.q)
     family = find_family(model, frame, moves, q, limited=freedom.limited)
-    if not family or family.chain is None or family.six is None:
+    if not family or family.near or family.chain is None or family.six is None:
         return family
     table = family_table(family, np.array(point))
     return ClosedGoal(family, table, core.ClosedForm(table), family.chain.axes, read_axes(model, family.chain.axes))

@@ -20,11 +20,12 @@ from poise.goals import Goal
 from poise.goals.goal import GoalRows
 from poise.kinematics import Pose
 from poise.model import Model
-from poise.model.chain import Axis
-from poise.model.family import GENERAL, Family
+from poise.model.chain import Axis, placement
+from poise.model.family import Family
 from poise.native import core
 from poise.reach.bounds import fixes_the_frame, recall
 from poise.reach.closed import ClosedGoal, close_goal
+from poise.reach.guesses import Guesses, find_guesses
 from poise.solvers.answers import Answers, Arc, Excluded, Poses
 from poise.solvers.general import Generally, answer_generally
 from poise.solvers.one_call import check_start
@@ -88,15 +89,20 @@ def solve_all(
     begin = read_start(solver.model, start)
     closed = find_closed(solver, rows[0][1], key, begin)
     again = (repeat, (model, goal, begin, given["joints"], samples))
-    if isinstance(closed, Family) and closed.name == GENERAL:
-        freedom, T = find_freedom(model, solver._options, begin, True), np.eye(4)
-        T[:3, :3], T[:3, 3] = rows[0][1].target[:9].reshape(3, 3), rows[0][1].target[9:12]
-        point = tuple(rows[0][1].point.tolist())
-        return answer_generally(Generally(model, goal, given["joints"], closed, point, freedom, T, begin), again)
+    family = closed.family if isinstance(closed, ClosedGoal) else closed
+    if family is not None and (guesses := guess(solver, family, rows[0][1], begin)) is not None:
+        T = placement(rows[0][1].target[:9].reshape(3, 3), rows[0][1].target[9:12])
+        return answer_generally(Generally(model, goal, given["joints"], family, guesses, T, begin, samples), again)
     if not isinstance(closed, ClosedGoal):
         raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
     every = Every(solver, key, closed, rows[0][1].target, begin, again)
     return every.six() if every.free is None else every.seven(every.free, samples)
+
+
+def guess(solver: Solver, family: Family, row: GoalRows, start: Floats) -> Guesses | None:
+    """Return what guesses the poses of a chain whose closed form does not find them; None where it does, or none."""
+    point, freedom = tuple(row.point.tolist()), find_freedom(solver.model, solver._options, start, True)
+    return find_guesses(solver.model, family, point, freedom)
 
 
 def repeat(model: Model, goal: Goal, start: Floats, joints: Sequence[str] | None, samples: int) -> Answers:

@@ -1,12 +1,17 @@
-"""solve_all for six turns in no family: roots of a polynomial, each brought to the transform by the solver's search.
+"""solve_all for chains in no family: guesses of where poses may be, each brought to the transform by a search.
 
-The roots are found in numbers (reach/general.py): they are all there are but where two are nearly one, and that nothing
-is lacking is not established. So `complete` is False always.
+The guesses (reach/guesses.py) are roots of a polynomial, for six turns, and the poses of the nearest chain of a family,
+for chains that are nearly in one. They are all there are but where two are nearly one, and that nothing is lacking is
+not established. So `complete` is False always.
+
+Lengths are compared with the chain's own, so that an arm of any size has the same list. Two poses are one where no
+joint differs, or where they are near and the pose between them reaches as well as they do: at a singular pose two
+branches meet, and rounding leaves both of them a little apart.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -18,88 +23,109 @@ from poise.goals import Goal
 from poise.model import Model
 from poise.model.chain import Axis
 from poise.model.family import Family
-from poise.reach.bounds import Freedom, recall
-from poise.reach.closed import bring_near
-from poise.reach.general import GeneralSix
-from poise.solvers.answers import Answers, Excluded, Poses
+from poise.reach.guesses import Guesses
+from poise.solvers.answers import Answers, Arc, Excluded, Poses
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 
-__all__ = ["answer_generally"]
+__all__ = ["Generally", "answer_generally"]
 
 Floats = NDArray[np.float64]
-WANTED, EXACT = 1e-10, 1e-9  # [m, rad] what the search is asked for, and what may be left
+WANTED, EXACT = 1e-10, 1e-9  # [rad, and of the chain's length] what the search is asked for, and what may be left
 AT_THE_END = 1e-8  # [rad] so far outside its range a joint stands at the end of it
-SAME = 1e-6  # poses that differ less are one
+SAME = 1e-6  # [rad] poses that differ less are one,
+NEAR = 1e-3  # and poses that differ less if the one between them is a pose too
+BETWEEN = 10.0 * EXACT  # what may be left of that one
+TURN = 2.0 * np.pi
 
 
 @dataclass(frozen=True, eq=False)
 class Generally:
-    """One question about six turns in no family."""
+    """One question about a chain in no family."""
 
     model: Model
     goal: Goal
     joints: Sequence[str] | None
     family: Family
-    point: tuple[float, ...]
-    freedom: Freedom
+    guesses: Guesses
     T: Floats
     start: Floats
+    samples: int
 
     @property
     def axes(self) -> tuple[Axis, ...]:
         """The axes of the chain."""
-        assert self.family.chain is not None
-        return self.family.chain.axes
+        return self.guesses.axes
 
-    def read(self, values: Floats) -> Floats:
-        """Return q (k, nq) of joints' values (k, 6): by whole turns inside the range and nearest to the start."""
-        q = np.tile(self.start, (len(values), 1))
-        for k, axis in enumerate(self.axes):
-            near = axis.gain * float(self.start[axis.q]) + axis.bias
-            q[:, axis.q] = (bring_near(values[:, k], axis, near) - axis.bias) / axis.gain
-        return q
+    @property
+    def scale(self) -> Floats:
+        """What a unit of each joint's value counts: a radian, or the chain's length."""
+        return np.array([1.0 / self.guesses.unit if axis.slides else 1.0 for axis in self.axes])
 
-    def write(self, q: Floats) -> Floats:
-        """Return the joints' values of q."""
-        return np.array([axis.gain * q[axis.q] + axis.bias for axis in self.axes])
+    # -------------------------------------------------------------------------------------------- poses
 
-    def find_roots(self) -> Floats:
-        """Return values of the joints (k, 6) near which a pose may be."""
+    def settle(self, starts: Iterable[Floats], limited: bool, joints: Sequence[str] | None) -> list[Floats]:
+        """Return the poses that searches end in; those that do not come to the transform are left out."""
+        unit = self.guesses.unit
+        goal = replace(self.goal, tolerance=(WANTED * unit, WANTED))
+        given: dict[str, Any] = {"joints": joints, "restarts": 0, "limit_handling": "active" if limited else "off"}
+        found: list[Floats] = []
+        for q in starts:
+            end = Solver._solve_once(self.model, goal, q, given)
+            metres, radians = next(iter(end.errors.values()))
+            if max(metres / unit, radians) <= EXACT:
+                found.append(end.q)
+        return found
 
-        def make() -> GeneralSix:
-            assert self.family.chain is not None
-            zero = self.family.chain.T.copy()
-            zero[:3, 3] += zero[:3, :3] @ np.array(self.point)
-            return GeneralSix(self.axes, zero)
+    def sort(self, found: Sequence[Floats]) -> list[Floats]:
+        """Return poses once each, the nearest to the start first."""
+        q = np.array(found).reshape(-1, self.model.nq)
+        values, scale = self.guesses.write(q), self.scale
+        begin = self.guesses.write(self.start)
+        turns = np.array([not axis.slides for axis in self.axes])
+        kept: list[int] = []
+        for i in np.abs((values - begin) * scale).max(axis=1, initial=0.0).argsort(kind="stable").tolist():
+            d = values[kept] - values[i]
+            d = np.where(turns, d - TURN * np.round(d / TURN), d)
+            apart = np.abs(d * scale).max(axis=1)
+            if not (apart <= SAME).any() and not any(self.meet(values[i], d[k]) for k in np.flatnonzero(apart <= NEAR)):
+                kept.append(i)
+        return list(q[kept])
 
-        six: GeneralSix = recall(self.model, "general", (self.family.frame, self.point, self.freedom), make)
-        return six.find(self.T[None])[1]
+    def meet(self, values: Floats, apart: Floats) -> bool:
+        """Whether two poses that are near are one: the pose between them reaches as well as they do."""
+        return self.measure_miss(self.guesses.read((values + 0.5 * apart)[None], self.start)[0]) <= BETWEEN
+
+    def measure_miss(self, q: Floats) -> float:
+        """Return how far a pose is from the transform: radians, or of the chain's length."""
+        T = self.model.fk(q, self.family.frame)
+        point = np.asarray(self.goal.rows(self.model).point)
+        metres = float(np.linalg.norm(T[:3, :3] @ point + T[:3, 3] - self.T[:3, 3]))
+        radians = float(np.linalg.norm(T[:3, :3] - self.T[:3, :3]) / np.sqrt(2.0))
+        return max(metres / self.guesses.unit, radians)
+
+    def measure_excess(self, q: Floats) -> Floats:
+        """Return how far each joint is outside its range [rad or m], negative inside."""
+        values = self.guesses.write(q)
+        return np.array([max(axis.lower - v, v - axis.upper) for axis, v in zip(self.axes, values, strict=True)])
+
+    def solve(self, q: Floats) -> Solution:
+        """Return a pose that is an answer as a solution."""
+        return Solver._solve_once(self.model, self.goal, q, {"joints": self.joints, "restarts": 0})
+
+    # -------------------------------------------------------------------------------------------- six joints
 
     @cached_property
     def branches(self) -> list[Floats]:
         """Every pose that was found, whatever the ranges, the nearest to the start first."""
-        goal = replace(self.goal, tolerance=(WANTED, WANTED))
-        given: dict[str, Any] = {"joints": self.joints, "restarts": 0, "limit_handling": "off"}
-        ends = [Solver._solve_once(self.model, goal, q, given) for q in self.read(self.find_roots())]
-        exact = [self.write(one.q) for one in ends if max(next(iter(one.errors.values()))) <= EXACT]
-        found: list[Floats] = []
-        for q in self.read(np.array(exact).reshape(-1, 6)):
-            if all(np.abs(q - other).max() > SAME for other in found):
-                found.append(q)
-        return sorted(found, key=self.measure_way)
+        _, values = self.guesses.find(self.T[None])
+        found = np.array(self.settle(self.guesses.read(values, self.start), False, self.joints))
+        return self.sort(list(self.guesses.read(self.guesses.write(found.reshape(-1, self.model.nq)), self.start)))
 
-    def measure_way(self, q: Floats) -> float:
-        """Return how far a pose is from the start: the longest way of a joint."""
-        return max(abs(float(q[axis.q] - self.start[axis.q])) for axis in self.axes)
-
-    def measure_excess(self, q: Floats) -> Floats:
-        """Return how far each joint is outside its range [rad], negative inside."""
-        return np.array([max(axis.lower - v, v - axis.upper) for axis, v in zip(self.axes, self.write(q), strict=True)])
-
-    def list_poses(self) -> tuple[Poses, bool]:
+    def list_branches(self) -> tuple[Poses, bool]:
         """Return the poses inside the ranges; that they are all is not established."""
-        inside = [self.model.clamp(q) for q in self.branches if self.measure_excess(q).max() <= AT_THE_END]
+        at_end = AT_THE_END * np.array([self.guesses.unit if axis.slides else 1.0 for axis in self.axes])
+        inside = [self.model.clamp(q) for q in self.branches if (self.measure_excess(q) <= at_end).all()]
         return Poses(self.solve, np.array(inside).reshape(-1, self.model.nq)), False
 
     def exclude(self) -> tuple[Excluded, ...]:
@@ -107,16 +133,55 @@ class Generally:
         out = []
         for number, q in enumerate(self.branches):
             excess = self.measure_excess(q)
-            k = int(excess.argmax())
-            if excess[k] > AT_THE_END:
-                out.append(Excluded(number, self.axes[k].joint, float(excess[k]), False))
+            k = int((excess * self.scale).argmax())
+            if excess[k] * self.scale[k] > AT_THE_END:
+                out.append(Excluded(number, self.axes[k].joint, float(excess[k]), self.axes[k].slides))
         return tuple(sorted(out, key=lambda one: one.excess))
 
-    def solve(self, q: Floats) -> Solution:
-        """Return a pose that is an answer as a solution."""
-        return Solver._solve_once(self.model, self.goal, q, {"joints": self.joints, "restarts": 0})
+    # -------------------------------------------------------------------------------------------- seven joints
+
+    @cached_property
+    def arcs(self) -> tuple[Arc, ...]:
+        """The intervals of the free joint, as the nearest chain of the family has them."""
+        free = self.guesses.free
+        if free is None:
+            return ()
+        out = []
+        for branch, *ends in self.guesses.find_arcs(self.T).tolist():
+            low, high = sorted((end - free.bias) / free.gain for end in ends)
+            out.append(Arc(int(branch), free.joint, low, high, free.slides))
+        return tuple(out)
+
+    def list_along(self) -> tuple[Poses, bool]:
+        """Return poses along every arc, the nearest to the start first."""
+        free = self.guesses.free
+        assert free is not None
+        found: list[Floats] = []
+        for arc in self.arcs:
+            nearest = min(max(float(self.start[free.q]), arc.low), arc.high)
+            along = arc.low + arc.width * (np.arange(self.samples) + 0.5) / self.samples
+            starts = (q for at in [nearest, *along] for q in self.guess_at(at, arc.branch))
+            found += self.settle(starts, True, self.joints)
+        return Poses(self.solve, np.array(self.sort(found)).reshape(-1, self.model.nq)), False
+
+    def guess_at(self, angle: float, branch: int | None = None) -> list[Floats]:
+        """Return guesses at a value of the free joint, inside the ranges."""
+        free = self.guesses.free
+        assert free is not None
+        _, values = self.guesses.find(self.T[None], np.array([free.gain * angle + free.bias]), branch)
+        return [self.model.clamp(q) for q in self.guesses.read(values, self.start)]
+
+    def solve_at(self, angle: float) -> list[Solution]:
+        """Return one solution for each branch at a value of the free joint, which stands there."""
+        free = self.guesses.free
+        if free is None or not free.lower <= free.gain * angle + free.bias <= free.upper:
+            return []
+        others = [axis.joint for axis in self.axes if axis is not free]
+        return [self.solve(q) for q in self.sort(self.settle(self.guess_at(angle), True, others))]
 
 
 def answer_generally(question: Generally, again: Any) -> Answers:
     """Return the answers; they are found when they are first looked at."""
-    return Answers(question.family, question.list_poses, tuple, question.exclude, None, again)
+    if question.guesses.free is None:
+        return Answers(question.family, question.list_branches, tuple, question.exclude, None, again)
+    return Answers(question.family, question.list_along, lambda: question.arcs, tuple, question.solve_at, again)

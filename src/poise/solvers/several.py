@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.native import core
+from poise.solvers.further import list_starts
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 
@@ -82,6 +83,13 @@ class Explorer:
         begin = self.read_start(start)
         return Found(sorted(answers, key=lambda answer: self.measure_apart(begin, answer.q)), steps, searches)
 
+    def list_guesses(self, start: Any, targets: Mapping[str, Any]) -> Floats:
+        """Return where poses may be, of chains that have guesses; before all seeds."""
+        model = self.solver.model
+        own = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names}
+        asked = {name: replace(own[name], target=own[name].convert(x)) for name, x in targets.items() if name in own}
+        return list_starts(model, self.solver._options, {**own, **asked}, self.read_start(start))
+
     def make_seeds(self, start: Any, targets: Mapping[str, Any], count: int) -> Iterator[Any]:
         """Yield where searches begin: the start, then branches, then seeds; branches alone where there is no more."""
         begin, native = self.read_start(start), self.seeding._native
@@ -91,6 +99,7 @@ class Explorer:
             yield start
         yield from branches
         if not self.lists_all or not len(branches):
+            yield from self.list_guesses(start, targets)
             yield from np.where(self.moves, np.array(core.seeds_of(native)), begin)
 
     def read_start(self, start: Any) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -17,13 +18,15 @@ from poise.kinematics.pose import check_model
 from poise.model import Model
 from poise.model.compare import name_mismatch
 from poise.native import core
-from poise.native.answer import Answer
+from poise.native.answer import Answer, make_answer
 from poise.solvers.drivers import prepare
+from poise.solvers.further import goes_further, list_starts
 from poise.solvers.history import History
 from poise.solvers.limit_tables import find_timed, refuse_timed
 from poise.solvers.options import Options, SolveOptions, show_options
 from poise.solvers.ready import identify, join_targets, put_back, read_options, take
 from poise.solvers.solution import Solution
+from poise.solvers.status import Status
 from poise.solvers.stepping import check_time_step, find_window
 from poise.solvers.table import name_goals, order_goals
 
@@ -34,6 +37,7 @@ __all__ = ["Solver"]
 
 _ARRAY = np.ndarray
 _copy = core.copy_targets
+STALLED, OUT_OF_STEPS = Status.STALLED, Status.OUT_OF_STEPS
 
 
 class Solver:
@@ -116,7 +120,9 @@ class Solver:
             self._native = native = self._prepare()
             solution = self.solve(start)
         else:
-            solution = Solution(self, native.solve(self._read_start(start), join_targets(rows)))
+            begin = self._read_start(start)
+            solution = Solution(self, native.solve(begin, join_targets(rows)))
+            solution = solution if solution.reached else self._go_further(solution, begin)
         if key is not None and isinstance(native, core.Solver):
             self._native = None
             put_back(model, key, self._options, native)
@@ -131,7 +137,8 @@ class Solver:
         """
         if type(start) is not _ARRAY or not self._free:
             start = self._read_start(start)
-        return self._run(start, targets)
+        solution = self._run(start, targets)
+        return solution if solution.reached else self._go_further(solution, start)
 
     def _read_start(self, start: ArrayLike | Pose | None) -> Any:
         """Return where a solve starts; what is no Pose is read by the kernels' door."""
@@ -139,6 +146,30 @@ class Solver:
         if start is None or self._options.mode == "repeatable":
             return self._start
         return self._read_numbers(start, "start") if isinstance(start, Pose) else start
+
+    def _go_further(self, missed: Solution, start: Any) -> Solution:
+        """Return what a search from a guess of a pose reaches; what was missed where none does, or there is none."""
+        begun, options = time.perf_counter(), self._options
+        asks = goes_further(options) and missed.history is None and missed._outcome in (STALLED, OUT_OF_STEPS)
+        if not asks or not isinstance(self._native, (core.Solver, type(None))):
+            return missed
+        begin = np.array(getattr(start, "q", start), dtype=np.float64)
+        starts = list_starts(self.model, options, missed._list_rows(), begin)
+        single = self._with_options(replace(options, mode="nearest", restarts=0)) if len(starts) else self
+        steps = missed.steps
+        for searches, q in enumerate(starts, missed.searches + 1):
+            seconds = missed.seconds + time.perf_counter() - begun
+            if options.time_limit is not None and seconds > options.time_limit:
+                break
+            end = single.solve(q, missed._targets)
+            steps += end.steps
+            if end.reached:
+                found = end._answer
+                answer = make_answer(end.q, found.errors, found.outcome, steps, seconds, searches=searches)
+                out = Solution(self, answer)
+                out._targets = missed._targets
+                return out
+        return missed
 
     def step(
         self,

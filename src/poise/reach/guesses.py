@@ -1,0 +1,119 @@
+"""Guesses: where poses of a transform may be, of chains that have no closed form of their own.
+
+Six turns have the roots of a polynomial (general.py). A chain that is nearly in a family has the poses of the nearest
+chain that is in it, with as much room as the two are apart. A guess is close to a pose or to none: a search on the
+model must follow. That every pose is near a guess is likely, and not established.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from poise.model.chain import Axis
+from poise.model.family import GENERAL, Family, span
+from poise.native import core
+from poise.reach.bounds import Freedom, recall
+from poise.reach.closed import family_table, place_values
+from poise.reach.general import GeneralSix
+
+if TYPE_CHECKING:
+    from poise.model import Model
+
+__all__ = ["Guesses", "find_guesses", "is_off"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.intp]
+OFF = 1e-5  # [rad, and of the chain's length] farther from its family a chain's poses are not those of the closed form
+FINEST = 1e-4  # [rad or m] how well the ends of a guess's arc are known
+MOST_CELLS = 4000
+TARGET, BRANCH, JOINTS = 0, 2, slice(5, 12)  # columns of a row of `ClosedForm.near`
+
+
+class Guesses:
+    """Finds where poses may be.
+
+    Args:
+        family: Of the chain; general, or nearly a family.
+        point: Of the frame, that is brought somewhere.
+    """
+
+    def __init__(self, family: Family, point: Floats) -> None:
+        assert family.chain is not None
+        zero = family.chain.T.copy()
+        zero[:3, 3] += zero[:3, :3] @ point
+        self.axes = family.chain.axes
+        self.unit = span(self.axes, zero[:3, 3]) or 1.0
+        turns = len(self.axes) == 6 and not any(axis.slides for axis in self.axes)
+        self._roots = GeneralSix(self.axes, zero) if turns else None
+        self._form = self._exact = None
+        self._free = {0: None, 1: 0, 2: 6}[family.place]
+        if family.six is not None:
+            table = family_table(family, point)
+            self._form = core.ClosedForm(table)
+            self._exact = core.ClosedForm({**table, "point_error": 0.0, "turn_error": 0.0})
+
+    @property
+    def free(self) -> Axis | None:
+        """The joint that is scanned, of seven; None of six."""
+        return None if self._free is None else self.axes[self._free]
+
+    def find(self, T: Floats, values: Floats | None = None, branch: int | None = None) -> tuple[Ints, Floats]:
+        """Return of transforms (n, 4, 4) which (k,) may have a pose near which values of the joints (k, joints).
+
+        Args:
+            T: The transforms.
+            values: Of the free joint; some spread over its range unless given.
+            branch: The only one of the nearest chain's that is asked for.
+        """
+        found = [] if self._roots is None else [self._roots.find(T)]
+        if self._form is not None:
+            at = self.spread(8) if values is None else values
+            R, p = T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]
+            rows = self._form.near(R.copy(), p.copy(), at, False, np.zeros(7), np.ones(7))
+            rows = rows if branch is None else rows[rows[:, BRANCH] == branch]
+            found.append((rows[:, TARGET].astype(np.intp), rows[:, JOINTS][:, : len(self.axes)]))
+        return np.concatenate([rows for rows, _ in found]), np.concatenate([values for _, values in found])
+
+    def spread(self, count: int) -> Floats:
+        """Return values of the free joint all over its range; one zero where none is free."""
+        free = self.free
+        if free is None:
+            return np.zeros(1)
+        half = free.half if free.slides else min(free.half, np.pi)
+        middle = (np.arange(count) + 0.5) / count
+        return np.asarray(free.middle - half + 2.0 * half * middle)
+
+    def find_arcs(self, T: Floats) -> Floats:
+        """Return rows of branch, least and largest value of the free joint, of the nearest chain of the family."""
+        if self._exact is None:
+            return np.zeros((0, 3))
+        *arcs, _ = self._exact.whole_arcs(T[:3, :3].ravel().copy(), T[:3, 3].copy(), FINEST, MOST_CELLS)
+        return np.array(arcs).reshape(-1, 4)[:, 1:].copy()
+
+    def read(self, values: Floats, start: Floats) -> Floats:
+        """Return q (k, nq) of joints' values: by whole turns inside the range and nearest to the start."""
+        return place_values(self.axes, values, start)
+
+    def write(self, q: Floats) -> Floats:
+        """Return the joints' values of configurations (..., nq)."""
+        return np.stack([axis.gain * q[..., axis.q] + axis.bias for axis in self.axes], axis=-1)
+
+
+def is_off(family: Family) -> bool:
+    """Whether a chain's axes were moved so far into its family that its branches are guesses."""
+    if family.chain is None or family.six is None:
+        return False
+    length = span(family.chain.axes, family.chain.T[:3, 3])
+    return family.turn_error > OFF or family.point_error > OFF * length
+
+
+def find_guesses(model: Model, family: Family, point: tuple[float, ...], freedom: Freedom) -> Guesses | None:
+    """Return what guesses the poses of a chain; None where a closed form lists them, or where there is nothing."""
+    if family.name != GENERAL and not family.near and not is_off(family):
+        return None
+    key = (family.frame, point, freedom)
+    found: Guesses = recall(model, "guesses", key, lambda: Guesses(family, np.array(point)))
+    return found

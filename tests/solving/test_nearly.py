@@ -1,0 +1,114 @@
+"""Arms that are nearly in a family: every pose that a search finds is among the answers, and nothing is promised."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from poise.goals import Reach
+
+FRAMES = {"ur5e": "tool0", "panda": "panda_hand_tcp", "iiwa14": "iiwa_link_ee"}
+PUMA = (
+    ((0, 0, 0.672), "z", 2.8), ((0, 0.2435, 0), "y", 2.6), ((0.4318, -0.0934, 0), "y", 2.6),
+    ((-0.0203, 0, 0.4331), "z", 2.9), ((0, 0, 0), "y", 1.75), ((0, 0, 0), "z", 3.0),
+)  # fmt: skip
+
+
+def make_puma() -> poise.Model:
+    builder, parent = poise.ModelBuilder("puma"), None
+    for k, (place, axis, reach) in enumerate(PUMA):
+        turn = np.eye(3)["xyz".index(axis)]
+        offset = poise.Transform(translation=place)
+        builder.add_joint(f"j{k}", parent, "revolute", offset=offset, axis=turn, lower=-reach, upper=reach)
+        parent = f"j{k}"
+    return builder.add_frame("tool", parent, poise.Transform(translation=(0, 0, 0.1))).build()
+
+
+def calibrate(name: str, size: float, seed: int = 0) -> poise.Model:
+    """Return an arm as a calibration leaves it: axes turned by about `size` radians, and moved by a third of it."""
+    model, rng = make_puma() if name == "puma" else poise.load(name), np.random.default_rng(seed)
+    chain = model.family(FRAMES.get(name, "tool")).chain
+    builder, parent, at = poise.ModelBuilder(name), None, np.zeros(3)
+    for k, axis in enumerate(chain.axes):
+        h, p = axis.h + 0.6 * size * rng.normal(size=3), axis.p + 0.2 * size * rng.normal(size=3)
+        offset = poise.Transform(translation=p - at)
+        builder.add_joint(f"j{k}", parent, "revolute", offset=offset, axis=h, lower=axis.lower, upper=axis.upper)
+        parent, at = f"j{k}", p
+    T = chain.T.copy()
+    T[:3, 3] -= at
+    return builder.add_frame("tool", parent, poise.Transform.from_matrix(T)).build()
+
+
+def lies_among(q, found) -> bool:
+    d = np.array([one.q for one in found]).reshape(-1, len(q)) - q
+    return bool((np.abs(d - 2 * np.pi * np.round(d / (2 * np.pi))).max(axis=1, initial=0.0) < 1e-4).any())
+
+
+def search(model, T, rng, count=80):
+    goal, start = Reach("tool", np.eye(4), tolerance=1e-9), model.random(rng, count)
+    batch = poise.solve_batch(model, goal, np.tile(T, (count, 1, 1)), start, restarts=0)
+    return batch.q[batch.reached]
+
+
+def test_the_family_says_how_far_off_it_is():
+    family = calibrate("puma", 1e-3).family("tool")
+    assert family.near
+    assert family.name == "nearly a spherical wrist"
+    assert "off by up to" in str(family)
+    assert "nothing is proved" in str(family)
+    assert calibrate("ur5e", 1e-3).family("tool").name == "nearly three parallel axes"
+    assert not poise.load("ur5e").family("tool0").near
+
+
+@pytest.mark.parametrize("size", [3e-5, 1e-4, 3e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("name", ["ur5e", "puma"])
+def test_every_branch_of_six_joints_is_found(name, size):
+    """Also of axes that are so near that they are moved into the family: their poses are not those of the family."""
+    model, rng = calibrate(name, size), np.random.default_rng(1)
+    searched = 0
+    for T in model.fk(model.random(rng, 3), "tool"):
+        answers = poise.solve_all(model, Reach("tool", T))
+        assert not answers.complete
+        for one in answers:
+            assert one.reached
+            assert max(one.errors["tool"]) < 1e-8
+            assert (one.q >= model.lower).all()
+            assert (one.q <= model.upper).all()
+        poses = search(model, T, rng)
+        searched += len(poses)
+        assert all(lies_among(q, answers) for q in poses)
+    assert searched > 20
+
+
+@pytest.mark.parametrize("size", [1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("name", ["panda", "iiwa14"])
+def test_of_seven_joints_every_pose_is_found_at_its_value_of_the_free_joint(name, size):
+    model, rng = calibrate(name, size), np.random.default_rng(2)
+    free = model.joint(model.family("tool").free)
+    T = model.fk(0.6 * model.random(rng) + 0.4 * model.rest, "tool")
+    answers = poise.solve_all(model, Reach("tool", T), samples=3)
+    assert not answers.complete
+    assert len(answers.arcs) >= 1
+    assert len(answers) >= len(answers.arcs)
+    assert all(max(one.errors["tool"]) < 1e-8 for one in answers)
+    poses = search(model, T, rng, 30)[:12]
+    found = []
+    for q in poses:
+        at = answers.at(float(q[free.q][0]))
+        assert all(abs(one.q[free.q][0] - q[free.q][0]) < 1e-12 for one in at)
+        found.append(lies_among(q, at))
+    assert len(found) >= 5
+    assert sum(found) >= len(found) - 1
+
+
+@pytest.mark.parametrize("name", ["ur5e", "panda"])
+def test_several_answers_of_a_batch_begin_at_the_guesses(name):
+    model, rng = calibrate(name, 1e-3), np.random.default_rng(3)
+    T = model.fk(model.random(rng, 6), "tool")
+    batch = poise.solve_batch(model, Reach("tool", np.eye(4)), T, solutions=8)
+    assert batch.reached[:, 0].all()
+    assert not batch.complete.any()
+    if name == "ur5e":
+        listed = [len(poise.solve_all(model, Reach("tool", one))) for one in T]
+        assert (batch.reached.sum(axis=1) >= np.minimum(listed, 8) - 1).all()
