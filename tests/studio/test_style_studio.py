@@ -13,10 +13,10 @@ import pytest
 
 import poise
 from bodies import random_model
-from poise.errors import FormatError
+from poise.errors import FormatError, InvalidValue
 from poise.goals import Rest, Style
 from poise.studio.puppet import Puppet
-from poise.studio.style_clips import is_alike, prepare_clip, read_clips
+from poise.studio.style_clips import Clip, is_alike, learn_style, prepare_clip, read_clips
 from walkers import make_character
 from walks import make_walk
 
@@ -24,7 +24,7 @@ pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[
 
 from poise.studio.postures import mix_postures
 from poise.studio.server import Studio
-from poise.studio.style_folder import write_style
+from poise.studio.style_folder import describe_clips, write_style
 
 pytestmark = pytest.mark.slow
 
@@ -179,12 +179,40 @@ def test_files_of_every_kind_are_read(slouch, style, tmp_path):
         assert told == name
         assert len(clip) == 20
     (tmp_path / "inside").mkdir()
-    assert [name for name, _ in read_clips(tmp_path / "all.zip", model, str(tmp_path / "inside"))] == ["a.npz", "c.bvh"]
+    for inside in (str(tmp_path / "inside"), ""):
+        assert [name for name, _ in read_clips(tmp_path / "all.zip", model, inside)] == ["a.npz", "c.bvh"]
     ((_, saved),) = read_clips(tmp_path / "style.npz", model)
     assert isinstance(saved, Style)
     clip = prepare_clip("style.npz", saved, model, lambda *_: None)
     assert clip.style is saved
     assert len(clip.motion) == len(slouch)
+
+
+def build_arm(scale: float = 1.0, turn: float = 1.0) -> poise.Model:
+    """An arm of three joints, in some unit of length, its middle joint turning one way or the other."""
+    builder = poise.ModelBuilder("arm")
+    builder.add_joint("base", None, "free")
+    for name, parent, axis in (("one", "base", (0, 0, 1)), ("two", "one", (0, turn, 0)), ("three", "two", (0, 0, 1))):
+        builder.add_joint(name, parent, "revolute", axis=axis, offset=(0.3 * scale, 0.0, 0.1 * scale))
+    builder.add_frame("tip", "three", (0.2 * scale, 0.0, 0.0))
+    return builder.build()
+
+
+@pytest.mark.parametrize(
+    ("other", "alike"),
+    [({}, True), ({"scale": 1.02}, True), ({"scale": 100.0}, False), ({"scale": 0.01}, False), ({"turn": -1.0}, False)],
+)
+def test_bodies_in_other_units_or_about_other_axes_are_others(other, alike):
+    one, two = build_arm(), build_arm(**other)
+    assert is_alike(one, two) == is_alike(two, one) == alike
+
+
+def test_one_frame_is_one_frame_and_too_few(slouch):
+    clip = prepare_clip("pose", slouch[:1], slouch.model, lambda *_: None)
+    assert clip.told.startswith("1 frame of")
+    assert learn_style([clip], slouch.model) is None
+    assert "two frames" in describe_clips([clip], None, "")
+    assert "two frames" not in describe_clips([Clip("broken", None, "cannot be read")], None, "")
 
 
 # ---------------------------------------------------------------------------------------------------- the studio
@@ -212,6 +240,9 @@ def test_the_studio_learns_beside_the_page_and_says_what(studio, slouch, tmp_pat
     assert "poise-upload" not in folder.words.content
     again = Style.load(io_file(tmp_path, write_style(styling.style)))
     assert len(again) == len(styling.style)
+    for wrong in ("x", None, np.nan, True, 1j):
+        with pytest.raises(InvalidValue, match="share is"):
+            styling.share = wrong
     styling.forget()
     assert styling.style is None
     assert studio.puppet.settings.share == 0.0

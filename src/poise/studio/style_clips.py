@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TypeAlias
 
 import numpy as np
@@ -25,7 +26,8 @@ __all__ = ["Clip", "StyleSource", "learn_style", "prepare_clip", "read_clips"]
 
 StyleSource: TypeAlias = "Motion | Style | str | PathLike[str]"
 MOST_CLIPS = 200  # of one file
-ALIKE = 0.05  # radians, and of the body's size: bodies whose rest poses differ by less take each other's numbers
+ALIKE = 0.05  # radians, and of the body's size: bodies whose poses differ by less take each other's numbers
+POSES = 3  # drawn by chance, in which two bodies are compared
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,7 +53,7 @@ def read_clips(thing: StyleSource, model: Model, folder: str = "") -> list[tuple
     Args:
         thing: A motion, a style, or a file.
         model: The body that is shown; tables of numbers are about it.
-        folder: Where a ZIP is unpacked to.
+        folder: Where a ZIP is unpacked to; a folder of its own unless given.
 
     Raises:
         FormatError: There is none.
@@ -61,7 +63,10 @@ def read_clips(thing: StyleSource, model: Model, folder: str = "") -> list[tuple
     if isinstance(thing, Style):
         return [("style", thing)]
     path = Path(thing)
-    if path.suffix.lower() == ".zip" and folder and zipfile.is_zipfile(path):
+    if path.suffix.lower() == ".zip" and not folder:
+        with TemporaryDirectory(prefix="poise-clips-") as inside:
+            return read_clips(path, model, inside)
+    if path.suffix.lower() == ".zip" and zipfile.is_zipfile(path):
         unpack_all(path.read_bytes(), Path(folder), path.name)
         found = sorted(one for one in Path(folder).rglob("*") if one.suffix.lower() in (*CLIPS, *TABLES))
         if not found:
@@ -109,9 +114,9 @@ def prepare_clip(name: str, given: Motion | Style, model: Model, progress: Calla
         if isinstance(given, Style):
             return prepare_style(name, given, model, progress)
         if is_alike(given.model, model):
-            return Clip(name, Motion(model, given.q, given.fps), f"{len(given)} frames of this body")
+            return Clip(name, Motion(model, given.q, given.fps), f"{count_frames(len(given))} of this body")
         carried = retarget(given, model, progress=progress)
-        return Clip(name, carried.motion, f"{len(given)} frames, carried over from {given.model.name!r}")
+        return Clip(name, carried.motion, f"{count_frames(len(given))}, carried over from {given.model.name!r}")
     except PoiseError as error:
         return Clip(name, None, str(error))
 
@@ -123,24 +128,35 @@ def prepare_style(name: str, style: Style, model: Model, progress: Callable[[int
     if clip.motion is None or not is_alike(style.model, model):
         return clip
     own = style if style.model == model else None
-    return Clip(name, clip.motion, f"a style of {len(style)} frames of this body", own)
+    return Clip(name, clip.motion, f"a style of {count_frames(len(style))} of this body", own)
+
+
+def count_frames(many: int) -> str:
+    """Return "1 frame", or how many there are."""
+    return "1 frame" if many == 1 else f"{many} frames"
 
 
 def is_alike(one: Model, other: Model) -> bool:
-    """Return whether two bodies take the same numbers: the same joints in the same order, in the same rest pose.
+    """Return whether two bodies take the same numbers: the same joints in the same order, and the same pose from them.
 
-    Files of one person, or of one rig, are such: they differ in their names, perhaps by a little in their lengths.
+    Files of one person, or of one rig, are such: they differ in their names, perhaps by a little in their lengths. They
+    are compared at rest and in poses drawn by chance, since axes and units show in a pose that is not the rest pose.
     """
     if one is other or one == other:
         return True
     joints = [[(j.name, j.kind, str(j.order), j.nq, j.mimic) for j in body.joints] for body in (one, other)]
     if joints[0] != joints[1] or one.frames != other.frames:
         return False
-    T = [body.fk(np.array(body.rest)) for body in (one, other)]
-    sizes = [max(float(np.ptp(t[:, :3, 3], axis=0).max()), 1e-12) for t in T]
-    places = [(t[:, :3, 3] - t[0, :3, 3]) / size for t, size in zip(T, sizes, strict=True)]
-    turns = np.abs(T[0][:, :3, :3] - T[1][:, :3, :3]).max()
-    return bool(np.abs(places[0] - places[1]).max() < ALIKE and turns < ALIKE)
+    size = max(one.length, other.length, 1e-12)
+    if abs(one.length - other.length) > ALIKE * size:
+        return False
+    poses = [np.array(one.rest), *one.random(np.random.default_rng(0), POSES)]
+    for T, T_other in ((one.fk(q), other.fk(q)) for q in poses):
+        places = [t[:, :3, 3] - t[0, :3, 3] for t in (T, T_other)]
+        turns = np.abs(T[:, :3, :3] - T_other[:, :3, :3]).max()
+        if np.abs(places[0] - places[1]).max() > ALIKE * size or turns > ALIKE:
+            return False
+    return True
 
 
 def learn_style(clips: Iterable[Clip], model: Model) -> Style | None:

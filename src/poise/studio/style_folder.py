@@ -111,5 +111,11 @@ def describe_clips(clips: list[Clip], style: Style | None, refused: str) -> str:
         lines.append(f"and {len(clips) - LISTED} more")
     if refused:
         lines.append(html.escape(refused))
-    learned = "Nothing is learned yet." if style is None else f"Learned from {len(style)} frames."
+    frames = sum(len(clip.motion) for clip in clips if clip.motion is not None)
+    if style is not None:
+        learned = f"Learned from {len(style)} frames."
+    elif frames == 1:
+        learned = "Nothing is learned yet: a style needs two frames at least, and this is one."
+    else:
+        learned = "Nothing is learned yet."
     return "<br>".join([learned, *lines])

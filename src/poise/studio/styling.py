@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Real
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from poise.errors import FormatError, PoiseError
+import numpy as np
+
+from poise.errors import FormatError, InvalidValue, PoiseError
 from poise.goals import Style
 from poise.kinematics import Motion
 from poise.studio.background import Background
@@ -48,6 +51,8 @@ class Styling:
 
     @share.setter
     def share(self, share: float) -> None:
+        if isinstance(share, bool) or not isinstance(share, Real) or not np.isfinite(float(share)):
+            raise InvalidValue(f"share is {share!r}; it must be a number from 0 (the own pose) to 1 (the style).")
         self.session.puppet.lean(share=min(1.0, max(0.0, float(share))))
         self.session.touch()
         self._tell()
