@@ -5,10 +5,11 @@ Everything is queued on the caller's current stream and nothing waits for it.
 
 from __future__ import annotations
 
+import marshal
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 from struct import Struct
 from typing import Any
 
@@ -103,7 +104,7 @@ class DeviceProblem:
 
     def source(self, single: tuple[bool, ...], names: tuple[str, ...]) -> str:
         """Return the whole source of some kernels, for targets, and last for starts, that are float or double."""
-        return inline_headers(write_source(*self.tables, single, names, finish=self.finish))
+        return write_whole_source(self.tables, single, names, self.finish)
 
     def kernels(self, single: tuple[bool, ...], names: tuple[str, ...]) -> Kernels:
         """Return the compiled kernels with their launch sizes."""
@@ -112,7 +113,9 @@ class DeviceProblem:
             if len(single) - 1 > MOST_GOALS:
                 raise InvalidValue(f"{len(single) - 1} goals are more than the {MOST_GOALS} that a GPU batch serves.")
             own = tuple(name for name in names if name in list_kernels(self.tables[0]))
-            found = self._modules[single, names] = Kernels(self.source(single, own), own)
+            device = int(load_cupy().cuda.Device().id)
+            found = load_kernels(marshal.dumps(self.tables), single, own, self.finish, device)
+            self._modules[single, names] = found
         return found
 
     def scratch(self, rows: int) -> tuple[Any, ...]:
@@ -188,6 +191,28 @@ class DeviceProblem:
         """Return the kernels' argument: one structure by value, which costs the host less than twenty arguments."""
         packed = self._packed.pack(*pointers, rows, early, most, 0)
         return np.frombuffer(packed, dtype=f"V{len(packed)}")
+
+
+def write_whole_source(
+    tables: tuple[dict[str, Any], dict[str, Any]], single: tuple[bool, ...], names: tuple[str, ...], finish: bool
+) -> str:
+    """Return the source of some kernels with its headers, of a problem in float and in double."""
+    return inline_headers(write_source(*tables, single, names, finish=finish))
+
+
+@lru_cache(maxsize=16)
+def load_kernels(
+    tables: bytes,
+    single: tuple[bool, ...],
+    names: tuple[str, ...],
+    finish: bool,
+    device: int,  # noqa: ARG001 - a kernel belongs to one
+) -> Kernels:
+    """Return the kernels of a problem, which solvers made alike share.
+
+    To write and load them again would take as long as to solve a million rows.
+    """
+    return Kernels(write_whole_source(marshal.loads(tables), single, names, finish), names)
 
 
 class Kernels:

@@ -162,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(32) settle_few(const Given given) {
 }
 
 // kernel decide_rows: one warp a few rows at a time, of those that were given up
-extern "C" __global__ void __launch_bounds__(128) decide_rows(const Given given) {
+extern "C" __global__ void __launch_bounds__(128, 1) decide_rows(const Given given) {
   __shared__ CellMemory<double> cells[4];
   const auto io = rows_of(given);
   const f64::Problem exact;

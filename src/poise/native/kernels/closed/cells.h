@@ -11,6 +11,9 @@ namespace poise {
 
 constexpr int cell_rows = 16;    // rows that a team holds at once, at most
 constexpr int cell_room = 1024;  // cells on the stack: first cells of all rows, and one round's halves for each level
+// A team is asked about rows that searches have missed: most have no pose, and narrow cells are soon ruled out.
+constexpr int most_first = 32;
+constexpr double first_width = 0.18;
 constexpr int cell_levels = 13;  // a cell of the last level is not cut any more
 
 // The mark of a cell: its level, the first cell that it is a part of, and which halves were taken; in a word with its place among the rows.
@@ -44,7 +47,8 @@ template <class T> struct CellMemory {
 // where the cell with a mark lies
 template <class T>
 POISE_FN void place_cell(const FamilySpec<T>& spec, const FamilyScan<T>& scan, unsigned mark, T& at, T& half) {
-  cell_of(scan, first_cells(spec, scan), static_cast<int>(mark >> first_shift & 63u), at, half);
+  cell_of(scan, first_cells(spec, scan, most_first, first_width), static_cast<int>(mark >> first_shift & 63u), at,
+          half);
   // ends: a bit for each level but the first
   for (int bit = level_of(mark) - 2; bit >= 0; --bit) {
     half *= T(0.5);
@@ -100,7 +104,7 @@ POISE_FN void begin_row(CellMemory<T>& memory, Team team, const Rows& rows, int 
   int count = 0;
   if (question.spec.free_joint != FREE_NONE) {
     row.scan = scan_of(question);
-    const int wanted = first_cells(question.spec, row.scan);
+    const int wanted = first_cells(question.spec, row.scan, most_first, first_width);
     T at, half;
     // ends: there are at most `wanted` cells and one more for each interval
     while (count < 63 && cell_of(row.scan, wanted, count, at, half)) ++count;

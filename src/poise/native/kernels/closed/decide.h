@@ -67,11 +67,11 @@ template <class T> POISE_LARGE_FN Verdict look_closer(const FamilyQuestion<T>& q
   return Verdict::OPEN;
 }
 
-// about so many first cells cover a scan
-template <class T> POISE_FN int first_cells(const FamilySpec<T>& spec, const FamilyScan<T>& scan) {
-  constexpr double first_width = 0.36;
-  const T wanted = spec.free.slides ? T(16) : scan.total / T(first_width);
-  return wanted < T(16) ? static_cast<int>(wanted) : 16;
+// about so many first cells, `most` or of that width, cover a scan
+template <class T>
+POISE_FN int first_cells(const FamilySpec<T>& spec, const FamilyScan<T>& scan, int most = 16, double width = 0.36) {
+  const T wanted = spec.free.slides ? T(most) : scan.total / T(width);
+  return wanted < T(most) ? static_cast<int>(wanted) : most;
 }
 
 // PROVED: no pose inside the ranges is within the tolerances. FOUND: `out` has the joints of one that is inside and exact but for
