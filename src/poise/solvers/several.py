@@ -1,9 +1,10 @@
 """Several answers to one problem: search after search, those that are alike left out, nearest first.
 
 Two answers are distinct where some joint differs by more than 0.1 rad (0.1 L for slides). The first search begins at
-the start, the next at the branches of a goal that has a closed form, the others at the same seeds as restarts do.
-Where branches are all there is (one goal of six joints), searches begin at these alone, each at the turns nearest to
-the start. Batches in lanes do the same inside (native/run/batch/rows.cpp).
+the start, the next at the branches of a goal that has a closed form, or at guesses of where its poses may be
+(further.py), the others at the same seeds as restarts do. Where branches are all there is (one goal of six joints),
+searches begin at these alone, each at the turns nearest to the start. Batches in lanes do the same inside
+(native/run/batch/rows.cpp).
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ class Explorer:
         return list_starts(model, self.solver._options, {**own, **asked}, self.read_start(start))
 
     def make_seeds(self, start: Any, targets: Mapping[str, Any], count: int) -> Iterator[Any]:
-        """Yield where searches begin: the start, then branches, then seeds; branches alone where there is no more."""
+        """Yield where searches begin: the start, branches, guesses, seeds; branches alone where there is no more."""
         begin, native = self.read_start(start), self.seeding._native
         native.restart(begin, dict(targets))
         branches: Floats = np.array(core.listed_of(native, count))
