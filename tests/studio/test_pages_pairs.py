@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.formats.adjust import scale_model
 from poise.motion import retarget
 from poise.pages.pairs import find_places
 from poise.pages.scenes import make_scene
@@ -64,3 +65,13 @@ def test_what_stands_still_does_not_count():
     q[:, 0] = 7.0
     places = find_places(poise.Motion(model, q, 30.0))
     assert places[..., 0] == pytest.approx(np.full((5, 2), 7.0))
+
+
+def test_a_body_in_another_unit_looks_the_same():
+    """Also one whose rest pose does not stand, so that its clip tells its parts, as recordings of LAFAN1."""
+    clip = make_walk(5)
+    clip.model._facts["shown"] = clip
+    other = scale_model(clip.model, 0.5)
+    assert other._facts["shown"].model is other
+    heads = [each.positions("head") for each in (clip, other._facts["shown"])]
+    assert heads[1] == pytest.approx(0.5 * heads[0])

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from poise.formats.source import ReadOptions, Source
+from poise.kinematics import Motion
 from poise.model import Box, Capsule, Cylinder, Mesh, Model, ModelBuilder, Shape, Sphere
 from poise.model.attached import Attached
 from poise.model.joint import Floats, Mimic
@@ -68,7 +69,10 @@ def scale_model(model: Model, factor: float) -> Model:
         units="m",
         look=None if old.look is None else replace(old.look, size=old.look.size * factor),
     )
-    return rebuild(model, specs, attached)
+    out, shown = rebuild(model, specs, attached), model._facts.get("shown")
+    if shown is not None:  # the clip that tells the parts of a body whose rest pose does not stand
+        out._facts["shown"] = Motion(out, scale_q(layout, shown.q, factor), shown.fps)
+    return out
 
 
 def scale_spec(spec: Spec, layout: Layout, factor: float) -> Spec:
