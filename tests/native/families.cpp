@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "chains.h"
+#include "kernels/closed/question.h"
 
 using namespace poise;
 
@@ -31,6 +32,17 @@ FamilyAsked<double> ask(const FamilyChain<double>& chain, const double* v, doubl
   return asked;
 }
 
+// ranges in which the joints are, some of them just so: branches outside are dropped
+void narrow(const double* v, FamilyChain<double>& chain) {
+  chain.prune = 1;
+  for (int j = 0; j < 6; ++j) {
+    FamilyAxis<double>& axis = chain.axes[j];
+    axis.half = 0.2 + 2.0 * absolute(noise());
+    axis.middle = v[j] + axis.half * (noise() < 0 ? 1.0 - 1e-9 : 0.9 * noise());
+  }
+  measure_fifth(chain);
+}
+
 bool holds(const FamilyChain<double>& chain, const FamilyLeaf<double>& leaf, const double* v, double room) {
   for (int j = 0; j < 6; ++j) {
     double off = v[j] - leaf.turn[j].at;
@@ -50,6 +62,7 @@ void report(const Kind& kind) {
     const double wide = round % 5 == 0 ? 1e-9 : 0.3;  // almost no errors: what is left is rounding
     const double size = wide * absolute(noise() * noise() * noise()), share = 0.5 * (1 + noise());
     if (round % 10 == 0) fold(chain, v);
+    if (round % 2 == 1) narrow(v, chain);
     const FamilyAsked<double> asked = ask(chain, v, size * share, size * (1 - share));
     const int finest = round % 40 == 0 ? 16 : round % 8 == 0 ? 4 : 1;
     for (int cuts = 1; cuts <= finest; cuts *= 4) {
