@@ -55,8 +55,8 @@ examples: $(STAMPS)/studio
 	  echo "--- $$example"; $(abspath $(BIN))/python ../$$example || exit 1; done
 	@echo "What they wrote is in demo/."
 
-# A file's tests stay in one process, so that they share what they prepare.
-PARALLEL = $(BIN)/python -m pytest -n auto --dist loadfile
+# A file's tests stay in one process, so that they share what they prepare. tests/conftest.py says which files come first.
+PARALLEL = $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorder
 
 quick: $(STAMPS)/peers $(STAMPS)/test
 	$(PARALLEL) -m "not timing and not slow" --hypothesis-profile=quick $(ARGS)
@@ -71,6 +71,10 @@ test-gpu: $(STAMPS)/gpu $(STAMPS)/test
 	$(BIN)/python -m pytest tests/device $(ARGS)
 
 lint: lint-style lint-types lint-layers lint-native
+
+# What .ci/run needs, installed and built once.
+.PHONY: ready
+ready: $(STAMPS)/lint $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
 
 .PHONY: lint-style lint-types lint-layers lint-native
 lint-style: $(STAMPS)/lint

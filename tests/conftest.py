@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import signal
 import sys
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from chromium import chromium
 
 # Native code compiles nothing at run time, but a first call warms caches: a per-example deadline only makes noise.
 # The same examples everywhere, so that a change is judged by what it changed; `explore` looks for new ones,
@@ -37,11 +39,24 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark as slow what drives a browser or compiles for a GPU, and what tools/slow_tests.py measured to be so."""
+    """Mark as slow what drives a browser or compiles for a GPU, and what tools/slow_tests.py measured to be so.
+
+    Files that compile or start processes come first: with several cores a long one at the end would keep the others
+    waiting. Tests in a browser come last: what drives it keeps this thread's event loop until the session ends.
+    """
+    long = {item.path for item in items if any(item.get_closest_marker(kind) for kind in ("slow", "nvrtc"))}
     measured = set(SLOW_LIST.read_text("utf-8").splitlines()) if SLOW_LIST.exists() else set()
     for item in items:
         if any(item.get_closest_marker(kind) for kind in SLOW_KINDS) or item.nodeid in measured:
             item.add_marker(pytest.mark.slow)
+    items.sort(key=lambda item: (item.get_closest_marker("browser") is not None, item.path not in long))
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Any]:
+    """One browser for all tests: for its first window it compiles shaders for ten seconds, for others hardly."""
+    with chromium() as found:
+        yield found
 
 
 # ------------------------------------------------------------------------------------------------ quick tests

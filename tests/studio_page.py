@@ -12,13 +12,15 @@ import poise
 
 SIZE = {"width": 780, "height": 460}
 PATIENCE = 120.0  # [s], on two cores that others share
+COARSE = 0.4  # pixels drawn a pixel of the window: without a graphics card they are what takes long
 
 
 def open_page(browser: Any, studio: Any) -> Any:
     """A window that shows the studio."""
     before = set(studio.server.get_clients())
     page = browser.new_page(viewport=SIZE)
-    page.goto(studio.url)
+    page.set_default_timeout(1e3 * PATIENCE)
+    page.goto(f"{studio.url}/?fixedDpr={COARSE}")
     page.get_by_role("tab", name="Pose").wait_for(timeout=1e3 * PATIENCE)
     until(lambda: set(studio.server.get_clients()) - before, page)
     until(lambda: set(studio.panel.pose.own) == set(studio.server.get_clients()), page)
@@ -35,11 +37,11 @@ def until(true: Callable[[], object], page: Any, seconds: float = PATIENCE) -> N
 
 
 def seen_at(studio: Any, page: Any, place: Any) -> tuple[float, ...]:
-    """Where in the window a place of the world is [pixels]."""
-    camera = studio.server.get_clients()[page.viewer].camera
+    """Where in the window a place of the world is [pixels]; its picture may be drawn in fewer."""
+    camera, size = studio.server.get_clients()[page.viewer].camera, page.viewport_size
     inside = poise.Rotation(camera.wxyz).matrix.T @ (np.asarray(place) - camera.position)
-    focus = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
-    return tuple(0.5 * np.array([camera.image_width, camera.image_height]) + focus * inside[:2] / inside[2])
+    focus = 0.5 * size["height"] / np.tan(0.5 * camera.fov)
+    return tuple(0.5 * np.array([size["width"], size["height"]]) + focus * inside[:2] / inside[2])
 
 
 def grip_at(studio: Any, page: Any, handle: str) -> tuple[float, ...]:

@@ -12,7 +12,6 @@ import looks_files as made
 import poise
 from poise.formats import load_within
 from poise.formats.looks import find_look
-from poise.formats.meshes import read_mesh
 from poise.formats.thinning import split_creases
 from poise.model.looks import Look, Patch
 from poise.pictures.textures import color_triangles
@@ -44,7 +43,7 @@ def only_patch(look: Look) -> Patch:
 
 @pytest.mark.parametrize("suffix", ["obj", "dae", "glb"])
 def test_every_format_shows_the_same_image(suffix: str, tmp_path: Path) -> None:
-    (patch,) = read_mesh(made.painted_folder(tmp_path) / f"squares.{suffix}")
+    (patch,) = made.read_patches(made.painted_folder(tmp_path) / f"squares.{suffix}")
     np.testing.assert_allclose(colors_of(patch), made.COLORS, atol=1)
     np.testing.assert_allclose(colors_of(split_creases(patch)), made.COLORS, atol=1)
     path = write_robot(tmp_path, f"squares.{suffix}")
@@ -79,7 +78,7 @@ def test_an_image_is_found_where_its_maker_had_it_or_beside_the_mesh(suffix: str
         (folder / "squares.png").rename(tmp_path / "images" / "squares.png")
     (folder / "paint.mtl").write_bytes(made.painted_mtl(image))
     (folder / "squares.dae").write_bytes(made.painted_dae(image))
-    (patch,) = read_mesh(folder / f"squares.{suffix}")
+    (patch,) = made.read_patches(folder / f"squares.{suffix}")
     np.testing.assert_allclose(colors_of(patch), made.COLORS, atol=1)
 
 

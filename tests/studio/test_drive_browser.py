@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chromium import chromium
 from studio_page import PATIENCE, SIZE, open_page, until
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
@@ -15,12 +14,6 @@ pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[
 from poise.studio.server import Studio
 
 pytestmark = pytest.mark.browser
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
 
 
 def hold(page: Any, keys: str, done: Any) -> None:

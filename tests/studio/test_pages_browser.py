@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +13,11 @@ import pytest
 import bvh_cases
 import looks_files
 import poise
-from chromium import chromium
 from poise.formats.looks import find_look
 from poise.goals import Reach, Rest
 from poise.model.looks import deform
 from poise.solvers import race
+from studio_page import PATIENCE
 
 pytestmark = pytest.mark.browser
 
@@ -30,19 +29,13 @@ HTMLCanvasElement.prototype.getContext = function (kind, ...rest) {
 """
 
 
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    """One browser for all pages."""
-    with chromium() as found:
-        yield found
-
-
 class Opened:
     """A page in a tab without a network, and everything that it asked for or complained of."""
 
     def __init__(self, browser: Any, path: Path, script: str = "") -> None:
         self.context = browser.new_context(viewport={"width": 900, "height": 640}, offline=True)
         self.tab = self.context.new_page()
+        self.tab.set_default_timeout(1e3 * PATIENCE)
         self.requests: list[str] = []
         self.problems: list[str] = []
         self.tab.on("request", lambda request: self.requests.append(request.url))
@@ -54,7 +47,7 @@ class Opened:
         self.tab.goto(self.uri)
         self.until("document.body.dataset.drawn > 0")
 
-    def until(self, truth: str, seconds: float = 20.0) -> None:
+    def until(self, truth: str, seconds: float = PATIENCE) -> None:
         """Waits; the page's own policy forbids Playwright to ask from inside."""
         end = time.monotonic() + seconds
         while not self.tab.evaluate(truth):

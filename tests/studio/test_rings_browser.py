@@ -13,7 +13,6 @@ import pytest
 import bvh_cases
 import looks_files as made
 import poise
-from chromium import chromium
 from studio_page import PATIENCE, SIZE, open_page, seen_at, until
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
@@ -26,6 +25,7 @@ pytestmark = pytest.mark.browser
 
 SEEN = (440, 450)  # [pixels] left of the panel
 STEP = 8  # [pixels] between two looks
+AROUND = 40  # [pixels] around the frames of a body it is looked for
 ARC = 0.65  # of a gizmo's size is the radius of its rings
 
 
@@ -37,27 +37,23 @@ def write_bvh(folder: Path) -> Path:
     return bvh_cases.write(folder, bvh_cases.six_channels("0 0 0"))
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
-
-
 def look(camera: Any, x: float, y: float) -> tuple[np.ndarray, np.ndarray]:
     """The ray through a place of the window."""
-    focus = 0.5 * camera.image_height / np.tan(0.5 * camera.fov)
-    inside = np.array([x - 0.5 * camera.image_width, y - 0.5 * camera.image_height, focus])
+    focus = 0.5 * SIZE["height"] / np.tan(0.5 * camera.fov)
+    inside = np.array([x - 0.5 * SIZE["width"], y - 0.5 * SIZE["height"], focus])
     return np.array(camera.position), poise.Rotation(camera.wxyz).matrix @ inside / np.linalg.norm(inside)
 
 
-def find_parts(studio: Studio, camera: Any) -> dict[str, tuple[float, float]]:
+def find_parts(studio: Studio, page: Any, camera: Any) -> dict[str, tuple[float, float]]:
     """Where in the window each part is seen that turns, about the middle of what is seen of it [pixels].
 
     A part that is too thin to be meant by a click is left out: all within two pixels of the place must be of it.
     """
     found: dict[str, list[tuple[int, int]]] = {}
-    for y in range(STEP, SEEN[1], STEP):
-        for x in range(STEP, SEEN[0], STEP):
+    shown = np.array([seen_at(studio, page, place) for place in studio.view.places[:, :3, 3]])
+    low, high = (np.clip(ends, 0, SEEN) for ends in (shown.min(axis=0) - AROUND, shown.max(axis=0) + AROUND))
+    for y in range(STEP * (1 + int(low[1]) // STEP), int(high[1]), STEP):
+        for x in range(STEP * (1 + int(low[0]) // STEP), int(high[0]), STEP):
             frame = studio.view.find_clicked(*look(camera, x, y))
             if frame is not None and find_turning_joint(studio.model, frame, studio.puppet.size) is not None:
                 found.setdefault(frame, []).append((x, y))
@@ -124,7 +120,7 @@ def test_parts_that_are_seen_can_be_clicked(browser: Any) -> None:
     with Studio("humanoid", port=18094, shadows=False) as studio:
         page, camera = open_on_parts(browser, studio)
         rings, fixed = studio.panel.joints.rings, set(studio.puppet.fixed)
-        parts = find_parts(studio, camera)
+        parts = find_parts(studio, page, camera)
         for frame in ("chest", "spine_2", "wrist_l", "ankle_r", "head"):
             click_until(page, parts[frame], lambda: page.viewer in rings.turns)
             assert rings.turns[page.viewer].joint == find_turning_joint(studio.model, frame, studio.puppet.size)
@@ -140,7 +136,7 @@ def test_a_ring_that_is_dragged_turns_its_joint_alone(
     with Studio(body if isinstance(body, str) else str(body(tmp_path)), port=18094, shadows=False) as studio:
         studio.player.stop()
         page, camera = open_on_parts(browser, studio)
-        rings, parts = studio.panel.joints.rings, find_parts(studio, camera)
+        rings, parts = studio.panel.joints.rings, find_parts(studio, page, camera)
         x, y = max(parts.values(), key=lambda place: place[1] < 0.6 * SIZE["height"] and place[1])
         click_until(page, (x, y), lambda: page.viewer in rings.nodes)
         turn, before = rings.turns[page.viewer], studio.puppet.q.copy()

@@ -19,6 +19,7 @@ from poise.studio import lesson
 from poise.studio.puppet import Puppet
 from poise.studio.saving import pose_from_json, pose_to_json
 from poise.studio.uploads import strip_folders
+from waiting import wait_until
 
 BODIES = ("humanoid", "panda", "quadruped", "hand", "tree30", "planar3")
 
@@ -256,16 +257,6 @@ def pull(studio, handle, viewer, phase, place, start=None):
     grab = studio.puppet.transform(handle)[:3, 3] if start is None else start
     event = SimpleNamespace(client_id=viewer, phase=phase, start_position=grab, end_position=place)
     studio.grips.drag(handle, event)
-
-
-def wait_until(true, seconds=10.0):
-    """Whether it becomes true in time."""
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if true():
-            return True
-        time.sleep(0.01)
-    return bool(true())
 
 
 def test_it_listens_on_this_machine_alone(studio):

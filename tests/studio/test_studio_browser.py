@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 
 import poise
-from chromium import chromium
 from studio_page import PATIENCE, SIZE, choose, drag, grip_at, hover, open_page, still, until
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
@@ -23,12 +22,6 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def studio():
     with Studio("humanoid", port=18090, shadows=False) as running:
         yield running
@@ -36,7 +29,9 @@ def studio():
 
 @pytest.fixture(scope="module")
 def page(browser, studio):
-    return open_page(browser, studio)
+    opened = open_page(browser, studio)
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(autouse=True)

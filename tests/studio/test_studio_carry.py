@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import io
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,19 +16,12 @@ from poise.studio import Studio
 from poise.studio.beside import Beside
 from poise.studio.player import sample
 from poise.studio.saving import list_motion_kinds, make_motion_file, name_motion_file
+from waiting import wait_until
 from walkers import make_character, make_machine
 from walks import make_walk
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
 pytestmark = pytest.mark.slow
-
-
-def wait_until(true: Callable[[], object], seconds: float = 60.0) -> bool:
-    """Wait until something is true, and return whether it became so."""
-    end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(true())
 
 
 @pytest.fixture(scope="module")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +18,7 @@ from poise.studio.opening import read_opening
 from poise.studio.player import Player
 from poise.studio.timeline import ClipState
 from poise.studio.uploads import unpack
+from waiting import wait_until
 from walks import make_walk, put_skate_in
 
 FPS = 30.0
@@ -191,14 +192,6 @@ def wait_still(studio: Studio) -> None:
         before, shown = shown, seen(studio.player).q.copy()
         if np.array_equal(before, shown):
             return
-
-
-def wait_until(true: Callable[[], object], seconds: float = 20.0) -> bool:
-    """Wait until something is true, and return whether it became so."""
-    end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(true())
 
 
 def drag_hand(studio: Studio, by: tuple[float, float, float]) -> np.ndarray:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import SimpleNamespace
 
 import numpy as np
@@ -16,6 +16,7 @@ from poise.studio.coordinates import find_dials, format_q, format_transform, rea
 from poise.studio.joints_tab import find_rpy, make_copy
 from poise.studio.pace import Pace
 from poise.studio.puppet import Puppet
+from waiting import wait_until
 
 BODIES = ("humanoid", "panda", "tree30", "quadruped", "planar3", "hand")
 
@@ -104,14 +105,6 @@ def studio() -> Iterator[Studio]:
     pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
     with Studio("panda", port=18050, shadows=False) as running:
         yield running
-
-
-def wait_until(true: Callable[[], object], seconds: float = 20.0) -> bool:
-    """Wait until something is true, and return whether it became so."""
-    end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(true())
 
 
 def test_sliders_follow_the_handles_and_handles_the_sliders(studio: Studio) -> None:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import pytest
 import poise
 from poise.kinematics import MotionWithObjects
 from poise.model import Box, Sphere
+from waiting import wait_until
 from walks import make_walk
 
 pytest.importorskip("viser", reason="the studio needs viser: pip install 'poise[studio]'")
@@ -23,14 +23,6 @@ from poise.studio.server import Studio
 from poise.studio.timeline import ClipState, cut_clip, lock_feet, put_keys
 
 pytestmark = pytest.mark.slow
-
-
-def wait_until(true: Callable[[], object], seconds: float = 60.0) -> bool:
-    """Wait until something is true, and return whether it became so."""
-    end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(true())
 
 
 def make_scene(frames: int = 40) -> MotionWithObjects:

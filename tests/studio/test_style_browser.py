@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import poise
-from chromium import chromium
 from poise.goals import Style
 from studio_page import PATIENCE, drag, open_page, still, until
 from walks import make_walk
@@ -37,12 +36,6 @@ def make_bow(frames: int = 60) -> poise.Motion:
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
-
-
-@pytest.fixture(scope="module")
 def studio():
     with Studio("humanoid", port=18096, shadows=False) as running:
         yield running
@@ -52,7 +45,8 @@ def studio():
 def page(browser, studio):
     opened = open_page(browser, studio)
     opened.get_by_text("Style", exact=True).last.click()
-    return opened
+    yield opened
+    opened.close()
 
 
 def test_clips_are_learned_and_a_slider_shapes_the_drag(studio, page, tmp_path):

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 
 import numpy as np
@@ -17,6 +16,7 @@ from poise.errors import FormatError, InvalidValue
 from poise.goals import Rest, Style
 from poise.studio.puppet import Puppet
 from poise.studio.style_clips import Clip, is_alike, learn_style, prepare_clip, read_clips
+from waiting import wait_until
 from walkers import make_character
 from walks import make_walk
 
@@ -30,14 +30,6 @@ pytestmark = pytest.mark.slow
 
 DRAGS = {"hand_l": (-0.1, 0.3, 0.3), "pelvis": (0.05, -0.12, 0.03), "head": (0.05, -0.1, 0.15)}
 SHARES = (0.0, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0)
-
-
-def wait_until(true: Callable[[], object], seconds: float = 60.0) -> bool:
-    """Wait until something is true, and return whether it became so."""
-    end = time.monotonic() + seconds
-    while not true() and time.monotonic() < end:
-        time.sleep(0.01)
-    return bool(true())
 
 
 def make_slouch(frames: int = 120) -> poise.Motion:

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import poise
-from chromium import chromium
 from studio_page import PATIENCE, choose, drag, open_page, seen_at, until
 from walks import make_walk, put_skate_in
 
@@ -19,12 +18,6 @@ pytestmark = pytest.mark.browser
 
 FPS = 30.0
 FRAME = 30  # the right foot stands, the left one swings
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with chromium() as found:
-        yield found
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +34,8 @@ def studio(tmp_path_factory):
 def page(browser, studio):
     opened = open_page(browser, studio)
     opened.get_by_role("tab", name="Motion").click()
-    return opened
+    yield opened
+    opened.close()
 
 
 def press(page, name):
@@ -133,7 +127,8 @@ def test_a_clip_is_carried_over_and_a_pair_mended_by_two_clicks(studio, page, tm
     until(lambda: beside.carried is not None and beside.background.task is None, page)
     page.get_by_text("parts, 1 m of the path").wait_for(timeout=1e3 * PATIENCE)
     page.set_viewport_size({"width": 1200, "height": 560})  # beside the panel there is room for two
-    until(lambda: studio.server.get_clients()[page.viewer].camera.image_width > 1000, page)
+    camera = studio.server.get_clients()[page.viewer].camera
+    until(lambda: camera.image_width / camera.image_height > 2.0, page)
     studio.player.show_at(0.0)
     beside.look()
     page.wait_for_timeout(1000)

@@ -29,14 +29,12 @@ from poise.formats.mesh_obj import read_obj
 from poise.formats.source import Source
 from poise.model.looks import Patch
 
-__all__ = ["MESHES", "MeshFile", "read_file", "read_mesh", "read_vertices"]
+__all__ = ["MESHES", "MeshFile", "read_file"]
 
 MESHES = (".stl", ".obj", ".dae", ".glb", ".gltf", ".msh")
 """Suffixes of files that are read as meshes; no other file is ever opened for its looks."""
 
 MOST_BYTES = 1 << 27
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,11 +48,6 @@ class MeshFile:
 
     patches: tuple[Patch, ...]
     up: str = "z"
-
-
-def read_mesh(path: str | Path, within: str = "") -> tuple[Patch, ...]:
-    """Read the triangles of a file, see `read_file`."""
-    return read_file(path, within).patches
 
 
 def read_file(path: str | Path, within: str = "") -> MeshFile:
@@ -84,11 +77,6 @@ def read_file(path: str | Path, within: str = "") -> MeshFile:
     if not found:
         raise source.make_error("has no triangles.")
     return MeshFile(found, up)
-
-
-def read_vertices(path: str | Path) -> Floats:
-    """Read the vertices of a file, (n, 3), as `read_mesh` has them."""
-    return np.concatenate([np.asarray(patch.vertices, np.float64) for patch in read_mesh(path)])
 
 
 def list_readers(album: Album) -> dict[str, Callable[[Source], tuple[list[Patch], str]]]:

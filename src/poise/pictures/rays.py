@@ -25,6 +25,8 @@ Floats = NDArray[np.float64]
 
 def meet_triangles(points: Any, triangles: Any, origin: Floats, direction: Floats) -> tuple[float, int]:
     """Return how far along a ray the first triangle is, and which one; infinite and -1 where it meets none."""
+    if not comes_near(np.asarray(points, np.float64), origin, direction):
+        return np.inf, -1
     corners = np.asarray(points, np.float64)[np.asarray(triangles, np.int64)]
     a, one, two = corners[:, 0], corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0]
     across = np.cross(direction, two)
@@ -42,6 +44,16 @@ def meet_triangles(points: Any, triangles: Any, origin: Floats, direction: Float
     far = np.where(met, t, np.inf)
     first = int(np.argmin(far))
     return float(far[first]), first
+
+
+def comes_near(points: Floats, origin: Floats, direction: Floats) -> bool:
+    """Return whether a ray comes through the ball around points; most parts of a body are told apart by that."""
+    if not len(points):
+        return False
+    low, high = points.min(axis=0), points.max(axis=0)
+    away = 0.5 * (low + high) - origin
+    off = away - direction * (away @ direction) / (direction @ direction)
+    return bool(off @ off <= 0.2501 * ((high - low) @ (high - low)) + 1e-18 * (away @ away))
 
 
 def find_hit(

@@ -21,7 +21,7 @@ from poise.diagnosis.hull import measure_excess
 from poise.diagnosis.missed import is_missed
 from poise.rig.reasons import Stop, find_stops, group_stops, say_stops
 from poise.rig.stance import Feet
-from poise.rig.state import Wish
+from poise.rig.state import HandleGoal
 from poise.solvers import Solution
 from poise.solvers.show import say_length
 
@@ -49,7 +49,7 @@ class Fall:
     stops: tuple[Stop, ...]
 
 
-def find_fall(solution: Solution | None, places: Mapping[str, Wish], feet: Feet) -> Fall | None:
+def find_fall(solution: Solution | None, places: Mapping[str, HandleGoal], feet: Feet) -> Fall | None:
     """Return how the pose of a frame does not balance; None where it does, or nobody asked."""
     if solution is None or BALANCE not in solution.errors or not is_missed(solution, BALANCE):
         return None

@@ -16,7 +16,7 @@ from poise.rig.feet import Foot
 from poise.rig.handles import Handle
 from poise.rig.problem import NO_WISH, Problems, aim_name, knee_name, pole_name, turn_name
 from poise.rig.stance import flat_name, side_name
-from poise.rig.state import Blend, Pole, State, Wish, set_entry
+from poise.rig.state import Blend, HandleGoal, Pole, State, set_entry
 from poise.rig.stuck import Stuck
 from poise.rig.targets import ease_gaze, ease_place
 from poise.solvers import Solution, Solver
@@ -97,13 +97,15 @@ class Frames:
             targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
         return targets, poles
 
-    def _stance_targets(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> dict[str, Any]:
+    def _stance_targets(
+        self, state: State, name: str, goal: HandleGoal, without: Mapping[str, State]
+    ) -> dict[str, Any]:
         """The targets of a planted foot; of one that is dragged, the place that it is dragged to."""
-        stance, foot = wish.stance, self.problems.feet[name]
+        stance, foot = goal.stance, self.problems.feet[name]
         assert stance is not None, "a planted foot stands somewhere"
         if name in state.dragged:
-            return {name: wish.target, flat_name(name): stance.flat}
-        if self.problems.lies(state, name, wish):
+            return {name: goal.target, flat_name(name): stance.flat}
+        if self.problems.lies(state, name, goal):
             return {name: stance.lying}
         ball, side = stance.ball, stance.side
         if state.strengths or state.blends:
@@ -200,13 +202,13 @@ class Frames:
             shares.append((blend.ik, self.own_pose(state, handle, blend)))
         return shares
 
-    def _ease_target(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> Floats:
+    def _ease_target(self, state: State, name: str, wish: HandleGoal, without: Mapping[str, State]) -> Floats:
         target = wish.target
         for share, q in self._shares(state, self.problems.handles[name], without):
             target = ease_place(target, self.model.fk(q, self.problems.eye(name)), share)
         return target
 
-    def _ease_aim(self, state: State, name: str, wish: Wish, without: Mapping[str, State]) -> Floats:
+    def _ease_aim(self, state: State, name: str, wish: HandleGoal, without: Mapping[str, State]) -> Floats:
         target = wish.target
         for share, q in self._shares(state, self.problems.handles[name], without):
             origin = self.model.fk(q, self.problems.eye(name))

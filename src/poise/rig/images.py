@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from poise.kinematics import Mirror, find_partner_joint
 from poise.rig.handles import Handle
 from poise.rig.limbs import Limb
-from poise.rig.state import Blend, Pole, State, Wish
+from poise.rig.state import Blend, HandleGoal, Pole, State
 
 __all__ = ["Images"]
 
@@ -30,7 +30,7 @@ class Images:
             return self.mirror.reflect_point(q, target)
         return self.mirror.reflect_transform(q, handle.frame, target)
 
-    def reflect_wish(self, q: Floats, handle: Handle, wish: Wish) -> Wish:
+    def reflect_goal(self, q: Floats, handle: Handle, wish: HandleGoal) -> HandleGoal:
         """Return the image of a wish."""
         axis = None
         if wish.axis is not None:
@@ -45,8 +45,8 @@ class Images:
             state,
             q=mirror.reflect_pose(state.q, about),
             shown=mirror.reflect_pose(state.shown, about),
-            places={other(name): self.reflect_wish(q, self.handles[name], w) for name, w in state.places.items()},
-            aims={other(name): self.reflect_wish(q, self.handles[name], w) for name, w in state.aims.items()},
+            places={other(name): self.reflect_goal(q, self.handles[name], w) for name, w in state.places.items()},
+            aims={other(name): self.reflect_goal(q, self.handles[name], w) for name, w in state.aims.items()},
             poles={self.swap_limb(name): self.reflect_pole(q, pole) for name, pole in state.poles.items()},
             blends={self.swap_limb(name): self.reflect_blend(blend) for name, blend in state.blends.items()},
             strengths={other(name): strength for name, strength in state.strengths.items()},

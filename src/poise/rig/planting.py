@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from poise.kinematics.parts import find_rigid_parts
 from poise.rig.stance import Stance
-from poise.rig.state import State, Wish, set_entry
+from poise.rig.state import HandleGoal, State, set_entry
 from poise.rig.undo import Undoable
 
 __all__ = ["Planting"]
@@ -43,16 +43,16 @@ class Planting(Undoable):
             self._change("plant", " ".join(names), places={**self._state.places, **planted}, dragged=())
         return names
 
-    def _plant_at(self, name: str, q: Floats, flat: Floats | None = None) -> Wish:
+    def _plant_at(self, name: str, q: Floats, flat: Floats | None = None) -> HandleGoal:
         """A foot planted where it is in a pose."""
-        return Wish("plant", self._place(self._handles[name], q, 2), stance=Stance(self._feet, name, q, flat))
+        return HandleGoal("plant", self._place(self._handles[name], q, 2), stance=Stance(self._feet, name, q, flat))
 
     def _stand_again(self, state: State) -> State:
         """A mirrored state whose planted feet stand where they are in it."""
         planted = {n: self._plant_at(n, state.q) for n, wish in state.places.items() if wish.kind == "plant"}
         return replace(state, places={**state.places, **planted})
 
-    def _hold_again(self, name: str, wish: Wish, q: Floats) -> Wish:
+    def _hold_again(self, name: str, wish: HandleGoal, q: Floats) -> HandleGoal:
         """A pin or a planted foot that holds where it is in a pose."""
         if wish.kind == "plant":
             return self._plant_at(name, q)

@@ -33,7 +33,7 @@ from poise.rig.levels import (
 from poise.rig.limbs import Limb
 from poise.rig.places import Place
 from poise.rig.stance import Feet, Flat
-from poise.rig.state import Blend, State, Wish
+from poise.rig.state import Blend, HandleGoal, State
 from poise.rig.stiffness import find_stiffness
 from poise.solvers import Solver
 
@@ -155,7 +155,7 @@ class Problems:
             bool(state.blends),  # those rest elsewhere from frame to frame, see Frames
         )
 
-    def ask(self, state: State, name: str, wish: Wish, low: float) -> Asked:
+    def ask(self, state: State, name: str, wish: HandleGoal, low: float) -> Asked:
         """Return what of a handle's place its solver depends on; `low` is where the lowest held foot stands."""
         level, ndim, weight, kind = self.level(name, wish.kind, state.dragged), wish.target.ndim, wish.weight, wish.kind
         if level != PINS or not self.handles[name].stands:
@@ -167,7 +167,7 @@ class Problems:
         raised = not lies and self.model.mass > 0.0 and self.feet.is_raised(name, state.q)
         return Asked(name, level, ndim, weight, kind, ground, ground <= low, raised, lies=lies)
 
-    def lies(self, state: State, name: str, wish: Wish) -> bool:
+    def lies(self, state: State, name: str, wish: HandleGoal) -> bool:
         """Return whether a planted foot in one piece lies flat and nothing needs its heel up: it is then held in six.
 
         That is what its goals would come to, and is solved faster. The heel may be needed up where an ankle is at its
@@ -195,13 +195,13 @@ class Problems:
             self._ankles[name] = [(joint.q.start, float(joint.lower), float(joint.upper)) for joint in joints]
         return [(float(q[k]), low + AT_END, high - AT_END) for k, low, high in self._ankles[name]]
 
-    def find_low(self, state: State, places: Mapping[str, Wish]) -> float:
+    def find_low(self, state: State, places: Mapping[str, HandleGoal]) -> float:
         """Return the height up to which held feet carry the body: a little above the lowest of them."""
         held = {n: w for n, w in places.items() if w.kind != "reach" and n not in state.dragged}
         heights = [self.height(name, wish) for name, wish in held.items() if self.handles[name].stands]
         return min(heights, default=0.0) + GROUND * self.model.length
 
-    def height(self, name: str, wish: Wish) -> float:
+    def height(self, name: str, wish: HandleGoal) -> float:
         """Return how high a pinned or planted foot stands."""
         if wish.stance is not None:
             return wish.stance.ground

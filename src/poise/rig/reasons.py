@@ -15,7 +15,7 @@ from poise.anatomy import roles as find_roles
 from poise.diagnosis.missed import is_missed
 from poise.model import Model
 from poise.names import find_side
-from poise.rig.state import Wish
+from poise.rig.state import HandleGoal
 from poise.solvers import Solution
 from poise.solvers.findings import ActiveLimit
 from poise.solvers.show import say_length
@@ -70,7 +70,7 @@ class Miss:
     text: str = ""
 
 
-def find_misses(solution: Solution, places: Mapping[str, Wish], feet: Iterable[str]) -> tuple[Miss, ...]:
+def find_misses(solution: Solution, places: Mapping[str, HandleGoal], feet: Iterable[str]) -> tuple[Miss, ...]:
     """Return the handles of a frame that are not where they were pulled, and why.
 
     Args:

@@ -30,7 +30,7 @@ from poise.rig.images import Images
 from poise.rig.planting import Planting
 from poise.rig.problem import Problems
 from poise.rig.reasons import Miss, find_misses, say_misses
-from poise.rig.state import Blend, Pole, Wish, set_entry, without
+from poise.rig.state import Blend, HandleGoal, Pole, set_entry, without
 from poise.rig.targets import default_axis, limb_axis, read_target
 
 __all__ = ["Rig"]
@@ -159,13 +159,13 @@ class Rig(Planting):
             self._place(found, self._state.shown, 2) if target is None else read_target(self.model, found.frame, target)
         )
         self._change(
-            "pin", found.name, places=set_entry(self._state.places, found.name, Wish("pin", wanted)), dragged=()
+            "pin", found.name, places=set_entry(self._state.places, found.name, HandleGoal("pin", wanted)), dragged=()
         )
 
     def reach(self, handle: str, target: Any, weight: float = 1.0) -> None:
         """Asks a handle to a place or a transform; `weight` counts among other reaches. `update` moves it there."""
         found = self._handle(handle)
-        wish = Wish("reach", read_target(self.model, found.frame, target), check_weight(weight))
+        wish = HandleGoal("reach", read_target(self.model, found.frame, target), check_weight(weight))
         self._change("reach", found.name, places=set_entry(self._state.places, found.name, wish), dragged=())
 
     def look_at(self, handle: str, target: Any, axis: Any = None) -> None:
@@ -325,13 +325,13 @@ class Rig(Planting):
         if found.mirror is None:
             raise InvalidValue(f"handle {found.name!r} has no other side.")
         images, state = self._find_images(), self._state
-        wish = state.places.get(found.name) or Wish("reach", self._place(found, state.shown, 2))
-        image = images.reflect_wish(state.shown, found, replace(wish, stance=None))
+        wish = state.places.get(found.name) or HandleGoal("reach", self._place(found, state.shown, 2))
+        image = images.reflect_goal(state.shown, found, replace(wish, stance=None))
         if image.kind == "plant":  # the other foot goes there first; dragged there, it is planted
             image = replace(image, kind="reach")
         changed: dict[str, Any] = {"places": set_entry(state.places, found.mirror, image)}
         if found.name in state.aims:
-            aim = images.reflect_wish(state.shown, found, state.aims[found.name])
+            aim = images.reflect_goal(state.shown, found, state.aims[found.name])
             changed["aims"] = set_entry(state.aims, found.mirror, aim)
         self._change("mirror", found.name, dragged=(), **changed)
 
@@ -359,7 +359,7 @@ class Rig(Planting):
         return self._axes[rule, frame]
 
     def _aim(self, verb: str, name: str, target: Any, axis: Floats) -> None:
-        wish = Wish(
+        wish = HandleGoal(
             "aim", np.array(read_position(target, "target")), axis=(float(axis[0]), float(axis[1]), float(axis[2]))
         )
         self._change(verb, name, aims=set_entry(self._state.aims, name, wish))
@@ -372,9 +372,9 @@ class Rig(Planting):
         if kept:
             T = self._place(handle, state.q, 2) if before is None or before.target.ndim == 1 else before.target.copy()
             T[:3, 3], target = target, T
-        wish = Wish("reach", target, kept=kept)
+        wish = HandleGoal("reach", target, kept=kept)
         if before is not None:
-            wish = Wish(before.kind, target, before.weight, before.axis, before.stance, kept)
+            wish = HandleGoal(before.kind, target, before.weight, before.axis, before.stance, kept)
         places = set_entry(state.places, handle.name, wish)
         self._state = replace(state, places=places, dragged=dragged)
 
@@ -384,7 +384,7 @@ class Rig(Planting):
         for name in state.dragged:
             wish = state.places[name]
             if wish.kind == "pin":
-                held = Wish("pin", self._place(self._handles[name], state.q, 2))
+                held = HandleGoal("pin", self._place(self._handles[name], state.q, 2))
             elif wish.kind == "plant":
                 held = self._plant_at(name, state.q, None if wish.stance is None else wish.stance.flat)
             else:

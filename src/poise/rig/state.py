@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     from poise.rig.stance import Stance
 
-__all__ = ["Blend", "Memory", "Pole", "State", "Wish", "set_entry", "without"]
+__all__ = ["Blend", "HandleGoal", "Memory", "Pole", "State", "set_entry", "without"]
 
 Floats = NDArray[np.float64]
 Key = TypeVar("Key")
@@ -22,7 +22,7 @@ GESTURES = frozenset({"drag", "look_at", "point", "strength", "blend"})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wish:
+class HandleGoal:
     """What a handle is asked for.
 
     Attributes:
@@ -90,8 +90,8 @@ class State:
 
     q: Floats
     shown: Floats
-    places: Mapping[str, Wish] = field(default_factory=dict)
-    aims: Mapping[str, Wish] = field(default_factory=dict)
+    places: Mapping[str, HandleGoal] = field(default_factory=dict)
+    aims: Mapping[str, HandleGoal] = field(default_factory=dict)
     poles: Mapping[str, Pole] = field(default_factory=dict)
     blends: Mapping[str, Blend] = field(default_factory=dict)
     strengths: Mapping[str, float] = field(default_factory=dict)
