@@ -21,7 +21,7 @@ from poise.model import Model
 from poise.motion.ledger import Contacts
 from poise.motion.whole_clip import ClipGoal
 
-__all__ = ["Edge", "find_edges", "find_tipping", "list_edge_goals"]
+__all__ = ["Edge", "find_edges", "find_tipping", "list_edge_goals", "tell_levels"]
 
 Floats = NDArray[np.float64]
 NEAR = 0.15  # m: a corner that never comes nearer to the floor does not sink into it when others are held
@@ -40,8 +40,14 @@ class Edge:
     lies: bool
 
 
-def list_edge_goals(clip: Motion, ledger: Contacts) -> list[ClipGoal]:
-    """List what keeps the corners of soles on the floor where their edge stands, and above it where it does not."""
+def list_edge_goals(clip: Motion, ledger: Contacts, floors: dict[str, float] | None = None) -> list[ClipGoal]:
+    """List what keeps the corners of soles on the floor where their edge stands, and above it where it does not.
+
+    Args:
+        clip: What is to be held.
+        ledger: Its contacts.
+        floors: The height of the floor below edges that cannot be laid flat, by name; nothing is asked of others.
+    """
     up = clip.model.up_direction
     out: list[ClipGoal] = []
     for side in "lr":
@@ -57,9 +63,17 @@ def list_edge_goals(clip: Motion, ledger: Contacts) -> list[ClipGoal]:
             if alone.any():
                 out.append(lay_edge(clip, edge, levels, alone, up))
             floor = float(np.nanmin(levels))
-            raised = [raise_corner(clip, edge, i, floor, np.isnan(levels), up) for i in range(len(edge.corners))]
-            out += [goal for goal in raised if goal is not None]
+            out += raise_corners(clip, edge, floor, np.isnan(levels))
+        for edge in (edge for edge in find_edges(clip.model, side) if edge.name in (floors or {})):
+            out += raise_corners(clip, edge, (floors or {})[edge.name], np.isnan(tell_levels(ledger, edge.name, up)))
     return out
+
+
+def raise_corners(clip: Motion, edge: Edge, floor: float, free: NDArray[np.bool_]) -> list[ClipGoal]:
+    """List what keeps the corners of an edge above the floor while it does not stand."""
+    up = clip.model.up_direction
+    raised = [raise_corner(clip, edge, i, floor, free, up) for i in range(len(edge.corners))]
+    return [goal for goal in raised if goal is not None]
 
 
 def find_edges(model: Model, side: str) -> Iterator[Edge]:

@@ -26,6 +26,7 @@ from poise.motion.fitting import SHIFT, fit_places
 from poise.motion.keeping import part_limits, read_limits, read_number
 from poise.motion.ledger import Contact, Contacts, Place
 from poise.motion.result import HOLDS, Released, Track, list_holding
+from poise.motion.tipping import Tipping
 from poise.motion.whole_clip import ClipAnswer, ClipGoal, Progress, solve_whole
 
 __all__ = ["Asked", "lock", "lock_places"]
@@ -79,7 +80,10 @@ def lock(
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """How a clip is to be locked: the options of `lock`, and what a shift of the root costs beside a turn."""
+    """How a clip is to be locked: the options of `lock`, and what a shift of the root costs beside a turn.
+
+    `tips` says that places are on the floor itself, so that feet which cannot be laid flat are raised above it.
+    """
 
     smooth: float
     joints: Sequence[str] | None
@@ -87,6 +91,7 @@ class Asked:
     progress: Progress | None
     steps: int | None = None
     slide: float = 1.0
+    tips: bool = False
 
     def solve(self, clip: Motion, goals: list[ClipGoal], start: Floats) -> ClipAnswer:
         """Return the clip that is nearest to the given one and serves the goals."""
@@ -118,8 +123,9 @@ def hold_contacts(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
     """
     released: list[Released] = []
     q: Floats | None = None
+    tipping = Tipping(clip.model, ledger) if asked.tips else None
     for _ in range(ROUNDS):
-        ledger, q, errors, broken = shift_places(clip, ledger, q, asked)
+        ledger, q, errors, broken = shift_places(clip, ledger, q, asked, tipping)
         kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, asked.limits)
         if not let_go:
             break
@@ -145,7 +151,7 @@ def hold_contacts(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
 
 
 def shift_places(
-    clip: Motion, ledger: Contacts, start: Floats | None, asked: Asked
+    clip: Motion, ledger: Contacts, start: Floats | None, asked: Asked, tipping: Tipping | None = None
 ) -> tuple[Contacts, Floats, dict[Key, Floats], NDArray[np.bool_]]:
     """Return the ledger with places that the body can hold together, the clip that does, and what is left over.
 
@@ -157,8 +163,11 @@ def shift_places(
     q = clip.q if start is None else start
     errors: dict[Key, Floats] = {}
     broken = np.zeros(len(clip), dtype=bool)
+    tips = tipping is not None and bool(tipping.edges)
+    if tipping is not None and tips:
+        ledger = fit_places(clip, tipping.raise_places(Motion(clip.model, q, clip.fps), ledger))
     for round_ in range(SHIFTS):
-        goals = list_goals(clip, ledger)
+        goals = list_goals(clip, ledger, tipping)
         if not goals and not asked.limits:
             return ledger, q, {}, broken
         answer = asked.solve(clip, goals, q)
@@ -166,10 +175,11 @@ def shift_places(
         keys = list_keys(ledger)
         errors = {key: answer.errors[:, i] for i, key in enumerate(keys)}
         off = [errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger]
-        if round_ + 1 == SHIFTS or max(off, default=0.0) <= (0.5 * HOLDS if asked.limits else EXACT):
+        if round_ + 1 == SHIFTS or (not tips and max(off, default=0.0) <= (0.5 * HOLDS if asked.limits else EXACT)):
             break
         moved = Motion(clip.model, q, clip.fps)
-        shifted = tuple(recentre(moved, c, far) for c, far in zip(ledger, off, strict=True))
+        raised = ledger if tipping is None else tipping.raise_places(moved, ledger)
+        shifted = tuple(recentre(moved, c, far) for c, far in zip(raised, off, strict=True))
         fitted = fit_places(clip, replace(ledger, intervals=shifted))
         if measure_shift(ledger, fitted) <= SAME:
             break
@@ -204,9 +214,10 @@ def list_keys(ledger: Contacts) -> list[Key]:
     return list(dict.fromkeys((contact.frame, contact.point) for contact in ledger))
 
 
-def list_goals(clip: Motion, ledger: Contacts) -> list[ClipGoal]:
+def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None) -> list[ClipGoal]:
     """List what a ledger asks of every frame: points at their places, and no sole below the floor."""
     up = clip.model.up_direction
+    floors = {} if tipping is None else tipping.list_floors()
     held, above = [], []
     for frame, point in list_keys(ledger):
         path = clip.positions(frame, point)
@@ -218,7 +229,7 @@ def list_goals(clip: Motion, ledger: Contacts) -> list[ClipGoal]:
             if (contact.frame, contact.point) == (frame, point) and contact.place is not None:
                 targets[contact.start : contact.end, 9:] = contact.place
                 weights[contact.start : contact.end] = 1.0
-                levels.append(float(np.array(contact.place) @ up))
+                levels.append(floors.get(contact.name, float(np.array(contact.place) @ up)))
         name = f"{frame} {point}"
         held.append(ClipGoal(Reach(frame, path[0], point=point, name=name), targets, weights, hard=True))
         floor = min(levels)
@@ -228,7 +239,7 @@ def list_goals(clip: Motion, ledger: Contacts) -> list[ClipGoal]:
             region = HalfSpace(floor * up, -up)
             goal = Inside(frame, region, point=point, name=f"{name} above the floor")
             above.append(ClipGoal(goal, None, near.astype(np.float64), hard=True))
-    return held + above + list_edge_goals(clip, ledger)
+    return held + above + list_edge_goals(clip, ledger, floors)
 
 
 def part_held(

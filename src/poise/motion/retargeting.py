@@ -82,7 +82,7 @@ def retarget(
     ledger = read_contacts(one, contacts) if isinstance(contacts, Contacts) else find_holds(one, carrying)
     free = carry_freely(one, carrying, ledger, smooth, progress)
     held = carry_contacts(carrying, ledger, free)
-    asked = Asked(smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE)
+    asked = Asked(smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE, tips=True)
     track = lock_places(free, held, asked)
     return tell(carrying, model, track, clip)
 

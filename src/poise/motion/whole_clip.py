@@ -263,6 +263,7 @@ class Window:
     ) -> None:
         self.model, self.solver = model, Solver(model, list(goals), joints=joints, limits=list(limits))
         self.limited = bool(limits)
+        self.fenced = bool(np.isfinite([model.lower[model.slides], model.upper[model.slides]]).any())
         names, first, self.own = core.goals_of_clip(self.solver._native)
         order = {name: i for i, name in enumerate(names)}
         self.order = [order[name] for name in self.solver.goals]
@@ -309,7 +310,7 @@ class Window:
 
     def keeps_limits(self, q: Floats) -> bool:
         """Tell whether a pose that only the root was moved in keeps what limits there are, and the root's range."""
-        if np.abs(self.model.clamp(q) - q).max() > ROUNDING:
+        if self.fenced and np.abs(self.model.clamp(q) - q).max() > ROUNDING:
             return False
         if not self.limited:
             return True
