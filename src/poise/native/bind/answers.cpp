@@ -201,12 +201,12 @@ AnyTuple list_along(PreparedSolver& solver, const Spec& spec, nb::handle reading
   const Array given = as_array<double>(arcs, "arcs");
   Listing listing(solver, spec, reading, start, targets);
   const Question question = listing.question(spec);
-  std::vector<ArcPose> nodes, poses;
+  std::vector<ArcPose> poses;
   int served = 0;
   for (npy_intp i = 0; i + 2 < given.size(); i += 3) {
     const double* x = given.data<double>() + i;
     poses.clear();
-    sample_arc(question, {static_cast<int>(x[0]), x[1], x[2]}, samples, listing.start(), nodes, poses);
+    sample_arc(question, {static_cast<int>(x[0]), x[1], x[2]}, samples, listing.start(), poses);
     bool any = false;
     for (const ArcPose& pose : poses) any = listing.take(pose.joints, pose.slacks) || any;
     served += any;

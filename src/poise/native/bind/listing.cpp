@@ -126,80 +126,23 @@ bool pose_at(const Question& question, int branch, double value, const ListStart
   });
 }
 
-// Parabolas through three poses of an arc, one for each joint.
-struct Parabolas {
-  double from, between, start[7], slope[7], bend[7];
-
-  Parabolas(const ArcPose& a, const ArcPose& b, const ArcPose& c) : from(a.value), between(b.value) {
-    const double ab = 1.0 / (b.value - a.value), bc = 1.0 / (c.value - b.value), ac = 1.0 / (c.value - a.value);
-    for (int k = 0; k < 7; ++k) {
-      start[k] = a.joints[k];
-      slope[k] = (b.joints[k] - a.joints[k]) * ab;
-      bend[k] = ((c.joints[k] - b.joints[k]) * bc - slope[k]) * ac;
-    }
-  }
-  double way(double value, const ListStart& near) const {
-    double out = 0.0;
-    for (int k = 0; k < 7; ++k) {
-      const double joint = start[k] + (value - from) * (slope[k] + (value - between) * bend[k]);
-      out = maximum(out, absolute(joint - near.values[k]) * near.scale[k]);
-    }
-    return out;
-  }
-  // where from `low` to `high` they are nearest
-  double find_nearest(double low, double high, const ListStart& near) const {
-    constexpr int steps = 24;
-    double best = low;
-    for (int round = 0; round < 2; ++round) {
-      const double begin = low, step = (high - low) / steps;
-      double least = way(best, near);
-      for (int i = 0; i <= steps; ++i) {
-        const double value = begin + i * step, here = way(value, near);
-        if (here < least) {
-          least = here;
-          best = value;
-        }
-      }
-      low = maximum(low, best - step);
-      high = minimum(high, best + step);
-    }
-    return best;
-  }
-};
-
-// Looks closer at where parabolas through the nearest of some poses and its neighbours are nearest; the poses are sorted by value.
-void look_closer(const Question& question, const Piece& arc, const ListStart& start, std::vector<ArcPose>& nodes) {
-  constexpr int rounds = 3;
-  const auto by_way = [](const ArcPose& a, const ArcPose& b) { return a.way < b.way; };
-  for (int round = 0; round < rounds && nodes.size() > 2; ++round) {
-    const auto best = std::min_element(nodes.begin(), nodes.end(), by_way);
-    const bool first = best == nodes.begin(), last = best + 1 == nodes.end();
-    const auto from = first ? best : last ? best - 2 : best - 1;
-    const Parabolas curves(from[0], from[1], from[2]);
-    const double low = first ? best->value : (best - 1)->value, high = last ? best->value : (best + 1)->value;
-    const double value = curves.find_nearest(low, high, start), apart = 1e-7 * (arc.high - arc.low);
-    if (absolute(value - best->value) <= apart || value - low <= apart || high - value <= apart) return;
-    ArcPose pose;
-    if (!pose_at(question, arc.branch, value, start, pose)) return;
-    nodes.insert(value < best->value ? best : best + 1, pose);
-  }
-}
-
 }  // namespace
 
+// the pose that is nearest to the start: the best of those along the arc, its ends and the start's own value; then of ever closer ones
 bool sample_arc(const Question& question, const Piece& arc, int samples, const ListStart& start,
-                std::vector<ArcPose>& nodes, std::vector<ArcPose>& out) {
-  constexpr int some = 16;
+                std::vector<ArcPose>& out) {
+  constexpr int some = 16, few = 4;
   const double width = arc.high - arc.low;
   const std::size_t begin = out.size();
-  ArcPose pose;
-  out.resize(begin + 1);
-  nodes.clear();
+  ArcPose pose{}, best{};
+  bool found = false;
   const auto look = [&](double value, bool follow = false) {
     const bool there = pose_at(question, arc.branch, minimum(maximum(value, arc.low), arc.high), start, pose, follow);
-    if (there) nodes.push_back(pose);
+    if (there && (!found || pose.way < best.way)) best = pose;
+    found = found || there;
     return there;
   };
+  out.resize(begin + 1);
   look(start.values[question.spec.free_joint == FREE_FIRST ? 0 : 6], true);
   look(arc.low);
   look(arc.high);
@@ -207,17 +150,17 @@ bool sample_arc(const Question& question, const Piece& arc, int samples, const L
     if (look(arc.low + (k + 0.5) / samples * width)) out.push_back(pose);
   }
   for (int k = 1; k < some && samples < some; ++k) look(arc.low + width * k / some);
-  if (nodes.empty()) {
-    out.resize(begin);
-    return false;
+  double step = width / (samples < some ? some : samples);
+  for (int round = 0; round < 4 && found; ++round, step /= few) {
+    const double middle = best.value;
+    for (int i = 1; i < few; ++i) {
+      look(middle - step * i / few);
+      look(middle + step * i / few);
+    }
   }
-  std::sort(nodes.begin(), nodes.end(), [](const ArcPose& a, const ArcPose& b) { return a.value < b.value; });
-  const auto is_again = [&](const ArcPose& a, const ArcPose& b) { return b.value - a.value <= 1e-9 * width; };
-  nodes.erase(std::unique(nodes.begin(), nodes.end(), is_again), nodes.end());
-  look_closer(question, arc, start, nodes);
-  out[begin] =
-      *std::min_element(nodes.begin(), nodes.end(), [](const ArcPose& a, const ArcPose& b) { return a.way < b.way; });
-  return true;
+  if (found) out[begin] = best;
+  if (!found) out.resize(begin);
+  return found;
 }
 
 void bind_listing(nb::class_<FamilySpec<double>>& form) {

@@ -37,8 +37,8 @@ template <class F> void visit_rows(const FamilyQuestion<double>& question, doubl
 // A pose on an arc: the value of the free joint, all joints near the start, how well each is known, and the longest way of one from the start.
 struct ArcPose { double value, way, joints[7], slacks[7]; };
 
-// Of an arc the nearest pose, then poses along it, at the end of `out`; false: there is none. `nodes` is memory for those looked at.
+// of an arc the nearest pose, then poses along it, at the end of `out`; false: there is none
 bool sample_arc(const FamilyQuestion<double>& question, const Piece& arc, int samples, const ListStart& start,
-                std::vector<ArcPose>& nodes, std::vector<ArcPose>& out);
+                std::vector<ArcPose>& out);
 
 }  // namespace poise
