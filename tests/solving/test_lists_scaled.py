@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -18,7 +20,7 @@ def scale_arm(model: poise.Model, by: float) -> poise.Model:
     for joint in model.joints:
         T = joint.offset.matrix.copy()
         T[:3, 3] *= by
-        given = {"offset": poise.Transform.from_matrix(T)}
+        given: dict[str, Any] = {"offset": poise.Transform.from_matrix(T)}
         if joint.kind != "fixed":
             stretch = by if joint.kind == "prismatic" else 1.0
             given |= {"axis": joint.axis, "lower": stretch * joint.lower, "upper": stretch * joint.upper}
