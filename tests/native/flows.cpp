@@ -1,4 +1,4 @@
-// flows.cpp: the claim of flow.h on random chains of every plan with a free joint before or behind them. In a cell of the free joint, each joint
+// flows.cpp: the claim of flow.h on random chains of every plan, some of them folded, with a free joint before or behind them. In a cell of the free joint, each joint
 // of each pose whose product is within the errors is at + rate t, off by at most what is told, in some branch; so it is in the part of the
 // cell where the branch may be inside. Where a branch is surely inside there is a pose of it. Cells that are half as wide are off by a quarter.
 // Prints of each plan: poses tried, those that no branch held, places that are sure, those where no pose is, branches that were compared
@@ -19,12 +19,25 @@ using Leaf = FamilyLeaf<double, Flowing<double>>;
 
 struct Figures { int tried = 0, lost = 0, sure = 0, empty = 0, compared = 0, slow = 0, odd = 0; };
 
+// Folds a chain that has a wrist: in the pose its center stands on the second axis, or a millionth beside it, so that the lengths that decide are
+// as good as nothing.
+void fold_chain(FamilyChain<double>& chain, const double* v) {
+  if (chain.plan == PLAN_PLANAR || chain.plan == PLAN_GANTRY) return;
+  double at[3];
+  copy(chain.axes[1].p, at);
+  if (noise() < 0) at[0] += 1e-6 * noise();
+  move_one(chain.axes[2], -v[2], false, at);
+  copy(at, chain.center);
+  for (int j = 3; j < 6; ++j) copy(at, chain.axes[j].p);
+}
+
 // a chain with a free joint, and ranges about a pose of all seven in which it is inside; some of them end just behind it
 bool draw_spec(const Kind& kind, int round, double* v, double& u, FamilySpec<double>& spec) {
   spec = {};
   if (!draw_chain(kind, spec.chain)) return false;
   spec.chain.prune = 1;
   draw_joints(spec.chain, round, v);
+  if (round % 7 == 0) fold_chain(spec.chain, v);
   draw_unit(spec.free.h);
   draw_point(spec.free.p);
   draw_point(spec.p0);

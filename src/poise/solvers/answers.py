@@ -113,7 +113,7 @@ class Answers(Sequence["Solution"]):
         arcs: Every interval of the free joint, for each branch, that keeps all joints inside; none of six joints.
         complete: Whether it is established that every branch, or every arc, is listed. Never guessed: False where two
             branches are so near to being one, or a joint so near to its limit, that rounding decides, and where there
-            may be a pose farther than 1e-4 from every arc that is listed.
+            may be a pose farther than 1e-4 rad (1e-5 of the chain's length where the free joint slides) from all arcs.
         excluded: The branches that exist but lie outside the ranges.
 
     Arcs and poses are found when they are first asked for, and kept. A pickle holds the question, which is asked again.

@@ -40,11 +40,11 @@ __all__ = ["solve_all"]
 
 Floats = NDArray[np.float64]
 Out = TypeVar("Out")
-FINEST = 1e-6  # width of the cells in which an arc's end is found [rad or m]
+FINEST = 1e-6  # width of the cells in which an arc's end is found [rad, or a tenth of the chain]
 MOST_CELLS = 40000
 MOST_SAMPLES = 10_000  # along one arc: a second or two, and some megabytes
-NEAR = 1e-9  # of a limit: rounding decides
-KNOWN = 1e-3  # a branch that is known no better is not told apart
+NEAR = 1e-9  # of a limit: rounding decides [rad, or the chain]
+KNOWN = 1e-3  # a branch that is known no better is not told apart [rad, or the chain]
 FREE, BRANCH, CERTAIN = 1, 2, 3  # columns of a row of `ClosedForm.near`
 JOINTS, SLACKS, EXCESS = (slice(at, at + 7) for at in (5, 12, 19))
 
@@ -168,8 +168,21 @@ class Every:
         R, p = self.target[:9].copy(), self.target[9:12].copy()
         return np.asarray(self.closed.form.near(R, p, at, inside, near, self.closed.reading[3]))
 
-    def exclude(self, rows: Floats) -> list[Excluded]:
-        """Return of each branch the joint that is farthest outside, where that is least."""
+    def exclude(self, values: Sequence[float] | Floats) -> tuple[Excluded, ...]:
+        """Return of each branch the joint that is farthest outside, where that is least.
+
+        A branch that is surely inside somewhere is not told; places where it is in doubt tell only if all are such.
+        """
+        rows, n = self.near(values, False), len(self.closed.axes)
+        units = np.array([self.closed.table["length"] if axis.slides else 1.0 for axis in self.closed.axes])
+        slacks, excesses = rows[:, SLACKS][:, :n], rows[:, EXCESS][:, :n]
+        known = (rows[:, CERTAIN] == 1.0) & (slacks <= KNOWN * units).all(axis=1)
+        outside = (excesses > slacks + NEAR * units).any(axis=1)
+        sure = known | ~np.isin(rows[:, BRANCH], rows[known, BRANCH])
+        return self.name_excluded(rows[outside & sure & ~np.isin(rows[:, BRANCH], rows[known & ~outside, BRANCH])])
+
+    def name_excluded(self, rows: Floats) -> tuple[Excluded, ...]:
+        """Return of each branch the row that is least outside, the nearest to being inside first."""
         best: dict[int, Excluded] = {}
         for row in rows:
             outside = row[EXCESS][: len(self.closed.axes)]
@@ -180,7 +193,7 @@ class Every:
             one = Excluded(branch, axis.joint, float(outside[k]), axis.slides, at, slides)
             if branch not in best or one.excess < best[branch].excess:
                 best[branch] = one
-        return sorted(best.values(), key=lambda one: one.excess)
+        return tuple(sorted(best.values(), key=lambda one: one.excess))
 
     # -------------------------------------------------------------------------------------------- six joints
 
@@ -193,11 +206,7 @@ class Every:
             return Poses(self.solve, found[0]), bool(found[1])
 
         def exclude() -> tuple[Excluded, ...]:
-            rows = self.near([0.0], False)
-            n = len(self.closed.axes)
-            doubt = (rows[:, CERTAIN] == 0.0) | (rows[:, SLACKS].max(axis=1, initial=0.0) > KNOWN)
-            outside = rows[:, EXCESS][:, :n] > rows[:, SLACKS][:, :n] + NEAR
-            return tuple(self.exclude(rows[outside.any(axis=1) & ~doubt]))
+            return self.exclude([0.0])
 
         return Answers(self.closed.family, list_poses, tuple, exclude, None, self.again)
 
@@ -210,9 +219,9 @@ class Every:
 
         def find_arcs() -> tuple[Floats, bool]:
             if not found:
-                *arcs, last = closed.form.whole_arcs(self.target[:9], self.target[9:12], FINEST, MOST_CELLS)
-                whole = bool(last[2] == 1.0) and closed.family.turn_error <= 1e-6
-                found.append((np.array(arcs).reshape(-1, 4)[:, 1:].copy(), whole))
+                rows = closed.form.whole_arcs(self.target[:9], self.target[9:12], FINEST, MOST_CELLS)
+                whole = bool(rows[-1, 2] == 1.0) and closed.family.turn_error <= 1e-6
+                found.append((rows[:-1, 1:].copy(), whole))
             return found[0]
 
         def list_poses() -> tuple[Poses, bool]:
@@ -225,7 +234,7 @@ class Every:
         def exclude() -> tuple[Excluded, ...]:
             half = free.half if free.slides else min(free.half, np.pi)
             spread = np.linspace(free.middle - half, free.middle + half, 361).clip(free.lower, free.upper)
-            return () if len(find_arcs()[0]) else tuple(self.exclude(self.near(spread, False)))
+            return () if len(find_arcs()[0]) else self.exclude(spread)
 
         def name_arcs() -> tuple[Arc, ...]:
             return tuple(name_arc(free, *arc) for arc in find_arcs()[0].tolist())

@@ -15,9 +15,10 @@ using Question = FamilyQuestion<double>;
 
 constexpr double known = 1e-3;       // a branch that is known no better is not told apart
 constexpr double near_limit = 1e-9;  // of a limit: rounding decides
-constexpr double exact = 1e-9;       // [m, rad] what may be left of an answer whatever its goal tolerates,
+constexpr double exact = 1e-9;       // what may be left of an answer whatever its goal tolerates,
 constexpr double wanted = 1e-10;     // and what the search is asked for
 constexpr double same = 1e-6;        // poses that differ less are one
+// all of these in radians, and as parts of the chain's length
 constexpr int most_phases = 64;
 
 // What a chain's joints are in q: v = gain q + bias, and what a unit of v counts. Rows of a (4, 7) array.
@@ -38,7 +39,7 @@ class Listing {
     for (int k = 0; k < joints_; ++k) values_[k] = reading_.gain[k] * base_[place(k)] + reading_.bias[k];
     for (int i = 0; i < 2; ++i) {
       tolerated_[i] = data_.goals[0].tolerance[i];
-      data_.goals[0].tolerance[i] = minimum(tolerated_[i], wanted);
+      data_.goals[0].tolerance[i] = minimum(tolerated_[i], wanted * unit(i == 0));
     }
   }
   ~Listing() {
@@ -54,13 +55,12 @@ class Listing {
     return question_of(spec, target_without_errors(t, t + 9));
   }
 
-  // takes a row in if it is an answer; false if not
-  bool take(const double* row) {
+  // Takes a pose of the chain's joints in if it is an answer; false if not. The joints may be off by as much as they are not known.
+  bool take(const double* joints, const double* slacks = nullptr) {
     std::copy(base_.begin(), base_.end(), data_.start.begin());
     for (int k = 0; k < joints_; ++k) {
       const FamilyAxis<double>& axis = axis_of(spec_, k);
-      const double v = minimum(maximum(row[row_joints + static_cast<std::size_t>(k)], axis.middle - axis.half),
-                               axis.middle + axis.half);
+      const double v = minimum(maximum(joints[k], axis.middle - axis.half), axis.middle + axis.half);
       data_.start[place(k)] = (v - reading_.bias[k]) / reading_.gain[k];
     }
     for (const Freedom<double>& f : data_.freedoms) {  // to the last bit
@@ -68,7 +68,7 @@ class Listing {
       double& x = data_.start[static_cast<std::size_t>(f.q_index)];
       x = minimum(maximum(x, f.lower), f.upper);
     }
-    if (!search()) return false;
+    if (!search(slacks)) return false;
     found_.push_back({way_of(found_q_.data()), static_cast<int>(found_.size())});
     all_.insert(all_.end(), found_q_.begin(), found_q_.end());
     return true;
@@ -100,10 +100,11 @@ class Listing {
     int at;
   };
 
+  double unit(bool length) const { return length ? spec_.chain.length : 1.0; }
   std::size_t place(int k) const { return static_cast<std::size_t>(reading_.q_index[k]); }
 
   // The solver's search from data.start; the best pose of it in found_q_. False: it leads nowhere, or too far away.
-  bool search() {
+  bool search(const double* slacks) {
     solver_ops().restart(data_);
     double best = -1.0, errors[2] = {0.0, 0.0};
     for (int i = 0; i < most_phases && data_.state.phase != Phase::DONE; ++i) {
@@ -114,9 +115,13 @@ class Listing {
       std::copy(e, e + 2, errors);
       found_q_.assign(data_.state.q, data_.state.q + data_.n_q);
     }
-    double moved = 0.0;
-    for (int k = 0; k < joints_; ++k) moved = maximum(moved, absolute(found_q_[place(k)] - data_.start[place(k)]));
-    return best >= 0.0 && moved < known && errors[0] <= maximum(tolerated_[0], exact) &&
+    bool near = best >= 0.0;
+    for (int k = 0; k < joints_ && near; ++k) {
+      const double by = absolute(reading_.gain[k] * (found_q_[place(k)] - data_.start[place(k)]));
+      const double own = slacks == nullptr ? 0.0 : 2.0 * slacks[k];  // it may have begun at one end and be at the other
+      near = by < own + known * unit(axis_of(spec_, k).slides != 0);
+    }
+    return near && errors[0] <= maximum(tolerated_[0], exact * unit(true)) &&
            errors[1] <= maximum(tolerated_[1], exact);
   }
 
@@ -132,14 +137,19 @@ class Listing {
   // how much the ways of poses that are one can differ
   double alike_ways() const {
     double most = 0.0;
-    for (int k = 0; k < joints_; ++k) most = maximum(most, absolute(reading_.gain[k]) * reading_.scale[k]);
+    for (int k = 0; k < joints_; ++k) {
+      most = maximum(most, unit(axis_of(spec_, k).slides != 0) * reading_.scale[k]);
+    }
     return same * most;
   }
 
   double distance(int a, int b) const {
     const double *x = all_.data() + a * data_.n_q, *y = all_.data() + b * data_.n_q;
     double out = 0.0;
-    for (int k = 0; k < data_.n_q; ++k) out = maximum(out, absolute(x[k] - y[k]));
+    for (int k = 0; k < joints_; ++k) {
+      const double by = absolute(reading_.gain[k] * (x[place(k)] - y[place(k)]));
+      out = maximum(out, by / unit(axis_of(spec_, k).slides != 0));
+    }
     return out;
   }
 
@@ -154,16 +164,17 @@ class Listing {
 };
 
 // Whether a branch of six joints is inside, and whether that, or the branch itself, is in doubt.
-void judge_branch(const double* row, bool& inside, bool& doubt) {
+void judge_branch(const Spec& spec, const double* row, bool& inside, bool& doubt) {
   const double *excess = row + row_excesses, *slack = row + row_slacks;
   bool may_be_inside = true, near = false;
   inside = true;
   doubt = row[3] == 0.0;
   for (int k = 0; k < 6; ++k) {
+    const double unit = axis_of(spec, k).slides ? spec.chain.length : 1.0;
     inside = inside && excess[k] <= 0.0;
-    doubt = doubt || slack[k] > known;
-    near = near || absolute(excess[k]) <= slack[k] + near_limit;
-    may_be_inside = may_be_inside && excess[k] <= slack[k] + near_limit;
+    doubt = doubt || slack[k] > known * unit;
+    near = near || absolute(excess[k]) <= slack[k] + near_limit * unit;
+    may_be_inside = may_be_inside && excess[k] <= slack[k] + near_limit * unit;
   }
   doubt = doubt || (near && may_be_inside);
 }
@@ -176,8 +187,8 @@ AnyTuple list_branches(PreparedSolver& solver, Spec spec, nb::handle reading, nb
   bool complete = true;
   visit_rows(listing.question(spec), 0.0, all_branches, listing.start(), [&](const double* row) {
     bool inside, doubt;
-    judge_branch(row, inside, doubt);
-    const bool taken = (inside || doubt) && listing.take(row);
+    judge_branch(spec, row, inside, doubt);
+    const bool taken = (inside || doubt) && listing.take(row + row_joints);
     complete = complete && !doubt && taken == inside;
   });
   return nb::make_tuple(listing.sorted(), complete);
@@ -190,14 +201,14 @@ AnyTuple list_along(PreparedSolver& solver, const Spec& spec, nb::handle reading
   const Array given = as_array<double>(arcs, "arcs");
   Listing listing(solver, spec, reading, start, targets);
   const Question question = listing.question(spec);
-  FamilyNumbers rows;
+  std::vector<ArcPose> poses;
   int served = 0;
   for (npy_intp i = 0; i + 2 < given.size(); i += 3) {
     const double* x = given.data<double>() + i;
-    rows.clear();
-    sample_arc(question, {static_cast<int>(x[0]), x[1], x[2]}, samples, listing.start(), rows);
+    poses.clear();
+    sample_arc(question, {static_cast<int>(x[0]), x[1], x[2]}, samples, listing.start(), poses);
     bool any = false;
-    for (std::size_t k = 0; k < rows.size(); k += row_width) any = listing.take(rows.data() + k) || any;
+    for (const ArcPose& pose : poses) any = listing.take(pose.joints, pose.slacks) || any;
     served += any;
   }
   return nb::make_tuple(listing.sorted(), served);
@@ -209,7 +220,7 @@ NumpyArray list_at(PreparedSolver& solver, const Spec& spec, nb::handle reading,
   const Use use(solver);
   Listing listing(solver, spec, reading, start, targets);
   visit_rows(listing.question(spec), value, all_branches, listing.start(),
-             [&](const double* row) { listing.take(row); });
+             [&](const double* row) { listing.take(row + row_joints); });
   return listing.sorted();
 }
 

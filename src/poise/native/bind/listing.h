@@ -34,8 +34,11 @@ template <class F> void visit_rows(const FamilyQuestion<double>& question, doubl
   });
 }
 
-// of an arc the nearest row, then rows along it, each after the other at the end of `out`; false: there is none
+// A pose on an arc: the value of the free joint, all joints near the start, how well each is known, and the longest way of one from the start.
+struct ArcPose { double value, way, joints[7], slacks[7]; };
+
+// of an arc the nearest pose, then poses along it, at the end of `out`; false: there is none
 bool sample_arc(const FamilyQuestion<double>& question, const Piece& arc, int samples, const ListStart& start,
-                FamilyNumbers& out);
+                std::vector<ArcPose>& out);
 
 }  // namespace poise

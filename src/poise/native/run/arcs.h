@@ -3,6 +3,9 @@
 // The free joint's range is cut into cells. A branch is ruled out in a cell, or inside all over it; or the cell is looked at to the second order:
 // where in it the branch may be inside, and where it surely is. What lies between is a cell again, much narrower where a joint passes
 // its limit or two branches meet: its width shrinks with the square. In a cell narrower than `finest` the pose in its middle decides.
+//
+// The widest cell is looked at first: where cells run out, in a singular place that no cell decides, the whole range has been looked at
+// alike, and what is left is decided by the poses in the middles. Then it is not established that the arcs are all.
 #pragma once
 #include <algorithm>
 #include <vector>
@@ -18,52 +21,62 @@ struct Piece {
   double low, high;
 };
 
+// What a length of the free joint is measured in: radians, or a tenth of the chain where it slides.
+inline double unit_of_free(const FamilySpec<double>& spec) { return spec.free.slides ? 0.1 * spec.chain.length : 1.0; }
+
 // Cells that are still to be looked at, what is sure, and what is so narrow that its middle decided, and outside.
 class ArcSearch {
  public:
   std::vector<Piece> sure, open;
   int looked = 0;
 
-  ArcSearch(const FamilyQuestion<double>& question, double finest) : question_(question), finest_(finest) {
+  ArcSearch(const FamilyQuestion<double>& question, double finest)
+      : question_(question), finest_(finest), coarse_(5e-5 * unit_of_free(question.spec)) {
     const FamilyScan<double> scan = scan_of(question);
     double at, half;
     // ends: there are at most `first_cells` cells and one more for each interval
-    for (int i = 0; cell_of(scan, first_cells, i, at, half); ++i) push(at - half, at + half, all_branches);
-    std::reverse(cells_.begin(), cells_.end());
+    for (int i = 0; cell_of(scan, first_cells, i, at, half); ++i)
+      cells_.push_back({at - half, at + half, all_branches});
+    std::make_heap(cells_.begin(), cells_.end(), is_narrower);
   }
 
   // false: there were too many cells
   bool find(int most) {
     // ends: after `most` cells
     for (; !cells_.empty() && looked < most; ++looked) {
+      std::pop_heap(cells_.begin(), cells_.end(), is_narrower);
       const Cell cell = cells_.back();
       cells_.pop_back();
-      begun_ = cells_.size();
+      fresh_.clear();
       look(cell);
+      for (const Cell& part : fresh_) {
+        cells_.push_back(part);
+        std::push_heap(cells_.begin(), cells_.end(), is_narrower);
+      }
     }
+    for (const Cell& cell : cells_) look_at_middle(cell);
     return cells_.empty();
   }
 
  private:
   using Leaf = FamilyLeaf<double, Flowing<double>>;
-  static constexpr int first_cells = 16;
-  static constexpr double coarse = 5e-5;  // [rad or m]
-  static constexpr double alike = 1.5;    // a cell that is so much wider than either of two is still taken for both
+  static constexpr int first_cells = 32;
+  static constexpr double alike = 1.5;  // a cell that is so much wider than either of two is still taken for both
   struct Cell {
     double low, high;
     unsigned branches;
   };
+  static bool is_narrower(const Cell& a, const Cell& b) { return a.high - a.low < b.high - b.low; }
 
   // A cell for some branches. Branches often end together: cells of the same place that were found together are one.
   void push(double low, double high, unsigned branches) {
-    for (std::size_t i = begun_; i < cells_.size(); ++i) {
-      Cell& own = cells_[i];
+    for (Cell& own : fresh_) {
       const double from = minimum(low, own.low), to = maximum(high, own.high);
       if (to - from > alike * minimum(high - low, own.high - own.low)) continue;
       own = {from, to, own.branches | branches};
       return;
     }
-    cells_.push_back({low, high, branches});
+    fresh_.push_back({low, high, branches});
   }
   // what is left of a cell for one branch; cut in two where that is most of it
   void push_part(const Cell& cell, double low, double high, unsigned branch) {
@@ -80,22 +93,27 @@ class ArcSearch {
     }
   }
 
+  // the pose in the middle of a cell decides
+  void look_at_middle(const Cell& cell) {
+    const double at = middle_of(cell);
+    const CellBranches found = branches_of_cell(question_, at, half_of(cell), cell.branches);
+    const unsigned inside = found.full | branches_of_cell(question_, at, 0.0, cell.branches).open;
+    add(sure, inside, cell);
+    add(open, found.open & ~inside, cell);
+  }
+  static double middle_of(const Cell& cell) { return 0.5 * (cell.low + cell.high); }
+  static double half_of(const Cell& cell) { return 0.5 * (cell.high - cell.low) * (1.0 + 1e-9) + 1e-15; }
+
   void look(const Cell& cell) {
-    const double at = 0.5 * (cell.low + cell.high), half = 0.5 * (cell.high - cell.low) * (1.0 + 1e-9) + 1e-15;
-    if (cell.high - cell.low <= finest_) {
-      const CellBranches found = branches_of_cell(question_, at, half, cell.branches);
-      const unsigned inside = found.full | branches_of_cell(question_, at, 0.0, cell.branches).open;
-      add(sure, inside, cell);
-      add(open, found.open & ~inside, cell);
-      return;
-    }
+    if (cell.high - cell.low <= finest_) return look_at_middle(cell);
+    const double at = middle_of(cell), half = half_of(cell);
     unsigned wide = 0u;
     walk_cell(question_.spec.chain, flow_of(question_, at, half), cell.branches, [&](const Leaf& leaf) {
       wide |= take(leaf, cell, at, half);
       return false;
     });
     // what cannot be told in the middle cannot be told beside it either: the chain itself is not known so well
-    if (wide && cell.high - cell.low <= coarse) {
+    if (wide && cell.high - cell.low <= coarse_) {
       const CellBranches middle = branches_of_cell(question_, at, 0.0, wide);
       const unsigned doubt = middle.open & ~middle.full;
       add(sure, doubt, cell);
@@ -123,9 +141,9 @@ class ArcSearch {
   }
 
   const FamilyQuestion<double>& question_;
-  double finest_;
-  std::vector<Cell> cells_;
-  std::size_t begun_ = 0;  // where the cells begin that were found by the last look
+  double finest_, coarse_;   // [rad or m]
+  std::vector<Cell> cells_;  // a heap, the widest on top
+  std::vector<Cell> fresh_;  // that were found by the last look
 };
 
 // pieces that touch as one
@@ -145,28 +163,29 @@ inline std::vector<Piece> join(std::vector<Piece> pieces, double gap) {
 
 constexpr double far_from_arcs = 1e-4;
 
-// whether every place of an interval is near an arc of its branch; the arcs of a branch are sorted
-inline bool is_near_arcs(const Piece& open, const std::vector<Piece>& arcs) {
+// whether every place of an interval is within `far` of an arc of its branch; the arcs of a branch are sorted
+inline bool is_near_arcs(const Piece& open, const std::vector<Piece>& arcs, double far) {
   double from = open.low;
   for (const Piece& arc : arcs) {
-    if (arc.branch != open.branch || arc.high + far_from_arcs < from) continue;
-    if (arc.low - far_from_arcs > from) return false;
-    from = arc.high + far_from_arcs;
+    if (arc.branch != open.branch || arc.high + far < from) continue;
+    if (arc.low - far > from) return false;
+    from = arc.high + far;
     if (from >= open.high) return true;
   }
   return false;
 }
 
 // Whole arcs, and whether every one is among them: all was looked through, and nothing may be inside that is farther from an arc than
-// `far_from_arcs`.
+// `far_from_arcs`. Where the free joint slides, that and `finest` are parts of a tenth of the chain's length.
 inline bool find_arcs(const FamilyQuestion<double>& question, double finest, int most, std::vector<Piece>& out) {
   // no finer than the chain itself is known
   const double own = question.spec.turn_error + question.spec.point_error / question.spec.chain.length;
-  const double width = maximum(finest, own);
+  const double unit = unit_of_free(question.spec), width = unit * maximum(finest, own);
   ArcSearch search(question, width);
   bool whole = search.find(most);
   out = join(std::move(search.sure), 2.0 * width);
-  for (const Piece& piece : join(std::move(search.open), 2.0 * width)) whole = whole && is_near_arcs(piece, out);
+  for (const Piece& piece : join(std::move(search.open), 2.0 * width))
+    whole = whole && is_near_arcs(piece, out, unit * far_from_arcs);
   return whole;
 }
 

@@ -125,7 +125,7 @@ template <class K, class F> POISE_FN bool walk_gantry(FamilyWalk<K>& walk, const
   for (int j = 0; j < 3 && inside; ++j) {
     T n[3];  // the row of the inverse: across the other two
     cross(chain.axes[(j + 1) % 3].h, chain.axes[(j + 2) % 3].h, n);
-    inside = walk.put(j, slide_by(along(n, d), dot(n, chain.axes[j].h), walk.asked.center_error * norm(n)));
+    inside = walk.put(j, slide_by(product_of(n, d), dot(n, chain.axes[j].h), walk.asked.center_error * norm(n)));
   }
   return inside && walk_wrist(walk, visit);
 }

@@ -123,15 +123,20 @@ template <class T> POISE_FN FlowPoint<T> flat(const T* k, const FlowPoint<T>& x)
   out.off = x.off;
   return out;
 }
+// the product with the unit vector k
 template <class T> POISE_FN FlowPoint<T> crossed(const T* k, const FlowPoint<T>& x) {
   FlowPoint<T> out;
   cross(k, x.at, out.at);
   cross(k, x.rate, out.rate);
-  out.off = x.off * norm(k);
+  out.off = x.off;
   return out;
 }
+// the part of x along the unit vector h; and the product with any vector
 template <class T> POISE_FN Flow<T> along(const T* h, const FlowPoint<T>& x) {
-  return {dot(h, x.at), dot(h, x.rate), x.off > T(0) ? x.off * norm(h) : T(0)};
+  return {dot(h, x.at), dot(h, x.rate), x.off};
+}
+template <class T> POISE_FN Flow<T> product_of(const T* q, const FlowPoint<T>& x) {
+  return {dot(q, x.at), dot(q, x.rate), x.off > T(0) ? x.off * norm(q) : T(0)};
 }
 template <class T> POISE_FN T most_length(const FlowPoint<T>& x) { return norm(x.at) + norm(x.rate) + x.off; }
 template <class T> POISE_FN Flow<T> square_length(const FlowPoint<T>& x) {

@@ -6,13 +6,17 @@ namespace poise {
 
 // ---------------------------------------------------------------------------------------------- equations
 
+// a and b are made of products as large as `scale`: of less than this part of it rounding decides the direction.
+constexpr double shortest = 1e-7;
+
+template <class T> POISE_FN T sum_of(const T* x) { return absolute(x[0]) + absolute(x[1]) + absolute(x[2]); }
+
 template <class T>
-POISE_FN FlowEquation<T> equation_of(const Flow<T>& a, const Flow<T>& b, const Flow<T>& c, T under, T over) {
-  constexpr double shortest = 1e-7;
+POISE_FN FlowEquation<T> equation_of(const Flow<T>& a, const Flow<T>& b, const Flow<T>& c, T under, T over, T scale) {
   FlowEquation<T> out{a.at, b.at, T(0), T(one_pi), {T(0), T(0), T(9)}, T(9), T(9), true, false};
   const T size = square_root(a.at * a.at + b.at * b.at), off = a.off + b.off;
   const T moved = square_root(a.rate * a.rate + b.rate * b.rate) + off, least = size - moved;
-  if (moved > T(most_moved) * size || !(size > T(shortest))) return out;
+  if (moved > T(most_moved) * size || !(size > T(shortest) * scale)) return out;
   const T inverse = T(1) / size, last = T(1) / least, bend = bend_of(moved * inverse);
   const T grows = (a.at * a.rate + b.at * b.rate) * inverse, grows_off = off + size * bend;
   out.rate = (a.at * b.rate - b.at * a.rate) * inverse * inverse;
@@ -65,7 +69,7 @@ template <class T> POISE_FN FlowPair<T> turns_of(const FlowEquation<T>& line) {
 template <class T>
 POISE_FN FlowEquation<T> height_of(const T* h, const T* k, const FlowPoint<T>& p, const Flow<T>& d, T error) {
   const Flow<T> rest = dot(h, k) * along(k, p);
-  return equation_of(along(h, p) - rest, along(h, crossed(k, p)), d - rest, error, error);
+  return equation_of(along(h, p) - rest, along(h, crossed(k, p)), d - rest, error, error, sum_of(p.at));
 }
 template <class T> POISE_FN FlowEquation<T> height_of(const T* h, const T* k, const FlowPoint<T>& p, T d, T error) {
   return height_of(h, k, p, Flowing<T>::number(d), error);
@@ -78,7 +82,8 @@ POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPoint<T>& p, const T*
   const Flow<T> rest = dot(q, k) * along(k, p), sum = square_length(p) - square_of(d) + dot(q, q);
   const T far = most(d), size = most(square_length(p)) + dot(q, q);
   const T under = error * (far + T(0.5) * error) + T(lost_part) * size;
-  return equation_of(along(q, p) - rest, along(q, crossed(k, p)), T(0.5) * sum - rest, under, under);
+  return equation_of(product_of(q, p) - rest, product_of(q, crossed(k, p)), T(0.5) * sum - rest, under, under,
+                     sum_of(p.at) * sum_of(q));
 }
 template <class T> POISE_FN FlowEquation<T> distance_of(const T* k, const FlowPoint<T>& p, const T* q, T d, T error) {
   return distance_of(k, p, q, Flowing<T>::number(d), error);
@@ -91,7 +96,8 @@ template <class T> POISE_FN FlowPair<T> slides_of(const T* k, const FlowPoint<T>
   T slack;
   bool smooth;
   const Flow<T> half = root_of(q, wide, slack, smooth);
-  const T scale = T(1) / maximum(far * far, T(1e-9)), off = (q.off + wide) * scale;
+  const T whole = far * far + dot(x.at, x.at), scale = T(1) / maximum(whole, T(tiny_length<T>())),
+          off = (q.off + wide) * scale;
   return {{{middle - half, slack, smooth}, {middle + half, slack, smooth}},
           {T(1) - q.at * scale, -q.rate * scale, off, off},
           q.at - absolute(q.rate) - q.off - wide >= T(0)};

@@ -64,6 +64,7 @@ template <class T> POISE_FN StillPoint<T> crossed(const T* k, const StillPoint<T
   return out;
 }
 template <class T> POISE_FN T along(const T* h, const StillPoint<T>& x) { return dot(h, x.at); }
+template <class T> POISE_FN T product_of(const T* q, const StillPoint<T>& x) { return dot(q, x.at); }
 template <class T> POISE_FN T length(const StillPoint<T>& x) { return norm(x.at); }
 template <class T> POISE_FN T most_length(const StillPoint<T>& x) { return norm(x.at); }
 
