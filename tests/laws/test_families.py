@@ -160,3 +160,25 @@ def test_a_pose_is_within_the_bounds_of_a_branch_however_straight_the_wrist(name
         off = rows[:, 5:12] - q[[axis.q for axis in closed.axes]]
         off = np.abs(off - 2.0 * np.pi * np.round(off / (2.0 * np.pi)))
         assert (off <= rows[:, 12:19] + 1e-12).all(axis=1).any(), size
+
+
+@pytest.mark.parametrize("ends", [(-np.inf, np.inf), (0.0, np.inf), (-np.inf, 2.0)])
+def test_a_slide_without_an_end_is_proved_nothing_away(ends) -> None:
+    """A Stanford arm: two turns, a slide, a wrist."""
+    builder = poise.ModelBuilder("stanford")
+    places, kinds = [(0, 0, 0), (0, 0.15, 0.4), (0, 0, 0.3), (0, 0, 0), (0, 0, 0), (0, 0, 0)], "RRPRRR"
+    parent = None
+    for k, (place, kind, axis) in enumerate(zip(places, kinds, "zyzzyz", strict=True)):
+        lower, upper = ends if kind == "P" else (-2.5, 2.5)
+        joint = "prismatic" if kind == "P" else "revolute"
+        offset = poise.Transform(translation=place)
+        direction = np.eye(3)["xyz".index(axis)]
+        builder.add_joint(f"j{k}", parent, joint, offset=offset, axis=direction, lower=lower, upper=upper)
+        parent = f"j{k}"
+    model = builder.add_frame("tool", parent, poise.Transform(translation=(0, 0, 0.1))).build()
+    rng = np.random.default_rng(48)
+    q = rng.uniform(-1.0, 1.0, (200, 6)) * [2.4, 2.4, 0.5, 2.4, 2.4, 2.4] + [0, 0, 0.6, 0, 0, 0]
+    T = model.fk(q, "tool")
+    assert model.family("tool")
+    assert not (decide(model, T, 1e-4, 1e-3)[:, 0] == PROVED).any()
+    assert poise.solve_batch(model, Reach("tool", np.eye(4)), T).reached.all()

@@ -33,7 +33,9 @@ def test_a_batch_lists_every_branch(kind: str, mirrored: bool, dtype: str) -> No
     T = model.fk(model.random(rng, 20), "tool")
     start = model.random(rng)
     batch = poise.solve_batch(model, goal, T, start, solutions=8, dtype=dtype)
-    assert batch.complete.mean() > 0.9
+    assert (
+        batch.complete.mean() > 0.8
+    )  # the others have a branch that ends, or leaves a range, by less than is tolerated
     for row in range(len(T)):
         answers = poise.solve_all(model, Reach("tool", T[row]), start)
         listed = batch.q[row][batch.reached[row]]
@@ -94,3 +96,51 @@ def test_one_problem_lists_every_branch_too(more: tuple[Rest, ...]) -> None:
         assert len(answers) == len(every)
         for answer in every:
             assert min(whole_turns_aside(model, other.q, answer.q) for other in answers) < 1e-2
+
+
+def test_a_branch_just_outside_a_range_is_listed_or_the_row_is_not_complete() -> None:
+    rng = np.random.default_rng(46)
+    for kind in KINDS[:4]:
+        model = draw_arm(rng, kind)
+        goal = Reach("tool", np.eye(4))
+        for _ in range(10):
+            q, joint = model.random(rng), rng.integers(3, 6)
+            q[joint] = model.upper[joint] + 3e-4
+            T = model.fk(q, "tool")
+            one = poise.solve(model, Reach("tool", T), model.clamp(q), restarts=0)
+            batch = poise.solve_batch(model, goal, T[None], solutions=8)
+            listed = batch.q[0][batch.reached[0]]
+            there = len(listed) > 0 and whole_turns_aside(model, listed, one.q).min() < 0.1
+            assert there or not one.reached or not batch.complete[0]
+
+
+def test_what_is_listed_is_polished_where_the_arm_is_not_quite_of_its_family() -> None:
+    model = tilt_last_axes(3e-6)
+    rng = np.random.default_rng(47)
+    T = model.fk(model.random(rng, 30), "tool")
+    loose, tight = (
+        poise.solve_batch(model, Reach("tool", np.eye(4), tolerance=(1e-3 * k, 1e-3 * k)), T, solutions=8)
+        for k in (1.0, 1e-4)
+    )
+    assert model.family("tool")
+    assert tight.reached.sum() >= 0.98 * loose.reached.sum()
+    assert tight.steps.max() > 0
+
+
+def tilt_last_axes(by: float) -> poise.Model:
+    """Return an arm with a wrist whose last axis misses the others by that many metres."""
+    builder = poise.ModelBuilder("arm")
+    places = [(0, 0, 0.3), (0.1, 0, 0.2), (0, 0, 0.6), (0.1, 0, 0.5), (0, 0, 0), (0, by, 0)]
+    parent = None
+    for k, (place, axis) in enumerate(zip(places, "zyyzyz", strict=True)):
+        direction = np.eye(3)["xyz".index(axis)]
+        offset = poise.Transform(translation=place)
+        builder.add_joint(f"j{k}", parent, "revolute", offset=offset, axis=direction, lower=-2.8, upper=2.8)
+        parent = f"j{k}"
+    return builder.add_frame("tool", parent, poise.Transform(translation=(0, 0, 0.1))).build()
+
+
+def test_an_empty_batch_is_complete_row_by_row() -> None:
+    model = poise.load("ur5e")
+    batch = poise.solve_batch(model, Reach("tool0", np.eye(4)), np.zeros((0, 4, 4)), solutions=3)
+    assert batch.complete.shape == (0,)

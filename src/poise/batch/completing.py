@@ -1,7 +1,8 @@
 """Whether the answers of a batch are all there are: what `solve_batch(..., solutions=k).complete` is made of.
 
 Never guessed. A row is complete where it is proved out of reach, or where a closed form lists every branch (six joints)
-or every arc of the free joint (seven), each is known beyond doubt, and each has an answer in the row. A `Rest` only
+or every arc of the free joint (seven), each is known beyond doubt, and each has an answer in the row; of six joints
+also each branch that leaves a range by no more than the tolerances may undo. A `Rest` only
 chooses among them. Further limits take some away: six joints are complete where every branch is there in spite of them,
 seven where no arc is.
 """
@@ -21,8 +22,8 @@ from poise.batch.solution import CODES
 from poise.goals.goal import POSE
 from poise.reach.closed import ClosedGoal, close_goal
 from poise.solvers import Solver, Status
-from poise.solvers.every import BRANCH, CERTAIN, EXCESS, FINEST, FREE, JOINTS, KNOWN, MOST_CELLS, NEAR, SLACKS
-from poise.solvers.proving import find_freedom
+from poise.solvers.every import BRANCH, CERTAIN, FINEST, FREE, JOINTS, KNOWN, MOST_CELLS, SLACKS
+from poise.solvers.proving import find_freedom, find_tolerances
 from poise.solvers.several import DISTINCT
 
 __all__ = ["Asked"]
@@ -59,15 +60,19 @@ class Asked:
     def judge(self, outputs: Outputs) -> Bools:
         """Return (B,): whether every answer of a row is listed."""
         rows = prod(self.lead)
-        codes = outputs.codes.reshape(rows, -1)
+        codes = outputs.codes.reshape(rows, outputs.codes.shape[-1])
         complete: Bools = codes[:, 0] == CODES.index(Status.UNREACHABLE)
         some = np.flatnonzero(codes[:, 0] == CODES.index(Status.REACHED))
         if self.closed is not None and len(some):
-            q = np.asarray(outputs.q, dtype=np.float64).reshape(rows, -1, self.solver.model.nq)
+            q = np.asarray(outputs.q, dtype=np.float64).reshape(rows, codes.shape[1], self.solver.model.nq)
             listed = read_values(self.closed, np.nan_to_num(q[some]))
             reached = codes[some] == CODES.index(Status.REACHED)
-            judge = judge_six if self.closed.free is None else judge_seven
-            complete[some] = judge(self.closed, self.T[some], listed, reached, bool(self.solver._options.limits))
+            if self.closed.free is None:
+                tolerance = find_tolerances(self.solver.model, self.solver.goals[self.solver.row_names[0]])
+                complete[some] = judge_six(self.closed, self.T[some], listed, reached, tolerance)
+            else:
+                limited = bool(self.solver._options.limits)
+                complete[some] = judge_seven(self.closed, self.T[some], listed, reached, limited)
         return complete.reshape(self.lead)
 
 
@@ -110,18 +115,18 @@ def find_alike(closed: ClosedGoal, listed: Floats, branches: Floats) -> Bools:
     return same
 
 
-def judge_six(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, limited: bool) -> Bools:  # noqa: ARG001
-    """Every branch is known, and each that is inside has an answer."""
-    zero = np.zeros(7)
-    rows = closed.form.near(T[:, :9].copy(), T[:, 9:].copy(), np.zeros(1), False, zero, np.ones(7))
-    target = rows[:, 0].astype(np.intp)
-    excess, slack = rows[:, EXCESS][:, :6], rows[:, SLACKS][:, :6]
-    doubt = (rows[:, CERTAIN] == 0.0) | (slack.max(axis=1, initial=0.0) > KNOWN)
-    doubt |= (np.abs(excess) <= slack + NEAR).any(axis=1) & (excess <= slack + NEAR).all(axis=1)
-    inside = (excess <= 0.0).all(axis=1)
-    there = (find_alike(closed, listed[target], rows[:, None, JOINTS]) & reached[target]).any(axis=1)
+def judge_six(closed: ClosedGoal, T: Floats, listed: Floats, reached: Bools, tolerance: tuple[float, float]) -> Bools:
+    """Every branch is known, and each that is inside, or may be within the tolerances, has an answer."""
+    zero, unit = np.zeros(7), np.ones(7)
+    ask = (T[:, :9].copy(), T[:, 9:].copy(), np.zeros(1))
+    rows = closed.form.near(*ask, False, zero, unit)
+    doubt = (rows[:, CERTAIN] == 0.0) | (rows[:, SLACKS][:, :6].max(axis=1, initial=0.0) > KNOWN)
     complete = np.ones(len(T), dtype=np.bool_)
-    complete[target[doubt | (inside & ~there)]] = False
+    complete[rows[doubt, 0].astype(np.intp)] = False
+    rows = closed.form.near(*ask, True, zero, unit, *tolerance)
+    target = rows[:, 0].astype(np.intp)
+    there = (find_alike(closed, listed[target], rows[:, None, JOINTS]) & reached[target]).any(axis=1)
+    complete[target[~there]] = False
     return complete
 
 

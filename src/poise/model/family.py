@@ -258,10 +258,13 @@ def find_nearest_point(axis: Axis, other: Axis) -> Floats:
 
 
 def span(axes: Sequence[Axis], end: Floats) -> float:
-    """Return the length of the way along the axes' points to `end`, slides at their farthest [m]."""
+    """Return the length of the way along the axes' points to `end`, slides at their farthest [m].
+
+    A slide without an end counts nothing: how far it goes is bounded by what is asked, which is added to this.
+    """
     points = [axis.p for axis in axes] + [end]
     way = sum(float(np.linalg.norm(b - a)) for a, b in itertools.pairwise(points))
-    return way + sum(abs(axis.middle) + axis.half for axis in axes if axis.slides)
+    return way + sum(abs(axis.middle) + axis.half for axis in axes if axis.slides and np.isfinite(axis.half))
 
 
 def errors_of(six: Six, true: Sequence[Axis], chain: Chain) -> tuple[float, float]:

@@ -102,7 +102,7 @@ def close_anew(model: Model, frame: str, point: tuple[float, ...], freedom: Free
     moves = np.frombuffer(freedom.moves, dtype=bool)
     q = np.asarray(model.rest) if freedom.q is None else np.frombuffer(freedom.q)
     family = find_family(model, frame, moves, q, limited=freedom.limited)
-    if not family or family.near or family.chain is None or family.six is None:
+    if not family or family.near or family.chain is None or family.six is None or not np.isfinite(family.point_error):
         return family
     table = family_table(family, np.array(point))
     return ClosedGoal(family, table, core.ClosedForm(table), family.chain.axes, read_axes(model, family.chain.axes))

@@ -96,10 +96,10 @@ class Explorer:
         begin, native = self.read_start(start), self.seeding._native
         native.restart(begin, dict(targets))
         branches: Floats = np.array(core.listed_of(native, count))
-        if not self.lists_all or not len(branches):
+        if not self.lists_all:
             yield start
         yield from branches
-        if not self.lists_all or not len(branches):
+        if not self.lists_all:
             yield from self.list_guesses(start, targets)
             yield from np.where(self.moves, np.array(core.seeds_of(native)), begin)
 

@@ -58,7 +58,7 @@ NumpyArray rows_in(const FamilyNumbers& numbers, std::size_t columns) {
 
 // rows of every branch at some values of the free joint; of many targets, whose number is the first column
 NumpyArray list_near(Spec spec, nb::handle R, nb::handle p, nb::handle values, bool inside, nb::handle from,
-                     nb::handle scale) {
+                     nb::handle scale, double metres, double radians) {
   const Array turns = numbers_of(R, "R", 0), places = numbers_of(p, "p", turns.size() / 3);
   const Array at = numbers_of(values, "values", 0), near = numbers_of(from, "start", 7);
   const Array unit = numbers_of(scale, "scale", 7);
@@ -68,7 +68,9 @@ NumpyArray list_near(Spec spec, nb::handle R, nb::handle p, nb::handle values, b
     const nb::gil_scoped_release away;
     const ListStart start{near.data<double>(), unit.data<double>()};
     for (npy_intp i = 0; i < turns.size() / 9; ++i) {
-      const auto target = target_without_errors(turns.data<double>() + 9 * i, places.data<double>() + 3 * i);
+      auto target = target_without_errors(turns.data<double>() + 9 * i, places.data<double>() + 3 * i);
+      target.metres = metres;
+      target.radians = radians;
       const Question question = question_of(spec, target);
       for (npy_intp k = 0; k < at.size(); ++k) {
         visit_rows(question, at.data<double>()[k], all_branches, start, [&](double* row) {
@@ -165,9 +167,9 @@ bool sample_arc(const Question& question, const Piece& arc, int samples, const L
 
 void bind_listing(nb::class_<FamilySpec<double>>& form) {
   form.def("near", list_near, nb::arg("R"), nb::arg("p"), nb::arg("values"), nb::arg("inside"), nb::arg("start"),
-           nb::arg("scale"),
+           nb::arg("scale"), nb::arg("metres") = 0.0, nb::arg("radians") = 0.0,
            "Return (k, 26): target, free value, branch, certain, way from the start, 7 joints near it, 7 slacks, 7 "
-           "excesses of ranges, of every branch at those values.");
+           "excesses of ranges, of every branch at those values; `inside`: that may be inside within the tolerances.");
   form.def("whole_arcs", list_whole_arcs, nb::arg("R"), nb::arg("p"), nb::arg("finest"), nb::arg("most"),
            "Return (k, 4): target, branch, low, high; a row with branch -1 ends a target and says whether these are "
            "all.");

@@ -103,8 +103,9 @@ inline void append_branches(const SolverData& solver, const ClosedForm<double>& 
   });
 }
 
-// Lists poses of the first goal that has a closed form, whose target is given, into `out`, which has room for `most_listed`: first the nearest of each branch, the others after them, each
-// part by its way from the start.
+// Lists poses of the first goal that has a closed form, whose target is given, into `out`, which has room for `most_listed`: first the
+// nearest of each branch, the others after them, each part by its way from the start. Branches that are outside a range, or that end, by
+// less than what is tolerated are left out: to look for their poses would take longer than all others.
 inline void list_poses(const SolverData& solver, const double* target, const double* start, int solutions,
                        std::vector<ListedPose>& out) {
   const ClosedForm<double>& form = solver.closed[0];

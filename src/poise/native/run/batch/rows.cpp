@@ -222,18 +222,25 @@ bool answer_by_list(Worker& worker, Slot& slot) {
   std::vector<ListedPose>& listed = worker.listed;
   list_poses(own, slot.targets + own.goals[0].target, slot.start, worker.job.solutions, listed);
   std::size_t kept = 0;  // these are first in the list
+  slot.best_outside = 0.0;
   for (std::size_t i = 0; i < listed.size(); ++i) {
     if (is_listed(own, form, listed.data(), kept, listed[i], distinct)) continue;
     for (std::size_t k = 0; k < own.best_q.size(); ++k) slot.best_q[k] = slot.start[k];
     place_listed(own, form, listed[i], slot.best_q);
     if (worker.job.q32) round_pose(own, slot.best_q);
     const int before = slot.steps;
+    ++slot.searches;  // it may be polished, with as many steps as a search has
     if (!verify(worker, slot) || (slot.steps != before && is_known(worker, slot))) continue;
-    listed[kept++] = listed[i];
+    listed[kept] = listed[i];
+    read_joints(form, slot.best_q, listed[kept++].values);
     if (keep_solution(worker, slot)) break;
   }
-  if (slot.found > 0) write_solutions(worker, slot);
-  return slot.found > 0;
+  if (slot.found > 0) {
+    write_solutions(worker, slot);
+    return true;
+  }
+  slot.searches = slot.steps = 0;
+  return false;
 }
 
 }  // namespace
