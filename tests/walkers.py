@@ -102,6 +102,8 @@ def make_machine(
     nods: bool = False,
     inside: float = 0.0,
     wrists: bool = True,
+    wide: float = 0.0,
+    aside: float = 0.0,
 ) -> poise.Model:
     """A robot of hinges, z up, looking along x, with flat feet of one piece and straight legs.
 
@@ -112,6 +114,8 @@ def make_machine(
         nods: Give its ankles one hinge each: feet that nod and do not roll.
         inside: How far along its own axis the first link of each shoulder lies inside the others [m].
         wrists: Give its arms wrists; without them forearms are one piece, and point ahead in the rest pose.
+        wide: Let knees and elbows turn so far either way [rad]; 0: knees bend back alone, and elbows ahead.
+        aside: How far outside the hips the knees are, and the elbows outside the shoulders [m]: limbs with a kink.
     """
     builder = poise.ModelBuilder("machine")
     builder.up = "z"
@@ -123,6 +127,8 @@ def make_machine(
 
     def hinge(own: str, parent: str, offset: Triple, axis: str, low: float, high: float, mass: float) -> str:
         bent = {"hip_pitch": -bend, "knee": 2.0 * bend, "ankle_pitch": -bend}.get(own.partition("_")[2], 0.0)
+        if wide and own.partition("_")[2] in ("knee", "elbow"):
+            low, high = -wide, wide
         ends: dict[str, Any] = {"lower": low, "upper": high, "mass": mass, "center": (0.0, 0.0, -0.1), "rest": bent}
         builder.add_joint(name(own), name(parent), "revolute", offset=offset, axis=AXES[axis], **ends)
         return own
@@ -136,8 +142,8 @@ def make_machine(
         for part, axis in THREE:
             above = hinge(f"{side}_hip_{part}", above, offset, axis, -2.2, 2.2, 1.5)
             offset = (0.02, 0.0, 0.0)  # links that are not quite at one place
-        above = hinge(f"{side}_knee", above, (-0.04, 0.0, -0.4), "y", -0.1, 2.4, 2.0)
-        above = hinge(f"{side}_ankle_pitch", above, (0.0, 0.0, -0.38), "y", -0.9, 0.6, 0.5)
+        above = hinge(f"{side}_knee", above, (-0.04, aside * y, -0.4), "y", -0.1, 2.4, 2.0)
+        above = hinge(f"{side}_ankle_pitch", above, (0.0, -aside * y, -0.38), "y", -0.9, 0.6, 0.5)
         foot = above if nods else hinge(f"{side}_foot", above, (0.0, 0.0, 0.0), "x", -0.4, 0.4, 0.5)
         builder.add_shape(name(foot), Box((0.2, 0.08, 0.02)), offset=(0.04, 0.0, -0.04))
         if not hands:
@@ -146,11 +152,11 @@ def make_machine(
         for part, axis in (("pitch", "y"), ("roll", "x"), ("yaw", "z")):
             above = hinge(f"{side}_shoulder_{part}", above, offset, axis, -2.6, 2.6, 0.8)
             offset = (0.0, inside * y if part == "pitch" else 0.0, 0.0)
-        above = hinge(f"{side}_elbow", above, (0.0, 0.0, -0.25), "y", -2.4, 0.1 if wrists else 1.6, 0.8)
+        above = hinge(f"{side}_elbow", above, (0.0, aside * y, -0.25), "y", -2.4, 0.1 if wrists else 1.6, 0.8)
         if not wrists:
             builder.add_shape(name(above), Box((0.26, 0.05, 0.05)), offset=(0.13, 0.0, 0.0))
             continue
-        offset = (0.0, 0.0, -0.25)
+        offset = (0.0, -aside * y, -0.25)
         for part, axis in (("yaw", "z"), ("pitch", "y"), ("roll", "x")):
             above = hinge(f"{side}_wrist_{part}", above, offset, axis, -1.8, 1.8, 0.2)
             offset = (0.0, 0.0, 0.0)

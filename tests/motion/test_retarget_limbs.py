@@ -7,7 +7,9 @@ import poise
 import walkers
 from poise import Motion
 from poise.motion import retarget
+from poise.motion.bends import LIMBS, find_bend
 from poise.motion.bones import find_axes, find_bone_start, find_middle, measure_arms, measure_legs
+from walks import make_walk
 
 
 @pytest.fixture(scope="module", params=[1, 2])
@@ -98,3 +100,21 @@ def test_a_forearm_without_a_wrist_points_where_the_source_has_it():
         theirs = clip.positions(f"hand_{side}") - clip.positions(f"elbow_{side}")
         ours = made.positions(f"{own}_elbow", (1.0, 0.0, 0.0)) - made.positions(f"{own}_elbow")
         assert np.degrees(np.arccos(np.sum(theirs * ours, axis=1) / np.linalg.norm(theirs, axis=1))).max() < 10.0
+
+
+@pytest.mark.parametrize("wide", [1.6, 2.4, np.pi, np.inf])
+@pytest.mark.parametrize("aside", [0.0, 0.03, -0.03])
+@pytest.mark.parametrize("bend", [0.0, 0.1, -0.04])
+def test_a_hinge_that_turns_as_far_either_way_bends_as_knees_and_elbows_do(wide, aside, bend):
+    machines = [walkers.make_machine(bend=bend, aside=aside, wide=far) for far in (0.0, wide)]
+    for end, side in ((end, side) for end in LIMBS for side in "lr"):
+        own, other = (find_bend(machine, poise.roles(machine), end, side) for machine in machines)
+        assert own @ other > np.cos(0.5)  # a kink tilts the axis a little
+
+
+@pytest.mark.parametrize("wide", [1.6, np.pi])
+@pytest.mark.parametrize("bend", [0.1, 0.3])
+def test_a_body_whose_knees_and_elbows_turn_either_way_walks_as_one_whose_do_not(wide, bend):
+    clip = make_walk(60)
+    one, other = (retarget(clip, walkers.make_machine(bend=bend, wide=far)).motion for far in (0.0, wide))
+    assert one.q == pytest.approx(other.q, abs=1e-3)

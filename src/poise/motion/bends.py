@@ -6,7 +6,7 @@ The rest pose of a recording tells nothing of them where its limbs are straight,
 
 A body that nobody has seen moving tells them by a hinge, by a bend of its rest pose, or by custom: knees bend back and
 elbows ahead; where limbs point up in the rest pose, as in recordings whose bones all lie along x, knees and elbows bend
-about the way to the right.
+about the way to the right. A hinge that turns as far either way tells its line, and custom the way about it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.anatomy import Roles
-from poise.model import Model
+from poise.model import Joint, Model
 from poise.motion.bones import cross, find_axes, find_bone_start, make_axes, place_of, unit
 
 __all__ = ["LIMBS", "Bends", "find_bend"]
@@ -27,6 +27,8 @@ LIMBS = {"hand": ("shoulder", "elbow", "wrist"), "foot": ("hip", "knee", "ankle"
 SOON = 10  # frames of a stream after which axes are looked at again
 BENT = 0.1  # sine of a bend that tells its axis
 ALONG = 0.2  # sine between a bone and what it bends about: below it they tell no axes
+ONE_SIDED = 0.3  # of how far a hinge bends one way: a hinge that bends less than that the other way tells which it is
+LIKE = 0.5  # cosine between a hinge and what its limb bends about by custom: below it custom does not tell the way
 
 
 class Bends:
@@ -142,7 +144,7 @@ def find_bend(model: Model, names: Names[str, str], end: str, side: str) -> Floa
     if any(f"{part}_{side}" not in names for part in LIMBS[end]):
         return None
     frames = list_frames(model, names, end, side)
-    hinge = find_hinge(model, frames)
+    hinge = find_hinge(model, names, end, frames)
     if hinge is not None:
         return hinge
     a, b, c = (place_of(model, frame) for frame in frames)
@@ -157,8 +159,8 @@ def find_bend(model: Model, names: Names[str, str], end: str, side: str) -> Floa
 
 def follow_custom(model: Model, names: Names[str, str], end: str, along: Floats) -> Floats | None:
     """Return about what the middle of a straight limb bends by custom, in the world of the rest pose."""
-    part = "chest" if "chest" in names else "pelvis"
-    axes = find_axes(model, names, part)
+    found = ((part, find_axes(model, names, part)) for part in ("chest", "pelvis"))
+    part, axes = next(((part, axes) for part, axes in found if axes is not None), ("", None))
     if axes is None:
         return None
     left, up, ahead = (model.fk(model.rest, names[part])[:3, :3] @ axes).T
@@ -167,11 +169,39 @@ def follow_custom(model: Model, names: Names[str, str], end: str, along: Floats)
     return np.array(left) if end == "foot" else cross(along, np.array(ahead))
 
 
-def find_hinge(model: Model, frames: tuple[str, str, str]) -> Floats | None:
-    """Return the axis of a hinge in the lower bone's axes, the way in which it bends most; None where it is none."""
+def find_hinge(model: Model, names: Names[str, str], end: str, frames: tuple[str, str, str]) -> Floats | None:
+    """Return the axis of a hinge in the lower bone's axes, the way in which it bends most; None where it is none.
+
+    Where it bends about as far either way, as in files that give every joint the same range, it is the way that custom
+    has.
+    """
     joint = next((joint for joint in model.joints_above(frames[1]) if joint.nv), None)
     if joint is None or joint.kind != "revolute" or joint.mimic:
         return None
+    line = np.array(model.fk(model.rest, joint.frame)[:3, :3] @ joint.axis)
+    if not is_one_sided(model, frames, joint, line):
+        a, _, c = (place_of(model, frame) for frame in frames)
+        custom = follow_custom(model, names, end, unit(c - a))
+        if custom is not None and abs(unit(custom) @ line) > LIKE:
+            return np.array(model.fk(model.rest, frames[1])[:3, :3].T @ line * np.sign(custom @ line))
+    return watch_hinge(model, frames, joint)
+
+
+def is_one_sided(model: Model, frames: tuple[str, str, str], joint: Joint, line: Floats) -> bool:
+    """Tell whether a limb bends much farther one way than the other about a hinge along a line."""
+    a, b, c = (place_of(model, frame) for frame in frames)
+    upper, lower = (bone - (bone @ line) * line for bone in (unit(b - a), unit(c - b)))
+    if min(np.linalg.norm(upper), np.linalg.norm(lower)) < ALONG:
+        return True  # the limb turns about itself there
+    bent = float(np.arctan2(line @ cross(upper, lower), upper @ lower))
+    straight = float(model.rest[joint.q][0]) - bent
+    low, high = (float(x[joint.v][0]) for x in (model.lower, model.upper))
+    less, more = sorted(float(np.clip(x, 0.0, np.pi)) for x in (straight - low, high - straight))
+    return less <= ONE_SIDED * more
+
+
+def watch_hinge(model: Model, frames: tuple[str, str, str], joint: Joint) -> Floats:
+    """Return about what a limb bends in the range of its hinge, in the lower bone's axes."""
     low, high = (float(np.clip(x[joint.v][0], -2.0, 2.0)) for x in (model.lower, model.upper))
     q = np.tile(model.rest, (9, 1))
     q[:, joint.q] = np.linspace(low, high, 9)[:, None]
