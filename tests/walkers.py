@@ -104,6 +104,7 @@ def make_machine(
     wrists: bool = True,
     wide: float = 0.0,
     aside: float = 0.0,
+    neck: Triple | None = None,
 ) -> poise.Model:
     """A robot of hinges, z up, looking along x, with flat feet of one piece and straight legs.
 
@@ -116,6 +117,7 @@ def make_machine(
         wrists: Give its arms wrists; without them forearms are one piece, and point ahead in the rest pose.
         wide: Let knees and elbows turn so far either way [rad]; 0: knees bend back alone, and elbows ahead.
         aside: How far outside the hips the knees are, and the elbows outside the shoulders [m]: limbs with a kink.
+        neck: Where on its trunk it has a neck, with a head; None: it has neither.
     """
     builder = poise.ModelBuilder("machine")
     builder.up = "z"
@@ -137,6 +139,9 @@ def make_machine(
     builder.add_joint(pelvis, None, "free", rest=height, mass=8.0)
     torso = hinge("torso", "pelvis", (0.0, 0.0, 0.1), "z", -2.0, 2.0, 15.0)
     builder.add_frame(name("imu"), name("torso"), (0.0, 0.0, 0.2))
+    if neck is not None:
+        hinge("neck", torso, neck, "y", -1.0, 1.0, 0.5)
+        hinge("head", "neck", (0.0, 0.0, 0.06), "z", -1.5, 1.5, 1.0)
     for side, y in (("left", 1.0), ("right", -1.0)):
         above, offset = "pelvis", (0.0, 0.1 * y, -0.03)
         for part, axis in THREE:

@@ -118,3 +118,16 @@ def test_a_body_whose_knees_and_elbows_turn_either_way_walks_as_one_whose_do_not
     clip = make_walk(60)
     one, other = (retarget(clip, walkers.make_machine(bend=bend, wide=far)).motion for far in (0.0, wide))
     assert one.q == pytest.approx(other.q, abs=1e-3)
+
+
+@pytest.mark.parametrize("neck", [None, (0.0, 0.0, 0.3), (0.2, 0.03, 0.1)])
+@pytest.mark.parametrize("bend", [0.0, 0.3])
+def test_a_body_without_arms_is_turned_as_the_source_is(neck, bend):
+    whole, legs = walkers.make_machine(bend=bend), walkers.make_machine(bend=bend, hands=False, neck=neck)
+    axes = [find_axes(model, poise.roles(model), "pelvis") for model in (whole, legs)]
+    assert axes[0] == pytest.approx(axes[1], abs=1e-12)
+    clip = move(walkers.make_character())
+    made = retarget(clip, legs).motion
+    for axis in np.eye(3):
+        theirs, ours = (each.positions("pelvis", axis) - each.positions("pelvis") for each in (clip, made))
+        assert np.sum(theirs * ours, axis=1).min() > np.cos(0.2)

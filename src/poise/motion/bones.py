@@ -68,29 +68,39 @@ def tell_left(model: Model, names: Names[str, str], limb: str) -> Floats | None:
     return (left - right) / apart if apart > SHORT * model.length else None
 
 
-def find_top(model: Model, names: Names[str, str]) -> Floats | None:
-    """Return where the trunk ends in the rest pose: the middle of the shoulders, else the neck."""
-    if "shoulder_l" in names and "shoulder_r" in names:
-        left, right = (place_of(model, find_bone_start(model, names, f"shoulder_{s}")) for s in "lr")
-        return np.array(0.5 * (left + right))
-    return place_of(model, names["neck"]) if "neck" in names else None
+def list_ways_up(model: Model, names: Names[str, str], hips: Floats) -> list[Floats]:
+    """List the ways up that the rest pose tells, best first.
+
+    That is from the hips to the shoulders; or where there are none to the neck, and from the ankles to the hips.
+    """
+    pairs = dict[str, Floats]()
+    for part in ("shoulder", "ankle"):
+        if f"{part}_l" in names and f"{part}_r" in names:
+            left, right = (place_of(model, find_bone_start(model, names, f"{part}_{s}")) for s in "lr")
+            pairs[part] = 0.5 * (left + right)
+    if "shoulder" in pairs:
+        ways = [pairs["shoulder"] - hips]
+    else:
+        ways = [place_of(model, names["neck"]) - hips] if "neck" in names else []
+        ways += [hips - pairs["ankle"]] if "ankle" in pairs else []
+    return [unit(way) for way in ways if np.linalg.norm(way) >= SHORT * model.length]
 
 
 def find_axes(model: Model, names: Names[str, str], part: str) -> Floats | None:
     """Return the axes of the pelvis or the chest in its own frame, (3, 3): left, up, ahead; None if nothing tells.
 
-    Up is the way of the whole trunk, from the hips to the shoulders; or the frame's own axis where one is near to that,
-    because people who make bodies mean it so.
+    Up is the way of the whole trunk, from the hips to the shoulders, and of the legs where it has no arms; or the
+    frame's own axis where one is near to that, because people who make bodies mean it so.
     """
     if part not in names:
         return None
     left = tell_left(model, names, "hip" if part == "pelvis" else "shoulder")
-    top = find_top(model, names)
     T = model.fk(model.rest, names[part])
     base = place_of(model, names["pelvis"]) + model.fk(model.rest, names["pelvis"])[:3, :3] @ find_middle(model, names)
-    if left is None or top is None or np.linalg.norm(top - base) < SHORT * model.length:
+    ways = [T[:3, :3].T @ way for way in list_ways_up(model, names, base)]
+    if left is None or not ways:
         return None
-    up = lean_on_own((T[:3, :3].T @ (top - base)) / np.linalg.norm(top - base))
+    up = lean_on_own(next((way for way in ways if np.abs(way).max() >= OWN), ways[0]))
     across = T[:3, :3].T @ left
     return make_axes(across, up) if np.linalg.norm(cross(across, up)) > ACROSS else None
 
