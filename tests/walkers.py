@@ -105,6 +105,7 @@ def make_machine(
     wide: float = 0.0,
     aside: float = 0.0,
     neck: Triple | None = None,
+    tilt: float = 0.0,
 ) -> poise.Model:
     """A robot of hinges, z up, looking along x, with flat feet of one piece and straight legs.
 
@@ -118,6 +119,7 @@ def make_machine(
         wide: Let knees and elbows turn so far either way [rad]; 0: knees bend back alone, and elbows ahead.
         aside: How far outside the hips the knees are, and the elbows outside the shoulders [m]: limbs with a kink.
         neck: Where on its trunk it has a neck, with a head; None: it has neither.
+        tilt: How far its toes are up in the rest pose [rad]: it stands on its heels there.
     """
     builder = poise.ModelBuilder("machine")
     builder.up = "z"
@@ -128,7 +130,7 @@ def make_machine(
         return known.setdefault(own, words[7 * len(known) % len(words)] if scrambled else own)
 
     def hinge(own: str, parent: str, offset: Triple, axis: str, low: float, high: float, mass: float) -> str:
-        bent = {"hip_pitch": -bend, "knee": 2.0 * bend, "ankle_pitch": -bend}.get(own.partition("_")[2], 0.0)
+        bent = {"hip_pitch": -bend, "knee": 2.0 * bend, "ankle_pitch": -bend - tilt}.get(own.partition("_")[2], 0.0)
         if wide and own.partition("_")[2] in ("knee", "elbow"):
             low, high = -wide, wide
         ends: dict[str, Any] = {"lower": low, "upper": high, "mass": mass, "center": (0.0, 0.0, -0.1), "rest": bent}

@@ -9,7 +9,7 @@ from poise import Motion
 from poise.motion import retarget
 from poise.motion.bends import LIMBS, find_bend
 from poise.motion.bones import find_axes, find_bone_start, find_middle, measure_arms, measure_legs
-from walks import make_walk
+from walks import make_walk, stands
 
 
 @pytest.fixture(scope="module", params=[1, 2])
@@ -131,3 +131,17 @@ def test_a_body_without_arms_is_turned_as_the_source_is(neck, bend):
     for axis in np.eye(3):
         theirs, ours = (each.positions("pelvis", axis) - each.positions("pelvis") for each in (clip, made))
         assert np.sum(theirs * ours, axis=1).min() > np.cos(0.2)
+
+
+@pytest.mark.parametrize("tilt", [-0.2, 0.2, 0.4])
+def test_soles_that_do_not_lie_flat_in_the_rest_pose_are_the_same_and_stand_flat(tilt):
+    flat, tilted = (walkers.make_machine(hands=False, bend=0.2, tilt=turn) for turn in (0.0, tilt))
+    soles = [poise.roles(model).contacts for model in (flat, tilted)]
+    assert {name: at.point for name, at in soles[0].items()} == {
+        name: pytest.approx(at.point, abs=1e-9) for name, at in soles[1].items()
+    }
+    made = retarget(make_walk(60), tilted)
+    for side in "lr":
+        own = [made.motion.positions(at.frame, at.point) for name, at in soles[1].items() if name.endswith(side)]
+        high = np.array(own)[:, stands(side, 60, 30.0), 2]
+        assert np.abs(high).max() < 1e-3

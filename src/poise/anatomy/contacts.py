@@ -6,9 +6,10 @@ Of a foot and its toes, in the pose in which the body stands (`standing`: of a c
     heel, toe  the middle of the rear and of the front edge of the sole, as far out as it reaches
     sole_1..4  its corners: front left, front right, back right, back left, seen from above
 
-A foot that stands on a point has sole_1 alone. A skeleton has no sole: its toe is the end of the foot, its heel lies
-behind the ankle by BEHIND of the way to the toe (that of a paw under it), both at the height of the lowest place. A
-palm is the middle of the hand, or of what is beyond the elbow.
+A foot that stands on an edge of a flat box has the lower face of that for its sole: many robots do not stand flat with
+all joints at 0. A foot that stands on a point has sole_1 alone. A skeleton has no sole: its toe is the end of the foot,
+its heel lies behind the ankle by BEHIND of the way to the toe (that of a paw under it), both at the height of the
+lowest place. A palm is the middle of the hand, or of what is beyond the elbow.
 """
 
 from __future__ import annotations
@@ -23,13 +24,14 @@ from poise.anatomy.parts import Body, Floats
 from poise.anatomy.standing import stand_on
 from poise.doors import open_door
 from poise.kinematics import Motion
-from poise.model import Capsule, Model, Sphere
+from poise.model import Box, Capsule, Model, Sphere
 
 __all__ = ["ContactPoint", "find_contacts"]
 
 LAYER = 0.01  # of the body's height
 EDGE = 0.15  # of the length of a sole: what belongs to its front or rear edge
 BEHIND = 0.3
+TILTED = np.cos(np.radians(30.0))  # a flat box that is tilted no farther is a sole
 FEET = ("l", "r", "fl", "fr", "hl", "hr")
 
 
@@ -105,6 +107,24 @@ def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, st
     return np.array([body.places[name][:3, 3] for name in frames]), "bones"
 
 
+def find_slab(model: Model, body: Body, frames: list[str], lowest: Floats) -> Floats:
+    """Return the lower face of the flat box on whose edge a foot stands; the lowest places themselves where it is none.
+
+    A box is flat that is thinner upwards than both other ways.
+    """
+    for shape in model.shapes:
+        if shape.frame not in frames or shape.use == "visual" or not isinstance(shape.shape, Box):
+            continue
+        T, half = body.places[shape.frame] @ shape.offset.matrix, 0.5 * np.array(shape.shape.size)
+        up = T[:3, :3].T @ body.up
+        thin = int(np.argmax(np.abs(up)))
+        face = CORNERS[CORNERS[:, thin] * up[thin] < 0.0] * half @ T[:3, :3].T + T[:3, 3]
+        apart = np.linalg.norm(face[:, None] - lowest, axis=2).min()
+        if abs(up[thin]) > TILTED and half[thin] == half.min() and apart < LAYER * half.max():
+            return np.array(face)
+    return lowest
+
+
 @dataclass
 class Foot:
     """A foot whose sole is looked for."""
@@ -130,6 +150,8 @@ class Foot:
         sole = points[heights < floor + LAYER * self.tall]
         if evidence == "bones":
             sole = self.lay_sole(points, floor, ahead)
+        elif np.ptp(sole @ ahead) < LAYER * self.tall and len(self.side) < 2:
+            sole = find_slab(self.model, self.body, frames, sole)
         along = sole @ ahead
         span = float(np.ptp(along))
         front, rear = sole[along >= along.max() - EDGE * span], sole[along <= along.min() + EDGE * span]
