@@ -46,7 +46,7 @@ def list_edge_goals(clip: Motion, ledger: Contacts, floors: dict[str, float] | N
     Args:
         clip: What is to be held.
         ledger: Its contacts.
-        floors: The height of the floor below edges that cannot be laid flat, by name; nothing is asked of others.
+        floors: The height of the floor below edges that cannot be laid flat, and below those that never stand, by name.
     """
     up = clip.model.up_direction
     out: list[ClipGoal] = []
@@ -57,7 +57,7 @@ def list_edge_goals(clip: Motion, ledger: Contacts, floors: dict[str, float] | N
             levels = stands[edge.name]
             others = [stands[other.name] for other in edges if other.name != edge.name]
             if np.isnan(levels).all():
-                continue
+                continue  # it never stands: see below
             front = edge.name.startswith("toe")  # where both edges stand, one of them is enough
             alone = ~np.isnan(levels) & (front | np.isnan(others[0]) if others else True)
             if alone.any():

@@ -81,7 +81,9 @@ def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion) -> Cont
                 name=contact.name,
             )
         )
-    return Contacts(tuple(merge(found)), len(moved), moved.fps, 0.0 if carrying.moves else None)
+    return Contacts(
+        tuple(merge(found)), len(moved), moved.fps, 0.0 if carrying.moves and ledger.floor is not None else None
+    )
 
 
 def merge(found: list[Contact]) -> list[Contact]:

@@ -23,6 +23,7 @@ from poise.motion.edges import list_edge_goals
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.finding import find_runs
 from poise.motion.fitting import SHIFT, fit_places
+from poise.motion.floors import list_swinging
 from poise.motion.keeping import part_limits, read_limits, read_number
 from poise.motion.ledger import Contact, Contacts, Place
 from poise.motion.result import HOLDS, Released, Track, list_holding
@@ -218,7 +219,7 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None) -
     """List what a ledger asks of every frame: points at their places, and no sole below the floor."""
     up = clip.model.up_direction
     floors = {} if tipping is None else tipping.list_floors()
-    held, above = [], []
+    held, above, most = [], [], 0.0
     for frame, point in list_keys(ledger):
         path = clip.positions(frame, point)
         targets, weights = np.zeros((len(clip), 12)), np.zeros(len(clip))
@@ -234,12 +235,22 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None) -
         held.append(ClipGoal(Reach(frame, path[0], point=point, name=name), targets, weights, hard=True))
         floor = min(levels)
         pull = float(np.abs(path @ up - targets[:, 9:] @ up).max())  # what is pulled down takes its neighbours along
-        near = (path @ up < floor + NEAR + pull) & (weights == 0.0)
-        if near.any():
-            region = HalfSpace(floor * up, -up)
-            goal = Inside(frame, region, point=point, name=f"{name} above the floor")
-            above.append(ClipGoal(goal, None, near.astype(np.float64), hard=True))
+        most = max(most, pull)
+        above += raise_point(
+            frame, point, HalfSpace(floor * up, -up), (path @ up < floor + NEAR + pull) & (weights == 0.0)
+        )
+    swinging, ground = list_swinging(clip.model, ledger, carried=tipping is not None)
+    for sole in swinging:
+        near = clip.positions(sole.frame, sole.point) @ up < ground + NEAR + most
+        above += raise_point(sole.frame, sole.point, HalfSpace(ground * up, -up), near)
+        floors[sole.name] = ground
     return held + above + list_edge_goals(clip, ledger, floors)
+
+
+def raise_point(frame: str, point: Place, region: HalfSpace, near: NDArray[np.bool_]) -> list[ClipGoal]:
+    """List what keeps a point above the floor at the frames at which it is near; nothing where it never is."""
+    goal = Inside(frame, region, point=point, name=f"{frame} {point} above the floor")
+    return [ClipGoal(goal, None, near.astype(np.float64), hard=True)] if near.any() else []
 
 
 def part_held(

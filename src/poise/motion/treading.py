@@ -17,13 +17,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import InvalidValue
-from poise.model import Model
 from poise.motion.carry_over import CarryOver
 from poise.motion.edges import Edge, find_edges
 from poise.motion.finding import LOW, SLOW, SLOW_ENOUGH_TO_STAY
+from poise.motion.floors import list_soles
 from poise.motion.settling import settle
-from poise.motion.soles import SolePoint, find_soles
+from poise.motion.soles import SolePoint
 from poise.motion.striding import Leg, find_leg, place_at
 from poise.spatial import Rotation
 
@@ -323,14 +322,6 @@ def list_holds(carrying: CarryOver) -> list[Foothold]:
             leg = find_leg(carrying, sole.name[-1:], own.frame, own.point)
             holds.append(Foothold(sole.name, sole, own.frame, own.point, edges.get(sole.name), leg=leg))
     return holds
-
-
-def list_soles(model: Model) -> list[SolePoint]:
-    """List the points with which a body stands; none where it has no feet."""
-    try:
-        return find_soles(model)
-    except InvalidValue:
-        return []
 
 
 def measure_apart(a: Foothold, b: Foothold) -> float:
