@@ -123,7 +123,7 @@ class Retargeter:
 
     def _find_ground(self, q: Floats, T: Floats) -> None:
         up, carrying = self.model.up_direction, self.carrying
-        self.size = measure_size(Motion(self.source, q[None], self.fps))
+        self.size = measure_size(Motion(carrying.source, q[None], self.fps))
         soles = [place_at(T[carrying.at[h.source.frame]], h.source.point) @ up for h in self.treading.holds]
         lowest = float(min(soles, default=0.0))
         stands = abs(lowest) < ON_GROUND * self.size
