@@ -16,7 +16,9 @@ from poise.kinematics import Motion
 from poise.model import Model
 from poise.motion.people import cut_out, find_carrier, list_carried
 
-__all__ = ["SolePoint", "find_soles", "measure_size"]
+__all__ = ["SolePoint", "find_soles", "measure_giant", "measure_size"]
+
+ORDINARY = 1.25  # of a person's size: lengths in metres that suit people suit whoever is no larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,12 @@ def measure_size(clip: Motion) -> float:
     heights = model.fk(clip.q[:: max(1, len(clip) // 100)])[:, :, :3, 3][:, frames] @ model.up_direction
     tall = float(np.percentile(np.ptp(heights, axis=1), 90.0)) if heights.size else 0.0
     return max(tall, 0.5 * length, 1e-9) / 1.6
+
+
+def measure_giant(clip: Motion) -> float:
+    """Return how many times as large as a person a giant is; 1 for everyone up to ORDINARY, small ones too."""
+    size = measure_size(clip)
+    return size if size > ORDINARY else 1.0
 
 
 def find_own(model: Model) -> tuple[list[int], float]:
