@@ -99,3 +99,28 @@ def test_roles_are_known_and_there_once(walk, bodies):
         retarget(walk, bodies[0], replace(found, pairs=(*found.pairs, found.find("head"))))
     with pytest.raises(NameNotFound, match="knee_left"):
         retarget(walk, bodies[0], replace(found, pairs=(*found.pairs, Pair("knee_left", "knee_l", "knee_l"))))
+
+
+@pytest.mark.parametrize("links", [0, 1, 3])
+def test_links_that_are_fixed_to_each_other_are_one_piece_of_the_trunk(links):
+    """A robot without a waist is as good as any, however many fixed links its file puts between base and limbs."""
+    builder = poise.ModelBuilder("stiff")
+    builder.up = "z"
+    builder.add_joint("base", None, "free", rest=(0.0, 0.0, 0.95, 1.0, 0.0, 0.0, 0.0))
+    trunk = "base"
+    for k in range(links):
+        builder.add_joint(f"link_{k}", trunk, "fixed")
+        trunk = f"link_{k}"
+    for side, y in (("l", 1.0), ("r", -1.0)):
+        for limb, z, long in ((("hip", "knee", "ankle"), -0.05, 0.42), (("shoulder", "elbow", "wrist"), 0.45, 0.26)):
+            parent, place = trunk, (0.0, 0.12 * y, z)
+            for part in limb:
+                builder.add_joint(f"{part}_{side}", parent, "ball", offset=place)
+                builder.add_role(f"{part}_{side}", f"{part}_{side}")
+                parent, place = f"{part}_{side}", (0.0, 0.0, -long)
+    for role in ("pelvis", "chest"):
+        builder.add_role(role, "base")
+    model, walk = builder.build(), make_walk(6)
+    for trunk in {"base", f"link_{links - 1}" if links else "base"}:
+        mapping = Mapping.between(walk.model, model).replace("chest", target=trunk)
+        assert retarget(walk, model, mapping).quality.limits_max == 0.0

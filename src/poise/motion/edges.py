@@ -40,13 +40,16 @@ class Edge:
     lies: bool
 
 
-def list_edge_goals(clip: Motion, ledger: Contacts, floors: dict[str, float] | None = None) -> list[ClipGoal]:
+def list_edge_goals(
+    clip: Motion, ledger: Contacts, floors: dict[str, float] | None = None, size: float = 1.0
+) -> list[ClipGoal]:
     """List what keeps the corners of soles on the floor where their edge stands, and above it where it does not.
 
     Args:
         clip: What is to be held.
         ledger: Its contacts.
-        floors: The height of the floor below edges that cannot be laid flat, by name; nothing is asked of others.
+        floors: The height of the floor below edges that cannot be laid flat, and below those that never stand, by name.
+        size: How large the body is beside a person.
     """
     up = clip.model.up_direction
     out: list[ClipGoal] = []
@@ -57,22 +60,22 @@ def list_edge_goals(clip: Motion, ledger: Contacts, floors: dict[str, float] | N
             levels = stands[edge.name]
             others = [stands[other.name] for other in edges if other.name != edge.name]
             if np.isnan(levels).all():
-                continue
+                continue  # it never stands: see below
             front = edge.name.startswith("toe")  # where both edges stand, one of them is enough
             alone = ~np.isnan(levels) & (front | np.isnan(others[0]) if others else True)
             if alone.any():
                 out.append(lay_edge(clip, edge, levels, alone, up))
             floor = float(np.nanmin(levels))
-            out += raise_corners(clip, edge, floor, np.isnan(levels))
+            out += raise_corners(clip, edge, floor, np.isnan(levels), NEAR * size)
         for edge in (edge for edge in find_edges(clip.model, side) if edge.name in (floors or {})):
-            out += raise_corners(clip, edge, (floors or {})[edge.name], np.isnan(tell_levels(ledger, edge.name, up)))
+            free = np.isnan(tell_levels(ledger, edge.name, up))
+            out += raise_corners(clip, edge, (floors or {})[edge.name], free, NEAR * size)
     return out
 
 
-def raise_corners(clip: Motion, edge: Edge, floor: float, free: NDArray[np.bool_]) -> list[ClipGoal]:
-    """List what keeps the corners of an edge above the floor while it does not stand."""
-    up = clip.model.up_direction
-    raised = [raise_corner(clip, edge, i, floor, free, up) for i in range(len(edge.corners))]
+def raise_corners(clip: Motion, edge: Edge, floor: float, free: NDArray[np.bool_], near: float) -> list[ClipGoal]:
+    """List what keeps the corners of an edge above the floor while it does not stand, and is no further than `near`."""
+    raised = [raise_corner(clip, edge, i, floor, free, near) for i in range(len(edge.corners))]
     return [goal for goal in raised if goal is not None]
 
 
@@ -134,15 +137,15 @@ def lay_edge(clip: Motion, edge: Edge, levels: Floats, stands: NDArray[np.bool_]
 
 
 def raise_corner(
-    clip: Motion, edge: Edge, i: int, floor: float, free: NDArray[np.bool_], up: Floats
+    clip: Motion, edge: Edge, i: int, floor: float, free: NDArray[np.bool_], near: float
 ) -> ClipGoal | None:
     """Return what keeps a corner above the floor while its edge does not stand; None where it never comes near."""
-    corner, level = edge.corners[i], floor + edge.rises[i]
-    near = free & (clip.positions(corner.frame, corner.point) @ up < level + NEAR)
-    if not near.any():
+    corner, level, up = edge.corners[i], floor + edge.rises[i], clip.model.up_direction
+    low = free & (clip.positions(corner.frame, corner.point) @ up < level + near)
+    if not low.any():
         return None
     goal = Inside(corner.frame, HalfSpace(level * up, -up), point=corner.point, name=f"{corner.name} above the floor")
-    return ClipGoal(goal, None, near.astype(np.float64), hard=True)
+    return ClipGoal(goal, None, low.astype(np.float64), hard=True)
 
 
 def place_point(model: Model, point: ContactPoint) -> Floats:

@@ -27,6 +27,7 @@ LOW = 0.12  # m above the floor: as high as a wrist is over a palm that lies on 
 SLOW = 0.1  # m/s of a hand in contact
 SHORTEST = 0.3  # s
 GOES_ON = 0.2  # m that the hips go while a hand stays: it holds something
+LOWEST = 2.0  # percentile of heights
 ON_STAIRS = 0.03  # m: a foot that stands so much higher than usual stands on something
 
 
@@ -81,7 +82,9 @@ def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion) -> Cont
                 name=contact.name,
             )
         )
-    return Contacts(tuple(merge(found)), len(moved), moved.fps, 0.0 if carrying.moves else None)
+    return Contacts(
+        tuple(merge(found)), len(moved), moved.fps, 0.0 if carrying.moves and ledger.floor is not None else None
+    )
 
 
 def merge(found: list[Contact]) -> list[Contact]:
@@ -138,12 +141,16 @@ def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact) -> floa
 
 
 def measure_standing_ankle(carrying: CarryOver, T: Floats, ledger: Contacts) -> float:
-    """Return how high the ankles of a clip are when they stand: the 20th percentile of their heights in contact."""
-    up, heights = carrying.model.up_direction, []
+    """Return how high the ankles of a clip are when they stand: the 20th percentile of their heights in contact.
+
+    Where nothing stands it is the 2nd of all heights, as that of the soles is the floor.
+    """
+    up, heights, stands = carrying.model.up_direction, [], False
     for side in "lr":
         if f"ankle_{side}" not in carrying.theirs:
             continue
         path = T[:, carrying.at[carrying.theirs[f"ankle_{side}"]], :3, 3] @ up
         own = [path[c.start : c.end] for c in ledger if c.name.endswith(f"_{side}") and not c.name.startswith("palm")]
+        stands = stands or bool(own)
         heights += own or [path]
-    return float(np.percentile(np.concatenate(heights), 20.0)) if heights else 0.0
+    return float(np.percentile(np.concatenate(heights), 20.0 if stands else LOWEST)) if heights else 0.0

@@ -23,9 +23,11 @@ from poise.motion.edges import list_edge_goals
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.finding import find_runs
 from poise.motion.fitting import SHIFT, fit_places
+from poise.motion.floors import list_swinging
 from poise.motion.keeping import part_limits, read_limits, read_number
 from poise.motion.ledger import Contact, Contacts, Place
 from poise.motion.result import HOLDS, Released, Track, list_holding
+from poise.motion.soles import measure_giant
 from poise.motion.tipping import Tipping
 from poise.motion.whole_clip import ClipAnswer, ClipGoal, Progress, solve_whole
 
@@ -82,7 +84,8 @@ def lock(
 class Asked:
     """How a clip is to be locked: the options of `lock`, and what a shift of the root costs beside a turn.
 
-    `tips` says that places are on the floor itself, so that feet which cannot be laid flat are raised above it.
+    `tips` says that places are on the floor itself, so that feet which cannot be laid flat are raised above it. All
+    tolerances grow with `size`, that of a giant beside a person.
     """
 
     smooth: float
@@ -92,6 +95,7 @@ class Asked:
     steps: int | None = None
     slide: float = 1.0
     tips: bool = False
+    size: float = 1.0
 
     def solve(self, clip: Motion, goals: list[ClipGoal], start: Floats) -> ClipAnswer:
         """Return the clip that is nearest to the given one and serves the goals."""
@@ -113,7 +117,7 @@ def lock_places(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
     ledger = fit_places(clip, fill_places(clip, ledger))
     if part_limits(asked.limits)[1]:
         clip = Motion(clip.model, follow_branches(clip.model, clip.q), clip.fps)
-    return hold_contacts(clip, ledger, asked)
+    return hold_contacts(clip, ledger, replace(asked, size=measure_giant(clip)))
 
 
 def hold_contacts(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
@@ -126,13 +130,13 @@ def hold_contacts(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
     tipping = Tipping(clip.model, ledger) if asked.tips else None
     for _ in range(ROUNDS):
         ledger, q, errors, broken = shift_places(clip, ledger, q, asked, tipping)
-        kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, asked.limits)
+        kept, let_go = part_held(Motion(clip.model, q, clip.fps), ledger, errors, asked)
         if not let_go:
             break
         far = max(errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger)
         released += let_go
         ledger = replace(ledger, intervals=tuple(kept))
-        if far <= NEARLY:
+        if far <= NEARLY * asked.size:
             break
     assert q is not None
     names = {contact.name: errors.get((contact.frame, contact.point)) for contact in ledger}
@@ -140,7 +144,7 @@ def hold_contacts(clip: Motion, ledger: Contacts, asked: Asked) -> Track:
     return Track(
         Motion(clip.model, q, clip.fps),
         {name: error for name, error in names.items() if error is not None},
-        dict.fromkeys(names, TOLERANCE),
+        dict.fromkeys(names, (asked.size * TOLERANCE[0], TOLERANCE[1])),
         ledger,
         tuple(released),
         clip,
@@ -166,8 +170,9 @@ def shift_places(
     tips = tipping is not None and bool(tipping.edges)
     if tipping is not None and tips:
         ledger = fit_places(clip, tipping.raise_places(Motion(clip.model, q, clip.fps), ledger))
+    exact = asked.size * (0.5 * HOLDS if asked.limits else EXACT)
     for round_ in range(SHIFTS):
-        goals = list_goals(clip, ledger, tipping)
+        goals = list_goals(clip, ledger, tipping, asked.size)
         if not goals and not asked.limits:
             return ledger, q, {}, broken
         answer = asked.solve(clip, goals, q)
@@ -175,21 +180,23 @@ def shift_places(
         keys = list_keys(ledger)
         errors = {key: answer.errors[:, i] for i, key in enumerate(keys)}
         off = [errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger]
-        if round_ + 1 == SHIFTS or (not tips and max(off, default=0.0) <= (0.5 * HOLDS if asked.limits else EXACT)):
+        if round_ + 1 == SHIFTS or (not tips and max(off, default=0.0) <= exact):
             break
         moved = Motion(clip.model, q, clip.fps)
         raised = ledger if tipping is None else tipping.raise_places(moved, ledger)
-        shifted = tuple(recentre(moved, c, far) for c, far in zip(raised, off, strict=True))
+        shifted = tuple(
+            c if far <= EXACT * asked.size else recentre(moved, c) for c, far in zip(raised, off, strict=True)
+        )
         fitted = fit_places(clip, replace(ledger, intervals=shifted))
-        if measure_shift(ledger, fitted) <= SAME:
+        if measure_shift(ledger, fitted) <= SAME * asked.size:
             break
         ledger = fitted
     return ledger, q, errors, broken
 
 
-def recentre(moved: Motion, contact: Contact, off: float) -> Contact:
+def recentre(moved: Motion, contact: Contact) -> Contact:
     """Return a contact whose place is where the body holds the point on average, at the same height."""
-    if off <= EXACT or contact.place is None:
+    if contact.place is None:
         return contact
     up = moved.model.up_direction
     path = moved[contact.start : contact.end].positions(contact.frame, contact.point)
@@ -214,11 +221,11 @@ def list_keys(ledger: Contacts) -> list[Key]:
     return list(dict.fromkeys((contact.frame, contact.point) for contact in ledger))
 
 
-def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None) -> list[ClipGoal]:
+def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None, size: float = 1.0) -> list[ClipGoal]:
     """List what a ledger asks of every frame: points at their places, and no sole below the floor."""
     up = clip.model.up_direction
     floors = {} if tipping is None else tipping.list_floors()
-    held, above = [], []
+    held, above, most = [], [], 0.0
     for frame, point in list_keys(ledger):
         path = clip.positions(frame, point)
         targets, weights = np.zeros((len(clip), 12)), np.zeros(len(clip))
@@ -234,16 +241,26 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None) -
         held.append(ClipGoal(Reach(frame, path[0], point=point, name=name), targets, weights, hard=True))
         floor = min(levels)
         pull = float(np.abs(path @ up - targets[:, 9:] @ up).max())  # what is pulled down takes its neighbours along
-        near = (path @ up < floor + NEAR + pull) & (weights == 0.0)
-        if near.any():
-            region = HalfSpace(floor * up, -up)
-            goal = Inside(frame, region, point=point, name=f"{name} above the floor")
-            above.append(ClipGoal(goal, None, near.astype(np.float64), hard=True))
-    return held + above + list_edge_goals(clip, ledger, floors)
+        most = max(most, pull)
+        above += raise_point(
+            frame, point, HalfSpace(floor * up, -up), (path @ up < floor + NEAR * size + pull) & (weights == 0.0)
+        )
+    swinging, ground = list_swinging(clip.model, ledger, carried=tipping is not None)
+    for sole in swinging:
+        near = clip.positions(sole.frame, sole.point) @ up < ground + NEAR * size + most
+        above += raise_point(sole.frame, sole.point, HalfSpace(ground * up, -up), near)
+        floors[sole.name] = ground
+    return held + above + list_edge_goals(clip, ledger, floors, size)
+
+
+def raise_point(frame: str, point: Place, region: HalfSpace, near: NDArray[np.bool_]) -> list[ClipGoal]:
+    """List what keeps a point above the floor at the frames at which it is near; nothing where it never is."""
+    goal = Inside(frame, region, point=point, name=f"{frame} {point} above the floor")
+    return [ClipGoal(goal, None, near.astype(np.float64), hard=True)] if near.any() else []
 
 
 def part_held(
-    moved: Motion, ledger: Contacts, errors: dict[Key, Floats], limits: Sequence[Limit]
+    moved: Motion, ledger: Contacts, errors: dict[Key, Floats], asked: Asked
 ) -> tuple[list[Contact], list[Released]]:
     """Part contacts into stretches that hold and stretches that do not, those with the reason."""
     kept: list[Contact] = []
@@ -251,7 +268,7 @@ def part_held(
     shortest = max(2, round(0.1 * moved.fps))
     for contact in ledger:
         far = errors[contact.frame, contact.point][contact.start : contact.end, 0]
-        holds = far <= HOLDS
+        holds = far <= HOLDS * asked.size
         for a, b in find_runs(holds):
             if b - a >= shortest or (b - a) == len(contact):
                 kept.append(replace(contact, start=contact.start + a, end=contact.start + b))
@@ -260,7 +277,7 @@ def part_held(
         for a, b in find_runs(~holds):
             piece = replace(contact, start=contact.start + a, end=contact.start + b)
             worst = contact.start + a + int(np.argmax(far[a:b]))
-            let_go.append(Released(piece, explain(moved, contact, float(far[a:b].max()), worst, limits)))
+            let_go.append(Released(piece, explain(moved, contact, float(far[a:b].max()), worst, asked.limits)))
     return kept, let_go
 
 

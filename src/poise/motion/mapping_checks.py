@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from poise.errors import InvalidValue
 from poise.model import Model
-from poise.motion.bones import find_limb_start, measure_legs, tell_left
+from poise.motion.bones import measure_legs, tell_left
 
 __all__ = ["check_parts"]
 
@@ -80,7 +80,7 @@ def find_turned_trunk(model: Model, names: dict[str, str]) -> Iterator[tuple[str
         return
     pelvis, chest = names["pelvis"], names["chest"]
     arms = [names[role] for role in ("shoulder_l", "shoulder_r") if role in names]
-    if pelvis == chest and len({find_limb_start(model, chest, arm) for arm in arms}) < len(arms):
+    if pelvis == chest and len({find_first_joint(model, chest, arm) for arm in arms}) < len(arms):
         yield "chest", "which is its 'pelvis' too, but both arms leave the trunk above it."
     for role, own, other, limbs in (
         ("chest", chest, pelvis, arms),
@@ -91,6 +91,17 @@ def find_turned_trunk(model: Model, names: dict[str, str]) -> Iterator[tuple[str
             yield role, f"which is further from its {kin} than {other!r}: the trunk is the wrong way round."
 
 
+def find_first_joint(model: Model, trunk: str, limb: str) -> str:
+    """Return the first joint that moves a limb on its trunk: links that are fixed to the trunk are a part of it."""
+    own = list_moving(model, limb)
+    return next((name for name in own[::-1] if name not in list_moving(model, trunk)), limb)
+
+
 def count_between(model: Model, one: str, other: str) -> int:
-    """Count the frames on the way from one frame to another."""
-    return len({one, *model.ancestors(one)} ^ {other, *model.ancestors(other)})
+    """Count the joints on the way from one frame to another; frames that are fixed to each other are one piece."""
+    return len(set(list_moving(model, one)) ^ set(list_moving(model, other)))
+
+
+def list_moving(model: Model, frame: str) -> list[str]:
+    """List the joints that move a frame, the nearest first."""
+    return [joint.name for joint in model.joints_above(frame) if joint.nv]

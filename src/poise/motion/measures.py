@@ -26,8 +26,10 @@ from poise.kinematics import Motion
 from poise.kinematics.carrying import find_root
 from poise.kinematics.editing import follow_branches
 from poise.limits.capsules import body_capsules, choose_pairs
+from poise.model import Model
 from poise.motion.edges import find_tipping
 from poise.motion.finding import contacts as find_contacts
+from poise.motion.floors import list_swinging
 from poise.motion.ledger import Contact, Contacts, Place
 from poise.native import core
 
@@ -198,7 +200,7 @@ def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Flo
         heights.append(np.abs(path @ up - level))
     off = np.concatenate(heights) if heights else np.zeros(1)
     tips = {(point.frame, point.point) for point in find_tipping(clip.model).values()}
-    lowest = find_lowest(ledger, up, tips)
+    lowest = find_lowest(clip.model, ledger, tips)
     depths = np.zeros(len(clip))
     for frame, point, floor in lowest:
         depths = np.maximum(depths, floor - clip.positions(frame, point) @ up)
@@ -209,9 +211,10 @@ def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Flo
     }
 
 
-def find_lowest(ledger: Contacts, up: Floats, tips: set[Point]) -> list[tuple[str, Place, float]]:
-    """List every point of the ledger with the lowest height at which it stands; the floor for one that tips."""
-    lowest: dict[Point, float] = {}
+def find_lowest(model: Model, ledger: Contacts, tips: set[Point]) -> list[tuple[str, Place, float]]:
+    """List every sole with the lowest height at which it stands; the floor for one that tips, or never stands."""
+    up, (swinging, ground) = model.up_direction, list_swinging(model, ledger)
+    lowest: dict[Point, float] = {(sole.frame, sole.point): ground for sole in swinging}
     for contact in ledger:
         if contact.place is not None:
             key, height = (contact.frame, contact.point), float(np.array(contact.place) @ up)

@@ -14,7 +14,7 @@ from poise.model import Model
 from poise.model.derive import remodel, take_part
 from poise.model.spec import FrameSpec, JointSpec
 
-__all__ = ["NEEDED", "choose", "list_people", "single_out"]
+__all__ = ["NEEDED", "choose", "cut_out", "find_carrier", "list_carried", "list_people", "single_out"]
 
 NEEDED = ("pelvis", "hip_l", "hip_r", "knee_l", "knee_r", "ankle_l", "ankle_r")
 
@@ -70,13 +70,41 @@ def find_people(model: Model) -> Iterator[str]:
 
 
 def single_out(model: Model, frame: str) -> Model:
-    """Return a model of several people in which only the one that a frame is a part of has roles."""
+    """Return a model in which only the person that a frame is a part of is looked at for roles and contact points.
+
+    Others in the same file, and things beside it such as cameras, change nothing about it.
+    """
     people = list_people(model)
     person = next((each for each in people if each in (frame, *model.ancestors(frame))), None)
-    if len(people) < 2 or person is None:
+    if len(people) < 2:
+        person = find_body(model, frame)
+    if person is None:
         return model
     alone: Model = model.keep(f"only {person}", lambda: leave_alone(model, person))
     return alone
+
+
+def find_body(model: Model, frame: str) -> str | None:
+    """Return the frame that carries the body that a frame is a part of; None where nothing stands beside it."""
+    carrier = find_carrier(model, frame)
+    if carrier is None or not set(model.frames) - list_carried(model, carrier) - set(model.ancestors(carrier)):
+        return None
+    return carrier if dict(find_roles(cut_out(model, carrier))) == dict(find_roles(model)) else None
+
+
+def find_carrier(model: Model, frame: str) -> str | None:
+    """Return the nearest frame that slides and carries a frame with all parts of its body; None where none does.
+
+    There are rigs whose legs do not hang on the pelvis: what carries that alone is not meant.
+    """
+    parts = find_roles(model).values()
+    ways = [joint.frame for joint in model.joints_above(frame) if joint.kind in ("free", "translation3")]
+    return next((each for each in ways if list_carried(model, each).issuperset(parts)), None)
+
+
+def list_carried(model: Model, frame: str) -> set[str]:
+    """List a frame and all that it carries."""
+    return {name for name in model.frames if frame in (name, *model.ancestors(name))}
 
 
 def leave_alone(model: Model, person: str) -> Model:

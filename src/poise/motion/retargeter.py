@@ -123,7 +123,7 @@ class Retargeter:
 
     def _find_ground(self, q: Floats, T: Floats) -> None:
         up, carrying = self.model.up_direction, self.carrying
-        self.size = measure_size(Motion(self.source, q[None], self.fps))
+        self.size = measure_size(Motion(carrying.source, q[None], self.fps))
         soles = [place_at(T[carrying.at[h.source.frame]], h.source.point) @ up for h in self.treading.holds]
         lowest = float(min(soles, default=0.0))
         stands = abs(lowest) < ON_GROUND * self.size
@@ -139,9 +139,9 @@ class Retargeter:
         self.asked.aim(targets)
         self.asked.hold()
         q, errors = self.window.solve(start, guide, self.asked, steps)
-        if self.asked.list_missed(errors, NEARLY):
+        if self.asked.list_missed(errors, NEARLY * self.treading.giant):
             q, errors = self.window.solve(start, guide, self.asked, MORE_STEPS)
-            far = self.asked.list_missed(errors, OUT_OF_REACH)
+            far = self.asked.list_missed(errors, OUT_OF_REACH * self.treading.giant)
             for hold in far:
                 self.treading.let_go(hold, self.q)
             if far:
@@ -210,7 +210,8 @@ def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: in
     for i, hold in enumerate(live.treading.holds):
         places = np.array([np.full(3, np.nan) if each[i] is None else each[i] for each in stood]).reshape(-1, 3)
         for a, b in find_runs(~np.isnan(places[:, 0])):
-            for first, end in part_stays(places[a:b], up, TIPPED if hold.tips else STILL):
+            most = live.treading.giant * (TIPPED if hold.tips else STILL)
+            for first, end in part_stays(places[a:b], up, most):
                 mean = places[a + first : a + end].mean(axis=0)
                 x, y, z = (mean if hold.tips else mean - (mean @ up) * up).tolist()
                 out.append(Contact(hold.frame, a + first, a + end, place=(x, y, z), point=hold.point, name=hold.name))

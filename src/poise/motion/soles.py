@@ -14,8 +14,11 @@ from poise.anatomy import roles as find_roles
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.model import Model
+from poise.motion.people import cut_out, find_carrier, list_carried
 
-__all__ = ["SolePoint", "find_soles", "measure_size"]
+__all__ = ["SolePoint", "find_soles", "measure_giant", "measure_size"]
+
+ORDINARY = 1.25  # of a person's size: lengths in metres that suit people suit whoever is no larger
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +69,34 @@ def choose_point(roles: Roles, name: str) -> SolePoint:
 def measure_size(clip: Motion) -> float:
     """Return how large a body is beside a person of 1.75 m, whose frames span 1.6 m; thresholds grow with it.
 
-    It is measured where the clip stands tallest, because the rest pose of many files lies down.
+    It is measured where the clip stands tallest, because the rest pose of many files lies down; of the frames that are
+    carried with its pelvis, because files hold cameras, things and other people too.
     """
-    heights = clip.model.fk(clip.q[:: max(1, len(clip) // 100)])[:, :, :3, 3] @ clip.model.up_direction
+    model = clip.model
+    frames, length = find_own(model)
+    heights = model.fk(clip.q[:: max(1, len(clip) // 100)])[:, :, :3, 3][:, frames] @ model.up_direction
     tall = float(np.percentile(np.ptp(heights, axis=1), 90.0)) if heights.size else 0.0
-    return max(tall, 0.5 * clip.model.length, 1e-9) / 1.6
+    return max(tall, 0.5 * length, 1e-9) / 1.6
+
+
+def measure_giant(clip: Motion) -> float:
+    """Return how many times as large as a person a giant is; 1 for everyone up to ORDINARY, small ones too."""
+    size = measure_size(clip)
+    return size if size > ORDINARY else 1.0
+
+
+def find_own(model: Model) -> tuple[list[int], float]:
+    """Find which frames are the body's own, and its length; all of them where nothing carries it freely."""
+    own: tuple[list[int], float] = model.keep("own frames", lambda: list_own(model))
+    return own
+
+
+def list_own(model: Model) -> tuple[list[int], float]:
+    """List the frames that are carried with the pelvis, and the length of the body that they are."""
+    pelvis = find_roles(model).get("pelvis")
+    carrier = None if pelvis is None else find_carrier(model, pelvis)
+    if carrier is None:
+        return list(range(len(model.frames))), model.length
+    carried = list_carried(model, carrier)
+    own = [i for i, frame in enumerate(model.frames) if frame in carried]
+    return own, model.length if len(own) == len(model.frames) else cut_out(model, carrier).length

@@ -17,13 +17,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.errors import InvalidValue
-from poise.model import Model
+from poise.kinematics import Motion
 from poise.motion.carry_over import CarryOver
 from poise.motion.edges import Edge, find_edges
 from poise.motion.finding import LOW, SLOW, SLOW_ENOUGH_TO_STAY
+from poise.motion.floors import list_soles
 from poise.motion.settling import settle
-from poise.motion.soles import SolePoint, find_soles
+from poise.motion.soles import SolePoint, measure_giant
 from poise.motion.striding import Leg, find_leg, place_at
 from poise.spatial import Rotation
 
@@ -113,6 +113,7 @@ class Treading:
     def __init__(self, carrying: CarryOver, fps: float) -> None:
         self.carrying, self.fps, self.up = carrying, fps, carrying.model.up_direction
         self.holds = list_holds(carrying) if carrying.moves else []
+        self.giant = measure_giant(Motion(carrying.model, carrying.model.rest[None], fps))
         self.frames = np.array([carrying.at[hold.source.frame] for hold in self.holds], dtype=np.int64)
         self.points = np.array([hold.source.point for hold in self.holds]).reshape(-1, 3, 1)
         self.feet = list(dict.fromkeys(hold.frame for hold in self.holds))
@@ -186,7 +187,7 @@ class Treading:
         """Raise the points that stand by how deep their edge is below the floor; tell whether there was one."""
         depths, lifted = seen.depths, False
         for hold, depth in zip(self.holds, depths.tolist(), strict=True):
-            if hold.place is not None and depth > TOUCHES:
+            if hold.place is not None and depth > TOUCHES * self.giant:
                 hold.place, lifted = hold.place + depth * self.up, True
         return lifted
 
@@ -196,9 +197,9 @@ class Treading:
         A foot that can be laid flat stands when it has come down and lies; one that cannot, when an edge is down.
         """
         assert self.now is not None
-        gaps = -self.now.depths
+        gaps, down, tipped = -self.now.depths, DOWN * self.giant, TIPPED * self.giant
         return [
-            place if hold.place is not None and (gap < TIPPED if hold.tips else hold.down and gap < DOWN) else None
+            place if hold.place is not None and (gap < tipped if hold.tips else hold.down and gap < down) else None
             for hold, place, gap in zip(self.holds, self.now.places, gaps.tolist(), strict=True)
         ]
 
@@ -283,12 +284,17 @@ class Treading:
             before = self.now if self.was is None else self.was
             stands = max(0.0, float(2.0 * self.now.corners[i] - before.corners[i]))
         height = float(hold.place @ self.up)
-        left, hold.fall = settle(height - stands, hold.fall, 1.0 / self.fps, fastest)
+        left, hold.fall = self._settle(height - stands, hold.fall, fastest)
         if height != stands + left:
             hold.place = hold.place + (stands + left - height) * self.up
             self._keep_apart(hold)
-        hold.tilt, hold.tip = settle(hold.tilt, hold.tip, 1.0 / self.fps, fastest)
+        hold.tilt, hold.tip = self._settle(hold.tilt, hold.tip, fastest)
         hold.down = left == 0.0 and hold.tilt == 0.0
+
+    def _settle(self, x: float, v: float, fastest: float) -> tuple[float, float]:
+        """Return a height and its speed one frame later; a giant comes down as many times as fast as it is large."""
+        there, speed = settle(x / self.giant, v / self.giant, 1.0 / self.fps, fastest)
+        return there * self.giant, speed * self.giant
 
     def _level(self) -> None:
         """Keep the points of a foot that is tilted so high that none of its corners is below the floor."""
@@ -323,14 +329,6 @@ def list_holds(carrying: CarryOver) -> list[Foothold]:
             leg = find_leg(carrying, sole.name[-1:], own.frame, own.point)
             holds.append(Foothold(sole.name, sole, own.frame, own.point, edges.get(sole.name), leg=leg))
     return holds
-
-
-def list_soles(model: Model) -> list[SolePoint]:
-    """List the points with which a body stands; none where it has no feet."""
-    try:
-        return find_soles(model)
-    except InvalidValue:
-        return []
 
 
 def measure_apart(a: Foothold, b: Foothold) -> float:
