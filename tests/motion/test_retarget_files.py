@@ -111,8 +111,11 @@ def test_of_two_people_the_one_that_is_named_walks_and_its_feet_stand(recording,
     both = [" ".join([*still, *row]) for row in numbers]  # the first one stands still
     clip = poise.load_motion(write_recording(tmp_path / "two.bvh", "".join(people), rows[:2] + both))
     names = [joint.frame for joint in clip.model.joints if joint.parent is None]
-    with pytest.raises(InvalidValue, match=rf"2 people.*person='{names[1]}'"):
+    bones_called = [name.removesuffix("_position") for name in names]
+    with pytest.raises(InvalidValue, match=rf"2 people, carried by '{bones_called[0]}', .*person='{bones_called[1]}'"):
         retarget(clip, small)
+    called = [Mapping.between(clip.model, small, person=name) for name in bones_called]
+    assert called == [Mapping.between(clip.model, small, person=name) for name in names]
     first, second = (Mapping.between(clip.model, small, person=name) for name in names)
     alone = retarget(poise.load_motion(write_recording(tmp_path / "one.bvh", bones, rows)), small)
     for mode in ("clip", "online"):

@@ -13,12 +13,13 @@ from poise.errors import FormatError, InvalidValue, NameNotFound, name_not_found
 from poise.model import Model
 from poise.motion.ledger import read_kind
 from poise.motion.mapping_checks import check_parts
-from poise.motion.people import NEEDED, choose, list_people
+from poise.motion.people import NEEDED, choose, list_people, name_person
 
 __all__ = ["Mapping", "Pair", "find_mapping"]
 
 KIND = "poise mapping"
 ARM = ("shoulder", "elbow", "wrist")
+KINDS = {"quadruped": "it is a quadruped", "many legs": "it has many legs", "two arms": "it has two arms and no legs"}
 MAPPED = (
     *("pelvis", "spine_1", "chest", "neck", "head"),
     *(f"{part}_{side}" for part in ("clavicle", *ARM) for side in "lr"),
@@ -177,7 +178,7 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
         arms = {roles[f"{part}_{side}"] for part in ARM for side in "lr" if f"{part}_{side}" in roles}
         lacking = [role for role in NEEDED if role not in roles or roles[role] in arms]
         if roles.kind not in ("biped", "") or lacking:
-            what = f"it is a {roles.kind}" if roles.kind not in ("biped", "") else f"it has no {', '.join(lacking)}"
+            what = KINDS.get(roles.kind, f"it has no {', '.join(lacking)}")
             raise InvalidValue(
                 f"a motion is carried over between bodies with two legs, and {body.name!r} is none that can be told: "
                 f"{what}. Give its roles with model.with_roles, or a mapping."
@@ -200,7 +201,7 @@ def list_apart(roles: Roles) -> set[str]:
 
 def refuse_crowds(body: Model) -> None:
     """Refuse a file with more than one person, by their names."""
-    people = list_people(body)
+    people = [name_person(body, each) for each in list_people(body)]
     if len(people) > 1:
         raise InvalidValue(
             f"{body.name!r} holds {len(people)} people, carried by {', '.join(map(repr, people))}: say which one is "

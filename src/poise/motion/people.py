@@ -10,11 +10,12 @@ from poise.anatomy import roles as find_roles
 from poise.errors import InvalidValue, name_not_found
 from poise.kinematics import Motion
 from poise.kinematics.carrying import find_first
+from poise.kinematics.samples import TURNS_FREELY
 from poise.model import Model
 from poise.model.derive import remodel, take_part
 from poise.model.spec import FrameSpec, JointSpec
 
-__all__ = ["NEEDED", "choose", "cut_out", "find_carrier", "list_carried", "list_people", "single_out"]
+__all__ = ["NEEDED", "choose", "cut_out", "find_carrier", "list_carried", "list_people", "name_person", "single_out"]
 
 NEEDED = ("pelvis", "hip_l", "hip_r", "knee_l", "knee_r", "ankle_l", "ankle_r")
 
@@ -58,6 +59,13 @@ def list_people(model: Model) -> list[str]:
     """List the frames that carry a body with two legs through the world, where a file holds more than one body."""
     people: tuple[str, ...] = model.keep("people", lambda: tuple(find_people(model)))
     return list(people)
+
+
+def name_person(model: Model, carrier: str) -> str:
+    """Return what people call a person: the bone that its root turns, not the joint that slides it there."""
+    slides = any(joint.frame == carrier and joint.kind == "translation3" for joint in model.joints)
+    turned = [joint.frame for joint in model.joints if joint.parent == carrier and joint.kind in TURNS_FREELY]
+    return turned[0] if slides and len(turned) == 1 else carrier
 
 
 def find_people(model: Model) -> Iterator[str]:
