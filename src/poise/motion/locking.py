@@ -246,8 +246,11 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None, s
             frame, point, HalfSpace(floor * up, -up), (path @ up < floor + NEAR * size + pull) & (weights == 0.0)
         )
     swinging, ground = list_swinging(clip.model, ledger, carried=tipping is not None)
-    for sole in swinging:
-        near = clip.positions(sole.frame, sole.point) @ up < ground + NEAR * size + most
+    heights = [clip.positions(sole.frame, sole.point) @ up - ground for sole in swinging]
+    if not held and all((height >= -SAME * size).all() for height in heights):
+        return []  # nothing moves the body
+    for sole, height in zip(swinging, heights, strict=True):
+        near = height < NEAR * size + most
         above += raise_point(sole.frame, sole.point, HalfSpace(ground * up, -up), near)
         floors[sole.name] = ground
     return held + above + list_edge_goals(clip, ledger, floors, size)
