@@ -17,7 +17,7 @@ from poise.model.layout import Layout
 from poise.model.spec import FrameSpec, JointSpec, freeze
 from poise.spatial import Rotation, Transform
 
-__all__ = ["add_free_root", "adjust_model", "guess_scale", "scale_model", "scale_q", "with_up"]
+__all__ = ["add_free_root", "adjust_model", "guess_scale", "scale_model", "scale_motion", "with_up"]
 
 Spec = JointSpec | FrameSpec
 UNITS = {1.0: "metres", 0.01: "centimetres", 0.001: "millimetres"}
@@ -124,6 +124,11 @@ def scale_q(layout: Layout, q: Floats, factor: float) -> Floats:
         if spec.name not in layout.mimics:
             out[..., layout.q_slices[spec.name]] *= scale_numbers(spec.kind, factor)
     return freeze(out)
+
+
+def scale_motion(clip: Motion, factor: float) -> Motion:
+    """Return the same motion, every length multiplied by a factor."""
+    return Motion(scale_model(clip.model, factor), scale_q(clip.model._layout, clip.q, factor), clip.fps)
 
 
 def scale_shape(shape: Shape, factor: float) -> Shape:

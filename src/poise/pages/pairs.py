@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.formats.adjust import scale_model, scale_q
+from poise.formats.adjust import scale_motion
 from poise.kinematics import Motion
 from poise.motion import Retargeted
 from poise.pages.scene import Color, Scene
@@ -24,7 +24,7 @@ def show_both(carried: Retargeted) -> Scene:
     It is shown as large as its path was scaled: so both go in step and stay side by side, and a source in centimetres
     is no giant beside a dot.
     """
-    source, motion = resize(carried.source, carried.scale), carried.motion
+    source, motion = scale_motion(carried.source, carried.scale), carried.motion
     every = -(-len(motion) // LONGEST)
     model = motion.model
     title = f"{carried.mapping.source} on {carried.mapping.target}"
@@ -44,11 +44,6 @@ def find_places(clip: Motion) -> Floats:
     moved = [i for i, frame in enumerate(clip.model.frames) if clip.model.joints_above(frame)]
     places: Floats = clip.model.fk(clip.q)[:, moved][..., :3, 3]
     return places
-
-
-def resize(clip: Motion, factor: float) -> Motion:
-    """Return the same motion, every length multiplied by a factor."""
-    return Motion(scale_model(clip.model, factor), scale_q(clip.model._layout, clip.q, factor), clip.fps)
 
 
 def set_beside(source: Floats, result: Floats, up: int, gap: float) -> Floats:
