@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import poise
+from carts import make_cart
 from known_bodies import Maker, Plan, find_parts, rename, scramble, turn
 from poise.model import Model
 from poise.model.spec import JointSpec
@@ -111,19 +112,7 @@ def test_names_decide_which_side_is_left_and_the_contradiction_is_said() -> None
 
 
 def test_a_body_on_wheels_has_no_legs_and_says_so() -> None:
-    builder = poise.ModelBuilder("cart")
-    builder.add_joint("base", None, "free", offset=(0.0, 0.0, 0.2))
-    builder.add_joint("lift", "base", "prismatic", offset=(0.0, 0.0, 0.6), axis=(0, 0, 1), lower=0.0, upper=0.3)
-    for side, sign in (("left", 1.0), ("right", -1.0)):
-        wheel = (0.0, sign * 0.2, -0.1)
-        builder.add_joint(f"{side}_wheel", "base", "continuous", offset=wheel, axis=(0, 1, 0), mass=1.0)
-        above, places = "lift", ((0.0, sign * 0.2, 0.4), (0.0, 0.0, 0.0), (0.0, 0.0, -0.1), (0.0, 0.0, -0.2))
-        for k, at in enumerate((*places, (0.0, 0.0, -0.25))):
-            axis = np.eye(3)[(1, 0, 2, 1, 0)[k]]
-            builder.add_joint(f"{side}_{k}", above, "revolute", offset=at, axis=axis, lower=-2.0, upper=2.0, mass=0.5)
-            above = f"{side}_{k}"
-        builder.add_frame(f"{side}_tip", above, offset=(0.0, 0.0, -0.1))
-    found = poise.roles(builder.build())
+    found = poise.roles(make_cart())
     assert found.kind == "two arms"
     assert (found["elbow_l"], found["hand_r"]) == ("left_3", "right_4")
     assert any("wheels" in note and "no legs" in note for note in found.notes)

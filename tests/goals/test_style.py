@@ -17,19 +17,8 @@ from poise.kinematics.samples import Layout
 from poise.limits import Speed
 from poise.native import core
 from poise.solvers.drivers.curved import solve_on_rows
-from walks import make_walk
 
 ASKED = ("hand_l", "hand_r", "foot_l", "foot_r", "head")
-
-
-@pytest.fixture(scope="module")
-def walk():
-    return make_walk()
-
-
-@pytest.fixture(scope="module")
-def style(walk):
-    return Style.fit(walk[::2], neighbours=12)
 
 
 def ask(model, q):

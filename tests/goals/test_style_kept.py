@@ -12,17 +12,6 @@ import pytest
 import poise
 from poise.errors import FormatError, InvalidValue, ModelMismatch
 from poise.goals import MidRange, Reach, Rest, Style
-from walks import make_walk
-
-
-@pytest.fixture(scope="module")
-def walk():
-    return make_walk()
-
-
-@pytest.fixture(scope="module")
-def style(walk):
-    return Style.fit(walk[::2], neighbours=12)
 
 
 def ask(model, q):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import poise
+from carts import make_cart
 from poise.errors import InvalidValue, NameNotFound, PoiseError
 from poise.motion import retarget
 from poise.motion.mapping import Mapping, Pair, find_mapping
@@ -127,17 +128,5 @@ def test_links_that_are_fixed_to_each_other_are_one_piece_of_the_trunk(links):
 
 
 def test_a_body_of_two_arms_is_refused_in_plain_words(walk):
-    builder = poise.ModelBuilder("cart")
-    builder.add_joint("base", None, "free", offset=(0.0, 0.0, 0.2))
-    builder.add_joint("lift", "base", "prismatic", offset=(0.0, 0.0, 0.6), axis=(0, 0, 1), lower=0.0, upper=0.3)
-    for side, sign in (("left", 1.0), ("right", -1.0)):
-        wheel = (0.0, sign * 0.2, -0.1)
-        builder.add_joint(f"{side}_wheel", "base", "continuous", offset=wheel, axis=(0, 1, 0), mass=1.0)
-        above, places = "lift", ((0.0, sign * 0.2, 0.4), (0.0, 0.0, 0.0), (0.0, 0.0, -0.1), (0.0, 0.0, -0.2))
-        for k, at in enumerate((*places, (0.0, 0.0, -0.25))):
-            axis = np.eye(3)[(1, 0, 2, 1, 0)[k]]
-            builder.add_joint(f"{side}_{k}", above, "revolute", offset=at, axis=axis, lower=-2.0, upper=2.0, mass=0.5)
-            above = f"{side}_{k}"
-        builder.add_frame(f"{side}_tip", above, offset=(0.0, 0.0, -0.1))
     with pytest.raises(InvalidValue, match="none that can be told: it has two arms and no legs"):
-        retarget(walk, builder.build())
+        retarget(walk, make_cart())
