@@ -7,17 +7,16 @@ With ``body.at`` the target is where that pose is, so that the residual is zero 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.spatial import ConvexHull
 from scipy.spatial.transform import Rotation as Turn
 
 import poise
-from bodies import ALL_KINDS, random_model, random_transform
+from bodies import random_transform
+from goal_bodies import Body, Floats, random_body
 from poise.goals import (
     Align,
     Angle,
@@ -41,47 +40,8 @@ from poise.goals import (
     Relative,
     Rest,
 )
-from poise.kinematics.parts import find_rigid_parts
 
-Floats = NDArray[np.float64]
 Rows = Callable[[Floats], Floats]
-
-
-@dataclass(frozen=True)
-class Body:
-    """A random body, frames a and b on two of its moving parts, and numbers to make goals of."""
-
-    model: poise.Model
-    rng: np.random.Generator
-    a: str
-    b: str
-    at: Floats | None = None
-
-    def T(self, frame: str, q: Floats) -> Floats:
-        return np.asarray(self.model.fk(q, frame))
-
-    def p(self, frame: str, q: Floats, point: Any = (0.0, 0.0, 0.0)) -> Floats:
-        T = self.T(frame, q)
-        return np.asarray(T[:3, :3] @ np.asarray(point) + T[:3, 3])
-
-    def wanted(self, where: Callable[[Floats], Floats], other: Floats) -> Floats:
-        """Where something is in the pose `at`; something else without one."""
-        return other if self.at is None else where(self.at)
-
-    def place(self, frame: str, point: Any = (0.0, 0.0, 0.0)) -> Floats:
-        return self.wanted(lambda q: self.p(frame, q, point), self.rng.normal(size=3))
-
-
-def random_body(seed: int, at_pose: bool, kinds: tuple[str, ...] = ALL_KINDS) -> tuple[Body, Floats]:
-    """A body and a pose; the goals of the body are served in that pose if asked for."""
-    model = random_model(seed, joints=13, kinds=kinds)
-    rng = np.random.default_rng(seed + 1)
-    parts = find_rigid_parts(model)
-    moving = [frame for frame in model.frames if parts[frame] is not None]
-    a = str(rng.choice(moving))
-    b = str(rng.choice([frame for frame in moving if parts[frame] != parts[a]]))
-    q = np.asarray(model.random(rng))
-    return Body(model, rng, a, b, q if at_pose else None), q
 
 
 def clip_out(deviation: Floats, low: Any, high: Any) -> Floats:

@@ -11,7 +11,8 @@ import pytest
 from numpy.typing import NDArray
 
 import poise
-from goal_cases import CASES, random_body
+from goal_bodies import random_body
+from goal_cases import CASES
 from poise.errors import InvalidValue, NameNotFound, PoiseError, ShapeMismatch
 from poise.goals import (
     Align,

@@ -10,7 +10,8 @@ import pytest
 from numpy.typing import NDArray
 
 import poise
-from goal_cases import CASES, SORTED, TURNED, Rows, random_body
+from goal_bodies import random_body
+from goal_cases import CASES, SORTED, TURNED, Rows
 from poise.goals import Align, Angle, Balance, Ball, Custom, Distance, Goal, Inside, LookAt, Orient
 from poise.solvers import Solver
 from tiers import mostly_slow

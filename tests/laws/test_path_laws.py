@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import poise
 from bodies import ALL_KINDS, EVERY_KIND, GIVEN_KINDS, models, random_model, random_path
 from differences import difference_quotient, numeric_jacobian
-from goal_cases import CASES, random_body
+from goal_bodies import random_body
+from goal_cases import CASES
 from operations import OPERATIONS, REFERENCES, Case, Floats, close
 from poise import Solver, textbook
 

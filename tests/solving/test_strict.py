@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 import poise
 from bodies import random_model
-from goal_cases import CASES, Body
+from goal_bodies import Body
+from goal_cases import CASES
 from limit_oracle import loop_broken
 from poise.errors import InvalidValue
 from poise.goals import Align, Custom, Goal, LookAt, MidRange, OnPlane, Orient, Reach, Rest, Style
