@@ -1,7 +1,8 @@
 // cells.h: a team of threads decides many rows at once, a thread a cell.
 //
 // A team holds a few rows and a stack of their cells. In each round a thread takes a cell, of whatever row; a cell that is left is cut in
-// two halves, which go back on the stack. Among a row's first cells is the narrowest one about the pose that its searches came to: where
+// two halves, which go back on the stack. So does the cell itself where its middle may hold a pose, to be asked that in another round: a
+// round is one walk for every thread. Among a row's first cells is the narrowest one about the pose that its searches came to: where
 // that cannot be ruled out nothing will be proved, and no other cell is cut. Of several cells that hold a pose the one with the lowest
 // mark counts, and cells behind it are dropped: so a row's answer does not depend on the rows beside it.
 #pragma once
@@ -9,15 +10,17 @@
 
 namespace poise {
 
-constexpr int cell_rows = 16;    // rows that a team holds at once, at most
-constexpr int cell_room = 1024;  // cells on the stack: first cells of all rows, and one round's halves for each level
+constexpr int cell_rows = 16;  // rows that a team holds at once, at most
+constexpr int cell_room =
+    1024;  // cells on the stack: first cells of all rows, and one round's halves for each level; middles are on top
 // A team is asked about rows that searches have missed: most have no pose, and narrow cells are soon ruled out.
 constexpr int most_first = 32;
 constexpr double first_width = 0.18;
 constexpr int cell_levels = 13;  // a cell of the last level is not cut any more
 
-// The mark of a cell: its level, the first cell that it is a part of, and which halves were taken; in a word with its place among the rows.
-constexpr unsigned first_shift = 14u, level_shift = 20u, place_shift = 24u;
+// The mark of a cell: its level, the first cell that it is a part of, and which halves were taken; in a word with its place among the rows
+// and whether it is its middle that is asked about.
+constexpr unsigned first_shift = 14u, level_shift = 20u, place_shift = 24u, middle_bit = 1u << 31u;
 constexpr unsigned mark_mask = (1u << place_shift) - 1u, no_mark = mark_mask;
 constexpr unsigned narrowest = 0u;  // the mark of the cell about the pose of the searches
 POISE_FN int level_of(unsigned mark) { return static_cast<int>(mark >> level_shift & 15u); }
@@ -80,14 +83,20 @@ POISE_FN CellPlace<T> place_of(const CellRow<T>& row, const Rows& rows, const Fa
   return out;
 }
 
-// What follows from a cell that was looked at: halves on the stack, or that the row is open.
-template <class T, class Team> POISE_FN void cut_cell(CellMemory<T>& memory, Team team, unsigned cell, bool narrow) {
+// What follows from a cell that is left: its halves on the stack, and on top its middle where that is `worth` a look; a cell that is not cut
+// leaves the row open.
+template <class T, class Team>
+POISE_FN void cut_cell(CellMemory<T>& memory, Team team, unsigned cell, bool narrow, bool worth) {
   const unsigned place = cell >> place_shift, mark = cell & mark_mask;
   CellRow<T>& row = memory.rows[place];
-  const bool last = narrow || level_of(mark) >= cell_levels;
-  const int to = last ? -1 : reserve_cells(memory, team, 2);
-  for (int i = 0; i < 2 && to >= 0; ++i) memory.stack[to + i] = place << place_shift | half_cell(mark, i);
-  team.add(to < 0 ? &row.open : &row.left, to < 0 ? 1 : 2);
+  const int halves = narrow || level_of(mark) >= cell_levels ? 0 : 2, middles = worth ? 1 : 0;
+  const int to = reserve_cells(memory, team, halves + middles);
+  if (to >= 0) {
+    for (int i = 0; i < halves; ++i) memory.stack[to + i] = place << place_shift | half_cell(mark, i);
+    if (worth) memory.stack[to + halves] = cell | middle_bit;
+    team.add(&row.left, halves + middles);
+  }
+  if (to < 0 || halves == 0) team.add(&row.open, 1);
   if (mark == narrowest) row.shut = 1;
 }
 
@@ -142,21 +151,23 @@ POISE_FN void serve_place(CellMemory<T>& memory, Team team, const Rows& rows, in
 template <class T, class Team, class Rows>
 POISE_FN void take_cell(CellMemory<T>& memory, Team team, const Rows& rows, unsigned cell, bool mine) {
   const unsigned mark = cell & mark_mask;
-  CellRow<T>& row = memory.rows[cell >> place_shift];
+  const bool middle = (cell & middle_bit) != 0u;
+  CellRow<T>& row = memory.rows[(cell & ~middle_bit) >> place_shift];
   T values[7] = {};
-  bool narrow = false;
-  Verdict verdict = Verdict::PROVED;
+  bool narrow = false, left = false, worth = false;
   if (mine && mark < row.found && (row.shut == 0 || level_of(mark) <= 1)) {
     const FamilyQuestion<T> question = rows.question(row.row, row.form);
     const CellPlace<T> where = place_of(row, rows, question.spec, mark);
     narrow = where.half <= where.finest;
-    verdict = look_at_cell(question, where.at, where.half, where.finest, values);
+    left = find_left(question, where.at, middle ? T(0) : where.half, middle ? 1 : cuts_of(where.half, narrow), middle,
+                     values);
+    worth = left && (narrow || has_inside(question.spec, values));
   }
   team.wait();
-  if (verdict == Verdict::FOUND) team.lower(&row.found, mark);
-  if (verdict == Verdict::OPEN) cut_cell(memory, team, cell, narrow);
+  if (left && middle) team.lower(&row.found, mark);
+  if (left && !middle) cut_cell(memory, team, cell, narrow, worth);
   team.wait();
-  if (verdict == Verdict::FOUND && row.found == mark) rows.store(row.row, row.form, values);
+  if (left && middle && row.found == mark) rows.store(row.row, row.form, values);
   if (mine) team.add(&row.left, -1);
 }
 

@@ -10,35 +10,38 @@ namespace poise {
 
 enum class Verdict : int { PROVED, FOUND, OPEN };
 
-// some branch that is not ruled out while the free joint is within `half` of `at`; its joints in `out`
+// Some branch that is not ruled out while the free joint is within `half` of `at`; its joints in `out`.
 template <class T>
-POISE_LARGE_FN bool find_leaf(const FamilyQuestion<T>& question, T at, T half, int cuts, bool exact, T* out) {
-  const FamilyAsked<T> asked = ask_of(question, at, half, exact);
+POISE_LARGE_FN bool find_left(const FamilyQuestion<T>& question, T at, T half, int cuts, bool exact, T* out) {
+  const FamilyAsked<T> asked = ask_of(question, at, half * T(1 + 1e-9), exact);
   return walk_branches(question.spec.chain, asked, cuts, all_branches, [&](const FamilyLeaf<T>& leaf) {
     joints_of(question.spec, leaf, at, out);
     return true;
   });
 }
 
-constexpr int few_cuts = 2, many_cuts = 4;  // pieces into which an answer that is hardly known is cut
+// Into how many pieces an answer that is hardly known is cut: more where the cell is not cut any more.
+constexpr int few_cuts = 2, many_cuts = 4;
+template <class T> POISE_FN int cuts_of(T half, bool last) { return last ? many_cuts : half < T(0.3) ? few_cuts : 1; }
+
+// Whether joints as find_left gives them are inside their ranges. Where they are not, a look at the middle of a wide cell is hardly worth it.
+template <class T> POISE_FN bool has_inside(const FamilySpec<T>& spec, const T* values) {
+  const int shift = spec.free_joint == FREE_FIRST;
+  bool inside = true;
+  for (int j = 0; j < 6; ++j) {
+    const FamilyAxis<T>& axis = spec.chain.axes[spec.backwards ? 5 - j : j];
+    inside = inside && absolute(turns_off(axis, values[shift + j])) <= axis.half;
+  }
+  return inside;
+}
 
 // What is known of a cell: PROVED, no pose is in it; FOUND, `out` has the joints of one in its middle; else OPEN.
 template <class T>
 POISE_LARGE_FN Verdict look_at_cell(const FamilyQuestion<T>& question, T at, T half, T finest, T* out) {
-  Verdict verdict = Verdict::OPEN;
-  // with what is tolerated; exactly; and in a cell that is not cut any more, with more pieces
-  POISE_ROLLED
-  for (int way = 0; way < 3; ++way) {
-    const bool exact = way == 1;
-    if (way == 2 && half > finest) continue;
-    const int cuts = exact ? 1 : way == 2 ? many_cuts : half < T(0.3) ? few_cuts : 1;
-    const bool left = find_leaf(question, at, exact ? T(0) : half * T(1 + 1e-9), cuts, exact, out);
-    if (left == exact) {
-      verdict = exact ? Verdict::FOUND : Verdict::PROVED;
-      break;
-    }
-  }
-  return verdict;
+  const bool last = half <= finest;
+  if (!find_left(question, at, half, cuts_of(half, last), false, out)) return Verdict::PROVED;
+  const bool worth = last || has_inside(question.spec, out);
+  return worth && find_left(question, at, T(0), 1, true, out) ? Verdict::FOUND : Verdict::OPEN;
 }
 
 // An open cell that is as narrow as what is tolerated, looked at in its parts, one after the other, down to a sixteenth: what is tolerated
