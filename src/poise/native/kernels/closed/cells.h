@@ -11,11 +11,11 @@
 namespace poise {
 
 constexpr int cell_rows = 16;  // rows that a team holds at once, at most
-constexpr int cell_room =
-    1024;  // cells on the stack: first cells of all rows, and one round's halves for each level; middles are on top
+// Cells on the stack: first cells of all rows, and one round's halves for each level. Middles are on top, and taken in the next round.
+constexpr int cell_room = 1536;
 // A team is asked about rows that searches have missed: most have no pose, and narrow cells are soon ruled out.
-constexpr int most_first = 32;
-constexpr double first_width = 0.18;
+constexpr int most_first = 40;
+constexpr double first_width = 0.15;
 constexpr int cell_levels = 13;  // a cell of the last level is not cut any more
 
 // The mark of a cell: its level, the first cell that it is a part of, and which halves were taken; in a word with its place among the rows

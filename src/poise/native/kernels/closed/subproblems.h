@@ -28,8 +28,12 @@ template <class S> struct TwoTurns {
   mask_t<S> found, certain;
 };
 
+// Of these the device has one copy each: so many of them inlined are more code than it can fetch in time.
+template <class S> POISE_CALLED_FN S positive_atan2_of(S y, S x) { return positive_atan2(y, x); }
+template <class S> POISE_CALLED_FN void sine_cosine_of(S t, S& s, S& c) { sine_cosine(t, s, c); }
+
 template <class S> POISE_FN S arc_tangent(S y, S x) {
-  const S angle = positive_atan2(absolute(y), x);
+  const S angle = positive_atan2_of(absolute(y), x);
   return select(y < S(real_t<S>(0)), S(real_t<S>(0)) - angle, angle);
 }
 
@@ -37,10 +41,8 @@ template <class S> POISE_FN S arc_tangent(S y, S x) {
 template <class S> POISE_FN S arc_cosine(S x) {
   using T = real_t<S>;
   const S one = S(T(1)), c = minimum(maximum(x, S(T(-1))), one);
-  return positive_atan2(square_root((one - c) * (one + c)), c);
+  return positive_atan2_of(square_root((one - c) * (one + c)), c);
 }
-
-template <class S> POISE_CALLED_FN void sine_cosine_of(S t, S& s, S& c) { sine_cosine(t, s, c); }
 
 // A bound from above of the arc sine of x in [0, 1], without an angle: in its series x + x^3 / 6 + ... every term is positive, so from the
 // fifth power on they are at most x^5 times what they are together at 1. 2 % more than it is at 1 / 2, 0.05 % at 1 / 5.
@@ -145,7 +147,7 @@ template <class S> POISE_FN S slack_of(const Line<S>& line) {
 }
 
 // Subproblem 1: the turn about k that brings p into the half plane of k and q; both may be off by so much.
-template <class S> POISE_CALLED_FN Known<S> turn_onto(const S* k, const S* p, const S* q, S p_error, S q_error) {
+template <class S> POISE_FN Known<S> turn_onto(const S* k, const S* p, const S* q, S p_error, S q_error) {
   S a[3], b[3], n[3];
   across(k, p, a);
   across(k, q, b);
