@@ -84,6 +84,30 @@ def test_a_path_that_an_arm_has_made_is_followed_without_a_jump(name: str, frame
     assert (np.linalg.norm(model.fk(q, frame)[:, :3, 3] - middle, axis=1) < 0.2 * way + 2e-3).all()
 
 
+@pytest.mark.parametrize("seed", range(16))
+def test_a_way_through_singular_poses_is_no_reconfiguration(seed: int) -> None:
+    """A motion that an arm has made is a way, also where the straight line between two waypoints cannot be reached.
+
+    Wrist or shoulder are straight for a moment on most of these: 4 and 8 took another branch there, or missed.
+    """
+    q0, q1 = (s * UR5E.random(np.random.default_rng(k)) for s, k in ((0.3, seed), (0.5, seed + 100)))
+    own = q0 + (q1 - q0) * np.linspace(0.0, 1.0, 40)[:, None]
+    track = motion.track(UR5E, Reach("tool0", UR5E.fk(own, "tool0")), fps=30.0, start=q0)
+    assert track.reconfigurations == ()
+    assert track.reached.all()
+    assert np.abs(np.diff(track.motion.q, axis=0)).max() < 1.05 * np.abs(np.diff(own, axis=0)).max()
+
+
+def test_a_frame_that_misses_for_its_neighbours_is_brought_home_also_from_afar() -> None:
+    """Where an elbow passes through its straight pose the poses beside each other are alternately on both sides."""
+    model = poise.load("iiwa14")
+    frame = model.frames[-1]
+    q0, q1 = model.random(np.random.default_rng(31)), model.random(np.random.default_rng(1031))
+    own = q0 + 0.25 * (q1 - q0) * np.linspace(0.0, 1.0, 60)[:, None]
+    track = motion.track(model, Reach(frame, model.fk(own, frame)), fps=30.0, start=q0)
+    assert track.reached.all()
+
+
 def test_a_jump_between_waypoints_is_found_however_small() -> None:
     q = UR5E.random(np.random.default_rng(3))
     q[4] = 0.15  # near the wrist's singularity the branches are near each other

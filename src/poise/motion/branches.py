@@ -204,7 +204,7 @@ class Finder:
         d = steps.subtract(values[:-1].T, values[1:].T).T * steps.units
         a = self.spread(values[:-1])
         b = self.spread(values[:-1] + d)
-        return find_broken(solver, a, b, self.T[frames[:-1]], self.T[frames[1:]])
+        return find_broken(solver, self.goal, a, b, self.T[frames[:-1]], self.T[frames[1:]])
 
     def unwind(self, values: Floats, flips: Sequence[int], steps: Steps) -> list[int]:
         """Bring joints that turn for ever onto a continuous way, in place; return those that leave their range so."""

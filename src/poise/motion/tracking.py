@@ -213,7 +213,8 @@ def solve_route(
     ((name, goal),) = goals.items()
     assert isinstance(goal, Reach)
     whole = np.concatenate([part.motion.q for part in parts])
-    q, errors = bring_home(guess.model, goal, paths[name], whole, np.concatenate([part.errors[name] for part in parts]))
+    off = np.concatenate([part.errors[name] for part in parts])
+    q, errors = bring_home(guess.model, goal, paths[name], whole, off, route.q)
     made = Motion(guess.model, q, guess.fps)
     return replace(
         parts[0],
