@@ -112,3 +112,16 @@ def test_several_answers_of_a_batch_begin_at_the_guesses(name):
     if name == "ur5e":
         listed = [len(poise.solve_all(model, Reach("tool", one))) for one in T]
         assert (batch.reached.sum(axis=1) >= np.minimum(listed, 8) - 1).all()
+
+
+@pytest.mark.parametrize("name", ["ur5e", "puma", "panda"])
+@pytest.mark.parametrize("seed", range(3))
+def test_a_path_that_it_has_made_is_followed_without_a_jump(name, seed):
+    """Its branches are listed by searches from the guesses of every waypoint."""
+    model = calibrate(name, 1e-3)
+    q0, q1 = (s * model.random(np.random.default_rng(k)) for s, k in ((0.3, seed), (0.5, seed + 100)))
+    own = q0 + (q1 - q0) * np.linspace(0.0, 1.0, 40)[:, None]
+    track = poise.motion.track(model, Reach("tool", model.fk(own, "tool")), fps=30.0, start=q0)
+    assert track.reached.all(), track.why()
+    assert track.reconfigurations == ()
+    assert np.abs(np.diff(track.motion.q, axis=0)).max() < 0.6

@@ -1,8 +1,8 @@
 """Branches along a path: which of its answers an arm takes at every waypoint, chosen over the whole path.
 
-Where a chain has a closed form (`model.family`), every waypoint's answers are listed: all branches, of seven joints at
-values of the free joint, and once more around the way that was chosen first. `ways` has what the best way is, `middles`
-whether its steps are what they seem; a step that is not is told so, and the way is chosen again.
+Every waypoint's answers are listed (`waypoints`): all branches, of seven joints at values of the free joint, and once
+more around the way that was chosen first. `ways` has what the best way is, `middles` whether its steps are what they
+seem; a step that is not is told so, and the way is chosen again.
 """
 
 from __future__ import annotations
@@ -16,26 +16,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from poise.batch import BatchSolver
 from poise.goals import Goal
-from poise.goals.goal import GoalRows
 from poise.goals.reach import Reach
 from poise.kinematics import Pose
 from poise.model import Model
 from poise.motion.middles import find_broken
+from poise.motion.waypoints import Waypoints, find_waypoints
 from poise.motion.ways import JUMP, Steps, choose_way
-from poise.reach.bounds import Freedom
-from poise.reach.closed import ClosedGoal, bring_near, close_goal
 
 __all__ = ["Route", "find_route"]
 
 Floats = NDArray[np.float64]
 TURN = 2.0 * np.pi
-VALUES = 64  # of the free joint at which answers are listed
 MOST = 96  # answers of a waypoint, on the average: with more of them, fewer values
 SOME = 16  # one waypoint in so many is looked at for that
 NEAR = 9  # values around the way that was chosen, once more
 AROUND = 12  # waypoints around a reconfiguration to which answers are carried
 ROUNDS = 12  # of choosing a way and looking at its middles
-CELLS = 4000  # that are looked at for arcs between the values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,30 +52,26 @@ class Route:
 def find_route(
     model: Model, goals: Mapping[str, Goal], paths: Mapping[str, Floats], start: ArrayLike | Pose | None
 ) -> Route | None:
-    """Return the best way along a path of transforms; None for other goals, and chains without a closed form."""
+    """Return the best way along a path of transforms; None for other goals, and chains without a list of answers."""
     if len(goals) != 1 or set(goals) != set(paths):
         return None
     ((name, goal),) = goals.items()
     T = paths[name]
     if not isinstance(goal, Reach) or T.ndim != 3 or T.shape[1:] != (4, 4):
         return None
-    rows = goal.rows(model)
-    closed = close_goal(model, rows, Freedom(np.ones(model.nv, dtype=bool).tobytes(), True))
-    if not isinstance(closed, ClosedGoal):
-        return None
     given = None if start is None else np.array(start.q if isinstance(start, Pose) else start, dtype=np.float64)
-    return Finder(model, goal, closed, T, rows, given).find()
+    waypoints = find_waypoints(model, goal, goal.rows(model), np.array(model.rest) if given is None else given)
+    return None if waypoints is None else Finder(model, goal, waypoints, T, given).find()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Finder:
-    """One path: what is asked, and the closed form that answers."""
+    """One path: what is asked, and who lists its answers."""
 
     model: Model
     goal: Reach
-    closed: ClosedGoal
+    waypoints: Waypoints
     T: Floats
-    rows: GoalRows
     start: Floats | None
 
     @property
@@ -89,14 +81,15 @@ class Finder:
 
     def find(self) -> Route | None:
         """Return the best way; None where no waypoint has an answer."""
-        if self.closed.free is None:
-            return self.choose(self.list_answers([np.zeros(1)] * len(self.T)))
-        free = self.closed.axes[self.closed.free]
+        if self.waypoints.free is None:
+            return self.choose(self.waypoints.list_answers(self.T, [np.zeros(1)] * len(self.T)))
+        free = self.waypoints.axes[self.waypoints.free]
         half = free.half if free.slides else min(free.half, np.pi)
-        spread = np.linspace(free.middle - half, free.middle + half, VALUES)
-        some = len(np.concatenate(self.list_answers([spread] * len(self.T[::SOME]), self.T[::SOME])))
-        spread = spread[:: int(some / len(self.T[::SOME]) / MOST) + 1]
-        answers = self.list_answers([spread] * len(self.T))
+        spread = np.linspace(free.middle - half, free.middle + half, self.waypoints.values)
+        sample = self.T[::SOME]
+        some = len(np.concatenate(self.waypoints.list_answers(sample, [spread] * len(sample))))
+        spread = spread[:: int(some / len(sample) / MOST) + 1]
+        answers = self.waypoints.list_answers(self.T, [spread] * len(self.T))
         route = self.choose(answers)
         if route is not None and route.flips:  # narrow arcs lie between the values
             route = self.choose(self.carry_over(answers, route.flips))
@@ -105,22 +98,8 @@ class Finder:
         width = float(spread[1] - spread[0])
         chosen = free.gain * route.q[:, free.q] + free.bias
         around = np.clip(chosen[:, None] + np.linspace(-width, width, NEAR), free.lower, free.upper)
-        finer = self.choose(self.list_answers(list(around)))
+        finer = self.choose(self.waypoints.list_answers(self.T, list(around)))
         return route if finer is None or len(finer.flips) > len(route.flips) else finer
-
-    def list_answers(self, values: Sequence[Floats], path: Floats | None = None) -> list[Floats]:
-        """Return the answers of each waypoint, joints' values (k, n), at its values of the free joint."""
-        out, n = [], len(self.closed.axes)
-        for T, at in zip(self.T if path is None else path, values, strict=True):
-            target = np.asarray(self.rows.convert(T), dtype=np.float64)
-            R, p = target[:9].copy(), target[9:12].copy()
-            found = self.closed.form.branches(R, p, at, True)
-            if not len(found) and self.closed.free is not None:
-                between = np.unique(self.closed.form.arcs(R, p, 1e-4, CELLS)[:-1, 1:].mean(axis=1))
-                found = self.closed.form.branches(R, p, between[:: len(between) // NEAR + 1].copy(), True)
-            out.append(found[:, 3 : 3 + n])
-        inside = self.bring_inside(np.concatenate(out))
-        return np.split(inside, np.cumsum([len(values) for values in out])[:-1])
 
     def carry_over(self, answers: Sequence[Floats], flips: Sequence[int]) -> list[Floats]:
         """Return more answers around reconfigurations: those of the waypoints before and behind, carried along."""
@@ -138,14 +117,6 @@ class Finder:
                     out[t] = np.concatenate([out[t], seeds])
         return out
 
-    def bring_inside(self, values: Floats) -> Floats:
-        """Return joints' values by whole turns inside their ranges, and there near to where the path begins."""
-        begin = self.begin
-        near = [axis.gain * float(begin[axis.q]) + axis.bias for axis in self.closed.axes]
-        columns = [v if axis.slides else bring_near(v, axis, at)
-                   for v, axis, at in zip(values.T, self.closed.axes, near, strict=True)]  # fmt: skip
-        return np.stack(columns, axis=1)
-
     # -------------------------------------------------------------------------------------------- the way
 
     def choose(self, answers: Sequence[Floats]) -> Route | None:
@@ -155,7 +126,7 @@ class Finder:
         if not len(full):
             return None
         apart: tuple[int, ...] = ()  # joints whose whole turns are told apart
-        for _ in range(len(self.closed.axes) + 1):
+        for _ in range(len(self.waypoints.axes) + 1):
             layers = [self.tell_turns(answers[t], apart) for t in full.tolist()]
             way, flips, steps = self.walk(layers, full, apart)
             values = np.array([layers[k][way[k]] for k in range(len(full))])
@@ -169,9 +140,9 @@ class Finder:
     def tell_turns(self, values: Floats, apart: Sequence[int]) -> Floats:
         """Return answers with one more for each whole turn that a joint's range has room for."""
         for k in apart:
-            axis = self.closed.axes[k]
+            axis = self.waypoints.axes[k]
             low, high = np.ceil((axis.lower - values[:, k]) / TURN), np.floor((axis.upper - values[:, k]) / TURN)
-            copies = [values[(low <= m) & (m <= high)] + m * TURN * np.eye(len(self.closed.axes))[k]
+            copies = [values[(low <= m) & (m <= high)] + m * TURN * np.eye(len(self.waypoints.axes))[k]
                       for m in range(int(low.min()), int(high.max()) + 1)]  # fmt: skip
             values = np.concatenate(copies)
         return values
@@ -183,7 +154,7 @@ class Finder:
         steps = Steps(self.find_units(), self.find_periods(apart))
         first = None
         if self.start is not None:
-            own = np.array([axis.gain * self.start[axis.q] + axis.bias for axis in self.closed.axes])
+            own = np.array([axis.gain * self.start[axis.q] + axis.bias for axis in self.waypoints.axes])
             first = np.linalg.norm(steps.subtract(own[:, None], layers[0].T), axis=0)
         solver = BatchSolver(self.model, self.goal, restarts=0)
         for _ in range(ROUNDS):
@@ -210,7 +181,7 @@ class Finder:
         """Bring joints that turn for ever onto a continuous way, in place; return those that leave their range so."""
         stuck = []
         ends = [0, *flips, len(values)]
-        for k, axis in enumerate(self.closed.axes):
+        for k, axis in enumerate(self.waypoints.axes):
             if not np.isfinite(steps.period[k]):
                 continue
             for a, b in pairwise(ends):
@@ -225,26 +196,26 @@ class Finder:
 
     def find_units(self) -> Floats:
         """Return what one is of each joint's value."""
-        return np.array([self.model.length if axis.slides else 1.0 for axis in self.closed.axes])
+        return np.array([self.model.length if axis.slides else 1.0 for axis in self.waypoints.axes])
 
     def find_periods(self, apart: Sequence[int]) -> Floats:
         """Return after how much each joint is the same again: a turn, where its range has room for it."""
         wide = [
             not axis.slides and axis.upper - axis.lower >= TURN and k not in apart
-            for k, axis in enumerate(self.closed.axes)
+            for k, axis in enumerate(self.waypoints.axes)
         ]
         return np.where(wide, TURN, np.inf)
 
     def spread(self, values: Floats) -> Floats:
         """Return q (k, nq) of joints' values as they are."""
         q = np.tile(self.begin, (len(values), 1))
-        for k, axis in enumerate(self.closed.axes):
+        for k, axis in enumerate(self.waypoints.axes):
             q[:, axis.q] = (values[:, k] - axis.bias) / axis.gain
         return q
 
     def gather(self, q: Floats) -> Floats:
         """Return joints' values (k, n) of configurations: the inverse of `spread`."""
-        return np.stack([axis.gain * q[:, axis.q] + axis.bias for axis in self.closed.axes], axis=1)
+        return np.stack([axis.gain * q[:, axis.q] + axis.bias for axis in self.waypoints.axes], axis=1)
 
     def fill(self, values: Floats, frames: NDArray[np.intp]) -> Floats:
         """Return q of all frames; those without an answer lie between their neighbours."""
