@@ -5,8 +5,9 @@ import pytest
 
 import poise
 from poise import Motion
-from poise.goals import Reach
+from poise.goals import HalfSpace, Inside, Reach
 from poise.motion.whole_clip import ClipGoal, solve_whole
+from walkers import make_machine
 
 
 @pytest.mark.parametrize("ends", [1, 2, 3])
@@ -26,3 +27,28 @@ def test_a_frame_finds_the_answer_that_has_joints_at_their_ends(ends):
     assert (answer.errors[:, 0, 0] < 1e-9).mean() > 0.85  # the others are singular
     assert (answer.q >= model.lower).all()
     assert (answer.q <= model.upper).all()
+
+
+@pytest.mark.parametrize("nods", [False, True])
+@pytest.mark.parametrize("held", [False, True])
+def test_a_frame_keeps_all_that_has_one_side_above_the_floor_at_once(nods, held):
+    """What lifts one foot lowers the other: corners that were above the floor are kept there in the same step."""
+    model, rng, frames = make_machine(nods=nods), np.random.default_rng(3), 200
+    shake = rng.normal(size=(frames, model.nv)) * np.where(model.slides, 0.01, 0.15)
+    begin = Motion(model, model.clamp(model.integrate(model.rest, shake)), 30.0)
+    corners = [p for n, p in poise.roles(model).contacts.items() if n.startswith("sole")]
+    assert len(corners) == 8
+    floor = HalfSpace((0.0, 0.0, 0.0), -model.up_direction)
+    asked = [
+        ClipGoal(Inside(p.frame, floor, point=p.point, name=p.name), None, np.ones(frames), hard=True) for p in corners
+    ]
+    if held:  # the hips stay where they are: legs alone make room
+        frame, places = model.frames[0], begin.positions(model.frames[0])
+        targets = np.concatenate([np.tile(np.eye(3).ravel(), (frames, 1)), places], axis=1)
+        asked.append(ClipGoal(Reach(frame, places[0], name="hips"), targets, np.ones(frames), hard=True))
+    answer = solve_whole(begin, asked, steps=0)
+    lowest = [Motion(model, answer.q, 30.0).positions(p.frame, p.point) @ model.up_direction for p in corners]
+    low = [begin.positions(p.frame, p.point) @ model.up_direction for p in corners]
+    assert (np.min(low, axis=0) < 0.0).mean() > 0.5
+    assert (np.min(lowest, axis=0) > -1e-9).all()
+    assert answer.errors[..., 0].max() < 1e-9

@@ -17,6 +17,7 @@ void allot(ClipData& clip) {
   clip.held.assign(frames * n, 0);
   clip.nearest.assign(static_cast<std::size_t>(s.n_q), 0.0);
   clip.rows.assign(m, 0.0);
+  clip.resting.assign(m, 0);
   clip.J.assign(m * n, 0.0);
   clip.front.assign(static_cast<std::size_t>(size_of_front<double>(s.n_v)), 0.0);
   clip.factors.assign(frames * static_cast<std::size_t>(size_of_band_frame<double>(s.n_v)), 0.0);

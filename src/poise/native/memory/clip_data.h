@@ -39,6 +39,7 @@ struct ClipData {
   std::vector<double> pace, rate_force, rate_couplings;  // of speeds and accelerations: see run/clip/rates.h
   std::vector<char> rate_sides;                          // frames x n_v: on which side of its bounds each rate is
   std::vector<char> held;                                // frames x n_v: at a bound, and pushed against it
+  std::vector<char> resting;                             // rows of one frame: inside a range, and not led out of it
 };
 
 // gives a clip its memory, once

@@ -14,7 +14,8 @@ class FrameCorrection : public FrameRates {
  protected:
   // The shortest way to where the hard goals are exact and no limit is broken, by Newton: dq = C^T (C C^T)^-1 c over the joints that
   // have room. q is the frame, and then the nearest place that it came to; `next` is room for another. A long step of a stretched leg
-  // leads away first, by its square, and the next one back: that is waited for.
+  // leads away first, by its square, and the next one back: that is waited for. Rows that rest inside a range, such as corners above the
+  // floor, stop at its end too: what lifts one foot does not push the other one down, and that one the first in the next step.
   void correct_frame(int t, S* q, S* next) {
     S* best = d.nearest.data();
     S least = open_end<S>;
@@ -30,7 +31,7 @@ class FrameCorrection : public FrameRates {
         std::copy(q, q + solver.n_q, best);
       }
       if (off <= tuning.exact) return;
-      assemble(problem, q, solver.state.placements, targets_of(t), d.J.data(), solver.state.room);
+      assemble(problem, q, solver.state.placements, targets_of(t), d.J.data());
       scale_rows(t, 1.0, d.J.data(), n, m);
       step_to_hard(t, q, next);
       std::copy(next, next + solver.n_q, q);
@@ -53,7 +54,7 @@ class FrameCorrection : public FrameRates {
     return off;
   }
 
-  // One step of Newton from q; joints that would leave their range stop at its end, and the others are asked once more.
+  // One step of Newton from q; joints and rows that would leave their range stop at its end, and the others are asked once more.
   void step_to_hard(int t, const S* q, S* out) {
     S* x = of_frame(d.step, t);
     S* stop = d.pace.data();
@@ -61,12 +62,13 @@ class FrameCorrection : public FrameRates {
     S* r = rows + at(m + limits.n) * at(n);
     char* held = d.held.data() + at(t) * at(n);
     std::fill_n(held, n, char(0));
+    find_resting_rows();
     for (int round = 0; round < tuning.rounds; ++round) {
       const int count = gather_hard_rows(t, held, stop, rows, r);
       minimum_norm(count, n, rows, r, tuning.dependent, r + m + limits.n, x);
-      bool again = false;
+      for (int c = 0; c < n; ++c) x[c] = held[c] ? stop[c] : x[c] * size_in_cost(c);
+      bool again = stop_rows(t, x);
       for (int c = 0; c < n; ++c) {
-        x[c] = held[c] ? stop[c] : x[c] * size_in_cost(c);
         if (held[c] || !leaves_range(c, q, x[c])) continue;
         stop[c] = way_to_end(c, q, x[c]);
         held[c] = 1;
@@ -75,6 +77,33 @@ class FrameCorrection : public FrameRates {
       if (!again) break;
     }
     take_step(problem, q, x, is_bounded(), out);
+  }
+
+  // which rows rest inside a range: they take no part in a step until it would lead them out
+  void find_resting_rows() {
+    const S* room = solver.state.room;
+    for (int r = 0; r < m; ++r) d.resting[at(r)] = room && room[2 * r] <= 0.0 && room[2 * r + 1] >= 0.0;
+  }
+
+  // Rows that rest and that a step x would lead out of their range are asked for its end; whether there are any.
+  bool stop_rows(int t, const S* x) {
+    bool any = false;
+    for (int g = 0; g < problem.goals.count(); ++g) {
+      const auto& goal = problem.goals[g];
+      const S w = d.weights[at(t) * solver.goals.size() + at(g)];
+      if (!d.hard[at(g)] || !(w > 0.0)) continue;
+      for (int r = goal.first_row; r < goal.first_row + rows_of_goal(goal); ++r) {
+        if (!d.resting[at(r)]) continue;
+        S way = 0.0;
+        for (int c = 0; c < n; ++c) way += d.J[at(c * m + r)] * x[c];
+        const S low = w * solver.state.room[2 * r], high = w * solver.state.room[2 * r + 1];
+        if (way >= low - tuning.exact && way <= high + tuning.exact) continue;
+        d.rows[at(r)] = way < low ? low : high;
+        d.resting[at(r)] = 0;
+        any = true;
+      }
+    }
+    return any;
   }
 
   // the length of a velocity's unit in the norm that is kept small: lengths in L, stiff joints longer
@@ -89,12 +118,12 @@ class FrameCorrection : public FrameRates {
     for (int g = 0; g < problem.goals.count(); ++g) {
       const auto& goal = problem.goals[g];
       if (!d.hard[at(g)] || !(d.weights[at(t) * solver.goals.size() + at(g)] > 0.0)) continue;
-      for (int k = 0; k < rows_of_goal(goal); ++k, ++count) {
-        for (int c = 0; c < n; ++c) {
-          rows[count * n + c] = held[c] ? 0.0 : d.J[at(c * m + goal.first_row + k)] * size_in_cost(c);
-        }
-        r[count] = d.rows[at(goal.first_row + k)];
-        for (int c = 0; c < n; ++c) r[count] -= held[c] ? d.J[at(c * m + goal.first_row + k)] * stop[c] : 0.0;
+      for (int k = goal.first_row; k < goal.first_row + rows_of_goal(goal); ++k) {
+        if (d.resting[at(k)]) continue;
+        for (int c = 0; c < n; ++c) rows[count * n + c] = held[c] ? 0.0 : d.J[at(c * m + k)] * size_in_cost(c);
+        r[count] = d.rows[at(k)];
+        for (int c = 0; c < n; ++c) r[count] -= held[c] ? d.J[at(c * m + k)] * stop[c] : 0.0;
+        ++count;
       }
     }
     for (int k = 0; k < n_near; ++k, ++count) {
