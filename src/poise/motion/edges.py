@@ -1,7 +1,7 @@
 """Soles with corners: a foot stands on an edge or flat, and tips none of its corners into the floor.
 
 While the middle of an edge stands on the floor, both of its corners do: that is one equation, not two limits that meet.
-Corners of edges that do not stand stay above the floor.
+Corners of edges that do not stand stay above the floor, and so do those of edges that stand and cannot be laid flat.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from poise.anatomy import ContactPoint, Roles
 from poise.anatomy import roles as find_roles
 from poise.goals import HalfSpace, Inside, OnPlane
+from poise.goals.inside import pack_region
 from poise.goals.on_plane import pack_axis
 from poise.kinematics import Motion
 from poise.model import Model
@@ -41,7 +42,11 @@ class Edge:
 
 
 def list_edge_goals(
-    clip: Motion, ledger: Contacts, floors: dict[str, float] | None = None, size: float = 1.0
+    clip: Motion,
+    ledger: Contacts,
+    floors: dict[str, float] | None = None,
+    size: float = 1.0,
+    levels: dict[str, Floats] | None = None,
 ) -> list[ClipGoal]:
     """List what keeps the corners of soles on the floor where their edge stands, and above it where it does not.
 
@@ -50,6 +55,7 @@ def list_edge_goals(
         ledger: Its contacts.
         floors: The height of the floor below edges that cannot be laid flat, and below those that never stand, by name.
         size: How large the body is beside a person.
+        levels: How high what edges that cannot be laid flat stand on is at every frame, by name; nan where they do not.
     """
     up = clip.model.up_direction
     out: list[ClipGoal] = []
@@ -57,25 +63,38 @@ def list_edge_goals(
         edges = [edge for edge in find_edges(clip.model, side) if edge.lies]
         stands = {edge.name: tell_levels(ledger, edge.name, up) for edge in edges}
         for edge in edges:
-            levels = stands[edge.name]
+            own = stands[edge.name]
             others = [stands[other.name] for other in edges if other.name != edge.name]
-            if np.isnan(levels).all():
+            if np.isnan(own).all():
                 continue  # it never stands: see below
             front = edge.name.startswith("toe")  # where both edges stand, one of them is enough
-            alone = ~np.isnan(levels) & (front | np.isnan(others[0]) if others else True)
+            alone = ~np.isnan(own) & (front | np.isnan(others[0]) if others else True)
             if alone.any():
-                out.append(lay_edge(clip, edge, levels, alone, up))
-            floor = float(np.nanmin(levels))
-            out += raise_corners(clip, edge, floor, np.isnan(levels), NEAR * size)
+                out.append(lay_edge(clip, edge, own, alone, up))
+            floor = np.full(len(clip), np.nanmin(own))
+            out += raise_corners(clip, edge, floor, np.isnan(own), NEAR * size)
         for edge in (edge for edge in find_edges(clip.model, side) if edge.name in (floors or {})):
-            free = np.isnan(tell_levels(ledger, edge.name, up))
-            out += raise_corners(clip, edge, (floors or {})[edge.name], free, NEAR * size)
+            below = None if edge.lies else (levels or {}).get(edge.name)
+            out += raise_edge(clip, ledger, edge, (floors or {})[edge.name], below, NEAR * size)
     return out
 
 
-def raise_corners(clip: Motion, edge: Edge, floor: float, free: NDArray[np.bool_], near: float) -> list[ClipGoal]:
-    """List what keeps the corners of an edge above the floor while it does not stand, and is no further than `near`."""
-    raised = [raise_corner(clip, edge, i, floor, free, near) for i in range(len(edge.corners))]
+def raise_edge(
+    clip: Motion, ledger: Contacts, edge: Edge, floor: float, below: Floats | None, near: float
+) -> list[ClipGoal]:
+    """List what keeps an edge above the floor where it is free, and above what is `below` it where it stands."""
+    free = np.isnan(tell_levels(ledger, edge.name, clip.model.up_direction))
+    if below is None:
+        return raise_corners(clip, edge, np.full(len(clip), floor), free, near)
+    every = np.ones(len(clip), dtype=bool)
+    return raise_corners(clip, edge, np.where(free, floor, below), every, np.where(free, near, np.inf))
+
+
+def raise_corners(
+    clip: Motion, edge: Edge, floor: Floats, asked: NDArray[np.bool_], near: Floats | float
+) -> list[ClipGoal]:
+    """List what keeps the corners of an edge above the floor of each frame that is asked, if no further than `near`."""
+    raised = [raise_corner(clip, edge, i, floor, asked, near) for i in range(len(edge.corners))]
     return [goal for goal in raised if goal is not None]
 
 
@@ -137,15 +156,18 @@ def lay_edge(clip: Motion, edge: Edge, levels: Floats, stands: NDArray[np.bool_]
 
 
 def raise_corner(
-    clip: Motion, edge: Edge, i: int, floor: float, free: NDArray[np.bool_], near: float
+    clip: Motion, edge: Edge, i: int, floor: Floats, asked: NDArray[np.bool_], near: Floats | float
 ) -> ClipGoal | None:
-    """Return what keeps a corner above the floor while its edge does not stand; None where it never comes near."""
+    """Return what keeps a corner above the floor, whose height is given by frames; None where it never comes near."""
     corner, level, up = edge.corners[i], floor + edge.rises[i], clip.model.up_direction
-    low = free & (clip.positions(corner.frame, corner.point) @ up < level + near)
+    low = asked & (clip.positions(corner.frame, corner.point) @ up < level + near)
     if not low.any():
         return None
-    goal = Inside(corner.frame, HalfSpace(level * up, -up), point=corner.point, name=f"{corner.name} above the floor")
-    return ClipGoal(goal, None, low.astype(np.float64), hard=True)
+    regions = {height: HalfSpace(height * up, -up) for height in dict.fromkeys(level[low].tolist())}
+    first, name = next(iter(regions.values())), f"{corner.name} above the floor"
+    targets = np.array([pack_region((regions.get(height, first),)) for height in level.tolist()])
+    goal = Inside(corner.frame, first, point=corner.point, name=name)
+    return ClipGoal(goal, targets if len(regions) > 1 else None, low.astype(np.float64), hard=True)
 
 
 def place_point(model: Model, point: ContactPoint) -> Floats:

@@ -253,7 +253,7 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None, s
         near = height < NEAR * size + most
         above += raise_point(sole.frame, sole.point, HalfSpace(ground * up, -up), near)
         floors[sole.name] = ground
-    return held + above + list_edge_goals(clip, ledger, floors, size)
+    return held + above + list_edge_goals(clip, ledger, floors, size, None if tipping is None else tipping.levels)
 
 
 def raise_point(frame: str, point: Place, region: HalfSpace, near: NDArray[np.bool_]) -> list[ClipGoal]:
