@@ -1,9 +1,10 @@
-"""Motions of robots as others write them.
+"""Motions of robots as others write them, and as `load_motion` reads them for a given body.
 
     "unitree"   CSV without a head: x y z, quaternion x y z w, then the joints in the file's order; a row a frame
     "gmr"       NPZ: fps, root_pos (frames, 3), root_rot (frames, 4, xyzw), dof_pos (frames, joints)
 
-GMR itself writes a pickle with the same names: `pickle.dump(dict(np.load("dance.npz")), file)` makes one of ours.
+Neither says whose motion it is, and the first one not how fast. GMR itself writes a pickle with the same names:
+`pickle.dump(dict(np.load("dance.npz")), file)` makes one of ours.
 """
 
 from __future__ import annotations
@@ -15,13 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError, InvalidValue
+from poise.formats.source import Source
 from poise.kinematics import Motion
-from poise.kinematics.carrying import find_root
+from poise.kinematics.carrying import Root, find_root
+from poise.model import Model
 from poise.spatial import Rotation
 
-__all__ = ["STYLES", "write_style"]
+__all__ = ["STYLES", "has_free_root", "read_rows", "write_style"]
 
 STYLES = {"unitree": ".csv", "gmr": ".npz"}
+UNIT = 1e-2  # by which a quaternion's length may differ from 1: files are rounded
 
 
 def write_style(motion: Any, target: Path, path: str, style: str) -> None:
@@ -47,8 +51,8 @@ def write_style(motion: Any, target: Path, path: str, style: str) -> None:
 
 def split_root(motion: Motion) -> tuple[NDArray[np.float64], ...]:
     """Return the root's place and quaternion xyzw in the world, and the other numbers of q."""
-    root = find_root(motion.model)
-    if root is None or root.slide.kind != "free":
+    root = find_free_root(motion.model)
+    if root is None:
         raise InvalidValue(f"model {motion.model.name!r} has no free joint at its root, which this style is about.")
     base = Rotation.from_matrix(root.base[:3, :3])
     at = root.slide.q
@@ -57,3 +61,41 @@ def split_root(motion: Motion) -> tuple[NDArray[np.float64], ...]:
     turned = (base @ Rotation(wxyz)).wxyz
     others = np.delete(motion.q, np.r_[at], axis=1)
     return place, turned[:, [1, 2, 3, 0]], others
+
+
+def find_free_root(model: Model) -> Root | None:
+    """Return the root that carries a body freely, where it is one joint."""
+    root = find_root(model)
+    return root if root is not None and root.slide.kind == "free" else None
+
+
+def has_free_root(model: Model) -> bool:
+    """Tell whether a body has the root that these styles are about."""
+    return find_free_root(model) is not None
+
+
+def read_rows(source: Source, rows: NDArray[np.float64], model: Model) -> NDArray[np.float64]:
+    """Return q, (frames, nq), of rows in a style: the root's place in the world, its quaternion xyzw, the others.
+
+    Raises:
+        FormatError: The body has another number of joints, or what stands for the quaternion is none.
+    """
+    root = find_free_root(model)
+    assert root is not None
+    if rows.shape[1] != model.nq:
+        raise source.make_error(
+            f"has {rows.shape[1]} numbers a frame; model {model.name!r} needs {model.nq}: 3 of the root's place, its "
+            f"quaternion x y z w, and {model.nq - 7} of its joints."
+        )
+    length = np.linalg.norm(rows[:, 3:7], axis=1)
+    if (off := np.abs(length - 1.0) > UNIT).any():
+        raise source.make_error(
+            f"the quaternion of frame {int(np.argmax(off))} (its numbers 4 to 7, x y z w) has length "
+            f"{length[np.argmax(off)]:.3g}; it must be 1."
+        )
+    at, base = root.slide.q, Rotation.from_matrix(root.base[:3, :3])
+    q = np.empty_like(rows)
+    q[:, at.start : at.start + 3] = (rows[:, :3] - root.base[:3, 3]) @ root.base[:3, :3]
+    q[:, at.start + 3 : at.stop] = (base.inverse() @ Rotation(rows[:, [6, 3, 4, 5]] / length[:, None])).wxyz
+    q[:, np.delete(np.arange(model.nq), np.r_[at])] = rows[:, 7:]
+    return q

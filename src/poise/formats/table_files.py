@@ -25,6 +25,8 @@ MOST_COLUMNS = 100_000
 MOST_BYTES = 1 << 30  # of a Parquet table, unpacked
 MOST_LINES = 5_000_000  # of a CSV file
 BLOCK = 4096  # rows turned into arrays at once
+BARE = '{"style": "unitree"}'  # what a CSV file without a head says of itself, and an archive with GMR's names
+OF_ROBOTS = ("root_pos", "root_rot", "dof_pos")
 _WORDS = {"True": True, "False": False, "true": True, "false": False}
 
 
@@ -74,10 +76,12 @@ def read_csv(source: Source) -> tuple[Columns, str]:
     if start is None:
         raise source.make_error("is empty.")
     marks = [mark for mark in ",;\t" if mark in lines[start]]
-    rows = csv.reader((f"{x}\n" for x in lines[start:]), delimiter=marks[0] if marks else ",", strict=True)
+    mark = marks[0] if marks else ","
+    bare = begins_with_numbers(lines[start].split(mark))
+    rows = csv.reader((f"{x}\n" for x in lines[start:]), delimiter=mark, strict=True)
     names, blocks = [], []
     try:
-        names = next(rows)
+        names = number_names(lines[start].count(mark) + 1) if bare else next(rows)
         if all(name.startswith(" ") for name in names[1:]):  # a space after each comma
             names = [name.strip() for name in names]
         check_header(source, names, start + 1)
@@ -85,7 +89,21 @@ def read_csv(source: Source) -> tuple[Columns, str]:
     except csv.Error as error:
         raise source.make_error(f"is not a CSV file: {error}.", start + rows.line_num) from error
     whole = {name: [block[i] for block in blocks] for i, name in enumerate(names)}
-    return {name: join_blocks(source, name, parts) for name, parts in whole.items()}, ""
+    return {name: join_blocks(source, name, parts) for name, parts in whole.items()}, BARE if bare else ""
+
+
+def number_names(count: int) -> list[str]:
+    """Return names for columns that have none: their numbers."""
+    return [str(i) for i in range(count)]
+
+
+def begins_with_numbers(cells: list[str]) -> bool:
+    """Return whether the first row of a table has numbers in place of names, which are not those of its columns."""
+    try:
+        [float(cell) for cell in cells]
+    except ValueError:
+        return False
+    return [cell.strip() for cell in cells] != number_names(len(cells))
 
 
 def check_header(source: Source, names: list[str], line: int) -> None:
@@ -167,8 +185,10 @@ def read_npz(source: Source) -> tuple[Columns, str]:
     held = quote_names(f"{name} {array.shape}" for name, array in arrays.items()) or "none"
     names, q = arrays.pop("columns", None), arrays.pop("q", None)
     facts = arrays.pop("poise", np.array(""))
+    if q is None and set(OF_ROBOTS) <= set(arrays):
+        q, facts = join_arrays(source, [arrays.pop(name) for name in OF_ROBOTS], held), np.array(BARE)
     if names is None and q is not None and q.ndim == 2 and q.shape[1] <= MOST_COLUMNS:
-        names = np.array([str(i) for i in range(q.shape[1])], np.str_)
+        names = np.array(number_names(q.shape[1]), np.str_)
     if names is None or q is None or names.dtype.kind != "U" or names.ndim != 1 or q.shape[1:] != names.shape:
         raise source.make_error(f"needs arrays 'q' (rows, n) and 'columns' (n names); it has {held}.")
     listed_names = [str(name) for name in names]
@@ -181,6 +201,16 @@ def read_npz(source: Source) -> tuple[Columns, str]:
         elif array.ndim == 0 and name == "fps":
             columns.setdefault(name, np.full(len(q), array))
     return check_lengths(source, columns), str(facts) if facts.ndim == 0 and facts.dtype.kind == "U" else "null"
+
+
+def join_arrays(source: Source, parts: list[Column], held: str) -> Column:
+    """Return the arrays of a robot's motion side by side: the root's place, its quaternion, the joints."""
+    place, turn, joints = parts
+    if joints.ndim != 2 or place.shape != (len(joints), 3) or turn.shape != (len(joints), 4):
+        raise source.make_error(
+            f"needs 'root_pos' (frames, 3), 'root_rot' (frames, 4) and 'dof_pos' (frames, joints); it has {held}."
+        )
+    return np.concatenate(parts, axis=1)
 
 
 # ------------------------------------------------------------------------------------------------ Parquet

@@ -8,7 +8,8 @@ columns in any order.
 
 NPZ holds ``poise`` (a JSON text: kind, fps, model), ``columns``, ``q`` (frames, nq), and the other columns under their
 names; an archive with ``q`` alone, and ``fps`` where wanted, is read for a given model, with a warning. Parquet holds
-the same text as metadata under the key ``poise``.
+the same text as metadata under the key ``poise``. Rows without names are read as robots have them
+(`poise.formats.robot_styles`).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from numpy.typing import NDArray
 
 from poise import models
 from poise.errors import FormatError, PoiseError
-from poise.formats import table_files
+from poise.formats import robot_styles, table_files
 from poise.formats.columns import RESERVED, name_columns
 from poise.formats.described import describe_model, read_description
 from poise.formats.source import ReadOptions, Source, quote, quote_names
@@ -71,7 +72,7 @@ def looks_like(head: bytes) -> bool:
     if head.startswith(b"PAR1"):
         return True
     if head.startswith(b"PK\x03\x04"):
-        return b"poise.npy" in head or b"q.npy" in head
+        return any(name in head for name in (b"poise.npy", b"q.npy", b"root_pos.npy"))
     return head.lstrip(b'\xef\xbb\xbf"')[:4] == b"time"
 
 
@@ -157,7 +158,7 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
     if not len(table):
         raise source.make_error("has no rows.")
     model = choose_model(source, table, options)
-    table = with_names(source, table, model)
+    table = with_names(source, name_rows(source, table, model), model)
     if options.up not in (None, model.up):
         raise source.make_error(f"is a table for a model with {model.up} up; up={options.up!r} does not apply.")
     names = name_columns(model)
@@ -170,6 +171,16 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
         return Motion(model, np.stack(q, axis=1) if q else np.zeros((len(table), 0)), fps)
     except PoiseError as error:
         raise source.make_error(f"makes no motion of {model.name!r}: {error}") from error
+
+
+def name_rows(source: Source, table: Table, model: Model) -> Table:
+    """Return the table; rows as Unitree and GMR write them become numbers of q, under their names."""
+    if table.facts.get("style") != "unitree" or not robot_styles.has_free_root(model):
+        return table
+    counted = [name for name in table.columns if not is_known(name)]
+    q = robot_styles.read_rows(source, np.stack([read_numbers(source, table, name) for name in counted], axis=1), model)
+    kept = {name: column for name, column in table.columns.items() if is_known(name)}
+    return Table(kept | make_q_columns(model, q), table.facts)
 
 
 def with_names(source: Source, table: Table, model: Model) -> Table:
@@ -218,7 +229,11 @@ def choose_model(source: Source, table: Table, options: ReadOptions) -> Model:
         if columns and columns == set(name_columns(model)):
             source.note(f"the columns are those of the built-in body {name!r}")
             return model
-    raise source.make_error("does not say which body it is for: give it, as in load_motion(path, model=model).")
+    bare = f"has {len(columns)} numbers a frame and no names, as Unitree and GMR write motions, and "
+    raise source.make_error(
+        f"{bare if table.facts.get('style') == 'unitree' else ''}does not say which body it is for: give it, as in "
+        "load_motion(path, model=model)."
+    )
 
 
 # ------------------------------------------------------------------------------------------------ time
