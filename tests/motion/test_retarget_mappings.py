@@ -102,6 +102,23 @@ def test_roles_are_known_and_there_once(walk, bodies):
         retarget(walk, bodies[0], replace(found, pairs=(*found.pairs, Pair("knee_left", "knee_l", "knee_l"))))
 
 
+@pytest.mark.parametrize("side", ["source", "target"])
+def test_a_correction_takes_frames_that_the_body_has_and_names_the_nearest_else(walk, bodies, side, tmp_path):
+    """However a mapping came about: found, given back, or read from a file and used once."""
+    found = find_mapping(walk.model, bodies[0])
+    read = Mapping.load(poise.save(found, tmp_path / "map.json"))
+    for mapping in (found, found.remove("head"), retarget(walk, bodies[0], read).mapping):
+        for pair in mapping:
+            frame = getattr(pair, side)
+            assert mapping.replace(pair.role, **{side: frame}).pairs == mapping.pairs
+            words = rf"mapping\.replace\('{pair.role}', {side}='{frame}x'\).*Did you mean .*'{frame}'"
+            with pytest.raises(NameNotFound, match=words) as told:
+                mapping.replace(pair.role, **{side: f"{frame}x"})
+            assert frame in told.value.choices
+    with pytest.raises(NameNotFound, match=r"no frame 'chezt' for its 'chest'.*Did you mean 'chest'"):
+        retarget(walk, bodies[0], read.replace("chest", **{side: "chezt"}))
+
+
 @pytest.mark.parametrize("links", [0, 1, 3])
 def test_links_that_are_fixed_to_each_other_are_one_piece_of_the_trunk(links):
     """A robot without a waist is as good as any, however many fixed links its file puts between base and limbs."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
@@ -84,6 +84,7 @@ def prepare(
             "None."
         )
     parts.check(source, model)
+    parts = replace(parts, bodies=(source, model))
     source, model = single_out(source, parts.find("pelvis").source), single_out(model, parts.find("pelvis").target)
     root = find_root(model, parts.find("pelvis").target)
     if root is None and joints is None:

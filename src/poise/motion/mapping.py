@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os import PathLike
 
 from poise.anatomy import Roles
@@ -51,12 +51,14 @@ class Mapping:
         target: The name of the body that the motion is carried to.
         pairs: The parts that both have.
         missing: Parts that one of them does not have, which nothing is asked of.
+        bodies: Both bodies, by whose frames corrections are checked; None for a mapping that was read from a file.
     """
 
     source: str
     target: str
     pairs: tuple[Pair, ...]
     missing: tuple[str, ...] = ()
+    bodies: tuple[Model, Model] | None = field(default=None, repr=False, compare=False)
 
     def __iter__(self) -> Iterator[Pair]:
         return iter(self.pairs)
@@ -100,10 +102,29 @@ class Mapping:
         raise name_not_found("role", role, [pair.role for pair in self.pairs])
 
     def replace(self, role: str, *, source: str | None = None, target: str | None = None) -> Mapping:
-        """Return the mapping with one part corrected: `mapping.replace("chest", target="torso_link")`."""
+        """Return the mapping with one part corrected: `mapping.replace("chest", target="torso_link")`.
+
+        Raises:
+            NameNotFound: The mapping has no such part, or a body no such frame. A mapping that was read from a file
+                does not know its bodies: its frames are checked when a motion is carried over.
+        """
         old = self.find(role)
-        new = Pair(role, source or old.source, target or old.target)
+        new = Pair(role, self._read_frame(0, role, source, old.source), self._read_frame(1, role, target, old.target))
         return replace(self, pairs=tuple(new if pair.role == role else pair for pair in self.pairs))
+
+    def _read_frame(self, which: int, role: str, given: str | None, old: str) -> str:
+        """Return the frame that was given for a part of one of both bodies, or the old one where none was."""
+        if given is None:
+            return old
+        if self.bodies is None:
+            return str(given)
+        body, side = self.bodies[which], ("source", "target")[which]
+        try:
+            return body.frame(given).name
+        except NameNotFound as error:
+            raise NameNotFound(
+                f"mapping.replace({role!r}, {side}={given!r}): {body.name!r}: {error}", str(given), error.choices
+            ) from error
 
     def remove(self, role: str) -> Mapping:
         """Return the mapping without one part: nothing is asked of it."""
@@ -134,7 +155,9 @@ class Mapping:
         except NameNotFound as error:
             raise NameNotFound(
                 f"mapping is one of {self.source!r} to {self.target!r}, and {body.name!r} has no frame {frame!r} for "
-                f"its {role!r}. Leave mapping= out and it is found, or type mapping.replace({role!r}, ...)."
+                f"its {role!r}: {error} Leave mapping= out and it is found, or type mapping.replace({role!r}, ...).",
+                frame,
+                error.choices,
             ) from error
 
     def __str__(self) -> str:
@@ -187,7 +210,7 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
     both = [role for role in MAPPED if role in theirs and role in ours]
     missing = tuple(role for role in MAPPED if (role in theirs) != (role in ours))
     pairs = tuple(Pair(role, source[role], target[role]) for role in both)
-    return Mapping(moving.name, model.name, pairs, missing)
+    return Mapping(moving.name, model.name, pairs, missing, (moving, model))
 
 
 def list_apart(roles: Roles) -> set[str]:
