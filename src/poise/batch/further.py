@@ -81,7 +81,7 @@ class Further:
             return
         owner = rows[owner]
         starts = take_rows(self.begin, owner)
-        q = np.array([self.model.clamp(one) for one in self.guesses.read(values, starts)])
+        q = self.guesses.bring_inside(self.model, self.guesses.read(values, starts))
         solved = self.single.solve({part.name: take_rows(part, owner) for part in self.parts}, q)
         np.add.at(self.searches, owner, 1)
         np.add.at(self.steps, owner, solved.steps)

@@ -97,6 +97,13 @@ class Guesses:
         """Return q (k, nq) of joints' values: by whole turns inside the range and nearest to the start."""
         return place_values(self.axes, values, start)
 
+    def bring_inside(self, model: Model, q: Floats) -> Floats:
+        """Return configurations (..., nq) with the chain's joints inside their ranges, and the others as they are."""
+        own = [axis.q for axis in self.axes if np.isfinite(axis.lower) or np.isfinite(axis.upper)]
+        out = np.array(q)
+        out[..., own] = model.clamp(q)[..., own]
+        return out
+
     def write(self, q: Floats) -> Floats:
         """Return the joints' values of configurations (..., nq)."""
         return np.stack([axis.gain * q[..., axis.q] + axis.bias for axis in self.axes], axis=-1)

@@ -53,5 +53,5 @@ def list_starts(model: Model, options: Options, rows: Mapping[str, GoalRows], st
     name, guesses = found
     target = rows[name].target
     _, values = guesses.find(placement(target[:9].reshape(3, 3), target[9:12])[None])
-    q = np.array([model.clamp(one) for one in guesses.read(values, start)]).reshape(-1, model.nq)
+    q = guesses.bring_inside(model, guesses.read(values, start))
     return np.asarray(q[np.abs(q - start).max(axis=1, initial=0.0).argsort(kind="stable")])

@@ -125,8 +125,9 @@ class Generally:
     def list_branches(self) -> tuple[Poses, bool]:
         """Return the poses inside the ranges; that they are all is not established."""
         at_end = AT_THE_END * np.array([self.guesses.unit if axis.slides else 1.0 for axis in self.axes])
-        inside = [self.model.clamp(q) for q in self.branches if (self.measure_excess(q) <= at_end).all()]
-        return Poses(self.solve, np.array(inside).reshape(-1, self.model.nq)), False
+        inside = np.array([q for q in self.branches if (self.measure_excess(q) <= at_end).all()])
+        q = self.guesses.bring_inside(self.model, inside.reshape(-1, self.model.nq))
+        return Poses(self.solve, q), False
 
     def exclude(self) -> tuple[Excluded, ...]:
         """Return the poses outside the ranges, the nearest to being inside first."""
@@ -169,7 +170,7 @@ class Generally:
         free = self.guesses.free
         assert free is not None
         _, values = self.guesses.find(self.T[None], np.array([free.gain * angle + free.bias]), branch)
-        return [self.model.clamp(q) for q in self.guesses.read(values, self.start)]
+        return list(self.guesses.bring_inside(self.model, self.guesses.read(values, self.start)))
 
     def solve_at(self, angle: float) -> list[Solution]:
         """Return one solution for each branch at a value of the free joint, which stands there."""
