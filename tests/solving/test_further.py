@@ -1,8 +1,10 @@
-"""Searches from guesses keep what every solve keeps: joints that may not move stay where they are."""
+"""Searches from guesses keep what every solve keeps: joints that may not move, the clock."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,6 +12,10 @@ import pytest
 import poise
 from general_arms import SIX, Floats, draw_general, draw_hard
 from poise.goals import Reach
+from poise.reach.guesses import Guesses
+from poise.solvers import clock
+
+SEEDED = 61  # searches of the default method: further ones began at guesses
 
 
 def goal_of(T: Floats) -> Reach:
@@ -67,3 +73,98 @@ def test_a_joint_of_the_chain_that_may_not_move_stays_where_it_is(door: Door) ->
     assert len(found) >= 12
     assert (found[:, 3] == 2.8).all()
     assert (np.abs(np.delete(found, 3, axis=1)) <= 2.5).all()
+
+
+def miss_from(seed: int) -> tuple[poise.Model, Floats]:
+    """Return an arm with narrow ranges and a transform that only poses outside them have: every guess is searched."""
+    T = draw_general(seed, reach=9.0).fk(np.random.default_rng(seed).uniform(-3.0, 3.0, (20, 6)), "tool")
+    model = draw_general(seed, reach=0.8)
+    for one in T:
+        if len(poise.solve_all(model, goal_of(one)).excluded) >= 4:
+            missed = poise.solve(model, goal_of(one))
+            if missed.status is poise.Status.STALLED:
+                return model, one
+    raise AssertionError("no transform is missed with guesses")
+
+
+def test_a_miss_tells_the_steps_the_searches_and_the_seconds_of_all_its_searches() -> None:
+    model, T = miss_from(0)
+    begun = time.perf_counter()
+    missed = poise.solve(model, goal_of(T))
+    wall = time.perf_counter() - begun
+    seeded = poise.solve(model, goal_of(T), mode="continuous")  # it never goes further
+    assert missed.searches >= SEEDED + 4
+    assert missed.steps > missed.searches - SEEDED
+    assert seeded.searches == 1
+    assert 0.3 * wall < missed.seconds <= wall
+
+
+class Leaps:
+    """A clock that goes on by so much at every look."""
+
+    def __init__(self, by: float) -> None:
+        self.by, self.now = by, 0.0
+
+    def perf_counter(self) -> float:
+        self.now += self.by
+        return self.now
+
+
+def test_searches_share_one_time_limit_and_none_begins_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, T = miss_from(0)
+    solver = poise.Solver(model, goal_of(T), time_limit=100.0)
+    heeded: list[float | None] = []
+    heed = poise.Solver._heed
+    monkeypatch.setattr(poise.Solver, "_heed", lambda self, left: (heeded.append(left), heed(self, left))[1])
+    assert solver.solve().status is poise.Status.STALLED
+    monkeypatch.setattr(clock, "time", Leaps(20.0))
+    heeded.clear()
+    late = solver.solve()
+    assert late.status is poise.Status.OUT_OF_TIME
+    assert SEEDED < late.searches < SEEDED + 4
+    assert len(heeded) == late.searches - SEEDED
+    assert all(0.0 < one < 100.0 for one in heeded if one is not None)
+    assert heeded == sorted(heeded, key=lambda left: -(left or 0.0))
+    assert late.seconds >= 100.0
+
+
+def test_nothing_is_guessed_when_the_time_is_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, T = miss_from(0)
+    solver = poise.Solver(model, goal_of(T), time_limit=100.0)
+    monkeypatch.setattr(clock, "time", Leaps(200.0))
+    monkeypatch.setattr(Guesses, "find", lambda *_: pytest.fail("it guesses"))
+    assert solver.solve().status is poise.Status.OUT_OF_TIME
+    assert poise.solve(model, goal_of(T), time_limit=100.0, solutions=4)[0].status is poise.Status.OUT_OF_TIME
+
+
+def test_several_answers_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, T = miss_from(0)
+    heeded: list[float | None] = []
+    heed = poise.Solver._heed
+    monkeypatch.setattr(poise.Solver, "_heed", lambda self, left: (heeded.append(left), heed(self, left))[1])
+    monkeypatch.setattr(clock, "time", Leaps(10.0))
+    answers = poise.solve(model, goal_of(T), solutions=8, time_limit=100.0)
+    assert [one.status for one in answers] == [poise.Status.OUT_OF_TIME]
+    assert 2 <= len(heeded) <= 12
+    assert heeded[0] is not None
+    assert heeded[0] < 100.0
+    assert heeded[-2:] == [0.0, 100.0]  # what is left to the best pose that missed, and the limit of the next call
+
+
+def test_a_batch_is_done_when_all_its_searches_are() -> None:
+    model, T = miss_from(0)
+    told: list[tuple[int, int]] = []
+    searched: list[int] = []
+    find = Guesses.find
+
+    def watch(self: Guesses, *given: Any) -> Any:
+        searched.append(len(told))
+        assert all(done < rows for done, rows in told)
+        return find(self, *given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Guesses, "find", watch)
+        poise.solve_batch(model, goal_of(T), np.tile(T, (3, 1, 1)), progress=lambda *x: told.append(x))
+    assert len(searched) == 1
+    assert told[-1] == (3, 3)
+    assert told.count((3, 3)) == 1

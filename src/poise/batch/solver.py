@@ -165,11 +165,13 @@ class BatchSolver:
             "steps": outputs.steps,
             "searches": outputs.searches,
         }
-        core.solve_batch(native, table, self.threads, progress)
+        core.solve_batch(native, table, self.threads, None if progress is None else hold_last(progress))
         search_rows_further(self, parts, begin, lead, outputs)
         if not may_move(self.model, self.solver._options.joints).all():
             wide = [part.widen(lead) for part in (*parts, begin)]
             prove_rowwise(self.solver, wide[:-1], wide[-1], prod(lead), outputs)
+        if progress is not None:
+            progress(prod(lead), prod(lead))
 
     def _find_device(self) -> DeviceBatch:
         if self._device is None:
@@ -198,6 +200,11 @@ class BatchSolver:
 def shift_progress(progress: Progress, before: int) -> Progress:
     """Report the progress of one batch as the progress of all batches so far."""
     return lambda done, rows: progress(before + done, before + rows)
+
+
+def hold_last(progress: Progress) -> Progress:
+    """Report the progress of a batch but not that it is done: rows that were missed may be searched further."""
+    return lambda done, rows: progress(done, rows) if done < rows else None
 
 
 def count_cores() -> int:

@@ -46,10 +46,12 @@ def make_answer(
     seconds: float,
     *,
     searches: int = 1,
+    winner: int | None = None,
     late: bool = False,
     unreachable: bool = False,
 ) -> Answer:
-    """Return the answer of a driver that searches by itself; its last search is the one that counts."""
+    """Return the answer of a driver that searches by itself; its last search is the one that counts, or `winner`."""
     make: Any = Answer  # of a tuple, where a NamedTuple takes its places one by one
-    answer: Answer = make((q, errors, outcome, steps, searches, searches, seconds, late, unreachable))
+    won = searches if winner is None else winner
+    answer: Answer = make((q, errors, outcome, steps, searches, won, seconds, late, unreachable))
     return answer

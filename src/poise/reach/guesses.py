@@ -7,6 +7,7 @@ model must follow. That every pose is near a guess is likely, and not establishe
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,16 +45,20 @@ class Guesses:
         assert family.chain is not None
         zero = family.chain.T.copy()
         zero[:3, 3] += zero[:3, :3] @ point
-        self.axes = family.chain.axes
+        self.axes, self._zero = family.chain.axes, zero
         self.unit = span(self.axes, zero[:3, 3]) or 1.0
-        turns = len(self.axes) == 6 and not any(axis.slides for axis in self.axes)
-        self._roots = GeneralSix(self.axes, zero) if turns else None
         self._form = self._exact = None
         self._free = {0: None, 1: 0, 2: 6}[family.place]
         if family.six is not None:
             table = family_table(family, point)
             self._form = core.ClosedForm(table)
             self._exact = core.ClosedForm({**table, "point_error": 0.0, "turn_error": 0.0})
+
+    @cached_property
+    def _roots(self) -> GeneralSix | None:
+        """What finds the roots, of six turns; made at the first question, since it takes longer than many of them."""
+        turns = len(self.axes) == 6 and not any(axis.slides for axis in self.axes)
+        return GeneralSix(self.axes, self._zero) if turns else None
 
     @property
     def free(self) -> Axis | None:

@@ -9,8 +9,7 @@ searches begin at these alone, each at the turns nearest to the start. Batches i
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,7 +18,8 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.native import core
-from poise.solvers.further import list_starts
+from poise.solvers.clock import Clock
+from poise.solvers.further import guess_goals, list_starts
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 
@@ -64,14 +64,14 @@ class Explorer:
 
     def find(self, start: Any, targets: Mapping[str, Any] | None, count: int) -> Found:
         """Return up to `count` distinct answers."""
-        begun, options = time.perf_counter(), self.solver._options
+        clock = Clock(self.solver._limit)
         asked = {**self.solver._targets, **(targets or {})}
         answers: list[Solution] = []
         steps = searches = 0
-        for seed in self.make_seeds(start, asked, count):
-            late = options.time_limit is not None and time.perf_counter() - begun > options.time_limit
-            if (late and searches) or len(answers) == count:
+        for seed in self.make_seeds(start, asked, count, clock):
+            if (clock.late and searches) or len(answers) == count:
                 break
+            self.single._heed(clock.left)
             found = self.single.solve(seed, asked)
             steps, searches = steps + found.steps, searches + found.searches
             if found.reached and all(self.measure_apart(found.q, other.q) > DISTINCT for other in answers):
@@ -79,19 +79,32 @@ class Explorer:
             if found._outcome.name == "UNREACHABLE":
                 break
         if not answers:
-            missed = self.solver.solve(start, targets)
+            missed = self.solve_within(start, targets, clock)
             return Found([missed], missed.steps, missed.searches)
         begin = self.read_start(start)
         return Found(sorted(answers, key=lambda answer: self.measure_apart(begin, answer.q)), steps, searches)
 
-    def list_guesses(self, start: Any, targets: Mapping[str, Any]) -> Floats:
-        """Return where poses may be, of chains that have guesses; before all seeds."""
-        model = self.solver.model
-        own = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names}
-        asked = {name: replace(own[name], target=own[name].convert(x)) for name, x in targets.items() if name in own}
-        return list_starts(model, self.solver._options, {**own, **asked}, self.read_start(start))
+    def solve_within(self, start: Any, targets: Mapping[str, Any] | None, clock: Clock) -> Solution:
+        """Return what the solver answers in the time that is left."""
+        solver, limit = self.solver, self.solver._limit
+        solver._heed(clock.left)
+        try:
+            return solver.solve(start, targets)
+        finally:
+            solver._heed(limit)
 
-    def make_seeds(self, start: Any, targets: Mapping[str, Any], count: int) -> Iterator[Any]:
+    def list_guesses(self, start: Any, targets: Mapping[str, Any]) -> Iterable[Floats]:
+        """Return where poses may be, of chains that have guesses; before all seeds."""
+        model, begin = self.solver.model, self.read_start(start)
+        own = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names}
+        guessed = guess_goals(model, self.solver._options, own, begin)
+        if guessed is None:
+            return ()
+        name, guesses = guessed
+        target = own[name].convert(targets[name]) if name in targets else own[name].target
+        return list_starts(model, guesses, target, begin)
+
+    def make_seeds(self, start: Any, targets: Mapping[str, Any], count: int, clock: Clock) -> Iterator[Any]:
         """Yield where searches begin: the start, branches, guesses, seeds; branches alone where there is no more."""
         begin, native = self.read_start(start), self.seeding._native
         native.restart(begin, dict(targets))
@@ -99,7 +112,7 @@ class Explorer:
         if not self.lists_all:
             yield start
         yield from branches
-        if not self.lists_all:
+        if not self.lists_all and not clock.late:
             yield from self.list_guesses(start, targets)
             yield from np.where(self.moves, np.array(core.seeds_of(native)), begin)
 

@@ -108,7 +108,7 @@ class Solution(Drawn):
 
     @property
     def seconds(self) -> float:
-        """How long it took inside the kernels."""
+        """How long its searches took, and what was done between them."""
         return self._answer[6]
 
     @property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -18,15 +17,14 @@ from poise.kinematics.pose import check_model
 from poise.model import Model
 from poise.model.compare import name_mismatch
 from poise.native import core
-from poise.native.answer import Answer, make_answer
+from poise.native.answer import Answer
 from poise.solvers.drivers import prepare
-from poise.solvers.further import goes_further, list_starts
+from poise.solvers.further import search_further
 from poise.solvers.history import History
 from poise.solvers.limit_tables import find_timed, refuse_timed
 from poise.solvers.options import Options, SolveOptions, show_options
 from poise.solvers.ready import identify, join_targets, put_back, read_options, take
 from poise.solvers.solution import Solution
-from poise.solvers.status import Status
 from poise.solvers.stepping import check_time_step, find_window
 from poise.solvers.table import name_goals, order_goals
 
@@ -37,7 +35,6 @@ __all__ = ["Solver"]
 
 _ARRAY = np.ndarray
 _copy = core.copy_targets
-STALLED, OUT_OF_STEPS = Status.STALLED, Status.OUT_OF_STEPS
 
 
 class Solver:
@@ -61,6 +58,7 @@ class Solver:
     __slots__ = (
         "_ahead",
         "_free",
+        "_limit",
         "_native",
         "_options",
         "_start",
@@ -83,6 +81,7 @@ class Solver:
         self.goals = name_goals([goals] if isinstance(goals, Goal) else goals)
         self.row_names = order_goals(self.goals)
         self._options = options
+        self._limit = options.time_limit
         self._start = model.rest
         self._timed = find_timed(options.limits) if options.limits else ()
         self._free = not self._timed and options.mode != "repeatable"  # to start from any q
@@ -149,27 +148,12 @@ class Solver:
 
     def _go_further(self, missed: Solution, start: Any) -> Solution:
         """Return what a search from a guess of a pose reaches; what was missed where none does, or there is none."""
-        begun, options = time.perf_counter(), self._options
-        asks = goes_further(options) and missed.history is None and missed._outcome in (STALLED, OUT_OF_STEPS)
-        if not asks or not isinstance(self._native, (core.Solver, type(None))):
-            return missed
-        begin = np.array(getattr(start, "q", start), dtype=np.float64)
-        starts = list_starts(self.model, options, missed._list_rows(), begin)
-        single = self._with_options(replace(options, mode="nearest", restarts=0)) if len(starts) else self
-        steps = missed.steps
-        for searches, q in enumerate(starts, missed.searches + 1):
-            seconds = missed.seconds + time.perf_counter() - begun
-            if options.time_limit is not None and seconds > options.time_limit:
-                break
-            end = single.solve(q, missed._targets)
-            steps += end.steps
-            if end.reached:
-                found = end._answer
-                answer = make_answer(end.q, found.errors, found.outcome, steps, seconds, searches=searches)
-                out = Solution(self, answer)
-                out._targets = missed._targets
-                return out
-        return missed
+        return search_further(self, missed, start)
+
+    def _heed(self, seconds: float | None) -> None:
+        """Take another time limit for the calls that follow: what is left to a call that makes several searches."""
+        self._limit = seconds
+        self._native.heed(-1.0 if seconds is None else seconds)
 
     def step(
         self,
