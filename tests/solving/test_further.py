@@ -168,3 +168,44 @@ def test_a_batch_is_done_when_all_its_searches_are() -> None:
     assert len(searched) == 1
     assert told[-1] == (3, 3)
     assert told.count((3, 3)) == 1
+
+
+def count_facts(model: poise.Model) -> dict[str, int]:
+    return {what: len(kept) for what, kept in model._facts.items() if isinstance(kept, dict)}
+
+
+def test_what_stands_beyond_the_frame_is_not_prepared_for() -> None:
+    model, (T, *_), start = draw_general(1, gripper=True), draw_hard(1), np.zeros(7)
+    known = []
+    for k in range(4):
+        start[6] = 0.1 * k
+        assert poise.solve(model, goal_of(T), start, joints=SIX).reached
+        far = poise.solve(model, goal_of(T + 50.0 * np.eye(4, k=3)), start, joints=SIX)
+        assert far.status is poise.Status.UNREACHABLE
+        assert len(poise.solve_all(model, goal_of(T), start, joints=SIX)) >= 1
+        known.append(count_facts(model))
+    assert known[0]["guesses"] == 1
+    assert known[1:] == known[:-1]
+
+
+@pytest.mark.parametrize("leads", [False, True])
+def test_what_stands_on_the_way_is_heeded(leads: bool) -> None:
+    """Also a joint that follows one that is not on the way."""
+    builder = poise.ModelBuilder("seven").add_joint("lead", None, "revolute", lower=-2.0, upper=2.0)
+    rng, parent, names = np.random.default_rng(5), None, [f"j{k}" for k in range(7)]
+    for k, name in enumerate(names):
+        follows = {"mimic": ("lead", 1.0, 0.2)} if leads and k == 3 else {"lower": -3.0, "upper": 3.0}
+        offset = poise.Transform(translation=0.2 * rng.normal(size=3))
+        builder.add_joint(name, parent, "revolute", offset=offset, axis=rng.normal(size=3), **follows)
+        parent = name
+    model = builder.add_frame("tool", parent, poise.Transform(translation=(0.1, 0, 0))).build()
+    still = model.joint("lead" if leads else "j3").q
+    six = [name for name in names if name != "j3"]
+    for at in (-0.5, 0.4, 0.4, 1.3):
+        q, start = model.random(rng), np.zeros(model.nq)
+        q[still] = start[still] = at
+        if leads is False:
+            q[model.joint("lead").q] = 0.0
+        answers = poise.solve_all(model, goal_of(model.fk(q, "tool")), start, joints=six)
+        assert min(np.abs(one.q - q).max() for one in answers) < 1e-6
+        assert all(one.reached and one.q[still] == at for one in answers)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import cos, inf, sin
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from poise.model.path import carry_alone
 from poise.model.primitives import make_kernel_table
 from poise.model.tree import Tree
 
-__all__ = ["Axis", "Chain", "find_chain"]
+__all__ = ["Axis", "Chain", "find_chain", "find_readings"]
 
 Floats = NDArray[np.float64]
 
@@ -100,15 +101,11 @@ def find_chain(
     rows = make_kernel_table(model._layout) if table is None else table
     assert isinstance(rows, dict)
     index = rows["frame_names"].index(model.frame(frame).name)
-    at = rows["frame_primitive"][index]
-    way: list[int] = []
-    while at >= 0:
-        way.append(at)
-        at = rows["ints"][at][1]
+    way = find_way(rows, index)
     names = coordinate_names(model)
     T, odd, still = np.eye(4), "", False
     axes: list[Axis] = []
-    for i in reversed(way):
+    for i in way:
         kind, _, _, q_at, v_at = rows["ints"][i]
         gain, bias, pitch = map(float, rows["numbers"][i])
         T = T @ placement(rows["R"][i], rows["p"][i])
@@ -132,6 +129,24 @@ def find_chain(
             Axis(names[q_at], T[:3, 2].copy(), T[:3, 3].copy(), kind == Primitive.SLIDE, low, high, q_at, gain, bias)
         )
     return Chain(tuple(axes), T @ placement(rows["frame_R"][index], rows["frame_p"][index]), odd, still)
+
+
+def find_way(rows: dict[str, Any], frame: int) -> list[int]:
+    """Return the primitives from the world to a frame, the innermost first, by their number in the kernels' table."""
+    at = rows["frame_primitive"][frame]
+    way: list[int] = []
+    while at >= 0:
+        way.append(at)
+        at = rows["ints"][at][1]
+    return way[::-1]
+
+
+def find_readings(model: Tree, frame: str) -> dict[int, int]:
+    """Return the numbers of q that a frame depends on, and for each the velocity that changes it."""
+    rows = make_kernel_table(model._layout)
+    way = (rows["ints"][i] for i in find_way(rows, rows["frame_names"].index(model.frame(frame).name)))
+    widths = {Primitive.BALL: 4, Primitive.SLIDE3: 3}
+    return {q_at + k: v_at for kind, _, _, q_at, v_at in way for k in range(widths.get(Primitive(kind), 1))}
 
 
 def coordinate_names(model: Tree) -> dict[int, str]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from poise.goals.goal import POSE, POSITION, GoalRows
 from poise.model import Model
+from poise.model.chain import find_readings
 from poise.model.curve import find_box
 from poise.model.kinds import Primitive
 from poise.model.path import carry_alone
@@ -35,6 +36,7 @@ __all__ = [
     "find_reachable_range",
     "find_reachable_ranges",
     "fixes_the_frame",
+    "narrow_freedom",
 ]
 
 Floats = NDArray[np.float64]
@@ -132,9 +134,29 @@ def recall_bound(
 
     Kept with the model, the last few hundred of them: to find an equal model in a cache of all would take longer.
     """
-    key = (frame, point, base, start, freedom)
+    key = (frame, point, base, start, narrow_freedom(model, freedom, frame, base))
     found: tuple[Floats, Interval] = recall(model, "bounds", key, lambda: find_bound(model, *key))
     return found
+
+
+def narrow_freedom(model: Model, freedom: Freedom, *frames: str | None) -> Freedom:
+    """Return a freedom that tells of the ways to some frames alone; the other joints stand at rest.
+
+    None for q where every joint of these ways may move.
+    """
+    if freedom.q is None:
+        return freedom
+    moves = np.frombuffer(freedom.moves, dtype=bool)
+    readings: dict[int, int] = recall(model, "readings", frames, lambda: read_ways(model, frames))
+    still = [number for number, velocity in readings.items() if not moves[velocity]]
+    q = np.array(model.rest)
+    q[still] = np.frombuffer(freedom.q)[still]
+    return freedom._replace(q=q.tobytes() if still else None)
+
+
+def read_ways(model: Model, frames: Sequence[str | None]) -> dict[int, int]:
+    """Return the numbers of q that frames depend on, and for each the velocity that changes it."""
+    return {number: v for frame in frames if frame is not None for number, v in find_readings(model, frame).items()}
 
 
 def recall(model: Model, what: str, key: Any, make: Callable[[], Any]) -> Any:
@@ -170,7 +192,8 @@ def find_pivot_range(model: Model, goal: GoalRows, freedom: Freedom) -> tuple[Fl
     None where the frame hangs on a slide, or nothing can be claimed.
     """
     base = None if goal.base is None else model.frame(goal.base).name
-    key = (model.frame(str(goal.frame)).name, tuple(goal.point.tolist()), base, freedom)
+    frame = model.frame(str(goal.frame)).name
+    key = (frame, tuple(goal.point.tolist()), base, narrow_freedom(model, freedom, frame, base))
     found: tuple[Floats, Floats, Interval] | None = recall(model, "pivots", key, lambda: find_pivot_bound(model, *key))
     return found
 

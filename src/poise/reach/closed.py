@@ -13,7 +13,7 @@ from poise.goals.goal import GoalRows
 from poise.model.chain import Axis
 from poise.model.family import PLANS, Family, find_family, span
 from poise.native import core
-from poise.reach.bounds import Freedom, fixes_the_frame, recall
+from poise.reach.bounds import Freedom, fixes_the_frame, narrow_freedom, recall
 
 if TYPE_CHECKING:
     from poise.model import Model
@@ -92,7 +92,8 @@ def close_goal(model: Model, goal: GoalRows, freedom: Freedom) -> ClosedGoal | F
     """Return a goal's closed form; its family where that has none; None where it asks for something else."""
     if not fixes_the_frame(goal) or goal.base is not None:
         return None
-    key = (model.frame(str(goal.frame)).name, tuple(goal.point.tolist()), freedom)
+    frame = model.frame(str(goal.frame)).name
+    key = (frame, tuple(goal.point.tolist()), narrow_freedom(model, freedom, frame))
     found: ClosedGoal | Family = recall(model, "closed", key, lambda: close_anew(model, *key))
     return found
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from poise.model.chain import Axis
 from poise.model.family import GENERAL, Family, span
 from poise.native import core
-from poise.reach.bounds import Freedom, recall
+from poise.reach.bounds import Freedom, narrow_freedom, recall
 from poise.reach.closed import family_table, place_values
 from poise.reach.general import GeneralSix
 
@@ -126,6 +126,6 @@ def find_guesses(model: Model, family: Family, point: tuple[float, ...], freedom
     """Return what guesses the poses of a chain; None where a closed form lists them, or where there is nothing."""
     if family.name != GENERAL and not family.near and not is_off(family):
         return None
-    key = (family.frame, point, freedom)
+    key = (family.frame, point, narrow_freedom(model, freedom, family.frame))
     found: Guesses = recall(model, "guesses", key, lambda: Guesses(family, np.array(point)))
     return found
