@@ -1,4 +1,4 @@
-"""Searches from guesses keep what every solve keeps: joints that may not move, the clock."""
+"""Searches from guesses keep what every solve keeps: joints that may not move, the clock, the record."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import poise
-from general_arms import SIX, Floats, draw_general, draw_hard
+from general_arms import HARD, SIX, Floats, draw_general, draw_hard
 from poise.goals import Reach
 from poise.reach.guesses import Guesses
 from poise.solvers import clock
@@ -209,3 +209,21 @@ def test_what_stands_on_the_way_is_heeded(leads: bool) -> None:
         answers = poise.solve_all(model, goal_of(model.fk(q, "tool")), start, joints=six)
         assert min(np.abs(one.q - q).max() for one in answers) < 1e-6
         assert all(one.reached and one.q[still] == at for one in answers)
+
+
+@pytest.mark.parametrize("seed", HARD)
+def test_a_record_changes_no_bit_and_holds_every_search(seed: int) -> None:
+    model, further = draw_general(seed), 0
+    for T in draw_hard(seed):
+        plain, told = (poise.solve(model, goal_of(T), record=record) for record in (False, True))
+        np.testing.assert_array_equal(plain.q, told.q)
+        assert (plain.status, plain.steps, plain.searches) == (told.status, told.steps, told.searches)
+        history = told.history
+        assert history is not None
+        assert sorted(set(history.search.tolist())) == list(range(1, told.searches + 1))
+        assert (np.diff(history.search) >= 0).all()
+        np.testing.assert_allclose(history.errors[-1, 0], told.errors["tool"], atol=1e-12)
+        assert len(history.cost) == len(history.damping) == len(history.q) == len(history)
+        assert len(history.singular_values) == len(history)
+        further += told.searches > SEEDED
+    assert further >= 1

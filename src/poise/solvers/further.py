@@ -22,6 +22,7 @@ from poise.native.answer import make_answer
 from poise.reach.closed import ClosedGoal, close_goal
 from poise.reach.guesses import Guesses, find_guesses
 from poise.solvers.clock import Clock
+from poise.solvers.history import History
 from poise.solvers.options import Options
 from poise.solvers.proving import find_freedom
 from poise.solvers.solution import Solution
@@ -79,7 +80,7 @@ def search_further(solver: Solver, missed: Solution, start: Any) -> Solution:
         start: Where they began.
     """
     options, native = solver._options, solver._native
-    asks = goes_further(options) and missed.history is None and missed._outcome in MISSED
+    asks = goes_further(options) and missed._outcome in MISSED
     clock = Clock(solver._limit, missed.seconds)
     if not asks or not isinstance(native, (core.Solver, type(None))):
         return missed
@@ -114,6 +115,14 @@ def join_searches(solver: Solver, missed: Solution, ends: Sequence[Solution], cl
         winner=searches if reached else best.winner,
         late=clock.late and not reached,
     )
-    out = Solution(solver, answer)
+    out = Solution(solver, answer, join_histories(missed, ends))
     out._targets = missed._targets
     return out
+
+
+def join_histories(missed: Solution, ends: Sequence[Solution]) -> History | None:
+    """Return what happened in all searches; None where nothing was recorded."""
+    for number, end in enumerate(ends):
+        if missed.history is not None and end.history is not None:
+            missed.history.append(end.history, missed.searches + number)
+    return missed.history

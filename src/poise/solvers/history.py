@@ -63,6 +63,12 @@ class History:
     def __len__(self) -> int:
         return len(self.q)
 
+    def append(self, other: History, searches: int) -> None:
+        """Put what happened in later searches of the same problem behind this, after so many searches."""
+        self.search = np.concatenate([self.search, other.search + searches])
+        for field in ("cost", "damping", "errors", "q"):
+            setattr(self, field, np.concatenate([getattr(self, field), getattr(other, field)]))
+
     @property
     def singular_values(self) -> NDArray[np.float64]:
         """Singular values of the goals' weighted Jacobian at every pose, (rows, k), descending."""
