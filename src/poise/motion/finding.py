@@ -63,7 +63,7 @@ def contacts(clip: Motion, points: Iterable[str] | str | None = None, floor: flo
             sole, paths[sole.name], clip.fps, size, paths[sole.name] @ up - floors[sole.name]
         )
     ]
-    return Contacts(tuple(level(found, up)), len(clip), clip.fps, ground)
+    return Contacts(tuple(level(found, up, SAME_FLOOR * size)), len(clip), clip.fps, ground)
 
 
 def find_floor(paths: dict[str, Floats], up: Floats) -> float:
@@ -101,8 +101,8 @@ def find_contacts_of(sole: SolePoint, path: Floats, fps: float, size: float, hei
     return out
 
 
-def level(found: list[Contact], up: Floats) -> list[Contact]:
-    """Return contacts of a kind of point at one height, the median of theirs, unless they stand on something else."""
+def level(found: list[Contact], up: Floats, most: float) -> list[Contact]:
+    """Return contacts of a kind of point at one height, the median of theirs, unless they are off by `most`."""
     heights: dict[str, list[float]] = {}
     for contact in found:
         heights.setdefault(find_kind(contact.name), []).append(float(np.array(contact.place) @ up))
@@ -110,7 +110,7 @@ def level(found: list[Contact], up: Floats) -> list[Contact]:
     out = []
     for contact in found:
         own, usual = float(np.array(contact.place) @ up), medians[find_kind(contact.name)]
-        shift = usual - own if abs(usual - own) < SAME_FLOOR else 0.0
+        shift = usual - own if abs(usual - own) < most else 0.0
         place = np.array(contact.place) + shift * up
         out.append(replace(contact, place=(place[0], place[1], place[2])))
     return out

@@ -60,12 +60,15 @@ def find_hand_holds(clip: Motion, carrying: CarryOver, role: str, floor: float |
     return out
 
 
-def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion) -> Contacts:
-    """Return the contacts of the source as those of the target, on its floor at height 0, where it came to."""
+def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion, size: float) -> Contacts:
+    """Return the contacts of the source as those of the target, on its floor at height 0, where it came to.
+
+    `size` is how large the source is beside a person, in the unit of its file.
+    """
     up = carrying.model.up_direction
     found = []
     for contact in ledger:
-        height = find_height(carrying, ledger, contact)
+        height = find_height(carrying, ledger, contact, size)
         point = find_point(carrying, contact, height is not None)
         if point is None or not can_hold(carrying, point[0]):
             continue
@@ -126,18 +129,18 @@ def can_hold(carrying: CarryOver, frame: str) -> bool:
     )
 
 
-def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact) -> float | None:
+def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact, size: float) -> float | None:
     """Return how high a contact is in the target's world: 0 on the floor, more on a stair; None: where it came to."""
     if contact.place is None or ledger.floor is None:
         return None
     up = carrying.source.up_direction
     own, kind = float(np.array(contact.place) @ up), contact.name.rpartition("_")[0]
     if not contact.name.startswith(("heel", "toe", "sole")):
-        low = own - ledger.floor < 2.0 * LOW
+        low = own - ledger.floor < 2.0 * LOW * size
         wrist = 0.0 if contact.name in carrying.roles[0].contacts else carrying.scales.path * (own - ledger.floor)
         return wrist if low else None
     usual = float(np.median([np.array(c.place) @ up for c in ledger if c.place and c.name.startswith(kind)]))
-    return carrying.scales.path * (own - usual) if abs(own - usual) > ON_STAIRS else 0.0
+    return carrying.scales.path * (own - usual) if abs(own - usual) > ON_STAIRS * size else 0.0
 
 
 def measure_standing_ankle(carrying: CarryOver, T: Floats, ledger: Contacts) -> float:

@@ -31,6 +31,7 @@ from poise.motion.edges import find_tipping
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.floors import list_swinging
 from poise.motion.ledger import Contact, Contacts, Place
+from poise.motion.soles import measure_size
 from poise.native import core
 
 __all__ = ["Quality", "quality"]
@@ -38,6 +39,7 @@ __all__ = ["Quality", "quality"]
 Floats = NDArray[np.float64]
 Point = tuple[str, Place]
 FAST = 3.0 * np.pi  # rad/s
+STAIR = 0.02  # m on a person: what stands so far below the floor stands on a stair that goes down, and does not sink
 BLOCK = 256  # frames whose capsules are placed at once
 
 
@@ -200,7 +202,7 @@ def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Flo
         heights.append(np.abs(path @ up - level))
     off = np.concatenate(heights) if heights else np.zeros(1)
     tips = {(point.frame, point.point) for point in find_tipping(clip.model).values()}
-    lowest = find_lowest(clip.model, ledger, tips)
+    lowest = find_lowest(clip.model, ledger, tips, STAIR * measure_size(clip))
     depths = np.zeros(len(clip))
     for frame, point, floor in lowest:
         depths = np.maximum(depths, floor - clip.positions(frame, point) @ up)
@@ -211,15 +213,18 @@ def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Flo
     }
 
 
-def find_lowest(model: Model, ledger: Contacts, tips: set[Point]) -> list[tuple[str, Place, float]]:
-    """List every sole with the lowest height at which it stands; the floor for one that tips, or never stands."""
+def find_lowest(model: Model, ledger: Contacts, tips: set[Point], stair: float) -> list[tuple[str, Place, float]]:
+    """List every sole with the lowest height at which it stands; the floor for one that tips, or never stands.
+
+    What stands below the floor sinks into it, unless that is by a `stair`.
+    """
     up, (swinging, ground) = model.up_direction, list_swinging(model, ledger)
     lowest: dict[Point, float] = {(sole.frame, sole.point): ground for sole in swinging}
     for contact in ledger:
         if contact.place is not None:
             key, height = (contact.frame, contact.point), float(np.array(contact.place) @ up)
-            if key in tips and ledger.floor is not None:
-                height = min(height, ledger.floor)
+            if ledger.floor is not None and height > ledger.floor - stair:
+                height = ledger.floor if key in tips else max(height, ledger.floor)
             lowest[key] = min(lowest.get(key, height), height)
     return [(frame, point, height) for (frame, point), height in lowest.items()]
 

@@ -27,6 +27,7 @@ from poise.motion.locking import Asked, lock_places, read_contacts
 from poise.motion.mapping import Mapping
 from poise.motion.options import check_clip, check_contacts, check_progress
 from poise.motion.retargeter import carry_online
+from poise.motion.soles import measure_size
 from poise.motion.whole_clip import ClipGoal, Kernel, Progress, solve_whole
 
 __all__ = ["Retargeted", "prepare", "retarget"]
@@ -81,7 +82,7 @@ def retarget(
     one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # of several people
     ledger = read_contacts(one, contacts) if isinstance(contacts, Contacts) else find_holds(one, carrying)
     free = carry_freely(one, carrying, ledger, smooth, progress)
-    held = carry_contacts(carrying, ledger, free)
+    held = carry_contacts(carrying, ledger, free, measure_size(one))
     asked = Asked(smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE, tips=True)
     track = lock_places(free, held, asked)
     return tell(carrying, model, track, clip)

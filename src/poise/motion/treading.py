@@ -159,12 +159,12 @@ class Treading:
             low = height < LOW * size
             if hold.place is not None:
                 if low and speed < SLOW_ENOUGH_TO_STAY * size:
-                    self._lower(hold, i, SLOW_ENOUGH_TO_STAY * size)
+                    self._lower(hold, i)
                 else:
                     self._release(hold, q)
             elif low and speed < SLOW * size and self.now is not None and not hold.forced:
                 self._take(hold, i)
-                self._lower(hold, i, SLOW_ENOUGH_TO_STAY * size)
+                self._lower(hold, i)
             elif hold.fade:
                 hold.fade = hold.fade + 1 if hold.fade < self.long else 0
                 hold.forced = hold.forced and hold.fade > 0
@@ -272,7 +272,7 @@ class Treading:
             hold.tilt, hold.tip = float(now.tilts[i]), self.fps * float(now.tilts[i] - was.tilts[i])
         self._keep_apart(hold)
 
-    def _lower(self, hold: Foothold, i: int, fastest: float) -> None:
+    def _lower(self, hold: Foothold, i: int) -> None:
         """Let a point come down, and its edge flat, no faster than what is said to stand.
 
         A foot that cannot be laid flat stands on its lower corner: its point is as high as that is low.
@@ -284,16 +284,16 @@ class Treading:
             before = self.now if self.was is None else self.was
             stands = max(0.0, float(2.0 * self.now.corners[i] - before.corners[i]))
         height = float(hold.place @ self.up)
-        left, hold.fall = self._settle(height - stands, hold.fall, fastest)
+        left, hold.fall = self._settle(height - stands, hold.fall)
         if height != stands + left:
             hold.place = hold.place + (stands + left - height) * self.up
             self._keep_apart(hold)
-        hold.tilt, hold.tip = self._settle(hold.tilt, hold.tip, fastest)
+        hold.tilt, hold.tip = self._settle(hold.tilt, hold.tip)
         hold.down = left == 0.0 and hold.tilt == 0.0
 
-    def _settle(self, x: float, v: float, fastest: float) -> tuple[float, float]:
+    def _settle(self, x: float, v: float) -> tuple[float, float]:
         """Return a height and its speed one frame later; a giant comes down as many times as fast as it is large."""
-        there, speed = settle(x / self.giant, v / self.giant, 1.0 / self.fps, fastest)
+        there, speed = settle(x / self.giant, v / self.giant, 1.0 / self.fps, SLOW_ENOUGH_TO_STAY)
         return there * self.giant, speed * self.giant
 
     def _level(self) -> None:
