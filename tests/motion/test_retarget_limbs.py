@@ -9,6 +9,7 @@ from poise import Motion
 from poise.motion import Contacts, retarget
 from poise.motion.bends import LIMBS, find_bend
 from poise.motion.bones import find_axes, find_bone_start, find_middle, measure_arms, measure_legs
+from poise.spatial import Rotation
 from walks import make_walk, stands
 
 
@@ -146,3 +147,29 @@ def test_soles_that_do_not_lie_flat_in_the_rest_pose_are_the_same_and_stand_flat
         own = [made.motion.positions(at.frame, at.point) for name, at in soles[1].items() if name.endswith(side)]
         high = np.array(own)[:, stands(side, 60, 30.0), 2]
         assert np.abs(high).max() < 1e-3
+
+
+def stand_with_knees(give, frames):
+    """Someone stands still on flat feet; the knees give way by the angles about x and y [rad]."""
+    model = walkers.make_character("euler")
+    q = np.tile(model.rest, (frames, 1))
+    for side in "lr":
+        for part, sign in (("knee", 1.0), ("foot", -1.0)):
+            at = model.joint(f"{part}_{side}").q
+            q[:, at] = Rotation.from_vector(sign * np.array([*give, 0.0])).to_euler("ZYX")
+    return Motion(model, q, 30.0)
+
+
+@pytest.mark.parametrize("mode", ["clip", "online"])
+@pytest.mark.parametrize("give", [(0.0, -0.005), (0.0, -0.02), (0.0, -0.15), (0.12, 0.0), (-0.12, 0.0), (0.0, 0.15)])
+def test_knees_that_give_way_lay_no_foot_over_however_long_they_do(give, mode):
+    humanoid = poise.load("humanoid")
+    up = humanoid.up_direction
+    heights = []
+    for frames in (1, 12, 40):
+        made = retarget(stand_with_knees(give, frames), humanoid, mode=mode).motion
+        heights.append(made.positions("head")[-1] @ up)
+        for foot in ("foot_l", "foot_r"):
+            own = humanoid.fk(humanoid.rest, foot)[:3, :3].T @ up
+            assert (humanoid.fk(made.q, foot)[:, :3, :3] @ own @ up).min() > 0.99
+    assert np.ptp(heights) < 1e-3

@@ -4,6 +4,10 @@ The rest pose of a recording tells nothing of them where its limbs are straight,
 
     axis = sum over frames of upper bone x lower bone, in the lower bone's own axes
 
+over frames in which the sine of the bend is above 0.1: a straight limb tells nothing, however long it is seen. Knees
+and elbows give way a little in every direction, back and aside too, so a limb that is hardly bent, and not as its rest
+pose says, is believed to bend as that says.
+
 A body that nobody has seen moving tells them by a hinge, by a bend of its rest pose, or by custom: knees bend back and
 elbows ahead; where limbs point up in the rest pose, as in recordings whose bones all lie along x, knees and elbows bend
 about the way to the right. A hinge that turns as far either way tells its line, and custom the way about it.
@@ -26,14 +30,16 @@ Floats = NDArray[np.float64]
 LIMBS = {"hand": ("shoulder", "elbow", "wrist"), "foot": ("hip", "knee", "ankle")}
 SOON = 10  # frames of a stream after which axes are looked at again
 BENT = 0.1  # sine of a bend that tells its axis
+GIVES = 0.2  # mean sine of the bends seen: below it a limb may be giving way against how it bends
 ALONG = 0.2  # sine between a bone and what it bends about: below it they tell no axes
 ONE_SIDED = 0.3  # of how far a hinge bends one way: a hinge that bends less than that the other way tells which it is
-LIKE = 0.5  # cosine between a hinge and what its limb bends about by custom: below it custom does not tell the way
+LIKE = 0.5  # cosine between two axes about which a limb may bend: below it they are not the same bend
 
 
 class Bends:
     """The axes about which the elbows and knees of a body bend, as they are seen.
 
+    `seen` are the sums of their bends, `bent` in how many frames they were bent, `told` what the rest pose says.
     `age` counts how often they were looked at anew: what is made of them is good as long as it stays.
     """
 
@@ -56,7 +62,7 @@ class Bends:
 
     def forget(self) -> None:
         """Begin again: nothing has been seen to bend."""
-        self.seen = np.zeros((len(self.known), 3))
+        self.seen, self.bent = np.zeros((len(self.known), 3)), np.zeros(len(self.known))
         self.count, self.waiting = 0, list[Floats]()
         self._look_again()
 
@@ -71,6 +77,9 @@ class Bends:
         places = T[:, :, :3, 3]
         a, b, c = (places[:, frames] for frames in self.index)
         bend = cross(unit(b - a), unit(c - b))
+        tells = np.linalg.norm(bend, axis=-1) > BENT
+        bend[~tells] = 0.0
+        self.bent += tells.sum(axis=0)
         self.seen += (np.swapaxes(T[:, self.index[1], :3, :3], 2, 3) @ bend[..., None])[..., 0].sum(axis=0)
         self._look_again()
 
@@ -83,7 +92,12 @@ class Bends:
         i = self.place.get((end, side))
         if i is None:
             return None
-        return self.told[i] if np.linalg.norm(self.seen[i]) <= BENT else self.seen[i]
+        seen, told = self.seen[i], self.told[i]
+        far = float(np.linalg.norm(seen))
+        if far <= BENT:
+            return told
+        gives = told is not None and unit(told) @ seen < LIKE * far and far < GIVES * self.bent[i]
+        return told if gives else seen
 
     def find(self, end: str, side: str) -> Floats | None:
         """Return the axes of a hand or foot in its own frame; None where nothing tells."""
