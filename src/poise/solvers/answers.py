@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import degrees, isfinite
@@ -12,13 +12,10 @@ from typing import TYPE_CHECKING, overload
 from poise.errors import InvalidValue
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
     from poise.model.family import Family
     from poise.solvers.solution import Solution
 
-__all__ = ["Answers", "Arc", "Excluded", "Poses"]
+__all__ = ["Answers", "Arc", "Excluded"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,34 +69,6 @@ class Excluded:
             return told
         at = f"{self.at:.4g} m" if self.free_slides else f"{degrees(self.at):.1f} degrees"
         return f"{told} at best, with the free joint at {at}"
-
-
-class Poses(Sequence["Solution"]):
-    """Solutions that are made when they are looked at.
-
-    Attributes:
-        q: (k, nq), the poses.
-    """
-
-    def __init__(self, solve: Callable[[NDArray[np.float64]], Solution], q: NDArray[np.float64]) -> None:
-        self.q = q
-        self._solve = solve
-        self._made: dict[int, Solution] = {}
-
-    @overload
-    def __getitem__(self, index: int) -> Solution: ...
-    @overload
-    def __getitem__(self, index: slice) -> tuple[Solution, ...]: ...
-    def __getitem__(self, index: int | slice) -> Solution | tuple[Solution, ...]:
-        if isinstance(index, slice):
-            return tuple(self[i] for i in range(*index.indices(len(self.q))))
-        i = range(len(self.q))[index]
-        if i not in self._made:
-            self._made[i] = self._solve(self.q[i])
-        return self._made[i]
-
-    def __len__(self) -> int:
-        return len(self.q)
 
 
 class Answers(Sequence["Solution"]):
@@ -198,6 +167,9 @@ class Answers(Sequence["Solution"]):
     def __getitem__(self, index: slice) -> tuple[Solution, ...]: ...
     def __getitem__(self, index: int | slice) -> Solution | tuple[Solution, ...]:
         return tuple(self._solutions[index]) if isinstance(index, slice) else self._solutions[index]
+
+    def __iter__(self) -> Iterator[Solution]:
+        return iter(self._solutions)
 
     def __len__(self) -> int:
         return len(self._solutions)

@@ -26,10 +26,11 @@ from poise.native import core
 from poise.reach.bounds import fixes_the_frame, recall
 from poise.reach.closed import ClosedGoal, close_goal
 from poise.reach.guesses import Guesses, find_guesses
-from poise.solvers.answers import Answers, Arc, Excluded, Poses
+from poise.solvers.answers import Answers, Arc, Excluded
 from poise.solvers.general import Generally, answer_generally
 from poise.solvers.one_call import check_start
 from poise.solvers.options import check_whole, keep_joints
+from poise.solvers.poses import Poses
 from poise.solvers.proving import find_freedom
 from poise.solvers.ready import put_back, take
 from poise.solvers.solution import Solution
@@ -81,28 +82,16 @@ def solve_all(
     check_start(model, start)
     given: dict[str, Any] = {"joints": keep_joints(joints), "restarts": 0}
     solver, rows, key = Solver._read_problem(model, goal, given)
-    if len(rows) != 1 or not fixes_the_frame(rows[0][1]) or rows[0][1].base is not None:
-        raise InvalidValue(
-            f"solve_all takes one Reach of a whole transform in the world, not {goal!r}; for other goals type: "
-            "solve(model, goals, solutions=8)."
-        )
     begin = read_start(solver.model, start)
-    closed = find_closed(solver, rows[0][1], key, begin)
     again = (repeat, (model, goal, begin, given["joints"], samples))
-    family = closed.family if isinstance(closed, ClosedGoal) else closed
-    if family is not None and (guesses := guess(solver, family, rows[0][1], begin)) is not None:
+    kept = model._facts.get("listed", {}).get(key)
+    closed = find_closed(solver, goal, rows, key, begin) if kept is None else kept[1]
+    if not isinstance(closed, ClosedGoal):
+        family, guesses = closed
         T = placement(rows[0][1].target[:9].reshape(3, 3), rows[0][1].target[9:12])
         return answer_generally(Generally(model, goal, given["joints"], family, guesses, T, begin, samples), again)
-    if not isinstance(closed, ClosedGoal):
-        raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
     every = Every(solver, key, closed, rows[0][1].target, begin, again)
     return every.six() if every.free is None else every.seven(every.free, samples)
-
-
-def guess(solver: Solver, family: Family, row: GoalRows, start: Floats) -> Guesses | None:
-    """Return what guesses the poses of a chain whose closed form does not find them; None where it does, or none."""
-    point, freedom = tuple(row.point.tolist()), find_freedom(solver.model, solver._options, start, True)
-    return find_guesses(solver.model, family, point, freedom)
 
 
 def repeat(model: Model, goal: Goal, start: Floats, joints: Sequence[str] | None, samples: int) -> Answers:
@@ -110,18 +99,35 @@ def repeat(model: Model, goal: Goal, start: Floats, joints: Sequence[str] | None
     return solve_all(model, goal, start, joints=joints, samples=samples)
 
 
-def find_closed(solver: Solver, row: GoalRows, key: Any, start: Floats) -> ClosedGoal | Family | None:
-    """Return the closed form of a goal; kept with the problem unless it depends on where a joint stands."""
-    model = solver.model
-    kept = model._facts.get("listed", {}).get(key)
-    if kept is not None:
-        found: ClosedGoal = kept[1]
-        return found
+def find_closed(
+    solver: Solver, goal: Goal, rows: Sequence[tuple[str, GoalRows]], key: Any, start: Floats
+) -> ClosedGoal | tuple[Family, Guesses]:
+    """Return the closed form of a goal, or what guesses its poses where that does not find them.
+
+    It is kept with the problem unless it depends on where a joint stands.
+
+    Raises:
+        InvalidValue: There is neither.
+    """
+    if len(rows) != 1 or not fixes_the_frame(rows[0][1]) or rows[0][1].base is not None:
+        raise InvalidValue(
+            f"solve_all takes one Reach of a whole transform in the world, not {goal!r}; for other goals type: "
+            "solve(model, goals, solutions=8)."
+        )
+    model, row = solver.model, rows[0][1]
     freedom = find_freedom(model, solver._options, start, True)
     closed = close_goal(model, row, freedom)
-    if key is not None and freedom.q is None and isinstance(closed, ClosedGoal):
-        recall(model, "listed", key, lambda: (solver._options, closed))  # the key has the options' id: they stay alive
-    return closed
+    family = closed.family if isinstance(closed, ClosedGoal) else closed
+    guesses = None if family is None else find_guesses(model, family, tuple(row.point.tolist()), freedom)
+    if isinstance(closed, ClosedGoal) and guesses is None:
+        found: ClosedGoal | tuple[Family, Guesses] = closed
+    elif family is not None and guesses is not None:
+        found = family, guesses
+    else:
+        raise InvalidValue(f"solve_all: {closed} Type: solve(model, goal, solutions=8).")
+    if key is not None and freedom.q is None:
+        recall(model, "listed", key, lambda: (solver._options, found))  # the key has the options' id: they stay alive
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +165,10 @@ class Every:
     def solve(self, q: Floats) -> Solution:
         """Return a pose that is an answer as a solution."""
         return self.ask(lambda native: Solution(self.solver, native.solve(q, self.target)))
+
+    def pose(self, q: Floats, settled: bool) -> Poses:
+        """Return poses as solutions; of those that are `settled` it is known what a solve from them ends with."""
+        return Poses(self.solve, q, self.solver if settled else None)
 
     def near(self, values: Sequence[float] | Floats, inside: bool) -> Floats:
         """Return a row of every branch at values of the free joint; see `ClosedForm.near`."""
@@ -203,7 +213,7 @@ class Every:
         def list_poses() -> tuple[Poses, bool]:
             closed = self.closed
             found = self.ask(lambda native: native.list_branches(closed.form, closed.reading, self.start, self.target))
-            return Poses(self.solve, found[0]), bool(found[1])
+            return self.pose(found[0], found[2]), bool(found[1])
 
         def exclude() -> tuple[Excluded, ...]:
             return self.exclude([0.0])
@@ -226,10 +236,10 @@ class Every:
 
         def list_poses() -> tuple[Poses, bool]:
             arcs, whole = find_arcs()
-            q, served = self.ask(
+            q, served, settled = self.ask(
                 lambda native: native.list_along(closed.form, closed.reading, self.start, self.target, arcs, samples)
             )
-            return Poses(self.solve, q), whole and served == len(arcs)
+            return self.pose(q, settled), whole and served == len(arcs)
 
         def exclude() -> tuple[Excluded, ...]:
             half = free.half if free.slides else min(free.half, np.pi)
@@ -250,8 +260,8 @@ class Every:
         value = free.gain * angle + free.bias
         if not (free.lower <= value <= free.upper):
             return []
-        q = self.ask(lambda native: native.list_at(closed.form, closed.reading, self.start, self.target, value))
-        return list(Poses(self.solve, q))
+        found = self.ask(lambda native: native.list_at(closed.form, closed.reading, self.start, self.target, value))
+        return list(self.pose(*found))
 
 
 def name_arc(free: Axis, branch: float, low: float, high: float) -> Arc:

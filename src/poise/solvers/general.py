@@ -24,7 +24,8 @@ from poise.model import Model
 from poise.model.chain import Axis
 from poise.model.family import Family
 from poise.reach.guesses import Guesses
-from poise.solvers.answers import Answers, Arc, Excluded, Poses
+from poise.solvers.answers import Answers, Arc, Excluded
+from poise.solvers.poses import Poses
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
 

@@ -25,6 +25,8 @@ def read_start(model: Model, start: Any, frames: int | None = None) -> Floats:
         ModelMismatch: It is of another body.
         ShapeMismatch: It is no configuration and, where frames are asked for, no row of so many.
     """
+    if start is None and frames is None:
+        return np.array(model.rest)
     if isinstance(start, (Pose, Motion)) and start.model is not model and start.model != model:
         raise ModelMismatch(f"start is {name_mismatch(start.model, model)}.")
     given = model.rest if start is None else start.q if isinstance(start, (Pose, Motion)) else start

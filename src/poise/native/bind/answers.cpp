@@ -49,6 +49,15 @@ class Listing {
   Listing& operator=(const Listing&) = delete;
 
   ListStart start() const { return {values_, reading_.scale}; }
+  // Whether a solve that begins at an answer ends there and has reached, for every one: a search for next to nothing has, and no other joint
+  // stands outside its range.
+  bool settled() const {
+    for (const Freedom<double>& f : data_.idle) {
+      const double x = base_[static_cast<std::size_t>(f.q_index)];
+      if (x < f.lower || x > f.upper) return false;
+    }
+    return settled_;
+  }
   int joints() const { return joints_; }
   Question question(const Spec& spec) const {
     const double* t = data_.targets.data() + data_.goals[0].target;
@@ -82,7 +91,7 @@ class Listing {
     for (const Found& one : found_) {
       bool again = false;
       for (std::size_t i = kept.size(); i-- > 0 && one.way - kept[i].way <= alike_ways() && !again;) {
-        again = distance(kept[i].at, one.at) <= same;
+        again = are_one(kept[i].at, one.at);
       }
       if (!again) kept.push_back(one);
     }
@@ -121,8 +130,10 @@ class Listing {
       const double own = slacks == nullptr ? 0.0 : 2.0 * slacks[k];  // it may have begun at one end and be at the other
       near = by < own + known * unit(axis_of(spec_, k).slides != 0);
     }
-    return near && errors[0] <= maximum(tolerated_[0], exact * unit(true)) &&
-           errors[1] <= maximum(tolerated_[1], exact);
+    near =
+        near && errors[0] <= maximum(tolerated_[0], exact * unit(true)) && errors[1] <= maximum(tolerated_[1], exact);
+    settled_ = settled_ && (!near || data_.state.best_reached);
+    return near;
   }
 
   double way_of(const double* q) const {
@@ -143,14 +154,13 @@ class Listing {
     return same * most;
   }
 
-  double distance(int a, int b) const {
+  bool are_one(int a, int b) const {
     const double *x = all_.data() + a * data_.n_q, *y = all_.data() + b * data_.n_q;
-    double out = 0.0;
     for (int k = 0; k < joints_; ++k) {
       const double by = absolute(reading_.gain[k] * (x[place(k)] - y[place(k)]));
-      out = maximum(out, by / unit(axis_of(spec_, k).slides != 0));
+      if (!(by <= same * unit(axis_of(spec_, k).slides != 0))) return false;
     }
-    return out;
+    return true;
   }
 
   SolverData& data_;
@@ -161,6 +171,7 @@ class Listing {
   std::vector<Found> found_;
   double values_[7] = {}, tolerated_[2] = {};
   int joints_;
+  bool settled_ = true;
 };
 
 // Whether a branch of six joints is inside, and whether that, or the branch itself, is in doubt.
@@ -179,7 +190,7 @@ void judge_branch(const Spec& spec, const double* row, bool& inside, bool& doubt
   doubt = doubt || (near && may_be_inside);
 }
 
-// every branch of six joints: the answers, and whether they are complete
+// every branch of six joints: the answers, whether they are complete, and whether they are settled
 AnyTuple list_branches(PreparedSolver& solver, Spec spec, nb::handle reading, nb::handle start, nb::handle targets) {
   const Use use(solver);
   spec.chain.prune = 0;
@@ -191,10 +202,10 @@ AnyTuple list_branches(PreparedSolver& solver, Spec spec, nb::handle reading, nb
     const bool taken = (inside || doubt) && listing.take(row + row_joints);
     complete = complete && !doubt && taken == inside;
   });
-  return nb::make_tuple(listing.sorted(), complete);
+  return nb::make_tuple(listing.sorted(), complete, listing.settled());
 }
 
-// of each arc (branch, low, high) of seven joints the nearest answer and those along it; and how many arcs have one
+// of each arc (branch, low, high) of seven joints the nearest answer and those along it; how many arcs have one, and whether they are settled
 AnyTuple list_along(PreparedSolver& solver, const Spec& spec, nb::handle reading, nb::handle start, nb::handle targets,
                     nb::handle arcs, int samples) {
   const Use use(solver);
@@ -211,30 +222,36 @@ AnyTuple list_along(PreparedSolver& solver, const Spec& spec, nb::handle reading
     for (const ArcPose& pose : poses) any = listing.take(pose.joints, pose.slacks) || any;
     served += any;
   }
-  return nb::make_tuple(listing.sorted(), served);
+  return nb::make_tuple(listing.sorted(), served, listing.settled());
 }
 
-// an answer of each branch of seven joints that is inside with the free joint at a value
-NumpyArray list_at(PreparedSolver& solver, const Spec& spec, nb::handle reading, nb::handle start, nb::handle targets,
-                   double value) {
+// an answer of each branch of seven joints that is inside with the free joint at a value, and whether they are settled
+AnyTuple list_at(PreparedSolver& solver, const Spec& spec, nb::handle reading, nb::handle start, nb::handle targets,
+                 double value) {
   const Use use(solver);
   Listing listing(solver, spec, reading, start, targets);
   visit_rows(listing.question(spec), value, all_branches, listing.start(),
              [&](const double* row) { listing.take(row + row_joints); });
-  return listing.sorted();
+  return nb::make_tuple(listing.sorted(), listing.settled());
 }
 
 }  // namespace
 
 void bind_answers(nb::class_<PreparedSolver>& solver) {
   solver
-      .def("list_branches", list_branches, nb::arg("form"), nb::arg("reading"), nb::arg("start"), nb::arg("targets"),
-           "Return the answers of six joints, the nearest first (k, nq), and whether they are complete.")
+      .def(
+          "list_branches", list_branches, nb::arg("form"), nb::arg("reading"), nb::arg("start"), nb::arg("targets"),
+          "Return the answers of six joints, the nearest first (k, nq), whether they are complete, and whether a solve "
+          "from each ends there.")
       .def("list_along", list_along, nb::arg("form"), nb::arg("reading"), nb::arg("start"), nb::arg("targets"),
            nb::arg("arcs"), nb::arg("samples"),
-           "Return the answers of seven joints along arcs, the nearest first (k, nq), and how many arcs have one.")
+           "Return the answers of seven joints along arcs, the nearest first (k, nq), how many arcs have one, and "
+           "whether a "
+           "solve from each ends there.")
       .def("list_at", list_at, nb::arg("form"), nb::arg("reading"), nb::arg("start"), nb::arg("targets"),
-           nb::arg("value"), "Return (k, nq), an answer of each branch at a value of the free joint.");
+           nb::arg("value"),
+           "Return (k, nq), an answer of each branch at a value of the free joint, and whether a solve from each ends "
+           "there.");
 }
 
 }  // namespace poise
