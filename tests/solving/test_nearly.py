@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import poise
+from poise.batch.further import Further
 from poise.goals import Reach
 
 FRAMES = {"ur5e": "tool0", "panda": "panda_hand_tcp", "iiwa14": "iiwa_link_ee"}
@@ -125,3 +126,14 @@ def test_a_path_that_it_has_made_is_followed_without_a_jump(name, seed):
     assert track.reached.all(), track.why()
     assert track.reconfigurations == ()
     assert np.abs(np.diff(track.motion.q, axis=0)).max() < 0.6
+
+
+def test_rows_that_are_full_are_not_searched_further(monkeypatch):
+    model, rng = calibrate("ur5e", 1e-3), np.random.default_rng(21)
+    T = model.fk(model.random(rng, 30), "tool")
+    asked: list[int] = []
+    monkeypatch.setattr(Further, "search", lambda _, rows: asked.extend(rows))
+    batch = poise.solve_batch(model, Reach("tool", np.eye(4)), T, solutions=2, threads=1)
+    full = batch.reached.all(axis=1)
+    assert full.sum() > 10
+    assert set(asked) == set(np.flatnonzero(~full))

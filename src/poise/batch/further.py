@@ -39,7 +39,7 @@ def search_rows_further(
     """Fill rows that were missed, and of several answers those that were not found, by searches from guesses."""
     rows, count = prod(lead), batch.solutions
     codes = outputs.codes.reshape(rows, count)
-    wanted = np.isin(codes[:, 0], MISSED) if count == 1 else np.isin(codes[:, 0], [*MISSED, REACHED])
+    wanted = np.isin(codes[:, 0], [*MISSED, REACHED]) & (codes[:, -1] != REACHED)  # a row that is full lacks nothing
     if not wanted.any() or not goes_further(batch.solver._options) or any(part.raw for part in parts):
         return
     solver = batch.solver
