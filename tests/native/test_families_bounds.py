@@ -53,6 +53,21 @@ def test_every_joint_of_every_pose_within_the_errors_is_within_the_slack_of_a_br
     assert odd == 0  # no NaN, no negative slack
 
 
+@pytest.fixture(scope="module")
+def abreast(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[int]]:
+    return run_native(tmp_path_factory.mktemp("abreast"), "abreast")
+
+
+@pytest.mark.parametrize("plan", PLANS)
+def test_questions_side_by_side_are_answered_as_each_alone(abreast: dict[str, list[int]], plan: str) -> None:
+    tried, found, lost, off, odd = abreast[plan]
+    assert tried > 4000
+    assert found > tried  # branches, of which most questions have several
+    assert lost == 0
+    assert off == 0
+    assert odd == 0  # no NaN
+
+
 @pytest.mark.parametrize("plan", PLANS)
 def test_in_a_cell_of_the_free_joint_every_pose_is_within_the_bounds_of_the_second_order(
     flows: dict[str, list[int]], plan: str

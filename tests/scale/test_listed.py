@@ -144,3 +144,36 @@ def test_an_empty_batch_is_complete_row_by_row() -> None:
     model = poise.load("ur5e")
     batch = poise.solve_batch(model, Reach("tool0", np.eye(4)), np.zeros((0, 4, 4)), solutions=3)
     assert batch.complete.shape == (0,)
+
+
+@pytest.mark.parametrize(("name", "k"), [("ur5e", 8), ("iiwa14", 40)])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_neighbours_change_no_bit(name: str, k: int, dtype: str) -> None:
+    """Rows are asked side by side, as many as fit a register; each is answered as if it were alone."""
+    model = poise.load(name)
+    frame, rng = model.frames[-1], np.random.default_rng(48)
+    T, starts = model.fk(model.random(rng, 21), frame), model.random(rng, 21)
+    T[4, :3, 3] *= 3.0  # out of reach
+    T[9, 1, 1] = np.nan
+    goal = Reach(frame, np.eye(4))
+    whole = poise.solve_batch(model, goal, T, starts, solutions=k, dtype=dtype, threads=1)
+    assert whole.reached[:, 1].sum() > 15
+    for row in range(len(T)):
+        alone = poise.solve_batch(model, goal, T[row : row + 1], starts[row : row + 1], solutions=k, dtype=dtype)
+        np.testing.assert_array_equal(alone.q[0], whole.q[row])
+        np.testing.assert_array_equal(alone.errors[frame][0], whole.errors[frame][row])
+        assert alone.status[0, 0] == whole.status[row, 0]
+
+
+def test_narrow_arcs_are_listed_without_a_search() -> None:
+    """Where few values of the free joint have a pose, values are looked at that are closer together."""
+    model = poise.load("iiwa14")
+    frame, rng = model.frames[-1], np.random.default_rng(49)
+    T = model.fk(model.random(rng, 400), frame)
+    batch = poise.solve_batch(model, Reach(frame, np.eye(4)), T, solutions=16, threads=1)
+    narrow = 0
+    for row in range(len(T)):
+        widest = max(arc.high - arc.low for arc in poise.solve_all(model, Reach(frame, T[row])).arcs)
+        narrow += 0.06 < widest < 0.3
+        assert widest < 0.06 or (batch.reached[row, 0] and batch.steps[row] == 0)
+    assert narrow > 5

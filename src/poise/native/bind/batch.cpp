@@ -143,19 +143,29 @@ void solve_batch(const PreparedSolver& solver, const AnyDict& table, std::size_t
 // Poses that the closed form of some goal lists for the start and the targets that the solver has: (k, n_q), none where there is none.
 NumpyArray listed_of(const PreparedSolver& solver, int solutions) {
   const SolverData& own = solver.data;
+  ListedJoints joints;
   std::vector<ListedPose> poses;
+  std::vector<ListedPlace> order;
   if (!own.closed.empty()) {
     const ClosedForm<double>& form = own.closed[0];
     const double* targets = own.targets.data() + own.goals[static_cast<std::size_t>(form.goal)].target;
-    poses.reserve(most_listed(form, solutions));
-    list_poses(own, targets, own.start.data(), solutions, poses);
+    joints = measure_joints(own, form);
+    std::vector<ListAsk> asks(most_asked(form));
+    double start[7];
+    read_joints(joints, own.start.data(), start);
+    poses.resize(most_listed(form));
+    ListedRow row{poses.data(), 0, static_cast<int>(poses.size())};
+    const int count = ask_poses(form, targets, start, values_for(form, solutions), 0, asks.data());
+    list_ops().list(own, joints, asks.data(), count, &row);
+    order.resize(static_cast<std::size_t>(row.count));
+    arrange_poses(row, order.data());
   }
-  const npy_intp shape[2] = {static_cast<npy_intp>(poses.size()), own.n_q};
+  const npy_intp shape[2] = {static_cast<npy_intp>(order.size()), own.n_q};
   Array out(PyArray_SimpleNew(2, shape, NPY_DOUBLE));
-  for (std::size_t i = 0; i < poses.size(); ++i) {
+  for (std::size_t i = 0; i < order.size(); ++i) {
     double* q = out.data<double>() + i * own.start.size();
     std::copy(own.start.begin(), own.start.end(), q);
-    place_listed(own, own.closed[0], poses[i], q);
+    place_joints(joints, poses[static_cast<std::size_t>(order[i].at)].values, q);
   }
   return out.release();
 }

@@ -1,4 +1,4 @@
-// levels.cpp: chooses among the tables that ops.cpp, solve.cpp and batch/lanes.cpp were compiled into.
+// levels.cpp: chooses among the tables that ops.cpp, solve.cpp, batch/lanes.cpp and batch/lists.cpp were compiled into.
 #include <cstring>
 
 #include "levels.h"
@@ -13,6 +13,7 @@ namespace poise {
   namespace level {                    \
   extern const OpsTable table;         \
   extern const BatchOps batch_table;   \
+  extern const ListOps list_table;     \
   }                                    \
   namespace solver {                   \
   extern const SolverOps solver_table; \
@@ -28,6 +29,7 @@ struct Level {
   const OpsTable* ops;
   const SolverOps* solver;
   const BatchOps* batch;
+  const ListOps* lists;
   const ClipOps* clip;
 };
 
@@ -35,7 +37,7 @@ Level best_level() {
   Level best{};
 #define POISE_TRY(level, solver) \
   if (machine_runs_##level())    \
-    best = {#level, &level::table, &solver::solver_table, &level::batch_table, &solver::clip_table};
+    best = {#level, &level::table, &solver::solver_table, &level::batch_table, &level::list_table, &solver::clip_table};
   POISE_FOR_EACH_LEVEL(POISE_TRY)
 #undef POISE_TRY
   return best;
@@ -51,12 +53,15 @@ const SolverOps& solver_ops() { return *chosen.solver; }
 
 const BatchOps& batch_ops() { return *chosen.batch; }
 
+const ListOps& list_ops() { return *chosen.lists; }
+
 const ClipOps& clip_ops() { return *chosen.clip; }
 
 void choose_level(const char* name) {
 #define POISE_TRY(level, solver)                                \
   if (std::strcmp(name, #level) == 0 && machine_runs_##level()) \
-    chosen = {#level, &level::table, &solver::solver_table, &level::batch_table, &solver::clip_table};
+    chosen = {                                                  \
+        #level, &level::table, &solver::solver_table, &level::batch_table, &level::list_table, &solver::clip_table};
   POISE_FOR_EACH_LEVEL(POISE_TRY)
 #undef POISE_TRY
 }

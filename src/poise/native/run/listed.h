@@ -3,9 +3,9 @@
 #pragma once
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "kernels/closed/form.h"
+#include "memory/scratch.h"
 #include "memory/solver_data.h"
 
 namespace poise {
@@ -14,127 +14,172 @@ constexpr double whole_turn = 2.0 * one_pi;
 constexpr double half_turn =
     0.5 + 1e-9;  // of a turn: what is as near on both sides is the lower one, whatever the last bits are
 
-// an angle moved by whole turns: inside the range where that is possible, and there as near as can be
-inline double bring_near(const FamilyAxis<double>& axis, double v, double near) {
-  if (axis.slides) return v;
-  const double low = axis.middle - axis.half, high = axis.middle + axis.half;
-  double close = v + whole_turn * std::ceil((near - v) / whole_turn - half_turn);
-  if (close > high) close -= whole_turn * std::ceil((close - high) / whole_turn - 1e-12);
-  if (close >= low) return close;
-  const double up = close + whole_turn * std::ceil((low - close) / whole_turn - 1e-12);
-  return up <= high + 1e-9 || low - close >= up - high ? up : close;
+// the least whole number that is not less
+POISE_FN double whole_above(double x) { return std::ceil(x); }
+template <class S> POISE_FN S whole_above(S x) {
+  const S shift = S(TrigTable<real_t<S>>::round_shift), near = (x + shift) - shift;
+  return select(near < x, near + S(real_t<S>(1)), near);
 }
 
-// One pose: values of the chain's joints, the longest way of one from the start, and whether no other of its branch is nearer.
+// an angle moved by whole turns: inside the range where that is possible, and there as near as can be
+template <class S> POISE_FN S bring_near(const FamilyAxis<S>& axis, S v, S near) {
+  if (axis.slides) return v;
+  const S turn = S(whole_turn), little = S(1e-12), low = axis.middle - axis.half, high = axis.middle + axis.half;
+  S close = v + turn * whole_above((near - v) / turn - S(half_turn));
+  const mask_t<S> over = close > high;
+  if (any(over)) close = select(over, close - turn * whole_above((close - high) / turn - little), close);
+  const mask_t<S> under = close < low;
+  if (!any(under)) return close;
+  const S up = close + turn * whole_above((low - close) / turn - little);
+  return select(under & ((up <= high + S(1e-9)) | (low - close >= up - high)), up, close);
+}
+
+// One pose: the numbers that it has for the chain's joints, inside their ranges, and the longest way of one from the start.
 struct ListedPose {
   double far;
   int branch;
-  bool nearest;
   double values[7];
 };
+
+// The joints of the chain as a pose has them: where their numbers stand, what they are measured in, and from where to where they may be.
+struct ListedJoints {
+  int count = 0, q_index[7];
+  double gain[7], bias[7];  // of the chain's value: gain q + bias
+  double unit[7];           // a radian, or metres over L
+  double lower[7], upper[7];
+};
+
+inline ListedJoints measure_joints(const SolverData& solver, const ClosedForm<double>& form) {
+  ListedJoints out;
+  out.count = form.joints;
+  for (int k = 0; k < form.joints; ++k) {
+    out.q_index[k] = form.q_index[k];
+    out.gain[k] = form.gain[k];
+    out.bias[k] = form.bias[k];
+    out.unit[k] = axis_of(form.spec, k).slides ? solver.scale : 1.0;
+    out.lower[k] = -HUGE_VAL;
+    out.upper[k] = HUGE_VAL;
+    if (solver.settings.limits == LIMITS_OFF) continue;
+    for (const Freedom<double>& f : solver.freedoms) {
+      if (f.q_index != form.q_index[k]) continue;
+      out.lower[k] = f.lower;
+      out.upper[k] = f.upper;
+    }
+  }
+  return out;
+}
 
 // How many values of a free joint are looked at for so many answers, besides the start's own.
 inline int values_for(const ClosedForm<double>& form, int solutions) {
   if (form.spec.free_joint == FREE_NONE) return 0;
   return std::min(64, std::max(16, solutions / 8));
 }
+constexpr int finer_values = 128;  // and where none of them has a pose
+
+// the most questions of one row
+inline std::size_t most_asked(const ClosedForm<double>& form) {
+  return form.spec.free_joint == FREE_NONE ? 1 : finer_values + FamilyScan<double>::most + 1;
+}
 
 // the most that can be listed
-inline std::size_t most_listed(const ClosedForm<double>& form, int solutions) {
-  return 8 * static_cast<std::size_t>(values_for(form, solutions) + FamilyScan<double>::most + 1);
-}
+inline std::size_t most_listed(const ClosedForm<double>& form) { return 8 * most_asked(form); }
 
 // Whether branches are all that the goals can have: there is one goal, and it has a closed form.
 inline bool lists_serve(const SolverData& solver) {
   return solver.goals.size() == 1 && solver.closed.size() == 1 && solver.closed[0].goal == 0;
 }
 
-// the values that a pose has for the chain's joints
-inline void read_joints(const ClosedForm<double>& form, const double* q, double* values) {
-  for (int k = 0; k < form.joints; ++k) values[k] = form.gain[k] * q[form.q_index[k]] + form.bias[k];
+// the numbers that a pose has for the chain's joints
+inline void read_joints(const ListedJoints& joints, const double* q, double* values) {
+  for (int k = 0; k < joints.count; ++k) values[k] = q[joints.q_index[k]];
+}
+inline void place_joints(const ListedJoints& joints, const double* values, double* q) {
+  for (int k = 0; k < joints.count; ++k) q[joints.q_index[k]] = values[k];
 }
 
-// Sets a listed pose in q, inside the ranges to the last bit.
-inline void place_listed(const SolverData& solver, const ClosedForm<double>& form, const ListedPose& pose, double* q) {
-  for (int k = 0; k < form.joints; ++k) {
-    const FamilyAxis<double>& axis = axis_of(form.spec, k);
-    const double v = minimum(maximum(pose.values[k], axis.middle - axis.half), axis.middle + axis.half);
-    q[form.q_index[k]] = (v - form.bias[k]) / form.gain[k];
-  }
-  if (solver.settings.limits == LIMITS_OFF) return;
-  for (const Freedom<double>& f : solver.freedoms) {
-    if (f.q_index >= 0) q[f.q_index] = minimum(maximum(q[f.q_index], f.lower), f.upper);
-  }
-}
-
-// whether no joint differs by more than `distinct` from one of the first `count` poses
-inline bool is_listed(const SolverData& solver, const ClosedForm<double>& form, const ListedPose* poses,
-                      std::size_t count, const ListedPose& pose, double distinct) {
-  double most[7];
-  for (int k = 0; k < form.joints; ++k) {
-    most[k] = distinct * absolute(form.gain[k]) * (axis_of(form.spec, k).slides ? solver.scale : 1.0);
-  }
+// Whether no joint differs by more than `distinct` from one of some poses. What differs so in its way from the start does in a joint.
+inline bool is_listed(const ListedJoints& joints, const ListedPose* poses, std::size_t count, const ListedPose& pose,
+                      double distinct) {
+  constexpr double room = 1e-9;
   for (std::size_t i = 0; i < count; ++i) {
+    if (absolute(poses[i].far - pose.far) > distinct + room) continue;
     int k = 0;
     // ends: after the last joint
-    while (k < form.joints && absolute(poses[i].values[k] - pose.values[k]) <= most[k]) ++k;
-    if (k == form.joints) return true;
+    while (k < joints.count && absolute(poses[i].values[k] - pose.values[k]) <= distinct * joints.unit[k]) ++k;
+    if (k == joints.count) return true;
   }
   return false;
 }
 
-// Appends every branch at a value of the free joint.
-inline void append_branches(const SolverData& solver, const ClosedForm<double>& form,
-                            const FamilyQuestion<double>& question, double value, const double* start,
-                            std::vector<ListedPose>& out) {
-  const FamilyAsked<double> asked = ask_of(question, value, 0.0);
-  walk_branches(form.spec.chain, asked, 1, all_branches, [&](const FamilyLeaf<double>& leaf) {
-    if (out.size() == out.capacity()) return true;
-    ListedPose pose{0.0, leaf.branch, false, {}};
-    joints_of(form.spec, leaf, value, pose.values);
-    for (int k = 0; k < form.joints; ++k) {
-      const FamilyAxis<double>& axis = axis_of(form.spec, k);
-      pose.values[k] = bring_near(axis, pose.values[k], start[k]);
-      const double unit = absolute(form.gain[k]) * (axis.slides ? solver.scale : 1.0);
-      pose.far = maximum(pose.far, absolute(pose.values[k] - start[k]) / unit);
-    }
-    out.push_back(pose);
-    return false;
-  });
-}
+// A question: the branches of a target at a value of the free joint, for the row of that number; the numbers of the chain's joints in its start.
+struct ListAsk {
+  const double *target, *start;
+  double value;
+  int row;
+};
 
-// Lists poses of the first goal that has a closed form, whose target is given, into `out`, which has room for `most_listed`: first the
-// nearest of each branch, the others after them, each part by its way from the start. Branches that are outside a range, or that end, by
-// less than what is tolerated are left out: to look for their poses would take longer than all others.
-inline void list_poses(const SolverData& solver, const double* target, const double* start, int solutions,
-                       std::vector<ListedPose>& out) {
-  const ClosedForm<double>& form = solver.closed[0];
-  out.clear();
+// poses of one row, and how many there is room for
+struct ListedRow {
+  ListedPose* poses;
+  int count, room;
+};
+
+// What is compiled once for each instruction level.
+struct ListOps {
+  int lanes;  // questions that are answered side by side
+  // every branch of what is asked, appended to the rows of `out` that it is asked for
+  void (*list)(const SolverData& solver, const ListedJoints& joints, const ListAsk* asks, int count, ListedRow* out);
+  // errors (2 a pose) of poses of the only goal, which stand one behind the other
+  void (*judge)(const SolverData& solver, const double* target, const double* poses, int count, Scratch& scratch,
+                double* errors);
+};
+const ListOps& list_ops();  // the best that this machine can run
+
+// Writes the questions of a row: all branches, with a free joint at the start's own value and at about so many values all over its range.
+// Returns how many there are. Branches that are outside a range, or that end, by less than what is tolerated are left out: to look for their
+// poses would take longer than all others.
+inline int ask_poses(const ClosedForm<double>& form, const double* target, const double* start, int values, int row,
+                     ListAsk* out) {
+  int count = 0;
+  if (form.spec.free_joint == FREE_NONE) {
+    out[count++] = {target, start, 0.0, row};
+    return count;
+  }
   constexpr double none[3] = {0.0, 0.0, 0.0};
   const FamilyQuestion<double> question = question_of(form.spec, target_of<double>(target, none, none));
-  double from[7];
-  read_joints(form, start, from);
-  if (form.spec.free_joint == FREE_NONE) {
-    append_branches(solver, form, question, 0.0, from, out);
-  } else {
-    const double own = from[form.spec.free_joint == FREE_FIRST ? 0 : 6];
-    if (absolute(turns_off(form.spec.free, own)) <= form.spec.free.half) {
-      append_branches(solver, form, question, own, from, out);
-    }
-    const FamilyScan<double> scan = scan_of(question);
-    const int cells = values_for(form, solutions);
-    double at, half;
-    for (int i = 0; cell_of(scan, cells, i, at, half); ++i) append_branches(solver, form, question, at, from, out);
-  }
+  const int free = form.spec.free_joint == FREE_FIRST ? 0 : 6;
+  const double own = form.gain[free] * start[free] + form.bias[free];
+  if (absolute(turns_off(form.spec.free, own)) <= form.spec.free.half) out[count++] = {target, start, own, row};
+  const FamilyScan<double> scan = scan_of(question);
+  double at, half;
+  for (int i = 0; cell_of(scan, values, i, at, half); ++i) out[count++] = {target, start, at, row};
+  return count;
+}
+
+// which pose of a list, and what it is sorted by
+struct ListedPlace {
+  double far;
+  int branch, at;
+  bool nearest;
+};
+
+// Writes the order of a list: the nearest pose of each branch first, the others after them, each part by its way from the start.
+inline void arrange_poses(const ListedRow& row, ListedPlace* out) {
   double least[8];
   std::fill(least, least + 8, HUGE_VAL);
-  for (const ListedPose& pose : out) least[pose.branch] = minimum(least[pose.branch], pose.far);
-  for (ListedPose& pose : out) {
-    pose.nearest = pose.far == least[pose.branch];
-    if (pose.nearest) least[pose.branch] = -1.0;
+  for (int i = 0; i < row.count; ++i) {
+    const ListedPose& pose = row.poses[i];
+    out[i] = {pose.far, pose.branch, i, false};
+    least[pose.branch] = minimum(least[pose.branch], pose.far);
   }
-  std::sort(out.begin(), out.end(), [](const ListedPose& a, const ListedPose& b) {
-    return a.nearest != b.nearest ? a.nearest : a.far != b.far ? a.far < b.far : a.branch < b.branch;
+  for (int i = 0; i < row.count; ++i) {
+    out[i].nearest = out[i].far == least[out[i].branch];
+    if (out[i].nearest) least[out[i].branch] = -1.0;
+  }
+  std::sort(out, out + row.count, [](const ListedPlace& a, const ListedPlace& b) {
+    if (a.nearest != b.nearest) return a.nearest;
+    if (a.far != b.far) return a.far < b.far;
+    return a.branch != b.branch ? a.branch < b.branch : a.at < b.at;
   });
 }
 

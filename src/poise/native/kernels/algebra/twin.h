@@ -50,6 +50,8 @@ POISE_TWIN_COMPARE(>)
 POISE_TWIN_COMPARE(>=)
 #undef POISE_TWIN_COMPARE
 
+template <class P> POISE_FN Twin<P> operator-(const Twin<P>& x) { return {-x.a, -x.b}; }
+
 template <class M> POISE_FN TwinMask<M> operator&(const TwinMask<M>& x, const TwinMask<M>& y) {
   return {x.a & y.a, x.b & y.b};
 }

@@ -29,7 +29,7 @@ POISE_FN bool walk_parallel_last(FamilyWalk<K>& walk, const typename K::Point& w
   const FamilyAxis<T>&one = chain.axes[0], &two = chain.axes[1];
   const T error = walk.asked.center_error;
   const T* h = two.h;
-  const auto rest = [&](FamilyWalk<K>& w, bool) {
+  const auto rest = [&](FamilyWalk<K>& w, const mask_t<T>&) {
     T d[3], side[3], moved, off;
     const auto x = w.move_by(0, T(-1), w_t, moved);
     typename K::Number at;
@@ -63,7 +63,7 @@ POISE_FN bool walk_parallel_first(FamilyWalk<K>& walk, const typename K::Point& 
   const FamilyChain<T>& chain = walk.chain;
   const FamilyAxis<T>&one = chain.axes[0], &three = chain.axes[2];
   const T error = walk.asked.center_error;
-  const auto rest = [&](FamilyWalk<K>& w, bool) {
+  const auto rest = [&](FamilyWalk<K>& w, const mask_t<T>&) {
     T moved;
     const auto y = w.move_by(2, T(1), K::point(chain.center), moved);
     return walk_parallel(w, 0, y, w_t, moved, error, length(flat(one.h, away_from(w_t, one.p))), error,
@@ -85,7 +85,7 @@ POISE_FN bool walk_meet_first(FamilyWalk<K>& walk, const typename K::Point& w_t,
   T d[3], e[3];
   const auto distance = length(away_from(w_t, chain.meet));
   const T error = walk.asked.distance_error;
-  const auto rest = [&](FamilyWalk<K>& w, bool) {
+  const auto rest = [&](FamilyWalk<K>& w, const mask_t<T>&) {
     T moved;
     const auto y = w.move_by(2, T(1), K::point(chain.center), moved);
     return walk_pair(w, 0, y, w_t, moved, w.asked.center_error, visit);
@@ -104,7 +104,7 @@ template <class K, class F> POISE_FN bool walk_meet_last(FamilyWalk<K>& walk, co
   T d[3];
   difference_of(chain.center, chain.meet, d);
   const T distance = norm(d), error = walk.asked.center_error;
-  const auto rest = [&](FamilyWalk<K>& w, bool) {
+  const auto rest = [&](FamilyWalk<K>& w, const mask_t<T>&) {
     T moved;
     const auto x = w.move_by(0, T(-1), w_t, moved);
     return walk_pair(w, 1, K::point(chain.center), x, T(0), error + moved, visit);
@@ -136,7 +136,9 @@ template <class K> POISE_FN bool put_fourth(FamilyWalk<K>& walk) {
   const T* h = walk.chain.axes[3].h;
   // any vector across h: the unit vector that is least along it, made square
   const T x = absolute(h[0]), y = absolute(h[1]), z = absolute(h[2]);
-  const T pick[3] = {T(x <= y && x <= z), T(y < x && y <= z), T(z < x && z < y)};
+  const T one = T(1), none = T(0);
+  const T pick[3] = {select((x <= y) & (x <= z), one, none), select((y < x) & (y <= z), one, none),
+                     select((z < x) & (z < y), one, none)};
   T from[3];
   across(h, pick, from);
   auto to = walk.turn_by(5, T(-1), walk.turn_by(4, T(-1), K::point(from)));
@@ -165,7 +167,7 @@ template <class K, class F> POISE_FN bool walk_planar(FamilyWalk<K>& walk, const
     return walk_parallel(w, 1, K::point(four.p), x, T(0), error, length(flat(h, away_from(x, chain.axes[1].p))), error,
                          [&](FamilyWalk<K>& inner) { return put_fourth(inner) && visit(inner.leaf); });
   };
-  const auto rest = [&](FamilyWalk<K>& w, bool) {
+  const auto rest = [&](FamilyWalk<K>& w, const mask_t<T>&) {
     const auto y = asked_turn_back(asked, w.turn_by(0, T(1), K::point(h)));
     const T error = asked.turn_error + w.rotation_slack(0) + T(family_room),
             back[3] = {-five.h[0], -five.h[1], -five.h[2]};
@@ -174,10 +176,10 @@ template <class K, class F> POISE_FN bool walk_planar(FamilyWalk<K>& walk, const
     if (!admits(w.leaf.span, sixth)) return false;
     T side[3];
     across(five.h, h, side);
-    return walk_both(w, 4, fifth, [&](FamilyWalk<K>& inner, bool alone) {
-      inner.leaf.certain = inner.leaf.certain && sixth.certain;
+    return walk_both(w, 4, fifth, [&](FamilyWalk<K>& inner, const mask_t<T>& alone) {
+      inner.leaf.certain = inner.leaf.certain & sixth.certain;
       auto last = onto(six.h, y, inner.turn_by(4, T(-1), K::point(h)), error, inner.leaf.turn[4].slack * norm(side));
-      if (alone && sixth.certain) keep_root(inner.leaf.span, sixth, last);
+      keep_root_where<K>(alone & sixth.certain, inner.leaf.span, sixth, last);
       return inner.put(5, last) && position(inner);
     });
   };
@@ -193,9 +195,10 @@ constexpr unsigned all_branches = 0xffu;
 
 // Calls visit(leaf) for every branch that is left of a walk, at most 8, until it says true; returns whether it did.
 template <class K, class F> POISE_LARGE_FN bool walk_plan(FamilyWalk<K>& walk, F&& visit) {
-  const FamilyChain<typename K::Real>& chain = walk.chain;
+  using T = typename K::Real;
+  const FamilyChain<T>& chain = walk.chain;
   walk.leaf.branch = 0;
-  walk.leaf.certain = true;
+  walk.leaf.certain = T(0) <= T(0);
   const auto at = asked_place(walk.asked, K::point(chain.center));
   switch (chain.plan) {
     case PLAN_PARALLEL_LAST:

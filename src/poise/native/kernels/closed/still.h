@@ -1,7 +1,9 @@
-// still.h: what a walk through a chain's branches is made of while the free joint is held: plain numbers and points.
+// still.h: what a walk through a chain's branches is made of while the free joint is held: plain numbers and points, or packs of them.
 //
 // walk.h is written once, for kinds of numbers: these, and those of flow.h that move with the free joint. What a kind has are Number and
 // Point, Equation (a cos t + b sin t = c), Pair (its two answers), Answer (one, and its slack) and Span (where the free joint is meant).
+//
+// Of a pack every lane is a question of its own, and the walk goes where any of them goes: the Span says which are ruled out on the way.
 #pragma once
 #include "kernels/closed/subproblems.h"
 
@@ -21,6 +23,10 @@ template <class T> POISE_FN void difference_of(const T* a, const T* b, T* out) {
   for (int i = 0; i < 3; ++i) out[i] = a[i] - b[i];
 }
 
+// The lanes that are ruled out. Of a plain number there is nothing to keep: its walk ends.
+template <class S, bool ABREAST = (ScalarTraits<S>::lanes > 1)> struct StillSpan {};
+template <class S> struct StillSpan<S, true> { mask_t<S> closed; };
+
 template <class T> struct Still {
   using Real = T;
   using Number = T;
@@ -29,7 +35,7 @@ template <class T> struct Still {
   using Pair = TwoTurns<T>;
   using Equation = Line<T>;
   using Asked = FamilyAsked<T>;
-  struct Span {};
+  using Span = StillSpan<T>;
   static constexpr bool flows = false;
   static POISE_FN Number number(T x) { return x; }
   static POISE_FN Point point(const T* x) { return {{x[0], x[1], x[2]}}; }
@@ -121,7 +127,7 @@ template <class T> POISE_FN Known<T> slide_by(T height, T slope, T error) {
 }
 
 // an answer that stays with its root of an equation is known as well as the equation says
-template <class T> POISE_FN void keep_root(const typename Still<T>::Span&, const Line<T>& line, Known<T>& answer) {
+template <class T> POISE_FN void keep_root(const StillSpan<T>&, const Line<T>& line, Known<T>& answer) {
   answer.slack = minimum(answer.slack, slack_of(line));
 }
 template <class T> POISE_FN T doubt_of(const Known<T>& answer) { return answer.slack; }
@@ -137,11 +143,34 @@ template <class T> POISE_FN T leg_of(const StillPoint<T>& side, T height, T leve
   return at;
 }
 
-// whether a number that is off by at most `error` may be from `low` to `high`
-template <class T> POISE_FN bool reaches(typename Still<T>::Span&, T x, T error, T low, T high) {
-  return x - error <= high && x + error >= low;
+// the first where the mask says so, else the second
+template <class M, class A> POISE_FN A choose(const M& first, const A& a, const A& b) {
+  if constexpr (requires { first ? a : b; }) {
+    return first ? a : b;
+  } else {
+    return {select(first, a.at, b.at), select(first, a.slack, b.slack)};
+  }
 }
-template <class T> POISE_FN bool admits(typename Still<T>::Span&, const Line<T>& line) { return line.found; }
-template <class T> POISE_FN bool admits(typename Still<T>::Span&, const TwoTurns<T>& two) { return two.found; }
+
+// rules out what is not good; whether anything is left
+template <class S> POISE_FN bool keep_lanes(StillSpan<S>& span, const mask_t<S>& good) {
+  if constexpr (ScalarTraits<S>::lanes == 1) {
+    return good;
+  } else {
+    span.closed = span.closed | !good;
+    return any(!span.closed);
+  }
+}
+
+// whether a number that is off by at most `error` may be from `low` to `high`
+template <class T> POISE_FN bool reaches(StillSpan<T>& span, T x, T error, T low, T high) {
+  return keep_lanes<T>(span, (x - error <= high) & (x + error >= low));
+}
+template <class T> POISE_FN bool admits(StillSpan<T>& span, const Line<T>& line) {
+  return keep_lanes<T>(span, line.found);
+}
+template <class T> POISE_FN bool admits(StillSpan<T>& span, const TwoTurns<T>& two) {
+  return keep_lanes<T>(span, two.found);
+}
 
 }  // namespace poise

@@ -33,7 +33,7 @@ template <class T, class K = Still<T>> struct FamilyLeaf {
   typename K::Answer turn[6];
   T sine[6], cosine[6];
   int branch;
-  bool certain;  // it exists for everything within the errors
+  mask_t<T> certain;  // it exists for everything within the errors
   typename K::Span span;
 };
 
@@ -44,8 +44,8 @@ constexpr double product_room = 1e-14;  // of a product of two unit vectors that
 template <class T> POISE_FN T turns_off(const FamilyAxis<T>& axis, T value) {
   const T off = value - axis.middle;
   if (axis.slides) return off;
-  const T turns = off * T(0.5 / one_pi);
-  return off - T(2 * one_pi) * ((turns + TrigTable<T>::round_shift) - TrigTable<T>::round_shift);
+  const T turns = off * T(0.5 / one_pi), shift = T(TrigTable<real_t<T>>::round_shift);
+  return off - T(2 * one_pi) * ((turns + shift) - shift);
 }
 
 // how far the joint is outside its range whatever the turn within its slack [rad or m]; not positive: it may be inside
@@ -60,8 +60,8 @@ template <class T> POISE_FN bool surely_inside(const FamilyAxis<T>& axis, const 
 }
 
 // whether a joint may be inside its range
-template <class T> POISE_FN bool stays(typename Still<T>::Span&, const FamilyAxis<T>& axis, const Known<T>& turn) {
-  return !(excess_of_range(axis, turn) > T(0));
+template <class T> POISE_FN bool stays(StillSpan<T>& span, const FamilyAxis<T>& axis, const Known<T>& turn) {
+  return keep_lanes<T>(span, !(excess_of_range(axis, turn) > T(0)));
 }
 
 template <class K> struct FamilyWalk {
@@ -136,13 +136,14 @@ template <class T> POISE_FN int pieces_of(const TwoTurns<T>& two, int cuts) {
 template <class K, class F>
 POISE_FN bool walk_both(FamilyWalk<K>& walk, int joint, const typename K::Pair& two, F&& then) {
   using T = typename K::Real;
+  constexpr bool cut = !K::flows && ScalarTraits<T>::lanes == 1;
   if (!admits(walk.leaf.span, two)) return false;
-  const bool known = walk.leaf.certain;
+  const mask_t<T> known = walk.leaf.certain;
   const int branch = walk.leaf.branch;
   const typename K::Span span = walk.leaf.span;
   int pieces = 1;
   T width = T(0);
-  if constexpr (!K::flows) {
+  if constexpr (cut) {
     pieces = pieces_of(two, walk.cuts);
     width = (two.widest - two.least) / T(pieces);
   }
@@ -152,14 +153,15 @@ POISE_FN bool walk_both(FamilyWalk<K>& walk, int joint, const typename K::Pair& 
   for (int i = 0; i < 2 * pieces && !stop; ++i) {
     const int side = i & 1;
     if (!walk.wants(2 * branch + side)) continue;
-    walk.leaf.certain = known && two.certain && pieces == 1;
+    const mask_t<T> alone = pieces == 1 ? two.certain : T(1) < T(0);
+    walk.leaf.certain = known & alone;
     walk.leaf.branch = 2 * branch + side;
     walk.leaf.span = span;
     typename K::Answer turn = two.turn[side];
-    if constexpr (!K::flows) {
+    if constexpr (cut) {
       if (pieces > 1) turn = piece_of(two, side, i / 2, width);
     }
-    if (walk.put(joint, turn)) stop = then(walk, two.certain && pieces == 1);
+    if (walk.put(joint, turn)) stop = then(walk, alone);
   }
   ++walk.choices;
   walk.leaf.branch = branch;
@@ -167,12 +169,22 @@ POISE_FN bool walk_both(FamilyWalk<K>& walk, int joint, const typename K::Pair& 
   return stop;
 }
 
+// keeps the root of an equation where that is meant
+template <class K> POISE_FN void keep_root_where(const mask_t<typename K::Real>& meant, const typename K::Span& span,
+                                                 const typename K::Equation& line, typename K::Answer& answer) {
+  if (!any(meant)) return;
+  typename K::Answer kept = answer;
+  keep_root(span, line, kept);
+  answer = choose(meant, kept, answer);
+}
+
 // as walk_both with one answer
 template <class K, class F>
 POISE_FN bool walk_one(FamilyWalk<K>& walk, int joint, const typename K::Answer& turn, F&& then) {
+  using T = typename K::Real;
   walk.leaf.branch *= 2;
   --walk.choices;
-  const bool stop = walk.put(joint, turn) && then(walk, true);
+  const bool stop = walk.put(joint, turn) && then(walk, T(0) <= T(0));
   ++walk.choices;
   walk.leaf.branch /= 2;
   return stop;

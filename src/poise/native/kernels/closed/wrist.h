@@ -14,7 +14,9 @@ template <class K> POISE_FN typename K::Real height_error(const FamilyWalk<K>& w
   T first = (walk.asked.turn_error + T(family_room)) * most_length(n);
   for (int j = 2; j >= 0; --j) {
     const T slack = walk.rotation_slack(j);
-    if (K::flows && !(first < sum)) return sum;
+    if constexpr (K::flows) {
+      if (!(first < sum)) return sum;
+    }
     first += slack * most(along(walk.chain.axes[j].h, n));
     if (j > 0) n = walk.turn_by(j, T(1), n);
   }
@@ -48,16 +50,16 @@ template <class K, class F> POISE_FN bool walk_wrist(FamilyWalk<K>& walk, F&& vi
   T near[3], far[3];  // how far h6 and h4 are from the fifth axis
   across(h5, h6, near);
   across(h5, h4, far);
-  return walk_both(walk, 4, turns_of(fifth), [&](FamilyWalk<K>& w, bool alone) {
+  return walk_both(walk, 4, turns_of(fifth), [&](FamilyWalk<K>& w, const mask_t<T>& alone) {
     const Point bent = w.turn_by(4, T(1), K::point(h6)), unbent = w.turn_by(4, T(-1), K::point(h4));
     const T slack = w.leaf.turn[4].slack;
-    const bool apart = alone && fourth.certain && sixth.certain;
-    w.leaf.certain = w.leaf.certain && apart;
+    const mask_t<T> apart = alone & fourth.certain & sixth.certain;
+    w.leaf.certain = w.leaf.certain & apart;
     auto four = onto(h4, bent, forth, slack * norm(near), error);
-    if (apart) keep_root(w.leaf.span, fourth, four);  // each answer stays with its root
+    keep_root_where<K>(apart, w.leaf.span, fourth, four);  // each answer stays with its root
     if (!w.put_last(3, four)) return false;
     auto six = onto(h6, back, unbent, error, slack * norm(far));
-    if (apart) keep_root(w.leaf.span, sixth, six);
+    keep_root_where<K>(apart, w.leaf.span, sixth, six);
     return w.put_last(5, six) && visit(w.leaf);
   });
 }
@@ -75,14 +77,14 @@ template <class K, class F> POISE_FN bool walk_pair(FamilyWalk<K>& walk, int fir
   const auto second = height_of(k1, k2, p, along(k1, q), error);
   const auto direct = height_of(k2, back, q, along(k2, p), error);
   if (!admits(walk.leaf.span, second) || !admits(walk.leaf.span, direct)) return false;
-  const bool apart = second.certain && direct.certain;
-  const auto two = turns_of(second), own = apart ? turns_of(direct) : two;
-  return walk_both(walk, first + 1, two, [&](FamilyWalk<K>& w, bool) {
-    w.leaf.certain = w.leaf.certain && direct.certain;
+  const mask_t<T> apart = second.certain & direct.certain;
+  const auto two = turns_of(second), own = any(apart) ? turns_of(direct) : two;
+  return walk_both(walk, first + 1, two, [&](FamilyWalk<K>& w, const mask_t<T>&) {
+    w.leaf.certain = w.leaf.certain & direct.certain;
     const T swept = w.leaf.turn[first + 1].slack * most_length(flat(k2, p));
     auto turn = onto(k1, w.turn_by(first + 1, T(1), p), q, from_error + swept, to_error);
     const auto& other = own.turn[w.leaf.branch & 1];
-    if (apart && doubt_of(other) < doubt_of(turn)) turn = other;
+    turn = choose(apart & (doubt_of(other) < doubt_of(turn)), other, turn);
     return w.put(first, turn) && walk_wrist(w, visit);
   });
 }
@@ -99,7 +101,7 @@ template <class K, class F> POISE_FN bool walk_parallel(FamilyWalk<K>& walk, int
   difference_of(one.p, two.p, d);
   across(two.h, d, q);
   const auto bends = turns_of(distance_of(two.h, flat(two.h, away_from(from, two.p)), q, at, error + from_error));
-  return walk_both(walk, first + 1, bends, [&](FamilyWalk<K>& w, bool) {
+  return walk_both(walk, first + 1, bends, [&](FamilyWalk<K>& w, const mask_t<T>&) {
     T moved;
     const auto y = w.move_by(first + 1, T(1), from, moved);
     return w.put(first, onto(one.h, away_from(y, one.p), away_from(to, one.p), from_error + moved, to_error)) &&

@@ -8,6 +8,7 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/algebra/twin.h"
 #include "kernels/loop/lanes.h"
 #include "memory/scratch.h"
 #include "memory/solver_data.h"
@@ -76,13 +77,33 @@ struct SearchEnd {
   const double* errors;
 };
 
+// Rows whose closed form is asked together: side by side in the lanes of a pack. Those that it has no answer for are left.
+struct ListBlock {
+  bool serve = false;
+  std::size_t rows = 0;  // of a block, at most
+  std::vector<std::size_t> numbers, left;
+  std::size_t next_left = 0;
+  ListedJoints joints;
+  std::vector<double> starts, targets,
+      from;  // of each row: the start, the targets, the start's numbers of the chain's joints
+  std::vector<ListAsk> asks;
+  std::vector<ListedPose> poses, kept;  // of all rows; of one those that are answers
+  std::vector<ListedRow> listed;
+  std::vector<ListedPlace> order;
+
+  // poses that are judged together
+  std::vector<double> base, q, errors;  // base: what they have in common
+  std::vector<int> which;
+  Scratch scratch;
+};
+
 struct Worker {
   BatchJob& job;
   SolverData own;
   std::unique_ptr<SolverData> first;  // of a strict problem
   std::vector<Slot> slots;
   std::vector<double> memory, end_q, end_errors;
-  std::vector<ListedPose> listed;  // of one row, where several answers are asked for of what has a closed form
+  ListBlock lists;  // where several answers are asked for of what has a closed form
   Scratch scratch;
 
   Worker(BatchJob& shared, int lanes);
@@ -140,6 +161,9 @@ bool lanes_serve(const SolverData& solver);
 bool lanes_pay(const SolverData& solver);
 
 // ---------------------------------------------------------------------------------------------- lanes
+
+// what lanes are made of: one register, or two short ones
+template <class T> using LanePack = std::conditional_t<(POISE_REGISTER_BYTES < 32), Twin<NativePack<T>>, NativePack<T>>;
 
 // the goals that lanes serve: a list without points, so that the kernels leave out what is for one problem at a time
 template <class T> struct PlainGoals {

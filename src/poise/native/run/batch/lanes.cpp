@@ -1,14 +1,10 @@
 // lanes.cpp: lanes over the rows of a batch. Compiled once per instruction level.
-#include "kernels/algebra/twin.h"
 #include "kernels/problem/chain.h"
 #include "run/batch/batch.h"
 
 namespace poise {
 namespace POISE_LEVEL {
 namespace {
-
-// what lanes are made of: one register, or two short ones
-template <class T> using LanePack = std::conditional_t<(POISE_REGISTER_BYTES < 32), Twin<NativePack<T>>, NativePack<T>>;
 
 // memory of a pack of searches
 template <class S, class P> LaneState<S> allot_lanes(const P& problem, Scratch& scratch, S*& targets, S*& posture) {

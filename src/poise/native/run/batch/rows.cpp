@@ -1,23 +1,18 @@
 // rows.cpp: the way of one row: read, searched again and again, checked in double, written. One row at a time, so it is
 // compiled once, for every machine.
+#include <algorithm>
 #include <limits>
 
 #include "kernels/goals/targets.h"
-#include "run/batch/batch.h"
+#include "run/batch/rows.h"
 #include "run/ops.h"
 #include "run/proofs.h"
 #include "run/rounding.h"
 
 namespace poise {
-namespace {
-
-constexpr double distinct = 0.1;  // radians, and times L metres: two answers differ if some joint differs by more
-
-std::size_t index(int i) { return static_cast<std::size_t>(i); }
 
 // ---------------------------------------------------------------------------------------------- reading
 
-// the row's targets into the worker's solver; false if one is none
 bool read_targets(Worker& worker, std::size_t row) {
   SolverData& own = worker.own;
   for (const TargetRows& given : worker.job.targets) {
@@ -39,7 +34,6 @@ bool read_targets(Worker& worker, std::size_t row) {
   return true;
 }
 
-// the row's start; false if a number is not finite or a quaternion has no direction
 bool read_start(Worker& worker, std::size_t row) {
   SolverData& own = worker.own;
   const double* x = worker.job.starts + row * worker.job.start_stride;
@@ -59,7 +53,6 @@ bool read_start(Worker& worker, std::size_t row) {
   return true;
 }
 
-// angles beyond what the packs' own sine serves
 bool far_turned(const Worker& worker) {
   const double most = worker.job.q32 ? 500.0 : 5e4;
   for (const Freedom<double>& f : worker.own.freedoms) {
@@ -89,19 +82,18 @@ void write_counts(BatchJob& job, std::size_t row, int steps, int searches) {
   job.done.fetch_add(1, std::memory_order_relaxed);
 }
 
-// what there is no answer for
-void write_nothing(Worker& worker, std::size_t at, RowStatus status, const double* q) {
-  constexpr double none = std::numeric_limits<double>::quiet_NaN();
-  for (double& e : worker.end_errors) e = none;
-  for (double& x : worker.end_q) x = none;
-  write_pose(worker.job, at, q ? q : worker.end_q.data(), worker.end_errors.data(), status);
+void write_nothing(BatchJob& job, std::size_t at, std::size_t count, RowStatus status) {
+  const std::size_t n_q = job.solver->best_q.size(), n_e = job.solver->best_errors.size();
+  if (job.q32) {
+    std::fill_n(job.q32 + at * n_q, count * n_q, std::numeric_limits<float>::quiet_NaN());
+  } else {
+    std::fill_n(job.q64 + at * n_q, count * n_q, std::numeric_limits<double>::quiet_NaN());
+  }
+  std::fill_n(job.errors + at * n_e, count * n_e, std::numeric_limits<double>::quiet_NaN());
+  std::fill_n(job.status + at, count, status);
 }
 
-void write_invalid(Worker& worker, std::size_t row, const double* q) {
-  const auto k = static_cast<std::size_t>(worker.job.solutions);
-  for (std::size_t i = 0; i < k; ++i) write_nothing(worker, row * k + i, ROW_INVALID, i == 0 ? q : nullptr);
-  write_counts(worker.job, row, 0, 0);
-}
+namespace {
 
 RowStatus status_of(const SolverData& solver) {
   if (solver.outcome == Outcome::REACHED) return ROW_REACHED;
@@ -123,7 +115,7 @@ void write_own(Worker& worker, std::size_t row) {
   if (worker.job.q32) round_answer(own);
   const auto k = static_cast<std::size_t>(worker.job.solutions);
   write_pose(worker.job, row * k, own.best_q.data(), own.best_errors.data(), status_of(own));
-  for (std::size_t i = 1; i < k; ++i) write_nothing(worker, row * k + i, ROW_STALLED, nullptr);
+  write_nothing(worker.job, row * k + 1, k - 1, ROW_STALLED);
   write_counts(worker.job, row, own.total_steps, own.total_searches);
 }
 
@@ -149,7 +141,8 @@ void polish_slot(Worker& worker, const Slot& slot) {
   if (slot.outcome != Outcome::REACHED) solver_ops().polish(worker.own);
 }
 
-// A pose that should reach, judged in double; where that says no, a few steps in double are tried.
+}  // namespace
+
 bool verify(Worker& worker, Slot& slot) {
   SolverData& own = worker.own;
   const auto problem = own.problem();
@@ -165,85 +158,6 @@ bool verify(Worker& worker, Slot& slot) {
   for (std::size_t k = 0; k < own.best_errors.size(); ++k) slot.best_errors[k] = own.best_errors[k];
   return own.outcome == Outcome::REACHED;
 }
-
-// ---------------------------------------------------------------------------------------------- several answers
-
-// the longest way of a joint between two poses, radians or metres over L
-double distance_between(Worker& worker, const double* a, const double* b) {
-  SolverData& own = worker.own;
-  double* d = own.state.dq;
-  difference(own.coordinates.data(), static_cast<int>(own.coordinates.size()), a, b, d);
-  double most = 0.0;
-  for (int c = 0; c < own.n_v; ++c) {
-    most = maximum(most, absolute(d[c]) / (own.freedoms[index(c)].angular ? 1.0 : own.scale));
-  }
-  return most;
-}
-
-// whether the slot's pose is one of those found before
-bool is_known(Worker& worker, const Slot& slot) {
-  const int width = worker.own.n_q + static_cast<int>(worker.end_errors.size()) + 1;
-  for (int i = 0; i < slot.found; ++i) {
-    if (distance_between(worker, slot.solutions + i * width, slot.best_q) <= distinct) return true;
-  }
-  return false;
-}
-
-// keeps the slot's pose in order of its distance from the start; true: there are enough
-bool keep_solution(Worker& worker, Slot& slot) {
-  const int n_q = worker.own.n_q, n_e = static_cast<int>(worker.end_errors.size()), width = n_q + n_e + 1;
-  const double far = distance_between(worker, slot.start, slot.best_q);
-  int at = slot.found++;
-  for (; at > 0 && slot.solutions[at * width - 1] > far; --at) {
-    for (int k = 0; k < width; ++k) slot.solutions[at * width + k] = slot.solutions[(at - 1) * width + k];
-  }
-  double* to = slot.solutions + at * width;
-  for (int k = 0; k < n_q; ++k) to[k] = slot.best_q[k];
-  for (int k = 0; k < n_e; ++k) to[n_q + k] = slot.best_errors[k];
-  to[width - 1] = far;
-  return slot.found == worker.job.solutions;
-}
-
-void write_solutions(Worker& worker, const Slot& slot) {
-  const int n_q = worker.own.n_q, width = n_q + static_cast<int>(worker.end_errors.size()) + 1;
-  const auto k = static_cast<std::size_t>(worker.job.solutions);
-  for (int i = 0; i < slot.found; ++i) {
-    double* pose = slot.solutions + i * width;
-    write_pose(worker.job, slot.row * k + index(i), pose, pose + n_q, ROW_REACHED);
-  }
-  for (std::size_t i = index(slot.found); i < k; ++i) write_nothing(worker, slot.row * k + i, ROW_STALLED, nullptr);
-  write_counts(worker.job, slot.row, slot.steps, slot.searches);
-}
-
-// Answers the slot's row by what its closed form lists; false: that is nothing.
-bool answer_by_list(Worker& worker, Slot& slot) {
-  const SolverData& own = worker.own;
-  const ClosedForm<double>& form = own.closed[0];
-  std::vector<ListedPose>& listed = worker.listed;
-  list_poses(own, slot.targets + own.goals[0].target, slot.start, worker.job.solutions, listed);
-  std::size_t kept = 0;  // these are first in the list
-  slot.best_outside = 0.0;
-  for (std::size_t i = 0; i < listed.size(); ++i) {
-    if (is_listed(own, form, listed.data(), kept, listed[i], distinct)) continue;
-    for (std::size_t k = 0; k < own.best_q.size(); ++k) slot.best_q[k] = slot.start[k];
-    place_listed(own, form, listed[i], slot.best_q);
-    if (worker.job.q32) round_pose(own, slot.best_q);
-    const int before = slot.steps;
-    ++slot.searches;  // it may be polished, with as many steps as a search has
-    if (!verify(worker, slot) || (slot.steps != before && is_known(worker, slot))) continue;
-    listed[kept] = listed[i];
-    read_joints(form, slot.best_q, listed[kept++].values);
-    if (keep_solution(worker, slot)) break;
-  }
-  if (slot.found > 0) {
-    write_solutions(worker, slot);
-    return true;
-  }
-  slot.searches = slot.steps = 0;
-  return false;
-}
-
-}  // namespace
 
 // ---------------------------------------------------------------------------------------------- the way of a row
 
@@ -266,7 +180,7 @@ Worker::Worker(BatchJob& shared, int lanes) : job(shared), own(*shared.solver) {
   memory.assign(each * slots.size(), 0.0);
   end_q.assign(n_q, 0.0);
   end_errors.assign(n_e, 0.0);
-  if (job.solutions > 1 && lists_serve(own)) listed.reserve(most_listed(own.closed[0], job.solutions));
+  if (job.solutions > 1 && lists_serve(own)) allot_lists(*this);
   double* next = memory.data();
   const auto take = [&next](std::size_t size) {
     double* at = next;
@@ -289,6 +203,17 @@ bool check_pose(SolverData& own, const double* targets, const double* q, double*
   return within_tolerance(problem, errors, 1.0) && !(outside_of(problem, own.settings, q) > 0.0);
 }
 
+bool read_given(Worker& worker, std::size_t row) {
+  const bool started = read_start(worker, row);
+  if (started && read_targets(worker, row)) return true;
+  const std::size_t k = index(worker.job.solutions);
+  write_nothing(worker.job, row * k, k, ROW_INVALID);
+  for (double& e : worker.end_errors) e = std::numeric_limits<double>::quiet_NaN();
+  if (started) write_pose(worker.job, row * k, worker.own.start.data(), worker.end_errors.data(), ROW_INVALID);
+  write_counts(worker.job, row, 0, 0);
+  return false;
+}
+
 namespace {
 
 // the next row's start and targets in the worker's solver; what cannot be read is written as invalid
@@ -297,15 +222,20 @@ bool read_row(Worker& worker, std::size_t& row) {
   while (!worker.job.stop.load(std::memory_order_relaxed)) {
     row = worker.job.next.fetch_add(1, std::memory_order_relaxed);
     if (row >= worker.job.rows) return false;
-    if (!read_start(worker, row)) {
-      write_invalid(worker, row, nullptr);
-    } else if (!read_targets(worker, row)) {
-      write_invalid(worker, row, worker.own.start.data());
-    } else {
-      return true;
-    }
+    if (read_given(worker, row)) return true;
   }
   return false;
+}
+
+// the next row that its closed form does not answer
+bool read_unlisted(Worker& worker, Slot& slot) {
+  ListBlock& lists = worker.lists;
+  // ends: every round takes some rows
+  while (lists.next_left == lists.left.size()) {
+    if (worker.job.stop.load(std::memory_order_relaxed) || !answer_block(worker, slot)) return false;
+  }
+  slot.row = lists.left[lists.next_left++];
+  return read_given(worker, slot.row);
 }
 
 }  // namespace
@@ -322,7 +252,7 @@ bool is_called_off(Worker& worker) {
 bool take_row(Worker& worker, Slot& slot) {
   SolverData& own = worker.own;
   // ends: every round takes a row
-  while (read_row(worker, slot.row)) {
+  while (worker.lists.serve ? read_unlisted(worker, slot) : read_row(worker, slot.row)) {
     const bool far = far_turned(worker);
     if (!far) solver_ops().begin(own);
     // What no pose reaches is searched for the best one, not for the first that does; but of arms there are so many such rows that the
@@ -336,7 +266,6 @@ bool take_row(Worker& worker, Slot& slot) {
     slot.searches = slot.steps = slot.found = 0;
     for (std::size_t k = 0; k < own.targets.size(); ++k) slot.targets[k] = own.targets[k];
     for (std::size_t k = 0; k < own.start.size(); ++k) slot.start[k] = slot.q[k] = own.start[k];
-    if (worker.listed.capacity() > 0 && answer_by_list(worker, slot)) continue;
     return true;
   }
   return false;
@@ -357,7 +286,9 @@ bool next_search(Worker& worker, Slot& slot, const SearchEnd& end) {
   }
   const bool last = slot.searches >= own.searches;
   const bool enough =
-      reached && (worker.job.solutions == 1 || (!is_known(worker, slot) && keep_solution(worker, slot)));
+      reached &&
+      (worker.job.solutions == 1 ||
+       (!is_known(worker, slot) && keep_solution(worker, slot, distance_between(worker, slot.start, slot.best_q))));
   if (enough || last) {
     if (slot.found > 0) {
       write_solutions(worker, slot);

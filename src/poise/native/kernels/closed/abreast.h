@@ -1,0 +1,41 @@
+// abreast.h: the numbers of a chain in every lane of a pack, so that a walk answers as many questions as there are lanes.
+#pragma once
+#include "kernels/closed/question.h"
+
+namespace poise {
+
+template <class S, class T> POISE_FN void spread_numbers(const T* from, int count, S* to) {
+  for (int k = 0; k < count; ++k) to[k] = S(from[k]);
+}
+
+template <class S, class T> POISE_FN FamilyAxis<S> spread_axis(const FamilyAxis<T>& axis) {
+  FamilyAxis<S> out{{}, {}, S(axis.middle), S(axis.half), axis.slides};
+  spread_numbers(axis.h, 3, out.h);
+  spread_numbers(axis.p, 3, out.p);
+  return out;
+}
+
+template <class S, class T> POISE_FN FamilySpec<S> spread_spec(const FamilySpec<T>& spec) {
+  FamilySpec<S> out;
+  const FamilyChain<T>& chain = spec.chain;
+  for (int j = 0; j < 6; ++j) out.chain.axes[j] = spread_axis<S>(chain.axes[j]);
+  spread_numbers(chain.center, 3, out.chain.center);
+  spread_numbers(chain.meet, 3, out.chain.meet);
+  out.chain.plan = chain.plan;
+  out.chain.prune = chain.prune;
+  out.chain.length = S(chain.length);
+  out.chain.lowest = S(chain.lowest);
+  out.chain.highest = S(chain.highest);
+  out.backwards = spec.backwards;
+  out.free_joint = spec.free_joint;
+  out.free = spread_axis<S>(spec.free);
+  spread_numbers(spec.R0, 9, out.R0);
+  spread_numbers(spec.p0, 3, out.p0);
+  out.point_error = S(spec.point_error);
+  out.turn_error = S(spec.turn_error);
+  out.nearest = S(spec.nearest);
+  out.farthest = S(spec.farthest);
+  return out;
+}
+
+}  // namespace poise

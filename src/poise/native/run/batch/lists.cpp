@@ -1,0 +1,122 @@
+// lists.cpp: branches of many questions side by side, and the errors of many poses. Compiled once per instruction level.
+#include "kernels/closed/abreast.h"
+#include "kernels/problem/chain.h"
+#include "run/batch/batch.h"
+
+namespace poise {
+namespace POISE_LEVEL {
+namespace {
+
+using S = LanePack<double>;
+constexpr int lanes = ScalarTraits<S>::lanes;
+
+// what stands in the lanes of one walk; lanes without a question of their own ask the last one's again
+struct Abreast {
+  FamilyTarget<S> target;
+  S value, start[7];
+};
+
+Abreast gather(int joints, const ListAsk* asks, int count) {
+  Abreast out;
+  out.target.metres = out.target.radians = S(0.0);
+  for (int lane = 0; lane < lanes; ++lane) {
+    const ListAsk& ask = asks[lane < count ? lane : count - 1];
+    for (int k = 0; k < 9; ++k) set_lane(out.target.R[k], lane, ask.target[k]);
+    for (int k = 0; k < 3; ++k) set_lane(out.target.p[k], lane, ask.target[9 + k]);
+    for (int k = 0; k < joints; ++k) set_lane(out.start[k], lane, ask.start[k]);
+    set_lane(out.value, lane, ask.value);
+  }
+  return out;
+}
+
+// a chain's value as the pose has it: as near the start as whole turns bring it, and inside the ranges to the last bit
+POISE_FN S place_joint(const ListedJoints& joints, const FamilySpec<S>& spec, int k, S value, S start) {
+  const FamilyAxis<S>& axis = axis_of(spec, k);
+  const bool plain = joints.gain[k] == 1.0 && joints.bias[k] == 0.0;
+  const S gain = S(joints.gain[k]), bias = S(joints.bias[k]);
+  S out = bring_near(axis, value, plain ? start : gain * start + bias);
+  out = minimum(maximum(out, axis.middle - axis.half), axis.middle + axis.half);
+  if (!plain) out = (out - bias) / gain;
+  return minimum(maximum(out, S(joints.lower[k])), S(joints.upper[k]));
+}
+
+// the lanes of a leaf that are not ruled out, as poses near their starts
+void append(const ListedJoints& joints, const FamilySpec<S>& spec, const Abreast& at, const FamilyLeaf<S>& leaf,
+            const ListAsk* asks, int count, ListedRow* out) {
+  S values[7], far = S(0.0);
+  joints_of(spec, leaf, at.value, values);
+  for (int k = 0; k < joints.count; ++k) {
+    values[k] = place_joint(joints, spec, k, values[k], at.start[k]);
+    const S way = absolute(values[k] - at.start[k]);
+    far = maximum(far, joints.unit[k] == 1.0 ? way : way / S(joints.unit[k]));
+  }
+  for (int lane = 0; lane < count; ++lane) {
+    ListedRow& row = out[asks[lane].row];
+    if (leaf.span.closed.lane(lane) || row.count == row.room) continue;
+    ListedPose& pose = row.poses[row.count++];
+    pose.far = lane_of(far, lane);
+    pose.branch = leaf.branch;
+    for (int k = 0; k < joints.count; ++k) pose.values[k] = lane_of(values[k], lane);
+  }
+}
+
+void list(const SolverData& solver, const ListedJoints& joints, const ListAsk* asks, int count, ListedRow* out) {
+  const FamilySpec<S> spec = spread_spec<S>(solver.closed[0].spec);
+  for (int first = 0; first < count; first += lanes) {
+    const ListAsk* own = asks + first;
+    const int some = count - first < lanes ? count - first : lanes;
+    const Abreast at = gather(joints.count, own, some);
+    const FamilyQuestion<S> question = question_of(spec, at.target);
+    const FamilyAsked<S> asked = ask_of(question, at.value, S(0.0));
+    walk_branches(spec.chain, asked, 1, all_branches, [&](const FamilyLeaf<S>& leaf) {
+      append(joints, spec, at, leaf, own, some, out);
+      return false;
+    });
+  }
+}
+
+template <class P> void judge_with(const P& problem, int n_q, const double* target, const double* poses, int count,
+                                   Scratch& scratch, double* errors) {
+  const int bodies = problem.body.count();
+  S* q = static_cast<S*>(scratch.reserve(sizeof(S) * static_cast<std::size_t>(n_q + 12 * bodies + 12 + 8)));
+  S *placements = q + n_q, *asked = placements + 12 * bodies, *rows = asked + 12, *off = rows + 6;
+  for (int k = 0; k < 12; ++k) asked[k] = S(target[k]);
+  for (int first = 0; first < count; first += lanes) {
+    for (int lane = 0; lane < lanes; ++lane) {
+      const double* pose = poses + n_q * (first + lane < count ? first + lane : count - 1);
+      for (int k = 0; k < n_q; ++k) set_lane(q[k], lane, pose[k]);
+    }
+    evaluate(problem, q, asked, placements, rows, off);
+    for (int lane = 0; lane < lanes && first + lane < count; ++lane) {
+      for (int k = 0; k < 2; ++k) errors[2 * (first + lane) + k] = lane_of(off[k], lane);
+    }
+  }
+}
+
+void judge(const SolverData& solver, const double* target, const double* poses, int count, Scratch& scratch,
+           double* errors) {
+  const auto whole = solver.problem();
+  GoalSpec<double> goal = solver.goals[0];
+  goal.target = 0;
+  const Problem<double, BodyView<double>, PlainGoals<double>> problem{
+      whole.body,        {&goal, solver.frames.data(), 1},
+      whole.coordinates, whole.n_coordinates,
+      whole.freedoms,    whole.n_q,
+      whole.n_v,         whole.n_rows,
+      whole.scale};
+  if (is_chain<7>(problem)) {
+    judge_with(as_chain<7>(problem), solver.n_q, target, poses, count, scratch, errors);
+  } else if (is_chain<6>(problem)) {
+    judge_with(as_chain<6>(problem), solver.n_q, target, poses, count, scratch, errors);
+  } else {
+    judge_with(problem, solver.n_q, target, poses, count, scratch, errors);
+  }
+}
+
+}  // namespace
+
+extern const ListOps list_table;
+const ListOps list_table = {lanes, list, judge};
+
+}  // namespace POISE_LEVEL
+}  // namespace poise

@@ -1,0 +1,228 @@
+// several.cpp: several answers of a row: which differ, which are kept, and those that a closed form lists.
+#include <algorithm>
+
+#include "run/batch/rows.h"
+#include "run/rounding.h"
+
+namespace poise {
+
+double distance_between(Worker& worker, const double* a, const double* b) {
+  SolverData& own = worker.own;
+  double* d = own.state.dq;
+  difference(own.coordinates.data(), static_cast<int>(own.coordinates.size()), a, b, d);
+  double most = 0.0;
+  for (int c = 0; c < own.n_v; ++c) {
+    most = maximum(most, absolute(d[c]) / (own.freedoms[index(c)].angular ? 1.0 : own.scale));
+  }
+  return most;
+}
+
+bool is_known(Worker& worker, const Slot& slot) {
+  const int width = worker.own.n_q + static_cast<int>(worker.end_errors.size()) + 1;
+  for (int i = 0; i < slot.found; ++i) {
+    if (distance_between(worker, slot.solutions + i * width, slot.best_q) <= distinct) return true;
+  }
+  return false;
+}
+
+bool keep_solution(Worker& worker, Slot& slot, double far) {
+  const int n_q = worker.own.n_q, n_e = static_cast<int>(worker.end_errors.size()), width = n_q + n_e + 1;
+  int at = slot.found++;
+  for (; at > 0 && slot.solutions[at * width - 1] > far; --at) {
+    for (int k = 0; k < width; ++k) slot.solutions[at * width + k] = slot.solutions[(at - 1) * width + k];
+  }
+  double* to = slot.solutions + at * width;
+  for (int k = 0; k < n_q; ++k) to[k] = slot.best_q[k];
+  for (int k = 0; k < n_e; ++k) to[n_q + k] = slot.best_errors[k];
+  to[width - 1] = far;
+  return slot.found == worker.job.solutions;
+}
+
+void write_solutions(Worker& worker, const Slot& slot) {
+  const int n_q = worker.own.n_q, width = n_q + static_cast<int>(worker.end_errors.size()) + 1;
+  const std::size_t k = index(worker.job.solutions), found = index(slot.found);
+  for (int i = 0; i < slot.found; ++i) {
+    const double* pose = slot.solutions + i * width;
+    write_pose(worker.job, slot.row * k + index(i), pose, pose + n_q, ROW_REACHED);
+  }
+  write_nothing(worker.job, slot.row * k + found, k - found, ROW_STALLED);
+  write_counts(worker.job, slot.row, slot.steps, slot.searches);
+}
+
+// ---------------------------------------------------------------------------------------------- lists
+
+void allot_lists(Worker& worker) {
+  const SolverData& own = worker.own;
+  const ClosedForm<double>& form = own.closed[0];
+  ListBlock& lists = worker.lists;
+  const std::size_t lanes = index(list_ops().lanes), n_q = own.start.size();
+  const std::size_t rows =
+      form.spec.free_joint == FREE_NONE ? 2 * lanes : 1;  // one with a free joint fills packs alone
+  const std::size_t room = most_listed(form);
+  lists.serve = true;
+  lists.rows = rows;
+  lists.joints = measure_joints(own, form);
+  lists.numbers.resize(rows);
+  lists.left.reserve(rows);
+  lists.starts.resize(rows * n_q);
+  lists.targets.resize(rows * own.targets.size());
+  lists.from.resize(rows * 7);
+  lists.asks.resize(rows * most_asked(form));
+  lists.poses.resize(rows * room);
+  lists.kept.resize(room);
+  lists.order.resize(room);
+  lists.listed.resize(rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    lists.listed[i] = {lists.poses.data() + i * room, 0, static_cast<int>(room)};
+  }
+  lists.base.resize(n_q);
+  lists.q.resize(lanes * n_q);
+  lists.errors.resize(lanes * 2);
+  lists.which.resize(lanes);
+}
+
+namespace {
+
+// the start, inside the ranges, without what the list says of it
+void write_base(Worker& worker, const Slot& slot) {
+  const SolverData& own = worker.own;
+  double* q = worker.lists.base.data();
+  std::copy_n(slot.start, own.start.size(), q);
+  if (own.settings.limits == LIMITS_OFF) return;
+  for (const Freedom<double>& f : own.freedoms) {
+    if (f.q_index >= 0) q[f.q_index] = minimum(maximum(q[f.q_index], f.lower), f.upper);
+  }
+}
+
+// The next poses of a list that are none of those kept, as many as are judged together: in lists.q, with their errors. Returns how many;
+// `next` is where to go on.
+int judge_some(Worker& worker, const Slot& slot, const ListedRow& listed, std::size_t kept, int& next) {
+  const SolverData& own = worker.own;
+  ListBlock& lists = worker.lists;
+  int count = 0;
+  for (; next < listed.count && count < list_ops().lanes; ++next) {
+    const int at = lists.order[index(next)].at;
+    const ListedPose& pose = listed.poses[at];
+    if (is_listed(lists.joints, lists.kept.data(), kept, pose, distinct)) continue;
+    double* q = lists.q.data() + index(count) * lists.base.size();
+    std::copy(lists.base.begin(), lists.base.end(), q);
+    place_joints(lists.joints, pose.values, q);
+    if (worker.job.q32) round_pose(own, q);
+    lists.which[index(count++)] = at;
+  }
+  if (count > 0) {
+    list_ops().judge(own, slot.targets + own.goals[0].target, lists.q.data(), count, lists.scratch,
+                     lists.errors.data());
+  }
+  return count;
+}
+
+// Makes number i of those that were judged together the slot's pose. Whether it reaches, perhaps after a few steps, and is none of those found
+// before; the pose is then as it was taken.
+bool take_judged(Worker& worker, Slot& slot, int i, ListedPose& pose) {
+  const ListBlock& lists = worker.lists;
+  const std::size_t n_q = lists.base.size();
+  const int before = slot.steps;
+  ++slot.searches;  // it may be polished, with as many steps as a search has
+  std::copy_n(lists.q.data() + index(i) * n_q, n_q, slot.best_q);
+  std::copy_n(lists.errors.data() + 2 * i, 2, slot.best_errors);
+  const double* tolerance = worker.own.goals[0].tolerance;
+  const bool good = slot.best_errors[0] <= tolerance[0] && slot.best_errors[1] <= tolerance[1];
+  if (good && !worker.job.q32) return true;
+  if (!good && (!verify(worker, slot) || (slot.steps != before && is_known(worker, slot)))) return false;
+  read_joints(lists.joints, slot.best_q, pose.values);
+  pose.far = distance_between(worker, slot.start, slot.best_q);
+  return true;
+}
+
+// answers the slot's row by its list; false: there is none
+bool answer_by_list(Worker& worker, Slot& slot, const ListedRow& listed) {
+  ListBlock& lists = worker.lists;
+  std::size_t kept = 0;
+  bool enough = false;
+  slot.best_outside = 0.0;
+  arrange_poses(listed, lists.order.data());
+  write_base(worker, slot);
+  for (int next = 0; next < listed.count && !enough;) {
+    const std::size_t before = kept;
+    const int count = judge_some(worker, slot, listed, kept, next);
+    for (int i = 0; i < count && !enough; ++i) {
+      ListedPose& pose = lists.kept[kept];
+      pose = listed.poses[lists.which[index(i)]];
+      if (is_listed(lists.joints, lists.kept.data() + before, kept - before, pose, distinct)) continue;
+      if (!take_judged(worker, slot, i, pose)) continue;
+      ++kept;
+      enough = keep_solution(worker, slot, pose.far);
+    }
+  }
+  if (slot.found > 0) {
+    write_solutions(worker, slot);
+    return true;
+  }
+  slot.searches = slot.steps = 0;
+  return false;
+}
+
+// reads the rows of a block and lists their poses; returns how many rows there are
+std::size_t list_block(Worker& worker, std::size_t first, std::size_t last) {
+  SolverData& own = worker.own;
+  const ClosedForm<double>& form = own.closed[0];
+  ListBlock& lists = worker.lists;
+  const int values = values_for(form, worker.job.solutions);
+  std::size_t rows = 0;
+  int asked = 0;
+  for (std::size_t row = first; row < last; ++row) {
+    if (!read_given(worker, row)) continue;
+    if (far_turned(worker)) {
+      lists.left.push_back(row);
+      continue;
+    }
+    if (worker.job.q32) round_idle(own, own.start.data());
+    double *start = lists.starts.data() + rows * own.start.size(), *from = lists.from.data() + 7 * rows;
+    double* targets = lists.targets.data() + rows * own.targets.size();
+    std::copy(own.start.begin(), own.start.end(), start);
+    std::copy(own.targets.begin(), own.targets.end(), targets);
+    read_joints(lists.joints, start, from);
+    asked +=
+        ask_poses(form, targets + own.goals[0].target, from, values, static_cast<int>(rows), lists.asks.data() + asked);
+    lists.listed[rows].count = 0;
+    lists.numbers[rows++] = row;
+  }
+  list_ops().list(own, lists.joints, lists.asks.data(), asked, lists.listed.data());
+  return rows;
+}
+
+// Looks closer at a row for which nothing is listed: its arcs of the free joint are narrow.
+void list_closer(Worker& worker, std::size_t i) {
+  const SolverData& own = worker.own;
+  ListBlock& lists = worker.lists;
+  const double* target = lists.targets.data() + i * own.targets.size() + own.goals[0].target;
+  const int asked =
+      ask_poses(own.closed[0], target, lists.from.data() + 7 * i, finer_values, static_cast<int>(i), lists.asks.data());
+  list_ops().list(own, lists.joints, lists.asks.data(), asked, lists.listed.data());
+}
+
+}  // namespace
+
+bool answer_block(Worker& worker, Slot& slot) {
+  ListBlock& lists = worker.lists;
+  lists.left.clear();
+  lists.next_left = 0;
+  const std::size_t first = worker.job.next.fetch_add(lists.rows, std::memory_order_relaxed);
+  if (first >= worker.job.rows) return false;
+  const std::size_t rows = list_block(worker, first, std::min(first + lists.rows, worker.job.rows));
+  const std::size_t n_q = worker.own.start.size(), n_t = worker.own.targets.size();
+  const bool free = worker.own.closed[0].spec.free_joint != FREE_NONE;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const ListedRow& listed = lists.listed[i];
+    if (free && listed.count == 0) list_closer(worker, i);
+    slot.row = lists.numbers[i];
+    slot.searches = slot.steps = slot.found = 0;
+    std::copy_n(lists.starts.data() + i * n_q, n_q, slot.start);
+    std::copy_n(lists.targets.data() + i * n_t, n_t, slot.targets);
+    if (!answer_by_list(worker, slot, listed)) lists.left.push_back(slot.row);
+  }
+  return true;
+}
+
+}  // namespace poise
