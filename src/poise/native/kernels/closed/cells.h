@@ -13,9 +13,16 @@ namespace poise {
 constexpr int cell_rows = 16;  // rows that a team holds at once, at most
 // Cells on the stack: first cells of all rows, and one round's halves for each level. Middles are on top, and taken in the next round.
 constexpr int cell_room = 1536;
-// A team is asked about rows that searches have missed: most have no pose, and narrow cells are soon ruled out.
-constexpr int most_first = 40;
-constexpr double first_width = 0.15;
+// A team is asked about rows that searches have missed: most have no pose, and narrow cells are soon ruled out. Where a team has few rows
+// fewer cells are taken in fewer rounds, and threads are to spare to look at every middle: a pose found early is what it waits for.
+struct Looking {
+  int most_first;
+  double first_width;
+  bool thorough;
+};
+POISE_FN Looking choose_looking(int places) {
+  return places < cell_rows ? Looking{32, 0.18, true} : Looking{40, 0.15, false};
+}
 constexpr int cell_levels = 13;  // a cell of the last level is not cut any more
 
 // The mark of a cell: its level, the first cell that it is a part of, and which halves were taken; in a word with its place among the rows
@@ -35,6 +42,7 @@ template <class T> struct CellRow {
   FamilyScan<T> scan;
   int row;         // -1: none
   int form;        // which of the closed forms
+  int first;       // about how many first cells it has
   int left;        // cells on the stack or in hand
   int open;        // cells that can neither be ruled out nor be cut
   int shut;        // one of them is the narrowest about the pose of the searches: no other cell is cut
@@ -48,10 +56,8 @@ template <class T> struct CellMemory {
 };
 
 // where the cell with a mark lies
-template <class T>
-POISE_FN void place_cell(const FamilySpec<T>& spec, const FamilyScan<T>& scan, unsigned mark, T& at, T& half) {
-  cell_of(scan, first_cells(spec, scan, most_first, first_width), static_cast<int>(mark >> first_shift & 63u), at,
-          half);
+template <class T> POISE_FN void place_cell(const CellRow<T>& row, unsigned mark, T& at, T& half) {
+  cell_of(row.scan, row.first, static_cast<int>(mark >> first_shift & 63u), at, half);
   // ends: a bit for each level but the first
   for (int bit = level_of(mark) - 2; bit >= 0; --bit) {
     half *= T(0.5);
@@ -78,7 +84,7 @@ POISE_FN CellPlace<T> place_of(const CellRow<T>& row, const Rows& rows, const Fa
   if (mark == narrowest) {
     out.at = rows.near(row.row, row.form);
   } else {
-    place_cell(spec, row.scan, mark, out.at, out.half);
+    place_cell(row, mark, out.at, out.half);
   }
   return out;
 }
@@ -107,16 +113,16 @@ template <class T> POISE_FN Verdict verdict_of(const CellRow<T>& row) {
 
 // The first cells of a row, the narrowest one on top of the stack.
 template <class T, class Team, class Rows>
-POISE_FN void begin_row(CellMemory<T>& memory, Team team, const Rows& rows, int place) {
+POISE_FN void begin_row(CellMemory<T>& memory, Team team, const Rows& rows, int place, const Looking& looking) {
   CellRow<T>& row = memory.rows[place];
   const FamilyQuestion<T> question = rows.question(row.row, row.form);
   int count = 0;
   if (question.spec.free_joint != FREE_NONE) {
     row.scan = scan_of(question);
-    const int wanted = first_cells(question.spec, row.scan, most_first, first_width);
+    row.first = first_cells(question.spec, row.scan, looking.most_first, looking.first_width);
     T at, half;
-    // ends: there are at most `wanted` cells and one more for each interval
-    while (count < 63 && cell_of(row.scan, wanted, count, at, half)) ++count;
+    // ends: there are at most `first` cells and one more for each interval
+    while (count < 63 && cell_of(row.scan, row.first, count, at, half)) ++count;
   }
   const bool none = count == 0 && question.spec.free_joint != FREE_NONE;
   const int to = none ? 0 : reserve_cells(memory, team, count + 1);
@@ -130,7 +136,7 @@ POISE_FN void begin_row(CellMemory<T>& memory, Team team, const Rows& rows, int 
 
 // A place among the rows: where its row is done that is told, and the next row or its next closed form takes it.
 template <class T, class Team, class Rows>
-POISE_FN void serve_place(CellMemory<T>& memory, Team team, const Rows& rows, int place) {
+POISE_FN void serve_place(CellMemory<T>& memory, Team team, const Rows& rows, int place, const Looking& looking) {
   CellRow<T>& row = memory.rows[place];
   // ends: every round takes a row or a closed form of it
   while (row.left == 0) {
@@ -143,13 +149,13 @@ POISE_FN void serve_place(CellMemory<T>& memory, Team team, const Rows& rows, in
     }
     if (row.row < 0) row.row = rows.next();
     if (row.row < 0) return;
-    begin_row(memory, team, rows, place);
+    begin_row(memory, team, rows, place, looking);
   }
 }
 
-// A cell for a thread; all threads of the team call it together, those without one too.
+// A cell for a thread; all threads of the team call it together, those without one too. `thorough`: every middle is worth a look.
 template <class T, class Team, class Rows>
-POISE_FN void take_cell(CellMemory<T>& memory, Team team, const Rows& rows, unsigned cell, bool mine) {
+POISE_FN void take_cell(CellMemory<T>& memory, Team team, const Rows& rows, unsigned cell, bool mine, bool thorough) {
   const unsigned mark = cell & mark_mask;
   const bool middle = (cell & middle_bit) != 0u;
   CellRow<T>& row = memory.rows[(cell & ~middle_bit) >> place_shift];
@@ -161,7 +167,7 @@ POISE_FN void take_cell(CellMemory<T>& memory, Team team, const Rows& rows, unsi
     narrow = where.half <= where.finest;
     left = find_left(question, where.at, middle ? T(0) : where.half, middle ? 1 : cuts_of(where.half, narrow), middle,
                      values);
-    worth = left && (narrow || has_inside(question.spec, values));
+    worth = left && (narrow || thorough || has_inside(question.spec, values));
   }
   team.wait();
   if (left && middle) team.lower(&row.found, mark);
@@ -180,10 +186,11 @@ POISE_FN void decide_cells(CellMemory<T>& memory, Team team, const Rows& rows, i
     memory.rows[place].form = memory.rows[place].left = 0;
   }
   if (team.rank() == 0) memory.height = 0;
+  const Looking looking = choose_looking(places);
   team.wait();
   // ends: a round takes cells, of which every row has so many, or there are no more rows
   for (;;) {
-    for (int place = team.rank(); place < places; place += team.size()) serve_place(memory, team, rows, place);
+    for (int place = team.rank(); place < places; place += team.size()) serve_place(memory, team, rows, place, looking);
     team.wait();
     const int height = memory.height, count = height < team.size() ? height : team.size();
     if (count == 0) return;
@@ -192,7 +199,7 @@ POISE_FN void decide_cells(CellMemory<T>& memory, Team team, const Rows& rows, i
     team.wait();
     if (team.rank() == 0) memory.height = height - count;
     team.wait();
-    take_cell(memory, team, rows, cell, mine);
+    take_cell(memory, team, rows, cell, mine, looking.thorough);
     team.wait();
   }
 }
