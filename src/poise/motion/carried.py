@@ -8,18 +8,22 @@ from dataclasses import dataclass, replace
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.kinematics.carrying import Root, find_root
+from poise.limits import Clearance
 from poise.model import Model
 from poise.motion.carry_over import CarryOver, Scales
+from poise.motion.collisions import find_collisions
+from poise.motion.finding import find_runs
 from poise.motion.ledger import Contacts
 from poise.motion.mapping import Mapping, find_mapping
 from poise.motion.measures import Quality
 from poise.motion.options import check_bodies, read_joints, show
 from poise.motion.people import single_out
-from poise.motion.result import Track
+from poise.motion.result import Track, tell_runs
 
 __all__ = ["HOLD", "Retargeted", "prepare", "tell"]
 
 HOLD = 1e-3  # what a displacement from a standing body costs beside a bone's direction
+TOUCH = 5e-5  # m: parts that are in each other by less touch, and `quality` prints 0.0 mm
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -54,7 +58,7 @@ class Retargeted:
 
     def why(self) -> str:
         """Return in words what is not exact, and what was left out."""
-        lines = [self.track.why()]
+        lines = [self.track.why(), *tell_collisions(self.track)]
         if self.mapping.missing:
             lines.append(f"Only one of both bodies has: {', '.join(self.mapping.missing)}.")
         return "\n".join(lines)
@@ -65,6 +69,25 @@ class Retargeted:
 
     def __str__(self) -> str:
         return f"{self.mapping.source} on {self.mapping.target}, {len(self.mapping)} parts; {self.scales}\n{self.track}"
+
+
+def tell_collisions(track: Track) -> list[str]:
+    """Tell in words where parts of the body are in each other, most of all which two; nothing where none are."""
+    found = find_collisions(track.motion)
+    if found is None or not (inside := found.depths > TOUCH).any():
+        return []
+    one, other = found.parts
+    asked = any(isinstance(limit, Clearance) for limit in track.limits)
+    return [
+        f"Parts of the body are in each other in {int(inside.sum())} of {len(inside)} frames "
+        f"({tell_runs(find_runs(inside))}), most at frame {found.worst} ({found.worst / track.motion.fps:.2f} s), "
+        f"{one!r} and {other!r} by {1e3 * found.depths.max():.2g} mm"
+        + (
+            ", which Clearance does not look at or could not keep."
+            if asked
+            else ": limits=[Clearance()] keeps them apart."
+        )
+    ]
 
 
 def prepare(

@@ -25,14 +25,13 @@ from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.kinematics.carrying import find_root
 from poise.kinematics.editing import follow_branches
-from poise.limits.capsules import body_capsules, choose_pairs
 from poise.model import Model
+from poise.motion.collisions import find_collisions
 from poise.motion.edges import find_tipping
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.floors import list_swinging
 from poise.motion.ledger import Contact, Contacts, Place
 from poise.motion.soles import measure_size
-from poise.native import core
 
 __all__ = ["Quality", "quality"]
 
@@ -40,7 +39,6 @@ Floats = NDArray[np.float64]
 Point = tuple[str, Place]
 FAST = 3.0 * np.pi  # rad/s
 STAIR = 0.02  # m on a person: what stands so far below the floor stands on a stair that goes down, and does not sink
-BLOCK = 256  # frames whose capsules are placed at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,26 +249,11 @@ def measure_joints(clip: Motion) -> dict[str, float]:
 
 
 def measure_collisions(clip: Motion) -> tuple[float | None, float | None]:
-    """Return how deep parts of the body are in each other, and in how many frames; None where it has no capsules.
-
-    Pairs are those of `Clearance(pairs="auto")`: parts that are neither neighbours nor together in the rest pose.
-    """
-    model = clip.model
-    capsules = body_capsules(model)
-    pairs = choose_pairs(model, capsules, 0.0) if capsules else np.zeros((0, 2), dtype=np.int64)
-    if not len(pairs):
+    """Return how deep parts of the body are in each other, and in how many frames; None where it has no capsules."""
+    found = find_collisions(clip)
+    if found is None:
         return None, None
-    frames = [model.frames.index(model.frame(capsule.frame).name) for capsule in capsules]
-    ends, radius = np.array([(c.a, c.b) for c in capsules]), np.array([c.radius for c in capsules])
-    one, other = pairs[:, 0], pairs[:, 1]
-    depth = np.empty(len(clip))
-    for first in range(0, len(clip), BLOCK):
-        T = model.fk(clip.q[first : first + BLOCK])[:, frames]
-        x = np.einsum("fnij,nkj->fnki", T[:, :, :3, :3], ends) + T[:, :, None, :3, 3]
-        a, b, c, d = (np.ascontiguousarray(x[:, i, k].reshape(-1, 3)) for i in (one, other) for k in (0, 1))
-        gaps = core.segment_distances(a, b, c, d).reshape(len(T), -1) - radius[one] - radius[other]
-        depth[first : first + BLOCK] = -gaps.min(axis=1)
-    return 1e3 * max(float(depth.max()), 0.0), float((depth > 0.0).mean())
+    return 1e3 * max(float(found.depths.max()), 0.0), float(found.inside.mean())
 
 
 def measure_ranges(clip: Motion) -> tuple[Floats, NDArray[np.bool_]]:
