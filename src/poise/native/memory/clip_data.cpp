@@ -15,7 +15,7 @@ void allot(ClipData& clip) {
   clip.step.assign(frames * n, 0.0);
   clip.gradient.assign(frames * n, 0.0);
   clip.held.assign(frames * n, 0);
-  clip.nearest.assign(static_cast<std::size_t>(s.n_q), 0.0);
+  clip.nearest.assign(2 * static_cast<std::size_t>(s.n_q), 0.0);
   clip.rows.assign(m, 0.0);
   clip.resting.assign(m, 0);
   clip.J.assign(m * n, 0.0);

@@ -34,7 +34,7 @@ struct ClipData {
 
   // memory
   std::vector<double> trial, displacement, step, gradient, rows, J, front, factors, scratch;
-  std::vector<double> nearest;                           // n_q: of one frame, nearest to its hard goals
+  std::vector<double> nearest;                           // 2 n_q: of one frame, nearest to its hard goals; its start
   std::vector<double> limit_rows, limit_rest;            // of one frame: rows of limits, and what is left of each
   std::vector<double> pace, rate_force, rate_couplings;  // of speeds and accelerations: see run/clip/rates.h
   std::vector<char> rate_sides;                          // frames x n_v: on which side of its bounds each rate is

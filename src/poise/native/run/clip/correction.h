@@ -13,30 +13,46 @@ class FrameCorrection : public FrameRates {
 
  protected:
   // The shortest way to where the hard goals are exact and no limit is broken, by Newton: dq = C^T (C C^T)^-1 c over the joints that
-  // have room. q is the frame, and then the nearest place that it came to; `next` is room for another. A long step of a stretched leg
-  // leads away first, by its square, and the next one back: that is waited for. Rows that rest inside a range, such as corners above the
-  // floor, stop at its end too: what lifts one foot does not push the other one down, and that one the first in the next step.
+  // have room. q is the frame, and then the nearest place that it came to; `next` is room for another. Rows that rest inside a range, such
+  // as corners above the floor, are forgotten first, which moves least. Where what lifts one foot pushes the other one down, and that one
+  // the first in the next step, the frame begins again, and such rows stop at the end of their range too.
   void correct_frame(int t, S* q, S* next) {
-    S* best = d.nearest.data();
+    S* start = d.nearest.data() + solver.n_q;
+    std::copy(q, q + solver.n_q, start);
+    std::copy(q, q + solver.n_q, d.nearest.data());
     S least = open_end<S>;
+    for (const bool stops : {false, true}) {
+      if (approach_hard(t, q, next, stops, least) || !solver.state.room) break;
+      if (!stops) std::copy(start, start + solver.n_q, q);
+    }
+    std::copy(d.nearest.data(), d.nearest.data() + solver.n_q, q);
+  }
+
+  // Steps from q to the hard goals; d.nearest gets the nearest place if it is nearer than `least`. Whether it is there. A long step of a
+  // stretched leg leads away first, by its square, and the next one back: that is waited for.
+  bool approach_hard(int t, S* q, S* next, bool stops, S& least) {
+    S nearest = open_end<S>;
     for (int round = 0, waited = 0; round < tuning.corrections && waited <= tuning.patience && !over();
          ++round, ++waited) {
       look_at_frame(t, q, 1.0, d.rows.data(), solver.state.errors);
       find_limit_rows(q, tuning.still_clear, 2.0 * tuning.still_clear, 1.0);
       S off = keep_hard_rows(t);
       for (int k = 0; k < n_near; ++k) off = std::max(off, d.limit_rest[at(k)] - tuning.still_clear);
+      if (off < nearest) {
+        nearest = off;
+        waited = 0;
+      }
       if (off < least) {
         least = off;
-        waited = 0;
-        std::copy(q, q + solver.n_q, best);
+        std::copy(q, q + solver.n_q, d.nearest.data());
       }
-      if (off <= tuning.exact) return;
+      if (off <= tuning.exact) return true;
       assemble(problem, q, solver.state.placements, targets_of(t), d.J.data());
       scale_rows(t, 1.0, d.J.data(), n, m);
-      step_to_hard(t, q, next);
+      step_to_hard(t, q, next, stops);
       std::copy(next, next + solver.n_q, q);
     }
-    std::copy(best, best + solver.n_q, q);
+    return false;
   }
 
   // rows of soft goals made zero; returns how far the hard ones are off
@@ -54,8 +70,9 @@ class FrameCorrection : public FrameRates {
     return off;
   }
 
-  // One step of Newton from q; joints and rows that would leave their range stop at its end, and the others are asked once more.
-  void step_to_hard(int t, const S* q, S* out) {
+  // One step of Newton from q; joints that would leave their range stop at its end, rows that would too where they may, and the others are
+  // asked once more.
+  void step_to_hard(int t, const S* q, S* out, bool stops) {
     S* x = of_frame(d.step, t);
     S* stop = d.pace.data();
     S* rows = d.scratch.data();
@@ -67,7 +84,7 @@ class FrameCorrection : public FrameRates {
       const int count = gather_hard_rows(t, held, stop, rows, r);
       minimum_norm(count, n, rows, r, tuning.dependent, r + m + limits.n, x);
       for (int c = 0; c < n; ++c) x[c] = held[c] ? stop[c] : x[c] * size_in_cost(c);
-      bool again = stop_rows(t, x);
+      bool again = stops && stop_rows(t, x);
       for (int c = 0; c < n; ++c) {
         if (held[c] || !leaves_range(c, q, x[c])) continue;
         stop[c] = way_to_end(c, q, x[c]);
