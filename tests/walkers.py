@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 import poise
-from poise.model.shapes import Box
+from poise.model.shapes import Box, Sphere
 
 Triple = tuple[float, float, float]
 SCRAMBLED = (
@@ -106,6 +106,9 @@ def make_machine(
     aside: float = 0.0,
     neck: Triple | None = None,
     tilt: float = 0.0,
+    roll: float = 0.0,
+    lean: float = 0.0,
+    twist: float = 0.0,
 ) -> poise.Model:
     """A robot of hinges, z up, looking along x, with flat feet of one piece and straight legs.
 
@@ -120,6 +123,9 @@ def make_machine(
         aside: How far outside the hips the knees are, and the elbows outside the shoulders [m]: limbs with a kink.
         neck: Where on its trunk it has a neck, with a head; None: it has neither.
         tilt: How far its toes are up in the rest pose [rad]: it stands on its heels there.
+        roll: How far the soles of its feet are rolled outwards on these [rad]: it stands on their edges at rest.
+        lean: How far the whole body leans to its right in the rest pose [rad].
+        twist: How much lower than the others two balls are, of four that it stands on in place of a sole [m].
     """
     builder = poise.ModelBuilder("machine")
     builder.up = "z"
@@ -137,7 +143,8 @@ def make_machine(
         builder.add_joint(name(own), name(parent), "revolute", offset=offset, axis=AXES[axis], **ends)
         return own
 
-    pelvis, height = name("pelvis"), (0.0, 0.0, 0.08 + 0.78 * np.cos(bend), 1.0, 0.0, 0.0, 0.0)
+    turn = (float(np.cos(0.5 * lean)), float(np.sin(0.5 * lean)), 0.0, 0.0)
+    pelvis, height = name("pelvis"), (0.0, 0.0, 0.08 + 0.78 * np.cos(bend), *turn)
     builder.add_joint(pelvis, None, "free", rest=height, mass=8.0)
     torso = hinge("torso", "pelvis", (0.0, 0.0, 0.1), "z", -2.0, 2.0, 15.0)
     builder.add_frame(name("imu"), name("torso"), (0.0, 0.0, 0.2))
@@ -152,7 +159,13 @@ def make_machine(
         above = hinge(f"{side}_knee", above, (-0.04, aside * y, -0.4), "y", -0.1, 2.4, 2.0)
         above = hinge(f"{side}_ankle_pitch", above, (0.0, -aside * y, -0.38), "y", -0.9, 0.6, 0.5)
         foot = above if nods else hinge(f"{side}_foot", above, (0.0, 0.0, 0.0), "x", -0.4, 0.4, 0.5)
-        builder.add_shape(name(foot), Box((0.2, 0.08, 0.02)), offset=(0.04, 0.0, -0.04))
+        turned = poise.Rotation.from_axis_angle((1.0, 0.0, 0.0), roll * y)
+        sole = poise.Transform(turned, (0.04, 0.0, -0.04))
+        if twist:
+            for x, across, low in ((0.14, 1.0, twist), (0.14, -1.0, 0.0), (-0.06, 1.0, 0.0), (-0.06, -1.0, twist)):
+                builder.add_shape(name(foot), Sphere(0.005), offset=(x, 0.035 * across * y, -0.045 - low))
+        else:
+            builder.add_shape(name(foot), Box((0.2, 0.08, 0.02)), offset=sole if roll else (0.04, 0.0, -0.04))
         if not hands:
             continue
         above, offset = torso, (0.0, (0.2 - inside) * y, 0.35)

@@ -105,7 +105,7 @@ def list_corners(up: Floats, holds: Sequence[Foothold]) -> list[tuple[Goal, int]
     for i, hold in enumerate(holds):
         corners = zip(hold.edge.corners, hold.edge.rises, strict=True) if hold.edge else ((hold, 0.0),)
         for corner, rise in corners:
-            region = HalfSpace(rise * up, -up)
+            region = HalfSpace((hold.stands + rise) * up, -up)
             goal = Inside(corner.frame, region, point=corner.point, name=f"{corner.name} above the floor")
             out.append((goal, i))
     return out

@@ -7,7 +7,7 @@ Corners of edges that do not stand stay above the floor, and so do those of edge
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +30,21 @@ NEAR = 0.15  # m: a corner that never comes nearer to the floor does not sink in
 
 @dataclass(frozen=True, slots=True)
 class Edge:
-    """The front or rear edge of a sole: the name of its middle, its corners, and how much higher these are at rest.
+    """The front or rear edge of a sole.
 
-    `lies` tells whether its foot can be laid flat.
+    Attributes:
+        name: That of its middle, "toe_l" or "heel_r".
+        corners: Those of the sole that are nearer to it than to the other edge.
+        rises: How much higher than the middle they are where the sole lies flat [m].
+        lies: Whether its foot can be laid flat.
+        stands: How high its middle is above what the sole lies flat on: that touches the lowest corner [m].
     """
 
     name: str
     corners: tuple[ContactPoint, ...]
     rises: tuple[float, ...]
     lies: bool
+    stands: float = 0.0
 
 
 def list_edge_goals(
@@ -108,7 +114,8 @@ def find_edges(model: Model, side: str) -> Iterator[Edge]:
     if len(middles) < 2 or any(p.evidence not in ("shapes", "mesh") for p in (*middles, *corners)):
         return
     places = {p.name: place_point(model, p) for p in (*middles, *corners)}
-    up = model.up_direction
+    up = find_normal(model, roles, side, places, [p.name for p in middles])
+    found = []
     for middle in middles:
         far = {p.name: np.linalg.norm(places[p.name] - places[middle.name]) for p in corners}
         other = next(p for p in middles if p is not middle)
@@ -119,7 +126,24 @@ def find_edges(model: Model, side: str) -> Iterator[Edge]:
         )
         if len(own) == 2:
             rises = tuple(float((places[p.name] - places[middle.name]) @ up) for p in own)
-            yield Edge(middle.name, own, rises, lies)
+            found.append(Edge(middle.name, own, rises, lies))
+    deepest = min((rise for edge in found for rise in edge.rises), default=0.0)
+    yield from (replace(edge, stands=max(0.0, -deepest)) for edge in found)
+
+
+def find_normal(model: Model, roles: Roles, side: str, places: dict[str, Floats], middles: list[str]) -> Floats:
+    """Return the way up of a sole that lies flat, in the rest pose, in which it need not.
+
+    It is the normal of the plane through its points, as near as that can be with both middles at one height.
+    """
+    points = np.array(list(places.values()))
+    normal = np.linalg.svd(points - points.mean(axis=0))[2][2]
+    ahead = places[middles[0]] - places[middles[1]]
+    normal = normal - (normal @ ahead) / (ahead @ ahead) * ahead
+    knee = roles.get(f"knee_{side}")
+    above = model.up_direction if knee is None else model.fk(model.rest, knee)[:3, 3] - points.mean(axis=0)
+    up: Floats = normal / np.linalg.norm(normal) * (1.0 if normal @ above >= 0.0 else -1.0)
+    return up
 
 
 def find_tipping(model: Model) -> dict[str, ContactPoint]:

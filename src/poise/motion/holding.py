@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.motion.carry_over import CarryOver
+from poise.motion.edges import find_edges
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.finding import find_runs, measure_speed
 from poise.motion.ledger import Contact, Contacts
@@ -66,7 +67,7 @@ def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion, size: f
     `size` is how large the source is beside a person, in the unit of its file.
     """
     up = carrying.model.up_direction
-    found = []
+    found, stands = [], {edge.name: edge.stands for side in "lr" for edge in find_edges(carrying.model, side)}
     for contact in ledger:
         height = find_height(carrying, ledger, contact, size)
         point = find_point(carrying, contact, height is not None)
@@ -74,7 +75,7 @@ def carry_contacts(carrying: CarryOver, ledger: Contacts, moved: Motion, size: f
             continue
         place = moved[contact.start : contact.end].positions(*point).mean(axis=0)
         if height is not None:
-            place = place + (height - place @ up) * up
+            place = place + (height + stands.get(contact.name, 0.0) - place @ up) * up
         found.append(
             Contact(
                 point[0],

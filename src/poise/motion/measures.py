@@ -21,13 +21,14 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.anatomy import roles as find_roles
 from poise.errors import InvalidValue
 from poise.kinematics import Motion
 from poise.kinematics.carrying import find_root
 from poise.kinematics.editing import follow_branches
 from poise.model import Model
 from poise.motion.collisions import find_collisions
-from poise.motion.edges import find_tipping
+from poise.motion.edges import find_edges, find_tipping
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.floors import list_swinging
 from poise.motion.ledger import Contact, Contacts, Place
@@ -199,10 +200,8 @@ def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Flo
         level = np.median(path @ up) if contact.place is None else np.array(contact.place) @ up
         heights.append(np.abs(path @ up - level))
     off = np.concatenate(heights) if heights else np.zeros(1)
-    tips = {(point.frame, point.point) for point in find_tipping(clip.model).values()}
-    lowest = find_lowest(clip.model, ledger, tips, STAIR * measure_size(clip))
     depths = np.zeros(len(clip))
-    for frame, point, floor in lowest:
+    for frame, point, floor in find_lowest(clip.model, ledger, STAIR * measure_size(clip)):
         depths = np.maximum(depths, floor - clip.positions(frame, point) @ up)
     return {
         "height_mean": 1e3 * float(off.mean()),
@@ -211,11 +210,13 @@ def measure_floor(clip: Motion, ledger: Contacts, paths: list[tuple[Contact, Flo
     }
 
 
-def find_lowest(model: Model, ledger: Contacts, tips: set[Point], stair: float) -> list[tuple[str, Place, float]]:
+def find_lowest(model: Model, ledger: Contacts, stair: float) -> list[tuple[str, Place, float]]:
     """List every sole with the lowest height at which it stands; the floor for one that tips, or never stands.
 
-    What stands below the floor sinks into it, unless that is by a `stair`.
+    What stands below the floor sinks into it, unless that is by a `stair`. Corners of a sole may be as low as the
+    floor, where it is known, and as low as the middle of their edge may be.
     """
+    tips = {(point.frame, point.point) for point in find_tipping(model).values()}
     up, (swinging, ground) = model.up_direction, list_swinging(model, ledger)
     lowest: dict[Point, float] = {(sole.frame, sole.point): ground for sole in swinging}
     for contact in ledger:
@@ -224,7 +225,21 @@ def find_lowest(model: Model, ledger: Contacts, tips: set[Point], stair: float) 
             if ledger.floor is not None and height > ledger.floor - stair:
                 height = ledger.floor if key in tips else max(height, ledger.floor)
             lowest[key] = min(lowest.get(key, height), height)
+    lowest.update(find_lowest_corners(model, lowest, ledger.floor))
     return [(frame, point, height) for (frame, point), height in lowest.items()]
+
+
+def find_lowest_corners(model: Model, lowest: dict[Point, float], floor: float | None) -> dict[Point, float]:
+    """Return how low the corners of soles may be; none where the floor is not known, nor for edges without a height."""
+    if floor is None:
+        return {}
+    known, out = find_roles(model).contacts, dict[Point, float]()
+    for edge in (edge for side in "lr" for edge in find_edges(model, side)):
+        middle = known[edge.name]
+        if (middle.frame, middle.point) in lowest:
+            height = min(floor, lowest[middle.frame, middle.point])
+            out.update({(corner.frame, corner.point): height for corner in edge.corners})
+    return out
 
 
 def measure_joints(clip: Motion) -> dict[str, float]:

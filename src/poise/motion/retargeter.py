@@ -213,7 +213,7 @@ def list_contacts(stood: list[list[Floats | None]], live: Retargeter, frames: in
             most = live.treading.giant * (TIPPED if hold.tips else STILL)
             for first, end in part_stays(places[a:b], up, most):
                 mean = places[a + first : a + end].mean(axis=0)
-                x, y, z = (mean if hold.tips else mean - (mean @ up) * up).tolist()
+                x, y, z = (mean if hold.tips else mean + (hold.stands - mean @ up) * up).tolist()
                 out.append(Contact(hold.frame, a + first, a + end, place=(x, y, z), point=hold.point, name=hold.name))
     return Contacts(tuple(out), frames, fps, 0.0)
 

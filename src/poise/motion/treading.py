@@ -79,6 +79,11 @@ class Foothold:
     down: bool = False
 
     @property
+    def stands(self) -> float:
+        """How high it is where its sole lies flat on the floor [m]."""
+        return 0.0 if self.edge is None else self.edge.stands
+
+    @property
     def tips(self) -> bool:
         """Whether its foot cannot be laid flat: it stands on the lower corner of its edge."""
         return self.edge is not None and not self.edge.lies
@@ -122,7 +127,7 @@ class Treading:
         points = [[hold.point, *each] for hold, each in zip(self.holds, corners, strict=True)]
         self.own = np.array(points).reshape(-1, 3, 3).swapaxes(1, 2)
         rises = [(0.0, *(hold.edge.rises if hold.edge else (0.0, 0.0))) for hold in self.holds]
-        self.rises = np.array(rises).reshape(-1, 3)
+        self.rises = np.array(rises).reshape(-1, 3) + np.array([hold.stands for hold in self.holds]).reshape(-1, 1)
         self.long = max(1, round(FADE * fps))
         self.apart = {
             (a.name, b.name): measure_apart(a, b)
@@ -258,7 +263,7 @@ class Treading:
             goal = hold.leg.find_place(self.targets)
             if hold.fade and hold.off is not None:
                 goal = goal + self._tell_left(hold.fade) * hold.off
-            depth = -float(goal @ self.up)
+            depth = hold.stands - float(goal @ self.up)
             hold.goal = goal + depth * self.up if depth > 0.0 else goal
 
     def _take(self, hold: Foothold, i: int) -> None:
@@ -279,10 +284,10 @@ class Treading:
         """
         assert hold.place is not None
         assert self.now is not None
-        stands = 0.0
+        stands = hold.stands
         if hold.tips:
             before = self.now if self.was is None else self.was
-            stands = max(0.0, float(2.0 * self.now.corners[i] - before.corners[i]))
+            stands += max(0.0, float(2.0 * self.now.corners[i] - before.corners[i]))
         height = float(hold.place @ self.up)
         left, hold.fall = self._settle(height - stands, hold.fall)
         if height != stands + left:
@@ -301,7 +306,7 @@ class Treading:
         for hold in self.holds:
             if hold.place is not None:
                 tilts = [abs(each.tilt) for each in self.holds if each.frame == hold.frame and each.place is not None]
-                low = max(tilts) - float(hold.place @ self.up)
+                low = hold.stands + max(tilts) - float(hold.place @ self.up)
                 if low > 0.0:
                     hold.place = hold.place + low * self.up
 
