@@ -6,6 +6,7 @@ import pytest
 import poise
 from poise import Motion
 from poise.motion import Contacts, lock, quality, retarget
+from poise.spatial import Rotation
 from walkers import make_character, make_machine
 from walks import make_walk
 
@@ -54,6 +55,26 @@ def test_a_foot_that_never_stands_does_not_go_through_the_floor_while_the_other_
         point = known[name]
         assert (held.motion.positions(point.frame, point.point) @ up).min() > 0.04 - 2e-3, name
     assert held.quality.sink_max < 2.0
+
+
+@pytest.mark.parametrize("turn", [0.0, 0.02, 0.1, 0.35])
+@pytest.mark.parametrize("options", [{}, {"nods": True}, {"twist": 0.004}])
+def test_a_body_that_glides_over_the_floor_leaning_has_no_corner_below_it(options, turn):
+    """The middles of its edges are above the floor; it moves if a corner is below, and else not by one bit."""
+    model = make_machine(**options)
+    q = np.tile(model.rest, (30, 1))
+    q[:, 0] += 0.2 * np.arange(30)
+    q[:, 3:7] = Rotation.from_axis_angle((1.0, 0.0, 0.0), turn).wxyz
+    known = poise.roles(model).contacts
+    middles = [known[name] for name in ("heel_l", "toe_l", "heel_r", "toe_r")]
+    clip = Motion(model, q, 30.0)
+    q[:, 2] += 0.001 - min(float(clip.positions(p.frame, p.point)[:, 2].min()) for p in middles)
+    clip = Motion(model, q, 30.0)
+    held = lock(clip, Contacts((), len(clip), clip.fps, 0.0))
+    assert quality(clip, contacts=held.contacts).sink_max == pytest.approx(1e3 * max(find_depth(clip), 0.0), abs=1e-6)
+    assert find_depth(held.motion) < 1e-5
+    assert held.quality.sink_max < 0.01
+    assert find_depth(clip) > 0.0 or np.array_equal(held.motion.q, clip.q)
 
 
 @pytest.mark.parametrize("deep", [0.02, 0.1])

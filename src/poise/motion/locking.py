@@ -19,7 +19,7 @@ from poise.goals import HalfSpace, Inside, Reach
 from poise.kinematics import Motion
 from poise.kinematics.editing import follow_branches
 from poise.limits import Limit
-from poise.motion.edges import list_edge_goals
+from poise.motion.edges import find_edges, list_edge_goals
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.finding import find_runs
 from poise.motion.fitting import SHIFT, fit_places
@@ -247,12 +247,15 @@ def list_goals(clip: Motion, ledger: Contacts, tipping: Tipping | None = None, s
         )
     swinging, ground = list_swinging(clip.model, ledger, carried=tipping is not None)
     heights = [clip.positions(sole.frame, sole.point) @ up - ground for sole in swinging]
-    if not held and all((height >= -SAME * size).all() for height in heights):
+    edges = {edge.name: edge for side in "lr" for edge in find_edges(clip.model, side)}
+    corners = [corner for sole in swinging if sole.name in edges for corner in edges[sole.name].corners]
+    lowest = [*heights, *(clip.positions(corner.frame, corner.point) @ up - ground for corner in corners)]
+    if not held and all((height >= -SAME * size).all() for height in lowest):
         return []  # nothing moves the body
     for sole, height in zip(swinging, heights, strict=True):
         near = height < NEAR * size + most
         above += raise_point(sole.frame, sole.point, HalfSpace(ground * up, -up), near)
-        floors[sole.name] = ground
+        floors[sole.name] = ground + (edges[sole.name].stands if sole.name in edges else 0.0)
     return held + above + list_edge_goals(clip, ledger, floors, size, None if tipping is None else tipping.levels)
 
 
