@@ -104,8 +104,14 @@ def raise_corners(
     return [goal for goal in raised if goal is not None]
 
 
-def find_edges(model: Model, side: str) -> Iterator[Edge]:
+def find_edges(model: Model, side: str) -> tuple[Edge, ...]:
     """List the edges of a sole that shapes or a mesh tell of; nothing for a foot of bones."""
+    edges: tuple[Edge, ...] = model.keep(f"edges of sole {side}", lambda: tuple(look_for_edges(model, side)))
+    return edges
+
+
+def look_for_edges(model: Model, side: str) -> Iterator[Edge]:
+    """List the edges of a sole as its points in the rest pose tell of them."""
     roles = find_roles(model)
     known = roles.contacts
     lies = can_lie(model, roles, side)
