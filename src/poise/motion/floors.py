@@ -14,7 +14,7 @@ from poise.model import Model
 from poise.motion.ledger import Contact, Contacts
 from poise.motion.soles import SolePoint, find_soles
 
-__all__ = ["list_soles", "list_swinging"]
+__all__ = ["is_of_foot", "list_soles", "list_swinging"]
 
 
 def list_soles(model: Model) -> list[SolePoint]:

@@ -17,10 +17,11 @@ from poise.motion.carry_over import CarryOver
 from poise.motion.edges import find_edges
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.finding import find_runs, measure_speed
+from poise.motion.floors import is_of_foot, list_soles
 from poise.motion.ledger import Contact, Contacts
 from poise.motion.soles import measure_size
 
-__all__ = ["carry_contacts", "find_holds", "measure_standing_ankle"]
+__all__ = ["carry_contacts", "find_air", "find_holds", "measure_standing_ankle"]
 
 Floats = NDArray[np.float64]
 Place = tuple[float, float, float]
@@ -32,14 +33,25 @@ LOWEST = 2.0  # percentile of heights
 ON_STAIRS = 0.03  # m: a foot that stands so much higher than usual stands on something
 
 
-def find_holds(clip: Motion, carrying: CarryOver) -> Contacts:
-    """Find the contacts of the feet and hands of a clip; none where its body has no feet."""
+def find_holds(clip: Motion, carrying: CarryOver, floor: float | None = None) -> Contacts:
+    """Find the contacts of the feet and hands of a clip; none of feet where its body has none.
+
+    `floor` is the height of the ground [m]; found unless given.
+    """
     try:
-        feet = find_contacts(clip)
+        feet = find_contacts(clip, floor=floor)
     except InvalidValue:
-        feet = Contacts((), len(clip), clip.fps)
+        feet = Contacts((), len(clip), clip.fps, floor)
     hands = [contact for side in "lr" for contact in find_hand_holds(clip, carrying, f"wrist_{side}", feet.floor)]
     return Contacts((*feet, *hands), len(clip), clip.fps, feet.floor)
+
+
+def find_air(clip: Motion, ledger: Contacts) -> float:
+    """Return how far above the floor of a ledger a clip is in which no foot stands [m]; 0 where one does."""
+    if ledger.floor is None or not list_soles(clip.model) or any(is_of_foot(contact) for contact in ledger):
+        return 0.0
+    lowest = find_contacts(clip).floor
+    return 0.0 if lowest is None else lowest - ledger.floor
 
 
 def find_hand_holds(clip: Motion, carrying: CarryOver, role: str, floor: float | None) -> list[Contact]:

@@ -27,7 +27,6 @@ from poise.motion.mapping import Mapping
 from poise.motion.options import read_frame
 from poise.motion.result import Track
 from poise.motion.soles import measure_size
-from poise.motion.striding import place_at
 from poise.motion.treading import Treading
 from poise.motion.whole_clip import Progress, Window
 
@@ -39,7 +38,8 @@ MORE_STEPS = 40  # of the first frame, which has none before it, and where a con
 NEARLY = 1e-4  # m: a contact that is further off is worth more steps,
 OUT_OF_REACH = 2e-3  # m: and one that still is further off is let go
 STILL, TIPPED = 1e-4, 1e-3  # m along the ground: a sole that has not gone further, or one on a corner, stands still
-ON_GROUND = 0.1  # m on a body of 1.75 m: a stream whose first frame stands no higher stands on height 0
+ON_GROUND = 0.1  # m on a body of 1.75 m: a stream whose first frame is no further from its floor stands on that
+AT_ZERO = 0.02  # m on a body of 1.75 m: and one whose first frame is no further from height 0 has its floor there
 
 
 class Retargeter:
@@ -54,7 +54,8 @@ class Retargeter:
         limits: More limits than the joints' own ranges.
         smooth: Over how long changes spread.
         fps: Frames a second of the stream.
-        floor: The height of the source's ground [m]; 0, or where the first frame stands if that is elsewhere.
+        floor: The height of the source's ground [m]. Unless given it is 0 if the first frame stands there, else where
+            that stands; one that is above 0 may be in the air, so its ground is as low as its feet came since.
     """
 
     def __init__(
@@ -112,6 +113,8 @@ class Retargeter:
         T = self.carrying.look(q[None])
         if self.ground is None:
             self._find_ground(q, T[0])
+        else:
+            self._lower_ground(T[0])
         assert self.ground is not None
         self.carrying.bends.watch(T)
         targets = self.carrying.aim(T, self.ground)
@@ -124,14 +127,23 @@ class Retargeter:
     def _find_ground(self, q: Floats, T: Floats) -> None:
         up, carrying = self.model.up_direction, self.carrying
         self.size = measure_size(Motion(carrying.source, q[None], self.fps))
-        soles = [place_at(T[carrying.at[h.source.frame]], h.source.point) @ up for h in self.treading.holds]
-        lowest = float(min(soles, default=0.0))
-        stands = abs(lowest) < ON_GROUND * self.size
-        floor = (0.0 if stands else lowest) if self.floor is None else self.floor
+        lowest = self.treading.find_lowest(T)
+        floor = (0.0 if abs(lowest) < AT_ZERO * self.size else lowest) if self.floor is None else self.floor
+        stands = abs(lowest - floor) < ON_GROUND * self.size
         ankles = [
             T[carrying.at[carrying.theirs[n]], :3, 3] @ up for n in ("ankle_l", "ankle_r") if n in carrying.theirs
         ]
         self.ground = Ground(floor, float(min(ankles)) - (floor if stands else lowest) if ankles else 0.0)
+
+    def _lower_ground(self, T: Floats) -> None:
+        """Take the ground to be as low as feet that began above height 0 have come, and no lower than that.
+
+        The hips are as high above it as they were: only what is said to stand depends on it.
+        """
+        assert self.ground is not None
+        if self.floor is None and self.ground.floor > 0.0:
+            floor = max(0.0, min(self.ground.floor, self.treading.find_lowest(T)))
+            self.ground = Ground(floor, self.ground.ankle + self.ground.floor - floor)
 
     def _solve(self, targets: Floats, guide: Floats) -> Floats:
         """Solve the next frame: with more steps where a contact is missed, and last without those out of reach."""
@@ -186,9 +198,10 @@ def carry_online(
     limits: tuple[Limit, ...],
     smooth: float,
     progress: Progress | None,
+    floor: float | None = None,
 ) -> Retargeted:
     """Carry a clip over frame by frame, as a stream would come."""
-    live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps)
+    live = Retargeter(clip.model, model, mapping, scale, joints, limits, smooth, clip.fps, floor)
     q, stood = np.empty((len(clip), model.nq)), list[list[Floats | None]]()
     for t, frame in enumerate(clip.q):
         q[t] = live.step(frame).q

@@ -10,6 +10,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from poise.limits import Limit
 from poise.model import Model
 from poise.motion.carried import HOLD, Retargeted, prepare, tell
 from poise.motion.carry_over import CarryOver, Ground
-from poise.motion.holding import carry_contacts, find_holds, measure_standing_ankle
+from poise.motion.holding import carry_contacts, find_air, find_holds, measure_standing_ankle
 from poise.motion.joining import Joining
 from poise.motion.keeping import read_limits, read_number
 from poise.motion.ledger import Contacts
@@ -49,6 +50,7 @@ def retarget(
     smooth: float = 1.0,
     mode: str = "clip",
     progress: Progress | None = None,
+    floor: float | None = None,
 ) -> Retargeted:
     """Carry a motion over onto another body on two legs.
 
@@ -67,6 +69,7 @@ def retarget(
         smooth: Over how long changes spread; 1 is a tenth of a second.
         mode: "clip": all frames at once; "online": one after the other, none sees what follows it.
         progress: Called with the frames that are done, and all of them.
+        floor: The height of the source's ground [m]; found unless given.
 
     Raises:
         InvalidValue: A body has no two legs that can be told, or does not move freely; an option is unknown.
@@ -76,12 +79,15 @@ def retarget(
     check_contacts(contacts, mode)
     check_progress(progress)
     if mode == "online":
-        return carry_online(clip, model, mapping, scale, joints, read_limits(limits), smooth, progress)
+        return carry_online(clip, model, mapping, scale, joints, read_limits(limits), smooth, progress, floor)
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)
     one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # of several people
-    ledger = read_contacts(one, contacts) if isinstance(contacts, Contacts) else find_holds(one, carrying)
-    free = carry_freely(one, carrying, ledger, smooth, progress)
+    ground = None if floor is None else read_number(floor, "floor")
+    ledger = read_contacts(one, contacts) if isinstance(contacts, Contacts) else find_holds(one, carrying, ground)
+    if isinstance(contacts, Contacts) and ground is not None:
+        ledger = replace(ledger, floor=ground)
+    free = carry_freely(one, carrying, ledger, smooth, progress, 0.0 if ground is None else find_air(one, ledger))
     held = carry_contacts(carrying, ledger, free, measure_size(one))
     asked = Asked(smooth, carrying.joints, rules, progress, None if rules else LOCK_STEPS, SLIDE, tips=True)
     track = lock_places(free, held, asked)
@@ -94,13 +100,14 @@ def carry_freely(
     ledger: Contacts,
     smooth: float,
     progress: Progress | None,
+    air: float = 0.0,
 ) -> Motion:
-    """Return the motion as bones and parts ask for it, before its contacts are held."""
+    """Return the motion as bones and parts ask for it, before its contacts are held; `air` is below its lowest sole."""
     T = carrying.look(clip.q)
     carrying.bends.forget()
     carrying.bends.watch(T)
     floor = 0.0 if ledger.floor is None else ledger.floor
-    targets = carrying.aim(T, Ground(floor, measure_standing_ankle(carrying, T, ledger) - floor))
+    targets = carrying.aim(T, Ground(floor, measure_standing_ankle(carrying, T, ledger) - floor - air))
     guide = Motion(carrying.model, carrying.guide(T, targets), clip.fps)
     wanted = [
         ClipGoal(goal, targets[:, i], np.full(len(clip), weight))

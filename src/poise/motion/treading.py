@@ -177,6 +177,12 @@ class Treading:
         self._level()
         self._fade()
 
+    def find_lowest(self, T: Floats) -> float:
+        """Return how high the lowest sole of the source is in a frame of it, (parts, 4, 4); 0 where it has none."""
+        part = T[self.frames]
+        heights = ((part[:, :3, :3] @ self.points)[..., 0] + part[:, :3, 3]) @ self.up
+        return float(heights.min()) if heights.size else 0.0
+
     def look(self, q: Floats) -> Seen:
         """Look where the points of the target are in a pose, and how deep."""
         feet = np.array([self.carrying.model.fk(q, frame) for frame in self.feet]).reshape(-1, 4, 4)[self.foot_of]
