@@ -147,3 +147,44 @@ def test_links_that_are_fixed_to_each_other_are_one_piece_of_the_trunk(links):
 def test_a_body_of_two_arms_is_refused_in_plain_words(walk):
     with pytest.raises(InvalidValue, match="none that can be told: it has two arms and no legs"):
         retarget(walk, make_cart())
+
+
+LEG, ARM = ("UpperLeg", "LowerLeg", "Foot"), ("UpperArm", "LowerArm", "Hand")
+DOWN, AHEAD, UP = (0.0, 0.0, -1.0), (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
+WAYS = {"standing": (DOWN, DOWN), "a stride": (AHEAD, DOWN), "sitting": (AHEAD, AHEAD), "a kick": (DOWN, UP)}
+
+
+def make_figure(ways, legs=LEG):
+    """Somebody whose legs point some way in the rest pose, left and right, and whose arms point aside."""
+    builder = poise.ModelBuilder("figure")
+    builder.up = "z"
+    builder.add_joint("Hips", None, "free", rest=(0.0, 0.0, 0.95, 1.0, 0.0, 0.0, 0.0))
+    for name, parent in (("Spine", "Hips"), ("Chest", "Spine"), ("Neck", "Chest"), ("Head", "Neck")):
+        builder.add_joint(name, parent, "ball", offset=(0.0, 0.0, 0.15))
+    for side, y, way in (("L", 1.0, ways[0]), ("R", -1.0, ways[1])):
+        for limb, parent, z, along, long in ((ARM, "Chest", 0.1, (0, y, 0), 0.26), (legs, "Hips", -0.05, way, 0.42)):
+            above, offset = parent, np.array((0.0, 0.1 * y, z))
+            for part in limb:
+                builder.add_joint(f"{part}_{side}", above, "ball", offset=offset)
+                above, offset = f"{part}_{side}", long * np.array(along)
+    return builder.build()
+
+
+@pytest.mark.parametrize("ways", WAYS.values(), ids=list(WAYS))
+def test_legs_that_are_named_are_legs_wherever_they_point_in_the_rest_pose(walk, ways):
+    model = make_figure(ways)
+    found = poise.roles(model)
+    assert found.kind == "biped"
+    assert not any("no legs" in note for note in found.notes)
+    there, back = Mapping.between(walk.model, model), Mapping.between(model, walk.model)
+    assert (there.find("hip_l").target, there.find("ankle_r").target) == ("UpperLeg_L", "Foot_R")
+    assert back.find("knee_r").source == "LowerLeg_R"
+
+
+@pytest.mark.parametrize("ways", WAYS.values(), ids=list(WAYS))
+def test_roles_that_are_given_settle_what_kind_a_body_is(walk, ways):
+    model = make_figure(ways, legs=("x1", "x2", "x3"))
+    given = {f"{part}_{s.lower()}": f"x{k}_{s}" for k, part in enumerate(("hip", "knee", "ankle"), 1) for s in "LR"}
+    told = model.with_roles({"pelvis": "Hips", **given})
+    assert poise.roles(told).kind == "biped"
+    assert Mapping.between(told, walk.model).find("ankle_l").source == "x3_L"

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from poise.anatomy.bones import find_roles
 from poise.anatomy.poses import read_best_shape
 from poise.anatomy.report import Role, Roles, order_of
-from poise.anatomy.shape import Shape
+from poise.anatomy.shape import NO_LEGS, Shape
 from poise.anatomy.weighing import weigh
 from poise.errors import InvalidValue, ModelMismatch
 from poise.kinematics import Motion
@@ -41,6 +43,7 @@ def roles(model: Model, clip: Motion | None = None) -> Roles:
     names, shape = find_roles(model), read_best_shape(model, find_first_shown(model) if clip is None else clip)
     weighed, shape = weigh(model, names, shape)
     found = keep_stated(model, weighed.found)
+    shape = settle_kind(shape, {role.role: role.frame for role in found})
     out = Roles(
         model_name=model.name,
         kind=shape.kind,
@@ -69,6 +72,18 @@ def keep_stated(model: Model, found: list[Role]) -> list[Role]:
     have = {role.role for role in kept}
     given = [Role(role, frame, 1.0, "given") for role, frame in stated.items() if frame and role not in have]
     return [*kept, *given]
+
+
+def settle_kind(shape: Shape, found: dict[str, str]) -> Shape:
+    """Return the shape of a biped where one pair of limbs was seen, its arms, and legs are named or given beside them.
+
+    Legs are not seen in a pose in which they reach no ground, or are no images of each other, as in a stride.
+    """
+    arms = {found.get(f"{part}_{side}") for part in ("shoulder", "elbow", "wrist", "hand") for side in "lr"}
+    legs = {found.get(f"{part}_{side}") for part in ("hip", "knee", "ankle") for side in "lr"}
+    if shape.kind != "two arms" or None in legs or len(legs) < 6 or legs & arms:
+        return shape
+    return replace(shape, kind="biped", notes=tuple(note for note in shape.notes if not note.startswith(NO_LEGS)))
 
 
 def look_of(shape: Shape, turned: bool) -> tuple[float, float, float] | None:

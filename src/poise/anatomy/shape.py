@@ -16,7 +16,9 @@ from poise.anatomy.symmetry import Symmetry, find_symmetry
 from poise.anatomy.trunk import read_trunk
 from poise.model import Model
 
-__all__ = ["Guess", "Shape", "read_shape"]
+__all__ = ["NO_LEGS", "Guess", "Shape", "read_shape"]
+
+NO_LEGS = "it has no legs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,7 @@ def read_shape(model: Model, q: ArrayLike, up: Floats | None = None) -> Shape:
         wheels = ", ".join(body.parts[k].frame for k in stance.wheels[:4])
         notes.append(f"it rolls on wheels ({wheels})" + ("" if legs else "; it has no legs"))
     elif not legs:
-        notes.append("it has no legs: no pair of limbs reaches the ground below its trunk")
+        notes.append(f"{NO_LEGS}: no pair of limbs reaches the ground below its trunk")
     guesses = {role: Guess(frame, round(min(sure, 1.0), 3), why) for role, (frame, sure, why) in roles.items()}
     return Shape(kind, guesses, tuple(notes), body, facing, symmetry, stance, limbs)
 

@@ -200,7 +200,7 @@ def find_mapping(moving: Model, model: Model) -> Mapping:
     for body, roles in ((moving, source), (model, target)):
         arms = {roles[f"{part}_{side}"] for part in ARM for side in "lr" if f"{part}_{side}" in roles}
         lacking = [role for role in NEEDED if role not in roles or roles[role] in arms]
-        if roles.kind not in ("biped", "") or lacking:
+        if roles.kind in ("quadruped", "many legs") or lacking:
             what = KINDS.get(roles.kind, f"it has no {', '.join(lacking)}")
             raise InvalidValue(
                 f"a motion is carried over between bodies with two legs, and {body.name!r} is none that can be told: "
