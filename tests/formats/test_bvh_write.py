@@ -1,7 +1,8 @@
-"""BVH written: what is read back stands where it stood, for every joint kind and every Euler order."""
+"""BVH written: what is read back stands where it stood, with y up, for every joint kind and every Euler order."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,16 +11,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import poise
+import walkers
 from bodies import models
 from bvh_cases import figure, random_bodies, rows_for, write
 from bvh_oracle import Bone, text_of
 from poise.errors import FormatError
+from poise.formats.adjust import rebuild, with_up
 from poise.model import EULER_ORDERS
+
+UPRIGHT = {"x": [[0, -1, 0], [1, 0, 0], [0, 0, 1]], "y": np.eye(3), "z": [[1, 0, 0], [0, 0, 1], [0, -1, 0]]}
 
 
 def same_places(a: poise.Motion, b: poise.Motion, tolerance: float = 1e-9) -> None:
+    """Every frame is where it was, seen with y up, and so are its own axes."""
+    turn = np.eye(4)
+    turn[:3, :3] = UPRIGHT[a.model.up]
     for frame in a.model.frames:
-        np.testing.assert_allclose(b.model.fk(b.q, frame), a.model.fk(a.q, frame), rtol=0, atol=tolerance)
+        np.testing.assert_allclose(
+            b.model.fk(b.q, frame), turn @ a.model.fk(a.q, frame) @ turn.T, rtol=0, atol=tolerance
+        )
 
 
 def back(motion: poise.Motion, folder: Path) -> poise.Motion:
@@ -31,6 +41,7 @@ def back(motion: poise.Motion, folder: Path) -> poise.Motion:
 @given(model=models(), seed=st.integers(0, 2**32 - 1))
 def test_any_model_moves_as_it_did(tmp_path_factory: pytest.TempPathFactory, model: poise.Model, seed: int) -> None:
     """Balls, free joints, screws, planes, followers, axes askew, joints mounted at an angle, several roots."""
+    model = rebuild(model, list(model._layout.specs), replace(model._attached, up="xyz"[seed % 3]))
     motion = poise.Motion(model, model.random(np.random.default_rng(seed), 4), 24.0)
     again = back(motion, tmp_path_factory.mktemp("bvh"))
     same_places(motion, again, 1e-9 * (1.0 + model.length))
@@ -55,7 +66,9 @@ def test_what_was_bvh_is_bvh_again(tmp_path_factory: pytest.TempPathFactory, roo
 
 @pytest.mark.parametrize("order", EULER_ORDERS)
 def test_every_order_keeps_its_angles(tmp_path: Path, order: str) -> None:
-    model = poise.ModelBuilder("one").add_joint("j", None, "euler", order=order, offset=(1, 2, 3)).build()
+    builder = poise.ModelBuilder("one").add_joint("j", None, "euler", order=order, offset=(1, 2, 3))
+    builder.up = "y"
+    model = builder.build()
     q = np.radians(np.random.default_rng(0).uniform(-720, 720, (50, 3)))
     q[:8] = np.radians([[a, b, c] for a in (0, 180) for b in (90, -90) for c in (0, 45)])  # gimbal lock
     again = back(poise.Motion(model, q), tmp_path)
@@ -80,6 +93,26 @@ def test_built_in_bodies(tmp_path: Path, name: str) -> None:
     again = back(motion, tmp_path)
     same_places(motion, again)
     assert again.fps == 29.97
+
+
+@pytest.mark.parametrize("neck", [None, (0.0, 0.0, 0.3)])
+@pytest.mark.parametrize("bend", [0.0, 0.2])
+def test_a_robot_with_z_up_stands_in_its_file(tmp_path: Path, neck: walkers.Triple | None, bend: float) -> None:
+    """Also in the offsets, which other programs take for its rest pose; what is read is the same robot, with y up."""
+    model = walkers.make_machine(bend=bend, neck=neck)
+    motion = poise.Motion(model, model.rest[None], 50.0)
+    again = back(motion, tmp_path)
+    same_places(motion, again)
+    turned = poise.Motion(with_up(model, "y"), model.rest[None], 50.0)
+    np.testing.assert_allclose(back(turned, tmp_path).q, again.q, atol=1e-12)
+    assert again.model.up == "y"
+    roles, own = poise.roles(again.model), poise.roles(model)
+    assert roles.kind == "biped"
+    assert [roles[role] for role in ("pelvis", "knee_l", "elbow_r")] == [
+        own[role] for role in ("pelvis", "knee_l", "elbow_r")
+    ]
+    hip, knee, ankle = (again.model.fk(0.0 * again.q[0], own[f"{role}_l"])[1, 3] for role in ("hip", "knee", "ankle"))
+    assert ankle < knee - 0.3 < hip - 0.6
 
 
 def test_models_and_poses_are_one_frame(tmp_path: Path) -> None:

@@ -1,12 +1,13 @@
 """Models, motions and poses written as BVH.
 
-Every frame of the model becomes a BVH joint of its name (a leaf called ``<joint>_end`` becomes an End Site), and its
-place and orientation in the file are those of the model. Joints that turn about or slide along the coordinate axes
+Every frame of the model becomes a BVH joint of its name (a leaf called ``<joint>_end`` becomes an End Site). In the
+file y is up, as the format has it: of a body with another axis up all places and all axes are turned, those of its
+frames with them, and what was read from BVH stays as it is. Joints that turn about or slide along the coordinate axes
 keep their numbers, and what `load` made of a BVH file keeps its channels; elsewhere hinges and universal joints are
-filled up to three rotations, since programs exist that read three or none. All others (balls, free roots,
-screws, planes, axes askew, joints mounted at an angle) are written as three rotations in the order Z, X, Y, with three
-positions where they slide. Ranges, masses and shapes have no place in BVH and are left out; so is what mimics what,
-but followers move as they did. A body without one root gets one, called ``world``.
+filled up to three rotations, since programs exist that read three or none. All others (balls, free roots, screws,
+planes, axes askew, joints mounted at an angle) are written as three rotations in the order Z, X, Y, with three
+positions where they slide. Ranges, masses and shapes have no place in BVH and are left out; so is what mimics what, but
+followers move as they did. A body without one root gets one, called ``world``.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from poise.errors import FormatError
+from poise.formats.adjust import with_up
 from poise.formats.bvh_tree import MOST_DEPTH, MOST_JOINTS, Channel, Words
 from poise.formats.source import Source, quote
 from poise.kinematics import Motion, Pose
@@ -72,6 +74,7 @@ def write_motion(motion: Motion, target: Path) -> None:
     """
     if not len(motion):
         raise FormatError("a motion without frames cannot be written as BVH.", str(target))
+    motion = turn_back(motion)
     roots = make_tree(motion)
     root = roots[0] if len(roots) == 1 else make_world(motion, roots)
     nodes = list(check(root, target))
@@ -108,7 +111,7 @@ def make_tree(motion: Motion) -> list[Written]:
         parent, frame = waiting.pop()
         above = made[parent] if parent is not None else None
         if above is not None and is_end(frame, above, below):
-            above.end = frame.offset.translation
+            above.end = find_turn(model) @ frame.offset.translation
             continue
         frames = gather_parts(frame, below)
         node = describe(motion, frames)
@@ -164,12 +167,50 @@ def describe(motion: Motion, frames: list[Frame]) -> Written:
     model = motion.model
     joints = [model.joint(frame.joint) for frame in frames if frame.joint is not None]
     plain = write_directly(motion, frames[0].offset, joints) if is_straight(frames[0].offset) else None
-    if plain is None:
-        return Written(frames, *decompose(motion, frames, joints))
-    offset, channels, values = plain
-    if not model.source.lower().endswith(".bvh"):
+    offset, channels, values = turn_up(model, *(decompose(motion, frames, joints) if plain is None else plain))
+    if plain is not None and not is_of_bvh(model):
         channels, values = fill_rotations(channels, values)
     return Written(frames, offset, channels, values)
+
+
+def is_of_bvh(model: Model) -> bool:
+    """Return whether a body was read from BVH."""
+    return model.source.lower().endswith(".bvh")
+
+
+def find_turn(model: Model) -> Floats:
+    """Return the rotation that brings a body's up to y, which is up in BVH; what was read from BVH stays as it is."""
+    if is_of_bvh(model):
+        return np.eye(3)
+    return np.round(Rotation.between(model.up_direction, np.eye(3)[1]).matrix)  # it swaps axes, to the last bit
+
+
+def turn_back(motion: Motion) -> Motion:
+    """Return a motion of the body as it was before `up=` turned its root, so that it stands in its offsets as well."""
+    model = motion.model
+    for up in "" if is_of_bvh(model) or has_straight_roots(model) else "yzx":
+        before = with_up(model, up)
+        if has_straight_roots(before):
+            return Motion(before, motion.q, motion.fps)
+    return motion
+
+
+def has_straight_roots(model: Model) -> bool:
+    """Return whether no root of a body is mounted at an angle, but for rounding."""
+    roots = [frame for frame in map(model.frame, model.frames) if frame.parent is None]
+    return all(np.allclose(frame.offset.matrix[:3, :3], np.eye(3), atol=1e-12) for frame in roots)
+
+
+def turn_up(
+    model: Model, offset: Floats, channels: tuple[Channel, ...], values: Floats
+) -> tuple[Floats, tuple[Channel, ...], Floats]:
+    """Return a joint with y up: a turn about an axis is one about the axis that it is turned to, or against it."""
+    turn = find_turn(model)
+    onto = np.argmax(np.abs(turn), axis=0)
+    made = [Channel(int(onto[channel.axis]), turns=channel.turns) for channel in channels]
+    signs = np.array([turn[new.axis, old.axis] for old, new in zip(channels, made, strict=True)])
+    order = sorted(range(len(made)), key=lambda k: (made[k].turns, 0 if made[k].turns else made[k].axis))
+    return turn @ offset, tuple(made[k] for k in order), (values * signs)[:, order]
 
 
 def fill_rotations(channels: tuple[Channel, ...], values: Floats) -> tuple[tuple[Channel, ...], Floats]:
