@@ -145,3 +145,34 @@ def test_a_single_arm_has_no_two_sides() -> None:
     assert not found.kind
     assert len(found) == 0
     assert any("mirror images" in note for note in found.notes)
+
+
+@pytest.mark.parametrize("names", ["{side}_{part}", "{side}_{part}_link", "{part}.{side}"])
+@pytest.mark.parametrize("trunk", [0, 1, 3])
+@pytest.mark.parametrize("arms", [False, True])
+def test_a_pair_of_limbs_that_hangs_down_is_what_its_names_say(arms: bool, trunk: int, names: str) -> None:
+    """Arms and legs of a body with one pair of limbs look alike; without names they are legs."""
+    limb = ("shoulder", "elbow", "wrist") if arms else ("hip", "knee", "ankle")
+    builder = poise.ModelBuilder("half")
+    builder.add_joint("base", None, "free", mass=5.0)
+    above = "base"
+    for k in range(trunk):
+        builder.add_joint(f"part{k}", above, "revolute", axis=(0, 1, 0), offset=(0.0, 0.0, 0.1), mass=2.0)
+        above = f"part{k}"
+    for side, y in (("left", 0.15), ("right", -0.15)):
+        first, middle, last = (names.format(side=side, part=part) for part in limb)
+        for k, axis in enumerate(np.eye(3)[:2]):
+            builder.add_joint(
+                f"{first}{k}", above if k == 0 else f"{first}0", "revolute", axis=axis, offset=(0.0, (1 - k) * y, 0.0)
+            )
+        builder.add_joint(middle, f"{first}1", "revolute", axis=(0, 1, 0), offset=(0.0, 0.0, -0.3), mass=1.0)
+        builder.add_joint(last, middle, "revolute", axis=(0, 1, 0), offset=(0.0, 0.0, -0.3), mass=1.0)
+        builder.add_frame(f"{side}_tip", last, (0.0, 0.0, -0.1))
+    model = builder.build()
+    found = poise.roles(model)
+    assert found.kind == ("two arms" if arms else "biped")
+    assert found[f"{limb[1]}_l"] == names.format(side="left", part=limb[1])
+    assert not {f"{part}_l" for part in (("hip", "knee", "ankle") if arms else ("shoulder", "elbow", "wrist"))} & {
+        *found
+    }
+    assert poise.roles(scramble(model, 0)[0]).kind == "biped"

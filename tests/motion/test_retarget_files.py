@@ -253,7 +253,7 @@ def test_a_body_without_legs_is_refused_by_what_it_lacks(walk, small):
     human = poise.load("humanoid")
     trunk = human.subtree("chest")
     for source, target in ((walk, trunk), (Motion(trunk, trunk.rest[None]), small)):
-        with pytest.raises(InvalidValue, match=r"has no .*hip_l"):
+        with pytest.raises(InvalidValue, match="it has two arms and no legs"):
             retarget(source, target)
 
 

@@ -1,4 +1,7 @@
-"""Which limbs are legs and which are arms: legs reach the ground, arms are at the other end of the trunk."""
+"""Which limbs are legs and which are arms: legs reach the ground, arms are at the other end of the trunk.
+
+Of a body with arms alone they may hang down as legs do, and the shape cannot tell them apart: their names can.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from poise.anatomy.bones.words import words_of
 from poise.anatomy.limbs import Limb, read_limb
 from poise.anatomy.parts import Body
 from poise.anatomy.symmetry import Pair, Symmetry
@@ -15,6 +19,8 @@ __all__ = ["Limbs", "Stance", "find_stance", "path_between"]
 GROUND = 0.12  # of the body's height: how near to its lowest place a foot is
 ARM_TURNS = 4  # angles of an arm at least, on a body without legs
 LEG_TURNS = 2  # angles of a leg at least: the jaws of a gripper have fewer
+ARM_WORDS = frozenset(("shoulder", "elbow", "wrist"))
+LEG_WORDS = frozenset(("hip", "thigh", "knee", "shin", "calf", "ankle", "foot", "leg"))
 LONG = 0.15  # of the body's height: how long a leg or an arm is at least
 
 
@@ -64,6 +70,8 @@ def find_stance(body: Body, symmetry: Symmetry) -> Stance:
     legs = [limb for limb in long if stands(body, long, limb, floor, height)]
     if len(legs) > 1 and not stand_together(body, legs, height):
         legs = [min(legs, key=lambda limb: lowest(body, limb) - 0.1 * limb.pair.length)]
+    if len(legs) == 1 and are_called_arms(body, legs[0]):
+        legs = []
     arms = [limb for limb in long if limb not in legs]
     reach = max(arms, key=lambda limb: arm_score(body, limb, legs), default=None)
     if reach is not None and not legs and are_fingers(body, reach):
@@ -87,6 +95,21 @@ def stands(body: Body, limbs: list[Limbs], limb: Limbs, floor: float, height: fl
     places = [body.parts[k].place for k in list_core(body, limbs)]
     heights = [body.height(place) for place in places]
     return min(heights, default=np.inf) > low + 0.4 * (begin - low)
+
+
+def are_called_arms(body: Body, limbs: Limbs) -> bool:
+    """Tell whether the names of a pair say that it is a pair of arms, which may well hang down to where legs would end.
+
+    Animals have shoulders and elbows in their forelegs; a body on two legs stands on no pair that is called so.
+    """
+    parts = [body.parts[k] for limb in (limbs.first, limbs.second) for k in limb.chain]
+    words = {
+        word
+        for part in parts
+        for name in (part.frame, part.joint.name if part.joint else "")
+        for word in words_of(name)
+    }
+    return bool(words & ARM_WORDS) and not words & LEG_WORDS
 
 
 def list_core(body: Body, limbs: list[Limbs]) -> set[int]:
