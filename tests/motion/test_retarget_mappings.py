@@ -11,6 +11,7 @@ from carts import make_cart
 from poise.errors import InvalidValue, NameNotFound, PoiseError
 from poise.motion import retarget
 from poise.motion.mapping import Mapping, Pair, find_mapping
+from walkers import make_machine
 from walks import make_walk
 
 
@@ -142,6 +143,20 @@ def test_links_that_are_fixed_to_each_other_are_one_piece_of_the_trunk(links):
     for trunk in {"base", f"link_{links - 1}" if links else "base"}:
         mapping = Mapping.between(walk.model, model).replace("chest", target=trunk)
         assert retarget(walk, model, mapping).quality.limits_max == 0.0
+
+
+@pytest.mark.parametrize("change", ["as found", "corrected", "less a part"])
+@pytest.mark.parametrize("body", ["humanoid", "machine", "no arms"])
+def test_a_mapping_is_the_same_when_it_is_read_again(walk, tmp_path, body, change):
+    model = poise.load("humanoid") if body == "humanoid" else make_machine(hands=body == "machine")
+    found = find_mapping(walk.model, model)
+    assert bool(found.missing) == (body != "humanoid")
+    kept = {"as found": found, "corrected": found.replace("chest", target=found.find("pelvis").target)}.get(
+        change, found.remove("foot_l")
+    )
+    again = Mapping.load(poise.save(kept, tmp_path / "map.json"))
+    assert again == kept
+    assert str(again) == str(kept)
 
 
 def test_a_body_of_two_arms_is_refused_in_plain_words(walk):

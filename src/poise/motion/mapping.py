@@ -171,7 +171,8 @@ class Mapping:
         """Return the mapping as the text of a JSON file, one part a line."""
         rows = [f"  {json.dumps(pair.role)}: {json.dumps([pair.source, pair.target])}" for pair in self.pairs]
         head = json.dumps({"kind": KIND, "version": 1, "source": self.source, "target": self.target})
-        return head[:-1] + ', "parts": {\n' + ",\n".join(rows) + "\n}}\n"
+        tail = f', "missing": {json.dumps(self.missing)}' if self.missing else ""
+        return head[:-1] + ', "parts": {\n' + ",\n".join(rows) + "\n}" + tail + "}\n"
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Mapping:
@@ -183,7 +184,8 @@ class Mapping:
         given = read_kind(path, KIND)
         try:
             pairs = tuple(Pair(str(role), str(a), str(b)) for role, (a, b) in given["parts"].items())
-            return cls(str(given["source"]), str(given["target"]), pairs)
+            missing = tuple(str(role) for role in given.get("missing", ()))
+            return cls(str(given["source"]), str(given["target"]), pairs, missing)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise FormatError(f'has a part that is not "role": ["source", "target"]: {error}.', str(path)) from None
 
