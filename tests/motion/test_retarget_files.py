@@ -114,6 +114,14 @@ def test_of_two_people_the_one_that_is_named_walks_and_its_feet_stand(recording,
     bones_called = [name.removesuffix("_position") for name in names]
     with pytest.raises(InvalidValue, match=rf"2 people, carried by '{bones_called[0]}', .*person='{bones_called[1]}'"):
         retarget(clip, small)
+    first, second = sorted(bones_called)
+    with pytest.raises(NameNotFound, match=rf"There are: '{first}', '{second}'\.$"):
+        Mapping.between(clip.model, small, person="nobody")
+    both_said = rf"subtree\('{bones_called[1]}'\), model, person='{bones_called[1]}'\)"
+    with pytest.raises(InvalidValue, match=both_said):
+        Mapping.between(clip.model, clip.model, person=names[0])
+    between = Mapping.between(clip.model.subtree(bones_called[1]), clip.model, person=bones_called[1])
+    assert all(pair.source == pair.target for pair in between)
     called = [Mapping.between(clip.model, small, person=name) for name in bones_called]
     assert called == [Mapping.between(clip.model, small, person=name) for name in names]
     first, second = (Mapping.between(clip.model, small, person=name) for name in names)

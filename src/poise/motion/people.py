@@ -31,9 +31,10 @@ def choose(source: Model, target: Model, person: str) -> tuple[Model, Model]:
         raise InvalidValue(f"person is {person!r}; it must be the name of a frame, such as 'B_Hips', or None.")
     theirs, ours = (list_people(body) for body in (source, target))
     if len(theirs) > 1 and len(ours) > 1:
+        one, other = name_person(source, theirs[1]), name_person(target, ours[1])
         raise InvalidValue(
             f"person is {person!r}, but {source.name!r} holds {len(theirs)} people and {target.name!r} {len(ours)}: "
-            f"say both, poise.Mapping.between(clip.model.subtree({theirs[1]!r}), model, person={ours[1]!r})."
+            f"say both, poise.Mapping.between(clip.model.subtree({one!r}), model, person={other!r})."
         )
     if len(theirs) > 1:
         return cut_out(source, find_person(source, theirs, person)), target
@@ -52,7 +53,7 @@ def find_person(body: Model, people: list[str], frame: str) -> str:
     for each in people:
         if each in around:
             return each
-    raise name_not_found("person", frame, people)
+    raise name_not_found("person", frame, [name_person(body, each) for each in people])
 
 
 def list_people(model: Model) -> list[str]:
