@@ -7,7 +7,7 @@ import pytest
 
 import poise
 from poise import Mapping, Motion
-from poise.motion import retarget
+from poise.motion import contacts, retarget
 from recordings import write_lying
 from walks import PERIOD, PHASES, STANCE, make_walk, stands
 
@@ -84,3 +84,14 @@ def test_a_corrected_role_leaves_the_feet_of_a_recording_where_they_are(striding
     model = poise.load_motion(write_lying(tmp_path / "walk.bvh", striding[:40]), scale=0.01).model
     before, after = (poise.roles(each).contacts for each in (model, model.with_roles({"chest": "Spine"})))
     assert {name: point.point for name, point in after.items()} == {n: point.point for n, point in before.items()}
+
+
+@pytest.mark.parametrize("mode", ["clip", "online"])
+@pytest.mark.parametrize("first", [0, 12, 22])
+def test_hips_of_a_recording_are_as_high_on_its_own_body(striding, tmp_path, first, mode):
+    """Its ankles are above its soles, and its feet turned, as its frames show them, wherever the rest pose has them."""
+    clip = poise.load_motion(write_lying(tmp_path / "walk.bvh", striding[first : first + 40]), scale=0.01)
+    hips, up = poise.roles(clip.model)["pelvis"], clip.model.up_direction
+    made = retarget(clip, clip.model, mode=mode).motion
+    lower = (clip.positions(hips) - made.positions(hips)) @ up - contacts(clip).floor  # the result stands at 0
+    assert abs(np.median(lower)) < 0.01

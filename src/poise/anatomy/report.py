@@ -12,7 +12,8 @@ import numpy as np
 
 from poise.anatomy.bones import CORE
 from poise.anatomy.contacts import ContactPoint, find_contacts
-from poise.anatomy.parts import Floats
+from poise.anatomy.parts import Body, Floats
+from poise.anatomy.standing import stand_on
 from poise.errors import name_not_found
 
 __all__ = ["Role", "Roles", "order_of"]
@@ -110,6 +111,11 @@ class Roles(Mapping[str, str]):
         """
         model, body = self._seen
         return MappingProxyType(find_contacts(model, self._frames, body, self._ahead, model._facts.get("shown")))
+
+    def stand_on(self, foot: str) -> Body:
+        """Return the body in the pose in which a foot stands: that which was looked at, or a frame of its clip."""
+        model, body = self._seen
+        return stand_on(body, self._frames, foot, model._facts.get("shown"))
 
     @property
     def _ahead(self) -> Floats:

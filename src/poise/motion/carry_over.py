@@ -128,10 +128,13 @@ class CarryOver:
         self.own_middle = np.zeros(3) if in_places else find_middle(model, self.ours)
         free = find_free(model, root)
         self.free = {f: j for f, j in free.items() if joints is None or j.name in joints or f in joints}
-        self.ankle = measure_ankle(model, self.ours, self.roles[0])
+        self.ankle = measure_ankle(self.ours, self.roles[0])
         self.chest = find_axes(model, self.ours, "chest")
         self.bends = Bends(source, self.theirs, self.roles[1])
         self.own_bends = Bends(model, self.ours, self.roles[0])
+        shown: Motion | None = model._facts.get("shown")
+        if shown is not None:  # the clip that it was read with: its rest pose may not tell how its limbs bend
+            self.own_bends.watch(np.array(model.fk(shown.q)))
         self.asked: list[tuple[Goal, str, object]] = []
         self.trunk: tuple[list[str], Floats] | None = None
         self._ask_trunk()
@@ -300,13 +303,13 @@ def place_root(root: Root, q: Floats, places: Floats, turns: Floats) -> Floats:
     return q
 
 
-def measure_ankle(model: Model, names: Names[str, str], roles: Roles) -> float:
-    """Return how high the ankles of a body are above its soles."""
-    rest, up = Motion(model, model.rest[None], 1.0), model.up_direction
+def measure_ankle(names: Names[str, str], roles: Roles) -> float:
+    """Return how high the ankles of a body are above its soles, in the pose in which each foot stands."""
     heights = []
     for side in "lr":
         points = [roles.contacts[n] for n in (f"heel_{side}", f"toe_{side}", f"sole_1_{side}") if n in roles.contacts]
         if points and f"ankle_{side}" in names:
-            ankle = rest.positions(names[f"ankle_{side}"])[0] @ up
-            heights.append(float(ankle - min(rest.positions(p.frame, p.point)[0] @ up for p in points)))
+            body = roles.stand_on(names.get(f"foot_{side}", names[f"ankle_{side}"]))
+            low = min(body.height((body.places[p.frame] @ (*p.point, 1.0))[:3]) for p in points)
+            heights.append(body.height(body.places[names[f"ankle_{side}"]][:3, 3]) - low)
     return float(np.mean(heights)) if heights else 0.0
