@@ -50,6 +50,12 @@ class Use {
   const PreparedSolver& solver_;
 };
 
+// takes another time limit for the calls that follow; a negative one is none
+inline void heed(PreparedSolver& solver, double seconds) {
+  const Use use(solver);
+  for (SolverData* d = &solver.data; d; d = d->first) d->time_limit = seconds;
+}
+
 // finds the bounds that were left for when they are needed; before threads share the problem
 void complete_proofs(PreparedSolver& solver);
 

@@ -389,12 +389,7 @@ void bind_solver(nb::module_& m) {
                p->data.early_bounds = p->data.bounds_used = p->data.reachable.size();
              }
            })
-      .def(
-          "heed",
-          [](PreparedSolver& s, double seconds) {
-            for (PreparedSolver* p = &s; p; p = p->first.get()) p->data.time_limit = seconds;
-          },
-          nb::arg("seconds"), "Take another time limit for the calls that follow; a negative one is none.")
+      .def("heed", heed, nb::arg("seconds"))
       .def("history", history_of)
       .def("effort", effort_of)
       .def("rows_jacobian", rows_jacobian, nb::arg("q"));
