@@ -6,7 +6,7 @@ nearly in a family. Rows that are reached at once are not touched unless several
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -16,10 +16,12 @@ from numpy.typing import NDArray
 from poise.batch.arrays import Rows
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES, BatchSolution
+from poise.reach.bounds import find_still, fixes_the_frame
 from poise.reach.guesses import Guesses
 from poise.solvers import Status
 from poise.solvers.further import goes_further, guess_goals
 from poise.solvers.several import DISTINCT
+from poise.solvers.table import may_move
 
 if TYPE_CHECKING:
     from poise.batch.solver import BatchSolver
@@ -42,14 +44,27 @@ def search_rows_further(
     wanted = np.isin(codes[:, 0], [*MISSED, REACHED]) & (codes[:, -1] != REACHED)  # a row that is full lacks nothing
     if not wanted.any() or not goes_further(batch.solver._options) or any(part.raw for part in parts):
         return
-    solver = batch.solver
-    found = guess_goals(batch.model, solver._options, batch.rows, np.asarray(begin.read_row(0), dtype=np.float64))
-    if found is None or (prod(begin.lead) > 1 and solver._options.joints is not None):
+    wide, options = begin.widen(lead), batch.solver._options
+    single: BatchSolver | None = None
+    for some in group_rows(batch, wide, np.flatnonzero(wanted)):
+        found = guess_goals(batch.model, options, batch.rows, take_rows(wide, some[:1])[0])
+        if found is not None:
+            single = single or batch.make_single()
+            further = Further(batch, single, *found, [part.widen(lead) for part in parts], wide, outputs, rows)
+            for first in range(0, len(some), AT_ONCE):
+                further.search(some[first : first + AT_ONCE])
+
+
+def group_rows(batch: BatchSolver, begin: Rows, rows: Ints) -> Iterator[Ints]:
+    """Yield rows together whose starts have the joints that may not move, on the ways of the goals, at one place."""
+    frames = [batch.model.frame(str(row.frame)).name for row in batch.rows.values() if fixes_the_frame(row)]
+    still = find_still(batch.model, may_move(batch.model, batch.solver._options.joints), *frames)
+    if not still or prod(begin.lead) == 1:
+        yield rows
         return
-    further = Further(batch, *found, [part.widen(lead) for part in parts], begin.widen(lead), outputs, rows)
-    all_rows = np.flatnonzero(wanted)
-    for first in range(0, len(all_rows), AT_ONCE):
-        further.search(all_rows[first : first + AT_ONCE])
+    _, group = np.unique(take_rows(begin, rows)[:, still], axis=0, return_inverse=True)
+    for k in range(int(group.max()) + 1):
+        yield rows[group.ravel() == k]
 
 
 class Further:
@@ -58,6 +73,7 @@ class Further:
     def __init__(
         self,
         batch: BatchSolver,
+        single: BatchSolver,
         name: str,
         guesses: Guesses,
         parts: Sequence[Rows],
@@ -66,7 +82,7 @@ class Further:
         rows: int,
     ) -> None:
         self.name, self.guesses, self.parts, self.begin = name, guesses, parts, begin
-        self.model, self.single = batch.model, batch.make_single()
+        self.model, self.single = batch.model, single
         self.own = batch.rows[name].target
         self.unit = np.where(~self.model.slides, 1.0, self.model.length)
         count = batch.solutions

@@ -35,6 +35,7 @@ __all__ = [
     "find_pivot_range",
     "find_reachable_range",
     "find_reachable_ranges",
+    "find_still",
     "fixes_the_frame",
     "narrow_freedom",
 ]
@@ -146,12 +147,16 @@ def narrow_freedom(model: Model, freedom: Freedom, *frames: str | None) -> Freed
     """
     if freedom.q is None:
         return freedom
-    moves = np.frombuffer(freedom.moves, dtype=bool)
-    readings: dict[int, int] = recall(model, "readings", frames, lambda: read_ways(model, frames))
-    still = [number for number, velocity in readings.items() if not moves[velocity]]
+    still = find_still(model, np.frombuffer(freedom.moves, dtype=bool), *frames)
     q = np.array(model.rest)
     q[still] = np.frombuffer(freedom.q)[still]
     return freedom._replace(q=q.tobytes() if still else None)
+
+
+def find_still(model: Model, moves: NDArray[np.bool_], *frames: str | None) -> list[int]:
+    """Return the numbers of q that some frames depend on and that may not change, where `moves` may."""
+    readings: dict[int, int] = recall(model, "readings", frames, lambda: read_ways(model, frames))
+    return [number for number, velocity in readings.items() if not moves[velocity]]
 
 
 def read_ways(model: Model, frames: Sequence[str | None]) -> dict[int, int]:

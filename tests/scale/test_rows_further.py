@@ -1,0 +1,45 @@
+"""Rows of a batch that are searched further from guesses are what one solve answers, whatever stands still in them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import poise
+from general_arms import HARD, SIX, Floats, draw_general, draw_hard
+from poise.goals import Reach
+
+SEEDED = 61  # searches of the default method: further ones began at guesses
+WITHOUT_FOURTH = [f"j{k}" for k in (0, 1, 2, 4, 5, 6)]
+GOAL = Reach("tool", np.eye(4))
+
+
+def check_rows(model: poise.Model, T: Floats, starts: Floats, joints: list[str]) -> int:
+    """Hold every row against a solve of its own; return how many were reached from a guess."""
+    batch, further = poise.solve_batch(model, GOAL, T, starts, joints=joints), 0
+    for row, (one, start) in enumerate(zip(T, starts, strict=True)):
+        alone = poise.solve(model, Reach("tool", one), start, joints=joints)
+        assert alone.reached == batch.reached[row]
+        still = np.array([joint.name not in joints for joint in model.joints if joint.nq])
+        np.testing.assert_array_equal(batch.q[row][still], start[still])
+        further += bool(batch.reached[row]) and batch.searches[row] > SEEDED < alone.searches
+    return further
+
+
+@pytest.mark.parametrize("seed", HARD)
+def test_a_joint_beyond_the_frame_stands_elsewhere_in_each_row(seed: int) -> None:
+    model, T = draw_general(seed, gripper=True), draw_hard(seed)
+    starts = np.zeros((len(T), 7))
+    starts[:, 6] = np.linspace(-0.9, 0.9, len(T))
+    assert check_rows(model, T, starts, SIX) >= 1
+
+
+def test_a_joint_of_the_chain_stands_elsewhere_in_each_row() -> None:
+    further = 0
+    for seed, row in ((3, 6), (6, 23), (10, 32), (11, 12)):  # which searches from all seeds miss
+        model = draw_general(seed, turns=7)
+        q = model.random(np.random.default_rng(seed), 60)[[row - 1, row, row + 1]]
+        starts = np.zeros((3, 7))
+        starts[:, 3] = q[:, 3]
+        further += check_rows(model, model.fk(q, "tool"), starts, WITHOUT_FOURTH)
+    assert further >= 2
