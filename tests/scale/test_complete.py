@@ -10,6 +10,7 @@ import pytest
 
 import poise
 from family_arms import KINDS, draw_arm, shake
+from general_arms import draw_general
 from poise.goals import Reach, Rest
 from poise.limits import Clearance
 
@@ -118,3 +119,21 @@ def test_complete_is_of_the_rows_that_were_solved() -> None:
     reused = solver.solve(T, out=solver.solve(T[::-1].copy()))
     np.testing.assert_array_equal(reused.complete, wanted)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(solver.solve(T))).complete, wanted)
+
+
+@pytest.mark.parametrize("name", ["ur5e", "panda", "general"])
+def test_leading_axes_that_are_spread_are_judged_row_by_row(name: str) -> None:
+    """Transforms along one axis and starts along another are what all of them are one by one."""
+    model = draw_general(0) if name == "general" else poise.load(name)
+    frame, rng = model.frames[-1], np.random.default_rng(7)
+    T, starts = model.fk(model.random(rng, 3), frame), model.random(rng, 2)
+    T[2, :3, 3] += 5.0  # out of reach
+    goal = Reach(frame, np.eye(4))
+    spread = poise.solve_batch(model, goal, T[:, None], starts[None], solutions=16)
+    flat = poise.solve_batch(model, goal, np.repeat(T, 2, axis=0), np.tile(starts, (3, 1)), solutions=16)
+    assert spread.complete.shape == (3, 2)
+    np.testing.assert_array_equal(spread.complete.ravel(), flat.complete)
+    np.testing.assert_array_equal(spread.q.reshape(flat.q.shape), flat.q)
+    assert flat.complete.sum() >= {"ur5e": 5, "panda": 2, "general": 2}[name]
+    one = poise.solve_batch(model, goal, T[0], starts, solutions=16)
+    np.testing.assert_array_equal(one.complete, flat.complete[:2])

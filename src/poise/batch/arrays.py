@@ -18,7 +18,7 @@ from poise.model import Model
 from poise.model.compare import name_mismatch
 from poise.spatial import Rotation, Transform
 
-__all__ = ["Rows", "fill_pairs", "find_lead", "name_targets", "read_starts", "read_targets"]
+__all__ = ["Rows", "fill_pairs", "find_lead", "name_targets", "read_starts", "read_targets", "read_transforms"]
 
 TAILS: dict[int, tuple[int, ...]] = {POSITION: (3,), ROTATION: (3, 3), POSE: (4, 4)}
 WORDS = {POSITION: "points", ROTATION: "rotation matrices", POSE: "transforms"}
@@ -134,6 +134,28 @@ def read_starts(model: Model, starts: Any) -> Rows:
     if array.ndim == 0 or array.shape[-1] != model.nq:
         raise ShapeMismatch(f"starts has shape {array.shape}; its last axis must be {model.nq} (model.nq).")
     return Rows("starts", array, array.shape[:-1], model.nq)
+
+
+def read_transforms(targets: Sequence[Rows], name: str, own: NDArray[np.float64], lead: tuple[int, ...]) -> Any:
+    """Return what a goal for a whole transform asks for in each row of the flattened batch, (rows, 4, 4).
+
+    Args:
+        targets: Those that were given.
+        name: The goal's.
+        own: Its own target, which counts where none was given: rotation and place, in twelve numbers.
+        lead: The leading axes of the batch.
+    """
+    given = [part.spread(lead)[0].reshape(-1, part.width) for part in targets if part.name == name]
+    numbers = np.asarray(given[0] if given else own[None], dtype=np.float64)
+    T = numbers.reshape(-1, 4, 4) if numbers.shape[1] == 16 else read_placements(numbers)
+    return np.broadcast_to(T, (prod(lead), 4, 4))
+
+
+def read_placements(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return rotations and places in twelve numbers each as matrices (n, 4, 4)."""
+    out = np.tile(np.eye(4), (len(numbers), 1, 1))
+    out[:, :3, :3], out[:, :3, 3] = numbers[:, :9].reshape(-1, 3, 3), numbers[:, 9:12]
+    return out
 
 
 def read_reals(value: Any, what: str) -> NDArray[Any]:

@@ -16,15 +16,15 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.batch.arrays import Rows
+from poise.batch.arrays import Rows, read_transforms
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES
 from poise.goals.goal import POSE
 from poise.reach.closed import ClosedGoal, close_goal
 from poise.solvers import Solver, Status
+from poise.solvers.distinct import DISTINCT
 from poise.solvers.every import BRANCH, CERTAIN, FINEST, FREE, JOINTS, KNOWN, MOST_CELLS, SLACKS
 from poise.solvers.proving import find_freedom, find_tolerances
-from poise.solvers.several import DISTINCT
 
 __all__ = ["Asked"]
 
@@ -54,8 +54,9 @@ class Asked:
         closed = find_closed(solver, starts)
         if closed is None:
             return cls(solver, None, np.zeros((0, 12)), lead)
-        own = solver.goals[solver.row_names[0]].rows(solver.model).target
-        return cls(solver, closed, read_transforms(targets, own, prod(lead)), lead)
+        name = solver.row_names[0]
+        T = read_transforms(targets, name, solver.goals[name].rows(solver.model).target, lead)
+        return cls(solver, closed, np.concatenate([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]], axis=1), lead)
 
     def judge(self, outputs: Outputs) -> Bools:
         """Return (B,): whether every answer of a row is listed."""
@@ -87,15 +88,6 @@ def find_closed(solver: Solver, starts: Rows) -> ClosedGoal | None:
     if not isinstance(closed, ClosedGoal) or closed.family.chain is None or closed.family.turn_error > 1e-6:
         return None
     return closed if prod(starts.lead) == 1 or not closed.family.chain.still else None
-
-
-def read_transforms(targets: Sequence[Rows], own: Floats, rows: int) -> Floats:
-    """Return what each row asks for: (rows, 12), rotation and place."""
-    if not targets:
-        return np.broadcast_to(own[:12], (rows, 12))
-    T = np.asarray(targets[0].array, dtype=np.float64).reshape(-1, 4, 4)
-    flat = np.concatenate([T[:, :3, :3].reshape(-1, 9), T[:, :3, 3]], axis=1)
-    return np.broadcast_to(flat, (rows, 12)) if len(flat) == 1 else flat
 
 
 def read_values(closed: ClosedGoal, q: Floats) -> Floats:
