@@ -1,4 +1,4 @@
-"""Arms of six or seven turns whose axes are drawn at random, so that no family has them; a gripper behind the tool."""
+"""Arms whose poses are guessed: their axes are drawn at random, or nearly those of a family."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ import poise
 Floats = NDArray[np.float64]
 
 SIX = [f"j{k}" for k in range(6)]
+FRAMES = {"ur5e": "tool0", "panda": "panda_hand_tcp", "iiwa14": "iiwa_link_ee"}
+PUMA = (
+    ((0, 0, 0.672), "z", 2.8), ((0, 0.2435, 0), "y", 2.6), ((0.4318, -0.0934, 0), "y", 2.6),
+    ((-0.0203, 0, 0.4331), "z", 2.9), ((0, 0, 0), "y", 1.75), ((0, 0, 0), "z", 3.0),
+)  # fmt: skip
 HARD = {1: (6, 61, 87, 132), 3: (9,)}  # by arm: rows of `draw_transforms` that searches from all seeds miss
 
 
@@ -44,3 +49,31 @@ def draw_transforms(seed: int, count: int = 150) -> Floats:
 def draw_hard(seed: int) -> Floats:
     """Return those that are missed by searches from all seeds, and reached from a guess."""
     return draw_transforms(seed)[list(HARD[seed])]
+
+
+def make_puma() -> poise.Model:
+    """Return a PUMA, whose wrist is spherical."""
+    builder, parent = poise.ModelBuilder("puma"), None
+    for k, (place, axis, reach) in enumerate(PUMA):
+        turn = np.eye(3)["xyz".index(axis)]
+        offset = poise.Transform(translation=place)
+        builder.add_joint(f"j{k}", parent, "revolute", offset=offset, axis=turn, lower=-reach, upper=reach)
+        parent = f"j{k}"
+    return builder.add_frame("tool", parent, poise.Transform(translation=(0, 0, 0.1))).build()
+
+
+def calibrate(name: str, size: float, seed: int = 0) -> poise.Model:
+    """Return an arm as a calibration leaves it: axes turned by about `size` radians, and moved by a third of it."""
+    model, rng = make_puma() if name == "puma" else poise.load(name), np.random.default_rng(seed)
+    chain = model.family(FRAMES.get(name, "tool")).chain
+    assert chain is not None
+    parent: str | None
+    builder, parent, at = poise.ModelBuilder(name), None, np.zeros(3)
+    for k, axis in enumerate(chain.axes):
+        h, p = axis.h + 0.6 * size * rng.normal(size=3), axis.p + 0.2 * size * rng.normal(size=3)
+        offset = poise.Transform(translation=p - at)
+        builder.add_joint(f"j{k}", parent, "revolute", offset=offset, axis=h, lower=axis.lower, upper=axis.upper)
+        parent, at = f"j{k}", p
+    T = chain.T.copy()
+    T[:3, 3] -= at
+    return builder.add_frame("tool", parent, poise.Transform.from_matrix(T)).build()

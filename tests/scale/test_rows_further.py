@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import poise
-from general_arms import HARD, SIX, Floats, draw_general, draw_hard
+from general_arms import HARD, SIX, Floats, calibrate, draw_general, draw_hard
 from poise.goals import Reach
 
 SEEDED = 61  # searches of the default method: further ones began at guesses
@@ -43,3 +43,33 @@ def test_a_joint_of_the_chain_stands_elsewhere_in_each_row() -> None:
         starts[:, 3] = q[:, 3]
         further += check_rows(model, model.fk(q, "tool"), starts, WITHOUT_FOURTH)
     assert further >= 2
+
+
+def count_branches(q: Floats) -> int:
+    """Return how many poses there are, whole turns aside."""
+    kept: list[Floats] = []
+    for one in q:
+        d = np.array(kept).reshape(-1, len(one)) - one
+        if not (np.abs(d - 2 * np.pi * np.round(d / (2 * np.pi))).max(axis=1) <= 0.1).any():
+            kept.append(one)
+    return len(kept)
+
+
+@pytest.mark.parametrize("name", ["general", "nearly"])
+def test_several_answers_are_branches_and_none_is_listed_twice(name: str) -> None:
+    """Joints that turn more than once have poses whole turns apart; as in a list of `solve_all` they are one answer."""
+    model = draw_general(5, reach=6.2) if name == "general" else calibrate("ur5e", 1e-3)
+    rng = np.random.default_rng(3)
+    T, start = model.fk(model.random(rng, 8), "tool"), model.random(rng)
+    batch = poise.solve_batch(model, GOAL, T, start, solutions=8)
+    listed = 0
+    for row, one in enumerate(T):
+        every = poise.solve_all(model, Reach("tool", one), start)
+        several = poise.solve(model, Reach("tool", one), start, solutions=8)
+        for q in (batch.q[row][batch.reached[row]], np.array([answer.q for answer in several])):
+            assert count_branches(q) == len(q) >= min(count_branches(np.array([a.q for a in every])), 8)
+            ways = np.abs(q - start).max(axis=1)
+            assert (np.diff(ways) >= 0.0).all()
+        assert np.isnan(batch.q[row][~batch.reached[row]]).all()
+        listed += len(every)
+    assert listed >= 8

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from poise.batch.arrays import Rows
+from poise.batch.arrays import Rows, read_transforms
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES, BatchSolution
 from poise.reach.bounds import find_still, fixes_the_frame
 from poise.reach.guesses import Guesses
 from poise.solvers import Status
+from poise.solvers.distinct import Distinct, Measure
 from poise.solvers.further import goes_further, guess_goals
-from poise.solvers.several import DISTINCT
 from poise.solvers.table import may_move
 
 if TYPE_CHECKING:
@@ -31,6 +31,7 @@ __all__ = ["search_rows_further"]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.intp]
 REACHED = CODES.index(Status.REACHED)
+STALLED = CODES.index(Status.STALLED)
 MISSED = [CODES.index(status) for status in (Status.STALLED, Status.OUT_OF_STEPS)]
 AT_ONCE = 1000  # rows whose guesses are made together
 
@@ -41,7 +42,7 @@ def search_rows_further(
     """Fill rows that were missed, and of several answers those that were not found, by searches from guesses."""
     rows, count = prod(lead), batch.solutions
     codes = outputs.codes.reshape(rows, count)
-    wanted = np.isin(codes[:, 0], [*MISSED, REACHED]) & (codes[:, -1] != REACHED)  # a row that is full lacks nothing
+    wanted = np.isin(codes[:, 0], MISSED if count == 1 else [*MISSED, REACHED])
     if not wanted.any() or not goes_further(batch.solver._options) or any(part.raw for part in parts):
         return
     wide, options = begin.widen(lead), batch.solver._options
@@ -51,8 +52,9 @@ def search_rows_further(
         if found is not None:
             single = single or batch.make_single()
             further = Further(batch, single, *found, [part.widen(lead) for part in parts], wide, outputs, rows)
-            for first in range(0, len(some), AT_ONCE):
-                further.search(some[first : first + AT_ONCE])
+            lacking = further.find_lacking(some)
+            for first in range(0, len(lacking), AT_ONCE):
+                further.search(lacking[first : first + AT_ONCE])
 
 
 def group_rows(batch: BatchSolver, begin: Rows, rows: Ints) -> Iterator[Ints]:
@@ -83,57 +85,50 @@ class Further:
     ) -> None:
         self.name, self.guesses, self.parts, self.begin = name, guesses, parts, begin
         self.model, self.single = batch.model, single
-        self.own = batch.rows[name].target
-        self.unit = np.where(~self.model.slides, 1.0, self.model.length)
+        self.T = read_transforms(parts, name, batch.rows[name].target, outputs.steps.shape)
+        self.measure = Measure(self.model, guesses.axes)
         count = batch.solutions
         self.q, self.errors = outputs.q.reshape(rows, count, -1), outputs.errors.reshape(rows, count, -1, 2)
         self.codes, self.steps = outputs.codes.reshape(rows, count), outputs.steps.reshape(rows)
         self.searches = outputs.searches.reshape(rows)
 
+    def find_lacking(self, rows: Ints) -> Ints:
+        """Return the rows that lack an answer: they are not full, or hold one several times, whole turns apart."""
+        full = self.codes[rows, -1] == REACHED
+        again = np.zeros(len(rows), dtype=np.bool_)
+        for k in range(1, self.codes.shape[1] if self.measure.turns else 0):
+            q = self.q[rows[full]]
+            again[full] |= self.measure.find_alike(q[:, :k], q[:, k, None]).any(axis=1)
+        return np.asarray(rows[~full | again])
+
     def search(self, rows: Ints) -> None:
         """Search from every guess of some rows, and keep the nearest answers that differ."""
-        owner, values = self.guesses.find(self.read_transforms(rows))
-        if not len(owner):
-            return
-        owner = rows[owner]
-        starts = take_rows(self.begin, owner)
-        q = self.guesses.bring_inside(self.model, self.guesses.read(values, starts))
+        which, values = self.guesses.find(self.T[rows])
+        order = np.argsort(which, kind="stable")
+        owner, values = rows[which[order]], values[order]
+        q = self.guesses.bring_inside(self.model, self.guesses.read(values, take_rows(self.begin, owner)))
         solved = self.single.solve({part.name: take_rows(part, owner) for part in self.parts}, q)
         np.add.at(self.searches, owner, 1)
         np.add.at(self.steps, owner, solved.steps)
-        order = np.argsort(owner, kind="stable")
-        for some in np.split(order, np.flatnonzero(np.diff(owner[order])) + 1):
-            self.keep(int(owner[some[0]]), starts[some[0]], solved, some[solved.reached[some]])
+        ends = np.searchsorted(owner, rows, side="right")
+        for row, first, end in zip(rows.tolist(), np.searchsorted(owner, rows).tolist(), ends.tolist(), strict=True):
+            self.keep(row, solved, first + np.flatnonzero(solved.reached[first:end]))
 
-    def read_transforms(self, rows: Ints) -> Floats:
-        """Return what the goal with guesses asks for in some rows, (n, 4, 4)."""
-        for part in self.parts:
-            if part.name == self.name:
-                return take_rows(part, rows).reshape(-1, 4, 4)
-        out = np.tile(np.eye(4), (len(rows), 1, 1))
-        out[:, :3, :3], out[:, :3, 3] = self.own[:9].reshape(3, 3), self.own[9:12]
-        return out
-
-    def keep(self, row: int, start: Floats, solved: BatchSolution, some: Ints) -> None:
+    def keep(self, row: int, solved: BatchSolution, some: Ints) -> None:
         """Keep answers of a row: those that it has and those that were found, each once, the nearest first."""
-        if not len(some):
+        had = np.flatnonzero(self.codes[row] == REACHED)
+        if not len(had) and not len(some):
             return
-        count, had = self.codes.shape[1], np.flatnonzero(self.codes[row] == REACHED)
         errors = np.stack([solved.errors[name][some] for name in solved.errors], axis=1)
         q = np.concatenate([self.q[row, had], solved.q[some]])
         errors = np.concatenate([self.errors[row, had], errors])
-        kept: list[int] = []
-        for k in range(len(q)):
-            if all(self.measure_apart(q[k], q[other]) > DISTINCT for other in kept):
-                kept.append(k)
-        kept = sorted(kept, key=lambda k: self.measure_apart(start, q[k]))[:count]
-        self.q[row, : len(kept)], self.errors[row, : len(kept)] = q[kept], errors[kept]
-        self.codes[row, : len(kept)] = REACHED
-
-    def measure_apart(self, a: Any, b: Any) -> float:
-        """Return the longest distance of a joint between two poses: radians, or metres over L."""
-        far = self.model.difference(np.asarray(a, dtype=np.float64), np.asarray(b, dtype=np.float64))
-        return float(np.abs(far / self.unit).max(initial=0.0))
+        answers: Distinct[int] = Distinct(self.measure, take_rows(self.begin, np.array([row]))[0])
+        for k, one in enumerate(q):
+            answers.add(one, k)
+        kept = answers.sort()[: self.codes.shape[1]]
+        n = len(kept)
+        self.q[row, :n], self.errors[row, :n], self.codes[row, :n] = q[kept], errors[kept], REACHED
+        self.q[row, n:], self.errors[row, n:], self.codes[row, n:] = np.nan, np.nan, STALLED
 
 
 def take_rows(rows: Rows, some: Ints) -> Floats:

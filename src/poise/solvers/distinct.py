@@ -80,7 +80,8 @@ class Distinct(Generic[What]):
 
     def add(self, q: Floats, what: What) -> None:
         """Keep an answer unless it is there; of those that are whole turns apart the nearest to the start."""
-        alike = np.flatnonzero(self._measure.find_alike(q, np.array(self._q))) if self._q else ()
+        others = np.array(self._q).reshape(-1, self._measure.model.nq)
+        alike = np.flatnonzero(self._measure.find_alike(q, others))
         if not len(alike):
             self._q.append(q)
             self._what.append(what)

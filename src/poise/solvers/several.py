@@ -1,15 +1,14 @@
 """Several answers to one problem: search after search, those that are alike left out, nearest first.
 
-Two answers are distinct where some joint differs by more than 0.1 rad (0.1 L for slides). The first search begins at
-the start, the next at the branches of a goal that has a closed form, or at guesses of where its poses may be
-(further.py), the others at the same seeds as restarts do. Where branches are all there is (one goal of six joints),
-searches begin at these alone, each at the turns nearest to the start. Batches in lanes do the same inside
-(native/run/batch/rows.cpp).
+What distinct answers are is told in distinct.py. The first search begins at the start, the next at the branches of a
+goal that has a closed form, or at guesses of where its poses may be (further.py), the others at the same seeds as
+restarts do. Where branches are all there is (one goal of six joints), searches begin at these alone, each at the turns
+nearest to the start. Batches in lanes do the same inside (native/run/batch/rows.cpp).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +17,9 @@ from numpy.typing import NDArray
 
 from poise.errors import InvalidValue
 from poise.native import core
+from poise.reach.guesses import Guesses
 from poise.solvers.clock import Clock
+from poise.solvers.distinct import Distinct, Measure
 from poise.solvers.further import guess_goals, list_starts
 from poise.solvers.solution import Solution
 from poise.solvers.solver import Solver
@@ -27,7 +28,6 @@ __all__ = ["Explorer", "Found", "check_several"]
 
 Floats = NDArray[np.float64]
 
-DISTINCT = 0.1  # radians, and times L metres
 SEARCHES = 61  # at most, where the method's own restarts are fewer and none are asked for
 
 
@@ -60,29 +60,29 @@ class Explorer:
         self.seeding._native.complete_proofs()
         self.moves = find_seeded(self.seeding)
         self.lists_all = core.branches_are_all(self.seeding._native)
-        self.unit = np.where(~solver.model.slides, 1.0, solver.model.length)
 
     def find(self, start: Any, targets: Mapping[str, Any] | None, count: int) -> Found:
         """Return up to `count` distinct answers."""
-        clock = Clock(self.solver._limit)
+        clock, begin = Clock(self.solver._limit), self.read_start(start)
         asked = {**self.solver._targets, **(targets or {})}
-        answers: list[Solution] = []
+        guessed = self.guess(begin)
+        measure = Measure(self.solver.model, () if guessed is None else guessed[1].axes)
+        answers: Distinct[Solution] = Distinct(measure, begin)
         steps = searches = 0
-        for seed in self.make_seeds(start, asked, count, clock):
+        for seed in self.make_seeds(start, asked, count, guessed, clock):
             if (clock.late and searches) or len(answers) == count:
                 break
             self.single._heed(clock.left)
             found = self.single.solve(seed, asked)
             steps, searches = steps + found.steps, searches + found.searches
-            if found.reached and all(self.measure_apart(found.q, other.q) > DISTINCT for other in answers):
-                answers.append(found)
+            if found.reached:
+                answers.add(found.q, found)
             if found._outcome.name == "UNREACHABLE":
                 break
-        if not answers:
+        if not len(answers):
             missed = self.solve_within(start, targets, clock)
             return Found([missed], missed.steps, missed.searches)
-        begin = self.read_start(start)
-        return Found(sorted(answers, key=lambda answer: self.measure_apart(begin, answer.q)), steps, searches)
+        return Found(answers.sort(), steps, searches)
 
     def solve_within(self, start: Any, targets: Mapping[str, Any] | None, clock: Clock) -> Solution:
         """Return what the solver answers in the time that is left."""
@@ -93,18 +93,15 @@ class Explorer:
         finally:
             solver._heed(limit)
 
-    def list_guesses(self, start: Any, targets: Mapping[str, Any]) -> Iterable[Floats]:
-        """Return where poses may be, of chains that have guesses; before all seeds."""
-        model, begin = self.solver.model, self.read_start(start)
-        own = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names}
-        guessed = guess_goals(model, self.solver._options, own, begin)
-        if guessed is None:
-            return ()
-        name, guesses = guessed
-        target = own[name].convert(targets[name]) if name in targets else own[name].target
-        return list_starts(model, guesses, target, begin)
+    def guess(self, begin: Floats) -> tuple[str, Guesses] | None:
+        """Return the name of the goal that has guesses, and them; None where there is none, or branches are all."""
+        model = self.solver.model
+        own = {name: self.solver.goals[name].rows(model) for name in self.solver.row_names if not self.lists_all}
+        return guess_goals(model, self.solver._options, own, begin)
 
-    def make_seeds(self, start: Any, targets: Mapping[str, Any], count: int, clock: Clock) -> Iterator[Any]:
+    def make_seeds(
+        self, start: Any, targets: Mapping[str, Any], count: int, guessed: tuple[str, Guesses] | None, clock: Clock
+    ) -> Iterator[Any]:
         """Yield where searches begin: the start, branches, guesses, seeds; branches alone where there is no more."""
         begin, native = self.read_start(start), self.seeding._native
         native.restart(begin, dict(targets))
@@ -112,19 +109,22 @@ class Explorer:
         if not self.lists_all:
             yield start
         yield from branches
-        if not self.lists_all and not clock.late:
-            yield from self.list_guesses(start, targets)
+        if guessed is not None and not clock.late:
+            yield from self.list_guesses(*guessed, begin, targets)
+        if not self.lists_all:
             yield from np.where(self.moves, np.array(core.seeds_of(native)), begin)
+
+    def list_guesses(self, name: str, guesses: Guesses, begin: Floats, targets: Mapping[str, Any]) -> Floats:
+        """Return where poses of the goal that has guesses may be."""
+        row = self.solver.goals[name].rows(self.solver.model)
+        target = row.convert(targets[name]) if name in targets else row.target
+        return list_starts(self.solver.model, guesses, target, begin)
 
     def read_start(self, start: Any) -> Floats:
         """Return the start as numbers."""
         if start is None or self.solver._options.mode == "repeatable":
             return np.array(self.solver.model.rest)
         return np.array(getattr(start, "q", start), dtype=np.float64)
-
-    def measure_apart(self, a: Floats, b: Floats) -> float:
-        """Return the longest distance of a joint between two poses: radians, or metres over L."""
-        return float(np.abs(self.solver.model.difference(a, b) / self.unit).max(initial=0.0))
 
 
 def check_several(solver: Solver) -> None:
