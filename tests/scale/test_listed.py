@@ -100,6 +100,7 @@ def test_one_problem_lists_every_branch_too(more: tuple[Rest, ...]) -> None:
 
 def test_a_branch_just_outside_a_range_is_listed_or_the_row_is_not_complete() -> None:
     rng = np.random.default_rng(46)
+    listed_too = lacking = 0
     for kind in KINDS[:4]:
         model = draw_arm(rng, kind)
         goal = Reach("tool", np.eye(4))
@@ -112,6 +113,10 @@ def test_a_branch_just_outside_a_range_is_listed_or_the_row_is_not_complete() ->
             listed = batch.q[0][batch.reached[0]]
             there = len(listed) > 0 and whole_turns_aside(model, listed, one.q).min() < 0.1
             assert there or not one.reached or not batch.complete[0]
+            listed_too += one.reached and there
+            lacking += one.reached and not there
+    assert listed_too >= 15
+    assert lacking >= 5
 
 
 def test_what_is_listed_is_polished_where_the_arm_is_not_quite_of_its_family() -> None:

@@ -227,3 +227,17 @@ def test_a_record_changes_no_bit_and_holds_every_search(seed: int) -> None:
         assert len(history.singular_values) == len(history)
         further += told.searches > SEEDED
     assert further >= 1
+
+
+def test_what_searches_from_all_seeds_miss_is_reached_from_a_guess() -> None:
+    further = 0
+    for seed in HARD:
+        model, T = draw_general(seed), draw_hard(seed)
+        batch = poise.solve_batch(model, goal_of(T[0]), T)
+        assert batch.reached.all()
+        for row, one in enumerate(T):
+            alone = poise.solve(model, goal_of(one))
+            assert alone.reached
+            assert np.abs(alone.q - batch.q[row]).max() < 1e-2
+            further += min(alone.searches, batch.searches[row]) > SEEDED
+    assert further >= 3
