@@ -24,13 +24,14 @@ template <class S> POISE_FN S whole_above(S x) {
 // an angle moved by whole turns: inside the range where that is possible, and there as near as can be
 template <class S> POISE_FN S bring_near(const FamilyAxis<S>& axis, S v, S near) {
   if (axis.slides) return v;
-  const S turn = S(whole_turn), little = S(1e-12), low = axis.middle - axis.half, high = axis.middle + axis.half;
-  S close = v + turn * whole_above((near - v) / turn - S(half_turn));
+  const S turn = S(whole_turn), part = S(1.0 / whole_turn), little = S(1e-12), low = axis.middle - axis.half,
+          high = axis.middle + axis.half;
+  S close = v + turn * whole_above((near - v) * part - S(half_turn));
   const mask_t<S> over = close > high;
-  if (any(over)) close = select(over, close - turn * whole_above((close - high) / turn - little), close);
+  if (any(over)) close = select(over, close - turn * whole_above((close - high) * part - little), close);
   const mask_t<S> under = close < low;
   if (!any(under)) return close;
-  const S up = close + turn * whole_above((low - close) / turn - little);
+  const S up = close + turn * whole_above((low - close) * part - little);
   return select(under & ((up <= high + S(1e-9)) | (low - close >= up - high)), up, close);
 }
 
@@ -97,18 +98,12 @@ inline void place_joints(const ListedJoints& joints, const double* values, doubl
   for (int k = 0; k < joints.count; ++k) q[joints.q_index[k]] = values[k];
 }
 
-// Whether no joint differs by more than `distinct` from one of some poses. What differs so in its way from the start does in a joint.
-inline bool is_listed(const ListedJoints& joints, const ListedPose* poses, std::size_t count, const ListedPose& pose,
-                      double distinct) {
-  constexpr double room = 1e-9;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (absolute(poses[i].far - pose.far) > distinct + room) continue;
-    int k = 0;
-    // ends: after the last joint
-    while (k < joints.count && absolute(poses[i].values[k] - pose.values[k]) <= distinct * joints.unit[k]) ++k;
-    if (k == joints.count) return true;
-  }
-  return false;
+// whether no joint of two poses differs by more than `distinct`
+inline bool are_alike(const ListedJoints& joints, const ListedPose& a, const ListedPose& b, double distinct) {
+  int k = 0;
+  // ends: after the last joint
+  while (k < joints.count && absolute(a.values[k] - b.values[k]) <= distinct * joints.unit[k]) ++k;
+  return k == joints.count;
 }
 
 // A question: the branches of a target at a value of the free joint, for the row of that number; the numbers of the chain's joints in its start.

@@ -87,7 +87,9 @@ struct ListBlock {
   std::vector<double> starts, targets,
       from;  // of each row: the start, the targets, the start's numbers of the chain's joints
   std::vector<ListAsk> asks;
-  std::vector<ListedPose> poses, kept;  // of all rows; of one those that are answers
+  std::vector<ListedPose> poses, kept;  // of all rows; of one those that are answers,
+  std::vector<double> kept_far,
+      kept_at;  // and apart from them their ways from the start and one of their joints, to compare many at once
   std::vector<ListedRow> listed;
   std::vector<ListedPlace> order;
 

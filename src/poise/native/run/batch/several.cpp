@@ -70,6 +70,8 @@ void allot_lists(Worker& worker) {
   lists.asks.resize(rows * most_asked(form));
   lists.poses.resize(rows * room);
   lists.kept.resize(room);
+  lists.kept_far.resize(room);
+  lists.kept_at.resize(room);
   lists.order.resize(room);
   lists.listed.resize(rows);
   for (std::size_t i = 0; i < rows; ++i) {
@@ -82,6 +84,26 @@ void allot_lists(Worker& worker) {
 }
 
 namespace {
+
+// The joint in which poses differ first: the free one, whose values are farther apart than two answers must be.
+int telling_joint(const Worker& worker) { return worker.own.closed[0].spec.free_joint == FREE_LAST ? 6 : 0; }
+
+// Whether a pose is one of those kept, from number `first` on. What differs in its way from the start differs in a joint: most are told apart by
+// that and by one joint, several at once.
+bool is_kept(const Worker& worker, std::size_t first, std::size_t kept, const ListedPose& pose) {
+  const ListBlock& lists = worker.lists;
+  const int joint = telling_joint(worker);
+  const double at = pose.values[joint], far = pose.far, most = distinct * lists.joints.unit[joint],
+               way = distinct + 1e-9;
+  const double *ways = lists.kept_far.data(), *places = lists.kept_at.data();
+  int near = 0;
+  for (std::size_t i = first; i < kept; ++i)
+    near |= (absolute(ways[i] - far) <= way) & (absolute(places[i] - at) <= most);
+  for (std::size_t i = first; i < kept && near; ++i) {
+    if (are_alike(lists.joints, lists.kept[i], pose, distinct)) return true;
+  }
+  return false;
+}
 
 // the start, inside the ranges, without what the list says of it
 void write_base(Worker& worker, const Slot& slot) {
@@ -103,7 +125,7 @@ int judge_some(Worker& worker, const Slot& slot, const ListedRow& listed, std::s
   for (; next < listed.count && count < list_ops().lanes; ++next) {
     const int at = lists.order[index(next)].at;
     const ListedPose& pose = listed.poses[at];
-    if (is_listed(lists.joints, lists.kept.data(), kept, pose, distinct)) continue;
+    if (is_kept(worker, 0, kept, pose)) continue;
     double* q = lists.q.data() + index(count) * lists.base.size();
     std::copy(lists.base.begin(), lists.base.end(), q);
     place_joints(lists.joints, pose.values, q);
@@ -149,9 +171,9 @@ bool answer_by_list(Worker& worker, Slot& slot, const ListedRow& listed) {
     for (int i = 0; i < count && !enough; ++i) {
       ListedPose& pose = lists.kept[kept];
       pose = listed.poses[lists.which[index(i)]];
-      if (is_listed(lists.joints, lists.kept.data() + before, kept - before, pose, distinct)) continue;
-      if (!take_judged(worker, slot, i, pose)) continue;
-      ++kept;
+      if (is_kept(worker, before, kept, pose) || !take_judged(worker, slot, i, pose)) continue;
+      lists.kept_far[kept] = pose.far;
+      lists.kept_at[kept++] = pose.values[telling_joint(worker)];
       enough = keep_solution(worker, slot, pose.far);
     }
   }
@@ -192,14 +214,33 @@ std::size_t list_block(Worker& worker, std::size_t first, std::size_t last) {
   return rows;
 }
 
-// Looks closer at a row for which nothing is listed: its arcs of the free joint are narrow.
+// Looks closer at a row for which nothing is listed: its arcs of the free joint are narrow. Where some are found, closer still.
 void list_closer(Worker& worker, std::size_t i) {
-  const SolverData& own = worker.own;
+  constexpr int most = 16, parts = 8;
+  const ClosedForm<double>& form = worker.own.closed[0];
   ListBlock& lists = worker.lists;
-  const double* target = lists.targets.data() + i * own.targets.size() + own.goals[0].target;
-  const int asked =
-      ask_poses(own.closed[0], target, lists.from.data() + 7 * i, finer_values, static_cast<int>(i), lists.asks.data());
-  list_ops().list(own, lists.joints, lists.asks.data(), asked, lists.listed.data());
+  const double* target = lists.targets.data() + i * worker.own.targets.size() + worker.own.goals[0].target;
+  ListAsk* asks = lists.asks.data();
+  const ListedRow& listed = lists.listed[i];
+  const int asked = ask_poses(form, target, lists.from.data() + 7 * i, finer_values, static_cast<int>(i), asks);
+  list_ops().list(worker.own, lists.joints, asks, asked, lists.listed.data());
+  const int free = form.spec.free_joint == FREE_FIRST ? 0 : 6;
+  double found[most], middle, half;
+  scanned_range(form.spec.free, middle, half);
+  const double apart = 2.0 * half / finer_values;
+  int count = 0;
+  for (int k = 0; k < listed.count && count < most; ++k) {
+    const double value = form.gain[free] * listed.poses[k].values[free] + form.bias[free];
+    if (std::find(found, found + count, value) == found + count) found[count++] = value;
+  }
+  ListAsk ask = asks[0];
+  for (int k = 0, n = 0; k < count; ++k) {
+    for (int part = 1 - parts / 2; part < parts / 2; ++part) {
+      ask.value = inside_of(form.spec.free, found[k] + apart * part / parts);
+      if (part != 0) asks[n++] = ask;
+    }
+    if (k + 1 == count) list_ops().list(worker.own, lists.joints, asks, n, lists.listed.data());
+  }
 }
 
 }  // namespace
