@@ -88,9 +88,11 @@ class Listing {
     const auto n = static_cast<std::size_t>(data_.n_q);
     std::stable_sort(found_.begin(), found_.end(), [](const Found& a, const Found& b) { return a.way < b.way; });
     std::vector<Found> kept;
+    kept.reserve(found_.size());
+    const double alike = alike_ways();
     for (const Found& one : found_) {
       bool again = false;
-      for (std::size_t i = kept.size(); i-- > 0 && one.way - kept[i].way <= alike_ways() && !again;) {
+      for (std::size_t i = kept.size(); i-- > 0 && one.way - kept[i].way <= alike && !again;) {
         again = are_one(kept[i].at, one.at);
       }
       if (!again) kept.push_back(one);
@@ -212,14 +214,13 @@ AnyTuple list_along(PreparedSolver& solver, const Spec& spec, nb::handle reading
   const Array given = as_array<double>(arcs, "arcs");
   Listing listing(solver, spec, reading, start, targets);
   const Question question = listing.question(spec);
-  std::vector<ArcPose> poses;
+  AlongArcs along(question, samples, listing.start());
   int served = 0;
   for (npy_intp i = 0; i + 2 < given.size(); i += 3) {
     const double* x = given.data<double>() + i;
-    poses.clear();
-    sample_arc(question, {static_cast<int>(x[0]), x[1], x[2]}, samples, listing.start(), poses);
     bool any = false;
-    for (const ArcPose& pose : poses) any = listing.take(pose.joints, pose.slacks) || any;
+    for (const ArcPose& pose : along.sample({static_cast<int>(x[0]), x[1], x[2]}))
+      any = listing.take(pose.joints, pose.slacks) || any;
     served += any;
   }
   return nb::make_tuple(listing.sorted(), served, listing.settled());

@@ -101,69 +101,7 @@ NumpyArray list_whole_arcs(const Spec& spec, nb::handle R, nb::handle p, double 
   return rows_in(out, 4);
 }
 
-// The pose of a branch at a value; false: it is not inside the ranges there. If it shall `follow` the start, a joint that is not determined, in
-// a singular place, is as near the start as its bounds and its range allow; a search brings the others there.
-bool pose_at(const Question& question, int branch, double value, const ListStart& start, ArcPose& out,
-             bool follow = false) {
-  constexpr double undetermined = 0.5;  // [rad]
-  const FamilyAsked<double> asked = ask_of(question, value, 0.0);
-  return walk_branches(question.spec.chain, asked, 1, 1u << branch, [&](const FamilyLeaf<double>& leaf) {
-    FamilyLeaf<double> slack = leaf;
-    for (Known<double>& one : slack.turn) one.at = one.slack;
-    out.value = value;
-    out.way = 0.0;
-    joints_of(question.spec, leaf, value, out.joints);
-    joints_of(question.spec, slack, 0.0, out.slacks);
-    for (int k = 0; k < 7; ++k) {
-      const FamilyAxis<double>& axis = axis_of(question.spec, k);
-      double& joint = out.joints[k];
-      joint = bring_near(axis, joint, start.values[k]);
-      if (follow && !axis.slides && out.slacks[k] > undetermined) {
-        joint = minimum(maximum(start.values[k], joint - out.slacks[k]), joint + out.slacks[k]);
-        joint = minimum(maximum(joint, axis.middle - axis.half), axis.middle + axis.half);
-      }
-      out.way = maximum(out.way, absolute(joint - start.values[k]) * start.scale[k]);
-    }
-    return true;
-  });
-}
-
 }  // namespace
-
-// the pose that is nearest to the start: the best of those along the arc, its ends and the start's own value; then of ever closer ones
-bool sample_arc(const Question& question, const Piece& arc, int samples, const ListStart& start,
-                std::vector<ArcPose>& out) {
-  constexpr int some = 16, few = 4;
-  const double width = arc.high - arc.low;
-  const std::size_t begin = out.size();
-  ArcPose pose{}, best{};
-  bool found = false;
-  const auto look = [&](double value, bool follow = false) {
-    const bool there = pose_at(question, arc.branch, minimum(maximum(value, arc.low), arc.high), start, pose, follow);
-    if (there && (!found || pose.way < best.way)) best = pose;
-    found = found || there;
-    return there;
-  };
-  out.resize(begin + 1);
-  look(start.values[question.spec.free_joint == FREE_FIRST ? 0 : 6], true);
-  look(arc.low);
-  look(arc.high);
-  for (int k = 0; k < samples; ++k) {
-    if (look(arc.low + (k + 0.5) / samples * width)) out.push_back(pose);
-  }
-  for (int k = 1; k < some && samples < some; ++k) look(arc.low + width * k / some);
-  double step = width / (samples < some ? some : samples);
-  for (int round = 0; round < 4 && found; ++round, step /= few) {
-    const double middle = best.value;
-    for (int i = 1; i < few; ++i) {
-      look(middle - step * i / few);
-      look(middle + step * i / few);
-    }
-  }
-  if (found) out[begin] = best;
-  if (!found) out.resize(begin);
-  return found;
-}
 
 void bind_listing(nb::class_<FamilySpec<double>>& form) {
   form.def("near", list_near, nb::arg("R"), nb::arg("p"), nb::arg("values"), nb::arg("inside"), nb::arg("start"),

@@ -3,8 +3,7 @@
 #include <vector>
 
 #include "bind/family.h"
-#include "run/arcs.h"
-#include "run/listed.h"
+#include "run/along.h"
 
 namespace poise {
 
@@ -12,9 +11,6 @@ using FamilyNumbers = std::vector<double>;
 
 // of a row: arc, value, branch, certain, way, then 7 joints, 7 slacks, 7 excesses
 constexpr std::size_t row_width = 26, row_joints = 5, row_slacks = 12, row_excesses = 19;
-
-// Where answers are told from: values of the joints, and what a unit of each counts.
-struct ListStart { const double *values, *scale; };
 
 FamilyTarget<double> target_without_errors(const double* R, const double* p);
 
@@ -33,12 +29,5 @@ template <class F> void visit_rows(const FamilyQuestion<double>& question, doubl
     return false;
   });
 }
-
-// A pose on an arc: the value of the free joint, all joints near the start, how well each is known, and the longest way of one from the start.
-struct ArcPose { double value, way, joints[7], slacks[7]; };
-
-// of an arc the nearest pose, then poses along it, at the end of `out`; false: there is none
-bool sample_arc(const FamilyQuestion<double>& question, const Piece& arc, int samples, const ListStart& start,
-                std::vector<ArcPose>& out);
 
 }  // namespace poise
