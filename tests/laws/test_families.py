@@ -10,7 +10,7 @@ from family_arms import KINDS, Line, build_arm, draw_arm, draw_lines, draw_poses
 from poise.goals import Reach
 from poise.model import Model
 from poise.reach.bounds import Freedom
-from poise.reach.closed import ClosedGoal, close_goal
+from poise.reach.closed import ClosedGoal, close_goal, place_values
 
 NAMES = {True: "spherical shoulder", False: "spherical wrist"}
 CASES = [(kind, mirrored, joints) for kind in KINDS for mirrored in (False, True) for joints in (6, 7)]
@@ -84,7 +84,7 @@ def test_every_pose_is_among_the_branches_of_its_transform(kind, mirrored, joint
     for q, T in zip(poses, model.fk(poses, "tool"), strict=True):
         free = 0.0 if closed.free is None else q[closed.free]
         rows = closed.form.branches(T[:3, :3].copy(), T[:3, 3].copy(), np.array([free]), True)
-        listed = closed.read(rows[:, 3 : 3 + model.nv], q)
+        listed = place_values(closed.axes, rows[:, 3 : 3 + model.nv], q)
         assert np.isfinite(rows).all()
         reached = model.fk(listed, "tool")
         assert np.abs(reached - T).max() < 1e-6 * (1.0 if rows[:, 2].all() else 1e3)

@@ -110,3 +110,29 @@ def test_a_transform_that_is_no_rotation_is_refused_or_its_row_is_invalid(case: 
     assert batch.status[0, 0] is poise.Status.REACHED
     assert case == "a last row of zeros" or batch.status[1, 0] is poise.Status.INVALID
     assert not batch.complete[1] or batch.status[1, 0] is poise.Status.UNREACHABLE
+
+
+@pytest.mark.parametrize("joint", [0, 2, 3, 5])
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_a_turn_that_ends_on_one_side_has_the_answers_of_one_that_ends_far_away(joint: int, side: str) -> None:
+    """What is outside the one end is inside by whole turns."""
+    ends = {"lower": {"lower": -1.0}, "upper": {"upper": 1.0}}[side]
+    far = {"lower": {"upper": 1000.0}, "upper": {"lower": -1000.0}}[side]
+    open_end = {"lower": {"upper": np.inf}, "upper": {"lower": -np.inf}}[side]
+    one, other = build(change={joint: {**ends, **open_end}}), build(change={joint: {**ends, **far}})
+    rng = np.random.default_rng(joint)
+    q = rng.uniform(-1.0, 1.0, (20, 6))
+    q[:, joint] = (-1.0 if side == "lower" else 1.0) + rng.uniform(0.0, 6.0, 20) * (1.0 if side == "lower" else -1.0)
+    T = one.fk(q, "tool")
+    lists = [
+        [poise.solve_all(model, Reach("tool", t), start=at) for t, at in zip(T, q, strict=True)]
+        for model in (one, other)
+    ]
+    assert sum(map(len, lists[0])) > 30
+    for mine, theirs, at in zip(*lists, q, strict=True):
+        assert np.allclose([s.q for s in mine], [s.q for s in theirs], atol=1e-9)
+        assert np.abs(np.array([s.q for s in mine]) - at).max(axis=1).min() < 1e-9
+        assert mine.complete == theirs.complete
+    batches = [poise.solve_batch(model, Reach("tool", np.eye(4)), T, q, solutions=8) for model in (one, other)]
+    assert (batches[0].reached == batches[1].reached).all()
+    assert (batches[0].complete == batches[1].complete).all()

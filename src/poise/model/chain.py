@@ -56,14 +56,24 @@ class Axis:
         return replace(self, h=-self.h)
 
     @property
+    def ends(self) -> tuple[float, float]:
+        """The range. A turn that ends on one side alone ends a thousand turns away on the other: nothing is lost."""
+        if self.slides or np.isfinite(self.lower) == np.isfinite(self.upper):
+            return self.lower, self.upper
+        far = 2000.0 * np.pi
+        return (self.lower, self.lower + far) if np.isfinite(self.lower) else (self.upper - far, self.upper)
+
+    @property
     def middle(self) -> float:
-        """The middle of the range; 0 where it has no end."""
-        return 0.5 * (self.lower + self.upper) if np.isfinite(self.lower) and np.isfinite(self.upper) else 0.0
+        """The middle of the range; 0 where it has no two ends."""
+        lower, upper = self.ends
+        return 0.5 * (lower + upper) if np.isfinite(lower) and np.isfinite(upper) else 0.0
 
     @property
     def half(self) -> float:
         """Half the range; infinite unless it has two ends."""
-        return 0.5 * (self.upper - self.lower) if np.isfinite(self.lower) and np.isfinite(self.upper) else inf
+        lower, upper = self.ends
+        return 0.5 * (upper - lower) if np.isfinite(lower) and np.isfinite(upper) else inf
 
     def from_axis(self, point: Floats) -> float:
         """Return the distance of a point [m]."""

@@ -46,22 +46,6 @@ class ClosedGoal:
         """Which of the values is the free joint's; None of six joints."""
         return {0: None, 1: 0, 2: 6}[self.family.place]
 
-    def read(self, values: Floats, start: Floats) -> Floats:
-        """Return q (k, nq) of joints' values (k, n): by whole turns inside the range and nearest to the start."""
-        return place_values(self.axes, values, start)
-
-    def excess(self, values: Floats) -> Floats:
-        """Return how far each joint is outside its range, (k, n): radians or metres, negative inside."""
-        out = np.empty((len(values), len(self.axes)))
-        for k, axis in enumerate(self.axes):
-            off = values[:, k] - axis.middle
-            if not axis.slides:
-                off = off - TURN * np.round(off / TURN)
-            out[:, k] = np.abs(off) - axis.half
-            if axis.slides and not np.isfinite(axis.half):
-                out[:, k] = np.maximum(axis.lower - values[:, k], values[:, k] - axis.upper)
-        return out
-
 
 def place_values(axes: Sequence[Axis], values: Floats, start: Floats) -> Floats:
     """Return q (k, nq) of axes' values (k, n), by whole turns inside the range and nearest to the start.
