@@ -25,8 +25,8 @@ from poise.motion.aiming import Aims
 from poise.motion.bends import Bends
 from poise.motion.bones import BONES, SHORT, find_axes, find_bone, find_bone_start, find_middle, measure_legs, place_of
 from poise.motion.guides import Guides, find_free
+from poise.motion.keeping import read_number
 from poise.motion.mapping import Mapping
-from poise.motion.options import show
 from poise.motion.trunks import find_head_axes, has_one_piece, list_tops
 from poise.spatial import Rotation
 
@@ -77,26 +77,17 @@ def read_scales(given: object, source: Model, theirs: Names[str, str], model: Mo
     if isinstance(legs, str) and legs in ("auto", "legs"):
         path = measure_legs(model, ours) / measure_legs(source, theirs) if has_legs else model.length / source.length
     else:
-        path = read_number(legs, "scale" if not isinstance(given, dict) else "scale['legs']", "'auto', 'legs'")
+        what = "scale['legs']" if isinstance(given, dict) else "scale"
+        path = read_number(legs, what, LEAST, MOST, "'auto', 'legs'")
     given_legs = not isinstance(legs, str)
     if isinstance(arms, str) and arms == "direction":
         return Scales(path, None, given_legs)
     far = (
         path
         if isinstance(arms, str) and arms == "reach"
-        else read_number(arms, "scale['arms']", "'direction', 'reach'")
+        else read_number(arms, "scale['arms']", LEAST, MOST, "'direction', 'reach'")
     )
     return Scales(path, far, given_legs)
-
-
-def read_number(given: object, what: str, words: str) -> float:
-    """Return a positive number, or refuse it by name."""
-    number = isinstance(given, (int, float, np.number)) and not isinstance(given, (bool, np.complexfloating))
-    if not number or not LEAST <= given <= MOST:  # type: ignore[operator]
-        raise InvalidValue(
-            f"{what} is {show(given)}; it must be {words} or a positive number, from {LEAST:g} to {MOST:g}."
-        )
-    return float(given)  # type: ignore[arg-type]
 
 
 class CarryOver:

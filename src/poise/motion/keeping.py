@@ -88,14 +88,16 @@ def read_limits(limits: Iterable[Limit] | Limit) -> tuple[Limit, ...]:
     return tuple(name_limits(limits).values())
 
 
-def read_number(value: Any, what: str, least: float = -np.inf) -> float:
-    """Return a finite number, not below the least one, or refuse it by its name."""
+def read_number(value: Any, what: str, least: float = -np.inf, most: float = np.inf, words: str = "") -> float:
+    """Return a finite number between two others, or refuse it by its name, with the words that would do instead."""
     wanted = "a number" if least == -np.inf else f"a number, {least:g} or more"
+    if words:
+        wanted = f"{words} or a positive number, from {least:g} to {most:g}"
     try:
         number = float(value) if isinstance(value, Real) and not isinstance(value, bool) else nan
     except OverflowError:
         number = inf
-    if not isfinite(number) or number < least:
+    if not isfinite(number) or not least <= number <= most:
         raise InvalidValue(f"{what} is {show(value)}; it must be {wanted}.")
     return number
 
