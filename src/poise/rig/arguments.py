@@ -32,7 +32,7 @@ def read_balance(balance: Any) -> Any:
 
 
 def read_rest(rest: Any, model: Model, start: NDArray[np.float64], feet: Feet) -> Rest | None:
-    """The posture below all wishes, stiffer joints drawn more strongly, toes most of all; None for none.
+    """The posture below all goals, stiffer joints drawn more strongly, toes most of all; None for none.
 
     Toes that are drawn to where they lie flat keep the heel down where nothing needs it up.
     """

@@ -54,8 +54,8 @@ def find_fall(solution: Solution | None, places: Mapping[str, HandleGoal], feet:
     if solution is None or BALANCE not in solution.errors or not is_missed(solution, BALANCE):
         return None
     away = measure_excess(solution, solution._list_rows()[BALANCE])
-    planted = [name for name, wish in places.items() if wish.kind in ("plant", "pin") and name in feet.names]
-    pulled = tuple(name for name, wish in places.items() if wish.kind == "reach")
+    planted = [name for name, goal in places.items() if goal.kind in ("plant", "pin") and name in feet.names]
+    pulled = tuple(name for name, goal in places.items() if goal.kind == "reach")
     way = name_way(away, find_front(solution.q, feet, planted), solution.model.up_direction)
     return Fall(solution.errors[BALANCE][0], way, pulled, find_stops(solution))
 

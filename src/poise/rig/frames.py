@@ -45,7 +45,7 @@ class Frames:
         return (replace(after, without=others) if others or state.without else after), solution
 
     def _frame(self, state: State, without: Mapping[str, State]) -> tuple[State, Solution]:
-        """The same, given how the body would be without the wish of each handle that has part of its strength."""
+        """The same, given how the body would be without the goal of each handle that has part of its strength."""
         solver = self.problems.solver(state)
         asked, poles = self._targets(state, without)
         targets = {name: target for name, target in asked.items() if name in solver.goals}
@@ -75,23 +75,23 @@ class Frames:
         return replace(problem, targets={name: target for name, target in asked.items() if name in names})
 
     def _targets(self, state: State, without: Mapping[str, State]) -> tuple[dict[str, Any], dict[str, Pole]]:
-        """The targets of all wishes, served or not, and the poles with the planes in which they bend now."""
+        """The targets of all goals, served or not, and the poles with the planes in which they bend now."""
         targets: dict[str, Any] = {}
         poles: dict[str, Pole] = {}
         plain = not state.strengths and not state.blends
-        for name, wish in state.places.items():
-            if wish.stance is None:
-                targets[name] = wish.target if plain else self._ease_target(state, name, wish, without)
-                if wish.kept and name in state.dragged:
+        for name, goal in state.places.items():
+            if goal.stance is None:
+                targets[name] = goal.target if plain else self._ease_target(state, name, goal, without)
+                if goal.kept and name in state.dragged:
                     targets[turn_name(name)], targets[name] = targets[name][:3, :3], targets[name][:3, 3]
             else:
-                targets |= self._stance_targets(state, name, wish, without)
+                targets |= self._stance_targets(state, name, goal, without)
         for name in self.problems.list_hinted(tuple(state.places), tuple(state.poles)):
             limb = self.problems.limbs[name]
             side = self.problems.feet.find_side(limb.handle, state.q)
             targets[knee_name(name)] = knee_plane(self.model, state.q, limb, side)
-        for name, wish in state.aims.items():
-            targets[aim_name(name)] = wish.target if plain else self._ease_aim(state, name, wish, without)
+        for name, goal in state.aims.items():
+            targets[aim_name(name)] = goal.target if plain else self._ease_aim(state, name, goal, without)
         for name, pole in state.poles.items():
             limb = self.problems.limbs[name]
             targets[pole_name(name)], poles[name] = pole_target(self.model, state.q, limb, pole)
@@ -132,12 +132,12 @@ class Frames:
     # -------------------------------------------------------------------------------------------- eased targets
 
     def _weak(self, state: State) -> list[str]:
-        """The handles that wish for something and have part of their strength."""
+        """The handles that have a goal and part of their strength."""
         held = {*state.places, *state.aims}
         return [name for name, strength in state.strengths.items() if 0.0 < strength < 1.0 and name in held]
 
     def _without(self, state: State, name: str) -> State:
-        """The body as it would be without a handle's wish, before the next frame: it goes on from frame to frame.
+        """The body as it would be without a handle's goal, before the next frame: it goes on from frame to frame.
 
         It begins as the body is when the strength leaves 1 or 0, so that nothing jumps there.
         """
@@ -192,7 +192,7 @@ class Frames:
         return np.concatenate([np.zeros(0, dtype=np.intp), *found])
 
     def _shares(self, state: State, handle: Handle, without: Mapping[str, State]) -> list[tuple[float, Floats]]:
-        """What is left of a handle's wish, and the pose with the rest of it: for its strength, for its limb's blend."""
+        """What is left of a handle's goal, and the pose with the rest of it: for its strength, for its limb's blend."""
         shares = []
         strength = state.strengths.get(handle.name, 1.0)
         if 0.0 < strength < 1.0:
@@ -202,17 +202,17 @@ class Frames:
             shares.append((blend.ik, self.own_pose(state, handle, blend)))
         return shares
 
-    def _ease_target(self, state: State, name: str, wish: HandleGoal, without: Mapping[str, State]) -> Floats:
-        target = wish.target
+    def _ease_target(self, state: State, name: str, goal: HandleGoal, without: Mapping[str, State]) -> Floats:
+        target = goal.target
         for share, q in self._shares(state, self.problems.handles[name], without):
             target = ease_place(target, self.model.fk(q, self.problems.eye(name)), share)
         return target
 
-    def _ease_aim(self, state: State, name: str, wish: HandleGoal, without: Mapping[str, State]) -> Floats:
-        target = wish.target
+    def _ease_aim(self, state: State, name: str, goal: HandleGoal, without: Mapping[str, State]) -> Floats:
+        target = goal.target
         for share, q in self._shares(state, self.problems.handles[name], without):
             origin = self.model.fk(q, self.problems.eye(name))
-            target = ease_gaze(target, origin[:3, 3], origin[:3, :3] @ np.array(wish.axis), share)
+            target = ease_gaze(target, origin[:3, 3], origin[:3, :3] @ np.array(goal.axis), share)
         return target
 
     # -------------------------------------------------------------------------------------------- blended limbs

@@ -75,12 +75,12 @@ class Held:
     @property
     def pinned(self) -> tuple[str, ...]:
         """The handles that are pinned."""
-        return tuple(name for name, wish in self._state.places.items() if wish.kind == "pin")
+        return tuple(name for name, goal in self._state.places.items() if goal.kind == "pin")
 
     @property
     def planted(self) -> tuple[str, ...]:
         """The handles of the feet that are planted."""
-        return tuple(name for name, wish in self._state.places.items() if wish.kind == "plant")
+        return tuple(name for name, goal in self._state.places.items() if goal.kind == "plant")
 
     @property
     def standing(self) -> tuple[str, ...]:
@@ -108,9 +108,9 @@ class Held:
         return Transform.from_matrix(self.model.fk(self._state.shown, self._handle(handle).frame))
 
     def target(self, handle: str) -> Floats | None:
-        """Where a handle is wished: a place (3,) or a transform (4, 4); None where it is free."""
-        wish = self._state.places.get(self._handle(handle).name)
-        return None if wish is None else wish.target.copy()
+        """Where a handle is asked to be: a place (3,) or a transform (4, 4); None where it is free."""
+        goal = self._state.places.get(self._handle(handle).name)
+        return None if goal is None else goal.target.copy()
 
     def add_handle(self, name: str, frame: str, kind: str = "end") -> Handle:
         """One more handle: on a frame, of a kind ("end", "body", "gaze" or "pole")."""

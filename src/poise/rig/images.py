@@ -1,4 +1,4 @@
-"""Mirror images of what a rig holds: its handles, its wishes and whole states."""
+"""Mirror images of what a rig holds: its handles, its goals and whole states."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class Images:
             return self.mirror.reflect_point(q, target)
         return self.mirror.reflect_transform(q, handle.frame, target)
 
-    def reflect_goal(self, q: Floats, handle: Handle, wish: HandleGoal) -> HandleGoal:
-        """Return the image of a wish."""
+    def reflect_goal(self, q: Floats, handle: Handle, goal: HandleGoal) -> HandleGoal:
+        """Return the image of a goal."""
         axis = None
-        if wish.axis is not None:
-            image = self.mirror.reflect_axis(handle.frame, np.array(wish.axis))
+        if goal.axis is not None:
+            image = self.mirror.reflect_axis(handle.frame, np.array(goal.axis))
             axis = (float(image[0]), float(image[1]), float(image[2]))
-        return replace(wish, target=self.reflect_target(q, handle, wish.target), axis=axis)
+        return replace(goal, target=self.reflect_target(q, handle, goal.target), axis=axis)
 
     def reflect_state(self, state: State, about: Floats | None = None) -> State:
         """Return the image of a state, in the plane of its own body or of another one."""

@@ -145,7 +145,7 @@ class Legs:
 
     def carries(self, state: State, limb: Limb) -> bool:
         """Whether a leg is on a foot that is held, and has a knee that may move."""
-        wish = state.places.get(limb.handle)
-        if wish is None or wish.kind == "reach" or limb.handle in state.dragged:
+        goal = state.places.get(limb.handle)
+        if goal is None or goal.kind == "reach" or limb.handle in state.dragged:
             return False
         return not state.frozen or self.model.frame(str(limb.middle)).joint not in state.frozen

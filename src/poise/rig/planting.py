@@ -28,8 +28,8 @@ class Planting(Undoable):
         served before everything else, as pins are; one that is dragged is planted again where it came to.
         """
         name = self._foot(handle)
-        wish = self._plant_at(name, self._state.shown)
-        self._change("plant", name, places=set_entry(self._state.places, name, wish), dragged=())
+        goal = self._plant_at(name, self._state.shown)
+        self._change("plant", name, places=set_entry(self._state.places, name, goal), dragged=())
 
     def stand(self) -> tuple[str, ...]:
         """Plants the feet that the body stands on, see `standing`; those that are held already stay as they are.
@@ -49,14 +49,14 @@ class Planting(Undoable):
 
     def _stand_again(self, state: State) -> State:
         """A mirrored state whose planted feet stand where they are in it."""
-        planted = {n: self._plant_at(n, state.q) for n, wish in state.places.items() if wish.kind == "plant"}
+        planted = {n: self._plant_at(n, state.q) for n, goal in state.places.items() if goal.kind == "plant"}
         return replace(state, places={**state.places, **planted})
 
-    def _hold_again(self, name: str, wish: HandleGoal, q: Floats) -> HandleGoal:
+    def _hold_again(self, name: str, goal: HandleGoal, q: Floats) -> HandleGoal:
         """A pin or a planted foot that holds where it is in a pose."""
-        if wish.kind == "plant":
+        if goal.kind == "plant":
             return self._plant_at(name, q)
-        return replace(wish, target=self._place(self._handles[name], q, wish.target.ndim))
+        return replace(goal, target=self._place(self._handles[name], q, goal.target.ndim))
 
     def _foot(self, name: str) -> str:
         """The handle of a foot, which may also be named by one of its frames."""

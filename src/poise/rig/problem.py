@@ -1,4 +1,4 @@
-"""From wishes to goals on strict levels, and the solvers of them, prepared once for each set of wishes.
+"""From the goals of handles to those of solvers on strict levels, prepared once for each set of them.
 
 levels.py lists the levels.
 """
@@ -83,7 +83,7 @@ class Asked(NamedTuple):
 
 
 class Problems:
-    """The solvers of a rig, by what is wished."""
+    """The solvers of a rig, by what is asked."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class Problems:
         self._allowed.clear()
 
     def solver(self, state: State) -> Solver:
-        """The solver for a state's wishes; its targets are not those of the state yet."""
+        """The solver for a state's goals; its targets are not those of the state yet."""
         key = self.key(state)
         found = self._solvers.get(key)
         if found is None:
@@ -145,35 +145,35 @@ class Problems:
     def key(self, state: State) -> tuple[Any, ...]:
         """What of a state its solver depends on: everything but the targets."""
         silent = self.silent(state) if state.strengths or state.blends else ()
-        places = {name: wish for name, wish in state.places.items() if name not in silent}
+        places = {name: goal for name, goal in state.places.items() if name not in silent}
         low = self.find_low(state, places)
         return (
-            tuple(self.ask(state, name, wish, low) for name, wish in places.items()),
-            tuple((name, wish.axis) for name, wish in state.aims.items() if name not in silent),
+            tuple(self.ask(state, name, goal, low) for name, goal in places.items()),
+            tuple((name, goal.axis) for name, goal in state.aims.items() if name not in silent),
             tuple(state.poles),
             state.frozen,
             bool(state.blends),  # those rest elsewhere from frame to frame, see Frames
         )
 
-    def ask(self, state: State, name: str, wish: HandleGoal, low: float) -> Asked:
+    def ask(self, state: State, name: str, goal: HandleGoal, low: float) -> Asked:
         """Return what of a handle's place its solver depends on; `low` is where the lowest held foot stands."""
-        level, ndim, weight, kind = self.level(name, wish.kind, state.dragged), wish.target.ndim, wish.weight, wish.kind
+        level, ndim, weight, kind = self.level(name, goal.kind, state.dragged), goal.target.ndim, goal.weight, goal.kind
         if level != PINS or not self.handles[name].stands:
-            return Asked(name, level, ndim, weight, kind, kept=wish.kept and level == DRAGGED)
-        if wish.stance is None:
-            return Asked(name, level, ndim, weight, kind, None, self.height(name, wish) <= low)
-        ground = wish.stance.ground
-        lies = self.lies(state, name, wish)
+            return Asked(name, level, ndim, weight, kind, kept=goal.kept and level == DRAGGED)
+        if goal.stance is None:
+            return Asked(name, level, ndim, weight, kind, None, self.height(name, goal) <= low)
+        ground = goal.stance.ground
+        lies = self.lies(state, name, goal)
         raised = not lies and self.model.mass > 0.0 and self.feet.is_raised(name, state.q)
         return Asked(name, level, ndim, weight, kind, ground, ground <= low, raised, lies=lies)
 
-    def lies(self, state: State, name: str, wish: HandleGoal) -> bool:
+    def lies(self, state: State, name: str, goal: HandleGoal) -> bool:
         """Return whether a planted foot in one piece lies flat and nothing needs its heel up: it is then held in six.
 
         That is what its goals would come to, and is solved faster. The heel may be needed up where an ankle is at its
         end, and by a handle that missed its target.
         """
-        foot, stance = self.feet[name], wish.stance
+        foot, stance = self.feet[name], goal.stance
         if foot.toes is not None or stance is None or stance.flat is None or state.strengths or state.blends:
             return False
         if any(missed not in state.places or state.places[missed].kind != "plant" for missed in state.missed):
@@ -198,14 +198,14 @@ class Problems:
     def find_low(self, state: State, places: Mapping[str, HandleGoal]) -> float:
         """Return the height up to which held feet carry the body: a little above the lowest of them."""
         held = {n: w for n, w in places.items() if w.kind != "reach" and n not in state.dragged}
-        heights = [self.height(name, wish) for name, wish in held.items() if self.handles[name].stands]
+        heights = [self.height(name, goal) for name, goal in held.items() if self.handles[name].stands]
         return min(heights, default=0.0) + GROUND * self.model.length
 
-    def height(self, name: str, wish: HandleGoal) -> float:
+    def height(self, name: str, goal: HandleGoal) -> float:
         """Return how high a pinned or planted foot stands."""
-        if wish.stance is not None:
-            return wish.stance.ground
-        at = wish.target[:3, 3] if wish.target.ndim == 2 else wish.target
+        if goal.stance is not None:
+            return goal.stance.ground
+        at = goal.target[:3, 3] if goal.target.ndim == 2 else goal.target
         return float(at @ self.model.up_direction) - self.feet.find_lift(name)
 
     def problem(self, key: tuple[Any, ...]) -> RigProblem:
@@ -240,12 +240,12 @@ class Problems:
         return None if handle.limb is None or handle.kind == "pole" else state.blends.get(handle.limb)
 
     def share(self, state: State, handle: Handle) -> float:
-        """How much of a handle's wish is served: its strength times its limb's blend."""
+        """How much of a handle's goal is served: its strength times its limb's blend."""
         share, blend = state.strengths.get(handle.name, 1.0), self.blend(state, handle)
         return share if blend is None else share * blend.ik
 
     def silent(self, state: State) -> set[str]:
-        """The handles whose wishes are not served at all."""
+        """The handles whose goals are not served at all."""
         return {name for name, handle in self.handles.items() if self.share(state, handle) == 0.0}
 
     def level(self, name: str, kind: str, dragged: Sequence[str]) -> int:
@@ -257,7 +257,7 @@ class Problems:
         return DRAGGED if name in dragged else REACHES
 
     def goals(self, places: Sequence[Asked], aims: Sequence[Any], poles: Sequence[str]) -> list[Goal]:
-        """The goals of those wishes, each on its level; their targets are not those of a state yet."""
+        """The goals that solvers are given for them, each on its level; their targets are not those of a state yet."""
         goals: list[Goal] = []
         for place in places:
             goals += self.place(place)

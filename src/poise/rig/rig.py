@@ -104,9 +104,9 @@ class Rig(Planting):
             self._state = replace(self._state, q=q, shown=q, dragged=())
             return
         pins = {
-            name: self._hold_again(name, wish, q)
-            for name, wish in self._state.places.items()
-            if wish.kind in ("pin", "plant")
+            name: self._hold_again(name, goal, q)
+            for name, goal in self._state.places.items()
+            if goal.kind in ("pin", "plant")
         }
         self._state = replace(self._state, q=q, shown=q, places=pins, aims={}, blends={}, dragged=())
 
@@ -165,8 +165,8 @@ class Rig(Planting):
     def reach(self, handle: str, target: Any, weight: float = 1.0) -> None:
         """Asks a handle to a place or a transform; `weight` counts among other reaches. `update` moves it there."""
         found = self._handle(handle)
-        wish = HandleGoal("reach", read_target(self.model, found.frame, target), check_weight(weight))
-        self._change("reach", found.name, places=set_entry(self._state.places, found.name, wish), dragged=())
+        goal = HandleGoal("reach", read_target(self.model, found.frame, target), check_weight(weight))
+        self._change("reach", found.name, places=set_entry(self._state.places, found.name, goal), dragged=())
 
     def look_at(self, handle: str, target: Any, axis: Any = None) -> None:
         """Turns a handle, such as the head, to a place: its `axis`, or what looks forward in the rest pose."""
@@ -325,8 +325,8 @@ class Rig(Planting):
         if found.mirror is None:
             raise InvalidValue(f"handle {found.name!r} has no other side.")
         images, state = self._find_images(), self._state
-        wish = state.places.get(found.name) or HandleGoal("reach", self._place(found, state.shown, 2))
-        image = images.reflect_goal(state.shown, found, replace(wish, stance=None))
+        goal = state.places.get(found.name) or HandleGoal("reach", self._place(found, state.shown, 2))
+        image = images.reflect_goal(state.shown, found, replace(goal, stance=None))
         if image.kind == "plant":  # the other foot goes there first; dragged there, it is planted
             image = replace(image, kind="reach")
         changed: dict[str, Any] = {"places": set_entry(state.places, found.mirror, image)}
@@ -337,8 +337,8 @@ class Rig(Planting):
 
     def copy_targets(self, other: Rig, *, besides: Container[str] = ()) -> None:
         """Takes over the pins, reaches and frozen joints of a rig of the same body; some handles keep their own."""
-        theirs = {name: wish for name, wish in other._state.places.items() if name not in besides}
-        own = {name: wish for name, wish in self._state.places.items() if name in besides}
+        theirs = {name: goal for name, goal in other._state.places.items() if name not in besides}
+        own = {name: goal for name, goal in self._state.places.items() if name in besides}
         self._state = replace(self._state, places={**theirs, **own}, frozen=other._state.frozen)
 
     # -------------------------------------------------------------------------------------------- inside
@@ -359,10 +359,10 @@ class Rig(Planting):
         return self._axes[rule, frame]
 
     def _aim(self, verb: str, name: str, target: Any, axis: Floats) -> None:
-        wish = HandleGoal(
+        goal = HandleGoal(
             "aim", np.array(read_position(target, "target")), axis=(float(axis[0]), float(axis[1]), float(axis[2]))
         )
-        self._change(verb, name, aims=set_entry(self._state.aims, name, wish))
+        self._change(verb, name, aims=set_entry(self._state.aims, name, goal))
 
     def _take(self, handle: Handle, target: Floats, dragged: tuple[str, ...]) -> None:
         """Makes a target the goal of a dragged handle."""
@@ -372,21 +372,21 @@ class Rig(Planting):
         if kept:
             T = self._place(handle, state.q, 2) if before is None or before.target.ndim == 1 else before.target.copy()
             T[:3, 3], target = target, T
-        wish = HandleGoal("reach", target, kept=kept)
+        goal = HandleGoal("reach", target, kept=kept)
         if before is not None:
-            wish = HandleGoal(before.kind, target, before.weight, before.axis, before.stance, kept)
-        places = set_entry(state.places, handle.name, wish)
+            goal = HandleGoal(before.kind, target, before.weight, before.axis, before.stance, kept)
+        places = set_entry(state.places, handle.name, goal)
         self._state = replace(state, places=places, dragged=dragged)
 
     def _pin_again(self) -> None:
         """Pins and planted feet that were dragged hold where they came to, not where the mouse was."""
         state = self._state
         for name in state.dragged:
-            wish = state.places[name]
-            if wish.kind == "pin":
+            goal = state.places[name]
+            if goal.kind == "pin":
                 held = HandleGoal("pin", self._place(self._handles[name], state.q, 2))
-            elif wish.kind == "plant":
-                held = self._plant_at(name, state.q, None if wish.stance is None else wish.stance.flat)
+            elif goal.kind == "plant":
+                held = self._plant_at(name, state.q, None if goal.stance is None else goal.stance.flat)
             else:
                 continue
             self._state = replace(self._state, places=set_entry(self._state.places, name, held))

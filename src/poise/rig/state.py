@@ -1,4 +1,4 @@
-"""What a rig holds at one moment: a pose and wishes. Never changed, so that undo is a list of them."""
+"""What a rig holds at one moment: a pose and goals. Never changed, so that undo is a list of them."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Blend:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class State:
-    """A pose and all wishes.
+    """A pose and all goals.
 
     Attributes:
         q: The solved configuration, before limbs are blended.
@@ -85,7 +85,7 @@ class State:
         symmetric: Whether a drag on one side is also made on the other.
         missed: The handles that the last frame did not bring to their places, in the order of `places`.
         resting: For how many frames nothing else is tried to bring them there.
-        without: Handle to how the body would be without its wish; for those that have part of their strength.
+        without: Handle to how the body would be without its goal; for those that have part of their strength.
     """
 
     q: Floats

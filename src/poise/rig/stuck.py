@@ -107,8 +107,8 @@ class Stuck:
         """Where to start with limbs bent that some handles are stuck with, and by what; None if none is stuck."""
         q, turned = state.q.copy(), np.zeros(self.model.nv)
         for name in handles:
-            handle, wish = self.problems.handles[name], state.places.get(name)
-            if wish is None or name not in targets:
+            handle, goal = self.problems.handles[name], state.places.get(name)
+            if goal is None or name not in targets:
                 continue
             target = targets[name] if targets[name].ndim == 1 else targets[name][:3, 3]
             if handle.limb is None:
@@ -131,7 +131,7 @@ class Stuck:
 
     def pinned_below(self, state: State, limb: Limb) -> bool:
         """Whether something is pinned that the limb's hinge moves."""
-        pins = [name for name, wish in state.places.items() if wish.kind != "reach" and name not in state.dragged]
+        pins = [name for name, goal in state.places.items() if goal.kind != "reach" and name not in state.dragged]
         return any(limb.middle in self.model.ancestors(self.problems.handles[name].frame) for name in pins)
 
     def window(self, moved: Floats) -> Floats:
