@@ -123,7 +123,7 @@ def find_point(carrying: CarryOver, contact: Contact, low: bool) -> tuple[str, P
     known = carrying.roles[0].contacts
     if low and contact.name in known:
         return known[contact.name].frame, known[contact.name].point
-    if contact.name.startswith(("heel", "toe", "sole")):
+    if is_of_foot(contact):
         own = known.get(contact.name) or known.get(f"sole_1_{contact.name[-1:]}")
         return None if own is None else (own.frame, own.point)
     for pair in carrying.parts:
@@ -148,7 +148,7 @@ def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact, size: f
         return None
     up = carrying.source.up_direction
     own, kind = float(np.array(contact.place) @ up), contact.name.rpartition("_")[0]
-    if not contact.name.startswith(("heel", "toe", "sole")):
+    if not is_of_foot(contact):
         low = own - ledger.floor < 2.0 * LOW * size
         wrist = 0.0 if contact.name in carrying.roles[0].contacts else carrying.scales.path * (own - ledger.floor)
         return wrist if low else None
