@@ -12,6 +12,7 @@ import pytest
 import poise
 from general_arms import HARD, SIX, Floats, draw_general, draw_hard
 from poise.goals import Reach
+from poise.reach import guesses
 from poise.reach.guesses import Guesses
 from poise.solvers import clock
 
@@ -137,6 +138,13 @@ def test_nothing_is_guessed_when_the_time_is_over(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(Guesses, "find", lambda *_: pytest.fail("it guesses"))
     assert solver.solve().status is poise.Status.OUT_OF_TIME
     assert poise.solve(model, goal_of(T), time_limit=100.0, solutions=4)[0].status is poise.Status.OUT_OF_TIME
+
+
+def test_a_solver_with_a_time_limit_has_its_guesses_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, T = miss_from(0)
+    solver = poise.Solver(draw_general(0, reach=0.8), goal_of(T), time_limit=100.0)
+    monkeypatch.setattr(guesses, "GeneralSix", lambda *_: pytest.fail("it prepares"))
+    assert solver.solve().searches > SEEDED
 
 
 def test_several_answers_share_one_time_limit(monkeypatch: pytest.MonkeyPatch) -> None:

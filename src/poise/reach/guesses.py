@@ -60,6 +60,10 @@ class Guesses:
         turns = len(self.axes) == 6 and not any(axis.slides for axis in self.axes)
         return GeneralSix(self.axes, self._zero) if turns else None
 
+    def prepare(self) -> None:
+        """Make what the first question would make."""
+        _ = self._roots
+
     @property
     def free(self) -> Axis | None:
         """The joint that is scanned, of seven; None of six."""

@@ -31,7 +31,7 @@ from poise.solvers.status import Status
 if TYPE_CHECKING:
     from poise.solvers.solver import Solver
 
-__all__ = ["goes_further", "guess_goals", "list_starts", "search_further"]
+__all__ = ["goes_further", "guess_goals", "list_starts", "prepare_guesses", "search_further"]
 
 Floats = NDArray[np.float64]
 MISSED = (Status.STALLED, Status.OUT_OF_STEPS)
@@ -55,6 +55,17 @@ def guess_goals(
         if guesses is not None:
             return name, guesses
     return None
+
+
+def prepare_guesses(solver: Solver) -> None:
+    """Make what guesses need before a clock runs; joints that may not move stand at rest."""
+    model, options = solver.model, solver._options
+    if options.time_limit is None or not goes_further(options):
+        return
+    rows = {name: solver.goals[name].rows(model) for name in solver.row_names}
+    guessed = guess_goals(model, options, rows, np.asarray(model.rest))
+    if guessed is not None:
+        guessed[1].prepare()
 
 
 def list_starts(model: Model, guesses: Guesses, target: Floats, start: Floats) -> Floats:

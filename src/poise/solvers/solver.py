@@ -19,7 +19,7 @@ from poise.model.compare import name_mismatch
 from poise.native import core
 from poise.native.answer import Answer
 from poise.solvers.drivers import prepare
-from poise.solvers.further import search_further
+from poise.solvers.further import prepare_guesses, search_further
 from poise.solvers.history import History
 from poise.solvers.limit_tables import find_timed, refuse_timed
 from poise.solvers.options import Options, SolveOptions, show_options
@@ -94,6 +94,7 @@ class Solver:
         refused = self._options.method.refuse(*native.sizes())
         if refused is not None:
             raise InvalidValue(refused)
+        prepare_guesses(self)
         return native
 
     @classmethod
