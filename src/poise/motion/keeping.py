@@ -30,7 +30,17 @@ from poise.solvers.table import combine_postures
 if TYPE_CHECKING:
     from poise.motion.whole_clip import ClipGoal
 
-__all__ = ["Rates", "Repair", "ask_nothing", "find_broken", "part_limits", "read_limits", "read_number", "repair"]
+__all__ = [
+    "Rates",
+    "Repair",
+    "ask_nothing",
+    "find_broken",
+    "part_limits",
+    "read_floor",
+    "read_limits",
+    "read_number",
+    "repair",
+]
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -38,6 +48,7 @@ NO_BOUND = 1e30  # the kernels' word for it
 MARGIN, LEAST_MARGIN = 1e-3, 1e-5  # share of a bound, and radians a frame: how far inside it the kernel stays
 ROUNDING = 1e-9  # share of a bound that a repaired frame stays inside it
 NEAR = 1e-12  # share of a bound, and radians: rounding of the positions that a rate is told from
+FARTHEST = 1e6  # that a ground is from height 0
 LEAP = 100.0  # radians: no bound on what a repaired frame may move but the limits
 
 
@@ -99,6 +110,16 @@ def read_number(value: Any, what: str, least: float = -np.inf, most: float = np.
         number = inf
     if not isfinite(number) or not least <= number <= most:
         raise InvalidValue(f"{what} is {show(value)}; it must be {wanted}.")
+    return number
+
+
+def read_floor(value: Any) -> float | None:
+    """Return a height of the ground, None where none is given; one too far away to stand on is refused."""
+    if value is None:
+        return None
+    number = read_number(value, "floor")
+    if abs(number) > FARTHEST:
+        raise InvalidValue(f"floor is {number:g}; it must be a height in the source's own unit, at most {FARTHEST:g}.")
     return number
 
 

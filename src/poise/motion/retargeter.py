@@ -21,7 +21,7 @@ from poise.motion.asking import Asked
 from poise.motion.carried import HOLD, Retargeted, prepare, tell
 from poise.motion.carry_over import CarryOver, Ground
 from poise.motion.finding import find_runs
-from poise.motion.keeping import part_limits, read_limits, read_number
+from poise.motion.keeping import part_limits, read_floor, read_limits, read_number
 from poise.motion.ledger import Contact, Contacts
 from poise.motion.mapping import Mapping
 from poise.motion.options import read_frame
@@ -77,7 +77,7 @@ class Retargeter:
         self.carrying: CarryOver = prepare(source, model, mapping, scale, joints)
         self.source, self.model, self.fps = source, model, check_rate(fps)
         self.treading = Treading(self.carrying, self.fps)
-        self.floor = None if floor is None else read_number(floor, "floor")
+        self.floor = read_floor(floor)
         self.asked = Asked(self.carrying, self.treading)
         joints = self.carrying.joints
         self.window = Window(

@@ -22,7 +22,7 @@ from poise.motion.carried import HOLD, Retargeted, prepare, tell
 from poise.motion.carry_over import CarryOver, Ground
 from poise.motion.holding import carry_contacts, find_air, find_holds, measure_standing_ankle
 from poise.motion.joining import Joining
-from poise.motion.keeping import read_limits, read_number
+from poise.motion.keeping import read_floor, read_limits, read_number
 from poise.motion.ledger import Contacts
 from poise.motion.locking import Asked, lock_places, read_contacts
 from poise.motion.mapping import Mapping
@@ -83,7 +83,7 @@ def retarget(
     rules, smooth = read_limits(limits), read_number(smooth, "smooth", 0.0)
     carrying = prepare(clip.model, model, mapping, scale, joints)
     one = clip if carrying.source is clip.model else Motion(carrying.source, clip.q, clip.fps)  # of several people
-    ground = None if floor is None else read_number(floor, "floor")
+    ground = read_floor(floor)
     ledger = read_contacts(one, contacts) if isinstance(contacts, Contacts) else find_holds(one, carrying, ground)
     if isinstance(contacts, Contacts) and ground is not None:
         ledger = replace(ledger, floor=ground)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,10 @@ from poise.kinematics.pose import check_model
 from poise.model import Model
 from poise.model.compare import name_mismatch
 from poise.native import core
-from poise.native.answer import Answer
+from poise.native.answer import Answer, make_answer
+from poise.solvers.clock import Clock
 from poise.solvers.drivers import prepare
-from poise.solvers.further import prepare_guesses, search_further
+from poise.solvers.further import MISSED, goes_further, guess_goals, list_starts, prepare_guesses
 from poise.solvers.history import History
 from poise.solvers.limit_tables import find_timed, refuse_timed
 from poise.solvers.options import Options, SolveOptions, show_options
@@ -94,7 +95,9 @@ class Solver:
         refused = self._options.method.refuse(*native.sizes())
         if refused is not None:
             raise InvalidValue(refused)
-        prepare_guesses(self)
+        if self._limit is not None:
+            rows = {name: self.goals[name].rows(self.model) for name in self.row_names}
+            prepare_guesses(self.model, self._options, rows)
         return native
 
     @classmethod
@@ -148,8 +151,30 @@ class Solver:
         return self._read_numbers(start, "start") if isinstance(start, Pose) else start
 
     def _go_further(self, missed: Solution, start: Any) -> Solution:
-        """Return what a search from a guess of a pose reaches; what was missed where none does, or there is none."""
-        return search_further(self, missed, start)
+        """Return what a search from a guess reaches; where none does, what was missed, and all that it took to know.
+
+        Args:
+            missed: What the solver's own searches came to.
+            start: Where they began.
+        """
+        options, clock = self._options, Clock(self._limit, missed.seconds)
+        asks = goes_further(options) and missed._outcome in MISSED
+        if not asks or not isinstance(self._native, (core.Solver, type(None))):
+            return missed
+        begin, rows = np.array(getattr(start, "q", start), dtype=np.float64), missed._list_rows()
+        guessed = guess_goals(self.model, options, rows, begin)
+        if guessed is None:
+            return missed
+        ends: list[Solution] = []
+        single = self._with_options(replace(options, mode="nearest", restarts=0))
+        for q in () if clock.late else list_starts(self.model, guessed[1], rows[guessed[0]].target, begin):
+            if clock.late:
+                break
+            single._heed(clock.left)
+            ends.append(single.solve(q, missed._targets))
+            if ends[-1].reached:
+                break
+        return join_searches(self, missed, ends, clock)
 
     def _heed(self, seconds: float | None) -> None:
         """Take another time limit for the calls that follow: what is left to a call that makes several searches."""
@@ -252,3 +277,31 @@ def copy_targets(targets: Mapping[str, Any]) -> dict[str, Any]:
     if not isinstance(targets, Mapping):
         raise InvalidValue(f"targets must be {{goal name: target}}, not {targets!r}.")
     return _copy(dict(targets))
+
+
+def join_searches(solver: Solver, missed: Solution, ends: Sequence[Solution], clock: Clock) -> Solution:
+    """Return one solution of a search that missed and of those after it, of which the last may have reached."""
+    reached = bool(ends) and ends[-1].reached
+    best = ends[-1]._answer if reached else missed._answer
+    searches = missed.searches + len(ends)
+    answer = make_answer(
+        best.q,
+        best.errors,
+        best.outcome,
+        missed.steps + sum(end.steps for end in ends),
+        clock.seconds,
+        searches=searches,
+        winner=searches if reached else best.winner,
+        late=clock.late and not reached,
+    )
+    out = Solution(solver, answer, join_histories(missed, ends))
+    out._targets = missed._targets
+    return out
+
+
+def join_histories(missed: Solution, ends: Sequence[Solution]) -> History | None:
+    """Return what happened in all searches; None where nothing was recorded."""
+    for number, end in enumerate(ends):
+        if missed.history is not None and end.history is not None:
+            missed.history.append(end.history, missed.searches + number)
+    return missed.history
