@@ -11,7 +11,9 @@ import numpy as np
 import pytest
 
 import poise
+from general_arms import draw_general
 from poise import motion
+from poise.errors import PoiseError
 from poise.goals import Reach
 from poise.motion.branches import find_route
 from poise.motion.middles import find_jumps
@@ -209,3 +211,15 @@ def test_a_reconfiguration_that_may_wait_waits() -> None:
         layers[end:] = [layer[1:] for layer in layers[end:]]  # the branch of the start ends here
         _, flips = choose_way(layers, Steps(np.ones(2), np.full(2, np.inf)))
         assert flips == [end]
+
+
+@pytest.mark.parametrize("model", [UR5E, draw_general(0)], ids=["closed form", "guesses"])
+def test_starts_of_a_path_are_read_or_refused_by_name(model: poise.Model) -> None:
+    frame = model.frames[-1]
+    q = np.tile(0.3 * model.random(np.random.default_rng(0)), (3, 1))
+    goal = Reach(frame, model.fk(q, frame))
+    for start in (q[0], q, poise.Pose(model, q[0])):
+        assert motion.track(model, goal, fps=30.0, start=start).reached.all()
+    for wrong in (q[0, :-1], q[:2], "x", q[0] * np.nan, poise.Pose(PANDA, PANDA.rest)):
+        with pytest.raises(PoiseError, match="start"):
+            motion.track(model, goal, fps=30.0, start=wrong)

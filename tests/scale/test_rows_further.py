@@ -7,7 +7,10 @@ import pytest
 
 import poise
 from general_arms import HARD, SIX, Floats, calibrate, draw_general, draw_hard
+from poise.batch import further
 from poise.goals import Reach
+from poise.solvers.distinct import Distinct, Measure
+from poise.solvers.further import guess_goals
 
 SEEDED = 61  # searches of the default method: further ones began at guesses
 WITHOUT_FOURTH = [f"j{k}" for k in (0, 1, 2, 4, 5, 6)]
@@ -73,3 +76,43 @@ def test_several_answers_are_branches_and_none_is_listed_twice(name: str) -> Non
         assert np.isnan(batch.q[row][~batch.reached[row]]).all()
         listed += len(every)
     assert listed >= 8
+
+
+def test_of_answers_that_are_alike_one_stays_also_where_a_nearer_one_joins_two() -> None:
+    model = poise.load("ur5e")
+    measure = Measure(model, model.family("tool0").chain.axes)
+    a, b, nearer = np.zeros((3, 6))
+    a[5], b[5], nearer[5] = 5.0, 5.12, 5.06 - 2.0 * np.pi
+    for order in ([a, b, nearer], [b, a, nearer], [nearer, a, b], [a, nearer, b]):
+        answers: Distinct[float] = Distinct(measure, np.zeros(6))
+        for q in order:
+            answers.add(q, float(q[5]))
+        assert answers.sort() == [nearer[5]]
+
+
+def test_rows_on_a_base_that_stands_elsewhere_are_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An arm that has a closed form has it wherever its base stands."""
+    chain = poise.load("ur5e").family("tool0").chain
+    builder, parent, at = poise.ModelBuilder("mobile").add_joint("base", None, "planar"), "base", np.zeros(3)
+    for k, axis in enumerate(chain.axes):
+        offset = poise.Transform(translation=axis.p - at)
+        builder.add_joint(f"j{k}", parent, "revolute", offset=offset, axis=axis.h, lower=-3.0, upper=3.0)
+        parent, at = f"j{k}", axis.p
+    model = builder.add_frame("tool", parent, poise.Transform(translation=chain.T[:3, 3] - at)).build()
+    q = np.random.default_rng(0).uniform(-1.0, 1.0, (12, model.nq))
+    asked: list[int] = []
+    monkeypatch.setattr(further, "guess_goals", lambda *given: (asked.append(1), guess_goals(*given))[1])
+    batch = poise.solve_batch(
+        model, GOAL, model.fk(q, "tool"), q * 0.9 + [0.1 * q[0, 0], *([0.0] * 8)], joints=SIX, solutions=4
+    )
+    assert len(asked) == 1
+    assert batch.q.shape == (12, 4, 9)
+
+
+def test_branches_of_guessed_arms_are_listed_whatever_restarts_are() -> None:
+    model = draw_general(1)
+    T = model.fk(model.random(np.random.default_rng(2), 8), "tool")
+    alone = [len(poise.solve(model, Reach("tool", one), solutions=6, restarts=0)) for one in T]
+    batch = poise.solve_batch(model, GOAL, T, solutions=6, restarts=0)
+    assert batch.reached.sum(axis=1).tolist() == alone
+    assert sum(alone) > 16

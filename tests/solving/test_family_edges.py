@@ -136,3 +136,31 @@ def test_a_turn_that_ends_on_one_side_has_the_answers_of_one_that_ends_far_away(
     batches = [poise.solve_batch(model, Reach("tool", np.eye(4)), T, q, solutions=8) for model in (one, other)]
     assert (batches[0].reached == batches[1].reached).all()
     assert (batches[0].complete == batches[1].complete).all()
+
+
+@pytest.mark.parametrize("side", ["lower", "upper"])
+def test_arcs_of_a_free_joint_that_ends_on_one_side_are_told_beside_that_end(side: str) -> None:
+    panda = poise.load("panda")
+    chain = panda.family("panda_hand_tcp").chain
+    builder, parent, at = poise.ModelBuilder("open"), None, np.zeros(3)
+    for k, axis in enumerate(chain.axes):
+        ends = {"lower": axis.lower, "upper": axis.upper}
+        if k == 6:
+            ends["upper" if side == "lower" else "lower"] = np.inf if side == "lower" else -np.inf
+        builder.add_joint(
+            f"j{k}", parent, "revolute", offset=poise.Transform(translation=axis.p - at), axis=axis.h, **ends
+        )
+        parent, at = f"j{k}", axis.p
+    T = chain.T.copy()
+    T[:3, 3] -= at
+    model = builder.add_frame("tool", parent, poise.Transform.from_matrix(T)).build()
+    q = np.array([0.3, -0.4, 0.2, -2.0, 0.3, 1.8, 0.5])
+    answers = poise.solve_all(model, Reach("tool", model.fk(q, "tool")), start=q, samples=3)
+    assert np.abs(answers[0].q - q).max() < 1e-6
+    assert len(answers.arcs) > 2
+    end = (model.lower if side == "lower" else model.upper)[6]
+    assert all(abs(value - end) <= 2.0 * np.pi + 1e-9 for arc in answers.arcs for value in (arc.low, arc.high))
+    for one in answers:
+        assert any(arc.low - 1e-9 <= one.q[6] <= arc.high + 1e-9 for arc in answers.arcs)
+    middle = 0.5 * (answers.arcs[0].low + answers.arcs[0].high)
+    assert all(abs(one.q[6] - middle) < 1e-9 for one in answers.at(middle))

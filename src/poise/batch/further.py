@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from poise.batch.arrays import Rows, read_transforms
 from poise.batch.outputs import Outputs
 from poise.batch.solution import CODES, BatchSolution
+from poise.model.chain import find_readings
 from poise.reach.bounds import find_still, fixes_the_frame
 from poise.reach.guesses import Guesses
 from poise.solvers import Status
@@ -43,18 +44,32 @@ def search_rows_further(
     rows, count = prod(lead), batch.solutions
     codes = outputs.codes.reshape(rows, count)
     wanted = np.isin(codes[:, 0], MISSED if count == 1 else [*MISSED, REACHED])
-    if not wanted.any() or not goes_further(batch.solver._options) or any(part.raw for part in parts):
+    searched = count > 1 or goes_further(batch.solver._options)
+    if not wanted.any() or not searched or any(part.raw for part in parts):
         return
     wide, options = begin.widen(lead), batch.solver._options
     single: BatchSolver | None = None
     for some in group_rows(batch, wide, np.flatnonzero(wanted)):
         found = guess_goals(batch.model, options, batch.rows, take_rows(wide, some[:1])[0])
+        if found is None and stands_apart(batch):
+            return
         if found is not None:
             single = single or batch.make_single()
             further = Further(batch, single, *found, [part.widen(lead) for part in parts], wide, outputs, rows)
             lacking = further.find_lacking(some)
             for first in range(0, len(lacking), AT_ONCE):
                 further.search(lacking[first : first + AT_ONCE])
+
+
+def stands_apart(batch: BatchSolver) -> bool:
+    """Whether joints that may not move stand all before those that may: what one row has guesses for, every row has."""
+    moves = may_move(batch.model, batch.solver._options.joints)
+    for row in batch.rows.values():
+        if fixes_the_frame(row):
+            way = [bool(moves[v]) for v in find_readings(batch.model, batch.model.frame(str(row.frame)).name).values()]
+            if way != sorted(way):
+                return False
+    return True
 
 
 def group_rows(batch: BatchSolver, begin: Rows, rows: Ints) -> Iterator[Ints]:

@@ -22,6 +22,7 @@ from poise.model import Model
 from poise.motion.middles import find_broken
 from poise.motion.waypoints import Waypoints, find_waypoints
 from poise.motion.ways import JUMP, Steps, choose_way
+from poise.solvers.starts import read_start
 
 __all__ = ["Route", "find_route"]
 
@@ -59,7 +60,7 @@ def find_route(
     T = paths[name]
     if not isinstance(goal, Reach) or T.ndim != 3 or T.shape[1:] != (4, 4):
         return None
-    given = None if start is None else np.array(start.q if isinstance(start, Pose) else start, dtype=np.float64)
+    given = None if start is None else read_start(model, start, len(T))[0]
     waypoints = find_waypoints(model, goal, goal.rows(model), np.array(model.rest) if given is None else given)
     return None if waypoints is None else Finder(model, goal, waypoints, T, given).find()
 

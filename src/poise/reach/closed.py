@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -134,7 +134,7 @@ def family_table(family: Family, point: Floats) -> dict[str, Any]:
     lever = float(np.linalg.norm(point))
     return {
         "axes": [axis_row(axis) for axis in six.axes],
-        "free": axis_row(chain.axes[0 if family.place == 1 else -1]),
+        "free": axis_row(close_turn(chain.axes[0 if family.place == 1 else -1])),
         "center": six.center.tolist(),
         "meet": six.meet.tolist(),
         "R0": T[:3, :3].ravel().tolist(),
@@ -146,6 +146,13 @@ def family_table(family: Family, point: Floats) -> dict[str, Any]:
         "point_error": family.point_error + family.turn_error * lever,
         "turn_error": family.turn_error,
     }
+
+
+def close_turn(axis: Axis) -> Axis:
+    """Return a free joint that ends on one side alone as one of a turn beyond that end: its arcs are told there."""
+    if axis.slides or np.isfinite(axis.lower) == np.isfinite(axis.upper):
+        return axis
+    return replace(axis, upper=axis.lower + TURN) if np.isfinite(axis.lower) else replace(axis, lower=axis.upper - TURN)
 
 
 def axis_row(axis: Axis) -> list[float]:

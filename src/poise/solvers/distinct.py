@@ -82,13 +82,14 @@ class Distinct(Generic[What]):
         """Keep an answer unless it is there; of those that are whole turns apart the nearest to the start."""
         others = np.array(self._q).reshape(-1, self._measure.model.nq)
         alike = np.flatnonzero(self._measure.find_alike(q, others))
-        if not len(alike):
-            self._q.append(q)
-            self._what.append(what)
-            return
-        k, way = int(alike[0]), self._measure.measure_way
-        if self._measure.turns and way(self._start, q) < way(self._start, self._q[k]) - DISTINCT:
-            self._q[k], self._what[k] = q, what
+        own = float(self._measure.measure_way(self._start, q))
+        for k in alike.tolist():
+            if not self._measure.turns or own >= self._measure.measure_way(self._start, self._q[k]) - DISTINCT:
+                return
+        for k in reversed(alike.tolist()):
+            del self._q[k], self._what[k]
+        self._q.append(q)
+        self._what.append(what)
 
     def sort(self) -> list[What]:
         """Return what was kept, nearest to the start first."""

@@ -8,7 +8,7 @@ nearest to the start. Batches in lanes do the same inside (native/run/batch/rows
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,12 +22,13 @@ from poise.solvers.clock import Clock
 from poise.solvers.distinct import Distinct, Measure
 from poise.solvers.further import guess_goals, list_starts
 from poise.solvers.solution import Solution
-from poise.solvers.solver import Solver
+from poise.solvers.solver import Solver, join_searches
 
 __all__ = ["Explorer", "Found", "check_several"]
 
 Floats = NDArray[np.float64]
 
+TINY = 1e-12  # a tolerance of zero counts as that
 SEARCHES = 61  # at most, where the method's own restarts are fewer and none are asked for
 
 
@@ -68,6 +69,7 @@ class Explorer:
         guessed = self.guess(begin)
         measure = Measure(self.solver.model, () if guessed is None else guessed[1].axes)
         answers: Distinct[Solution] = Distinct(measure, begin)
+        misses: list[Solution] = []
         steps = searches = 0
         for seed in self.make_seeds(start, asked, count, guessed, clock):
             if (clock.late and searches) or len(answers) == count:
@@ -77,12 +79,28 @@ class Explorer:
             steps, searches = steps + found.steps, searches + found.searches
             if found.reached:
                 answers.add(found.q, found)
+            elif not len(answers):
+                misses.append(found)
             if found._outcome.name == "UNREACHABLE":
                 break
-        if not len(answers):
-            missed = self.solve_within(start, targets, clock)
-            return Found([missed], missed.steps, missed.searches)
-        return Found(answers.sort(), steps, searches)
+        if len(answers):
+            return Found(answers.sort(), steps, searches)
+        missed = self.keep_best(misses, clock) if clock.late else self.solve_within(start, targets, clock)
+        return Found([missed], missed.steps, missed.searches)
+
+    def keep_best(self, misses: Sequence[Solution], clock: Clock) -> Solution:
+        """Return the search that came nearest to its goals, the first level first, with what all of them took."""
+        goals, model = self.solver.goals, self.solver.model
+
+        def measure_miss(one: Solution) -> list[float]:
+            levels: dict[int, float] = {}
+            for name, off in one.errors.items():
+                share = np.divide(off, np.maximum(goals[name].tolerances(model, False), TINY))
+                levels[goals[name].priority] = levels.get(goals[name].priority, 0.0) + float(share @ share)
+            return [levels[level] for level in sorted(levels)]
+
+        best = min(misses, key=measure_miss)
+        return join_searches(self.solver, best, [one for one in misses if one is not best], clock)
 
     def solve_within(self, start: Any, targets: Mapping[str, Any] | None, clock: Clock) -> Solution:
         """Return what the solver answers in the time that is left."""
