@@ -123,12 +123,12 @@ def test_models_and_poses_are_one_frame(tmp_path: Path) -> None:
 
 
 def test_options_survive_the_way_back(tmp_path: Path) -> None:
-    """A body that was turned and scaled when read is written as it stands."""
+    """A body that was turned and scaled when read is written as large as it is, with y up."""
     path = write(tmp_path, text_of(figure(), rows_for(figure())))
-    motion = poise.load_motion(path, up="z", scale=0.01)
+    motion, plain = poise.load_motion(path, up="z", scale=0.01), poise.load_motion(path, scale=0.01)
     again = back(motion, tmp_path)
     for frame in set(motion.model.frames) - {"Hips_position"}:  # that one is a part of Hips, and has no place in BVH
-        np.testing.assert_allclose(again.model.fk(again.q, frame), motion.model.fk(motion.q, frame), atol=1e-9)
+        np.testing.assert_allclose(again.model.fk(again.q, frame), plain.model.fk(plain.q, frame), atol=1e-9)
     assert again.model.nq == motion.model.nq
 
 
@@ -189,3 +189,13 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FormatError, match="too large for BVH"):
         poise.save(builder.build(), tmp_path / "a.bvh")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_what_was_read_from_bvh_with_another_up_comes_back_as_the_file_had_it(tmp_path: Path) -> None:
+    body = poise.load("humanoid")
+    path = poise.save(poise.Motion(body, np.tile(body.rest, (3, 1)), 30.0), tmp_path / "plain.bvh")
+    plain = poise.load_motion(path)
+    again = poise.load_motion(poise.save(poise.load_motion(path, up="z"), tmp_path / "again.bvh"))
+    assert again.model.up == plain.model.up == "y"
+    np.testing.assert_allclose(again.q, plain.q, atol=1e-9)
+    np.testing.assert_allclose(again.model.fk(again.q), plain.model.fk(plain.q), atol=1e-9)

@@ -92,3 +92,26 @@ def test_rows_without_names_of_a_body_that_is_fixed_are_its_numbers_in_order(tmp
     with pytest.warns(FormatWarning, match="does not name its 7 columns"):
         back = poise.load_motion(tmp_path / "a.csv", model=panda)
     np.testing.assert_array_equal(back.q, q)
+
+
+@pytest.mark.filterwarnings("ignore::poise.errors.FormatWarning")
+def test_what_else_stands_in_a_file_of_gmr_is_not_looked_at(tmp_path):
+    model = make_machine()
+    motion = sway(model)
+    arrays = dict(np.load(poise.save(motion, tmp_path / "walk.npz", style="gmr")))
+    arrays["fps"] = np.reshape(arrays["fps"], -1)[:1]
+    others = {"local_body_pos": np.zeros((5, 3)), "link_body_list": np.array(["a", "b"]), "notes": np.array(None)}
+    for name, value in others.items():
+        np.savez(tmp_path / "more.npz", **arrays, **{name: value})
+        back = poise.load_motion(tmp_path / "more.npz", model=model)
+        assert back.fps == motion.fps
+        np.testing.assert_allclose(place_all(back), place_all(motion), atol=2e-8)
+
+
+def test_a_body_that_stands_still_is_told_to_move_freely(tmp_path):
+    motion = sway(make_machine())
+    path = poise.save(motion, tmp_path / "walk.csv", style="unitree")
+    rows = np.loadtxt(path, delimiter=",")[:, : 7 + poise.load("ur5e").nq]
+    np.savetxt(path, rows, delimiter=",")
+    with pytest.raises(FormatError, match="base='free'"):
+        poise.load_motion(path, model=poise.load("ur5e"))

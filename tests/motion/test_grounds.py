@@ -79,3 +79,22 @@ def test_what_is_in_the_air_above_the_ground_that_is_given_stays_there(mode):
 def test_a_ground_that_is_no_height_is_refused_by_name(floor, mode):
     with pytest.raises(InvalidValue, match="floor"):
         retarget(make_walk(12), make_machine(), mode=mode, floor=floor)
+
+
+def test_a_stream_whose_first_frame_digs_in_stands_where_the_others_do():
+    model, walk = make_machine(), make_walk(60)
+    digs = raise_by(walk, np.where(np.arange(len(walk)) == 0, -0.08, 0.0))
+    plain, carried = (retarget(clip, model, mode="online") for clip in (walk, digs))
+    assert count_held(carried) > 0.3 * count_held(plain)
+
+
+def test_a_foot_on_the_floor_stands_on_it_where_others_of_its_kind_stand_higher():
+    """Most stances are on a step; what stands on the recording's floor is not carried below the target's."""
+    model, walk = make_machine(), make_walk(90)
+    q = np.array(walk.q)
+    q[:, 1] += 0.04 * (walk.times >= 0.6)
+    carried = retarget(Motion(walk.model, q, walk.fps), model)
+    soles = [p for n, p in poise.roles(model).contacts.items() if n.startswith(("heel", "toe", "sole"))]
+    heights = [carried.motion.positions(p.frame, p.point) @ model.up_direction for p in soles]
+    assert len(carried.contacts) >= 4
+    assert np.min(heights) > -1e-5

@@ -188,7 +188,7 @@ def find_turn(model: Model) -> Floats:
 def turn_back(motion: Motion) -> Motion:
     """Return a motion of the body as it was before `up=` turned its root, so that it stands in its offsets as well."""
     model = motion.model
-    for up in "" if is_of_bvh(model) or has_straight_roots(model) else "yzx":
+    for up in "" if has_straight_roots(model) else "yz":
         before = with_up(model, up)
         if has_straight_roots(before):
             return Motion(before, motion.q, motion.fps)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from poise.errors import FormatError
 from poise.formats.source import Source, quote
 
-__all__ = ["read_arrays"]
+__all__ = ["list_members", "read_arrays"]
 
 MOST_MEMBERS = 1000
 MOST_BYTES = 1 << 30  # of all members that are read, unpacked
@@ -42,6 +42,15 @@ def read_arrays(source: Source, wanted: Container[str] | None = None) -> dict[st
     except Exception as error:  # zipfile and zlib raise many kinds of things on damaged archives
         reason = str(error) or type(error).__name__
         raise source.make_error(f"is a damaged NPZ archive ({quote(reason, 80)}); save it again.") from error
+
+
+def list_members(source: Source) -> set[str]:
+    """Return the names of what an archive holds; none where it is no archive, which `read_arrays` says better."""
+    try:
+        with zipfile.ZipFile(io.BytesIO(source.data)) as archive:
+            return {info.filename.removesuffix(".npy") for info in archive.infolist()}
+    except Exception:
+        return set()
 
 
 def read_members(source: Source, archive: zipfile.ZipFile, wanted: Container[str] | None) -> dict[str, NDArray[Any]]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from poise.errors import FormatError, MissingExtra
 from poise.formats.columns import RESERVED
-from poise.formats.npz import read_arrays
+from poise.formats.npz import list_members, read_arrays
 from poise.formats.source import Source, quote, quote_names
 
 __all__ = ["WRITERS", "choose_reader"]
@@ -181,11 +181,13 @@ def is_fact(name: str) -> bool:
 
 def read_npz(source: Source) -> tuple[Columns, str]:
     """Read the arrays of an archive with `q` and `columns`, as ours have; with `q` alone, columns are numbered."""
-    arrays = read_arrays(source)
+    members = list_members(source)
+    of_robots = "q" not in members and set(OF_ROBOTS) <= members  # what stands beside them may be no numbers at all
+    arrays = read_arrays(source, {*OF_ROBOTS, "fps"} if of_robots else None)
     held = quote_names(f"{name} {array.shape}" for name, array in arrays.items()) or "none"
     names, q = arrays.pop("columns", None), arrays.pop("q", None)
     facts = arrays.pop("poise", np.array(""))
-    if q is None and set(OF_ROBOTS) <= set(arrays):
+    if of_robots:
         q, facts = join_arrays(source, [arrays.pop(name) for name in OF_ROBOTS], held), np.array(BARE)
     if names is None and q is not None and q.ndim == 2 and q.shape[1] <= MOST_COLUMNS:
         names = np.array(number_names(q.shape[1]), np.str_)
@@ -196,10 +198,10 @@ def read_npz(source: Source) -> tuple[Columns, str]:
     columns = {name: np.ascontiguousarray(q[:, i]) for i, name in enumerate(listed_names)}
     rest = {name.removeprefix("column "): array for name, array in arrays.items()}
     for name, array in rest.items():
-        if array.ndim == 1:
+        if name == "fps" and array.size == 1:
+            columns.setdefault(name, np.full(len(q), array.ravel()[0]))
+        elif array.ndim == 1:
             columns.setdefault(name, array)
-        elif array.ndim == 0 and name == "fps":
-            columns.setdefault(name, np.full(len(q), array))
     return check_lengths(source, columns), str(facts) if facts.ndim == 0 and facts.dtype.kind == "U" else "null"
 
 

@@ -175,9 +175,16 @@ def read_motion(source: Source, options: ReadOptions) -> Motion:
 
 def name_rows(source: Source, table: Table, model: Model) -> Table:
     """Return the table; rows as Unitree and GMR write them become numbers of q, under their names."""
-    if table.facts.get("style") != "unitree" or not robot_styles.has_free_root(model):
+    if table.facts.get("style") != "unitree":
         return table
     counted = [name for name in table.columns if not is_known(name)]
+    if not robot_styles.has_free_root(model):
+        if len(counted) == model.nq + 7:
+            raise source.make_error(
+                f"has {len(counted)} numbers a frame, 7 of them for a root; {model.name!r} stands still: load the body "
+                "with base='free'."
+            )
+        return table
     q = robot_styles.read_rows(source, np.stack([read_numbers(source, table, name) for name in counted], axis=1), model)
     kept = {name: column for name, column in table.columns.items() if is_known(name)}
     return Table(kept | make_q_columns(model, q), table.facts)

@@ -17,7 +17,7 @@ from poise.motion.carry_over import CarryOver
 from poise.motion.edges import find_edges
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.finding import find_runs, measure_speed
-from poise.motion.floors import is_of_foot, list_soles
+from poise.motion.floors import STAIR, is_of_foot, list_soles
 from poise.motion.ledger import Contact, Contacts
 from poise.motion.soles import measure_size
 
@@ -153,7 +153,8 @@ def find_height(carrying: CarryOver, ledger: Contacts, contact: Contact, size: f
         wrist = 0.0 if contact.name in carrying.roles[0].contacts else carrying.scales.path * (own - ledger.floor)
         return wrist if low else None
     usual = float(np.median([np.array(c.place) @ up for c in ledger if c.place and c.name.startswith(kind)]))
-    return carrying.scales.path * (own - usual) if abs(own - usual) > ON_STAIRS * size else 0.0
+    lies_on_floor = own < usual and own > ledger.floor - STAIR * size  # where others of its kind stand higher
+    return carrying.scales.path * (own - usual) if abs(own - usual) > ON_STAIRS * size and not lies_on_floor else 0.0
 
 
 def measure_standing_ankle(carrying: CarryOver, T: Floats, ledger: Contacts) -> float:

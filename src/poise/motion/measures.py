@@ -30,7 +30,7 @@ from poise.model import Model
 from poise.motion.collisions import find_collisions
 from poise.motion.edges import find_edges, find_tipping
 from poise.motion.finding import contacts as find_contacts
-from poise.motion.floors import list_swinging
+from poise.motion.floors import STAIR, list_swinging
 from poise.motion.ledger import Contact, Contacts, Place
 from poise.motion.soles import measure_size
 
@@ -39,7 +39,6 @@ __all__ = ["Quality", "quality"]
 Floats = NDArray[np.float64]
 Point = tuple[str, Place]
 FAST = 3.0 * np.pi  # rad/s
-STAIR = 0.02  # m on a person: what stands so far below the floor stands on a stair that goes down, and does not sink
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,7 +39,7 @@ NEARLY = 1e-4  # m: a contact that is further off is worth more steps,
 OUT_OF_REACH = 2e-3  # m: and one that still is further off is let go
 STILL, TIPPED = 1e-4, 1e-3  # m along the ground: a sole that has not gone further, or one on a corner, stands still
 ON_GROUND = 0.1  # m on a body of 1.75 m: a stream whose first frame is no further from its floor stands on that
-AT_ZERO = 0.02  # m on a body of 1.75 m: and one whose first frame is no further from height 0 has its floor there
+AT_ZERO = 0.02  # m on a body of 1.75 m: and one whose first frame is no further above height 0 has its floor there
 
 
 class Retargeter:
@@ -54,7 +54,7 @@ class Retargeter:
         limits: More limits than the joints' own ranges.
         smooth: Over how long changes spread.
         fps: Frames a second of the stream.
-        floor: The height of the source's ground [m]. Unless given it is 0 if the first frame stands there, else where
+        floor: The height of the source's ground, in its own unit. Unless given it is 0 if the first frame stands there, else where
             that stands; one that is above 0 may be in the air, so its ground is as low as its feet came since.
     """
 
@@ -128,7 +128,8 @@ class Retargeter:
         up, carrying = self.model.up_direction, self.carrying
         self.size = measure_size(Motion(carrying.source, q[None], self.fps))
         lowest = self.treading.find_lowest(T)
-        floor = (0.0 if abs(lowest) < AT_ZERO * self.size else lowest) if self.floor is None else self.floor
+        at_zero = -ON_GROUND < lowest / self.size < AT_ZERO  # a foot that digs in says less than one that is above
+        floor = (0.0 if at_zero else lowest) if self.floor is None else self.floor
         stands = abs(lowest - floor) < ON_GROUND * self.size
         ankles = [
             T[carrying.at[carrying.theirs[n]], :3, 3] @ up for n in ("ankle_l", "ankle_r") if n in carrying.theirs

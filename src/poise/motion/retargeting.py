@@ -69,7 +69,7 @@ def retarget(
         smooth: Over how long changes spread; 1 is a tenth of a second.
         mode: "clip": all frames at once; "online": one after the other, none sees what follows it.
         progress: Called with the frames that are done, and all of them.
-        floor: The height of the source's ground [m]; found unless given.
+        floor: The height of the source's ground, in its own unit; found unless given.
 
     Raises:
         InvalidValue: A body has no two legs that can be told, or does not move freely; an option is unknown.
