@@ -54,8 +54,9 @@ class Retargeter:
         limits: More limits than the joints' own ranges.
         smooth: Over how long changes spread.
         fps: Frames a second of the stream.
-        floor: The height of the source's ground, in its own unit. Unless given it is 0 if the first frame stands there, else where
-            that stands; one that is above 0 may be in the air, so its ground is as low as its feet came since.
+        floor: The height of the source's ground, in its own unit. Unless given it is 0 if the first frame stands
+            there, else where that stands; one that is above 0 may be in the air, so its ground is as low as its feet
+            came since.
     """
 
     def __init__(
