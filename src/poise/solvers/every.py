@@ -74,11 +74,12 @@ def solve_all(
     Raises:
         InvalidValue: The goal asks for less than a transform, or the chain has no closed form; the message says why.
     """
-    if check_whole("samples", samples, 1) > MOST_SAMPLES:
+    if isinstance(samples, (int, np.integer)) and samples > MOST_SAMPLES:
         raise InvalidValue(
             f"samples is {samples}; an arc is sampled at most {MOST_SAMPLES} times. For a pose at any value of the "
             "free joint type: answers.at(angle)."
         )
+    check_whole("samples", samples, 1)
     check_start(model, start)
     given: dict[str, Any] = {"joints": keep_joints(joints), "restarts": 0}
     solver, rows, key = Solver._read_problem(model, goal, given)
