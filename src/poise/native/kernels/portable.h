@@ -173,7 +173,7 @@ template <class T, int N> POISE_FN Pack<T, N> operator-(Pack<T, N> a) { return T
 #if POISE_VECTOR_EXTENSION
 #define POISE_COMPARE_BODY(op) m.v = (a.v op b.v);
 #define POISE_SELECT_BODY r.v = (m.v ? a.v : b.v);
-#define POISE_NOT_BODY r.v = (a.v == 0);
+#define POISE_NOT_BODY r.v = ~a.v;  // a mask is all ones or zeros; g++ 12 cannot compile `a.v == 0` for SSE2 at -O3
 #else
 #define POISE_COMPARE_BODY(op) \
   for (int i = 0; i < N; ++i) m.v[i] = (a.v[i] op b.v[i]) ? -1 : 0;
