@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -19,7 +22,7 @@ LEVELS = ("baseline", "avx2", "avx512")
 def test_the_levels_that_are_named_are_those_that_can_be_chosen(at_home: str) -> None:
     named = native.levels()
     assert named[0] == "baseline"
-    assert at_home == named[-1]
+    assert at_home == os.environ.get("POISE_LEVEL", named[-1])
     for level in LEVELS:
         native.choose_level("baseline")
         native.choose_level(level)
@@ -97,3 +100,21 @@ def test_solves_from_near_by_end_in_the_same_pose(name: str, level: str, at_home
 def test_an_unknown_level_changes_nothing(at_home: str) -> None:
     native.choose_level("abacus")
     assert native.level() == at_home
+
+
+@pytest.mark.slow
+def test_the_environment_variable_chooses_the_level() -> None:
+    code = "from poise import native; print(native.level())"
+    for level in native.levels():
+        done = subprocess.run(
+            [sys.executable, "-c", code], env={**os.environ, "POISE_LEVEL": level}, capture_output=True, text=True
+        )
+        assert done.stdout.strip() == level, done.stderr
+
+
+@pytest.mark.slow
+def test_a_level_that_the_machine_does_not_run_is_an_error_at_import() -> None:
+    environment = {**os.environ, "POISE_LEVEL": "abacus"}
+    done = subprocess.run([sys.executable, "-c", "import poise.native"], env=environment, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "POISE_LEVEL is 'abacus'; this machine runs baseline" in done.stderr

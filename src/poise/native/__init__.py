@@ -2,17 +2,35 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import numpy as np
 
-from poise.errors import ShapeMismatch
+from poise.errors import InvalidValue, ShapeMismatch
 from poise.native import _core
 from poise.native._core import Body, choose_level, level, levels
 
 __all__ = ["Body", "broadcast_rows", "choose_level", "core", "level", "levels"]
 
 core = _core
+
+
+def choose_level_from_environment() -> None:
+    """Choose the instruction level that the environment variable `POISE_LEVEL` names; without it, keep the best one.
+
+    Raises:
+        InvalidValue: If this machine does not run the level.
+    """
+    wanted = os.environ.get("POISE_LEVEL")
+    if not wanted:
+        return
+    choose_level(wanted)
+    if level() != wanted:
+        raise InvalidValue(f"POISE_LEVEL is {wanted!r}; this machine runs {', '.join(levels())}.")
+
+
+choose_level_from_environment()
 
 
 def broadcast_rows(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], ...]:
