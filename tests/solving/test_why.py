@@ -182,3 +182,12 @@ def test_asking_does_not_disturb_the_solver(panda: poise.Model) -> None:
     assert np.array_equal(solver.solve(targets={TIP: np.array([1.4, 0.2, 0.5])}).q, q)
     assert first.why() == why  # the reason stays that of its own call
     assert first.errors[TIP][0] > 0.4
+
+
+@pytest.mark.parametrize("angle", np.linspace(-2.9, 2.9, 9))
+def test_a_limit_without_a_pull_holds_nothing_back(angle: float) -> None:
+    """A stretched arm: the elbow stands at its limit, and the pull on it is rounding."""
+    solution = poise.solve(hinge_arm(), Reach("hand", (3.0 * math.cos(angle), 3.0 * math.sin(angle), 0.0)))
+    assert [limit.joint for limit in solution.active_limits] == ["elbow"]
+    assert solution.active_limits[0].multiplier == 0.0
+    assert "hold it back" not in solution.why()

@@ -31,7 +31,7 @@ from poise.solvers.table import may_move
 __all__ = ["find_active_limits", "find_broken_limits"]
 
 AT_BOUND = 1e-12  # radians, or of L: a joint that is so near to the end of its range counts as at it
-NOTHING = 1e-12  # of the pull: rounding
+NOTHING = 1e-9  # of the longest pull there could be: a search that has converged leaves less
 
 
 def find_active_limits(solution: Solution) -> tuple[ActiveLimit, ...]:
@@ -108,7 +108,7 @@ def weigh(solution: Solution, at: Linearisation, limits: list[ActiveLimit]) -> l
     closing = np.reshape(rows, (len(rows), at.J.shape[1]))  # no column where no joint in joints= moves a goal
     for level, goals in enumerate(at.levels):
         pull = 2.0 * at.pull(goals)
-        size = float(np.linalg.norm(pull))
+        size = 2.0 * at.bound_pull(goals)
         if size == 0.0 or not any(is_missed(solution, name) for name in goals):
             continue  # nothing is held back
         above = span_rows(at.stack_above(level))

@@ -50,6 +50,11 @@ class Linearisation:
             out += self.J[self.spans[name]].T @ self.r[self.spans[name]]
         return out
 
+    def bound_pull(self, goals: tuple[str, ...]) -> float:
+        """Return the longest pull that residuals of this size could have: the scale of rounding in `pull`."""
+        norm = np.linalg.norm
+        return float(sum(norm(self.J[self.spans[name]]) * norm(self.r[self.spans[name]]) for name in goals))
+
     def stack_above(self, level: int) -> Floats:
         """Return the rows that a level must leave alone: closed loops, and the goals of the levels before it."""
         names = [name for goals in self.levels[:level] for name in goals]
