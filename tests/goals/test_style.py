@@ -205,7 +205,7 @@ def test_the_likeliest_pose_is_found_whatever_finds_it(what, walk, style):
         assert driver._settle(quick.q) is not None
         driver._gaussian = False
         driver._settled = 1e-6
-        slow = driver._go_down(driver._run(quick.q, None, None))
+        slow = driver._go_down(driver._run(quick.q, None, None), settled=False)
         driver._focus(quick.q)
         costs = [driver._find_cost(np.array(found.q)) for found in (quick, slow)]
         assert quick.reached

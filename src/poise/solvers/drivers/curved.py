@@ -38,7 +38,8 @@ FOLLOW = 0.25  # the share of the way to what is likely that one call of continu
 MOST_LOOKS = 4  # for the frames nearest to what is asked, where the root moves
 STILL = 1e-2  # radians, or metres: a root that moves less sees the same frames
 CLOSE = 3e-3  # radians, or lengths L: the last step to the likeliest pose; less than a third of it is left
-SLACK = 9e-10  # radians, or lengths L: what a goal may lose to a posture, which is rounding
+SLACK = 9e-10  # radians, or lengths L: what a goal may lose to a posture in all, which is rounding
+KERNEL_SLACK = 5e-10  # what it may have lost to the kernels' own posture by then: `guard_slack` of strict/tuning.h
 SMALL = 1e-6  # radians, or lengths L: a step that is none
 
 
@@ -109,7 +110,7 @@ class CurvedPosture:
                 return best
             again = self._settle(best.q)  # from where the root is now, other frames are near
             best, settled = (best, False) if again is None else (again, True)
-        return best if settled and self._bare else self._go_down(best)
+        return best if settled and self._bare else self._go_down(best, settled)
 
     def _follow(self, q: Floats, window: Any) -> Answer:
         """Return the pose of one call among many: where the likeliest leads that is not far from the pose before.
@@ -145,7 +146,7 @@ class CurvedPosture:
             return None
         self._native.rest_at(there, self._ones)
         found = self._run(there, None, None)
-        exact = (np.asarray(found.errors) <= SLACK * np.array([self._model.length, 1.0])).all()
+        exact = (np.asarray(found.errors) <= self._allow(SLACK)).all()
         return found if exact and found.outcome == core.Outcome.REACHED else None
 
     def _look(self, q: Floats, before: Floats | None) -> Floats | None:
@@ -183,11 +184,19 @@ class CurvedPosture:
         found: tuple[Floats, int, bool] = core.settle(self._native, *given)
         return found
 
-    def _go_down(self, best: Answer) -> Answer:
-        """Return the pose of least cost that Newton steps from a pose that reaches lead to."""
+    def _allow(self, slack: float) -> Floats:
+        """Return errors in metres and radians of a number of radians, or lengths L."""
+        return slack * np.array([self._model.length, 1.0])
+
+    def _go_down(self, best: Answer, settled: bool) -> Answer:
+        """Return the pose of least cost that Newton steps lead to from a pose that reaches.
+
+        What goals lose in all stays below SLACK: a settled pose may have errors up to it, and another pose has lost
+        up to KERNEL_SLACK before.
+        """
         self._focus(best.q)
         cost, steps, seconds = self._find_cost(best.q), best.steps, best.seconds
-        bars = np.asarray(best.errors) + SLACK * np.array([self._model.length, 1.0])
+        bars = self._allow(SLACK) if settled else np.asarray(best.errors) + self._allow(SLACK - KERNEL_SLACK)
         for _ in range(MOST_STEPS):
             step = self._find_step(best.q)
             nearer = self._descend(best, step, cost, bars)
