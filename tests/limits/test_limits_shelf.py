@@ -37,22 +37,23 @@ def test_scipy_keeps_the_cones_of_the_model(optimizer: str) -> None:
     pytest.importorskip("scipy")
     model, rng, reached = coned_arm(), np.random.default_rng(3), 0
     method = poise.methods.Scipy(optimizer)
-    for k in range(12):
+    for k in range(16):
         inside = poise.solve(model, Reach("tip", rng.normal(size=3))).q  # some pose that keeps the limits
-        target = np.array(model.fk(inside, "tip"))[:3, 3] if k % 2 else rng.normal(size=3) * 0.7
-        start = model.rest if k % 3 else np.array([*poise.Rotation.from_vector((1.5, 0.3, 0.9)).wxyz, 0.2])
+        has_pose = k % 4 > 0
+        target = np.array(model.fk(inside, "tip"))[:3, 3] if has_pose else rng.normal(size=3) * 0.7
+        start = model.rest if has_pose else np.array([*poise.Rotation.from_vector((1.5, 0.3, 0.9)).wxyz, 0.2])
         solution = poise.solve(model, Reach("tip", target), start, method=method)
         assert solution.steps <= 200
         assert largest_break(model, solution.q) <= ROUNDING
         error = float(np.linalg.norm(np.array(model.fk(solution.q, "tip"))[:3, 3] - target))
         assert abs(error - solution.errors["tip"][0]) <= 1e-9
         assert solution.reached == (error <= 1e-4 * min(1.0, model.length))
-        reached += solution.reached
-        for few in (1, 4):  # and cut short, it keeps them too
+        reached += solution.reached and has_pose
+        for few in (1, 4) if k % 2 else ():  # and cut short, it keeps them too
             short = poise.solve(model, Reach("tip", target), start, method=method, max_steps=few)
             assert short.steps <= few
             assert largest_break(model, short.q) <= ROUNDING
-    assert reached >= 3
+    assert reached >= 3  # of 12 that have a pose: trf reaches 4 to 7 of them, the others 9 to 12
 
 
 def longest_step(model: poise.Model, solution: poise.Solution) -> float:
