@@ -113,10 +113,10 @@ template <class T> void require_finite(const T* x, npy_intp n, npy_intp width, c
   if (sum == 0) return;
   for (npy_intp i = 0; i < n; ++i) {
     if (x[i] - x[i] == 0) continue;
-    std::string where = "[" + std::to_string(i % width) + "]";
-    if (n > width) where += " of row " + std::to_string(i / width);
-    refuse("InvalidValue",
-           std::string(name) + where + " is " + (x[i] != x[i] ? "nan" : "infinite") + "; every number must be finite.");
+    std::string text(name);
+    text.append("[").append(std::to_string(i % width)).append("]");
+    if (n > width) text.append(" of row ").append(std::to_string(i / width));
+    refuse("InvalidValue", text + " is " + (x[i] != x[i] ? "nan" : "infinite") + "; every number must be finite.");
   }
 }
 
