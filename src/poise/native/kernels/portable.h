@@ -101,6 +101,8 @@
 
 namespace poise {
 
+constexpr bool on_device = POISE_ON_DEVICE != 0;
+
 // ---------------------------------------------------------------------------------------------- the pack
 
 #if !POISE_ON_DEVICE

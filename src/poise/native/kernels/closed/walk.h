@@ -37,6 +37,17 @@ template <class T, class K = Still<T>> struct FamilyLeaf {
   typename K::Span span;
 };
 
+// A reference to a function of a leaf. On the CPU a walk takes this, so that it is compiled once for all its callers.
+template <class Leaf> struct LeafVisitor {
+  void* function;
+  bool (*call)(void*, const Leaf&);
+  POISE_FN bool operator()(const Leaf& leaf) const { return call(function, leaf); }
+};
+
+template <class Leaf, class F> POISE_FN LeafVisitor<Leaf> refer_to(F& function) {
+  return {&function, [](void* f, const Leaf& leaf) -> bool { return (*static_cast<F*>(f))(leaf); }};
+}
+
 constexpr double family_room = 1e-11;
 constexpr double product_room = 1e-14;  // of a product of two unit vectors that some turns have moved
 
