@@ -115,6 +115,8 @@ def test_the_environment_variable_chooses_the_level() -> None:
 @pytest.mark.slow
 def test_a_level_that_the_machine_does_not_run_is_an_error_at_import() -> None:
     environment = {**os.environ, "POISE_LEVEL": "abacus"}
-    done = subprocess.run([sys.executable, "-c", "import poise.native"], env=environment, capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", "import poise.native"], env=environment, capture_output=True, text=True
+    )
     assert done.returncode == 1
     assert "POISE_LEVEL is 'abacus'; this machine runs baseline" in done.stderr

@@ -35,7 +35,7 @@ from poise.rig.places import Place
 from poise.rig.stance import Feet, Flat
 from poise.rig.state import Blend, HandleGoal, State
 from poise.rig.stiffness import find_stiffness
-from poise.solvers import Solver
+from poise.solvers import Solution, Solver
 
 __all__ = ["Problems", "aim_name", "knee_name", "pole_name", "turn_name"]
 
@@ -141,6 +141,15 @@ class Problems:
                 allowed[[not goal.counts for goal in goals]] = np.inf
             self._allowed[id(solver)] = solver, allowed
         return allowed
+
+    def measure_pins(self, solution: Solution) -> float:
+        """Return the largest error of a goal of the level of pins, in tolerances; 0 if there is none."""
+        model, worst = self.model, 0.0
+        for name, goal in solution._solver.goals.items():
+            if goal.priority == PINS and name in solution.errors:
+                allowed = goal.tolerances(model, goal.rows(model).op in ANGULAR)
+                worst = max(worst, *np.divide(solution.errors[name], allowed))
+        return float(worst)
 
     def key(self, state: State) -> tuple[Any, ...]:
         """What of a state its solver depends on: everything but the targets."""

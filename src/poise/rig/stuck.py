@@ -65,8 +65,20 @@ class Stuck:
     def run(
         self, solver: Solver, state: State, targets: dict[str, Any], bent: tuple[Floats, Floats] | None
     ) -> Solution:
-        """A solve from where limbs are bent, if some are, in which knees that carry the body do not bend back."""
-        q, moved = (state.q, None) if bent is None else bent
+        """A solve from where limbs are bent, if some are, unless that costs what is pinned its place."""
+        if bent is None:
+            return self.run_from(solver, state, targets, state.q, None)
+        solution = self.run_from(solver, state, targets, *bent)
+        off = self.problems.measure_pins(solution)
+        if off <= 1.0:
+            return solution
+        plain = self.run_from(solver, state, targets, state.q, None)
+        return solution if off < self.problems.measure_pins(plain) else plain
+
+    def run_from(
+        self, solver: Solver, state: State, targets: dict[str, Any], q: Floats, moved: Floats | None
+    ) -> Solution:
+        """A solve from a pose that a frame has moved to, in which knees that carry the body do not bend back."""
         knees = self._legs.find_knees(state)
         if moved is None and not any(room < CONTINUOUS_SPAN for _, _, room in knees):
             return solver.solve(q, targets)
