@@ -25,6 +25,7 @@ SANITIZE_ENV  := LD_PRELOAD="$$($${CXX:-c++} -print-file-name=libasan.so) $$($${
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo examples quick test test-gpu lint format bench bench-gpu fuzz studio docs sanitize wheels clean
+.PHONY: cross levels compilers
 
 help:
 	@echo "make demo      build Poise, pose a figure, write a picture and a page into demo/"
@@ -43,6 +44,9 @@ help:
 	@echo "make gallery   open every file of a folder (FILES=folder) and put what is seen on sheets in build/gallery/"
 	@echo "make studio    drag a body in the browser (ARGS=robot.urdf for your own)"
 	@echo "make wheels    the sdist and the Linux wheels of a release into dist/: built, repaired, checked, run"
+	@echo "make cross     build for the other processor and run the laws there under qemu (ARGS=--short for a few of them)"
+	@echo "make levels    the laws at every instruction level and rounding of this machine, on other random numbers"
+	@echo "make compilers build with g++ 11 and 12, clang 14, 16 and 19 and zig, and run the quick tests on each"
 	@echo "make clean     remove everything that make made"
 
 # ------------------------------------------------------------------------------------------------ verbs
@@ -61,11 +65,16 @@ PARALLEL = $(BIN)/python -m pytest -n auto --dist loadfile --no-loadscope-reorde
 quick: $(STAMPS)/peers $(STAMPS)/test
 	$(PARALLEL) -m "not timing and not slow" --hypothesis-profile=quick $(ARGS)
 
-# Both tiers. A browser beside busy cores is too slow for its own clocks, so its tests come last and by themselves;
-# ARGS may leave nothing for one of the two, and pytest then ends with 5.
+# Both tiers. A browser next to busy cores is too slow for its own clocks, so its tests come last and by themselves, also
+# after a failure; ARGS may leave nothing for one of the two, and pytest then ends with 5. The summary comes last.
+COLOR = $(if $(MAKE_TERMOUT),--color=yes)
+test: SHELL := /bin/bash
 test: $(STAMPS)/peers $(STAMPS)/test $(STAMPS)/chromium
-	$(PARALLEL) -m "not timing and not browser" $(ARGS) || test $$? -eq 5
-	$(BIN)/python -m pytest -m "browser and not timing" $(ARGS) || test $$? -eq 5
+	@set -o pipefail; failed=0; \
+	$(PARALLEL) $(COLOR) -m "not timing and not browser" $(ARGS) 2>&1 | tee build/test.log || test $$? -eq 5 || failed=1; \
+	$(BIN)/python -m pytest $(COLOR) -m "browser and not timing" $(ARGS) 2>&1 | tee build/browser.log || test $$? -eq 5 || failed=1; \
+	echo; grep -hE '^[^a-zA-Z]*(FAILED|ERROR) ' build/test.log build/browser.log; \
+	echo "Tests:            $$(tail -n 1 build/test.log)"; echo "Tests in a browser: $$(tail -n 1 build/browser.log)"; exit $$failed
 
 test-gpu: $(STAMPS)/gpu $(STAMPS)/test
 	$(BIN)/python -m pytest tests/device $(ARGS)
@@ -133,6 +142,16 @@ sanitize:
 # Linux wheels for x86-64 and arm64 from this machine, by zig; docs/releasing.md says what is built where.
 wheels: $(STAMPS)/build $(STAMPS)/wheels
 	$(BIN)/python tools/wheels.py $(ARGS)
+
+# Both processors, every compiler, every rounding: docs/releasing.md says when each is run.
+cross: $(STAMPS)/build
+	$(BIN)/python tools/cross.py $(ARGS)
+
+levels: $(STAMPS)/build $(STAMPS)/test
+	$(BIN)/python tools/levels.py $(ARGS)
+
+compilers: $(STAMPS)/build $(STAMPS)/test $(STAMPS)/wheels
+	$(BIN)/python tools/compilers.py $(ARGS)
 
 clean:
 	rm -rf .venv .venv-sanitize build dist site demo .pytest_cache .mypy_cache .ruff_cache .hypothesis

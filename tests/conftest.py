@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
 
@@ -28,12 +29,30 @@ _tables = pytest.StashKey[dict[str, str]]()
 _started: list[str] = []  # the processes that the running test has started
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option that gives every test other random numbers."""
+    parser.addoption("--other-seed", type=int, default=0, help="added to the seeds of generators that tests make")
+
+
+def shift_seeds(shift: int) -> None:
+    """Let `np.random.default_rng(n)` in a file of the tests stand for another generator."""
+    make, tests = np.random.default_rng, str(Path(__file__).parent)
+
+    def make_other(seed: Any = None) -> np.random.Generator:
+        in_tests = sys._getframe(1).f_code.co_filename.startswith(tests)
+        return make([seed, shift] if in_tests and isinstance(seed, int) else seed)
+
+    np.random.default_rng = make_other  # type: ignore[assignment]
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Start the session with no closing tables, and with Ctrl-C heard.
 
     A shell's background jobs, and what they start, ignore Ctrl-C; tests that send it would wait for ever.
     """
     config.stash[_tables] = {}
+    if shift := config.getoption("--other-seed"):
+        shift_seeds(shift)
     if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -25,7 +25,7 @@ from email.parser import Parser
 from pathlib import Path
 
 import debian
-from zig_build import GLIBC, Target, build_module
+from module_build import GLIBC, Target, build_module, make_zig
 
 ROOT = Path(__file__).parents[1]
 BUILD, DIST = ROOT / "build" / "wheels", ROOT / "dist"
@@ -73,7 +73,8 @@ def build_pattern(source: Path) -> Path:
 def build_wheel(target: Target, source: Path, pattern: Path) -> Path:
     """One wheel of the release: compiled, packed, repaired."""
     headers = debian.header_folders(debian.unpack_headers(target.python, target.machine, STORE), target.python)
-    module = build_module(target, source, headers, BUILD / "zig")
+    zig = BUILD / "zig"
+    module = build_module(target, make_zig(zig / "zig", target.machine), source, headers, zig / target.machine)
     raw = pack(pattern, module, target)
     return repair(raw, target)
 

@@ -15,8 +15,8 @@ if sys.platform != "linux":
 
 import debian
 import wheels
+from module_build import Target
 from paths import ROOT
-from zig_build import Target
 
 PYTHONS = ("3.10", "3.11", "3.12", "3.13", "3.14", "3.15")
 

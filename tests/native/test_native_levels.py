@@ -102,21 +102,22 @@ def test_an_unknown_level_changes_nothing(at_home: str) -> None:
     assert native.level() == at_home
 
 
+def import_at(level: str) -> subprocess.CompletedProcess[str]:
+    """Import Poise in another process, with a level in its environment."""
+    code = "from poise import native; print(native.level())"
+    words, environment = [sys.executable, "-c", code], {**os.environ, "POISE_LEVEL": level}
+    return subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+
+
 @pytest.mark.slow
 def test_the_environment_variable_chooses_the_level() -> None:
-    code = "from poise import native; print(native.level())"
     for level in native.levels():
-        done = subprocess.run(
-            [sys.executable, "-c", code], env={**os.environ, "POISE_LEVEL": level}, capture_output=True, text=True
-        )
+        done = import_at(level)
         assert done.stdout.strip() == level, done.stderr
 
 
 @pytest.mark.slow
 def test_a_level_that_the_machine_does_not_run_is_an_error_at_import() -> None:
-    environment = {**os.environ, "POISE_LEVEL": "abacus"}
-    done = subprocess.run(
-        [sys.executable, "-c", "import poise.native"], env=environment, capture_output=True, text=True
-    )
+    done = import_at("abacus")
     assert done.returncode == 1
     assert "POISE_LEVEL is 'abacus'; this machine runs baseline" in done.stderr

@@ -1,7 +1,8 @@
-"""The native module for a CPython and a processor that are not this machine's, compiled by zig from the package index.
+"""Build the native module for any CPython, processor and compiler. `cross/FindPython.cmake` tells CMake of the target.
 
-zig brings clang, the C++ library (linked in) and the symbols of every glibc, so that one machine builds for all of
-Linux, for a glibc as old as 2.17, and nothing has to be installed. `cross/FindPython.cmake` tells CMake of the target.
+zig, from the package index, brings clang, the C++ library (linked in) and the symbols of every glibc, so that one
+machine builds wheels for all of Linux, for a glibc as old as 2.17, and nothing has to be installed. Debian's cross
+compilers are the ones that users of the other processor have.
 """
 
 from __future__ import annotations
@@ -9,16 +10,17 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
 
-__all__ = ["GLIBC", "Target", "build_module"]
+__all__ = ["GLIBC", "Target", "Toolchain", "build_module", "make_zig"]
 
 GLIBC = "2.17"
-# zig checks undefined behaviour unless told otherwise; loops that clang did not unroll are told by the thousand
-# nanobind prints to stderr, and with the stable ABI no header of Python brings <cstdio>
-FLAGS = "-fno-sanitize=undefined -Wno-pass-failed -include cstdio"
+# Without the first flag zig checks undefined behaviour. Clang warns of every loop that it does not unroll. nanobind
+# prints to stderr, and with the stable ABI no header of Python brings <cstdio>.
+ZIG_FLAGS = "-fno-sanitize=undefined -Wno-pass-failed -include cstdio"
 
 
 @dataclass(frozen=True)
@@ -57,34 +59,47 @@ class Target:
         return (major, minor) >= (3, 12) if self.stable else python == self.python
 
 
-def build_module(target: Target, source: Path, headers: list[Path], build: Path) -> Path:
-    """Compiles the module; kernels are compiled once for a processor, whichever CPython is asked for next.
+@dataclass(frozen=True)
+class Toolchain:
+    """A C++ compiler, as CMake variables.
+
+    Attributes:
+        compiler: Its command.
+        flags: Its flags.
+        variables: Other CMake variables, such as the archiver.
+    """
+
+    compiler: str
+    flags: str = ""
+    variables: Mapping[str, object] = field(default_factory=dict)
+
+
+def build_module(target: Target, tools: Toolchain, source: Path, headers: list[Path], folder: Path) -> Path:
+    """Compile the module with all instruction levels; files that did not change are not compiled again.
 
     Args:
-        target: What to build for.
+        target: The CPython and processor to build for.
+        tools: The compiler.
         source: The folder with CMakeLists.txt.
         headers: The folders of the target's Python headers.
-        build: Where it is built.
+        folder: The build folder.
     """
-    tools = write_tools(build / "zig", target.machine)
-    folder = build / target.machine
     given = {
         "SKBUILD": "ON",
         "CMAKE_BUILD_TYPE": "Release",
         "CMAKE_SYSTEM_NAME": "Linux",
         "CMAKE_SYSTEM_PROCESSOR": target.machine,
-        "CMAKE_TRY_COMPILE_TARGET_TYPE": "STATIC_LIBRARY",  # linked, it would build a C++ library for debugging too
         "NB_HAS_MTLS_GNU2": "OFF",  # before glibc 2.40, thread-local access in that dialect loses vector registers
-        "CMAKE_CXX_COMPILER": tools["c++"],
-        "CMAKE_CXX_FLAGS": FLAGS,
-        "CMAKE_AR": tools["ar"],
-        "CMAKE_RANLIB": tools["ranlib"],
+        "POISE_LEVELS": "all",
+        "CMAKE_CXX_COMPILER": tools.compiler,
+        "CMAKE_CXX_FLAGS": tools.flags,
         "CMAKE_MODULE_PATH": source / "tools" / "cross",
         "Python_EXECUTABLE": sys.executable,
         "POISE_TARGET_PYTHON": target.python,
         "POISE_TARGET_HEADERS": ";".join(map(str, headers)),
         "POISE_TARGET_SOABI": target.soabi,
         "POISE_STABLE_ABI": "ON" if target.stable else "OFF",
+        **tools.variables,
     }
     environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
     defines = [f"-D{name}={value}" for name, value in given.items()]
@@ -93,8 +108,8 @@ def build_module(target: Target, source: Path, headers: list[Path], build: Path)
     return folder / target.module
 
 
-def write_tools(folder: Path, machine: str) -> dict[str, Path]:
-    """CMake wants programs without arguments: a line of shell for each of zig's. Unchanged ones stay."""
+def make_zig(folder: Path, machine: str) -> Toolchain:
+    """Return zig for a processor. CMake wants programs without arguments, so each is a shell script."""
     spec = find_spec("ziglang")
     if spec is None or spec.origin is None:
         raise SystemExit("zig is missing. Type: pip install ziglang")
@@ -107,4 +122,9 @@ def write_tools(folder: Path, machine: str) -> dict[str, Path]:
         if not path.exists() or path.read_text("utf-8") != text:
             path.write_text(text, "utf-8")
             path.chmod(0o755)
-    return tools
+    variables = {
+        "CMAKE_AR": tools["ar"],
+        "CMAKE_RANLIB": tools["ranlib"],
+        "CMAKE_TRY_COMPILE_TARGET_TYPE": "STATIC_LIBRARY",  # linked, it would build a C++ library for debugging too
+    }
+    return Toolchain(str(tools["c++"]), ZIG_FLAGS, variables)

@@ -1,0 +1,69 @@
+"""Build with every compiler that users have, and run the quick tests on each: `make compilers`.
+
+    python tools/compilers.py                  # all of them; if one is missing, an error says what to type
+    python tools/compilers.py g++-12 zig       # some
+
+The table that is printed goes into docs/releasing.md.
+"""
+
+from __future__ import annotations
+
+import argparse
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from pathlib import Path
+
+from module_build import Target, Toolchain, build_module, make_zig
+from trial_site import QUICK, ROOT, Trial, copy_package, read_list, run_trials
+
+BUILD = ROOT / "build" / "compilers"
+PACKAGES = {"g++-11": "g++-11", "g++-12": "g++-12", "clang++-14": "clang-14", "clang++-16": "clang-16"}
+PACKAGES |= {"clang++-19": "clang-19", "zig": ""}
+
+
+def find_tools(name: str) -> Toolchain:
+    """Return a compiler; if it is missing, end with what to type."""
+    if name == "zig":
+        return make_zig(BUILD / "zig-tools", platform.machine())
+    if not shutil.which(name):
+        raise SystemExit(f"{name} is missing. Type: sudo apt install {' '.join(filter(None, PACKAGES.values()))}")
+    return Toolchain(name)
+
+
+def read_version(tools: Toolchain) -> str:
+    """Return the first line that a compiler says of itself."""
+    done = subprocess.run([tools.compiler, "--version"], check=True, stdout=subprocess.PIPE, text=True)
+    return done.stdout.splitlines()[0]
+
+
+def main() -> None:
+    """Build, run, print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("compilers", nargs="*", default=list(PACKAGES), help=", ".join(PACKAGES))
+    names = parser.parse_args().compilers
+    found = {name: find_tools(name) for name in names}
+    target = Target(f"{sys.version_info.major}.{sys.version_info.minor}", platform.machine())
+    rows, good = [], True
+    for name, tools in found.items():
+        begin = time.monotonic()
+        module = build_module(target, tools, ROOT, [Path(sysconfig.get_path("include"))], BUILD / name)
+        seconds = time.monotonic() - begin
+        site = BUILD / f"site-{name}"
+        copy_package(site, module)
+        trial = Trial(name, site, read_list(QUICK))
+        good = run_trials([trial], together=1) and good
+        summary = trial.read_summary().strip("= ")
+        rows.append(
+            f"| {read_version(tools)} | {platform.machine()} | {seconds:.0f} s | {summary} | {time.strftime('%Y-%m-%d')} |"
+        )
+    print("| compiler | processor | build | quick tests | on |", "|---|---|---|---|---|", *rows, sep="\n")
+    if not good:
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,88 @@
+"""Build for the other processor with Debian's cross compiler, and run the laws there under qemu: `make cross`.
+
+    python tools/cross.py            # all levels, warnings as errors; the laws of tools/laws.txt
+    python tools/cross.py --short    # the few of tools/short_laws.txt, as in CI
+
+On x86-64 the laws run at the baseline and at AVX2; qemu has no AVX-512. Python, numpy and pytest of the other processor
+come from Debian's packages and the package index, into build/cross.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import debian
+from module_build import Target, Toolchain, build_module
+from trial_site import LAWS, ROOT, SHORT, Trial, copy_package, read_list, run_trials
+
+BUILD = ROOT / "build" / "cross"
+PYTHON = "3.11"  # Debian 12's
+OTHER = {"x86_64": "aarch64", "aarch64": "x86_64"}
+LEVELS = {"x86_64": ("baseline", "avx2"), "aarch64": ("baseline",)}
+NEEDED = ("hypothesis>=6.100", "mpmath>=1.3", "numpy>=2.0", "pytest>=8.2", "scipy>=1.13")
+# GCC 12 gets these two wrong; they show and do not fail.
+FLAGS = "-Werror -Wno-error=maybe-uninitialized -Wno-error=restrict"
+
+
+def find_compiler(machine: str) -> str:
+    """Return the cross compiler for a processor; if it is missing, end with what to type."""
+    name = f"{machine}-linux-gnu-g++"
+    if not shutil.which(name):
+        package = f"g++-{machine.replace('_', '-')}-linux-gnu"
+        raise SystemExit(f"{name} is missing. Type: sudo apt install {package} qemu-user-static")
+    return name
+
+
+def make_site(machine: str, module: Path) -> Path:
+    """Return a site of the other processor: numpy, pytest and the package with the module."""
+    site = BUILD / f"site-{machine}"
+    if not (site / "numpy").exists():
+        plats = [f"--platform=manylinux_2_{minor}_{machine}" for minor in (28, 27, 17)]
+        chosen = (*plats, "--python-version", PYTHON, "--implementation", "cp", "--only-binary=:all:")
+        words = ("-m", "pip", "install", "-q", *chosen, "--target", str(site), *NEEDED)
+        subprocess.run([sys.executable, *words], check=True)
+    copy_package(site, module)
+    return site
+
+
+def main() -> None:
+    """Build, run, report."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--short", action="store_true", help="the short list")
+    parser.add_argument("--build-only", action="store_true", help="run nothing")
+    options = parser.parse_args()
+    machine = OTHER[platform.machine()]
+    compiler = find_compiler(machine)
+    if reason := debian.can_fetch():
+        raise SystemExit(reason)
+    target = Target(PYTHON, machine)
+    headers = debian.header_folders(debian.unpack_headers(PYTHON, machine, BUILD / "debian"), PYTHON)
+    module = build_module(target, Toolchain(compiler, FLAGS), ROOT, headers, BUILD / machine)
+    print(f"Built for {machine} by {compiler}, all levels.", flush=True)
+    if options.build_only:
+        return
+    root = debian.unpack_python(PYTHON, machine, BUILD / "debian")
+    command = debian.interpreter(root, PYTHON, machine, BUILD / "debian")
+    site, tests = make_site(machine, module), read_list(SHORT if options.short else LAWS)
+    trials = [
+        Trial(
+            f"{machine} {level}",
+            site,
+            tests,
+            command,
+            {"POISE_LEVEL": level, "PYTHONHOME": str(root / "usr"), "QEMU_CPU": "max"},
+        )
+        for level in LEVELS[machine]
+    ]
+    if not run_trials(trials, together=os.cpu_count() or 1):
+        raise SystemExit(1)
+
+
+if __name__ == "__main__":
+    main()

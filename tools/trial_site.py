@@ -1,0 +1,102 @@
+"""Run the tests on a native module that is not the installed one: another processor, compiler or rounding.
+
+A site is a folder with the package as it is in `src`, one module, and, for another processor, numpy and pytest of that
+processor. Python finds it by PYTHONPATH; without `site` no editable install comes first.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+__all__ = ["LAWS", "QUICK", "ROOT", "SHORT", "Trial", "copy_package", "read_list", "run_trials"]
+
+ROOT = Path(__file__).parents[1]
+LAWS = ROOT / "tools" / "laws.txt"  # the tests that depend on rounding most
+SHORT = ROOT / "tools" / "short_laws.txt"  # the most delicate of them, for every run of CI
+QUICK = ROOT / "tools" / "quick.txt"
+
+
+@dataclass
+class Trial:
+    """One run of pytest on a site.
+
+    Attributes:
+        name: The name of its log.
+        site: The folder with the package.
+        command: The Python, with its emulator.
+        tests: Files and tests.
+        variables: Of the environment.
+        words: Other arguments of pytest.
+    """
+
+    name: str
+    site: Path
+    tests: Sequence[str]
+    command: Sequence[str] = (sys.executable,)
+    variables: Mapping[str, str] = field(default_factory=dict)
+    words: Sequence[str] = ()
+
+    def start(self) -> subprocess.Popen[bytes]:
+        """Start pytest; its output goes to a log next to the site."""
+        path = [str(self.site)]
+        if self.command[0] == sys.executable:
+            path.append(sysconfig.get_path("purelib"))
+        environment = {"PATH": os.environ["PATH"], "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": os.pathsep.join(path)}
+        pytest = ["-S", "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", "not slow and not timing"]
+        with self.log.open("wb") as log:
+            return subprocess.Popen(
+                [*self.command, *pytest, "--hypothesis-profile=quick", *self.words, *self.tests],
+                stdout=log,
+                stderr=log,
+                cwd=ROOT,
+                env={**environment, **self.variables},
+            )
+
+    @property
+    def log(self) -> Path:
+        """The log's path."""
+        return self.site.parent / f"{self.name.replace(' ', '-')}.log"
+
+    def read_summary(self) -> str:
+        """Return the last line that pytest printed."""
+        lines = self.log.read_text("utf-8", "replace").strip().splitlines()
+        return lines[-1] if lines else "no output"
+
+    def read_failures(self) -> list[str]:
+        """Return the lines of tests that failed."""
+        lines = self.log.read_text("utf-8", "replace").splitlines()
+        return [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+
+
+def run_trials(trials: Sequence[Trial], together: int) -> bool:
+    """Run trials, `together` at a time, and print one line for each; return whether all passed."""
+    waiting, running, good = list(trials), list[tuple[Trial, "subprocess.Popen[bytes]"]](), True
+    while waiting or running:
+        while waiting and len(running) < together:
+            running.append((waiting[0], waiting.pop(0).start()))
+        trial, process = running.pop(0)
+        passed = process.wait() == 0
+        good = good and passed
+        print(f"  {trial.name}: {trial.read_summary()}", *trial.read_failures(), sep="\n    ", flush=True)
+        if not passed:
+            print(f"    The whole log: {trial.log.relative_to(ROOT)}", flush=True)
+    return good
+
+
+def copy_package(site: Path, module: Path) -> None:
+    """Put the package and one native module into a site."""
+    shutil.rmtree(site / "poise", ignore_errors=True)
+    shutil.copytree(ROOT / "src" / "poise", site / "poise", ignore=shutil.ignore_patterns("__pycache__", "*.so"))
+    shutil.copy(module, site / "poise" / "native")
+
+
+def read_list(path: Path) -> list[str]:
+    """Return the lines of a list of tests, without comments."""
+    return [line for line in path.read_text("utf-8").splitlines() if line and not line.startswith("#")]
