@@ -57,9 +57,8 @@ def main() -> None:
         trial = Trial(name, site, read_list(QUICK))
         good = run_trials([trial], together=1) and good
         summary = trial.read_summary().strip("= ")
-        rows.append(
-            f"| {read_version(tools)} | {platform.machine()} | {seconds:.0f} s | {summary} | {time.strftime('%Y-%m-%d')} |"
-        )
+        cells = read_version(tools), platform.machine(), f"{seconds:.0f} s", summary, time.strftime("%Y-%m-%d")
+        rows.append(f"| {' | '.join(cells)} |")
     print("| compiler | processor | build | quick tests | on |", "|---|---|---|---|---|", *rows, sep="\n")
     if not good:
         raise SystemExit(1)
