@@ -37,6 +37,7 @@ MODULES = {
     "imageio-ffmpeg": "imageio_ffmpeg",
     "cupy-cuda13x": "cupy",
     "pillow": "PIL",
+    "pyyaml": "yaml",
 }  # the others are called as their package
 # What people have beside Poise, and what the extras bring with them.
 BESIDE = ("lxml", "pinocchio", "pygltflib", "ray", "torch", "yourdfpy", "rich", "click", "PIL")
@@ -213,12 +214,17 @@ def save_parquet(folder: Path) -> None:
     poise.save(poise.Pose(poise.load("planar2")), folder / "pose.parquet")
 
 
+def load_xacro(folder: Path) -> None:
+    (folder / "a.yaml").write_text("base", "utf-8")
+    load_text(folder, "a.xacro", XACRO)
+
+
 def solve_with_scipy(_: Path) -> None:
     arm = poise.load("planar2")
     poise.solve(arm, Reach(arm.frames[-1], (0.5, 0.5, 0.0)), method=Scipy())
 
 
-XACRO = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><xacro:property name="a" value="1"/></robot>'
+XACRO = '<robot name="r" xmlns:xacro="http://www.ros.org/wiki/xacro"><link name="${load_yaml(\'a.yaml\')}"/></robot>'
 MJCF = '<mujoco><worldbody><body><joint/><geom size="1"/></body></worldbody></mujoco>'
 MOVE = poise.Motion(poise.load("planar2"), [[0.0, 0.0], [0.1, 0.2]])
 DOORS: dict[str, Callable[[Path], Any]] = {
@@ -233,7 +239,7 @@ DOORS: dict[str, Callable[[Path], Any]] = {
     "scipy": solve_with_scipy,
     "typer": open_command_line,
     "viser": lambda _: start_server("127.0.0.1", 0, "a studio"),
-    "xacrodoc": lambda folder: load_text(folder, "a.xacro", XACRO),
+    "yaml": load_xacro,
 }
 BROUGHT = {"trimesh": "viser", "PIL": "matplotlib"}  # who has the one on the right has the one on the left
 

@@ -28,13 +28,13 @@ __all__ = ["PURPOSES", "doctor_command"]
 PURPOSES = {
     "cli": "the command poise",
     "studio": "dragging in the browser, pictures, meshes",
-    "formats": "MJCF, xacro and Parquet files",
+    "formats": "MJCF and Parquet files, YAML of xacro files",
     "gpu": "batches on an NVIDIA GPU",
     "scale": "jobs that may be killed, on all cores, Slurm or Ray",
     "scipy": "methods.Scipy, SciPy's optimisers on the same problem",
 }
 # CuPy has a package for each CUDA; whichever it is, it brings this module.
-MODULES = {"cupy-cuda13x": "cupy", "pillow": "PIL"}
+MODULES = {"cupy-cuda13x": "cupy", "pillow": "PIL", "pyyaml": "yaml"}
 CUDA_LIBRARIES = ("libcuda.so.1", "nvcuda.dll")
 
 

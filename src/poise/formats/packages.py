@@ -22,6 +22,7 @@ from poise.model.looks import LookSource
 __all__ = ["Finder"]
 
 SCHEME = re.compile(r"(package|model|file)://", re.IGNORECASE)
+PACKAGE_NAME = re.compile(rb"<name>\s*([\w.-]{1,200})\s*</name>")
 HIGHEST = 12  # folders above the file that are looked at
 NEAR = 4  # of them, those from which a path without its package is tried
 LONGEST = 4096
@@ -41,6 +42,9 @@ class Finder:
         self.within = Path(about.within).resolve() if about.within else None
         self.folder = Path(about.path).parent
         self._packages: dict[str, list[Path]] = {}
+        above = [self.folder, *self.folder.parents][:HIGHEST]
+        self._own = next((folder for folder in above if read_package_name(folder)), self.folder)
+        self._readable = {self.folder: False, self._own: False, **dict.fromkeys(map(Path, about.packages), True)}
 
     def find(self, reference: str, suffixes: tuple[str, ...] = MESHES) -> Path | None:
         """Return the file that a reference means; None if it is not there or may not be opened."""
@@ -98,11 +102,41 @@ class Finder:
         """Yield the folders in which packages are looked for."""
         yield from (Path(folder) for folder in self.about.packages)
         yield from [self.folder, *self.folder.parents][:HIGHEST]
+        yield from self.list_known()
+
+    def list_known(self) -> Iterator[Path]:
+        """Yield the folders of packages that the user or ROS names, and of installed packages."""
+        yield from (Path(folder) for folder in self.about.packages)
         if self.within is None:
             yield from (Path(folder) for folder in read_folders("ROS_PACKAGE_PATH"))
             yield from (Path(folder) / "share" for folder in read_folders("AMENT_PREFIX_PATH"))
             yield Path(sys.prefix) / "share"
             yield from (Path(entry) / "cmeel.prefix" / "share" for entry in sys.path if entry)
+
+    def find_package(self, name: str) -> Path | None:
+        """Return the folder of a package from which text may be read: one with a package.xml, or in a known place."""
+        known = set(self.list_known())
+        own = [self._own] if read_package_name(self._own) == name else []
+        for root in own + sorted(self.find_packages(name), key=lambda root: not read_package_name(root)):
+            trusted = bool(known & {root, root.parent})
+            inside = self.within is None or root.resolve().is_relative_to(self.within)
+            if inside and (trusted or read_package_name(root)):
+                self._readable.setdefault(root, trusted)
+                return root
+        return None
+
+    def may_read(self, path: Path) -> bool:
+        """Return whether text may be read from a file: in the body's folder, its package, or a package that was found.
+
+        Links may lead out of known places only, where ROS puts them. Hidden files are never read.
+        """
+        if not self.may_open(path):
+            return False
+        for root, trusted in self._readable.items():
+            end, start = (path, root) if trusted else (path.resolve(), root.resolve())
+            if end.is_relative_to(start) and not any(part.startswith(".") for part in end.relative_to(start).parts):
+                return True
+        return False
 
     def may_open(self, path: Path) -> bool:
         """Return whether a plain file is there that may be opened."""
@@ -137,6 +171,19 @@ class Finder:
 def are_meshes(names: list[str]) -> bool:
     """Return whether all of these files are meshes, by their names."""
     return all(Path(name).suffix.lower() in MESHES for name in names)
+
+
+def read_package_name(folder: Path) -> str:
+    """Return the name of the ROS package that a folder is; "" if it is none."""
+    for file in (folder / "package.xml", folder / "manifest.xml"):
+        try:
+            if file.is_file():
+                with file.open("rb") as stream:
+                    found = PACKAGE_NAME.search(stream.read(LONGEST))
+                return found[1].decode("ascii") if found else folder.name
+        except OSError:
+            continue
+    return ""
 
 
 def is_folder(path: Path) -> bool:

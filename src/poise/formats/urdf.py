@@ -58,13 +58,12 @@ def read_model(source: Source, options: ReadOptions) -> Model:
 
     Raises:
         FormatError: Malformed or contradictory; the message has the line.
-        MissingExtra: The file is xacro and xacrodoc is not installed.
+        MissingExtra: The file is xacro, reads YAML, and PyYAML is not installed.
     """
     root = parse_xml(source)
     if needs_xacro(source, root):
         try:
-            source = expand(source)
-            root = parse_xml(source)
+            root = expand(source, root, options)
         except FormatError as error:
             if not stands_alone(source, root):
                 raise
@@ -149,7 +148,7 @@ def collect(source: Source, root: Element) -> tuple[dict[str, LinkElement], dict
         elif tag not in IGNORED and ":" not in tag:
             source.note_oddity(f"<{quote(tag)[1:-1]}> is not part of URDF; it was passed over", element.sourceline)
     if not links:
-        macros = any("xacrodoc" in note for note in source.notes)
+        macros = any("macros were expanded" in note for note in source.notes)
         hint = " Its macros make none; load the file that calls them." if macros else ""
         raise source.make_error(f"has no <link>; a robot needs at least one.{hint}", root.sourceline)
     if len(links) > MOST_LINKS:

@@ -1,0 +1,320 @@
+"""Evaluate the expressions of a robot's file, such as ``${2 * radius + 0.1}``, without running Python.
+
+Python's `ast` parses the text and this module walks the tree. The allow-list is `Evaluator.RULES`: any other syntax
+(lambda, comprehension, f-string, assignment, starred argument) raises `ExpressionError`, and so does a name that begins
+with an underscore. An attribute is a look-up in a namespace, in a dictionary or in `METHODS`, never `getattr`; a call
+needs a `Function`, and only this package makes those. `Budget` bounds time and memory: an operation pays for the size
+of its operands before it runs. `tests/formats/test_xacro_attacks.py` holds this.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+__all__ = ["Budget", "Evaluator", "ExpressionError", "Function", "make_functions"]
+
+MOST_WORK = 2_000_000
+"""Characters, list items and steps that one file may cost; large public robots cost 350,000."""
+
+LONGEST_EXPRESSION = 2000  # characters
+LONGEST_ARGUMENT = 100  # characters that a method of strings takes
+MOST_BITS = 1024  # of an integer; a double has no more
+MOST_DIGITS = 20  # to round to
+
+
+class ExpressionError(Exception):
+    """An expression is wrong, not allowed, or too costly; `where` is its text, once that is known."""
+
+    where = ""
+
+
+@runtime_checkable
+class Names(Protocol):
+    """Looks up names: the properties of a file, or a namespace of them."""
+
+    def look_up(self, name: str) -> Any:
+        """Return the value of a name, or raise `ExpressionError`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """A function that expressions may call."""
+
+    name: str
+    call: Callable[..., Any]
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Budget:
+    """The work that is left for one file."""
+
+    def __init__(self) -> None:
+        self.left = MOST_WORK
+
+    def spend(self, work: int) -> None:
+        """Take work from the budget.
+
+        Raises:
+            ExpressionError: The budget is used up.
+        """
+        self.left -= work
+        if self.left < 0:
+            raise ExpressionError(f"its macros need more than {MOST_WORK} steps and characters; they may have no end")
+
+    def charge(self, value: Any) -> int:
+        """Spend the size of a value, nested values included; return it."""
+        before = self.left
+        items = [*value, *value.values()] if isinstance(value, dict) else value
+        self.spend(1 + len(items) if isinstance(items, (str, list, tuple)) else 1)
+        for item in items if isinstance(items, (list, tuple)) else ():
+            self.charge(item)
+        return before - self.left
+
+
+class Evaluator:
+    """Evaluates expressions within a budget."""
+
+    def __init__(self, budget: Budget) -> None:
+        self.budget = budget
+
+    def evaluate(self, text: str, names: Names) -> Any:
+        """Return the value of an expression.
+
+        Raises:
+            ExpressionError: Syntax or a name that is not allowed, an operation that fails, or too much work.
+        """
+        if len(text) > LONGEST_EXPRESSION:
+            raise ExpressionError(f"an expression has {len(text)} characters; at most {LONGEST_EXPRESSION} are read")
+        try:
+            return self.visit(ast.parse(text.strip(), mode="eval").body, names)
+        except (ArithmeticError, LookupError, MemoryError, TypeError, ValueError) as error:
+            raise ExpressionError(f"{type(error).__name__}: {str(error)[:200]}") from None
+        except SyntaxError as error:
+            raise ExpressionError(f"it is not an expression: {error.msg}") from None
+
+    def visit(self, node: ast.AST, names: Names) -> Any:
+        """Return the value of a node; its kind must be one of `RULES`."""
+        self.budget.spend(1)
+        rule = self.RULES.get(type(node))
+        if rule is None:
+            raise ExpressionError(f"{type(node).__name__} is not allowed; write plain arithmetic")
+        return rule(self, node, names)
+
+    def visit_constant(self, node: ast.Constant, names: Names) -> Any:
+        """Return a number, a string, True, False or None."""
+        if not isinstance(node.value, (bool, int, float, str, type(None))):
+            raise ExpressionError(f"{type(node.value).__name__} values are not allowed")
+        return check_number(node.value)
+
+    def visit_name(self, node: ast.Name, names: Names) -> Any:
+        """Return a property or a function."""
+        return names.look_up(check_name(node.id))
+
+    def visit_attribute(self, node: ast.Attribute, names: Names) -> Any:
+        """Return a member of a namespace, an entry of a dictionary, or a method of a string."""
+        owner, name = self.visit(node.value, names), check_name(node.attr)
+        if isinstance(owner, dict) and name in owner:
+            return owner[name]
+        if isinstance(owner, Names):
+            return owner.look_up(name)
+        if isinstance(owner, str) and name in METHODS:
+            self.budget.charge(owner)
+            return Function(name, lambda *args: METHODS[name](owner, *map(check_argument, args)))
+        raise ExpressionError(f"{type(owner).__name__} has no {name!r}")
+
+    def visit_subscript(self, node: ast.Subscript, names: Names) -> Any:
+        """Return an item of a list, a string or a dictionary, or a slice."""
+        owner = self.visit(node.value, names)
+        if not isinstance(owner, (str, list, tuple, dict)):
+            raise ExpressionError(f"{type(owner).__name__} has no items")
+        if not isinstance(node.slice, ast.Slice):
+            index = self.visit(node.slice, names)
+            self.budget.charge(index)
+            return owner[index]
+        self.budget.charge(owner)
+        ends = (node.slice.lower, node.slice.upper, node.slice.step)
+        return owner[slice(*(None if end is None else self.visit(end, names) for end in ends))]
+
+    def visit_unary(self, node: ast.UnaryOp, names: Names) -> Any:
+        """Return ``-x``, ``+x`` or ``not x``."""
+        return find_operator(node.op)(self.visit(node.operand, names))
+
+    def visit_binary(self, node: ast.BinOp, names: Names) -> Any:
+        """Return a sum, product, quotient or power of numbers; strings and lists are joined and repeated."""
+        left, right = self.visit(node.left, names), self.visit(node.right, names)
+        kind, apply = type(node.op), find_operator(node.op)
+        if kind is ast.Mult and isinstance(right, (str, list, tuple)):
+            left, right = right, left
+        size = self.budget.charge(left) + self.budget.charge(right)
+        if kind is ast.Mult and isinstance(left, (str, list, tuple)) and isinstance(right, int):
+            self.budget.spend(size * max(0, right))
+        elif not (is_number(left) and is_number(right)) and not (kind is ast.Add and type(left) is type(right)):
+            raise ExpressionError(f"{kind.__name__} does not take {type(left).__name__} and {type(right).__name__}")
+        if kind is ast.Pow and isinstance(left, int) and right * left.bit_length() > MOST_BITS:
+            raise ExpressionError(f"a power has more than {MOST_BITS} bits")
+        return check_number(apply(left, right))
+
+    def visit_boolean(self, node: ast.BoolOp, names: Names) -> Any:
+        """Return the first operand that decides, as Python does."""
+        value = None
+        for operand in node.values:
+            value = self.visit(operand, names)
+            if bool(value) is isinstance(node.op, ast.Or):
+                break
+        return value
+
+    def visit_compare(self, node: ast.Compare, names: Names) -> bool:
+        """Return whether a chain of comparisons holds."""
+        left = self.visit(node.left, names)
+        for kind, operand in zip(node.ops, node.comparators, strict=True):
+            right = self.visit(operand, names)
+            self.budget.charge(left)
+            self.budget.charge(right)
+            if not compare(kind, left, right):
+                return False
+            left = right
+        return True
+
+    def visit_choice(self, node: ast.IfExp, names: Names) -> Any:
+        """Return ``a if condition else b``."""
+        return self.visit(node.body if self.visit(node.test, names) else node.orelse, names)
+
+    def visit_sequence(self, node: ast.List | ast.Tuple, names: Names) -> Any:
+        """Return a list or a tuple."""
+        values = [self.visit(item, names) for item in node.elts]
+        self.budget.charge(values)
+        return values if isinstance(node, ast.List) else tuple(values)
+
+    def visit_dictionary(self, node: ast.Dict, names: Names) -> Any:
+        """Return a dictionary."""
+        if None in node.keys:
+            raise ExpressionError("** is not allowed in a dictionary")
+        keys = [self.visit(key, names) for key in node.keys if key is not None]
+        values = [self.visit(value, names) for value in node.values]
+        self.budget.charge([keys, values])
+        return dict(zip(keys, values, strict=True))
+
+    def visit_call(self, node: ast.Call, names: Names) -> Any:
+        """Call one of the functions."""
+        function = self.visit(node.func, names)
+        args = [self.visit(arg, names) for arg in node.args]
+        options = {check_name(option.arg or "_"): self.visit(option.value, names) for option in node.keywords}
+        return self.call(function, *args, **options)
+
+    def call(self, function: Any, *args: Any, **options: Any) -> Any:
+        """Call a function after its arguments are paid for."""
+        if not isinstance(function, Function):
+            raise ExpressionError(f"{type(function).__name__} cannot be called")
+        self.budget.charge(args)
+        self.budget.charge(options)
+        return check_number(function.call(*args, **options))
+
+    RULES: Mapping[type, Callable[[Any, Any, Names], Any]] = {
+        ast.Constant: visit_constant,
+        ast.Name: visit_name,
+        ast.Attribute: visit_attribute,
+        ast.Subscript: visit_subscript,
+        ast.UnaryOp: visit_unary,
+        ast.BinOp: visit_binary,
+        ast.BoolOp: visit_boolean,
+        ast.Compare: visit_compare,
+        ast.IfExp: visit_choice,
+        ast.List: visit_sequence,
+        ast.Tuple: visit_sequence,
+        ast.Dict: visit_dictionary,
+        ast.Call: visit_call,
+    }
+
+
+ARITHMETIC = "Add:add Sub:sub Mult:mul Div:truediv FloorDiv:floordiv Mod:mod Pow:pow USub:neg UAdd:pos Not:not_"
+COMPARISONS = "Eq:eq NotEq:ne Lt:lt LtE:le Gt:gt GtE:ge Is:is_ IsNot:is_not"
+OPERATORS: Mapping[type, Callable[..., Any]] = {
+    getattr(ast, node): getattr(operator, name)
+    for node, name in (pair.split(":") for pair in f"{ARITHMETIC} {COMPARISONS}".split())
+}
+METHODS: Mapping[str, Callable[..., Any]] = {
+    name: getattr(str, name) for name in ("endswith", "lower", "split", "startswith", "strip", "upper")
+}
+MATH = (
+    *("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "ceil", "copysign", "cos", "cosh", "degrees", "exp"),
+    *("fabs", "floor", "fmod", "hypot", "isclose", "isfinite", "isinf", "isnan", "log", "log10", "log2", "pow"),
+    *("radians", "sin", "sinh", "sqrt", "tan", "tanh", "trunc"),
+)
+BUILTINS = (abs, all, any, bool, dict, float, int, len, list, max, min, sorted, str, tuple)
+
+
+def find_operator(node: ast.AST) -> Callable[..., Any]:
+    """Return the function of an operator, or raise `ExpressionError`."""
+    if type(node) not in OPERATORS:
+        raise ExpressionError(f"{type(node).__name__} is not allowed; write plain arithmetic")
+    return OPERATORS[type(node)]
+
+
+def compare(kind: ast.cmpop, left: Any, right: Any) -> bool:
+    """Return whether a comparison holds."""
+    if isinstance(kind, (ast.In, ast.NotIn)):
+        return (left in right) is isinstance(kind, ast.In)
+    return bool(find_operator(kind)(left, right))
+
+
+def is_number(value: Any) -> bool:
+    """Return whether a value is an integer, a float or a truth value."""
+    return isinstance(value, (int, float))
+
+
+def check_name(name: str) -> str:
+    """Return a name, or raise `ExpressionError` if it begins with an underscore."""
+    if name.startswith("_"):
+        raise ExpressionError(f"the name {name[:40]!r} begins with an underscore, which is not allowed; rename it")
+    return name
+
+
+def check_number(value: Any) -> Any:
+    """Return a value, or raise `ExpressionError` if it is a complex number or a huge integer."""
+    if isinstance(value, complex) or (isinstance(value, int) and value.bit_length() > MOST_BITS):
+        raise ExpressionError(f"a result is complex or has more than {MOST_BITS} bits")
+    return value
+
+
+def check_argument(value: Any) -> Any:
+    """Return an argument of a string's method, or raise `ExpressionError` if it is long."""
+    if isinstance(value, str) and len(value) > LONGEST_ARGUMENT:
+        raise ExpressionError(f"an argument has {len(value)} characters; at most {LONGEST_ARGUMENT} are allowed")
+    return value
+
+
+def round_number(value: Any, digits: int | None = None) -> Any:
+    """Return a rounded number; an integer if `digits` is left out."""
+    if abs(digits or 0) > MOST_DIGITS:
+        raise ExpressionError(f"round() to {digits} digits is not allowed; use at most {MOST_DIGITS}")
+    return round(value, digits)
+
+
+def make_functions(evaluator: Evaluator) -> dict[str, Any]:
+    """Return the names that every expression knows: functions, constants and the namespaces ``math`` and ``python``."""
+
+    def list_range(*ends: int) -> list[int]:
+        evaluator.budget.spend(len(range(*ends)))
+        return list(range(*ends))
+
+    def add_numbers(values: Any) -> Any:
+        return sum(values)
+
+    def call_each(function: Any, *values: Any) -> list[Any]:
+        return [evaluator.call(function, *args) for args in zip(*values, strict=False)]
+
+    plain: dict[str, Callable[..., Any]] = {function.__name__: function for function in BUILTINS}
+    plain |= {"map": call_each, "range": list_range, "round": round_number, "sum": add_numbers}
+    plain |= {"enumerate": lambda values: list(enumerate(values)), "reversed": lambda values: list(reversed(values))}
+    plain |= {"zip": lambda *values: list(zip(*values, strict=False))}
+    python = {name: Function(name, call) for name, call in plain.items()}
+    maths: dict[str, Any] = {name: Function(name, getattr(math, name)) for name in MATH}
+    maths |= {"pi": math.pi, "e": math.e, "tau": math.tau, "inf": math.inf, "nan": math.nan}
+    return {**maths, **python, "math": maths, "python": python}
