@@ -11,7 +11,7 @@ import pytest
 import poise
 from budget import within
 from poise.errors import FormatError, FormatWarning
-from poise.formats import mjcf_compiler
+from poise.formats import load_within, mjcf_compiler
 
 pytestmark = pytest.mark.slow
 
@@ -294,3 +294,34 @@ def test_where_no_process_can_be_had(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("subprocess.Popen", refused)
     (tmp_path / "model.xml").write_text(mjcf(BODY))
     assert poise.load(tmp_path / "model.xml").nq == 1
+
+
+UPLOADED = {
+    "include": mjcf(f'{BODY}<include file="../outside/piece.xml"/>'),
+    "attach": mjcf(BODY, '<asset><model name="m" file="../outside/hand.xml"/></asset>'),
+    "include in an include": mjcf(f'{BODY}<include file="inner/first.xml"/>'),
+}
+
+
+@pytest.mark.parametrize("name", UPLOADED)
+def test_an_upload_reads_nothing_outside_of_its_folder(name: str, tmp_path: Path) -> None:
+    for folder in ("upload/inner", "outside"):
+        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "outside/piece.xml").write_text(PIECE)
+    (tmp_path / "outside/hand.xml").write_text(mjcf('<body name="hand"/>'))
+    (tmp_path / "upload/inner/first.xml").write_text(
+        PIECE.replace("<geom", '<include file="../outside/piece.xml"/><geom')
+    )
+    path = tmp_path / "upload/robot.xml"
+    path.write_text(UPLOADED[name])
+    with pytest.raises(FormatError, match="leads out of the upload") as caught:
+        load_within(path, tmp_path / "upload")
+    assert caught.value.line
+
+
+def test_an_upload_may_climb_inside_of_its_folder(tmp_path: Path) -> None:
+    (tmp_path / "models").mkdir()
+    (tmp_path / "piece.xml").write_text(PIECE)
+    path = tmp_path / "models/robot.xml"
+    path.write_text(mjcf('<include file="../piece.xml"/>'))
+    assert "arm" in load_within(path, tmp_path).frames

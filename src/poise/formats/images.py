@@ -6,7 +6,7 @@ machine: where that leads nowhere, the name alone is looked for next to the mesh
 
 from __future__ import annotations
 
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from urllib.parse import unquote
 
 import numpy as np
@@ -48,12 +48,12 @@ class Album:
 
     Attributes:
         source: The file that names them.
-        within: Nothing outside this folder is opened; None for no such bound.
+        within: Nothing outside this folder is opened; "" for no such bound.
     """
 
     def __init__(self, source: Source, within: str = "") -> None:
         self.source = source
-        self.within = Path(within).resolve() if within else None
+        self.within = within
         self._read: dict[str, Texture | None] = {}
         self._bytes = 0
 
@@ -69,9 +69,7 @@ class Album:
             if PurePosixPath(name).suffix.lower() not in IMAGES:
                 continue
             try:
-                path = self.source.find_sibling(name, above=IMAGES)
-                if self.within is not None and not path.is_relative_to(self.within):
-                    continue
+                path = self.source.find_sibling(name, above=IMAGES, within=self.within)
                 data = Source.open(path, limit=min(MOST_IMAGE, MOST_IMAGES - self._bytes)).data
             except (
                 FormatError,

@@ -47,7 +47,7 @@ def read_model(source: Source, options: ReadOptions) -> Model:
         FormatError: Not MJCF, something that MuJoCo refuses, an include that is missing or outside the folder.
         MissingExtra: MuJoCo is not installed.
     """
-    arrays, assets = compile_safely(source)
+    arrays, assets = compile_safely(source, options.within)
     try:
         return build(arrays, assets, source, options)
     except FormatError:
@@ -56,29 +56,29 @@ def read_model(source: Source, options: ReadOptions) -> Model:
         raise source.make_error(str(error)) from error
 
 
-def compile_safely(source: Source) -> tuple[SimpleNamespace, Assets]:
+def compile_safely(source: Source, within: str) -> tuple[SimpleNamespace, Assets]:
     """MuJoCo's model of the file: first with the meshes that masses need, then, where these are bad, without any."""
     assets = Assets()
     try:
-        return compile_with(source, assets), assets
+        return compile_with(source, assets, within), assets
     except FormatError as error:
         if not assets.used:
             raise
         plain = Assets(use_meshes=False)
-        arrays = compile_with(source, plain)
+        arrays = compile_with(source, plain, within)
         source.note_oddity(
             f"its meshes could not be used, and the masses that come from them are left out: {error.message}"
         )
         return arrays, plain
 
 
-def compile_with(source: Source, assets: Assets) -> SimpleNamespace:
+def compile_with(source: Source, assets: Assets, within: str) -> SimpleNamespace:
     """MuJoCo's model of the file.
 
     What it refuses in parts that have nothing to do with kinematics is only taken out where something else was
     taken out before; bodies that weigh nothing are let through with a warning, because they can still move.
     """
-    folder = Folder(source, opened={Path(source.path).resolve()})
+    folder = Folder(source, within, opened={Path(source.path).resolve()})
     root = gather(folder, source, Part(source))
     if root.tag.lower() != "mujoco":
         raise source.make_error("is made to be included; load the file that includes it.", root.sourceline)

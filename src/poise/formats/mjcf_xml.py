@@ -72,6 +72,7 @@ class Folder:
 
     Attributes:
         main: The file that the user named.
+        within: The folder of an upload, outside of which nothing is opened; "" for no such bound.
         parts: The origin of each element, by `id`; elements live as long as their root.
         opened: Files read so far, resolved; none is read twice.
         bytes: How much they hold.
@@ -80,6 +81,7 @@ class Folder:
     """
 
     main: Source
+    within: str = ""
     parts: dict[int, Part] = field(default_factory=dict)
     opened: set[Path] = field(default_factory=set)
     bytes: int = 0
@@ -98,7 +100,7 @@ class Folder:
         plain = PurePosixPath(reference.replace("\\", "/"))
         for base in dict.fromkeys((HERE, below)):
             try:
-                path = self.main.find_sibling(str(base / plain), above)
+                path = self.main.find_sibling(str(base / plain), above, self.within)
                 there = path.is_file()
             except FormatError as error:
                 raise self.make_error(element, error.message) from None

@@ -148,12 +148,13 @@ class Source:
         to.append(text if len(to) < MOST_NOTES else "more is odd about this file than fits here")
         return True
 
-    def find_sibling(self, reference: str, above: tuple[str, ...] = ()) -> Path:
+    def find_sibling(self, reference: str, above: tuple[str, ...] = (), within: str = "") -> Path:
         """Return the path of a file that this one refers to, in its own folder or below.
 
         Args:
             reference: As the file writes it.
             above: Suffixes of files that a reference with ``..`` may climb out of the folder to; none unless given.
+            within: The folder of an upload, which no reference may leave; "" for no such bound.
 
         Raises:
             FormatError: The reference is absolute, has a scheme, or leads out of the folder (links included).
@@ -172,6 +173,8 @@ class Source:
         if path.suffix.lower() not in above:
             kinds = " or ".join(above)
             raise self.make_error(f"refers to {reference!r}, which leads out of its folder and to no {kinds} file.")
+        if within and not path.is_relative_to(Path(within).resolve()):
+            raise self.make_error(f"refers to {reference!r}, which leads out of the upload; add that file to it.")
         return path
 
 
