@@ -18,10 +18,12 @@ from hypothesis import strategies as st
 
 import poise
 from bodies import models, random_model
+from lying_zips import HELD, make_lying_zip, measure_peak
 from poise.errors import FormatError, FormatWarning, MissingExtra
 from poise.formats import tables
 from poise.formats.columns import name_columns
 from poise.formats.described import describe_model, read_description
+from poise.formats.npz import read_arrays
 from poise.formats.source import ReadOptions, Source
 from poise.goals import Reach
 from poise.model import BallRange, Box, Capsule, Mesh
@@ -305,6 +307,18 @@ def test_bad_archives_are_refused(data: bytes) -> None:
     with pytest.raises(FormatError) as caught:
         tables.read_motion(source, ReadOptions(model=given))
     assert caught.value.path == "m.npz"
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_an_archive_that_lies_about_its_size_is_never_inflated(method: int) -> None:
+    start = npy("{'descr': '<f8', 'fortran_order': False, 'shape': (10000,)}", bytes(80000))
+    source = Source("m.npz", make_lying_zip("q.npy", start, len(start), method))
+
+    def read() -> None:
+        with pytest.raises(FormatError, match="damaged"):
+            read_arrays(source)
+
+    assert measure_peak(read) < HELD / 8
 
 
 def test_a_plain_archive_will_do(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import poise
+from lying_zips import HELD, make_lying_zip, measure_peak
 from poise.errors import FormatError
 from poise.studio import Studio
 from poise.studio.opening import read_opening
@@ -162,6 +163,18 @@ def test_a_zip_that_leads_out_or_is_too_large_is_refused(content: bytes, message
     with pytest.raises(FormatError, match=message):
         unpack(content, tmp_path / "in", "robot.zip")
     assert sorted(path.name for path in tmp_path.iterdir()) == ["in"]
+
+
+@pytest.mark.parametrize("method", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_zip_that_lies_about_its_size_is_never_inflated(method: int, tmp_path: Path) -> None:
+    content = make_lying_zip("robot.urdf", b"<robot/>", 1000, method)
+
+    def open_it() -> None:
+        with pytest.raises(FormatError, match="cannot be unpacked"):
+            unpack(content, tmp_path, "robot.zip")
+
+    assert measure_peak(open_it) < HELD / 8
+    assert sum(path.stat().st_size for path in tmp_path.rglob("*")) <= 1000
 
 
 def test_a_link_in_a_zip_is_refused(tmp_path: Path) -> None:

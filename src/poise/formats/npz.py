@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from poise.errors import FormatError
 from poise.formats.source import Source, quote
+from poise.formats.zips import open_member
 
 __all__ = ["list_members", "read_arrays"]
 
@@ -79,7 +80,7 @@ def read_members(source: Source, archive: zipfile.ZipFile, wanted: Container[str
 
 def read_member(source: Source, archive: zipfile.ZipFile, name: str, info: zipfile.ZipInfo) -> NDArray[Any]:
     """Read one array, its header believed only as far as the bytes go."""
-    with archive.open(info) as stream:
+    with open_member(archive, info) as stream:
         shape, fortran, dtype = read_header(stream)
         if dtype.hasobject or dtype.kind not in _KINDS or dtype.names is not None:
             raise source.make_error(
@@ -88,7 +89,7 @@ def read_member(source: Source, archive: zipfile.ZipFile, name: str, info: zipfi
         size = math.prod(shape) * dtype.itemsize
         if len(shape) > 8 or min(shape, default=0) < 0 or size != info.file_size - stream.tell():
             raise source.make_error(f"array {quote(name)} declares shape {quote(str(shape))}, but holds other bytes.")
-        data = stream.read()
+        data = stream.read(size)
     if len(data) != size:
         raise source.make_error(f"array {quote(name)} ends early.")
     flat: NDArray[Any] = np.frombuffer(data, dtype) if size else np.zeros(math.prod(shape), dtype)

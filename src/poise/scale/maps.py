@@ -19,8 +19,10 @@ import numpy as np
 from poise.batch import ReachMap
 from poise.batch.maps import MapProblem
 from poise.batch.places import Asked
-from poise.errors import InvalidValue
+from poise.errors import FormatError, InvalidValue
 from poise.formats import save
+from poise.formats.npz import read_arrays
+from poise.formats.source import Source
 from poise.scale.folder import Folder, read_shard
 from poise.scale.levels import run_at_level
 from poise.scale.report import Report
@@ -83,10 +85,10 @@ def write_part(folder: Folder, name: str, problem: MapProblem, piece: Asked, pro
 def read_part(folder: Folder, name: str) -> dict[str, Any] | None:
     """Return the arrays of a part; None if it is not there, or damaged."""
     try:
-        with np.load(folder.path / name, allow_pickle=False) as file:
-            return {field: file[field] for field in FIELDS}
-    except (OSError, ValueError, KeyError, EOFError):
+        arrays = read_arrays(Source.open(folder.path / name), FIELDS)
+    except FormatError:
         return None
+    return arrays if len(arrays) == len(FIELDS) else None
 
 
 def finish(job: Any, folder: Folder, problem: MapProblem, names: list[str]) -> Path:

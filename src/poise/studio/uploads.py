@@ -7,12 +7,14 @@ folder, and it is unpacked only as far as it is bounded.
 from __future__ import annotations
 
 import io
+import shutil
 import warnings
 import zipfile
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from tempfile import TemporaryDirectory
 
 from poise.errors import FormatError, FormatWarning
+from poise.formats.zips import DAMAGES, open_member
 from poise.studio.opening import find_body
 from poise.studio.saving import pose_from_json
 from poise.studio.session import Session
@@ -21,6 +23,7 @@ __all__ = ["open_upload", "strip_folders", "unpack", "unpack_all"]
 
 MOST_FILES = 2000
 MOST_BYTES = 256 << 20  # of all files of a ZIP together, unpacked
+PIECE = 1 << 18  # bytes that are unpacked at once
 
 
 def strip_folders(name: str) -> str:
@@ -90,8 +93,9 @@ def unpack_all(content: bytes, folder: Path, name: str) -> None:
             for info in files:
                 path = folder / info.filename
                 path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_bytes(packed.read(info))
-    except (zipfile.BadZipFile, RuntimeError, NotImplementedError, OSError) as error:
+                with open_member(packed, info) as stream, path.open("wb") as file:
+                    shutil.copyfileobj(stream, file, PIECE)
+    except DAMAGES as error:
         raise FormatError(f"cannot be unpacked: {error}.", name) from None
 
 
