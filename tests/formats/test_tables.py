@@ -25,6 +25,7 @@ from poise.formats.columns import name_columns
 from poise.formats.described import describe_model, read_description
 from poise.formats.npz import read_arrays
 from poise.formats.source import ReadOptions, Source
+from poise.formats.table_files import WRITERS, choose_reader
 from poise.goals import Reach
 from poise.model import BallRange, Box, Capsule, Mesh
 
@@ -233,6 +234,33 @@ def test_a_table_needs_a_model(tmp_path: Path) -> None:
         poise.load_motion(path)
     with pytest.raises(FormatError, match=r"scale= and clip= do not apply"):
         poise.load_motion(path, model=model, scale=0.01)
+
+
+FORMULAS = ["=cmd|' /C calc'!A0", "+1", "-2", "@SUM(1)", "\tx", "\rx", "'=y", "''-z", "'plain", "plain", "\uff1d1"]
+
+
+def test_no_cell_of_text_is_a_formula_for_a_spreadsheet(tmp_path: Path) -> None:
+    numbers = np.linspace(-1.0, 1.0, len(FORMULAS))
+    columns = {**dict.fromkeys(FORMULAS, numbers), "status": np.array(FORMULAS)}
+    WRITERS[".csv"](columns, "", tmp_path / "a.csv")
+    with (tmp_path / "a.csv").open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file)
+    for cell in [*header, *(row[-1] for row in rows)]:
+        assert cell[0] not in "=+-@\t\r\uff1d", cell
+    assert [row[0] for row in rows] == [repr(float(x)) for x in numbers], "numbers are written as they are"
+    back, _ = choose_reader(Source("a.csv", b""))(Source.open(tmp_path / "a.csv"))
+    assert list(back) == list(columns)
+    assert back["status"].tolist() == FORMULAS
+    assert np.array_equal(back["+1"], numbers)
+
+
+def test_joints_named_like_formulas_come_back(tmp_path: Path) -> None:
+    builder = poise.ModelBuilder("m")
+    for name in ("=1+1", "-2", "'@x"):
+        builder.add_joint(name, None, "revolute")
+    model = builder.build()
+    path = poise.save(poise.Motion(model, [[1.0, -2.0, 3.0], [2.0, 3.0, -4.0]]), tmp_path / "m.csv")
+    assert poise.load_motion(path, model=model).q.tolist() == [[1.0, -2.0, 3.0], [2.0, 3.0, -4.0]]
 
 
 # ------------------------------------------------------------------------------------------------ hostile archives

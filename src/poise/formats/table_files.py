@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,6 +28,7 @@ MOST_LINES = 5_000_000  # of a CSV file
 BLOCK = 4096  # rows turned into arrays at once
 BARE = '{"style": "unitree"}'  # what a CSV file without a head says of itself, and an archive with GMR's names
 OF_ROBOTS = ("root_pos", "root_rot", "dof_pos")
+_FORMULA = re.compile("'*[=+@\t\r\n\uff0b\uff0d\uff1d\uff20-]")  # a cell that a spreadsheet computes, guarded or not
 _WORDS = {"True": True, "False": False, "true": True, "false": False}
 
 
@@ -55,15 +57,31 @@ def check_lengths(source: Source, columns: Columns) -> Columns:
 
 
 def write_csv(columns: Columns, facts: str, target: Path) -> None:
-    """Text, every number with as many digits as it takes; the facts have no place there."""
+    """Text, every number with as many digits as it takes; the facts have no place there.
+
+    Names and words that a spreadsheet would take for a formula are guarded by an apostrophe, which `read_csv` removes.
+    """
     del facts
+    words = [*columns, *(word for column in columns.values() if column.dtype.kind == "U" for word in column)]
+    returns = any("\r" in word for word in words)  # which csv itself does not quote
     with target.open("w", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream, lineterminator="\n")
-        writer.writerow(columns)
+        writer = csv.writer(stream, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if returns else csv.QUOTE_MINIMAL)
+        writer.writerow(map(guard, columns))
         count = len(next(iter(columns.values()), ()))
         for first in range(0, count, BLOCK):
             block = [column[first : first + BLOCK].tolist() for column in columns.values()]
+            block = [[guard(cell) for cell in cells] if isinstance(cells[0], str) else cells for cells in block]
             writer.writerows(zip(*block, strict=True))  # csv writes floats by repr
+
+
+def guard(cell: str) -> str:
+    """Return a cell of text as no spreadsheet computes it (OWASP, CSV injection)."""
+    return f"'{cell}" if _FORMULA.match(cell) else cell
+
+
+def remove_guard(cell: str) -> str:
+    """Return the text that `guard` was given."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
 
 
 def read_csv(source: Source) -> tuple[Columns, str]:
@@ -84,6 +102,7 @@ def read_csv(source: Source) -> tuple[Columns, str]:
         names = number_names(lines[start].count(mark) + 1) if bare else next(rows)
         if all(name.startswith(" ") for name in names[1:]):  # a space after each comma
             names = [name.strip() for name in names]
+        names = list(map(remove_guard, names))
         check_header(source, names, start + 1)
         blocks = [read_block(source, names, block) for block in split_blocks(source, rows, len(names), start)]
     except csv.Error as error:
@@ -141,7 +160,7 @@ def read_block(source: Source, names: list[str], block: tuple[int, list[list[str
             values = np.array([float(cell) for cell in cells])
         except ValueError:
             flags = [_WORDS.get(cell) for cell in cells]
-            out.append(np.array(cells) if None in flags else np.array(flags, np.bool_))
+            out.append(np.array(list(map(remove_guard, cells))) if None in flags else np.array(flags, np.bool_))
             continue
         odd = next((k for k, cell in enumerate(cells) if "_" in cell or not cell.isascii()), None)
         if odd is not None or not np.isfinite(values).all():
