@@ -17,7 +17,7 @@ from poise.rig.stiffness import find_gains
 
 TOES = 51.0  # beside a joint of stiffness 0: how strongly toes are drawn to where they rest
 
-__all__ = ["check_share", "check_weight", "read_balance", "read_floor", "read_rest"]
+__all__ = ["check_maker", "check_share", "check_weight", "read_balance", "read_floor", "read_rest"]
 
 
 def read_balance(balance: Any) -> Any:
@@ -55,6 +55,13 @@ def read_floor(floor: Any, feet: Feet, start: NDArray[np.float64]) -> float | No
     if isinstance(floor, bool) or not isinstance(floor, (int, float, np.number)) or not np.isfinite(floor):
         raise InvalidValue(f"floor is {floor!r}; it must be a height [m], 'auto' or None.")
     return float(floor)
+
+
+def check_maker(maker: Any) -> Any:
+    """Return a function that makes solvers."""
+    if not callable(maker):
+        raise InvalidValue(f"make_solver is {maker!r}; it must be a function that takes a RigProblem.")
+    return maker
 
 
 def check_share(value: Any, what: str) -> float:

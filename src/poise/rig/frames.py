@@ -148,8 +148,7 @@ class Frames:
         q, held = before.q.copy(), self.indices(tuple(sorted(state.frozen)))
         q[held] = state.q[held]
         q.setflags(write=False)
-        same = {limb for limb, pole in before.poles.items() if (pole.direction == state.poles[limb].direction).all()}
-        poles = {limb: before.poles[limb] if limb in same else pole for limb, pole in state.poles.items()}
+        poles = {limb: keep_plane(before.poles.get(limb), pole) for limb, pole in state.poles.items()}
         return replace(silent, q=q, shown=before.shown, poles=poles, missed=before.missed, resting=before.resting)
 
     def own_pose(self, state: State, handle: Handle, blend: Blend) -> Floats:
@@ -231,3 +230,8 @@ class Frames:
             far = max((self._stuck.far(state.shown, wanted, self.model.joint(j).v) for j in joints), default=0.0)
             out[part] = (wanted if far <= 1.0 else self.model.integrate(state.shown, step / far))[part]
         return out
+
+
+def keep_plane(before: Pole | None, pole: Pole) -> Pole:
+    """Return a pole with the plane in which it bent before, if it points where it did."""
+    return pole if before is None or (before.direction != pole.direction).any() else before

@@ -134,12 +134,13 @@ class Held:
         return np.array(T if ndim == 2 else T[:3, 3])
 
     def _attach(self) -> None:
-        """Gives every handle its limb and its other side."""
+        """Gives every handle its limb, and the handle of the same kind on the other side."""
         limbs = {limb.handle: limb.name for limb in self._limbs.values()}
         middles = {limb.middle: limb.name for limb in reversed(self._limbs.values()) if limb.middle is not None}
         for name, handle in self._handles.items():
             limb = limbs.get(name) or (middles.get(handle.frame) if handle.kind == "pole" else None)
-            self._handles[name] = replace(handle, limb=limb, mirror=find_other_side(name, self._handles))
+            alike = [n for n, h in self._handles.items() if (h.kind, h.stands) == (handle.kind, handle.stands)]
+            self._handles[name] = replace(handle, limb=limb, mirror=find_other_side(name, alike))
 
     def _configuration(self, pose: Pose | ArrayLike | None) -> Floats:
         if isinstance(pose, Pose) and pose.model is not self.model and pose.model != self.model:

@@ -69,6 +69,7 @@ class Images:
         return self.handles[name].mirror or name
 
     def swap_limb(self, name: str) -> str:
-        """Return the limb on the other side."""
-        other = self.swap_handle(self.limbs[name].handle)
-        return next((limb.name for limb in self.limbs.values() if limb.handle == other), name)
+        """Return the limb on the other side, if it bends as this one does."""
+        own = self.limbs[name]
+        other = next((limb for limb in self.limbs.values() if limb.handle == self.swap_handle(own.handle)), own)
+        return other.name if (other.middle is None) == (own.middle is None) else name

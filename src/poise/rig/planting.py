@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from poise.errors import InvalidValue
 from poise.kinematics.parts import find_rigid_parts
 from poise.rig.stance import Stance
 from poise.rig.state import HandleGoal, State, set_entry
@@ -28,6 +29,9 @@ class Planting(Undoable):
         served before everything else, as pins are; one that is dragged is planted again where it came to.
         """
         name = self._foot(handle)
+        if not self._handles[name].stands:
+            feet = ", ".join(self._feet.names) or "none"
+            raise InvalidValue(f"handle {name!r} is not a foot; type rig.pin({name!r}) to hold it. Feet: {feet}.")
         goal = self._plant_at(name, self._state.shown)
         self._change("plant", name, places=set_entry(self._state.places, name, goal), dragged=())
 

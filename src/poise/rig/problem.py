@@ -5,6 +5,7 @@ levels.py lists the levels.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -42,6 +43,7 @@ __all__ = ["Problems", "aim_name", "knee_name", "pole_name", "turn_name"]
 MOST_SOLVERS = 64
 FLAT = 1e-3  # radians: a foot that is turned by less lies flat
 AT_END = 0.05  # radians: so near to the end of its range an ankle may need the heel up in the next frame
+NO_GOALS = (), (), (), frozenset[str](), False  # the key of a state without goals
 NO_WISH = "nothing"  # a solver needs a row: this one asks for nothing
 
 
@@ -110,8 +112,15 @@ class Problems:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_solvers": {}, "_allowed": {}}  # made again when they are asked for
 
+    def check(self) -> None:
+        """Raise an error if no solver takes the limits, the balance or the rest pose."""
+        make_solver(self.problem(NO_GOALS))
+
     def change(self, **changed: Any) -> None:
         """Set some of the attributes; solvers are made anew from the next frame on."""
+        trial = copy.copy(self)
+        vars(trial).update(changed)
+        trial.check()
         for name, value in changed.items():
             setattr(self, name, value)
         self._solvers.clear()

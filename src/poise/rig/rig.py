@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from poise.errors import InvalidValue
+from poise.errors import InvalidValue, ModelMismatch
 from poise.goals.direction import read_axis
 from poise.kinematics import Mirror, Pose
 from poise.kinematics.regions import read_position
 from poise.limits import Limit
 from poise.model import Model
-from poise.rig.arguments import check_share, check_weight, read_balance, read_floor, read_rest
+from poise.rig.arguments import check_maker, check_share, check_weight, read_balance, read_floor, read_rest
 from poise.rig.asking import RigProblem, SolverMaker, make_solver
 from poise.rig.falling import find_fall, say_why
 from poise.rig.frames import Frames
@@ -30,8 +30,9 @@ from poise.rig.images import Images
 from poise.rig.planting import Planting
 from poise.rig.problem import Problems
 from poise.rig.reasons import Miss, find_misses, say_misses
-from poise.rig.state import Blend, HandleGoal, Pole, set_entry, without
+from poise.rig.state import Blend, HandleGoal, Pole, State, set_entry, without
 from poise.rig.targets import default_axis, limb_axis, read_target
+from poise.solvers.options import check_whole
 
 __all__ = ["Rig"]
 
@@ -76,10 +77,11 @@ class Rig(Planting):
             limits=limits,
             balance=read_balance(balance),
             rest=posture,
-            maker=make_solver,
+            maker=check_maker(make_solver),
             feet=self._feet,
             floor=read_floor(floor, self._feet, start),
         )
+        self._problems.check()
         self._frames = Frames(model, self._problems, start if posture is None else posture.find_wanted(model))
         self._axes: dict[tuple[Any, str], Floats] = {}
         self._images: Images | None = None
@@ -99,16 +101,15 @@ class Rig(Planting):
         With `keep_targets` the body moves alone, and everything that is asked of it stays as it is.
         """
         q = self._configuration(pose)
-        self._memory.before(self._state, "whole")
         if keep_targets:
-            self._state = replace(self._state, q=q, shown=q, dragged=())
+            self._change("whole", q=q, shown=q, dragged=())
             return
         pins = {
             name: self._hold_again(name, goal, q)
             for name, goal in self._state.places.items()
             if goal.kind in ("pin", "plant")
         }
-        self._state = replace(self._state, q=q, shown=q, places=pins, aims={}, blends={}, dragged=())
+        self._change("whole", q=q, shown=q, places=pins, aims={}, blends={}, dragged=())
 
     @property
     def rest(self) -> Pose | None:
@@ -129,7 +130,7 @@ class Rig(Planting):
 
     @make_solver.setter
     def make_solver(self, maker: SolverMaker) -> None:
-        self._problems.change(maker=maker)
+        self._problems.change(maker=check_maker(maker))
 
     @property
     def problem(self) -> RigProblem:
@@ -269,28 +270,27 @@ class Rig(Planting):
         given = handle if isinstance(handle, Mapping) else {handle: target}
         found = {name: self._handle(name) for name in given}
         wanted = {at.name: read_target(self.model, at.frame, given[name]) for name, at in found.items()}
-        self._memory.before(self._state, "drag", " ".join(sorted(wanted)))
+        state = replace(self._state, dragged=tuple(wanted))
         for name, to in wanted.items():
-            self._take(self._handles[name], to, tuple(wanted))
-        for name, to in wanted.items() if self._state.symmetric else ():
+            state = self._take(state, self._handles[name], to)
+        for name, to in wanted.items() if state.symmetric else ():
             other = self._handles[name].mirror
             if other is not None and other not in wanted:
-                image = self._find_images().reflect_target(self._state.q, self._handles[name], to)
-                self._take(self._handles[other], image, (*self._state.dragged, other))
-        self._advance()
-        self._pin_again()
+                image = self._find_images().reflect_target(state.q, self._handles[name], to)
+                state = self._take(replace(state, dragged=(*state.dragged, other)), self._handles[other], image)
+        state, solution = self._frames.next(state)
+        self._memory.before(self._state, "drag", " ".join(sorted(wanted)))
+        self._state, self._solution = self._pin_again(state), solution
         return self.pose
 
     def update(self) -> Pose:
         """One frame with all goals as they are: the body goes on to where it is asked to be."""
-        if self._state.dragged:
-            self._state = replace(self._state, dragged=())
-        self._advance()
+        self._state, self._solution = self._frames.next(replace(self._state, dragged=()))
         return self.pose
 
     def settle(self, most: int = 200) -> Pose:
         """Frames until the body is still, at most so many."""
-        for _ in range(most):
+        for _ in range(check_whole("most", most, 0)):
             before = self._state.shown
             self.update()
             if np.abs(self.model.difference(before, self._state.shown)).max(initial=0.0) <= STILL:
@@ -314,9 +314,9 @@ class Rig(Planting):
 
     def mirror(self) -> Pose:
         """The mirror image of the pose and of all goals, left and right swapped; the root stays where it stands."""
-        image = self._find_images()
+        image = self._stand_again(self._find_images().reflect_state(self._state))
         self._memory.before(self._state, "whole")
-        self._state = self._stand_again(image.reflect_state(self._state))
+        self._state = image
         return self.pose
 
     def mirror_handle(self, handle: str) -> None:
@@ -337,21 +337,23 @@ class Rig(Planting):
 
     def copy_targets(self, other: Rig, *, besides: Container[str] = ()) -> None:
         """Takes over the pins, reaches and frozen joints of a rig of the same body; some handles keep their own."""
+        if not isinstance(other, Rig) or (other.model is not self.model and other.model != self.model):
+            raise ModelMismatch(f"other must be a Rig of {self.model.name!r}, not {other!r}.")
         theirs = {name: goal for name, goal in other._state.places.items() if name not in besides}
+        for name in theirs:
+            if self._handle(name).frame != other._handles[name].frame:
+                raise InvalidValue(f"handle {name!r} moves another frame in the other rig; name it in besides=.")
         own = {name: goal for name, goal in self._state.places.items() if name in besides}
         self._state = replace(self._state, places={**theirs, **own}, frozen=other._state.frozen)
 
     # -------------------------------------------------------------------------------------------- inside
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_solution": None, "_both": None}
+        return {**self.__dict__, "_solution": None}
 
     def __copy__(self) -> Rig:
         """A rig of its own on the same model, with the same pose, goals and memory."""
         return copy.deepcopy(self, {id(self.model): self.model})
-
-    def _advance(self) -> None:
-        self._state, self._solution = self._frames.next(self._state)
 
     def _axis(self, rule: Callable[[Model, str], Floats], frame: str) -> Floats:
         if (rule, frame) not in self._axes:
@@ -364,9 +366,8 @@ class Rig(Planting):
         )
         self._change(verb, name, aims=set_entry(self._state.aims, name, goal))
 
-    def _take(self, handle: Handle, target: Floats, dragged: tuple[str, ...]) -> None:
-        """Makes a target the goal of a dragged handle."""
-        state = self._state
+    def _take(self, state: State, handle: Handle, target: Floats) -> State:
+        """Return a state in which a target is the goal of a dragged handle."""
         before = state.places.get(handle.name)
         kept = handle.tool and target.ndim == 1
         if kept:
@@ -375,12 +376,10 @@ class Rig(Planting):
         goal = HandleGoal("reach", target, kept=kept)
         if before is not None:
             goal = HandleGoal(before.kind, target, before.weight, before.axis, before.stance, kept)
-        places = set_entry(state.places, handle.name, goal)
-        self._state = replace(state, places=places, dragged=dragged)
+        return replace(state, places=set_entry(state.places, handle.name, goal))
 
-    def _pin_again(self) -> None:
-        """Pins and planted feet that were dragged hold where they came to, not where the mouse was."""
-        state = self._state
+    def _pin_again(self, state: State) -> State:
+        """Return a state in which dragged pins and planted feet hold where they came to, not where the mouse was."""
         for name in state.dragged:
             goal = state.places[name]
             if goal.kind == "pin":
@@ -389,7 +388,8 @@ class Rig(Planting):
                 held = self._plant_at(name, state.q, None if goal.stance is None else goal.stance.flat)
             else:
                 continue
-            self._state = replace(self._state, places=set_entry(self._state.places, name, held))
+            state = replace(state, places=set_entry(state.places, name, held))
+        return state
 
     def _find_images(self) -> Images:
         if self._images is None:
