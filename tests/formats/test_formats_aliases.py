@@ -170,7 +170,7 @@ def test_roles_reach_the_model() -> None:
     model = give_roles(builder.build(), source)
     assert model.roles["hand_l"] == "Hips"
     assert model.roles["hand_r"] == "RightHand"
-    assert any("Mixamo" in note for note in source.notes)
+    assert any("Mixamo" in note for note in model.notes)
 
 
 def test_one_bone() -> None:

@@ -7,6 +7,7 @@ it are the trunk, with neck and tail; the branches beside it are paired, or odd.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -20,6 +21,7 @@ __all__ = ["Pair", "Symmetry", "find_symmetry"]
 ALIKE = 0.6  # how alike two branches must be to be a pair
 NEAR = 0.12  # of the body's size: how far from its image a branch may begin
 MOST = 40  # planes that are tried
+MANY = 64  # branches of one part that are compared with each other: the longest of them
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,8 +81,15 @@ class Branches:
     @cached_property
     def middles(self) -> Floats:
         """The mean place of the joints of every branch, (parts, 3)."""
-        places = np.array([part.place for part in self.body.parts])
-        return np.array([places[self.body.list_below(k)].mean(axis=0) for k in range(len(places))])
+        sums = np.array([[*part.place, 1.0] for part in self.body.parts])
+        for part in reversed(self.body.parts):
+            if part.parent >= 0:
+                sums[part.parent] += sums[part.index]
+        return np.array(sums[:, :3] / sums[:, 3:])
+
+    def list_longest(self, siblings: Sequence[int]) -> list[int]:
+        """List branches of one part, in their order; of more than MANY the longest."""
+        return sorted(sorted(siblings, key=lambda k: -self.reach[k])[:MANY])
 
 
 def find_symmetry(body: Body) -> Symmetry | None:
@@ -95,10 +104,9 @@ def list_planes(body: Body, branches: Branches) -> list[tuple[Floats, float]]:
     """List the planes between branches that are alike, the longest first; each once."""
     planes: list[tuple[float, Floats, float]] = []
     for siblings in body.children:
-        for a, b in combinations(siblings, 2):
+        long = [k for k in siblings if len(siblings) <= 24 or branches.reach[k] >= 0.1 * body.size]
+        for a, b in combinations(branches.list_longest(long), 2):
             length = min(branches.reach[a], branches.reach[b])
-            if len(siblings) > 24 and length < 0.1 * body.size:
-                continue
             alike = branches.compare(a, b)
             across = body.parts[a].place - body.parts[b].place
             if np.linalg.norm(across) < 1e-3 * body.size:
@@ -150,7 +158,7 @@ def pair_children(
     children = list(body.children[at])
     aside = {k: float(normal @ branches.middles[k]) - offset for k in children}
     scored = []
-    for a, b in combinations(children, 2):
+    for a, b in combinations(branches.list_longest(children), 2):
         if aside[a] * aside[b] < 0.0:
             scored.append((fit_images(body, branches, a, b, normal, offset), a, b))
     pairs: list[Pair] = []

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 from poise.anatomy import roles
 from poise.anatomy.bones import ENOUGH, RoleReport, find_roles
 from poise.formats.source import Source
 from poise.kinematics import Motion
 from poise.model import Model, ModelBuilder
-from poise.model.derive import with_roles
+from poise.model.derive import with_late_roles
 from poise.model.spec import JointSpec
 
 __all__ = ["give_roles", "read_names"]
@@ -18,7 +21,7 @@ PLAIN = 0.9  # names as sure as this need no evidence of shape
 
 
 def give_roles(model: Model, source: Source, clip: Motion | None = None) -> Model:
-    """Return the model with the roles that were found, and a note on them; unchanged if nothing is known of it.
+    """Return the model with the notes of its file; its other roles, and a note on them, are found on first use.
 
     Args:
         model: The body as read.
@@ -28,15 +31,18 @@ def give_roles(model: Model, source: Source, clip: Motion | None = None) -> Mode
     stated = len(model.roles)
     if stated:
         source.note(f"roles: {stated} stated by the file itself")
-    found, how = find_new_roles(model, clip)
-    if found or (how and not stated):
-        more = " more" if stated else ""
-        source.note(f"roles: {len(found)}{more} {how}")
     notes = [note for note in source.notes if note not in model.notes]
-    out = with_roles(model, found, notes) if found or notes else model
     if clip is not None:
-        out._facts["shown"] = clip  # for `poise.roles`, which looks there where the rest pose does not stand
-    return out
+        model._facts["shown"] = clip  # for `poise.roles`, which looks there where the rest pose does not stand
+    return with_late_roles(model, partial(list_new_roles, clip=clip, notes=notes))
+
+
+def list_new_roles(model: Model, clip: Motion | None, notes: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """List the roles that a model does not have yet, and its new notes, one on these roles among them."""
+    found, how = find_new_roles(model, clip)
+    more = " more" if model.roles else ""
+    told = [f"roles: {len(found)}{more} {how}"] if found or (how and not model.roles) else []
+    return found, [*notes, *told]
 
 
 def find_new_roles(model: Model, clip: Motion | None) -> tuple[dict[str, str], str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from operator import index
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,10 @@ from poise.spatial import Rotation, Transform
 if TYPE_CHECKING:
     from poise.model.model import Model
 
-__all__ = ["add_spec", "cut_subtree", "draw_configurations", "lock_joints", "with_roles"]
+__all__ = ["add_spec", "cut_subtree", "draw_configurations", "lock_joints", "with_late_roles", "with_roles"]
+
+RoleFinder = Callable[["Model"], tuple[Mapping[str, str], Sequence[str]]]  # more roles, and notes on them
+ROLE_SLOTS = ("_attached", "notes", "roles")  # of a Model: those that hold its roles
 
 
 def remodel(model: Model, specs: list[JointSpec | FrameSpec], notes: list[str] | None = None) -> Model:
@@ -73,6 +76,24 @@ def with_roles(model: Model, roles: Mapping[str, Any], notes: Iterable[str] = ()
     if "shown" in model._facts:  # the clip that it was read with: a rest pose may not tell how its feet stand
         out._facts["shown"] = model._facts["shown"]
     return out
+
+
+def with_late_roles(model: Model, find: RoleFinder) -> Model:
+    """Return the same body, whose other roles, and notes on them, are found when they are first used."""
+    out = object.__new__(type(model))
+    for slot in {*type(model).__slots__} - {*ROLE_SLOTS, "_late"}:
+        object.__setattr__(out, slot, getattr(model, slot))
+    object.__setattr__(out, "_facts", dict(model._facts))
+    object.__setattr__(out, "_late", (model, find))
+    return out
+
+
+def settle_roles(model: Model) -> None:
+    """Find the roles that `with_late_roles` left for later."""
+    plain, find = model._late
+    whole = with_roles(plain, *find(plain))
+    for slot in ("_body", *ROLE_SLOTS):
+        object.__setattr__(model, slot, getattr(whole, slot))
 
 
 def cut_subtree(model: Model, root: str) -> Model:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from poise.doors import open_door
-from poise.errors import InvalidValue, name_not_found
+from poise.errors import InvalidValue, NameNotFound, name_not_found
 from poise.model import derive, show
 from poise.model.attached import Attached, freeze_mapping
 from poise.model.channels import find_columns
@@ -58,32 +58,9 @@ class Model:
     """
 
     __slots__ = (
-        "_attached",
-        "_body",
-        "_facts",
-        "_frames",
-        "_joints",
-        "_layout",
-        "frames",
-        "joints",
-        "length",
-        "lower",
-        "mass",
-        "name",
-        "notes",
-        "nq",
-        "nv",
-        "poses",
-        "rest",
-        "roles",
-        "shapes",
-        "slides",
-        "source",
-        "stiffness",
-        "turns",
-        "units",
-        "up",
-        "upper",
+        *("_attached", "_body", "_facts", "_frames", "_joints", "_late", "_layout", "frames", "joints", "length"),
+        *("lower", "mass", "name", "notes", "nq", "nv", "poses", "rest", "roles", "shapes", "slides", "source"),
+        *("stiffness", "turns", "units", "up", "upper"),
     )
 
     name: str
@@ -109,6 +86,7 @@ class Model:
     _attached: Attached
     _body: Body
     _facts: dict[Any, Any]  # what other rooms worked out about this very model and want to keep
+    _late: tuple[Model, derive.RoleFinder]  # roles nobody has used yet: the body without them, and who finds them
     _layout: Layout
     _joints: dict[str, Joint]
     _frames: dict[str, Frame]
@@ -166,6 +144,13 @@ class Model:
         raise AttributeError(
             f"a Model is frozen: {name!r} cannot be set. Build another one, or use locked, with_frame or with_roles."
         )
+
+    def __getattr__(self, name: str) -> Any:
+        """Find roles that were left for later, now that a slot is read that depends on them."""
+        if name not in derive.ROLE_SLOTS:
+            raise AttributeError(f"a Model has no attribute {name!r}.")
+        derive.settle_roles(self)
+        return getattr(self, name)
 
     def __delattr__(self, name: str) -> None:
         raise AttributeError(f"a Model is frozen: {name!r} cannot be deleted.")
@@ -261,7 +246,10 @@ class Model:
             q: Configuration, (..., nq). float32 in gives float32 out.
             frame: Name of a frame; or of a joint or a role, meaning its frame.
         """
-        return self._body.fk(q, frame)
+        try:
+            return self._body.fk(q, frame)
+        except NameNotFound:  # or a role that was not used yet
+            return self._body.fk(q, self.frame(frame or "").name)
 
     def jacobian(
         self,
@@ -282,7 +270,10 @@ class Model:
                 (world axes, at the world origin, whatever the point).
             columns: Joints, or channels such as "hip.rz", in the order wanted; all nv in the order of v unless given.
         """
-        J = self._body.jacobian(q, frame, point, reference)
+        try:
+            J = self._body.jacobian(q, frame, point, reference)
+        except NameNotFound:
+            J = self._body.jacobian(q, self.frame(frame).name, point, reference)
         return J if columns is None else J[..., find_columns(self, columns)]
 
     def jacobian_dot(
@@ -295,14 +286,20 @@ class Model:
         reference: str = "world",
     ) -> Array:
         """Return the time derivative of `jacobian` while the body moves with velocity v, (..., 6, nv)."""
-        return self._body.jacobian_dot(q, v, frame, point, reference)
+        try:
+            return self._body.jacobian_dot(q, v, frame, point, reference)
+        except NameNotFound:
+            return self._body.jacobian_dot(q, v, self.frame(frame).name, point, reference)
 
     def hessian(self, q: ArrayLike, frame: str | Frame) -> Array:
         """Return H[r, i, k], the derivative of entry (r, i) of the world Jacobian along v_k, (..., 6, nv, nv).
 
         Not symmetric.
         """
-        return self._body.hessian(q, frame)
+        try:
+            return self._body.hessian(q, frame)
+        except NameNotFound:
+            return self._body.hessian(q, self.frame(frame).name)
 
     def center_of_mass(self, q: ArrayLike) -> Array:
         """Return the centre of all mass in the world, (..., 3) [m], the mass fixed to the world included."""
