@@ -263,6 +263,18 @@ def test_a_free_base(tmp_path: Path) -> None:
     assert any("of its own" in note for note in own.notes)
 
 
+def test_scenery_next_to_a_free_body_gets_no_free_base(tmp_path: Path) -> None:
+    robot = f'<body name="robot"><freejoint name="f"/>{GEOM}<body><joint name="hip"/>{GEOM}</body></body>'
+    marker = '<body name="marker" pos="1 0 0"/>'
+    for text in (robot + marker, marker + robot):
+        model = load(tmp_path, text, base="free")
+        assert [joint.name for joint in model.joints] == ["f", "hip"]
+        assert any("of its own" in note for note in model.notes)
+    arm = f'<body name="arm"><joint name="swing"/>{GEOM}</body>'
+    carried = load(tmp_path, f'<body><freejoint name="ball"/>{GEOM}</body>{arm}', base="free")
+    assert {joint.name for joint in carried.joints if joint.kind == "free"} == {"root", "ball"}
+
+
 def test_scale_and_up(tmp_path: Path) -> None:
     arm = f'<body name="arm" pos="0 0 1"><joint type="slide" range="0 1"/>{GEOM}</body>'
     model = load(tmp_path, arm, scale=10.0, up="y")

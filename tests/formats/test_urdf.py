@@ -173,6 +173,8 @@ def test_options(tmp_path: Path) -> None:
     free = load(tmp_path, text, base="free")
     assert (free.joints[0].kind, free.nv, free.frames) == ("free", 7, ("base", "a"))
     assert load(tmp_path, one("", "floating"), base="free").nv == 6  # it has its own
+    marker = '<link name="m"/><joint name="n" type="fixed"><parent link="base"/><child link="m"/></joint></robot>'
+    assert load(tmp_path, one("", "floating").replace("</robot>", marker), base="free").nv == 6
     for wrong in ({"base": "loose"}, {"scale": 0}, {"scale": "big"}, {"up": "w"}):
         with pytest.raises(InvalidValue):
             poise.load("panda", **wrong)  # type: ignore[arg-type]

@@ -165,11 +165,23 @@ def rebuild(model: Model, specs: list[Spec], attached: Attached) -> Model:
 # ------------------------------------------------------------------------------------------------ base
 
 
+def floats(layout: Layout) -> bool:
+    """Return whether everything that moves hangs on free joints."""
+    carried = {-1: False}
+    for i in layout.order:
+        spec, above = layout.specs[i], carried[layout.parents[i]]
+        kind = spec.kind if isinstance(spec, JointSpec) else "fixed"
+        if not above and kind not in ("fixed", "free"):
+            return False
+        carried[i] = above or kind == "free"
+    return any(carried.values())
+
+
 def add_free_root(model: Model) -> Model:
-    """Return the body on a joint with six degrees of freedom; unchanged if its only root is such a joint."""
-    roots = [spec for spec in model._layout.specs if spec.parent is None]
-    if len(roots) == 1 and isinstance(roots[0], JointSpec) and roots[0].kind == "free":
+    """Return the body on a joint with six degrees of freedom; unchanged if it floats already."""
+    if floats(model._layout):
         return model
+    roots = [spec for spec in model._layout.specs if spec.parent is None]
     taken = {*model.frames, *(joint.name for joint in model.joints)}
     name = "root"
     while name in taken:

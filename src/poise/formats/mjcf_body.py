@@ -111,8 +111,7 @@ class BodyReader:
         m = self.compiled
         self.mimics = read_couplings(m, self.names.joints, self.source)
         self.builder.add_frame(self.names.bodies[0])
-        tops = [i for i in range(1, m.nbody) if m.body_parentid[i] == 0 and not self.is_free(i)]
-        if free_base and tops:
+        if free_base and self.list_fixed():
             self.base = number_name("root", set(self.names.joints) | self.names.frames)
             self.names.frames.add(self.base)
             self.builder.add_joint(self.base, None, "free")
@@ -128,6 +127,16 @@ class BodyReader:
         for i, name in enumerate(self.names.sites):
             offset = read_transform(m.site_pos[i], m.site_quat[i])
             self.builder.add_frame(name, self.names.bodies[m.site_bodyid[i]], offset)
+
+    def list_fixed(self) -> list[int]:
+        """List the bodies that stand on the world and could use a free base: next to a free body, those that move."""
+        m = self.compiled
+        tops = list(range(m.nbody))  # of each body, the one on the world that carries it
+        for i in range(1, m.nbody):
+            tops[i] = i if m.body_parentid[i] == 0 else tops[m.body_parentid[i]]
+        free = {i for i in tops[1:] if self.is_free(i)}
+        moving = {tops[i] for i in range(1, m.nbody) if m.body_jntnum[i]}
+        return sorted((moving if free else set(tops[1:])) - free)
 
     def is_free(self, i: int) -> bool:
         m = self.compiled

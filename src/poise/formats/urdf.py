@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from poise.errors import FormatError, PoiseError, name_not_found
-from poise.formats.adjust import adjust_model
+from poise.formats.adjust import add_free_root, adjust_model
 from poise.formats.known import give_roles
 from poise.formats.source import ReadOptions, Source, look_source, parse_numbers, quote, quote_names
 from poise.formats.urdf_joints import JointElement, read_joint
@@ -81,7 +81,9 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     builder = ModelBuilder(read_robot_name(source, root))
     builder.source, builder.notes = source.path, source.notes
     builder.look = look_source(source, options)
-    add_base(builder, links, joints, options, source)
+    children = {joint.child for joint in joints.values()}
+    base = next(link for name, link in links.items() if name not in children)
+    builder.add_frame(base.name, None, mass=base.mass, center=base.center)
     for joint in joints.values():
         call_with_line(source, joint.line, joint.add_to, builder, links[joint.child])
     for link in links.values():
@@ -91,6 +93,8 @@ def read_model(source: Source, options: ReadOptions) -> Model:
     try:
         model = builder.build()
         tell_held(source, model, joints)
+        if options.base == "free":
+            model = free_base(model, source)
         return give_roles(adjust_model(model, options, source), source)
     except FormatError:
         raise
@@ -238,26 +242,12 @@ def check_mimics(source: Source, joints: dict[str, JointElement]) -> None:
                 )
 
 
-def add_base(
-    builder: ModelBuilder,
-    links: dict[str, LinkElement],
-    joints: dict[str, JointElement],
-    options: ReadOptions,
-    source: Source,
-) -> None:
-    """Add the root link: fixed to the world, or on a free joint."""
-    children = {joint.child for joint in joints.values()}
-    root = next(link for name, link in links.items() if name not in children)
-    below = [joint.kind for joint in joints.values() if joint.parent == root.name]
-    if options.base == "fixed" or below == ["free"]:
-        if options.base == "free":
-            source.note(f"the file has its own floating joint under {root.name!r}; no other was added")
-        builder.add_frame(root.name, None, mass=root.mass, center=root.center)
-        return
-    name = "root"
-    while name in joints or name in links:
-        name += "_"
-    builder.add_joint(name, None, "free", frame=root.name, mass=root.mass, center=root.center)
+def free_base(model: Model, source: Source) -> Model:
+    """Return the robot on a free joint; as it is if the file has one."""
+    out = add_free_root(model)
+    if out is model:
+        source.note("the file has a floating joint of its own; no other was added")
+    return out
 
 
 def read_extension(builder: ModelBuilder, root: Element, source: Source) -> None:
