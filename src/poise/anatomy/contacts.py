@@ -61,8 +61,7 @@ def find_contacts(
     """
     found: dict[str, ContactPoint] = {}
     owners = {name: part.index for part in body.parts for name in part.frames}
-    heights = [body.height(T[:3, 3]) for T in body.places.values()]
-    tall = max(heights) - min(heights)
+    tall = body.tall
     for side in FEET:
         foot = roles.get(f"foot_{side}") or roles.get(f"ankle_{side}") or roles.get(f"knee_{side}")
         if foot is not None:
@@ -78,8 +77,7 @@ def find_contacts(
 def find_touch(model: Model, roles: Mapping[str, str], body: Body, ahead: Floats, foot: str) -> list[ContactPoint]:
     """Find the contact points of a frame that no role says is a foot, as if it were one."""
     owners = {name: part.index for part in body.parts for name in part.frames}
-    heights = [body.height(T[:3, 3]) for T in body.places.values()]
-    return list(Foot(model, roles, body, owners, "", foot, ahead, max(heights) - min(heights)).touch().values())
+    return list(Foot(model, roles, body, owners, "", foot, ahead, body.tall).touch().values())
 
 
 def list_points(model: Model, body: Body, frames: list[str]) -> tuple[Floats, str]:

@@ -17,6 +17,7 @@ from poise.model import Joint, Model
 __all__ = ["Body", "Floats", "Part", "list_parts"]
 
 Floats = NDArray[np.float64]
+FLAT = 1e-6  # of the body's size: frames within such a height are at one height
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,6 +72,13 @@ class Body:
     places: dict[str, Floats]
     up: Floats
     size: float
+
+    @property
+    def tall(self) -> float:
+        """How far apart the lowest and the highest frame are [m]; the size of a body that lies flat."""
+        heights = [self.height(T[:3, 3]) for T in self.places.values()]
+        tall = max(heights) - min(heights)
+        return tall if tall > FLAT * self.size else self.size
 
     def list_below(self, part: int) -> list[int]:
         """List a part and all that hang on it, parents first."""

@@ -246,10 +246,8 @@ def measure_joints(clip: Motion) -> dict[str, float]:
     model = clip.model
     q = follow_branches(model, clip.q)
     inner = list_inner(clip)
-    steps = model.difference(q[:-1], q[1:])[:, inner] if len(clip) > 1 else np.zeros((1, len(inner)))
+    steps = model.difference(q[:-1], q[1:])[:, inner] if len(clip) > 1 and inner else np.zeros((1, len(inner) or 1))
     jerks = np.sqrt((np.diff(steps, 2, axis=0) ** 2).mean(axis=1)) * clip.fps**3 if len(steps) > 2 else np.zeros(1)
-    if not inner:
-        steps, jerks = np.zeros((1, 1)), np.zeros(1)
     outside, at_end = measure_ranges(clip)
     return {
         "step_max": float(np.abs(steps).max()),
