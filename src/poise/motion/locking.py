@@ -166,7 +166,7 @@ def shift_places(
     """
     q = clip.q if start is None else start
     errors: dict[Key, Floats] = {}
-    broken = np.zeros(len(clip), dtype=bool)
+    broken, before, timed = np.zeros(len(clip), dtype=bool), np.inf, bool(part_limits(asked.limits)[1])
     tips = tipping is not None and bool(tipping.edges)
     if tipping is not None and tips:
         ledger = fit_places(clip, tipping.raise_places(Motion(clip.model, q, clip.fps), ledger))
@@ -180,8 +180,10 @@ def shift_places(
         keys = list_keys(ledger)
         errors = {key: answer.errors[:, i] for i, key in enumerate(keys)}
         off = [errors[c.frame, c.point][c.start : c.end, 0].max() for c in ledger]
-        if round_ + 1 == SHIFTS or (not tips and max(off, default=0.0) <= exact):
+        far = max(off, default=0.0)
+        if round_ + 1 == SHIFTS or (not tips and far <= exact) or (timed and far > 0.5 * before):
             break
+        before = far
         moved = Motion(clip.model, q, clip.fps)
         raised = ledger if tipping is None else tipping.raise_places(moved, ledger)
         shifted = tuple(

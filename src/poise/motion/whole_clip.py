@@ -64,13 +64,13 @@ class ClipAnswer:
     Attributes:
         q: Configurations, (frames, nq).
         errors: By goal [m] and [rad], (frames, goals, 2).
-        steps: Steps that the longest window took.
+        systems: Linear systems over all frames of a window that were solved, the most of one window.
         broken: Frames at which a limit could not be kept, (frames,).
     """
 
     q: Floats
     errors: Floats
-    steps: int
+    systems: int
     broken: NDArray[np.bool_]
 
 
@@ -166,7 +166,7 @@ class Kernel:
     def solve(
         self, q: Floats, a: int, b: int, fixed: NDArray[np.bool_], steps: int
     ) -> tuple[Floats, Floats, Floats, int]:
-        """Return frames a to b after so many steps at most, their errors, the least gap of each, and the steps."""
+        """Return frames a to b after so many steps at most, their errors, least gaps, and linear systems."""
         out: tuple[Floats, Floats, Floats, int] = core.solve_clip(
             self.solver._native,
             q,

@@ -45,7 +45,7 @@ Array array_of(const std::vector<double>& from, std::vector<npy_intp> shape) {
   return out;
 }
 
-// all frames from a start: (q, errors (frames, goals, 2), least gap of each frame, steps)
+// all frames from a start: (q, errors (frames, goals, 2), least gap of each frame, linear systems)
 AnyTuple solve_clip(PreparedSolver& solver, nb::handle q, nb::handle guide, nb::handle targets, nb::handle weights,
                     nb::handle hard, nb::handle frozen, nb::handle hold, nb::handle smooth, nb::handle speed,
                     nb::handle acceleration, int max_steps) {
@@ -82,7 +82,7 @@ AnyTuple solve_clip(PreparedSolver& solver, nb::handle q, nb::handle guide, nb::
   }
   return nb::make_tuple(array_of(clip.q, {frames, data.n_q}).release(),
                         array_of(clip.errors, {frames, goals, 2}).release(), array_of(clip.gaps, {frames}).release(),
-                        clip.steps);
+                        clip.systems);
 }
 
 // the goals of a solver as a clip lists them: their names, where the target of each begins, all targets as they are now

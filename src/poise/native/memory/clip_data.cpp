@@ -13,6 +13,8 @@ void allot(ClipData& clip) {
   clip.trial = clip.q;
   clip.displacement.assign(frames * n, 0.0);
   clip.step.assign(frames * n, 0.0);
+  clip.coupled_step.assign(frames * n, 0.0);
+  clip.alone.assign(3 * frames, 0.0);
   clip.gradient.assign(frames * n, 0.0);
   clip.held.assign(frames * n, 0);
   clip.nearest.assign(2 * static_cast<std::size_t>(s.n_q), 0.0);
@@ -29,7 +31,6 @@ void allot(ClipData& clip) {
   clip.scratch.assign(correction > most * block ? correction : most * block, 0.0);
   clip.pace.assign(2 * n, 0.0);
   if (clip.timed) {
-    clip.rate_sides.assign(frames * n, 0);
     clip.rate_force.assign(frames * n, 0.0);
     clip.rate_couplings.assign(3 * frames * n, 0.0);
   }

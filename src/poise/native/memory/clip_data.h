@@ -29,6 +29,7 @@ struct ClipData {
   std::vector<double> errors;  // frames x goals x 2
   std::vector<double> gaps;    // frames: of the limit that is nearest, or broken most
   int steps = 0;
+  int systems = 0;  // linear systems over all frames that were solved for them
   double cost = 0.0;
   bool called_off = false, settled = false;
 
@@ -37,7 +38,8 @@ struct ClipData {
   std::vector<double> nearest;                           // 2 n_q: of one frame, nearest to its hard goals; its start
   std::vector<double> limit_rows, limit_rest;            // of one frame: rows of limits, and what is left of each
   std::vector<double> pace, rate_force, rate_couplings;  // of speeds and accelerations: see run/clip/rates.h
-  std::vector<char> rate_sides;                          // frames x n_v: on which side of its bounds each rate is
+  std::vector<int> coupled;                              // velocities that a row moves, in order
+  std::vector<double> coupled_step, alone;               // their steps; 3 x frames for one of the others
   std::vector<char> held;                                // frames x n_v: at a bound, and pushed against it
   std::vector<char> resting;                             // rows of one frame: inside a range, and not led out of it
 };

@@ -7,6 +7,9 @@
 // to step, and so are limits, where they are broken: at the end every frame comes to them by itself, which moves it by what the weight has
 // left, and that is next to nothing.
 // A joint at the end of its range that is pushed against it takes no part in a step; one that would cross it stops there.
+// Velocities that no row moves meet nothing but themselves: each is a band of five numbers a frame, and takes no part in the blocks.
+// Where rates are bounded the weight grows slowly, so that the rates beyond their bounds hardly change from one step to the next: under a
+// weight that is heavy at once, steps free some rates and break others without end. One call solves at most most_systems linear systems.
 #include "kernels/algebra/banded.h"
 #include "run/clip/correction.h"
 
@@ -19,21 +22,23 @@ class Clip : public FrameCorrection {
   using FrameCorrection::FrameCorrection;
 
   void run() {
+    find_coupled();
     measure(d.q.data(), d.displacement.data());
     const S heaviest = find_heaviest();
     S weight = tuning.first_weight;
     S damping = 0.0;
     S cost = look_at_all(d.q.data(), d.displacement.data(), weight, false);
-    for (d.steps = 0; d.steps < d.max_steps && !over(); ++d.steps) {
+    for (d.steps = 0; d.steps < d.max_steps && !is_spent() && !over(); ++d.steps) {
       S gained = 0.0;
       const bool stepped = take_step_of_all(weight, cost, damping, gained);
       const bool last = weight >= heaviest;
-      if (last && (!stepped || largest_step() < d.rest || gained < tuning.least_gain * cost)) {
+      const S least_gain = d.timed ? tuning.least_gain_in_time : tuning.least_gain;
+      if (last && (!stepped || largest_step() < d.rest || gained < least_gain * cost)) {
         d.settled = true;
         break;
       }
       if (!last) {
-        weight = std::min(weight * tuning.growth, heaviest);
+        weight = std::min(weight * (d.timed ? tuning.growth_in_time : tuning.growth), heaviest);
         cost = look_at_all(d.q.data(), d.displacement.data(), weight, false);
       }
     }
@@ -45,6 +50,17 @@ class Clip : public FrameCorrection {
   }
 
  private:
+  bool is_spent() const { return d.systems >= tuning.most_systems; }
+
+  // the velocities that a row moves; the others meet themselves alone
+  void find_coupled() {
+    d.coupled.clear();
+    for (int c = 0; c < n; ++c) {
+      if (limits.n || solver.runs[at(c)].first != solver.runs[at(c)].last) d.coupled.push_back(c);
+    }
+  }
+  int n_coupled() const { return static_cast<int>(d.coupled.size()); }
+
   // the last weight of hard goals and limits: beside a cost of displacements that is next to nothing, more would drown that in rounding
   S find_heaviest() const {
     S hold = 0.0;
@@ -144,23 +160,36 @@ class Clip : public FrameCorrection {
       for (int i = j; i < wide; i += W)
         add_normal_block(packed, i, j, front.A + (base)*front.stride + base, front.stride, wide);
     }
-    for (int c = 0; c < n; ++c) {
-      S* column = front.A + (base + c) * front.stride;
-      const S rates = d.timed ? coupling_of(t, 0)[c] : 0.0;
-      column[base + c] += held[c] ? 1.0 : d.hold[at(c)] + d.smooth[at(c)] * coupling(t, 0) + rates + damping;
-      column[front.right()] += of_frame(d.gradient, t)[c];
+    for (int k = 0; k < n_coupled(); ++k) {
+      S* column = front.A + (base + k) * front.stride;
+      column[base + k] += diagonal(t, d.coupled[at(k)], damping);
+      column[front.right()] += of_frame(d.gradient, t)[d.coupled[at(k)]];
     }
+  }
+
+  // what hold, smoothness and rates ask of one velocity of a frame, and of it together with itself so many frames later
+  S diagonal(int t, int c, S damping) {
+    if (d.held[at(t) * at(n) + at(c)]) return 1.0;
+    const S rates = d.timed ? coupling_of(t, 0)[c] : 0.0;
+    return d.hold[at(c)] + d.smooth[at(c)] * coupling(t, 0) + rates + damping;
+  }
+
+  S between(int t, int apart, int c) {
+    if (d.held[at(t) * at(n) + at(c)] || d.held[at(t + apart) * at(n) + at(c)]) return 0.0;
+    return d.smooth[at(c)] * coupling(t, apart) + (d.timed ? coupling_of(t, apart)[c] : 0.0);
   }
 
   // J^T, a row of J after the other in whole blocks, without the velocities that are held and without goals that do not count at this
   // frame; how many rows there are
   int pack_rows_of(int t, const char* held) {
-    const int wide = band_block<S>(n);
+    const int wide = band_block<S>(n_coupled());
     int packed = 0;
     const auto pack = [&](const S* row, int stride) {
       S* to = d.scratch.data() + at(packed++) * at(wide);
-      for (int c = 0; c < n; ++c) to[c] = held[c] ? 0.0 : row[c * stride];
-      for (int c = n; c < wide; ++c) to[c] = 0.0;
+      for (int k = 0; k < wide; ++k) {
+        const int c = k < n_coupled() ? d.coupled[at(k)] : -1;
+        to[k] = c < 0 || held[c] ? 0.0 : row[c * stride];
+      }
     };
     for (int g = 0; g < problem.goals.count(); ++g) {
       const auto& goal = problem.goals[g];
@@ -186,31 +215,22 @@ class Clip : public FrameCorrection {
 
   void couple(const BandFront<S>& front, int t, int which, int apart) {
     if (t + apart >= d.frames) return;
-    const S factor = coupling(t, apart);
-    for (int c = 0; c < n; ++c) {
-      if (d.held[at(t) * at(n) + at(c)] || d.held[at(t + apart) * at(n) + at(c)]) continue;
-      front.A[((which)*front.block + c) * front.stride + (which + apart) * front.block + c] +=
-          d.smooth[at(c)] * factor + (d.timed ? coupling_of(t, apart)[c] : 0.0);
+    for (int k = 0; k < n_coupled(); ++k) {
+      front.A[((which)*front.block + k) * front.stride + (which + apart) * front.block + k] +=
+          between(t, apart, d.coupled[at(k)]);
     }
   }
 
-  // d.step from the banded system; rates that the step would break join it, those that it frees leave, in rounds
-  void find_step(S weight, S damping) {
-    if (d.timed) find_rate_rows(d.q.data(), nullptr, weight);
-    solve_band(weight, damping);
-    for (int round = 0; d.timed && round < tuning.rate_rounds && !over(); ++round) {
-      if (!find_rate_rows(d.q.data(), d.step.data(), weight)) break;
-      solve_band(weight, damping);
-    }
-  }
-
-  // frames are assembled as the front comes to them
+  // d.step from the banded system; frames are assembled as the front comes to them
   void solve_band(S weight, S damping) {
-    const BandFront<S> front = make_front(n, d.frames, d.front.data());
+    ++d.systems;
+    if (d.timed) find_rate_rows(weight);
+    const int wide = n_coupled();
+    const BandFront<S> front = make_front(wide, d.frames, d.front.data());
     for (int which = 0; which < front.met; ++which) clear_frame(front, which);
     const auto enter = [&](int which, int t) {
       if (t >= d.frames) {
-        for (int c = 0; c < n; ++c) front.A[(which * front.block + c) * front.stride + which * front.block + c] = 1.0;
+        for (int k = which * front.block; k < which * front.block + wide; ++k) front.A[k * front.stride + k] = 1.0;
         return;
       }
       assemble_frame(t, weight);
@@ -220,16 +240,45 @@ class Clip : public FrameCorrection {
       }
     };
     for (int which = 0; which < front.met; ++which) enter(which, which);
-    const std::size_t kept = static_cast<std::size_t>(size_of_band_frame<S>(n));
+    const std::size_t kept = static_cast<std::size_t>(size_of_band_frame<S>(wide));
     for (int t = 0; t < d.frames && !over(); ++t) {
-      eliminate_frame(front, 1e-30, d.factors.data() + at(t) * kept);
+      eliminate_frame(front, tuning.least_pivot, d.factors.data() + at(t) * kept);
       shift_front(front);
       enter(front.met - 1, t + front.met);
     }
     for (int t = d.frames - 1; t >= 0; --t) {
-      const S* next = t + 1 < d.frames ? of_frame(d.step, t + 1) : nullptr;
-      const S* after = t + 2 < d.frames ? of_frame(d.step, t + 2) : nullptr;
-      substitute_frame(front, d.factors.data() + at(t) * kept, next, after, of_frame(d.step, t));
+      S* x = d.coupled_step.data() + at(t) * at(wide);
+      const S* next = t + 1 < d.frames ? x + wide : nullptr;
+      const S* after = t + 2 < d.frames ? x + 2 * wide : nullptr;
+      substitute_frame(front, d.factors.data() + at(t) * kept, next, after, x);
+      for (int k = 0; k < wide; ++k) of_frame(d.step, t)[d.coupled[at(k)]] = x[k];
+    }
+    for (int c = 0, k = 0; c < n; ++c) {
+      if (k < wide && d.coupled[at(k)] == c) {
+        ++k;
+      } else {
+        solve_alone(c, damping);
+      }
+    }
+  }
+
+  // d.step of a velocity that no row moves, over all frames: L D L^T of a matrix with two diagonals on either side
+  void solve_alone(int c, S damping) {
+    S *D = d.alone.data(), *first = D + d.frames, *second = first + d.frames;
+    const auto x = [&](int t) -> S& { return of_frame(d.step, t)[c]; };
+    for (int t = 0; t < d.frames; ++t) {
+      second[t] = t > 1 ? between(t - 2, 2, c) / D[t - 2] : 0.0;
+      first[t] = t > 0 ? (between(t - 1, 1, c) - (t > 1 ? first[t - 1] * D[t - 2] * second[t] : 0.0)) / D[t - 1] : 0.0;
+      D[t] = diagonal(t, c, damping);
+      x(t) = of_frame(d.gradient, t)[c];
+      if (t > 0) D[t] -= first[t] * first[t] * D[t - 1], x(t) -= first[t] * x(t - 1);
+      if (t > 1) D[t] -= second[t] * second[t] * D[t - 2], x(t) -= second[t] * x(t - 2);
+      D[t] = std::max(D[t], tuning.least_pivot);
+    }
+    for (int t = d.frames - 1; t >= 0; --t) {
+      x(t) /= D[t];
+      if (t + 1 < d.frames) x(t) -= first[t + 1] * x(t + 1);
+      if (t + 2 < d.frames) x(t) -= second[t + 2] * x(t + 2);
     }
   }
 
@@ -257,8 +306,8 @@ class Clip : public FrameCorrection {
   // One step down: shorter where the first try goes up, then with more damping; false where nothing leads down.
   bool take_step_of_all(S weight, S& cost, S& damping, S& gained) {
     const Tries& tries = d.timed || limits.n ? many_tries : few_tries;
-    for (int attempt = 0; attempt < tries.dampings && !over(); ++attempt) {
-      find_step(weight, damping);
+    for (int attempt = 0; attempt < tries.dampings && !is_spent() && !over(); ++attempt) {
+      solve_band(weight, damping);
       shorten_steps();
       S share = 1.0;
       for (int k = 0; k < tries.shares && !over(); ++k, share *= tries.shorter) {

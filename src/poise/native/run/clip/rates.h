@@ -32,32 +32,19 @@ class FrameRates : public FrameRows {
     return cost;
   }
 
-  // What the rates add to the band: rows of those that are beyond their bounds, or will be after the step x (null: none). False where those
-  // are the same as the last time.
-  bool find_rate_rows(const S* q, const S* x, S weight) {
+  // What the rates add to the band: rows of those that are beyond their bounds.
+  void find_rate_rows(S weight) {
     std::fill(d.rate_force.begin(), d.rate_force.end(), 0.0);
     std::fill(d.rate_couplings.begin(), d.rate_couplings.end(), 0.0);
-    bool changed = false;
-    visit_rates(q, [&](int t, int c, S step, S change) {
+    visit_rates(d.q.data(), [&](int t, int c, S step, S change) {
       const S w = weight / problem.freedoms[c].unit2;
-      const S* here = x ? x + at(t) * at(n) + at(c) : nullptr;
-      const S more = here ? here[n] - here[0] : 0.0;
-      const S bend = here && t > 0 ? more - here[0] + here[-n] : 0.0;
-      const int fast = side_of(step + more, d.speed[at(c)]);
-      const int sudden = t > 0 ? side_of(change + bend, d.acceleration[at(c)]) : 0;
-      if (fast) keep_speed(t, c, w, step - fast * d.speed[at(c)]);
-      if (sudden) keep_acceleration(t, c, w, change - sudden * d.acceleration[at(c)]);
-      char& sides = d.rate_sides[at(t) * at(n) + at(c)];
-      const char now = static_cast<char>(3 * fast + sudden);
-      changed = changed || now != sides;
-      sides = now;
+      const S fast = excess_of(step, d.speed[at(c)]), sudden = excess_of(change, d.acceleration[at(c)]);
+      if (fast != 0.0) keep_speed(t, c, w, fast);
+      if (sudden != 0.0) keep_acceleration(t, c, w, sudden);
     });
-    return changed;
   }
 
  private:
-  static int side_of(S x, S bound) { return x > bound ? 1 : x < -bound ? -1 : 0; }
-
   // each step from frame t to the next, and its change from the step before (0 at the first), velocity by velocity
   template <class Visit> void visit_rates(const S* q, Visit visit) {
     if (!d.timed) return;

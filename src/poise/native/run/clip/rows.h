@@ -26,8 +26,9 @@ constexpr Tries many_tries = {5, 0.4, 6, 10.0};   // with limits the slope break
 struct ClipTuning {
   S first_weight =
       1e2;         // of hard goals in the first step, squared: more would forbid the turn by which a leg gets there
-  S growth = 1e2;  // from step to step
-  S last_weight = 1e6;  // leaves about a millionth of the length, which each frame then makes good by itself
+  S growth = 1e2;  // from step to step,
+  S growth_in_time = 2.0;  // and where speeds are bounded
+  S last_weight = 1e6;     // leaves about a millionth of the length, which each frame then makes good by itself
   S last_weight_in_time =
       1e9;               // where speeds are bounded: a straight leg turns its knee by the root of what is made good
   S most_turn = 0.6;     // radians in one step: beyond it the rows' own slope is of no use
@@ -37,10 +38,13 @@ struct ClipTuning {
   S exact = 1e-13;       // of the length: come to them
   S dependent =
       2e-3;  // of the longest row: what less is left of is not corrected; a straight limb would be bent for nothing
-  S least_gain = 1e-10;  // of the cost: less is rest
-  int rate_rounds = 12;  // of one step: which speeds it would break is found in so many, mostly in three or four
-  S clear = 2e-5;        // radians, or lengths of the body: so far inside its limits a frame is asked to be,
-  S still_clear = 1e-6;  // and so far at least it is brought back by itself
+  S least_gain = 1e-10;  // of the cost: less is rest,
+  S least_gain_in_time =
+      1e-5;  // and where speeds are bounded: what is beyond them costs most, and is brought back later
+  S least_pivot = 1e-30;
+  int most_systems = 96;  // of one call: linear systems over all frames
+  S clear = 2e-5;         // radians, or lengths of the body: so far inside its limits a frame is asked to be,
+  S still_clear = 1e-6;   // and so far at least it is brought back by itself
 };
 constexpr ClipTuning tuning;
 
