@@ -149,3 +149,26 @@ def limits_broken(model: poise.Model, limits: Iterable[Limit], q: Floats) -> dic
         elif isinstance(limit, Closed):
             out[f"{k} {limit.name}"] = max(loop_broken(model, limit, q)) - 1e-9
     return out
+
+
+def start_at_ends(model, rng):
+    """A random pose with about half of the bounded joints at an end of their range."""
+    q = model.random(rng)
+    for joint in model.joints:
+        if joint.nv and not joint.quaternion and not joint.mimic:
+            ends = np.where(rng.random(joint.nv) < 0.5, model.lower[joint.v], model.upper[joint.v])
+            q[joint.q] = np.where(np.isfinite(ends) & (rng.random() < 0.5), ends, q[joint.q])
+    return q
+
+
+def check_rates(model, q, dt, speed, acceleration, at_rest=True):
+    """Check ranges, speeds and accelerations by differences of the poses; a body begins at rest unless said."""
+    rounding = 8.0 * np.finfo(float).eps * max(1.0, np.abs(q).max())  # of a second difference
+    v = model.difference(q[:-1], q[1:])
+    changes = np.diff(np.vstack([np.zeros((1, model.nv)), v]) if at_rest else v, axis=0)
+    assert np.abs(v).max() <= speed * dt + rounding
+    assert np.abs(changes).max() <= acceleration * dt**2 + rounding
+    for joint in model.joints:
+        if joint.nv and not joint.quaternion and not joint.mimic:
+            assert (q[:, joint.q] >= model.lower[joint.v]).all()
+            assert (q[:, joint.q] <= model.upper[joint.v]).all()

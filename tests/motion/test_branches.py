@@ -223,3 +223,16 @@ def test_starts_of_a_path_are_read_or_refused_by_name(model: poise.Model) -> Non
     for wrong in (q[0, :-1], q[:2], "x", q[0] * np.nan, poise.Pose(PANDA, PANDA.rest)):
         with pytest.raises(PoiseError, match="start"):
             motion.track(model, goal, fps=30.0, start=wrong)
+
+
+def test_a_goal_relative_to_the_base_is_one_of_the_world():
+    """A target in a frame that never moves gets the branches that the same target in the world gets."""
+    arm = poise.load("ur5e")
+    turn = poise.Transform.from_rotation(poise.Rotation.from_vector((0.3, -0.2, 1.0)))
+    arm = arm.with_frame("table", arm.frames[0], poise.Transform.from_translation((0.4, 0.1, -0.2)) @ turn)
+    path = np.tile(arm.fk(np.array([0.3, -1.2, 1.4, -0.8, -1.3, 0.2]), "tool0"), (20, 1, 1))
+    path[:, :3, 3] += np.linspace(0.0, 0.3, 20)[:, None] * np.array([0.0, 1.0, 0.0])
+    inside = np.linalg.inv(arm.fk(arm.rest, "table")) @ path
+    world = motion.track(arm, Reach("tool0", path), fps=30.0)
+    table = motion.track(arm, Reach("tool0", inside, relative_to="table"), fps=30.0)
+    np.testing.assert_allclose(table.motion.q, world.motion.q, atol=1e-6)

@@ -4,12 +4,14 @@ import numpy as np
 import pytest
 
 import poise
+from bodies import random_model
+from limit_oracle import check_rates, start_at_ends
 from poise import Motion
 from poise.errors import InvalidValue
 from poise.goals import Reach
 from poise.limits import Acceleration, Clearance, Closed, Cone, Coupled, Speed, Sphere
 from poise.limits.capsules import body_capsules, capsule_distances, choose_pairs
-from poise.motion import Contacts, contacts, edit, lock, quality, track
+from poise.motion import Contacts, contacts, edit, lock, locking, quality, track
 from walks import make_walk, put_skate_in
 
 TCP = "panda_hand_tcp"
@@ -55,6 +57,40 @@ def test_speeds_and_accelerations_are_exact_whatever_is_asked(arm, circle, leap,
         assert speed.max() <= most.get(Speed, np.inf) * (1.0 + 1e-12)
         assert acceleration.max() <= most.get(Acceleration, np.inf) * (1.0 + 1e-9)
         assert out.quality.limits_max == 0.0
+
+
+def make_line(model, frame, q, way, frames):
+    """A straight path of transforms from where a frame is in a pose."""
+    path = np.tile(model.fk(q, frame), (frames, 1, 1))
+    path[:, :3, 3] += np.linspace(0.0, 1.0, frames)[:, None] * np.asarray(way)
+    return path
+
+
+LINES = {  # frames a second, acceleration, speed, metres
+    "gentle": (100.0, 3.0, np.inf, 0.4),
+    "coarse": (30.0, 3.0, 1.0, 0.4),
+    "fine": (1000.0, 20.0, 2.0, 0.2),
+    "far": (60.0, 5.0, np.inf, 5.0),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("case", LINES)
+@pytest.mark.parametrize("seed", [0, 4, 6, 7, 20])
+@pytest.mark.parametrize("body", ["ur5e", "panda", "random"])
+def test_joints_brake_before_their_ranges_end(body, seed, case):
+    fps, acceleration, speed, metres = LINES[case]
+    model = random_model(seed, joints=6) if body == "random" else poise.load(body)
+    rng = np.random.default_rng(seed)
+    q = start_at_ends(model, rng) if seed % 2 else model.random(rng)
+    way = rng.normal(size=3)
+    path = make_line(model, model.frames[-1], q, metres * way / np.linalg.norm(way), 30)
+    rules = [Acceleration(acceleration), Speed(speed)]
+    out = track(model, Reach(model.frames[-1], path), fps=fps, start=q, limits=rules)
+    check_rates(model, out.motion.q, 1.0 / fps, speed, acceleration, at_rest=False)
+    assert not out.broken.any()
+    off = np.linalg.norm(path[:, :3, 3] - path[0, :3, 3], axis=1)
+    assert (out.errors[model.frames[-1]] ** 2).sum() <= (off**2).sum() * (1.0 + 1e-9)  # that of standing still
 
 
 def test_a_limit_that_holds_nothing_back_changes_nothing_to_speak_of(arm, circle):
@@ -157,6 +193,31 @@ def test_a_lock_keeps_speeds_exactly_and_tells_what_it_lets_go(skating, rules):
         path = out.motion.positions(contact.frame, contact.point)[contact.start : contact.end]
         assert np.abs(np.diff(path, axis=0)).max(initial=0.0) < 1e-5
     assert bool(out.released) == ("let go" in out.why())
+
+
+def make_dog(frames):
+    """A four-legged body that swings all its joints."""
+    dog, phases = poise.load("quadruped"), np.random.default_rng(0).uniform(0.0, 2.0 * np.pi, 41)
+    swing = np.where(np.arange(dog.nv) < 6, 0.02, 0.3) * np.sin(np.arange(frames)[:, None] / 4.8 + phases[: dog.nv])
+    return Motion(dog, [dog.clamp(dog.integrate(dog.rest, each)) for each in swing], FPS)
+
+
+@pytest.mark.parametrize("speed", [0.18, 1.0])
+@pytest.mark.parametrize("body", ["dog", "person"])
+def test_the_work_of_a_lock_is_bounded(body, speed, skating, monkeypatch):
+    """Linear systems over all frames: at most 96 a call of the kernel, and nine calls where contacts are let go."""
+    counts, solve = [], locking.solve_whole
+
+    def count(*args, **options):
+        answer = solve(*args, **options)
+        counts.append(answer.systems)
+        return answer
+
+    monkeypatch.setattr(locking, "solve_whole", count)
+    out = lock(make_dog(20) if body == "dog" else skating[:30], limits=Speed(speed))
+    assert measure_rates(out.motion)[0].max() <= speed * (1.0 + 1e-12)
+    assert len(counts) <= locking.ROUNDS * locking.SHIFTS
+    assert max(counts) <= (40 if body == "dog" else 96)
 
 
 def test_a_clip_without_contacts_may_be_slowed_down(skating):

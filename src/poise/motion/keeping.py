@@ -24,7 +24,7 @@ from poise.limits.limit import name_limits
 from poise.model import Model
 from poise.motion.options import show
 from poise.solvers import Solver
-from poise.solvers.stepping import bound_rates
+from poise.solvers.stepping import bound_rates, find_stopping_rates
 from poise.solvers.table import combine_postures
 
 if TYPE_CHECKING:
@@ -177,16 +177,34 @@ class Repair:
 
 
 def repair(q: Floats, gaps: Floats, repairer: Repair, rates: Rates | None, frozen: Flags) -> tuple[Floats, Flags]:
-    """Return all frames with those that break a limit brought back, and which ones were changed."""
-    model, out, suspect = repairer.model, np.array(q), find_broken(repairer.model, q, gaps, rates)
+    """Return all frames with those that break a limit brought back, and which ones were changed.
+
+    A frame is brought back too if a joint arrives there too fast to stop before its range ends, and a limit is broken
+    later on: from a frame where every joint can stop, the next one keeps its limits.
+    """
+    model, out, broken = repairer.model, np.array(q), find_broken(repairer.model, q, gaps, rates)
+    unsafe = broken | (find_runaways(model, q, rates) & (np.arange(len(q)) < np.flatnonzero(broken).max(initial=-1)))
     changed = np.zeros(len(q), dtype=bool)
     for t in range(len(q)):
-        if frozen[t] or not (suspect[t] or changed[max(t - 2, 0) : t].any()) or not breaks(model, out, gaps, rates, t):
+        near = slice(max(t - 2, 0), t + 1)
+        if not unsafe[t] and changed[near].any():
+            unsafe[t] = (find_broken(model, out[near], gaps[near], rates) | find_runaways(model, out[near], rates))[-1]
+        if frozen[t] or not unsafe[t]:
             continue
         velocity = model.difference(out[t - 2], out[t - 1]) * repairer.fps if t > 1 else None
         out[t] = repairer.bring_back(t, q[t], out[t - 1] if t else None, velocity)
         changed[t] = True
     return out, changed
+
+
+def find_runaways(model: Model, q: Floats, rates: Rates | None) -> Flags:
+    """Return which frames a joint reaches too fast to stop before its range ends."""
+    out = np.zeros(len(q), dtype=bool)
+    if rates is not None and len(q) > 1:
+        backward, forward = find_stopping_rates(model, q[:-1], rates.acceleration, 1.0)
+        steps = np.asarray(model.difference(q[:-1], q[1:]))
+        out[1:] = ((steps < backward) | (steps > forward)).any(axis=1)
+    return out
 
 
 def find_broken(model: Model, q: Floats, gaps: Floats, rates: Rates | None) -> Flags:
@@ -196,12 +214,6 @@ def find_broken(model: Model, q: Floats, gaps: Floats, rates: Rates | None) -> F
         fast, sudden = rates.find_broken(np.asarray(model.difference(q[:-1], q[1:])))
         bad[1:] |= (fast | sudden).any(axis=1)
     return bad
-
-
-def breaks(model: Model, q: Floats, gaps: Floats, rates: Rates | None, t: int) -> bool:
-    """Whether a frame breaks a limit beside the frames before it."""
-    first = max(t - 2, 0)
-    return bool(find_broken(model, q[first : t + 1], gaps[first : t + 1], rates)[-1])
 
 
 def ask_nothing(model: Model) -> Goal:

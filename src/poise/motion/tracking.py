@@ -34,6 +34,7 @@ from poise.motion.online import follow
 from poise.motion.result import Track
 from poise.motion.whole_clip import ClipGoal, Progress, solve_whole
 from poise.solvers import Solver
+from poise.solvers.starts import read_start
 from poise.solvers.table import name_goals
 
 __all__ = ["track"]
@@ -42,6 +43,7 @@ Floats = NDArray[np.float64]
 HOLD = 1e-6  # what a displacement from the first guess costs beside a goal's residual
 JUMP = 0.6  # rad in one frame: the pose took another branch
 PASSED = 1e-6  # weight of a waypoint without an answer: it is passed on the way between its neighbours
+MUCH_THE_SAME = 1.01  # ratio of two costs that leaves the choice to the frames that are reached
 CUTOFF = 3.0  # Hz of the guide: what is faster is told from it
 
 
@@ -86,6 +88,8 @@ def track(
     named = name_goals([goals] if isinstance(goals, Goal) else goals)
     rate, smooth = read_rate(fps, named, start), read_number(smooth, "smooth", 0.0)
     moving, frames = read_paths(named, targets or {}, start)
+    for name, path in moving.items():
+        named[name], moving[name] = move_to_world(model, named[name], path)
     if any(isinstance(goal, Grasp) for goal in named.values()):
         still = {name: aim_first(goal, moving.get(name)) for name, goal in named.items()}
         given = read_limits(limits)
@@ -105,10 +109,32 @@ def track(
         broken = find_broken(model, whole.motion.q, np.zeros(frames), Rates.read(model, timed, rate))
         if not broken.any():  # else branches are chosen again, by a way that keeps to the speeds
             return replace(whole, limits=rules, broken=broken if rules else None)
-    guess = guess_frames(model, still, moving, start, lasting)
+    guess = guess_frames(model, still, moving, start, lasting) if route is None else route.q
     if postures:
         guess = pose_frames(model, {**still, **postures}, moving, guess, lasting)
-    return solve_frames(Motion(model, guess, rate), still, moving, contacts, smooth, progress, rules)
+    made = solve_frames(Motion(model, guess, rate), still, moving, contacts, smooth, progress, rules)
+    if not timed or contacts is not None or made.reached.all():
+        return made
+    rest = (
+        np.tile(guess[0], (frames, 1)) if start is None else np.asarray(model.clamp(read_start(model, start, frames)))
+    )
+    tries = [(rest, None), (rest, 0)]
+    if route is not None:
+        tries.append((guess_frames(model, still, moving, start), None))
+    others = [solve_frames(Motion(model, q, rate), still, moving, None, smooth, None, rules, steps=n) for q, n in tries]
+    return choose_track([made, *others], still)
+
+
+def choose_track(tracks: Sequence[Track], goals: Mapping[str, Goal]) -> Track:
+    """Return the track that keeps limits best and costs least; of those that cost much the same, the best served."""
+
+    def measure(track: Track) -> float:
+        return sum(float(((np.max(goals[k].weight) * e) ** 2).sum()) for k, e in track.errors.items())
+
+    broken = [0 if track.broken is None else int(track.broken.sum()) for track in tracks]
+    costs = np.where(np.array(broken) == min(broken), [measure(track) for track in tracks], np.inf)
+    near = [track for track, cost in zip(tracks, costs, strict=True) if cost <= MUCH_THE_SAME * costs.min()]
+    return max(near, key=lambda track: int(track.reached.sum()))
 
 
 def read_paths(
@@ -156,6 +182,17 @@ def aim_first(goal: Goal, path: Floats | None) -> Goal:
     if path is None or not isinstance(goal, Reach):
         return goal
     return replace(goal, target=path[0])
+
+
+def move_to_world(model: Model, goal: Goal, path: Floats) -> tuple[Goal, Floats]:
+    """Return a goal relative to a frame that never moves, and its targets, as they are in the world."""
+    if not isinstance(goal, Reach) or goal.relative_to is None or not isinstance(goal.weight, float) or path.ndim < 2:
+        return goal, path
+    if any(joint.nv for joint in model.joints_above(goal.relative_to)):
+        return goal, path
+    T = model.fk(model.rest, goal.relative_to)
+    world = T @ path if path.ndim == 3 else path @ T[:3, :3].T + T[:3, 3]
+    return replace(goal, relative_to=None, target=world), world
 
 
 def guess_frames(
@@ -246,6 +283,7 @@ def solve_frames(
     progress: Progress | None,
     limits: tuple[Limit, ...] = (),
     weights: Floats | None = None,
+    steps: int | None = None,
 ) -> Track:
     """Return all frames solved at once, from a first guess of each; weights say how much each frame counts."""
     model, frames = guess.model, len(guess)
@@ -259,7 +297,9 @@ def solve_frames(
     if contacts is not None:
         ledger = fill_places(guess, read_contacts(guess, contacts))
         wanted += list_goals(guess, ledger)
-    answer = solve_whole(guide, wanted, start=guess.q, hold=HOLD, smooth=smooth, limits=limits, progress=progress)
+    answer = solve_whole(
+        guide, wanted, start=guess.q, hold=HOLD, smooth=smooth, limits=limits, steps=steps, progress=progress
+    )
     names = list(goals)
     return Track(
         Motion(model, answer.q, guess.fps),

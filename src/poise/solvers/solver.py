@@ -27,7 +27,7 @@ from poise.solvers.options import Options, SolveOptions, show_options
 from poise.solvers.ready import identify, join_targets, put_back, read_options, take
 from poise.solvers.solution import Solution
 from poise.solvers.stepping import check_time_step, find_window
-from poise.solvers.table import name_goals, order_goals
+from poise.solvers.table import may_move, name_goals, order_goals
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -207,10 +207,19 @@ class Solver:
         if not isinstance(self._native, core.Solver) and not getattr(self._native, "takes_windows", False):
             raise InvalidValue(f"method {self._options.method.name!r} has no steps in time; lm does.")
         ahead = self._look_ahead(at, targets) if "Acceleration" in self._timed else None
-        solution = self._run(at, targets, find_window(self.model, at, time, velocity, self._options, ahead))
+        window = find_window(self.model, at, time, velocity, self._options, ahead)
+        solution = self._run(self._coast(at, window), targets, window)
         solution.velocity = self.model.difference(at, solution.q) / time
         solution._dt = time
         return solution
+
+    def _coast(self, q: NDArray[np.float64], window: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return q after the step of those joints that no goal moves and that cannot stop at once."""
+        forced = np.clip(0.0, window[:, 0], window[:, 1])
+        if forced.any():
+            forced[~may_move(self.model, self._options.joints)] = 0.0
+            forced[self._native.rows_jacobian(q)[2]] = 0.0
+        return np.asarray(self.model.integrate(q, forced)) if forced.any() else q
 
     def _look_ahead(self, q: NDArray[np.float64], targets: Mapping[str, Any] | None) -> NDArray[np.float64]:
         """Return the way from q to where the goals ask the body to be, without regard to time."""

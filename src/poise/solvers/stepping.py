@@ -21,7 +21,7 @@ from poise.limits.limit import Limit
 from poise.model import Model
 from poise.solvers.options import CONTINUOUS_SPAN, Options
 
-__all__ = ["check_time_step", "find_window"]
+__all__ = ["bound_rates", "check_time_step", "find_stopping_rates", "find_window"]
 
 Floats = NDArray[np.float64]
 
@@ -52,15 +52,30 @@ def find_window(
     low, high = -np.minimum(most, speed), np.minimum(most, speed)
     if np.isfinite(acceleration).any():
         v = read_velocity(model, before)
-        below, above = measure_room(model, q)
-        if ahead is not None:
-            below, above = np.minimum(below, np.maximum(-ahead, 0.0)), np.minimum(above, np.maximum(ahead, 0.0))
-        fastest = np.minimum(high, find_stopping_speed(acceleration, above, dt))
-        slowest = np.maximum(low, -find_stopping_speed(acceleration, below, dt))
+        backward, forward = find_stopping_rates(model, q, acceleration, dt, ahead)
+        slowest, fastest = np.maximum(low, backward), np.minimum(high, forward)
         reach_low, reach_high = v - acceleration * dt, v + acceleration * dt
         low = np.clip(slowest, reach_low, reach_high)
         high = np.clip(fastest, reach_low, reach_high)
     return np.ascontiguousarray(np.stack([low * dt, high * dt], axis=1))
+
+
+def find_stopping_rates(
+    model: Model, q: Floats, acceleration: Floats, dt: float, ahead: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Return the fastest rates backward and forward at which joints that leave q can still stop inside their ranges.
+
+    Args:
+        model: The body.
+        q: Where it is, (..., nq).
+        acceleration: The bound of every velocity, (nv,).
+        dt: The time step; in the same unit of time as the acceleration.
+        ahead: The way from q to where the goals want the body: it must be able to stop there too.
+    """
+    below, above = measure_room(model, q)
+    if ahead is not None:
+        below, above = np.minimum(below, np.maximum(-ahead, 0.0)), np.minimum(above, np.maximum(ahead, 0.0))
+    return -find_stopping_speed(acceleration, below, dt), find_stopping_speed(acceleration, above, dt)
 
 
 def find_stopping_speed(acceleration: Floats, way: Floats, dt: float) -> Floats:
@@ -100,10 +115,10 @@ def read_velocity(model: Model, velocity: ArrayLike | None) -> Floats:
 
 
 def measure_room(model: Model, q: Floats) -> tuple[Floats, Floats]:
-    """Return how far every velocity is from its lower and its upper bound; infinite if it has none."""
-    below, above = np.full(model.nv, np.inf), np.full(model.nv, np.inf)
+    """Return how far every velocity of q (..., nq) is from its lower and its upper bound; infinite if unbounded."""
+    below, above = np.full((2, *q.shape[:-1], model.nv), np.inf)
     for joint in model.joints:
         if joint.nv and not joint.quaternion:
-            below[joint.v] = q[joint.q] - model.lower[joint.v]
-            above[joint.v] = model.upper[joint.v] - q[joint.q]
+            below[..., joint.v] = q[..., joint.q] - model.lower[joint.v]
+            above[..., joint.v] = model.upper[joint.v] - q[..., joint.q]
     return below, above
