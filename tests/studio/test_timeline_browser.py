@@ -63,7 +63,7 @@ def test_feet_are_found_locked_and_measured(studio, page):
     until(lambda: studio.player.edited, page)
     free(studio, page)
     assert len(studio.player.timeline._past) in (2, 3)  # found, locked; and again where the first had ended by then
-    page.get_by_text("contacts hold exactly").wait_for(timeout=1e3 * PATIENCE)
+    page.get_by_text("contacts hold within 0.01 mm").wait_for(timeout=1e3 * PATIENCE)
     press(page, "Quality")
     page.get_by_text("slip, mean").wait_for(timeout=1e3 * PATIENCE)
     before, after = studio.editing.compared

@@ -17,6 +17,7 @@ only the feet that happen to stand.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from math import isfinite, isnan, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,13 +33,14 @@ from poise.motion.edges import find_edges, find_tipping
 from poise.motion.finding import contacts as find_contacts
 from poise.motion.floors import STAIR, list_swinging
 from poise.motion.ledger import Contact, Contacts, Place
-from poise.motion.soles import measure_size
+from poise.motion.soles import find_soles, measure_size
 
 __all__ = ["Quality", "quality"]
 
 Floats = NDArray[np.float64]
 Point = tuple[str, Place]
 FAST = 3.0 * np.pi  # rad/s
+UNKNOWN = "unknown: no feet found; name them with motion.contacts(clip, points=[...])"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,8 @@ class Quality:
         frames: How many frames it has.
         fps: Its frame rate.
         contact_share: The share of frames in which something is in contact.
-        slip_mean: Mean horizontal motion of contact points [mm a frame].
+        slip_mean: Mean horizontal motion of contact points [mm a frame]; slip, drift and height are nan if the body has
+            no known feet and no contacts are given.
         slip_p95: Its 95th percentile.
         slip_max: Its largest.
         drift_mean: Mean over contacts of the largest distance from the median place [mm].
@@ -98,11 +101,14 @@ class Quality:
             return f"{what:<10}{text}"
 
         percent = 100.0 * self.contact_share
+        feet = {
+            "slip": f"mean {self.slip_mean:.3f}, p95 {self.slip_p95:.3f}, max {self.slip_max:.3f} mm a frame",
+            "drift": f"mean {self.drift_mean:.2f}, max {self.drift_max:.2f} mm",
+            "floor": f"{self.height_mean:.2f} mm off in contact, {self.sink_max:.2f} mm deep at most",
+        }
         lines = [
             line("frames", f"{self.frames} at {self.fps:g} fps, in contact in {percent:.0f} % of them"),
-            line("slip", f"mean {self.slip_mean:.3f}, p95 {self.slip_p95:.3f}, max {self.slip_max:.3f} mm a frame"),
-            line("drift", f"mean {self.drift_mean:.2f}, max {self.drift_max:.2f} mm"),
-            line("floor", f"{self.height_mean:.2f} mm off in contact, {self.sink_max:.2f} mm deep at most"),
+            *(line(what, text if isfinite(self.slip_mean) else UNKNOWN) for what, text in feet.items()),
             line("step", f"{self.step_max:.3f} rad at most"),
             line(
                 "speed", f"{self.speed_max:.2f} rad/s at most, over 3 pi in {100.0 * self.speed_share:.0f} % of frames"
@@ -118,8 +124,9 @@ class Quality:
         return "\n".join(lines)
 
     def to_dict(self) -> dict[str, float | int | None]:
-        """Return the numbers by name, for JSON and tables."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        """Return the numbers by name, for JSON and tables; None where a number is unknown."""
+        found = {field.name: getattr(self, field.name) for field in fields(self)}
+        return {name: None if isinstance(value, float) and isnan(value) else value for name, value in found.items()}
 
 
 def quality(clip: Motion, source: Motion | None = None, contacts: Contacts | None = None) -> Quality:
@@ -145,20 +152,29 @@ def quality(clip: Motion, source: Motion | None = None, contacts: Contacts | Non
     if source is not None and len(source) != len(clip):
         raise InvalidValue(f"source has {len(source)} frames and the clip {len(clip)}.")
     ledger = find_ledger(clip, source, contacts)
+    known = len(ledger) > 0 or has_feet(clip.model)
     paths = [(contact, clip.positions(contact.frame, contact.point)[contact.start : contact.end]) for contact in ledger]
     mean, p95 = measure_tracking(clip, source)
     deepest, share = measure_collisions(clip)
+    feet = {**measure_slip(clip, paths, len(clip)), **measure_floor(clip, ledger, paths)}
     return Quality(
         len(clip),
         clip.fps,
-        **measure_slip(clip, paths, len(clip)),
-        **measure_floor(clip, ledger, paths),
+        **{name: value if known or name == "contact_share" else nan for name, value in feet.items()},
         **measure_joints(clip),
         tracking_mean=mean,
         tracking_p95=p95,
         collision_max=deepest,
         collision_share=share,
     )
+
+
+def has_feet(model: Model) -> bool:
+    """Return whether the points are known with which a body stands."""
+    try:
+        return bool(find_soles(model))
+    except InvalidValue:
+        return False
 
 
 def find_ledger(clip: Motion, source: Motion | None, contacts: Contacts | None) -> Contacts:

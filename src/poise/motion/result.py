@@ -99,7 +99,7 @@ class Track:
                 return f"{len(self.contacts)} contacts were held."
             if not self.errors:
                 return f"Nothing is in contact in any of the {len(self.motion)} frames."
-            held = f" and {len(self.contacts)} contacts hold exactly" if len(self.contacts) else ""
+            held = f" and {len(self.contacts)} contacts hold within {1e3 * HOLDS:g} mm" if len(self.contacts) else ""
             return f"Every goal is reached in all {len(self.motion)} frames{held}."
         return "\n".join(lines)
 

@@ -83,12 +83,12 @@ def list_figures(figures: dict[str, dict[str, Any]]) -> list[str]:
         return []
     told = list(figures.items())
     if len(told) > MOST:
-        told = sorted(told, key=lambda item: -item[1]["slip_max"])[:MOST]
+        told = sorted(told, key=lambda item: -(item[1]["slip_max"] or 0.0))[:MOST]
     width = max(len("clip"), *(len(name) for name, _ in told)) + 2
     lines = [f"  {'clip':<{width}}" + "".join(f"{title:>10}" for title, _, _ in COLUMNS)]
     for name, each in told:
-        numbers = (f"{each[key]:>10.{decimals}f}" for _, key, decimals in COLUMNS)
-        lines.append(f"  {name:<{width}}" + "".join(numbers))
+        numbers = ("-" if each[key] is None else f"{each[key]:.{decimals}f}" for _, key, decimals in COLUMNS)
+        lines.append(f"  {name:<{width}}" + "".join(f"{number:>10}" for number in numbers))
     if len(figures) > len(told):
         lines.append(f"  ... and {len(figures) - len(told):,} more whose feet slip less")
     return lines
